@@ -1,0 +1,20 @@
+//! Lockstorm: a chaos lab and benchmark suite for distributed locks on Redis.
+//!
+//! Modules depend only downward, in the order of this list (`tests/layers.rs` holds it):
+//! `console` and `report` see plain data, `run` drives everything, `model` knows nothing but `std` and `serde`.
+#![forbid(unsafe_op_in_unsafe_fn)]
+#![warn(missing_docs)]
+
+pub mod console;
+pub mod fault;
+pub mod lab;
+pub mod lock;
+pub mod metrics;
+pub mod model;
+pub mod oracle;
+pub mod report;
+pub mod run;
+pub mod scenario;
+pub mod store;
+pub mod swarm;
+pub mod workload;

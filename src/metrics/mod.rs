@@ -1,0 +1,1 @@
+//! What was measured: recorders on the hot path, figures of an arm, fixed-size time series, the snapshot.

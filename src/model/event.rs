@@ -1,0 +1,49 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Action, Target};
+
+/// Something that happened during a run, for the event log, the time axis and the record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Counted from 0 in the order of `at`; an event keeps its number when its effect is added.
+    pub id: u64,
+    /// Seconds since the measured part of the run began; negative before (set-up and warm-up).
+    pub at: f64,
+    /// What kind of event it is, with its data.
+    pub kind: EventKind,
+    /// One line for people.
+    pub text: String,
+}
+
+/// The kinds of event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum EventKind {
+    /// The run entered another phase.
+    Phase,
+    /// A fault was asked for at `at`, by a key or the scenario.
+    Fault {
+        /// What was done.
+        action: Action,
+        /// To whom.
+        target: Target,
+        /// When its effect was verified, in seconds like `at`; none while it is under way or when it failed.
+        effect_at: Option<f64>,
+        /// Why the effect could not be verified.
+        error: Option<String>,
+    },
+    /// Somebody turned a knob.
+    Knob,
+    /// Proven damage in an arm: units sold twice or beyond the stock.
+    Damage {
+        /// The name of the arm.
+        arm: String,
+    },
+    /// An arm's lock behaved differently from before: no quorum, quorum again.
+    Lock {
+        /// The name of the arm.
+        arm: String,
+    },
+    /// Something that the reader of the figures should know.
+    Warning,
+}

@@ -1,0 +1,11 @@
+//! Plain data that every layer shares: ids, outcomes, faults, events. `std` and `serde` only.
+
+mod event;
+mod fault;
+mod id;
+mod outcome;
+
+pub use event::{Event, EventKind};
+pub use fault::{Action, Target};
+pub use id::{HostId, ServerId};
+pub use outcome::{Cause, Outcome, Outcomes};

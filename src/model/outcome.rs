@@ -1,0 +1,97 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How one acquire ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The lock is held.
+    Acquired,
+    /// Enough nodes answered, and somebody else holds the lock.
+    Contended,
+    /// Too few nodes could be reached for the lock to be granted to anybody.
+    NoQuorum,
+    /// The votes came, but too late: no validity was left.
+    Expired,
+    /// Nodes that did not answer in time could have made the quorum. A timeout is unknown, never "failed".
+    Unknown,
+}
+
+/// Why one node gave no vote.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The key is held under another token.
+    Held,
+    /// No connection: the node is down or refuses.
+    Refused,
+    /// No reply within the node timeout; the command may still run later.
+    Timeout,
+    /// The connection broke after the command was sent; whether it ran is not known.
+    Disconnected,
+    /// The node owes replies for longer than the node timeout, so it was not asked at all.
+    Suspect,
+    /// The node answered with an error, for example `READONLY` or `OOM`.
+    Error(String),
+}
+
+impl Cause {
+    /// Whether the node may have granted its vote although we did not hear of it.
+    #[must_use]
+    pub const fn may_have_voted(&self) -> bool {
+        matches!(self, Self::Timeout | Self::Disconnected)
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Held => f.write_str("held"),
+            Self::Refused => f.write_str("refused"),
+            Self::Timeout => f.write_str("timeout"),
+            Self::Disconnected => f.write_str("disconnected"),
+            Self::Suspect => f.write_str("suspect"),
+            Self::Error(text) => write!(f, "error: {text}"),
+        }
+    }
+}
+
+/// How many acquires ended in which way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)] // the fields are the variants of `Outcome`
+pub struct Outcomes {
+    pub acquired: u64,
+    pub contended: u64,
+    pub no_quorum: u64,
+    pub expired: u64,
+    pub unknown: u64,
+}
+
+impl Outcomes {
+    /// Counts one acquire.
+    pub const fn count(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Acquired => self.acquired += 1,
+            Outcome::Contended => self.contended += 1,
+            Outcome::NoQuorum => self.no_quorum += 1,
+            Outcome::Expired => self.expired += 1,
+            Outcome::Unknown => self.unknown += 1,
+        }
+    }
+
+    /// Adds the counts of `other`.
+    pub const fn add(&mut self, other: &Self) {
+        self.acquired += other.acquired;
+        self.contended += other.contended;
+        self.no_quorum += other.no_quorum;
+        self.expired += other.expired;
+        self.unknown += other.unknown;
+    }
+
+    /// All acquires, however they ended.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.acquired + self.contended + self.no_quorum + self.expired + self.unknown
+    }
+}

@@ -1,0 +1,62 @@
+//! Conditions on figures: `redlock.holding >= 32 and redlock.partial == 0`. Faults start by them and expectations are made of them.
+
+use serde::{Deserialize, Serialize};
+
+use super::metric::Metric;
+
+/// Comparisons that must all hold at once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    /// As the user wrote it.
+    pub text: String,
+    /// Its parts.
+    pub all: Vec<Expectation>,
+}
+
+/// One figure of one arm compared with a bound.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// The arm's name.
+    pub arm: String,
+    /// The figure.
+    pub metric: Metric,
+    /// The comparison.
+    pub op: Op,
+    /// The bound in the metric's own unit (durations in microseconds).
+    pub bound: f64,
+    /// As the user wrote it, without the arm and metric: `< 50ms`.
+    pub text: String,
+}
+
+/// A comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub enum Op {
+    #[serde(rename = "<")]
+    Less,
+    #[serde(rename = "<=")]
+    AtMost,
+    #[serde(rename = "==")]
+    Equal,
+    #[serde(rename = "!=")]
+    NotEqual,
+    #[serde(rename = ">=")]
+    AtLeast,
+    #[serde(rename = ">")]
+    Greater,
+}
+
+impl Op {
+    /// Whether `value op bound` holds.
+    #[must_use]
+    pub fn holds(self, value: f64, bound: f64) -> bool {
+        match self {
+            Self::Less => value < bound,
+            Self::AtMost => value <= bound,
+            Self::Equal => (value - bound).abs() < f64::EPSILON,
+            Self::NotEqual => (value - bound).abs() >= f64::EPSILON,
+            Self::AtLeast => value >= bound,
+            Self::Greater => value > bound,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The names of the figures that conditions, expectations and records use.
+
+use serde::{Deserialize, Serialize};
+
+/// A figure of an arm. Its name in files is the variant in snake case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)] // each is documented in the README's table of figures and in `metrics::Figures`
+pub enum Metric {
+    Acquired,
+    Contended,
+    NoQuorum,
+    Expired,
+    Unknown,
+    AcquireP50,
+    AcquireP90,
+    AcquireP99,
+    AcquireP999,
+    AcquireMax,
+    ResponseP50,
+    ResponseP90,
+    ResponseP99,
+    ResponseP999,
+    ResponseMax,
+    Throughput,
+    Completed,
+    Late,
+    Orders,
+    Oversold,
+    LostUpdates,
+    SoldOut,
+    DbHits,
+    DbHitsPerExpiry,
+    DbHitsPerExpiryMax,
+    Hits,
+    StaleReads,
+    GaveUp,
+    DuplicatePages,
+    LocksLost,
+    Aborted,
+    Errors,
+    Holding,
+    Partial,
+}
+
+/// How a figure is written and compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain number.
+    Count,
+    /// A duration; held in microseconds.
+    Micros,
+    /// Per second.
+    PerSecond,
+}
+
+impl Metric {
+    /// All of them, in the order of the README's table.
+    pub const ALL: &'static [Self] = &[
+        Self::Acquired,
+        Self::Contended,
+        Self::NoQuorum,
+        Self::Expired,
+        Self::Unknown,
+        Self::AcquireP50,
+        Self::AcquireP90,
+        Self::AcquireP99,
+        Self::AcquireP999,
+        Self::AcquireMax,
+        Self::ResponseP50,
+        Self::ResponseP90,
+        Self::ResponseP99,
+        Self::ResponseP999,
+        Self::ResponseMax,
+        Self::Throughput,
+        Self::Completed,
+        Self::Late,
+        Self::Orders,
+        Self::Oversold,
+        Self::LostUpdates,
+        Self::SoldOut,
+        Self::DbHits,
+        Self::DbHitsPerExpiry,
+        Self::DbHitsPerExpiryMax,
+        Self::Hits,
+        Self::StaleReads,
+        Self::GaveUp,
+        Self::DuplicatePages,
+        Self::LocksLost,
+        Self::Aborted,
+        Self::Errors,
+        Self::Holding,
+        Self::Partial,
+    ];
+
+    /// Its name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Acquired => "acquired",
+            Self::Contended => "contended",
+            Self::NoQuorum => "no_quorum",
+            Self::Expired => "expired",
+            Self::Unknown => "unknown",
+            Self::AcquireP50 => "acquire_p50",
+            Self::AcquireP90 => "acquire_p90",
+            Self::AcquireP99 => "acquire_p99",
+            Self::AcquireP999 => "acquire_p999",
+            Self::AcquireMax => "acquire_max",
+            Self::ResponseP50 => "response_p50",
+            Self::ResponseP90 => "response_p90",
+            Self::ResponseP99 => "response_p99",
+            Self::ResponseP999 => "response_p999",
+            Self::ResponseMax => "response_max",
+            Self::Throughput => "throughput",
+            Self::Completed => "completed",
+            Self::Late => "late",
+            Self::Orders => "orders",
+            Self::Oversold => "oversold",
+            Self::LostUpdates => "lost_updates",
+            Self::SoldOut => "sold_out",
+            Self::DbHits => "db_hits",
+            Self::DbHitsPerExpiry => "db_hits_per_expiry",
+            Self::DbHitsPerExpiryMax => "db_hits_per_expiry_max",
+            Self::Hits => "hits",
+            Self::StaleReads => "stale_reads",
+            Self::GaveUp => "gave_up",
+            Self::DuplicatePages => "duplicate_pages",
+            Self::LocksLost => "locks_lost",
+            Self::Aborted => "aborted",
+            Self::Errors => "errors",
+            Self::Holding => "holding",
+            Self::Partial => "partial",
+        }
+    }
+
+    /// The unit that its bounds are written in.
+    #[must_use]
+    pub const fn unit(self) -> Unit {
+        match self {
+            Self::AcquireP50
+            | Self::AcquireP90
+            | Self::AcquireP99
+            | Self::AcquireP999
+            | Self::AcquireMax
+            | Self::ResponseP50
+            | Self::ResponseP90
+            | Self::ResponseP99
+            | Self::ResponseP999
+            | Self::ResponseMax => Unit::Micros,
+            Self::Throughput => Unit::PerSecond,
+            _ => Unit::Count,
+        }
+    }
+}
