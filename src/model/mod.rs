@@ -4,8 +4,10 @@ mod event;
 mod fault;
 mod id;
 mod outcome;
+mod wait;
 
 pub use event::{Event, EventKind};
 pub use fault::{Action, Target};
 pub use id::{HostId, ServerId};
 pub use outcome::{Cause, Outcome, Outcomes};
+pub use wait::Wait;

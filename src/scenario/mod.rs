@@ -8,5 +8,5 @@ pub use condition::{Condition, Expectation, Op};
 pub use metric::{Metric, Unit};
 pub use spec::{
     ArmSpec, CacheSpec, DatabaseSpec, FaultSpec, FaultStart, InventorySpec, LabSpec, LockKind, OnLoss, Persistence,
-    Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, Wait, WorkloadSpec,
+    Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, WorkloadSpec,
 };

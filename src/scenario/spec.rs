@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::condition::{Condition, Expectation};
-use crate::model::{Action, HostId, Target};
+use crate::model::{Action, HostId, Target, Wait};
 
 /// A whole scenario, validated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -252,25 +252,6 @@ impl Renew {
             Self::Every(every) => Some(every),
         }
     }
-}
-
-/// What happens when the lock is not to be had at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Wait {
-    /// One attempt.
-    FailFast,
-    /// More attempts, `delay` plus a random part of `jitter` apart. All of it is bounded by the arm's deadline.
-    Retry {
-        /// Attempts after the first.
-        retries: u32,
-        /// The least time between two attempts.
-        delay: Duration,
-        /// The most that is added to it.
-        jitter: Duration,
-    },
-    /// Wait until the key's remaining TTL has passed, then try again.
-    UntilExpiry,
 }
 
 /// How the stock is written.
