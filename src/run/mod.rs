@@ -1,1 +1,5 @@
-//! See ARCHITECTURE.md.
+//! One run from scenario to record: commands go down, snapshots come up.
+
+mod command;
+
+pub use command::{Command, Knob};

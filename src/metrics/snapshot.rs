@@ -1,0 +1,156 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::metrics::{Figures, Series};
+use crate::model::{Event, HostId, ServerId};
+use crate::scenario::Scenario;
+
+/// What a run looks like at one instant: all that the console and the progress line ever see. Plain data, never changed
+/// once it is published; ten a second at most.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// Counted from 0; a new snapshot has a new number.
+    pub number: u64,
+    /// What is being run.
+    pub scenario: Arc<Scenario>,
+    /// For example `redis-server 7.0.15`.
+    pub server: Arc<str>,
+    /// Where the run is.
+    pub phase: Phase,
+    /// Seconds of the measured part so far; negative in set-up and warm-up.
+    pub elapsed: f64,
+    /// The hosts in order.
+    pub hosts: Vec<HostView>,
+    /// The app servers in order.
+    pub servers: Vec<ServerView>,
+    /// The arms in the scenario's order.
+    pub arms: Vec<ArmView>,
+    /// The newest events, oldest first; at most [`Snapshot::EVENTS`].
+    pub events: Arc<Vec<Event>>,
+    /// The knobs as they are now.
+    pub knobs: Knobs,
+}
+
+impl Snapshot {
+    /// The most events that a snapshot carries.
+    pub const EVENTS: usize = 500;
+}
+
+/// The phases of a run, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// The lab starts; the text says what is being waited for.
+    SetUp(String),
+    /// Load that is not counted.
+    WarmUp,
+    /// The measured part.
+    Running,
+    /// The load has ended; workers finish, the ledger is read.
+    Draining,
+    /// All is done.
+    Finished {
+        /// Whether it was stopped before its end.
+        interrupted: bool,
+        /// For each expectation of the scenario, in order: whether it held, and a sentence.
+        expectations: Vec<(bool, String)>,
+    },
+    /// The run ended with this error.
+    Failed(String),
+}
+
+/// One host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostView {
+    /// Which.
+    pub id: HostId,
+    /// Its state.
+    pub state: HostStatus,
+    /// How long it has been in this state.
+    pub since: Duration,
+    /// The port of its lock node.
+    pub port: u16,
+    /// The figures of its lock node, when it answers.
+    pub stats: Option<NodeFigures>,
+    /// The names of the `single` arms whose node it runs.
+    pub single_arms: Vec<String>,
+}
+
+/// The states of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostStatus {
+    /// Runs.
+    Up,
+    /// Does not run; why: `killed`, `shut down`, `died (…)`.
+    Down(String),
+    /// Stopped by SIGSTOP.
+    Paused,
+}
+
+/// What a node says of itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NodeFigures {
+    /// Commands a second.
+    pub ops_per_sec: u64,
+    /// Keys it holds.
+    pub keys: u64,
+    /// Memory it uses, in bytes.
+    pub used_memory: u64,
+    /// Round trip of a PING.
+    pub ping: Duration,
+}
+
+/// One app server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerView {
+    /// Which.
+    pub id: ServerId,
+    /// Its state.
+    pub state: ServerStatus,
+    /// How long it has been in this state.
+    pub since: Duration,
+}
+
+/// The states of an app server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerStatus {
+    /// Runs.
+    Up,
+    /// Its thread is blocked.
+    Paused,
+    /// Its runtime was dropped.
+    Killed,
+}
+
+/// One arm.
+#[derive(Debug, Clone)]
+pub struct ArmView {
+    /// Its name.
+    pub name: String,
+    /// What it is, in two words.
+    pub label: String,
+    /// Counts since the start of the measured part.
+    pub figures: Figures,
+    /// One point a second; the newest is of the second under way.
+    pub series: Arc<Series>,
+    /// The votes of the newest acquired lock and the number of nodes asked; none for arms without nodes or before the first.
+    pub votes: Option<(usize, usize)>,
+    /// How the newest refusal by lack of nodes was caused, node by node; none while all is well.
+    pub trouble: Option<String>,
+    /// Whether all of its stock is sold (`inventory`): before that, overselling cannot show.
+    pub sold_out: bool,
+    /// Whether it has done all its requests.
+    pub done: bool,
+}
+
+/// The values that can be turned while a run goes on. None: the scenario has no such value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Knobs {
+    /// TTL of all lock arms; none while they differ.
+    pub ttl: Option<Duration>,
+    /// Workers on each app server for each arm.
+    pub workers: usize,
+    /// Requests a second for each arm; none in a closed loop.
+    pub rate: Option<f64>,
+    /// Median of the hold time (`inventory`) or of the provider's time (`cache-fill`).
+    pub hold: Duration,
+}
