@@ -1,0 +1,133 @@
+//! The record: everything one run produced, one JSON file. `docs` of each field are the format's documentation.
+
+use serde::{Deserialize, Serialize};
+
+use crate::metrics::{Figures, Series};
+use crate::model::Event;
+use crate::scenario::Scenario;
+
+/// Everything one run produced.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The version of this format: [`Record::FORMAT`].
+    pub format: u32,
+    /// The version of lockstorm.
+    pub lockstorm: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub started: String,
+    /// The scenario as run, overrides included.
+    pub scenario: Scenario,
+    /// The same as a scenario file, to run it again.
+    pub scenario_toml: String,
+    /// The seed.
+    pub seed: u64,
+    /// Where it ran.
+    pub machine: Machine,
+    /// The servers as they were started.
+    pub nodes: Vec<NodeRecord>,
+    /// The timeouts of the clients.
+    pub timeouts: Timeouts,
+    /// Seconds that the measured part took.
+    pub elapsed: f64,
+    /// Whether it was stopped before its end.
+    pub interrupted: bool,
+    /// One for each arm, in the scenario's order.
+    pub arms: Vec<ArmRecord>,
+    /// The expectations of the scenario and what became of them.
+    pub expectations: Vec<Verdict>,
+    /// Every event.
+    pub events: Vec<Event>,
+    /// What the reader should know: a fault that did not take effect, a host clock that stepped, stock that did not sell out.
+    pub warnings: Vec<String>,
+}
+
+impl Record {
+    /// The version of the format that this program writes.
+    pub const FORMAT: u32 = 1;
+
+    /// Whether every expectation held.
+    #[must_use]
+    pub fn all_held(&self) -> bool {
+        self.expectations.iter().all(|verdict| verdict.result != Held::No)
+    }
+}
+
+/// Where a run took place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The operating system and its release.
+    pub os: String,
+    /// The processor architecture.
+    pub arch: String,
+    /// Processors that this process may use.
+    pub cpus: usize,
+    /// Memory in bytes; none where it can't be told.
+    pub memory: Option<u64>,
+}
+
+/// One server process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeRecord {
+    /// `host 1` or `cache`.
+    pub role: String,
+    /// Where it listened.
+    pub address: String,
+    /// For example `redis-server 7.0.15`.
+    pub server: String,
+    /// Its settings as given on its command line.
+    pub settings: Vec<(String, String)>,
+}
+
+/// The timeouts of the clients, in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Timeouts {
+    /// Connecting to a lock node.
+    pub connect_ms: f64,
+    /// One node's reply, for each arm by name.
+    pub node_ms: Vec<(String, f64)>,
+    /// A reply of the cache node.
+    pub cache_ms: f64,
+}
+
+/// One arm of a record: its figures and the same second by second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ArmRecord {
+    /// Its name.
+    pub name: String,
+    /// Its lock, in words.
+    pub lock: String,
+    /// Its TTL in milliseconds.
+    pub ttl_ms: f64,
+    /// Whether the stock sold out (`inventory`): before that, overselling cannot show.
+    pub sold_out_all: bool,
+    /// Everything counted.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// One point a second.
+    pub series: Series,
+}
+
+/// An expectation and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// As in the scenario: `redlock.oversold == 0`.
+    pub expectation: String,
+    /// The figure it was held against (durations in microseconds).
+    pub value: f64,
+    /// Whether it held.
+    pub result: Held,
+    /// Why, in one sentence.
+    pub text: String,
+}
+
+/// What became of an expectation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Held {
+    /// It held.
+    Yes,
+    /// It did not.
+    No,
+    /// It could not show: its cause did not occur (a fault without verified effect, stock not sold out).
+    Inconclusive,
+}
