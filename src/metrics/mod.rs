@@ -5,6 +5,7 @@ mod figures;
 mod recorder;
 mod series;
 mod snapshot;
+pub mod units;
 
 pub use expiries::Expiries;
 pub use figures::{Figures, HitsPerExpiry, Quantiles};

@@ -2,6 +2,7 @@
 
 mod command;
 mod record;
+mod sentence;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use tokio::sync::{mpsc, watch};
 
 pub use command::{Command, Knob};
 pub use record::{ArmRecord, Held, Machine, NodeRecord, Record, Timeouts, Verdict};
+pub use sentence::sentence;
 
 use crate::lab::LabError;
 use crate::metrics::Snapshot;

@@ -1,0 +1,84 @@
+//! How figures are written for people, the same in the console, the summary and the sentences.
+
+/// Microseconds as milliseconds or seconds, two digits: `0.42 ms`, `2.1 ms`, `61 ms`, `1.3 s`.
+#[must_use]
+#[allow(clippy::cast_precision_loss)] // two digits are printed
+pub fn micros(micros: u64) -> String {
+    match micros {
+        0..1_000 => format!("{:.2} ms", micros as f64 / 1e3),
+        1_000..9_950 => format!("{:.1} ms", micros as f64 / 1e3),
+        9_950..999_500 => format!("{:.0} ms", micros as f64 / 1e3),
+        999_500..9_950_000 => format!("{:.1} s", micros as f64 / 1e6),
+        _ => format!("{:.0} s", micros as f64 / 1e6),
+    }
+}
+
+/// A count with its thousands apart: `1,600`.
+#[must_use]
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count with its noun: `1 order`, `1,600 orders`.
+#[must_use]
+pub fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
+/// A rate without its unit: `4.2`, `398`, `12,000`.
+#[must_use]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // rounded and not negative
+pub fn rate(per_second: f64) -> String {
+    if per_second < 9.95 {
+        format!("{per_second:.1}")
+    } else {
+        count(per_second.round() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_keep_two_digits() {
+        let texts: Vec<_> = [
+            0, 420, 999, 1_000, 2_149, 9_950, 61_400, 999_499, 999_500, 9_949_999, 61_000_000,
+        ]
+        .map(micros)
+        .into();
+        assert_eq!(
+            texts,
+            [
+                "0.00 ms", "0.42 ms", "1.00 ms", "1.0 ms", "2.1 ms", "10 ms", "61 ms", "999 ms", "1.0 s", "9.9 s",
+                "61 s"
+            ]
+        );
+    }
+
+    #[test]
+    fn thousands_stand_apart() {
+        assert_eq!(
+            [0, 12, 999, 1_000, 1_234_567].map(count),
+            ["0", "12", "999", "1,000", "1,234,567"]
+        );
+        assert_eq!(counted(1, "order", "orders"), "1 order");
+        assert_eq!(counted(1_600, "order", "orders"), "1,600 orders");
+    }
+
+    #[test]
+    fn small_rates_keep_a_digit() {
+        assert_eq!(
+            [0.0, 4.2, 9.96, 398.4, 12_000.0].map(rate),
+            ["0.0", "4.2", "10", "398", "12,000"]
+        );
+    }
+}

@@ -1,0 +1,219 @@
+use crate::metrics::Figures;
+use crate::metrics::units::{count, counted, micros};
+use crate::scenario::{InventorySpec, WorkloadSpec};
+
+/// What one arm did, in one sentence for people. `sold_out`: whether all of its stock was sold (`inventory` only).
+#[must_use]
+pub fn sentence(name: &str, figures: &Figures, workload: &WorkloadSpec, sold_out: bool) -> String {
+    let mut parts = match workload {
+        WorkloadSpec::Inventory(spec) => inventory(figures, spec, sold_out),
+        WorkloadSpec::CacheFill { .. } => cache_fill(figures),
+    };
+    parts.extend(trouble(figures));
+    format!("{name}: {}.", parts.join("; "))
+}
+
+fn inventory(figures: &Figures, spec: &InventorySpec, sold_out: bool) -> Vec<String> {
+    let stock = spec.products * spec.stock;
+    let orders = figures.orders;
+    let mut parts = Vec::new();
+    if figures.oversold > 0 {
+        parts.push(format!(
+            "took {} for a stock of {}, so {} oversold",
+            counted(orders, "order", "orders"),
+            count(stock),
+            counted(figures.oversold, "unit was", "units were"),
+        ));
+    } else if sold_out {
+        parts.push(format!(
+            "sold its stock of {} and not one unit more{}",
+            count(stock),
+            bound(orders)
+        ));
+    } else if orders == 0 {
+        parts.push("took no order".to_owned());
+    } else {
+        parts.push(format!(
+            "took {} and did not sell out its stock of {}, so oversold cannot show",
+            counted(orders, "order", "orders"),
+            count(stock),
+        ));
+    }
+    if figures.lost_updates > 0 {
+        parts.push(format!(
+            "lost {}",
+            counted(figures.lost_updates, "update of the stock", "updates of the stock")
+        ));
+    }
+    parts
+}
+
+/// The rule of three: none seen in `n` trials means less than 3/n with 95 % confidence.
+fn bound(n: u64) -> String {
+    match n / 3 {
+        0 | 1 => String::new(),
+        one_in => format!(" (at 95 % confidence fewer than 1 in {} orders)", count(one_in)),
+    }
+}
+
+fn cache_fill(figures: &Figures) -> Vec<String> {
+    let per_expiry = figures.db_hits_per_expiry;
+    let expiries = counted(per_expiry.expiries, "expiry", "expiries");
+    let mut parts = vec![match (per_expiry.expiries, per_expiry.max) {
+        (0, _) => format!(
+            "asked the database {} while nothing expired",
+            counted(figures.db_hits, "time", "times")
+        ),
+        (_, 1) => format!("asked the database exactly once at each of {expiries}"),
+        (_, max) => format!(
+            "asked the database {:.1} times per expiry, {} at worst, over {expiries}",
+            per_expiry.mean,
+            count(max)
+        ),
+    }];
+    if figures.response_us.count > 0 {
+        parts.push(format!(
+            "99 % of the reads took at most {}",
+            micros(figures.response_us.p99)
+        ));
+    }
+    if figures.duplicate_pages > 0 {
+        parts.push(format!(
+            "{} in lists that were said to be complete",
+            counted(figures.duplicate_pages, "page stood twice", "pages stood twice")
+        ));
+    }
+    if figures.stale_reads > 0 {
+        parts.push(format!(
+            "{} stale",
+            counted(figures.stale_reads, "read was", "reads were")
+        ));
+    }
+    parts
+}
+
+fn trouble(figures: &Figures) -> Vec<String> {
+    let mut parts = Vec::new();
+    if figures.outcomes.no_quorum > 0 {
+        parts.push(format!(
+            "{} refused for lack of a quorum",
+            counted(figures.outcomes.no_quorum, "acquire was", "acquires were")
+        ));
+    }
+    if figures.outcomes.unknown > 0 {
+        parts.push(format!(
+            "{} unknown",
+            counted(figures.outcomes.unknown, "acquire ended", "acquires ended")
+        ));
+    }
+    if figures.locks_lost > 0 {
+        parts.push(format!(
+            "{} lost while held",
+            counted(figures.locks_lost, "lock was", "locks were")
+        ));
+    }
+    if figures.gave_up > 0 {
+        parts.push(format!(
+            "{} up",
+            counted(figures.gave_up, "request gave", "requests gave")
+        ));
+    }
+    if figures.errors > 0 {
+        parts.push(format!("{} failed", counted(figures.errors, "request", "requests")));
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::metrics::{HitsPerExpiry, Quantiles};
+    use crate::model::Outcomes;
+    use crate::scenario::{Popularity, ServiceTime, StockIn};
+
+    fn stock(products: u64, stock: u64) -> WorkloadSpec {
+        WorkloadSpec::Inventory(InventorySpec {
+            products,
+            stock,
+            popularity: Popularity::Uniform,
+            hold: ServiceTime {
+                median: Duration::ZERO,
+                sigma: 0.0,
+            },
+            stock_in: StockIn::Database,
+        })
+    }
+
+    #[test]
+    fn damage_is_said_in_figures() {
+        let figures = Figures {
+            orders: 414,
+            oversold: 214,
+            lost_updates: 214,
+            ..Figures::default()
+        };
+        assert_eq!(
+            sentence("no lock", &figures, &stock(1, 200), true),
+            "no lock: took 414 orders for a stock of 200, so 214 units were oversold; lost 214 updates of the stock."
+        );
+    }
+
+    #[test]
+    fn a_zero_carries_its_bound() {
+        let figures = Figures {
+            orders: 10_000,
+            outcomes: Outcomes {
+                no_quorum: 1,
+                ..Outcomes::default()
+            },
+            ..Figures::default()
+        };
+        assert_eq!(
+            sentence("redlock", &figures, &stock(200, 50), true),
+            "redlock: sold its stock of 10,000 and not one unit more (at 95 % confidence fewer than 1 in 3,333 orders); \
+             1 acquire was refused for lack of a quorum."
+        );
+    }
+
+    #[test]
+    fn a_stock_that_is_left_is_said() {
+        let figures = Figures {
+            orders: 7,
+            ..Figures::default()
+        };
+        assert!(sentence("single", &figures, &stock(1, 200), false).contains("oversold cannot show"));
+    }
+
+    #[test]
+    fn a_cache_is_judged_by_its_expiries() {
+        let mut figures = Figures {
+            db_hits: 59,
+            db_hits_per_expiry: HitsPerExpiry {
+                expiries: 58,
+                mean: 1.0,
+                max: 1,
+            },
+            response_us: Quantiles {
+                count: 9,
+                p99: 30_000,
+                ..Quantiles::default()
+            },
+            stale_reads: 1_200,
+            ..Figures::default()
+        };
+        let workload = WorkloadSpec::CacheFill { caches: Vec::new() };
+        assert_eq!(
+            sentence("single", &figures, &workload, false),
+            "single: asked the database exactly once at each of 58 expiries; 99 % of the reads took at most 30 ms; \
+             1,200 reads were stale."
+        );
+        figures.db_hits_per_expiry = HitsPerExpiry {
+            expiries: 58,
+            mean: 86.25,
+            max: 100,
+        };
+        assert!(sentence("none", &figures, &workload, false).contains("86.2 times per expiry, 100 at worst"));
+    }
+}
