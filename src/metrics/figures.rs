@@ -91,6 +91,8 @@ pub struct Figures {
     pub gave_up: u64,
     /// Pages that an Active list held beyond one of each, summed over the lists read.
     pub duplicate_pages: u64,
+    /// Pages that an Active list lacked, summed over the lists read.
+    pub missing_pages: u64,
     /// Locks lost while they were held, as the lock engine told the holder.
     pub locks_lost: u64,
     /// Work dropped because the holder heard of the loss in time.
@@ -138,6 +140,7 @@ impl Figures {
             Metric::StaleReads => self.stale_reads,
             Metric::GaveUp => self.gave_up,
             Metric::DuplicatePages => self.duplicate_pages,
+            Metric::MissingPages => self.missing_pages,
             Metric::LocksLost => self.locks_lost,
             Metric::Aborted => self.aborted,
             Metric::Errors => self.errors,

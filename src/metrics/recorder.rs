@@ -69,6 +69,8 @@ pub enum Count {
     GaveUp,
     /// A page beyond one of each was found in an Active list.
     DuplicatePage,
+    /// A page was missing from an Active list.
+    MissingPage,
     /// A lock was lost while it was held.
     LockLost,
     /// Work was dropped for a lost lock.
