@@ -1,1 +1,154 @@
-//! See ARCHITECTURE.md.
+//! The lock engine: no lock, a mutex of one app server, a lock on one node, Redlock over several.
+//!
+//! It is a library of its own. What it keeps to, because every shortcut here has cost somebody a lock:
+//!
+//! - All nodes are asked at once over one ordered, pipelined connection each, and the answer is there at the quorum.
+//!   Late votes of a held lock still count; those of a failed attempt are taken back.
+//! - A `SET` is never repeated behind the caller's back, and each attempt has a token of its own. A command that was
+//!   written and not answered is *unknown*, never "failed", and a compare-and-delete follows it on the same connection.
+//! - Clocks are read after the reply. A lock without validity left is never handed out.
+//! - A node that owes replies gets nothing new but deletes until it replies, so it slows nobody and collects nothing.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), lockstorm::lock::Refusal> {
+//! use std::time::Duration;
+//! use lockstorm::{lock::{Lock, NodeOptions, Nodes, Terms}, model::Wait};
+//!
+//! let nodes = Nodes::connect(&[([127, 0, 0, 1], 6379).into()], NodeOptions::default());
+//! let lock = Lock::redlock(&nodes, 42);
+//! let terms = Terms {
+//!     ttl: Duration::from_secs(2),
+//!     renew: Some(Duration::from_millis(700)),
+//!     wait: Wait::FailFast,
+//!     deadline: Duration::from_secs(1),
+//!     node_timeout: Duration::from_millis(50),
+//! };
+//! let guard = lock.acquire("sku:7", &terms).await?;
+//! // … the work, while watching `guard.lost()` …
+//! guard.release().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod ballot;
+mod claim;
+mod command;
+mod connection;
+mod gauges;
+mod guard;
+mod lease;
+mod local;
+mod node;
+mod nodes;
+mod quorum;
+mod refusal;
+mod reply;
+mod round;
+mod tally;
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+
+pub use gauges::Gauges;
+pub use guard::{Guard, Released};
+pub use nodes::{NodeOptions, Nodes};
+pub use refusal::{NotExtended, Refusal};
+
+use crate::model::Wait;
+use local::Local;
+use quorum::Quorum;
+
+/// The terms of one acquire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// How long nodes keep the lock without an extension; whole milliseconds, 1 at least.
+    pub ttl: Duration,
+    /// How often a held lock is extended; none leaves it to its TTL.
+    pub renew: Option<Duration>,
+    /// What happens when the lock is not to be had at once.
+    pub wait: Wait,
+    /// The bound of the whole acquire, all attempts and waits included.
+    pub deadline: Duration,
+    /// How long a node may take for a reply before the attempt goes on without it.
+    pub node_timeout: Duration,
+}
+
+/// A lock strategy of one app server. Clones share its connections, waiters and gauges.
+#[derive(Debug, Clone)]
+pub struct Lock {
+    strategy: Strategy,
+    gauges: Arc<Gauges>,
+}
+
+#[derive(Debug, Clone)]
+enum Strategy {
+    None,
+    Local(Local),
+    Quorum(Arc<Quorum>),
+}
+
+impl Lock {
+    /// No lock: everybody gets it at once.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::new(Strategy::None)
+    }
+
+    /// A mutex for each key, in this process and among the clones of this lock only. First come, first served; it has
+    /// no TTL and can't be lost.
+    #[must_use]
+    pub fn local() -> Self {
+        Self::new(Strategy::Local(Local::default()))
+    }
+
+    /// A lock on the one node at `index`. `seed` draws the jitter of retries.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    #[must_use]
+    pub fn single(nodes: &Nodes, index: usize, seed: u64) -> Self {
+        Self::redlock(&nodes.subset(&[index]), seed)
+    }
+
+    /// A lock that a majority of all nodes must vote for. `seed` draws the jitter of retries.
+    #[must_use]
+    pub fn redlock(nodes: &Nodes, seed: u64) -> Self {
+        Self::new(Strategy::Quorum(Arc::new(Quorum::new(nodes.clone(), seed))))
+    }
+
+    fn new(strategy: Strategy) -> Self {
+        Self {
+            strategy,
+            gauges: Arc::default(),
+        }
+    }
+
+    /// Acquires the lock on `key`. Dropping the future takes back whatever was asked for so far.
+    ///
+    /// # Errors
+    /// The [`Refusal`] of the last attempt.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn acquire(&self, key: &str, terms: &Terms) -> Result<Guard, Refusal> {
+        match &self.strategy {
+            Strategy::None => Ok(Guard::nothing()),
+            Strategy::Local(local) => {
+                self.gauges.attempt();
+                let deadline = (terms.wait != Wait::FailFast).then(|| Instant::now() + terms.deadline);
+                local
+                    .acquire(key, &self.gauges, deadline)
+                    .await
+                    .ok_or(Refusal::Contended)
+            }
+            Strategy::Quorum(quorum) => quorum.acquire(key, terms, &self.gauges).await,
+        }
+    }
+
+    /// What this lock is doing now.
+    #[must_use]
+    pub fn gauges(&self) -> Arc<Gauges> {
+        Arc::clone(&self.gauges)
+    }
+}

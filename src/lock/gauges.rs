@@ -1,0 +1,70 @@
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// What a lock is doing now. Shared by all clones of a [`Lock`](super::Lock); read it from any thread.
+#[derive(Debug, Default)]
+pub struct Gauges {
+    holding: AtomicUsize,
+    partial: AtomicUsize,
+    waiting: AtomicUsize,
+    attempts: AtomicU64,
+}
+
+impl Gauges {
+    /// Locks held now: acquired, and neither released nor dropped.
+    #[must_use]
+    pub fn holding(&self) -> usize {
+        self.holding.load(Relaxed)
+    }
+
+    /// Locks held now with fewer votes than nodes: the loss of fewer keys lets a second holder in.
+    #[must_use]
+    pub fn partial(&self) -> usize {
+        self.partial.load(Relaxed)
+    }
+
+    /// Acquires that wait now, in a queue or between two attempts.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Relaxed)
+    }
+
+    /// Attempts made since the lock was made.
+    #[must_use]
+    pub fn attempts(&self) -> u64 {
+        self.attempts.load(Relaxed)
+    }
+
+    pub(super) fn attempt(&self) {
+        self.attempts.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn hold(&self) {
+        self.holding.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn unhold(&self) {
+        self.holding.fetch_sub(1, Relaxed);
+    }
+
+    pub(super) fn miss_votes(&self) {
+        self.partial.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn unmiss_votes(&self) {
+        self.partial.fetch_sub(1, Relaxed);
+    }
+
+    /// Counts a waiting acquire until the result is dropped.
+    pub(super) fn wait(&self) -> Waiting<'_> {
+        self.waiting.fetch_add(1, Relaxed);
+        Waiting(self)
+    }
+}
+
+pub(super) struct Waiting<'a>(&'a Gauges);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Relaxed);
+    }
+}

@@ -1,0 +1,150 @@
+//! Acquiring a lock from a quorum of independent nodes.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use tokio::time::{Instant, sleep};
+
+use super::{
+    Gauges, Guard, Nodes, Refusal, Terms,
+    claim::Claim,
+    command,
+    lease::Lease,
+    node::{Job, Purpose, Report},
+    round::{Answer, Round},
+    tally::{Slot, quorum, reliable, votes},
+};
+use crate::model::{Cause, Wait};
+
+/// The most that is added to the remaining TTL of a key, so that those who wait for it do not all come at once.
+const EXPIRY_JITTER: Duration = Duration::from_millis(5);
+
+/// The wait for the key to expire when no node can say how long that takes.
+const BLIND_WAIT: Duration = Duration::from_millis(50);
+
+/// A lock over independent nodes; over a single one it is `SET NX PX` with compare-and-delete.
+#[derive(Debug)]
+pub(super) struct Quorum {
+    nodes: Nodes,
+    /// Draws the jitter, and nothing that safety depends on.
+    rng: Mutex<StdRng>,
+}
+
+/// An attempt that failed, with what the next one may want to know.
+struct Missed {
+    refusal: Refusal,
+    slots: Box<[Slot]>,
+}
+
+impl Quorum {
+    pub(super) fn new(nodes: Nodes, seed: u64) -> Self {
+        Self {
+            nodes,
+            rng: Mutex::new(StdRng::seed_from_u64(seed)),
+        }
+    }
+
+    /// Tries as often as the terms say, and gives the last refusal.
+    pub(super) async fn acquire(&self, key: &str, terms: &Terms, gauges: &Arc<Gauges>) -> Result<Guard, Refusal> {
+        let deadline = Instant::now() + terms.deadline;
+        let mut attempts = 1;
+        loop {
+            gauges.attempt();
+            let missed = match self.attempt(key, terms, gauges, deadline).await {
+                Ok(lease) => return Ok(Guard::quorum(lease, terms.renew, attempts, attempts > 1)),
+                Err(missed) => missed,
+            };
+            let pause = match terms.wait {
+                Wait::FailFast => return Err(missed.refusal),
+                Wait::Retry { retries, .. } if attempts > retries => return Err(missed.refusal),
+                Wait::Retry { delay, jitter, .. } => delay + self.random(jitter),
+                Wait::UntilExpiry => {
+                    let _waiting = gauges.wait();
+                    self.remaining_ttl(key, terms, &missed.slots, deadline).await + self.random(EXPIRY_JITTER)
+                }
+            };
+            // Nothing can come of waiting for an attempt that may not begin.
+            if deadline.saturating_duration_since(Instant::now()) <= pause {
+                return Err(missed.refusal);
+            }
+            let waiting = gauges.wait();
+            sleep(pause).await;
+            drop(waiting);
+            attempts += 1;
+        }
+    }
+
+    /// Asks every node once.
+    async fn attempt(
+        &self,
+        key: &str,
+        terms: &Terms,
+        gauges: &Arc<Gauges>,
+        deadline: Instant,
+    ) -> Result<Lease, Missed> {
+        let start = Instant::now();
+        let claim = Claim::new(&self.nodes, key, terms, gauges);
+        claim.ballot().decided(deadline.min(start + terms.node_timeout)).await;
+        let slots = claim.ballot().slots();
+        let elapsed = start.elapsed();
+        let votes = votes(&slots);
+        let refusal = if votes < quorum(self.nodes.len()) {
+            Refusal::new(quorum(self.nodes.len()), claim.causes(&slots))
+        } else if elapsed >= reliable(terms.ttl) {
+            Refusal::Expired { votes, elapsed }
+        } else {
+            return Ok(Lease::new(claim, start));
+        };
+        Err(Missed { refusal, slots })
+    }
+
+    /// How long until enough of the nodes that refused us are free, as far as they say.
+    async fn remaining_ttl(&self, key: &str, terms: &Terms, slots: &[Slot], deadline: Instant) -> Duration {
+        let holders: Vec<_> = (0..slots.len())
+            .filter(|&index| slots[index] == Slot::No(Cause::Held))
+            .collect();
+        let needed = quorum(slots.len()).saturating_sub(votes(slots));
+        let command = command::pttl(key);
+        let round = Arc::new(Round::new(holders.len()));
+        for (place, index) in holders.into_iter().enumerate() {
+            let purpose = Purpose::Question(Report {
+                round: Arc::clone(&round),
+                index: place,
+            });
+            self.nodes.push(
+                index,
+                Job {
+                    command: Arc::clone(&command),
+                    timeout: terms.node_timeout,
+                    purpose,
+                },
+            );
+        }
+        let answers = round
+            .wait(deadline.min(Instant::now() + terms.node_timeout), |_| false)
+            .await;
+        let mut left: Vec<_> = answers.into_iter().filter_map(time_left).collect();
+        left.sort_unstable();
+        let enough = left.get(needed.saturating_sub(1)).or(left.last());
+        enough.copied().unwrap_or(BLIND_WAIT)
+    }
+
+    fn random(&self, most: Duration) -> Duration {
+        self.rng
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .random_range(Duration::ZERO..=most)
+    }
+}
+
+/// A `PTTL` reply, rounded up: the key is still there in its last millisecond. A key that never expires is no use.
+fn time_left(answer: Option<Answer>) -> Option<Duration> {
+    match answer? {
+        Answer::Int(-2) => Some(Duration::ZERO),
+        Answer::Int(millis) => Some(Duration::from_millis(u64::try_from(millis).ok()? + 1)),
+        Answer::Failed(_) => None,
+    }
+}

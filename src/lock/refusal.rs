@@ -1,0 +1,106 @@
+use std::{fmt, time::Duration};
+
+use super::tally;
+use crate::model::{Cause, Outcome};
+
+/// Why a lock was not acquired.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Enough nodes answered, and somebody else holds the lock. Of a local lock: nobody released it in time.
+    #[error("somebody else holds the lock")]
+    Contended,
+    /// Too few nodes could be asked for the lock to be granted to anybody.
+    #[error("no quorum: {}", PerNode(.causes))]
+    NoQuorum {
+        /// For each node in order why it gave no vote; none where it did.
+        causes: Vec<Option<Cause>>,
+    },
+    /// The votes came, but too late to rely on them. They were taken back.
+    #[error("{votes} votes came after {elapsed:?}, when no validity was left")]
+    Expired {
+        /// How many nodes had voted for us.
+        votes: usize,
+        /// From before the first command was queued until after the quorum's reply.
+        elapsed: Duration,
+    },
+    /// Nodes that did not answer in time could have made the quorum. What they may hold was taken back.
+    #[error("not known: {}", PerNode(.causes))]
+    Unknown {
+        /// For each node in order why it gave no vote; none where it did.
+        causes: Vec<Option<Cause>>,
+    },
+}
+
+impl Refusal {
+    /// What `causes`, too few of them votes, amount to.
+    pub(super) fn new(quorum: usize, causes: Vec<Option<Cause>>) -> Self {
+        match tally::outcome(quorum, &causes) {
+            Outcome::Contended => Self::Contended,
+            Outcome::Unknown => Self::Unknown { causes },
+            Outcome::NoQuorum | Outcome::Acquired | Outcome::Expired => Self::NoQuorum { causes },
+        }
+    }
+
+    /// The kind of outcome that this is.
+    #[must_use]
+    pub const fn outcome(&self) -> Outcome {
+        match self {
+            Self::Contended => Outcome::Contended,
+            Self::NoQuorum { .. } => Outcome::NoQuorum,
+            Self::Expired { .. } => Outcome::Expired,
+            Self::Unknown { .. } => Outcome::Unknown,
+        }
+    }
+}
+
+/// A lock could not be extended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotExtended {
+    /// The lock is lost for good.
+    #[error("the lock is lost")]
+    Lost,
+    /// Too few nodes extended it; what is left of its validity stays, and the next attempt may succeed.
+    #[error("not extended: {}", PerNode(.causes))]
+    NoQuorum {
+        /// For each node in order why it did not extend the lock; none where it did.
+        causes: Vec<Option<Cause>>,
+    },
+}
+
+/// Lists causes for people: `node 1 refused, node 2 voted`.
+struct PerNode<'a>(&'a [Option<Cause>]);
+
+impl fmt::Display for PerNode<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, cause) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            write!(f, "{separator}node {} ", index + 1)?;
+            match cause {
+                None => f.write_str("voted")?,
+                Some(cause) => cause.fmt(f)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_names_each_node_and_its_cause() {
+        let causes = vec![Some(Cause::Refused), None, Some(Cause::Refused)];
+        let refusal = Refusal::new(2, causes);
+        assert_eq!(refusal.outcome(), Outcome::NoQuorum);
+        assert_eq!(
+            refusal.to_string(),
+            "no quorum: node 1 refused, node 2 voted, node 3 refused"
+        );
+        let refusal = Refusal::new(2, vec![None, Some(Cause::Timeout), Some(Cause::Error("OOM".into()))]);
+        assert_eq!(
+            refusal.to_string(),
+            "not known: node 1 voted, node 2 timeout, node 3 error: OOM"
+        );
+    }
+}

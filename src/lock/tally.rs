@@ -1,0 +1,183 @@
+//! The arithmetic of votes and of validity, without any clock or socket.
+
+use std::time::Duration;
+
+use crate::model::{Cause, Outcome};
+
+/// The votes that make a lock: more than half of the nodes.
+pub(super) const fn quorum(nodes: usize) -> usize {
+    nodes / 2 + 1
+}
+
+/// The part of a TTL that a lock may rely on: without 1 % + 2 ms for clocks that run differently and for the
+/// precision of expiry.
+pub(super) fn reliable(ttl: Duration) -> Duration {
+    ttl.saturating_sub(ttl / 100 + Duration::from_millis(2))
+}
+
+/// Where the vote of one node stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// The command waits to be written; it can be withdrawn.
+    Queued,
+    /// It was written, and no reply came yet.
+    Written,
+    /// The node voted for us.
+    Yes,
+    /// It did not, or we did not hear of it.
+    No(Cause),
+}
+
+impl Slot {
+    /// Whether the node may hold our key now or later, so that it must be told to delete it.
+    pub(super) const fn may_hold(&self) -> bool {
+        match self {
+            Self::Written | Self::Yes => true,
+            Self::No(cause) => cause.may_have_voted(),
+            Self::Queued => false,
+        }
+    }
+
+    const fn is_pending(&self) -> bool {
+        matches!(self, Self::Queued | Self::Written)
+    }
+}
+
+/// The number of votes for us.
+pub(super) fn votes(slots: &[Slot]) -> usize {
+    slots.iter().filter(|slot| matches!(slot, Slot::Yes)).count()
+}
+
+/// Whether waiting for more answers can't change how the attempt ends. Without a quorum of anything the causes of
+/// all nodes are waited for: they are what the caller wants to know then.
+pub(super) fn is_decided(quorum: usize, slots: &[Slot]) -> bool {
+    let yes = votes(slots);
+    let held = slots
+        .iter()
+        .filter(|slot| matches!(slot, Slot::No(Cause::Held)))
+        .count();
+    let pending = slots.iter().filter(|slot| slot.is_pending()).count();
+    yes >= quorum || pending == 0 || (yes + pending < quorum && yes + held >= quorum)
+}
+
+/// How an attempt with these causes ended; none is a vote for us.
+pub(super) fn outcome(quorum: usize, causes: &[Option<Cause>]) -> Outcome {
+    let count = |test: fn(&Cause) -> bool| causes.iter().flatten().filter(|cause| test(cause)).count();
+    let yes = causes.iter().filter(|cause| cause.is_none()).count();
+    if yes >= quorum {
+        Outcome::Acquired
+    } else if yes + count(|cause| *cause == Cause::Held) >= quorum {
+        Outcome::Contended
+    } else if yes + count(Cause::may_have_voted) >= quorum {
+        Outcome::Unknown
+    } else {
+        Outcome::NoQuorum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn cause() -> impl Strategy<Value = Cause> {
+        prop_oneof![
+            3 => Just(Cause::Held),
+            1 => Just(Cause::Refused),
+            1 => Just(Cause::Timeout),
+            1 => Just(Cause::Disconnected),
+            1 => Just(Cause::Suspect),
+            1 => Just(Cause::Error("OOM".into())),
+        ]
+    }
+
+    fn slot() -> impl Strategy<Value = Slot> {
+        prop_oneof![
+            Just(Slot::Queued),
+            Just(Slot::Written),
+            Just(Slot::Yes),
+            cause().prop_map(Slot::No)
+        ]
+    }
+
+    fn outcome_of(quorum: usize, slots: &[Slot]) -> Outcome {
+        let causes: Vec<_> = slots
+            .iter()
+            .map(|slot| match slot {
+                Slot::Yes => None,
+                Slot::No(cause) => Some(cause.clone()),
+                Slot::Queued | Slot::Written => Some(Cause::Timeout),
+            })
+            .collect();
+        outcome(quorum, &causes)
+    }
+
+    proptest! {
+        #[test]
+        fn two_quorums_always_share_a_node(nodes in 1usize..100) {
+            prop_assert!(2 * quorum(nodes) > nodes);
+            prop_assert!(quorum(nodes) <= nodes);
+        }
+
+        #[test]
+        fn acquired_is_exactly_a_quorum_of_votes(causes in prop::collection::vec(prop::option::of(cause()), 1..10)) {
+            let quorum = quorum(causes.len());
+            let yes = causes.iter().filter(|cause| cause.is_none()).count();
+            prop_assert_eq!(outcome(quorum, &causes) == Outcome::Acquired, yes >= quorum);
+        }
+
+        #[test]
+        fn a_decided_attempt_ends_the_same_way_whatever_comes(
+            slots in prop::collection::vec(slot(), 1..10),
+            rest in prop::collection::vec(prop_oneof![Just(Slot::Yes), cause().prop_map(Slot::No)], 10),
+        ) {
+            let quorum = quorum(slots.len());
+            if is_decided(quorum, &slots) {
+                let finished: Vec<_> = slots
+                    .iter()
+                    .zip(rest)
+                    .map(|(slot, later)| if slot.is_pending() { later } else { slot.clone() })
+                    .collect();
+                prop_assert_eq!(outcome_of(quorum, &slots), outcome_of(quorum, &finished));
+            }
+        }
+
+        #[test]
+        fn no_contention_and_no_doubt_without_enough_answers(causes in prop::collection::vec(cause().prop_map(Some), 1..10)) {
+            let quorum = quorum(causes.len());
+            let held = causes.iter().flatten().filter(|cause| **cause == Cause::Held).count();
+            let doubtful = causes.iter().flatten().filter(|cause| cause.may_have_voted()).count();
+            let expected = match (held >= quorum, doubtful >= quorum) {
+                (true, _) => Outcome::Contended,
+                (false, true) => Outcome::Unknown,
+                (false, false) => Outcome::NoQuorum,
+            };
+            prop_assert_eq!(outcome(quorum, &causes), expected);
+        }
+
+        #[test]
+        fn less_than_the_ttl_is_relied_on(millis in 0u64..10_000_000) {
+            let ttl = Duration::from_millis(millis);
+            let kept = reliable(ttl);
+            prop_assert!(kept + ttl / 100 + Duration::from_millis(2) == ttl || kept.is_zero());
+        }
+    }
+
+    #[test]
+    fn examples() {
+        use Cause::{Held, Refused, Suspect, Timeout};
+        let cases = [
+            (vec![None, None, Some(Timeout)], Outcome::Acquired),
+            (vec![None, Some(Held), Some(Timeout)], Outcome::Contended),
+            (vec![Some(Held), Some(Held), None], Outcome::Contended),
+            (vec![None, Some(Timeout), Some(Refused)], Outcome::Unknown),
+            (vec![Some(Held), Some(Timeout), Some(Timeout)], Outcome::Unknown),
+            (vec![Some(Held), Some(Timeout), Some(Refused)], Outcome::NoQuorum),
+            (vec![None, Some(Refused), Some(Suspect)], Outcome::NoQuorum),
+        ];
+        for (causes, expected) in cases {
+            assert_eq!(outcome(2, &causes), expected, "{causes:?}");
+        }
+    }
+}
