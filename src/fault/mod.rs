@@ -1,1 +1,5 @@
-//! See ARCHITECTURE.md.
+//! Faults: the schedule that says when which one is due. Hosts carry theirs out in `lab`, app servers in `swarm`.
+
+mod schedule;
+
+pub use schedule::{Due, Schedule};

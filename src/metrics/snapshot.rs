@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::metrics::{Figures, Series};
-use crate::model::{Event, HostId, ServerId};
+use crate::model::{Event, Held, HostId, ServerId};
 use crate::scenario::Scenario;
 
 /// What a run looks like at one instant: all that the console and the progress line ever see. Plain data, never changed
@@ -51,8 +51,8 @@ pub enum Phase {
     Finished {
         /// Whether it was stopped before its end.
         interrupted: bool,
-        /// For each expectation of the scenario, in order: whether it held, and a sentence.
-        expectations: Vec<(bool, String)>,
+        /// For each expectation of the scenario, in order: what became of it, and a sentence.
+        expectations: Vec<(Held, String)>,
     },
     /// The run ended with this error.
     Failed(String),

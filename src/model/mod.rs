@@ -2,12 +2,14 @@
 
 mod event;
 mod fault;
+mod held;
 mod id;
 mod outcome;
 mod wait;
 
 pub use event::{Event, EventKind};
 pub use fault::{Action, Target};
+pub use held::Held;
 pub use id::{HostId, ServerId};
 pub use outcome::{Cause, Outcome, Outcomes};
 pub use wait::Wait;

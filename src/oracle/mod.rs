@@ -1,1 +1,5 @@
-//! See ARCHITECTURE.md.
+//! The only judge of invariants: what the ledger proves of an arm's stock.
+
+mod stock;
+
+pub use stock::{Books, StockAudit};

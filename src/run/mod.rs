@@ -10,11 +10,12 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
 pub use command::{Command, Knob};
-pub use record::{ArmRecord, Held, Machine, NodeRecord, Record, Timeouts, Verdict};
+pub use record::{ArmRecord, Machine, NodeRecord, Record, Timeouts, Verdict};
 pub use sentence::sentence;
 
 use crate::lab::LabError;
 use crate::metrics::Snapshot;
+pub use crate::model::Held;
 use crate::scenario::Scenario;
 
 /// What a run needs besides its scenario.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::{Figures, Series};
-use crate::model::Event;
+use crate::model::{Event, Held};
 use crate::scenario::Scenario;
 
 /// Everything one run produced.
@@ -118,16 +118,4 @@ pub struct Verdict {
     pub result: Held,
     /// Why, in one sentence.
     pub text: String,
-}
-
-/// What became of an expectation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Held {
-    /// It held.
-    Yes,
-    /// It did not.
-    No,
-    /// It could not show: its cause did not occur (a fault without verified effect, stock not sold out).
-    Inconclusive,
 }

@@ -1,0 +1,261 @@
+use std::time::Duration;
+
+use crate::model::{Action, Target};
+use crate::scenario::{Condition, FaultSpec, FaultStart, Metric};
+
+/// The faults of a scenario and how far each has come. Pure: time and figures come in, what is due comes out.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    entries: Vec<Entry>,
+}
+
+/// One thing to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Due {
+    /// Which fault of the scenario, counted from 1.
+    pub fault: usize,
+    /// What.
+    pub action: Action,
+    /// To whom.
+    pub target: Target,
+    /// Whether this ends the fault rather than begins it.
+    pub undo: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    spec: FaultSpec,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone)]
+enum Stage {
+    /// Not begun.
+    Waiting,
+    /// Ordered; `pending` targets have not answered yet, `hit` have taken effect, the last at `at`.
+    Ordered {
+        pending: usize,
+        at: Duration,
+        hit: Vec<Target>,
+    },
+    /// The last target took effect (or failed) at `at`; those in `hit` are to be undone.
+    InEffect { at: Duration, hit: Vec<Target> },
+    /// Over: undone, or it stays. `at` is none if no target was hit.
+    Over { at: Option<Duration> },
+}
+
+impl Schedule {
+    /// The faults of a scenario, none begun.
+    #[must_use]
+    pub fn new(faults: &[FaultSpec]) -> Self {
+        Self {
+            entries: faults
+                .iter()
+                .map(|spec| Entry {
+                    spec: spec.clone(),
+                    stage: Stage::Waiting,
+                })
+                .collect(),
+        }
+    }
+
+    /// What is due `now`, counted from the start of the measured part. Each thing is returned once. `figure` tells the
+    /// present figure of an arm.
+    pub fn due(&mut self, now: Duration, figure: impl Fn(&str, Metric) -> f64) -> Vec<Due> {
+        let mut due = Vec::new();
+        for index in 0..self.entries.len() {
+            let fault = index + 1;
+            let start = match &self.entries[index].stage {
+                Stage::Waiting => match &self.entries[index].spec.start {
+                    FaultStart::At(at) => now >= *at,
+                    FaultStart::When(condition) => holds(condition, &figure),
+                    FaultStart::After(other, delay) => self.effect_of(*other).is_some_and(|at| now >= at + *delay),
+                },
+                _ => false,
+            };
+            let entry = &mut self.entries[index];
+            if start {
+                entry.stage = Stage::Ordered {
+                    pending: entry.spec.targets.len(),
+                    at: now,
+                    hit: Vec::new(),
+                };
+                let action = entry.spec.action;
+                due.extend(entry.spec.targets.iter().map(|&target| Due {
+                    fault,
+                    action,
+                    target,
+                    undo: false,
+                }));
+            } else if let (Stage::InEffect { at, hit }, Some(lasts), Some(undo)) =
+                (&entry.stage, entry.spec.lasts, entry.spec.action.undo())
+                && now >= *at + lasts
+            {
+                due.extend(hit.iter().map(|&target| Due {
+                    fault,
+                    action: undo,
+                    target,
+                    undo: true,
+                }));
+                entry.stage = Stage::Over { at: Some(*at) };
+            }
+        }
+        due
+    }
+
+    /// Tells what became of a [`Due`]; only one that began a fault matters: `effect` is when it was verified, none if it failed.
+    pub fn reported(&mut self, due: Due, effect: Option<Duration>) {
+        if due.undo {
+            return;
+        }
+        let Some(entry) = self.entries.get_mut(due.fault.wrapping_sub(1)) else {
+            return;
+        };
+        let Stage::Ordered { pending, at, hit } = &mut entry.stage else {
+            return;
+        };
+        *pending = pending.saturating_sub(1);
+        if let Some(effect) = effect {
+            *at = (*at).max(effect);
+            hit.push(due.target);
+        }
+        if *pending == 0 {
+            let (at, hit) = (*at, std::mem::take(hit));
+            entry.stage = if hit.is_empty() {
+                Stage::Over { at: None }
+            } else {
+                Stage::InEffect { at, hit }
+            };
+        }
+    }
+
+    /// The faults, counted from 1, that have not taken effect: never begun, or failed.
+    #[must_use]
+    pub fn without_effect(&self) -> Vec<usize> {
+        (1..=self.entries.len())
+            .filter(|&fault| self.effect_of(fault).is_none())
+            .collect()
+    }
+
+    fn effect_of(&self, fault: usize) -> Option<Duration> {
+        match self.entries.get(fault.wrapping_sub(1))?.stage {
+            Stage::InEffect { at, .. } => Some(at),
+            Stage::Over { at } => at,
+            Stage::Waiting | Stage::Ordered { .. } => None,
+        }
+    }
+}
+
+fn holds(condition: &Condition, figure: &impl Fn(&str, Metric) -> f64) -> bool {
+    condition
+        .all
+        .iter()
+        .all(|part| part.op.holds(figure(&part.arm, part.metric), part.bound))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::HostId;
+    use crate::scenario::{Expectation, Op};
+
+    const fn secs(n: u64) -> Duration {
+        Duration::from_secs(n)
+    }
+
+    fn kill(start: FaultStart, hosts: &[usize], lasts: Option<Duration>) -> FaultSpec {
+        let targets = hosts.iter().map(|&host| Target::Host(HostId(host))).collect();
+        FaultSpec {
+            start,
+            action: Action::Kill,
+            targets,
+            lasts,
+        }
+    }
+
+    fn quiet(_: &str, _: Metric) -> f64 {
+        0.0
+    }
+
+    #[test]
+    fn a_fault_starts_once_and_is_undone_after_its_verified_effect() {
+        let mut schedule = Schedule::new(&[kill(FaultStart::At(secs(5)), &[1, 2], Some(secs(3)))]);
+        assert!(schedule.due(secs(4), quiet).is_empty());
+        let due = schedule.due(secs(5), quiet);
+        assert_eq!(due.len(), 2);
+        assert!(schedule.due(secs(6), quiet).is_empty(), "ordered once");
+        schedule.reported(due[0], Some(secs(6)));
+        assert_eq!(schedule.without_effect(), [1], "one target still pending");
+        schedule.reported(due[1], Some(secs(7)));
+        assert!(schedule.without_effect().is_empty());
+        assert!(
+            schedule.due(secs(9), quiet).is_empty(),
+            "three seconds from the effect, not from the order"
+        );
+        let undo = schedule.due(secs(10), quiet);
+        assert_eq!(
+            undo.iter().map(|due| due.action).collect::<Vec<_>>(),
+            [Action::Restart; 2]
+        );
+        assert!(schedule.due(secs(60), quiet).is_empty(), "undone once");
+    }
+
+    #[test]
+    fn only_what_was_hit_is_undone_and_a_failed_fault_starts_no_other() {
+        let mut schedule = Schedule::new(&[
+            kill(FaultStart::At(secs(1)), &[1, 2], Some(secs(1))),
+            kill(FaultStart::At(secs(1)), &[3], None),
+            kill(FaultStart::After(2, secs(0)), &[4], None),
+        ]);
+        let due = schedule.due(secs(1), quiet);
+        schedule.reported(due[0], Some(secs(2)));
+        schedule.reported(due[1], None);
+        schedule.reported(due[2], None);
+        let later = schedule.due(secs(9), quiet);
+        assert_eq!(later.len(), 1);
+        assert_eq!(
+            (later[0].action, later[0].target),
+            (Action::Restart, Target::Host(HostId(1)))
+        );
+        assert_eq!(schedule.without_effect(), [2, 3]);
+    }
+
+    #[test]
+    fn after_counts_from_the_other_faults_effect() {
+        let mut schedule = Schedule::new(&[
+            kill(FaultStart::At(secs(1)), &[1], None),
+            kill(FaultStart::After(1, secs(2)), &[2], None),
+        ]);
+        let due = schedule.due(secs(1), quiet);
+        assert_eq!(due.len(), 1);
+        assert!(schedule.due(secs(9), quiet).is_empty(), "no effect yet");
+        schedule.reported(due[0], Some(secs(10)));
+        assert!(schedule.due(secs(11), quiet).is_empty());
+        assert_eq!(schedule.due(secs(12), quiet).len(), 1);
+    }
+
+    #[test]
+    fn when_waits_for_all_parts_of_its_condition() {
+        let part = |metric, op, bound| Expectation {
+            arm: "redlock".to_owned(),
+            metric,
+            op,
+            bound,
+            text: String::new(),
+        };
+        let condition = Condition {
+            text: String::new(),
+            all: vec![
+                part(Metric::Holding, Op::AtLeast, 32.0),
+                part(Metric::Partial, Op::Equal, 0.0),
+            ],
+        };
+        let mut schedule = Schedule::new(&[kill(FaultStart::When(condition), &[1], None)]);
+        let figures = |holding: f64, partial: f64| {
+            move |_: &str, metric: Metric| if metric == Metric::Holding { holding } else { partial }
+        };
+        assert!(schedule.due(secs(1), figures(31.0, 0.0)).is_empty());
+        assert!(schedule.due(secs(1), figures(40.0, 1.0)).is_empty());
+        assert_eq!(schedule.due(secs(1), figures(32.0, 0.0)).len(), 1);
+    }
+}
