@@ -1,1 +1,45 @@
-//! See ARCHITECTURE.md.
+//! The database: a catalogue that caches are filled from, the stock, and the append-only ledger of orders.
+//!
+//! Each arm has a [`Place`] of its own (an SQLite file or a PostgreSQL schema), and each app server a [`Store`] (a pool of
+//! connections to it): pausing one app server must not stop another, nor one arm another.
+
+mod initial;
+mod place;
+mod schema;
+mod statements;
+
+pub use initial::{Catalogue, Initial};
+pub use place::Place;
+pub use statements::{Store, Value};
+
+/// Why the database did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The URL (of this scheme) names no database that we speak to.
+    #[error("{0:?} is no database that can be used; use \"sqlite\" or a postgres:// URL")]
+    Url(String),
+    /// The tables could not be made, or connections to them could not be opened.
+    #[error("{place}: {source}")]
+    Open {
+        /// The database, in words, without its password.
+        place: String,
+        /// What it answered.
+        source: sqlx::Error,
+    },
+    /// A statement failed.
+    #[error("the database: {0}")]
+    Statement(#[from] sqlx::Error),
+    /// There is no such row.
+    #[error("the database has no {0}")]
+    Missing(String),
+}
+
+/// The databases know no unsigned numbers. None of ours is near the limit: rows are counted, not hashed.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// The way back. The tables hold no negative number (`CHECK`).
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}

@@ -1,0 +1,181 @@
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions, install_default_drivers};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, Connection, raw_sql};
+
+use super::{Initial, Store, StoreError, schema};
+use crate::scenario::DatabaseSpec;
+
+/// The longest wait for a free connection. A stampede queues there for long, and that is no error.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A pool of at most this size is opened in full at once: a connect within the measured time would be measured too.
+const READY: u32 = 8;
+
+/// Where the tables of one arm live: an SQLite file in the run's directory, or a PostgreSQL schema.
+#[derive(Debug)]
+pub struct Place {
+    options: AnyConnectOptions,
+    /// What each new connection runs first.
+    session: Arc<str>,
+    /// The schema to drop in the end; none for SQLite.
+    schema: Option<String>,
+    /// The database in words, without its password.
+    name: String,
+}
+
+impl Place {
+    /// Makes the tables of the arm at position `arm` and fills them.
+    ///
+    /// # Errors
+    /// The URL is none of ours, or the database can't be reached or refuses.
+    pub async fn create(
+        spec: &DatabaseSpec,
+        arm: usize,
+        run_id: &str,
+        dir: &Path,
+        initial: &Initial,
+    ) -> Result<Self, StoreError> {
+        install_default_drivers();
+        if spec.url == "sqlite" {
+            Self::create_file(&dir.join(format!("arm-{arm}.sqlite")), initial).await
+        } else if spec.url.starts_with("postgres://") || spec.url.starts_with("postgresql://") {
+            Self::create_schema(&spec.url, schema_name(run_id, arm), initial).await
+        } else {
+            // What comes after the scheme may hold a password.
+            Err(StoreError::Url(
+                spec.url.split(':').next().unwrap_or_default().to_owned(),
+            ))
+        }
+    }
+
+    async fn create_file(path: &Path, initial: &Initial) -> Result<Self, StoreError> {
+        let url = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(true)
+            .to_url_lossy();
+        let place = Self {
+            name: format!("the SQLite file {}", path.display()),
+            options: AnyConnectOptions::from_url(&url)
+                .map_err(|source| failed(&path.display(), source))?
+                .disable_statement_logging(),
+            session: schema::SQLITE_SESSION.into(),
+            schema: None,
+        };
+        place
+            .build(schema::SQLITE_TABLES, initial)
+            .await
+            .map_err(|source| failed(&place.name, source))?;
+        Ok(place)
+    }
+
+    async fn create_schema(url: &str, schema: String, initial: &Initial) -> Result<Self, StoreError> {
+        let options = AnyConnectOptions::from_str(url)
+            .map_err(|source| failed(&"the PostgreSQL URL", source))?
+            .disable_statement_logging();
+        let place = Self {
+            name: format!(
+                "PostgreSQL at {}",
+                options.database_url.host_str().unwrap_or("its socket")
+            ),
+            options,
+            session: schema::postgres_session(&schema).into(),
+            schema: Some(schema),
+        };
+        place
+            .build(schema::POSTGRES_TABLES, initial)
+            .await
+            .map_err(|source| failed(&place.name, source))?;
+        Ok(place)
+    }
+
+    async fn build(&self, tables: &'static str, initial: &Initial) -> Result<(), sqlx::Error> {
+        let mut connection = self.options.connect().await?;
+        if let Some(schema) = &self.schema {
+            run(&mut connection, &format!("CREATE SCHEMA {schema}")).await?;
+        }
+        run(&mut connection, &self.session).await?;
+        schema::build(&mut connection, tables, initial).await?;
+        connection.close().await
+    }
+
+    /// Opens a pool of `pool` connections. Its connections belong to the runtime that this runs on: call it on the runtime
+    /// of the app server that uses them.
+    ///
+    /// # Errors
+    /// The database can't be reached or refuses.
+    pub async fn open(&self, pool: u32) -> Result<Store, StoreError> {
+        let session = Arc::clone(&self.session);
+        let connections = AnyPoolOptions::new()
+            .max_connections(pool)
+            .acquire_timeout(PATIENCE)
+            .acquire_slow_threshold(PATIENCE)
+            .test_before_acquire(false)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .after_connect(move |connection, _| {
+                let session = Arc::clone(&session);
+                Box::pin(async move { run(connection, &session).await })
+            })
+            .connect_lazy_with(self.options.clone());
+        let mut ready = Vec::new();
+        for _ in 0..pool.min(READY) {
+            ready.push(
+                connections
+                    .acquire()
+                    .await
+                    .map_err(|source| failed(&self.name, source))?,
+            );
+        }
+        drop(ready);
+        Ok(Store::new(connections))
+    }
+
+    /// Drops the schema. An SQLite file goes with the run's directory. A failure is logged: at the end of a run nobody can
+    /// mend it.
+    pub async fn remove(self) {
+        let Some(schema) = &self.schema else { return };
+        let dropped = async {
+            let mut connection = self.options.connect().await?;
+            run(&mut connection, &format!("DROP SCHEMA {schema} CASCADE")).await?;
+            connection.close().await
+        };
+        if let Err(error) = dropped.await {
+            tracing::warn!(%error, schema, "the schema was not dropped");
+        }
+    }
+}
+
+/// Runs statements of our own making: constants and a schema name of letters, digits and underscores.
+async fn run(connection: &mut AnyConnection, statements: &str) -> Result<(), sqlx::Error> {
+    raw_sql(AssertSqlSafe(statements)).execute(connection).await?;
+    Ok(())
+}
+
+fn failed(place: &dyn fmt::Display, source: sqlx::Error) -> StoreError {
+    StoreError::Open {
+        place: place.to_string(),
+        source,
+    }
+}
+
+/// A schema of this run and arm. PostgreSQL cuts names at 63 bytes, so a long run id keeps its end, where ids differ.
+fn schema_name(run_id: &str, arm: usize) -> String {
+    let id: Vec<char> = run_id
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    let id: String = id[id.len().saturating_sub(40)..].iter().collect();
+    format!("lockstorm_{id}_{arm}")
+}

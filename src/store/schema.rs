@@ -1,0 +1,117 @@
+//! The tables, and what a session is set to. Every statement of a run is the same on both databases; these are not.
+//!
+//! A sale is **one statement**: it writes the stock, and a trigger appends the order. So it is one transaction sent as one
+//! unit: an app server that is killed cannot leave half of it behind (which would look like damage by the lock), and one
+//! that is paused cannot hold the database's write lock with a transaction that it does not end.
+
+use sqlx::{AnyConnection, raw_sql};
+
+use super::{Initial, signed};
+
+/// SQLite: one file; `id` is the rowid, so it grows with each order.
+pub const SQLITE_TABLES: &str = "
+    PRAGMA journal_mode = WAL;
+    CREATE TABLE catalogue (
+        cache TEXT NOT NULL, key BIGINT NOT NULL, page BIGINT NOT NULL, value TEXT NOT NULL,
+        PRIMARY KEY (cache, key, page)
+    ) WITHOUT ROWID;
+    CREATE TABLE stock (
+        product INTEGER PRIMARY KEY, units BIGINT NOT NULL CHECK (units >= 0), buyer TEXT NOT NULL
+    );
+    CREATE TABLE orders (id INTEGER PRIMARY KEY, product BIGINT NOT NULL, buyer TEXT NOT NULL);
+    CREATE TRIGGER sale AFTER UPDATE ON stock BEGIN
+        INSERT INTO orders (product, buyer) VALUES (NEW.product, NEW.buyer);
+    END";
+
+/// SQLite: a session does not sync (only a power loss could tell) and waits for its turn to write.
+pub const SQLITE_SESSION: &str = "PRAGMA synchronous = OFF; PRAGMA busy_timeout = 60000";
+
+/// PostgreSQL: in the schema that the session is set to. Orders are numbered one transaction at a time (the lock is held to
+/// its end), so a lower number never appears after a higher one: the ledger can be read on from where it was left.
+pub const POSTGRES_TABLES: &str = "
+    CREATE TABLE catalogue (
+        cache TEXT NOT NULL, key BIGINT NOT NULL, page BIGINT NOT NULL, value TEXT NOT NULL,
+        PRIMARY KEY (cache, key, page)
+    );
+    CREATE TABLE stock (
+        product BIGINT PRIMARY KEY, units BIGINT NOT NULL CHECK (units >= 0), buyer TEXT NOT NULL
+    ) WITH (fillfactor = 50);
+    CREATE SEQUENCE order_ids;
+    CREATE TABLE orders (id BIGINT PRIMARY KEY, product BIGINT NOT NULL, buyer TEXT NOT NULL);
+    CREATE FUNCTION number_order() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM pg_advisory_xact_lock(TG_RELID::bigint);
+        NEW.id := nextval('order_ids');
+        RETURN NEW;
+    END $$;
+    CREATE TRIGGER number_order BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION number_order();
+    CREATE FUNCTION sale() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO orders (product, buyer) VALUES (NEW.product, NEW.buyer);
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER sale AFTER UPDATE ON stock FOR EACH ROW EXECUTE FUNCTION sale()";
+
+/// PostgreSQL: a session works in the schema of its arm, does not wait for the disk, and reads what is committed.
+pub fn postgres_session(schema: &str) -> String {
+    format!(
+        "SET search_path TO {schema};
+         SET synchronous_commit TO off;
+         SET default_transaction_isolation TO 'read committed'"
+    )
+}
+
+/// The numbers from `$1` to `$2 - 1`.
+macro_rules! numbers {
+    ($name:literal, $from:literal, $to:literal) => {
+        concat!(
+            $name,
+            "(i) AS (SELECT CAST(",
+            $from,
+            " AS BIGINT) WHERE ",
+            $from,
+            " < CAST(",
+            $to,
+            " AS BIGINT) UNION ALL SELECT i + 1 FROM ",
+            $name,
+            " WHERE i + 1 < CAST(",
+            $to,
+            " AS BIGINT))"
+        )
+    };
+}
+
+const FILL_STOCK: &str = concat!(
+    "WITH RECURSIVE ",
+    numbers!("p", "0", "$1"),
+    " INSERT INTO stock (product, units, buyer) SELECT p.i, CAST($2 AS BIGINT), '' FROM p"
+);
+
+const FILL_CATALOGUE: &str = concat!(
+    "WITH RECURSIVE ",
+    numbers!("k", "0", "$2"),
+    ", ",
+    numbers!("p", "CAST($3 AS BIGINT)", "$4"),
+    " INSERT INTO catalogue (cache, key, page, value)",
+    " SELECT $1, k.i, p.i, $1 || ' ' || k.i || '.' || p.i FROM k CROSS JOIN p"
+);
+
+/// Makes the tables and fills them.
+pub async fn build(connection: &mut AnyConnection, tables: &'static str, initial: &Initial) -> Result<(), sqlx::Error> {
+    raw_sql(tables).execute(&mut *connection).await?;
+    sqlx::query(FILL_STOCK)
+        .bind(signed(initial.products))
+        .bind(signed(initial.stock))
+        .execute(&mut *connection)
+        .await?;
+    for rows in &initial.catalogue {
+        // An object is page 0; the pages of a list are counted from 1.
+        let (first, end) = rows.pages.map_or((0, 1), |pages| (1, i64::from(pages) + 1));
+        sqlx::query(FILL_CATALOGUE)
+            .bind(rows.cache.as_str())
+            .bind(signed(rows.keys))
+            .bind(first)
+            .bind(end)
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
