@@ -1,1 +1,11 @@
-//! See ARCHITECTURE.md.
+//! What is made of a record: a summary as text, and the record's own file.
+
+mod columns;
+mod file;
+mod paint;
+mod table;
+mod text;
+
+pub use file::{FileError, RecordFile};
+pub use paint::Paint;
+pub use text::{render, summary};

@@ -1,0 +1,101 @@
+//! A table of text: the first column to the left, figures to the right, no rule but the space between them.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::paint::{Paint, Tone};
+
+/// Between two columns.
+const GAP: &str = "  ";
+
+/// One cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cell {
+    pub text: String,
+    pub tone: Tone,
+}
+
+impl Cell {
+    pub fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            tone,
+        }
+    }
+
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::new(Tone::Plain, text)
+    }
+
+    /// A figure that an arm does not have.
+    pub fn none() -> Self {
+        Self::new(Tone::Faint, "–")
+    }
+}
+
+/// A heading and rows of as many cells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Table {
+    pub head: Vec<String>,
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// The table, one line a row, each ended.
+    pub fn render(&self, paint: Paint) -> String {
+        let head: Vec<Cell> = self.head.iter().map(|title| Cell::new(Tone::Strong, title)).collect();
+        let lines: Vec<&Vec<Cell>> = std::iter::once(&head).chain(&self.rows).collect();
+        let widths: Vec<usize> = (0..self.head.len())
+            .map(|column| {
+                lines
+                    .iter()
+                    .filter_map(|line| line.get(column))
+                    .map(|cell| cell.text.width())
+                    .max()
+                    .unwrap_or(0)
+            })
+            .collect();
+        lines.into_iter().map(|line| row(line, &widths, paint) + "\n").collect()
+    }
+}
+
+fn row(cells: &[Cell], widths: &[usize], paint: Paint) -> String {
+    let mut line = String::new();
+    for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
+        let padding = " ".repeat(width.saturating_sub(cell.text.width()));
+        let text = paint.apply(cell.tone, &cell.text);
+        if column == 0 {
+            line.push_str(&text);
+            line.push_str(&padding);
+        } else {
+            line.push_str(GAP);
+            line.push_str(&padding);
+            line.push_str(&text);
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_align_by_their_width_on_the_screen() {
+        let table = Table {
+            head: vec!["arm".into(), "oversold".into()],
+            rows: vec![
+                vec![Cell::plain("no lock"), Cell::new(Tone::Bad, "✖ 214")],
+                vec![Cell::plain("多"), Cell::none()],
+            ],
+        };
+        assert_eq!(
+            table.render(Paint::Off),
+            "arm      oversold\nno lock     ✖ 214\n多              –\n"
+        );
+        let painted = table.render(Paint::On);
+        assert!(
+            painted.contains("   \u{1b}[1;31m✖ 214\u{1b}[0m\n"),
+            "the padding stands outside the colour: {painted:?}"
+        );
+    }
+}

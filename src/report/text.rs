@@ -1,0 +1,126 @@
+//! A record as text for people: what was run, a table of the locks, of the load and of its results, a sentence for each
+//! arm, faults, expectations, warnings.
+
+use std::fmt::Write as _;
+
+use super::columns;
+use super::paint::{Paint, Tone};
+use crate::metrics::units::{counted, rate};
+use crate::model::{Event, EventKind};
+use crate::run::{Held, Record, sentence};
+
+/// The summary as plain text.
+#[must_use]
+pub fn summary(record: &Record) -> String {
+    render(record, Paint::Off)
+}
+
+/// The summary, coloured if wanted.
+#[must_use]
+pub fn render(record: &Record, paint: Paint) -> String {
+    let mut sections = vec![head(record, paint)];
+    sections.extend(columns::locks(record).map(|table| table.render(paint)));
+    sections.push(columns::load(record).render(paint));
+    sections.push(columns::results(record).render(paint));
+    sections.push(sentences(record));
+    sections.extend(list("faults", faults(&record.events), paint));
+    sections.extend(list("expectations", expectations(record), paint));
+    let warnings = record
+        .warnings
+        .iter()
+        .map(|text| (Tone::Doubt, format!("! {text}")))
+        .collect();
+    sections.extend(list("warnings", warnings, paint));
+    sections.join("\n")
+}
+
+fn head(record: &Record, paint: Paint) -> String {
+    let scenario = &record.scenario;
+    let swarm = &scenario.swarm;
+    let load = match (swarm.rate, swarm.requests) {
+        (Some(per_second), None) => format!("{}/s per arm", rate(per_second)),
+        (None, None) => "closed loop".to_owned(),
+        (Some(per_second), Some(n)) => format!(
+            "{} per arm at {}/s",
+            counted(n, "request", "requests"),
+            rate(per_second)
+        ),
+        (None, Some(n)) => format!("{} per arm", counted(n, "request", "requests")),
+    };
+    let server = record.nodes.first().map_or("no server", |node| node.server.as_str());
+    let title = format!("{} · {}", scenario.name, scenario.title);
+    let cut = if record.interrupted {
+        format!(" of {} (interrupted)", span(scenario.duration.as_secs_f64()))
+    } else {
+        String::new()
+    };
+    format!(
+        "{}\n{}{cut} · {load} · {} × {} · {} · seed {} · {server} · lockstorm {}\n",
+        paint.apply(Tone::Strong, &title),
+        span(record.elapsed),
+        counted(swarm.servers as u64, "app server", "app servers"),
+        counted(swarm.workers as u64, "worker", "workers"),
+        counted(scenario.lab.hosts as u64, "host", "hosts"),
+        record.seed,
+        record.lockstorm,
+    )
+}
+
+fn span(seconds: f64) -> String {
+    format!("{seconds:.1} s")
+}
+
+fn sentences(record: &Record) -> String {
+    record
+        .arms
+        .iter()
+        .map(|arm| sentence(&arm.name, &arm.figures, &record.scenario.workload, arm.sold_out_all) + "\n")
+        .collect()
+}
+
+fn list(title: &str, lines: Vec<(Tone, String)>, paint: Paint) -> Option<String> {
+    if lines.is_empty() {
+        return None;
+    }
+    let mut text = format!("{}\n", paint.apply(Tone::Strong, title));
+    for (tone, line) in lines {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "  {}", paint.apply(tone, &line));
+    }
+    Some(text)
+}
+
+fn faults(events: &[Event]) -> Vec<(Tone, String)> {
+    events.iter().filter_map(fault).collect()
+}
+
+fn fault(event: &Event) -> Option<(Tone, String)> {
+    let EventKind::Fault {
+        action,
+        target,
+        effect_at,
+        error,
+    } = &event.kind
+    else {
+        return None;
+    };
+    let (tone, effect) = match (effect_at, error) {
+        (Some(effect_at), _) => (Tone::Plain, format!("in effect at {effect_at:.3} s")),
+        (None, Some(error)) => (Tone::Doubt, format!("? no effect: {error}")),
+        (None, None) => (Tone::Doubt, "? no effect before the end".to_owned()),
+    };
+    Some((tone, format!("{:>8.3} s  {action} {target}: {effect}", event.at)))
+}
+
+fn expectations(record: &Record) -> Vec<(Tone, String)> {
+    let line = |tone, mark, expectation: &str, text: &str| (tone, format!("{mark} {expectation}: {text}"));
+    record
+        .expectations
+        .iter()
+        .map(|verdict| match verdict.result {
+            Held::Yes => line(Tone::Good, '✔', &verdict.expectation, &verdict.text),
+            Held::No => line(Tone::Bad, '✖', &verdict.expectation, &verdict.text),
+            Held::Inconclusive => line(Tone::Doubt, '?', &verdict.expectation, &verdict.text),
+        })
+        .collect()
+}
