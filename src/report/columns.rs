@@ -89,6 +89,7 @@ const CACHE_FILL: &[Column] = &[
     }),
     column("worst", |arm| expired(arm, count(arm.figures.db_hits_per_expiry.max))),
     optional("duplicate pages", |arm| Some(damage(arm.figures.duplicate_pages))),
+    optional("missing pages", |arm| Some(damage(arm.figures.missing_pages))),
 ];
 
 /// The table of the locks; none when no arm takes one.

@@ -3,9 +3,11 @@
 mod columns;
 mod file;
 mod paint;
+mod progress;
 mod table;
 mod text;
 
 pub use file::{FileError, RecordFile};
 pub use paint::Paint;
+pub use progress::Progress;
 pub use text::{render, summary};

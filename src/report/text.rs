@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use super::columns;
 use super::paint::{Paint, Tone};
 use crate::metrics::units::{counted, rate};
-use crate::model::{Event, EventKind};
-use crate::run::{Held, Record, sentence};
+use crate::model::{Event, EventKind, Held};
+use crate::run::{Record, sentence};
 
 /// The summary as plain text.
 #[must_use]

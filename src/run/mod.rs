@@ -1,6 +1,7 @@
 //! One run from scenario to record: commands go down, snapshots come up.
 
 mod command;
+mod headless;
 mod record;
 mod sentence;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
 pub use command::{Command, Knob};
+pub use headless::{Ended, Stop, headless};
 pub use record::{ArmRecord, Machine, NodeRecord, Record, Timeouts, Verdict};
 pub use sentence::sentence;
 

@@ -77,10 +77,11 @@ fn cache_fill(figures: &Figures) -> Vec<String> {
             micros(figures.response_us.p99)
         ));
     }
-    if figures.duplicate_pages > 0 {
+    if figures.duplicate_pages + figures.missing_pages > 0 {
         parts.push(format!(
-            "{} in lists that were said to be complete",
-            counted(figures.duplicate_pages, "page stood twice", "pages stood twice")
+            "lists said to be complete held {} and lacked {}",
+            counted(figures.duplicate_pages, "page twice", "pages twice"),
+            count(figures.missing_pages),
         ));
     }
     if figures.stale_reads > 0 {

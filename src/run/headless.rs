@@ -1,0 +1,86 @@
+//! A run without a console: snapshots go to whoever shows progress, signals become commands.
+
+use std::io;
+use std::thread;
+
+use tokio::select;
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use tokio::sync::oneshot;
+
+use super::{Command, Record, RunError, RunHandle};
+use crate::metrics::Snapshot;
+
+/// A request to end, by a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// SIGINT: Ctrl-C.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
+/// How a headless run ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// With its record. By a signal the run was cut short, but drained and counted all the same.
+    Finished(Box<Record>, Option<Stop>),
+    /// By a second signal, at once and without a record. The keeper cleans up when this process ends.
+    Abandoned(Stop),
+}
+
+/// Follows a run to its end and shows each snapshot on the way. The first SIGINT or SIGTERM ends the load, the second one
+/// gives up waiting.
+///
+/// # Errors
+/// Whatever kept the run from its record.
+pub fn headless(handle: RunHandle, show: impl FnMut(&Snapshot)) -> Result<Ended, RunError> {
+    let failed = |error: io::Error| RunError::Other(format!("cannot listen for signals: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(failed)?;
+    runtime.block_on(async {
+        let interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+        let terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        follow(handle, show, interrupt, terminate).await
+    })
+}
+
+async fn follow(
+    handle: RunHandle,
+    mut show: impl FnMut(&Snapshot),
+    mut interrupt: Signals,
+    mut terminate: Signals,
+) -> Result<Ended, RunError> {
+    let commands = handle.commands.clone();
+    let mut snapshots = handle.snapshots.clone();
+    // A thread of our own and not the runtime's: the runtime would wait for it even when we no longer want to.
+    let (done, mut end) = oneshot::channel();
+    thread::spawn(move || {
+        // Nobody listens any more after a second signal.
+        let _ = done.send(handle.finish());
+    });
+    let mut asked = None;
+    loop {
+        let stop = select! {
+            result = &mut end => {
+                // The sender is only dropped unused if `finish` panics, and it catches the panics of the run.
+                let record = result.unwrap_or_else(|_| Err(RunError::Other("the run was lost; this is a bug".to_owned())))?;
+                return Ok(Ended::Finished(Box::new(record), asked));
+            }
+            Ok(()) = snapshots.changed() => {
+                let snapshot = snapshots.borrow_and_update().clone();
+                show(&snapshot);
+                continue;
+            }
+            _ = interrupt.recv() => Stop::Interrupt,
+            _ = terminate.recv() => Stop::Terminate,
+        };
+        if asked.is_some() {
+            return Ok(Ended::Abandoned(stop));
+        }
+        asked = Some(stop);
+        // A run that has already ended takes no commands, and needs none.
+        let _ = commands.send(Command::Stop);
+    }
+}
