@@ -1,0 +1,223 @@
+//! Finds a server program and asks it for its version.
+
+use std::fmt;
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+
+use super::LabError;
+
+/// The programs that are looked for, the first found wins.
+const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
+/// Where servers are installed although PATH may not say so.
+const EXTRA_DIRECTORIES: [&str; 3] = ["/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"];
+/// The oldest version with all that the lab uses.
+const OLDEST: Version = Version(6, 2, 0);
+/// How long `--version` may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The most that is read of what `--version` prints.
+const MOST_OUTPUT: u64 = 4096;
+
+/// Which project a server program comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Flavour {
+    /// Redis.
+    Redis,
+    /// Valkey.
+    Valkey,
+}
+
+impl fmt::Display for Flavour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Redis => "redis-server",
+            Self::Valkey => "valkey-server",
+        })
+    }
+}
+
+/// A server's version: major, minor, patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Version(pub u32, pub u32, pub u32);
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.0, self.1, self.2)
+    }
+}
+
+/// A server program that the lab can use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerBinary {
+    /// Its absolute path. Links are not followed: Debian's `redis-server` is a link to a program that looks at its name.
+    pub path: PathBuf,
+    /// The project it comes from.
+    pub flavour: Flavour,
+    /// Its version.
+    pub version: Version,
+}
+
+impl fmt::Display for ServerBinary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.flavour, self.version)
+    }
+}
+
+impl ServerBinary {
+    /// Finds the server to use: `explicit` if given (a path, or the name of a program on PATH), else `redis-server`, else
+    /// `valkey-server`, on PATH and in the usual places.
+    ///
+    /// # Errors
+    /// [`LabError::NoServer`] names the command that installs one; a program that is none or is too old is told so.
+    pub fn find(explicit: Option<&Path>) -> Result<Self, LabError> {
+        if let Some(path) = explicit {
+            let named = path
+                .to_str()
+                .filter(|name| !name.contains('/') && !path.exists())
+                .and_then(on_path);
+            return Self::probe(&named.unwrap_or_else(|| path.to_owned()));
+        }
+        let mut candidates = PROGRAMS.into_iter().filter_map(on_path).map(|path| Self::probe(&path));
+        let first = candidates.next().ok_or(LabError::NoServer)?;
+        // A broken or old redis-server must not hide a good valkey-server.
+        first.or_else(|error| candidates.find_map(Result::ok).ok_or(error))
+    }
+
+    fn probe(path: &Path) -> Result<Self, LabError> {
+        let not = |why: String| LabError::NotAServer {
+            path: path.to_owned(),
+            why,
+        };
+        let absolute = std::path::absolute(path).map_err(|error| not(error.to_string()))?;
+        let output = version_output(&absolute).map_err(|error| not(error.to_string()))?;
+        let (flavour, version) = parse(&output).ok_or_else(|| {
+            let first = output.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            let clean: String = first.chars().filter(|c| !c.is_control()).take(60).collect();
+            if clean.is_empty() {
+                not("it prints nothing for --version".to_owned())
+            } else {
+                not(format!("for --version it prints \"{clean}\""))
+            }
+        })?;
+        if version < OLDEST {
+            return Err(LabError::TooOld {
+                path: absolute,
+                version,
+            });
+        }
+        Ok(Self {
+            path: absolute,
+            flavour,
+            version,
+        })
+    }
+}
+
+/// The first executable file of this name on PATH or in the usual places.
+pub(super) fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(EXTRA_DIRECTORIES.iter().map(PathBuf::from))
+        .map(|directory| directory.join(program))
+        .find(|file| {
+            file.metadata()
+                .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+        })
+}
+
+/// What the program prints for `--version`; it may be anything, so neither its time nor its output is trusted.
+fn version_output(path: &Path) -> io::Result<String> {
+    let mut child = Command::new(path)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()?;
+    let (send, receive) = mpsc::channel();
+    if let Some(stdout) = child.stdout.take() {
+        thread::spawn(move || {
+            let mut output = Vec::new();
+            let read = stdout.take(MOST_OUTPUT).read_to_end(&mut output);
+            // Nobody listens any more once PATIENCE is over.
+            let _ = send.send(read.map(|_| String::from_utf8_lossy(&output).into_owned()));
+        });
+    }
+    let output = receive.recv_timeout(PATIENCE);
+    // The whole group, so that a script's children go too; it has ended by itself in the normal case.
+    if let Ok(pid) = i32::try_from(child.id()) {
+        let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
+    }
+    child.wait()?;
+    output.unwrap_or_else(|_| {
+        Err(io::Error::other(format!(
+            "--version gives no answer within {PATIENCE:?}"
+        )))
+    })
+}
+
+fn parse(output: &str) -> Option<(Flavour, Version)> {
+    output.lines().find_map(|line| {
+        let (flavour, rest) = [
+            ("Redis server v=", Flavour::Redis),
+            ("Valkey server v=", Flavour::Valkey),
+        ]
+        .into_iter()
+        .find_map(|(start, flavour)| Some((flavour, line.strip_prefix(start)?)))?;
+        let mut numbers = rest.split_whitespace().next()?.split('.').map(|part| {
+            let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+            part[..digits].parse::<u32>().ok()
+        });
+        let version = Version(
+            numbers.next()??,
+            numbers.next()??,
+            numbers.next().flatten().unwrap_or(0),
+        );
+        Some((flavour, version))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_lines() {
+        let redis = "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=8fa5b5bda8ed9a3b\n";
+        assert_eq!(parse(redis), Some((Flavour::Redis, Version(7, 0, 15))));
+        assert_eq!(
+            parse("Valkey server v=8.1.0-rc1 sha=0:1 bits=64"),
+            Some((Flavour::Valkey, Version(8, 1, 0)))
+        );
+        assert_eq!(
+            parse("WARNING: noise\nRedis server v=6.2 x"),
+            Some((Flavour::Redis, Version(6, 2, 0)))
+        );
+        for other in [
+            "",
+            "redis-cli 7.0.15",
+            "Redis server v=",
+            "Redis server v=x.y.z",
+            "Redis server v=7",
+            "\u{fffd}\0",
+        ] {
+            assert_eq!(parse(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn versions_compare_by_number() {
+        assert!(Version(10, 0, 0) > Version(6, 2, 0));
+        assert!(Version(6, 0, 16) < OLDEST);
+    }
+}

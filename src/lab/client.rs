@@ -1,0 +1,290 @@
+//! Lockstorm's end of the keeper.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::keeper::{self, Ended, Event, Kick, Request, Spawn};
+use super::{DownWhy, HostState, LabError};
+
+/// How long the keeper may take to start, or to start a process.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What the keeper has told so far.
+#[derive(Debug)]
+pub(super) struct Board {
+    keeper: Keeper,
+    slots: Vec<Slot>,
+}
+
+#[derive(Debug)]
+enum Keeper {
+    Starting,
+    Ready(PathBuf),
+    /// With its last words.
+    Gone(String),
+}
+
+/// One process that the keeper starts, and starts again.
+#[derive(Debug, Clone)]
+pub(super) struct Slot {
+    /// How often it was started, with or without success.
+    starts: u64,
+    /// Its process id while it runs.
+    pub pid: Option<u32>,
+    /// Its state.
+    pub state: HostState,
+    /// Why the last request failed.
+    pub error: Option<String>,
+}
+
+/// A running keeper. Dropping or closing it ends the keeper, and with it every process and the run directory.
+#[derive(Debug)]
+pub(super) struct Client {
+    stdin: Mutex<Option<ChildStdin>>,
+    board: Arc<watch::Sender<Board>>,
+    pid: u32,
+}
+
+impl Client {
+    /// Starts a keeper for `processes` processes; returns it with its run directory.
+    pub(super) async fn start(program: &Path, processes: usize) -> Result<(Self, PathBuf), LabError> {
+        let fail = |why: String| LabError::KeeperStart(format!("{}: {why}", program.display()));
+        let mut child = Command::new(program)
+            .arg(keeper::ARGUMENT)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // Not ours: a pipeline that lockstorm writes to must end with lockstorm, not with the keeper.
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| fail(error.to_string()))?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let never = Slot {
+            starts: 0,
+            pid: None,
+            state: HostState::Down {
+                why: DownWhy::Died("never started".to_owned()),
+                since: Instant::now(),
+            },
+            error: None,
+        };
+        let board = Board {
+            keeper: Keeper::Starting,
+            slots: vec![never; processes],
+        };
+        let client = Self {
+            stdin: Mutex::new(stdin),
+            board: Arc::new(watch::Sender::new(board)),
+            pid: child.id(),
+        };
+        let board = Arc::clone(&client.board);
+        // A thread rather than a task: states are kept current, and the keeper is reaped, whatever becomes of the runtime.
+        thread::Builder::new()
+            .name("lab-keeper".to_owned())
+            .spawn(move || listen(child, stdout, &board))
+            .map_err(|error| fail(error.to_string()))?;
+        let dir = client.wait_for(PATIENCE, |board| match &board.keeper {
+            Keeper::Ready(dir) => Some(dir.clone()),
+            Keeper::Starting | Keeper::Gone(_) => None,
+        });
+        match dir.await {
+            Ok(Some(dir)) => Ok((client, dir)),
+            Ok(None) => Err(fail(format!("no answer within {PATIENCE:?}"))),
+            Err(LabError::KeeperGone(why)) => Err(fail(why)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the keeper last told of a process.
+    pub(super) fn slot(&self, id: usize) -> Slot {
+        self.board.borrow().slots[id].clone()
+    }
+
+    /// Starts a process; returns when it runs.
+    pub(super) async fn spawn(&self, spawn: Spawn) -> Result<Result<u32, String>, LabError> {
+        let id = spawn.id;
+        let before = self.slot(id).starts;
+        self.send(&Request::Spawn(spawn))?;
+        let started = self.wait_for(PATIENCE, |board| {
+            let slot = &board.slots[id];
+            (slot.starts > before).then(|| slot.pid.ok_or_else(|| slot.ending()))
+        });
+        Ok(started
+            .await?
+            .unwrap_or_else(|| Err(format!("the keeper did not start it within {PATIENCE:?}"))))
+    }
+
+    /// Sends a signal; returns at once.
+    pub(super) fn signal(&self, id: usize, kick: Kick) -> Result<(), LabError> {
+        self.board.send_modify(|board| board.slots[id].error = None);
+        self.send(&Request::Signal { id, kick })
+    }
+
+    /// Waits until `look` finds something in what the keeper told of a process; none when the time is over.
+    pub(super) async fn wait_slot<T>(
+        &self,
+        id: usize,
+        patience: Duration,
+        look: impl Fn(&Slot) -> Option<T>,
+    ) -> Result<Option<T>, LabError> {
+        self.wait_for(patience, |board| look(&board.slots[id])).await
+    }
+
+    /// Tells the keeper to end everything, and waits until it has. False when it did not in time.
+    pub(super) async fn close(&self, patience: Duration) -> bool {
+        self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let gone = |client: &Self| matches!(client.board.borrow().keeper, Keeper::Gone(_));
+        let mut changes = self.board.subscribe();
+        let ended = timeout(patience, async {
+            while !gone(self) && changes.changed().await.is_ok() {}
+        });
+        ended.await.is_ok()
+    }
+
+    /// Kills a keeper that does not end; the kernel then kills its processes (Linux).
+    pub(super) fn kill(&self) {
+        let board = self.board.borrow();
+        // While the keeper is not reported gone it is not reaped, so the id is its own.
+        if let (false, Ok(pid)) = (matches!(board.keeper, Keeper::Gone(_)), i32::try_from(self.pid)) {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+    }
+
+    fn send(&self, request: &Request) -> Result<(), LabError> {
+        let gone = |why: String| LabError::KeeperGone(why);
+        let mut line = serde_json::to_vec(request).map_err(|error| gone(error.to_string()))?;
+        line.push(b'\n');
+        let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
+        let pipe = stdin
+            .as_mut()
+            .ok_or_else(|| gone("the lab was taken down".to_owned()))?;
+        pipe.write_all(&line).map_err(|error| gone(error.to_string()))
+    }
+
+    async fn wait_for<T>(&self, patience: Duration, look: impl Fn(&Board) -> Option<T>) -> Result<Option<T>, LabError> {
+        let mut changes = self.board.subscribe();
+        let found = timeout(patience, async {
+            loop {
+                {
+                    let board = changes.borrow_and_update();
+                    if let Some(found) = look(&board) {
+                        return Ok(found);
+                    }
+                    if let Keeper::Gone(why) = &board.keeper {
+                        return Err(LabError::KeeperGone(why.clone()));
+                    }
+                }
+                if changes.changed().await.is_err() {
+                    return Err(LabError::KeeperGone("it is not heard any more".to_owned()));
+                }
+            }
+        });
+        found.await.map_or(Ok(None), |found| found.map(Some))
+    }
+}
+
+impl Slot {
+    fn ending(&self) -> String {
+        match (&self.error, &self.state) {
+            (Some(error), _) => error.clone(),
+            (None, HostState::Down { why, .. }) => why.to_string(),
+            (None, _) => "ended".to_owned(),
+        }
+    }
+}
+
+/// Writes what the keeper tells to the board until it ends, then reaps it.
+fn listen(mut child: Child, stdout: Option<ChildStdout>, board: &watch::Sender<Board>) {
+    let mut last_words = None;
+    for line in stdout.into_iter().flat_map(|stdout| BufReader::new(stdout).lines()) {
+        let Ok(line) = line else { break };
+        match serde_json::from_str(&line) {
+            Ok(Event::Failed { error }) => last_words = Some(error),
+            Ok(event) => board.send_modify(|board| board.note(event)),
+            Err(_) => {
+                last_words = Some("it does not speak as a keeper; is it lockstorm?".to_owned());
+                let _ = child.kill();
+                break;
+            }
+        }
+    }
+    let status = child.wait();
+    let why = last_words.unwrap_or_else(|| status.map_or_else(|error| error.to_string(), |status| status.to_string()));
+    board.send_modify(|board| board.end(why));
+}
+
+impl Board {
+    fn note(&mut self, event: Event) {
+        let since = Instant::now();
+        let (id, state) = match event {
+            Event::Ready { dir } => {
+                self.keeper = Keeper::Ready(dir);
+                return;
+            }
+            Event::Failed { .. } => return,
+            Event::Spawned { id, pid } => {
+                if let Some(slot) = self.slots.get_mut(id) {
+                    *slot = Slot {
+                        starts: slot.starts + 1,
+                        pid: Some(pid),
+                        error: None,
+                        state: HostState::Up { since },
+                    };
+                }
+                return;
+            }
+            Event::NotSpawned { id, error } => {
+                if let Some(slot) = self.slots.get_mut(id) {
+                    slot.starts += 1;
+                    slot.error = Some(error);
+                }
+                return;
+            }
+            Event::NotSignalled { id, error } => {
+                if let Some(slot) = self.slots.get_mut(id) {
+                    slot.error = Some(error);
+                }
+                return;
+            }
+            Event::Exited { id, how } => (id, HostState::Down { why: why(how), since }),
+            Event::Stopped { id } => (id, HostState::Paused { since }),
+            Event::Continued { id } => (id, HostState::Up { since }),
+        };
+        if let Some(slot) = self.slots.get_mut(id) {
+            if matches!(state, HostState::Down { .. }) {
+                slot.pid = None;
+            }
+            slot.state = state;
+        }
+    }
+
+    /// The keeper is gone, and its processes with it.
+    fn end(&mut self, last_words: String) {
+        for slot in &mut self.slots {
+            if slot.pid.take().is_some() {
+                slot.state = HostState::Down {
+                    why: DownWhy::Killed,
+                    since: Instant::now(),
+                };
+            }
+        }
+        self.keeper = Keeper::Gone(last_words);
+    }
+}
+
+/// SIGKILL can't be told from a crash of the machine, and exit code 0 is what a node gives after SIGTERM or SHUTDOWN.
+fn why(how: Ended) -> DownWhy {
+    match how {
+        Ended::Signal(number) if number == Signal::SIGKILL as i32 => DownWhy::Killed,
+        Ended::Code(0) => DownWhy::ShutDown,
+        other => DownWhy::Died(other.to_string()),
+    }
+}

@@ -1,0 +1,120 @@
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::binary::Version;
+use super::install;
+use crate::model::{Action, HostId};
+
+/// Why the lab could not do what it was asked for; each says how to go on.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// No server program on PATH.
+    #[error(
+        "no redis-server or valkey-server found: {}, or name one with --server-bin PATH",
+        install::advice()
+    )]
+    NoServer,
+    /// A file that is no server program, or cannot be run.
+    #[error("{path} is no redis-server: {why}", path = path.display())]
+    NotAServer {
+        /// The file.
+        path: PathBuf,
+        /// What it did instead of telling its version.
+        why: String,
+    },
+    /// A server program that lacks commands the lab needs.
+    #[error("{path} has version {version}, but 6.2 is the oldest that works: install a newer one, or name one with --server-bin PATH", path = path.display())]
+    TooOld {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: Version,
+    },
+    /// The keeper did not start.
+    #[error("the keeper process did not start: {0}")]
+    KeeperStart(String),
+    /// The keeper ended while the lab was in use, and every server with it.
+    #[error("the keeper process is gone ({0}), and all hosts with it: start again")]
+    KeeperGone(String),
+    /// A directory or file of the lab could not be made.
+    #[error("cannot create {path}: {source}", path = path.display())]
+    Directory {
+        /// What was to be made.
+        path: PathBuf,
+        /// Why it was not.
+        source: io::Error,
+    },
+    /// A port that the scenario fixes is used by somebody else.
+    #[error("port {port} for {node} is taken: end what listens there, choose another lab.port, or leave it out")]
+    PortTaken {
+        /// The port.
+        port: u16,
+        /// Whose it should be.
+        node: String,
+    },
+    /// Fixed ports that do not exist.
+    #[error("lab.port = {port} leaves no room for {count} ports: the last port is 65535")]
+    PortRange {
+        /// The first port.
+        port: u16,
+        /// How many are needed.
+        count: usize,
+    },
+    /// No port could be bound.
+    #[error("no free port found on 127.0.0.1: {0}")]
+    NoPort(String),
+    /// A server ended before it answered.
+    #[error("{node} did not start ({why}); the server's last words:{log}")]
+    StartFailed {
+        /// Which node.
+        node: String,
+        /// How it ended.
+        why: String,
+        /// The last lines of its log, each on a line of its own.
+        log: String,
+    },
+    /// A server runs but does not answer as a Redis node.
+    #[error("{node} did not answer at {address} within {waited:?} ({why}); the server's last words:{log}")]
+    NotAnswering {
+        /// Which node.
+        node: String,
+        /// Where it was asked.
+        address: SocketAddr,
+        /// How long.
+        waited: Duration,
+        /// What came instead of an answer.
+        why: String,
+        /// The last lines of its log, each on a line of its own.
+        log: String,
+    },
+    /// A host that the lab does not have.
+    #[error("there is no {host}: the lab has hosts 1 to {hosts}")]
+    NoSuchHost {
+        /// The host asked for.
+        host: HostId,
+        /// How many there are.
+        hosts: usize,
+    },
+    /// An action that makes no sense in the host's present state.
+    #[error("cannot {action} {host}: it {why}")]
+    Impossible {
+        /// The action.
+        action: Action,
+        /// The host.
+        host: HostId,
+        /// Its state, and what to do first.
+        why: String,
+    },
+    /// The action was sent, but its effect did not show.
+    #[error("{action} of {host} could not be verified: {why}")]
+    Unverified {
+        /// The action.
+        action: Action,
+        /// The host.
+        host: HostId,
+        /// What was missing.
+        why: String,
+    },
+}

@@ -1,0 +1,139 @@
+//! The keeper: lockstorm, run again as a small process of its own session that starts every server of a lab.
+//!
+//! It is told what to do on stdin and reports on stdout, one JSON message a line. Whatever ends lockstorm, SIGKILL
+//! included, closes that stdin, and the keeper then kills what it started, removes the run directory and ends.
+//! It has one thread, because `PR_SET_PDEATHSIG`, which ends the servers should the keeper itself be killed (Linux),
+//! fires when the *thread* that started them ends.
+
+mod children;
+mod protocol;
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+
+use self::children::Children;
+pub(super) use self::protocol::{Ended, Event, Kick, Request, Spawn};
+use super::run_dir::RunDir;
+
+/// The hidden first argument that makes lockstorm a keeper.
+pub const ARGUMENT: &str = "__keeper";
+
+/// Runs the keeper until its stdin ends.
+#[must_use]
+pub fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // If nobody listens any more there is nobody to tell.
+            let _ = emit(&Event::Failed {
+                error: error.to_string(),
+            });
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> io::Result<()> {
+    // A session of its own: no terminal's Ctrl-C, Ctrl-Z or hang-up reaches the keeper or the servers. It fails only if
+    // this process leads a group already, which means that somebody started it by hand.
+    let _ = nix::unistd::setsid();
+    std::env::set_current_dir("/")?;
+    let changes = signals()?;
+    // Dropped in reverse order, also by a panic: first the children are killed and reaped, then the directory goes.
+    let directory = RunDir::create()?;
+    let mut children = Children::default();
+    emit(&Event::Ready {
+        dir: directory.path().to_owned(),
+    })?;
+    serve(&mut children, &changes)
+}
+
+/// Makes the signals that would end the keeper harmless, and returns a stream that becomes readable with each SIGCHLD.
+/// They get handlers instead of being ignored, because ignored signals would stay ignored in the servers.
+fn signals() -> io::Result<UnixStream> {
+    let unread = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&unread))?;
+    }
+    let (read, write) = UnixStream::pair()?;
+    read.set_nonblocking(true)?;
+    signal_hook::low_level::pipe::register(SIGCHLD, write)?;
+    Ok(read)
+}
+
+fn serve(children: &mut Children, mut changes: &UnixStream) -> io::Result<()> {
+    let stdin = io::stdin();
+    let mut pending = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let (asked, changed) = wait(stdin.as_fd(), changes.as_fd())?;
+        if changed {
+            // Emptied before the children are looked at, so a change in between makes it readable again.
+            while changes.read(&mut buffer).is_ok_and(|n| n > 0) {}
+            for event in children.changes() {
+                emit(&event)?;
+            }
+        }
+        if asked {
+            // Not through `Stdin`, whose own buffer `poll` does not see.
+            let n = nix::unistd::read(&stdin, &mut buffer)?;
+            if n == 0 {
+                return Ok(());
+            }
+            pending.extend_from_slice(&buffer[..n]);
+            while let Some(end) = pending.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<u8> = pending.drain(..=end).collect();
+                obey(children, serde_json::from_slice(&line)?)?;
+            }
+        }
+    }
+}
+
+/// Waits until there is something to read; tells from which of the two.
+fn wait(stdin: BorrowedFd<'_>, changes: BorrowedFd<'_>) -> io::Result<(bool, bool)> {
+    let mut fds = [
+        PollFd::new(stdin, PollFlags::POLLIN),
+        PollFd::new(changes, PollFlags::POLLIN),
+    ];
+    match poll(&mut fds, PollTimeout::NONE) {
+        // Flags that are not known count as readable: reading then tells what it is.
+        Ok(_) => Ok((fds[0].any().unwrap_or(true), fds[1].any().unwrap_or(true))),
+        Err(Errno::EINTR) => Ok((false, false)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn obey(children: &mut Children, request: Request) -> io::Result<()> {
+    match request {
+        Request::Spawn(spawn) => emit(&match children.spawn(&spawn) {
+            Ok(pid) => Event::Spawned { id: spawn.id, pid },
+            Err(error) => Event::NotSpawned {
+                id: spawn.id,
+                error: error.to_string(),
+            },
+        }),
+        Request::Signal { id, kick } => match children.signal(id, kick) {
+            Ok(()) => Ok(()),
+            Err(error) => emit(&Event::NotSignalled {
+                id,
+                error: error.to_string(),
+            }),
+        },
+    }
+}
+
+fn emit(event: &Event) -> io::Result<()> {
+    let mut line = serde_json::to_vec(event)?;
+    line.push(b'\n');
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(&line)?;
+    stdout.flush()
+}

@@ -1,0 +1,101 @@
+//! What lockstorm and its keeper tell each other. Both are the same program, so no versions are needed.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use nix::sys::signal::Signal;
+use serde::{Deserialize, Serialize};
+
+/// Told to the keeper.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub(in crate::lab) enum Request {
+    /// Start a process.
+    Spawn(Spawn),
+    /// Send a signal to a process and its children.
+    Signal { id: usize, kick: Kick },
+}
+
+/// A process to start.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(in crate::lab) struct Spawn {
+    /// The name that all later messages use for it.
+    pub id: usize,
+    /// The program, an absolute path.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its working directory.
+    pub dir: PathBuf,
+    /// The file that its stdout and stderr are appended to.
+    pub log: PathBuf,
+}
+
+/// The signals that faults need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::lab) enum Kick {
+    /// SIGKILL.
+    Kill,
+    /// SIGTERM.
+    Terminate,
+    /// SIGSTOP.
+    Stop,
+    /// SIGCONT.
+    Continue,
+}
+
+impl Kick {
+    pub(super) const fn signal(self) -> Signal {
+        match self {
+            Self::Kill => Signal::SIGKILL,
+            Self::Terminate => Signal::SIGTERM,
+            Self::Stop => Signal::SIGSTOP,
+            Self::Continue => Signal::SIGCONT,
+        }
+    }
+}
+
+/// Told by the keeper. What it says of a process comes from `waitpid`: it is the kernel's word.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(in crate::lab) enum Event {
+    /// The keeper runs, and holds this directory.
+    Ready { dir: PathBuf },
+    /// The keeper ends because of this.
+    Failed { error: String },
+    /// The process runs.
+    Spawned { id: usize, pid: u32 },
+    /// The process could not be started.
+    NotSpawned { id: usize, error: String },
+    /// The signal was not sent.
+    NotSignalled { id: usize, error: String },
+    /// The process has ended and is reaped.
+    Exited { id: usize, how: Ended },
+    /// The process is stopped.
+    Stopped { id: usize },
+    /// The process runs again.
+    Continued { id: usize },
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::lab) enum Ended {
+    /// By itself, with this exit code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(number) => match Signal::try_from(number) {
+                Ok(signal) => f.write_str(signal.as_str()),
+                Err(_) => write!(f, "signal {number}"),
+            },
+        }
+    }
+}

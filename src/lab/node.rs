@@ -1,0 +1,200 @@
+//! One server process: started, asked, started again.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+use tokio::time::sleep;
+
+use super::client::Client;
+use super::keeper::Spawn;
+use super::settings::{self, NodeSettings, Role};
+use super::stats::Admin;
+use super::{HostState, LabError, ServerBinary, ports, probe};
+use crate::scenario::Persistence;
+
+/// How many other ports are tried when somebody is faster.
+const PORT_TRIES: usize = 10;
+/// How long a restart waits for somebody to leave the node's port.
+const PORT_PATIENCE: Duration = Duration::from_secs(5);
+/// How many lines of a log are shown.
+const LOG_LINES: usize = 5;
+/// How much of a log is looked at for them, in bytes.
+const LOG_END: u64 = 8 * 1024;
+
+/// A node of the lab.
+#[derive(Debug)]
+pub(super) struct Node {
+    /// Its number for the keeper.
+    pub id: usize,
+    pub role: Role,
+    pub address: SocketAddr,
+    pub settings: NodeSettings,
+    spawn: Spawn,
+    start_timeout: Duration,
+    /// Held while an action is under way: one at a time.
+    pub turn: Mutex<()>,
+    pub admin: Mutex<Admin>,
+}
+
+/// What all nodes of a lab have in common.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub binary: ServerBinary,
+    pub persistence: Persistence,
+    pub run_dir: PathBuf,
+    pub start_timeout: Duration,
+}
+
+/// Why a start failed.
+enum Failure {
+    /// Somebody else has the port.
+    PortLost,
+    Other(LabError),
+}
+
+impl Node {
+    /// Makes the node's directory and starts it on `port`, or on another one if `port` is lost and not `fixed`.
+    pub(super) async fn start(
+        client: &Client,
+        plan: &Plan,
+        id: usize,
+        role: Role,
+        mut port: u16,
+        fixed: bool,
+    ) -> Result<Self, LabError> {
+        let dir = plan.run_dir.join(match role {
+            Role::Lock(host) => format!("host-{}", host.0),
+            Role::Cache => "cache".to_owned(),
+        });
+        std::fs::create_dir(&dir).map_err(|source| LabError::Directory {
+            path: dir.clone(),
+            source,
+        })?;
+        for _ in 0..PORT_TRIES {
+            let node = Self::new(plan, id, role, port, &dir);
+            match node.run(client).await {
+                Ok(()) => return Ok(node),
+                Err(Failure::Other(error)) => return Err(error),
+                Err(Failure::PortLost) if fixed => break,
+                Err(Failure::PortLost) => port = ports::find(1)?[0],
+            }
+        }
+        Err(LabError::PortTaken {
+            port,
+            node: role.to_string(),
+        })
+    }
+
+    fn new(plan: &Plan, id: usize, role: Role, port: u16, dir: &Path) -> Self {
+        let given = settings::of(role, plan.persistence, port, dir);
+        let address = ports::loopback(port);
+        Self {
+            id,
+            role,
+            address,
+            spawn: Spawn {
+                id,
+                program: plan.binary.path.clone(),
+                args: settings::arguments(&given),
+                dir: dir.to_owned(),
+                log: dir.join("server.log"),
+            },
+            settings: NodeSettings {
+                role,
+                address,
+                server: plan.binary.to_string(),
+                settings: given
+                    .into_iter()
+                    .map(|(name, values)| (name.to_owned(), values.join(" ")))
+                    .collect(),
+            },
+            start_timeout: plan.start_timeout,
+            turn: Mutex::new(()),
+            admin: Mutex::default(),
+        }
+    }
+
+    /// Starts the node again on its port and directory; returns its process id when it answers.
+    pub(super) async fn restart(&self, client: &Client) -> Result<(), LabError> {
+        let end = Instant::now() + PORT_PATIENCE;
+        loop {
+            match self.run(client).await {
+                Ok(()) => return Ok(()),
+                Err(Failure::Other(error)) => return Err(error),
+                Err(Failure::PortLost) if Instant::now() >= end => {
+                    return Err(LabError::PortTaken {
+                        port: self.address.port(),
+                        node: self.role.to_string(),
+                    });
+                }
+                Err(Failure::PortLost) => sleep(Duration::from_millis(50)).await,
+            }
+        }
+    }
+
+    /// Starts the process and waits until it, and nobody else, answers PING: with its data loaded.
+    async fn run(&self, client: &Client) -> Result<(), Failure> {
+        let pid = match client.spawn(self.spawn.clone()).await.map_err(Failure::Other)? {
+            Ok(pid) => pid,
+            Err(why) => return Err(self.died(&why)),
+        };
+        let ended = client.wait_slot(self.id, self.start_timeout, |slot| match &slot.state {
+            HostState::Down { why, .. } => Some(why.to_string()),
+            _ => None,
+        });
+        tokio::select! {
+            answer = probe::answers(self.address, pid, self.start_timeout) => answer.map_err(|why| {
+                Failure::Other(LabError::NotAnswering {
+                    node: self.role.to_string(),
+                    address: self.address,
+                    waited: self.start_timeout,
+                    why,
+                    log: self.last_words(),
+                })
+            }),
+            Ok(Some(why)) = ended => Err(self.died(&why)),
+        }
+    }
+
+    fn died(&self, why: &str) -> Failure {
+        let log = self.last_words();
+        // The server's words are the sure sign; the port itself is one that does not depend on its language.
+        if log.contains("Address already in use") || !ports::is_free(self.address.port()) {
+            return Failure::PortLost;
+        }
+        Failure::Other(LabError::StartFailed {
+            node: self.role.to_string(),
+            why: why.to_owned(),
+            log,
+        })
+    }
+
+    /// The last lines of the node's log, each after a line break; for error messages.
+    pub(super) fn last_words(&self) -> String {
+        let end = end_of(&self.spawn.log).unwrap_or_default();
+        let lines: Vec<String> = String::from_utf8_lossy(&end)
+            .lines()
+            .map(|line| line.chars().filter(|c| !c.is_control()).take(200).collect::<String>())
+            .filter(|line| !line.trim().is_empty())
+            .collect();
+        let last = &lines[lines.len().saturating_sub(LOG_LINES)..];
+        if last.is_empty() {
+            " none".to_owned()
+        } else {
+            last.iter().map(|line| format!("\n  {line}")).collect()
+        }
+    }
+}
+
+fn end_of(log: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LOG_END)))?;
+    let mut end = Vec::new();
+    file.take(LOG_END).read_to_end(&mut end)?;
+    Ok(end)
+}

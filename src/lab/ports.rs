@@ -1,0 +1,64 @@
+//! Ports for nodes, found free.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+
+use super::LabError;
+
+/// Where ports are looked for: below the range from which systems choose the ports of outgoing connections. Within it a
+/// client that tries to reach a dead node could be given that node's port, connect to itself, and block the restart.
+const RANGE: std::ops::Range<u16> = 17_000..32_000;
+/// Tries for each port.
+const TRIES: usize = 200;
+
+/// Loopback at this port.
+pub(super) fn loopback(port: u16) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, port))
+}
+
+/// Whether nobody listens on this port now.
+pub(super) fn is_free(port: u16) -> bool {
+    TcpListener::bind(loopback(port)).is_ok()
+}
+
+/// Different ports on which nobody listens now. Somebody may take one before its node does.
+pub(super) fn find(count: usize) -> Result<Vec<u16>, LabError> {
+    // Kept bound until all are found, so that they differ.
+    let mut found: Vec<(u16, TcpListener)> = Vec::with_capacity(count);
+    let mut last = io::Error::from(io::ErrorKind::AddrInUse);
+    for _ in 0..count * TRIES {
+        if found.len() == count {
+            break;
+        }
+        let port = rand::random_range(RANGE);
+        match TcpListener::bind(loopback(port)) {
+            Ok(listener) => found.push((port, listener)),
+            Err(error) => last = error,
+        }
+    }
+    if found.len() < count {
+        return Err(LabError::NoPort(last.to_string()));
+    }
+    Ok(found.into_iter().map(|(port, _)| port).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn found_ports_are_free_and_different() {
+        let mut ports = find(10).expect("free ports");
+        ports.sort_unstable();
+        ports.dedup();
+        assert_eq!(ports.len(), 10);
+        assert!(ports.iter().all(|port| RANGE.contains(port)));
+    }
+
+    #[test]
+    fn a_port_in_use_is_not_free() {
+        let listener = TcpListener::bind(loopback(0)).expect("a port");
+        let port = listener.local_addr().expect("its address").port();
+        assert!(!is_free(port));
+    }
+}

@@ -1,0 +1,117 @@
+//! Asks a node whether it answers, and whether it is the one that was started.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, timeout};
+
+/// How long one answer may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Between two questions.
+const PAUSE: Duration = Duration::from_millis(5);
+/// The most that is read of an answer.
+const MOST: usize = 64 * 1024;
+
+/// Asks until process `pid` answers PING; else, when `patience` is over, what came instead.
+pub(super) async fn answers(address: SocketAddr, pid: u32, patience: Duration) -> Result<(), String> {
+    let end = Instant::now() + patience;
+    loop {
+        let why = match timeout(PATIENCE, ask(address)).await {
+            Ok(Ok(answer)) => match judge(&answer, pid) {
+                Ok(()) => return Ok(()),
+                Err(why) => why,
+            },
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("no answer within {PATIENCE:?}"),
+        };
+        if Instant::now() >= end {
+            return Err(why);
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Waits until nobody accepts connections; else says so when `patience` is over.
+pub(super) async fn refuses(address: SocketAddr, patience: Duration) -> Result<(), String> {
+    let end = Instant::now() + patience;
+    loop {
+        let error = timeout(PATIENCE, TcpStream::connect(address))
+            .await
+            .map(|connected| connected.map(drop));
+        if let Ok(Err(error)) = &error
+            && error.kind() == io::ErrorKind::ConnectionRefused
+        {
+            return Ok(());
+        }
+        if Instant::now() >= end {
+            return Err(format!("{address} still accepts connections"));
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// The answer to PING and INFO, as far as it is needed.
+async fn ask(address: SocketAddr) -> io::Result<String> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(b"PING\r\nINFO server\r\n").await?;
+    let mut answer = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let n = stream.read(&mut buffer).await?;
+        answer.extend_from_slice(&buffer[..n]);
+        let text = String::from_utf8_lossy(&answer);
+        if n == 0 || process_id(&text).is_some() || answer.len() > MOST {
+            return Ok(text.into_owned());
+        }
+    }
+}
+
+/// Whether this is the answer of that process, ready to work.
+fn judge(answer: &str, pid: u32) -> Result<(), String> {
+    let first = answer.lines().next().unwrap_or_default();
+    match process_id(answer) {
+        Some(id) if id != pid => Err(format!("process {id} answers instead of process {pid}")),
+        Some(_) if first == "+PONG" => Ok(()),
+        _ => {
+            let clean: String = first.chars().filter(|c| !c.is_control()).take(60).collect();
+            Err(format!("it answers PING with \"{clean}\""))
+        }
+    }
+}
+
+/// The number of the line `process_id:…`, once that line is complete.
+fn process_id(answer: &str) -> Option<u32> {
+    let (_, rest) = answer.split_once("\nprocess_id:")?;
+    rest.split_once("\r\n")?.0.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_right_process_that_is_ready_counts() {
+        let answer = "+PONG\r\n$99\r\n# Server\r\nprocess_id:42\r\n";
+        assert_eq!(judge(answer, 42), Ok(()));
+        assert!(judge(answer, 43).is_err());
+        assert!(judge("+PONG\r\n", 42).is_err());
+        assert!(
+            judge(
+                "-LOADING Redis is loading the dataset in memory\r\n$9\r\nprocess_id:42\r\n",
+                42
+            )
+            .is_err()
+        );
+        assert!(judge("HTTP/1.1 400 Bad Request\r\n", 42).is_err());
+        assert!(judge("", 42).is_err());
+    }
+
+    #[test]
+    fn a_number_is_read_when_its_line_is_complete() {
+        assert_eq!(process_id("+PONG\r\nprocess_id:4"), None);
+        assert_eq!(process_id("+PONG\r\nprocess_id:42\r\n"), Some(42));
+    }
+}

@@ -1,0 +1,101 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::HostId;
+use crate::scenario::Persistence;
+
+/// What a node is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Locks: the node of this host.
+    Lock(HostId),
+    /// Caches, and a stock kept in Redis. No lock is ever asked of it, and no fault hits it.
+    Cache,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lock(host) => host.fmt(f),
+            Self::Cache => f.write_str("the cache node"),
+        }
+    }
+}
+
+/// How a node was started, for the record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeSettings {
+    /// What it is for.
+    pub role: Role,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Program and version, for example `redis-server 7.0.15`.
+    pub server: String,
+    /// The settings that were given; all others have the server's defaults.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// The settings of a node, each with its values; the server's defaults for all others.
+pub(super) fn of(role: Role, persistence: Persistence, port: u16, dir: &Path) -> Vec<(&'static str, Vec<String>)> {
+    let (save, append, fsync): (&[&str], _, _) = match (role, persistence) {
+        (Role::Cache, _) | (_, Persistence::None) => (&[""], "no", None),
+        (_, Persistence::Rdb) => (&["60", "1"], "no", None),
+        (_, Persistence::AofEverysec) => (&[""], "yes", Some("everysec")),
+        (_, Persistence::AofAlways) => (&[""], "yes", Some("always")),
+    };
+    let one = |value: &str| vec![value.to_owned()];
+    let mut settings = vec![
+        ("port", one(&port.to_string())),
+        ("bind", one("127.0.0.1")),
+        ("dir", one(&dir.to_string_lossy())),
+        // To stdout, which goes into the same file as what a program says that never gets as far as this setting.
+        ("logfile", one("")),
+        ("daemonize", one("no")),
+        ("databases", one("64")),
+        // Eviction loses locks.
+        ("maxmemory-policy", one("noeviction")),
+        ("save", save.iter().map(ToString::to_string).collect()),
+        ("appendonly", one(append)),
+    ];
+    settings.extend(fsync.map(|fsync| ("appendfsync", one(fsync))));
+    settings
+}
+
+/// The same as command line arguments.
+pub(super) fn arguments(settings: &[(&'static str, Vec<String>)]) -> Vec<String> {
+    settings
+        .iter()
+        .flat_map(|(name, values)| std::iter::once(format!("--{name}")).chain(values.iter().cloned()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(role: Role, persistence: Persistence) -> String {
+        arguments(&of(role, persistence, 7001, Path::new("/run/host-1"))).join(" ")
+    }
+
+    #[test]
+    fn persistence_becomes_arguments() {
+        let host = Role::Lock(HostId(1));
+        assert!(line(host, Persistence::None).ends_with("--save  --appendonly no"));
+        assert!(line(host, Persistence::Rdb).ends_with("--save 60 1 --appendonly no"));
+        assert!(line(host, Persistence::AofEverysec).ends_with("--appendonly yes --appendfsync everysec"));
+        assert!(line(host, Persistence::AofAlways).ends_with("--appendonly yes --appendfsync always"));
+    }
+
+    #[test]
+    fn the_cache_node_keeps_nothing() {
+        assert_eq!(
+            line(Role::Cache, Persistence::AofAlways),
+            line(Role::Cache, Persistence::None)
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! Figures of the nodes themselves, over connections of their own.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, RedisResult};
+use tokio::time::timeout;
+
+/// How long a node may take for its figures, connecting included.
+pub(super) const PATIENCE: Duration = Duration::from_millis(200);
+
+/// What a node says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeStats {
+    /// Commands a second, as the node counts them (a moving average).
+    pub ops_per_sec: u64,
+    /// Keys in all its databases.
+    pub keys: u64,
+    /// Memory in use by its allocator, in bytes.
+    pub used_memory: u64,
+    /// The round trip of a PING.
+    pub ping: Duration,
+}
+
+/// The connection that the figures of one node come over; made when it is needed.
+#[derive(Default)]
+pub(super) struct Admin(Option<MultiplexedConnection>);
+
+impl std::fmt::Debug for Admin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Admin").field(&self.0.is_some()).finish()
+    }
+}
+
+impl Admin {
+    /// Asks the node; none if it does not answer in time.
+    pub(super) async fn ask(&mut self, address: SocketAddr) -> Option<NodeStats> {
+        // Whatever goes wrong, the next call connects anew.
+        let mut connection = self.0.take();
+        let stats = timeout(PATIENCE, async {
+            let mut connection = match connection.take() {
+                Some(connection) => connection,
+                None => connect(address).await?,
+            };
+            let stats = ask(&mut connection).await?;
+            Ok::<_, redis::RedisError>((stats, connection))
+        });
+        let (stats, connection) = stats.await.ok()?.ok()?;
+        self.0 = Some(connection);
+        Some(stats)
+    }
+}
+
+async fn connect(address: SocketAddr) -> RedisResult<MultiplexedConnection> {
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(PATIENCE))
+        .set_response_timeout(Some(PATIENCE));
+    redis::Client::open(format!("redis://{address}"))?
+        .get_multiplexed_async_connection_with_config(&config)
+        .await
+}
+
+async fn ask(connection: &mut MultiplexedConnection) -> RedisResult<NodeStats> {
+    let start = Instant::now();
+    redis::cmd("PING").exec_async(connection).await?;
+    let ping = start.elapsed();
+    let info: String = redis::cmd("INFO").query_async(connection).await?;
+    Ok(NodeStats {
+        ops_per_sec: field(&info, "instantaneous_ops_per_sec"),
+        keys: keys(&info),
+        used_memory: field(&info, "used_memory"),
+        ping,
+    })
+}
+
+/// The number behind `name:` in INFO, 0 if there is none.
+fn field(info: &str, name: &str) -> u64 {
+    info.lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+        .and_then(|value| value.trim().parse().ok())
+        .unwrap_or(0)
+}
+
+/// The sum over all lines such as `db0:keys=12,expires=3,avg_ttl=0`.
+fn keys(info: &str) -> u64 {
+    info.lines()
+        .filter(|line| line.starts_with("db"))
+        .filter_map(|line| line.split_once(":keys=")?.1.split(',').next()?.parse::<u64>().ok())
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn info_is_read() {
+        let info = "# Memory\r\nused_memory_human:1.00M\r\nused_memory:1048576\r\n# Stats\r\ninstantaneous_ops_per_sec:1980\r\n\
+                    # Keyspace\r\ndb0:keys=12,expires=3,avg_ttl=0\r\ndb5:keys=2,expires=0,avg_ttl=0,subexpiry=0\r\n";
+        assert_eq!(field(info, "used_memory"), 1_048_576);
+        assert_eq!(field(info, "instantaneous_ops_per_sec"), 1980);
+        assert_eq!(field(info, "no_such_field"), 0);
+        assert_eq!(keys(info), 14);
+        assert_eq!(keys(""), 0);
+    }
+}
