@@ -1,1 +1,106 @@
-//! See ARCHITECTURE.md.
+//! What workers do: read through caches that expire, or sell stock. One request at a time, counted in the recorder of their
+//! app server and arm.
+
+mod cache;
+mod cache_fill;
+mod chance;
+mod dials;
+mod inventory;
+mod list;
+mod object;
+mod section;
+
+use std::sync::Arc;
+
+use rand::rngs::SmallRng;
+
+pub use cache::{CACHE_CONNECT_TIMEOUT, CACHE_REPLY_TIMEOUT, Cache, CacheError, connect_cache};
+pub use cache_fill::CacheFill;
+pub use dials::Dials;
+pub use inventory::{Inventory, prepare_cache, stock_in_cache};
+
+use crate::lock::Lock;
+use crate::metrics::{Count, Recorder};
+use crate::model::ServerId;
+use crate::scenario::{ArmSpec, DatabaseSpec, WorkloadSpec};
+use crate::store::{Store, StoreError};
+
+/// What the workers of one app server and arm work with.
+#[derive(Debug)]
+pub struct Tools {
+    /// The arm.
+    pub arm: Arc<ArmSpec>,
+    /// Its lock, on the connections of this app server.
+    pub lock: Lock,
+    /// Its tables, on the connections of this app server.
+    pub store: Store,
+    /// Its part of the cache node.
+    pub cache: Cache,
+    /// Where everything is counted.
+    pub recorder: Arc<Recorder>,
+    /// The knobs of the run.
+    pub dials: Arc<Dials>,
+    /// The app server.
+    pub server: ServerId,
+}
+
+/// The work of one app server and arm, shared by its workers.
+#[derive(Debug)]
+pub enum Workload {
+    /// Read through caches that expire.
+    CacheFill(CacheFill),
+    /// Sell stock.
+    Inventory(Inventory),
+}
+
+impl Workload {
+    /// The workload of the scenario for these workers.
+    #[must_use]
+    pub fn new(spec: &WorkloadSpec, database: &DatabaseSpec, tools: Tools) -> Self {
+        match spec {
+            WorkloadSpec::CacheFill { caches } => Self::CacheFill(CacheFill::new(caches, database.read, tools)),
+            WorkloadSpec::Inventory(spec) => Self::Inventory(Inventory::new(spec, database.read, tools)),
+        }
+    }
+
+    /// One request from start to end, with the random choices of the worker's own generator. Its answer is counted; that
+    /// it was started and completed, and how long it took, is for the caller to count.
+    pub async fn request(&self, rng: &mut SmallRng, worker: usize) {
+        let (tools, answer) = match self {
+            Self::CacheFill(work) => (work.tools(), work.request(rng).await),
+            Self::Inventory(work) => (work.tools(), work.request(rng, worker).await),
+        };
+        match answer {
+            Ok(()) => {}
+            Err(Failed::Refused) => tools.recorder.count(Count::GaveUp),
+            Err(Failed::Lost) => tools.recorder.count(Count::Aborted),
+            Err(failed) => {
+                tracing::debug!(arm = tools.arm.name, server = %tools.server, worker, "{failed}");
+                tools.recorder.count(Count::Error);
+            }
+        }
+    }
+}
+
+/// How a request ends without an answer.
+#[derive(Debug, thiserror::Error)]
+enum Failed {
+    /// The lock was not to be had. The acquire's outcome is counted already.
+    #[error("the lock was refused")]
+    Refused,
+    /// The lock was lost before the work was written, and the arm heeds that.
+    #[error("the lock was lost")]
+    Lost,
+    /// The cache node failed.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<redis::RedisError> for Failed {
+    fn from(error: redis::RedisError) -> Self {
+        Self::Cache(error.into())
+    }
+}

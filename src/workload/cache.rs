@@ -1,0 +1,58 @@
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo};
+
+/// The longest that connecting to the cache node may take.
+pub const CACHE_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The longest that a reply of the cache node is waited for. It outlasts the stop of an app server, whose clock runs on: a
+/// reply that lies in the socket by then is no error of the cache node.
+pub const CACHE_REPLY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The cache node failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheError {
+    /// It answered with an error, too late, or not at all.
+    #[error("the cache node: {0}")]
+    Redis(#[from] redis::RedisError),
+    /// A product's stock key is not there.
+    #[error("the cache node has no stock of product {0}")]
+    NoStock(u64),
+}
+
+/// One arm's part of the cache node: a Redis database of its own, so that keys of the arms are alike and don't meet. One
+/// connection, shared by the workers of an app server. It does not reconnect: no fault of a run hits the cache node.
+#[derive(Debug, Clone)]
+pub struct Cache(MultiplexedConnection);
+
+/// Connects to the cache node at `addr`, to the database of the arm at this position. The connection belongs to the
+/// runtime that this runs on.
+///
+/// # Errors
+/// The node can't be reached, or has no such database.
+pub async fn connect_cache(addr: SocketAddr, arm: usize) -> Result<Cache, CacheError> {
+    let info = ConnectionAddr::Tcp(addr.ip().to_string(), addr.port()).into_connection_info()?;
+    let database = i64::try_from(arm).unwrap_or(i64::MAX);
+    let settings = info.redis_settings().clone().set_db(database);
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(CACHE_CONNECT_TIMEOUT))
+        .set_response_timeout(Some(CACHE_REPLY_TIMEOUT));
+    let client = Client::open(info.set_redis_settings(settings))?;
+    Ok(Cache(
+        client.get_multiplexed_async_connection_with_config(&config).await?,
+    ))
+}
+
+impl Cache {
+    /// The connection, to send a command on.
+    pub(super) fn connection(&self) -> MultiplexedConnection {
+        self.0.clone()
+    }
+}
+
+/// A time as the servers take it: whole milliseconds, 1 at least.
+pub(super) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1)
+}

@@ -1,0 +1,108 @@
+//! A value that is a list of pages, pushed one by one.
+
+use rand::rngs::SmallRng;
+
+use super::cache::millis;
+use super::cache_fill::{ACTIVE, Entry, Filler, IN_PROGRESS, Look};
+use super::{Failed, Tools};
+use crate::metrics::Count;
+
+/// Reads state, version and list as one, and counts the pages of an Active list that are there twice or not at all. A list
+/// that is not Active may be half of one, so it is never served.
+pub async fn look(tools: &Tools, entry: &Entry<'_>, pages: u32) -> Result<Look, Failed> {
+    let mut read = redis::pipe();
+    read.atomic();
+    read.cmd("GET").arg(&entry.state);
+    read.cmd("GET").arg(&entry.version);
+    read.cmd("LRANGE").arg(&entry.data).arg(0).arg(-1);
+    let (state, version, list): (Option<String>, Option<u64>, Vec<String>) =
+        read.query_async(&mut tools.cache.connection()).await?;
+    let fresh = state.as_deref() == Some(ACTIVE) && !list.is_empty();
+    if fresh {
+        let (duplicate, missing) = damage(&list, pages);
+        for (count, n) in [(Count::DuplicatePage, duplicate), (Count::MissingPage, missing)] {
+            if n > 0 {
+                tools.recorder.add(count, n);
+            }
+        }
+    }
+    Ok(Look {
+        fresh,
+        servable: fresh,
+        version: version.unwrap_or(0),
+    })
+}
+
+/// Announces the fill and empties the list, then pushes page after page; the last one makes it Active.
+pub async fn fill(filler: &Filler<'_, '_>, pages: u32, rng: &mut SmallRng) -> Result<(), Failed> {
+    let entry = filler.entry;
+    let mut cache = filler.tools.cache.connection();
+    let mut write = redis::pipe();
+    write.atomic();
+    write
+        .cmd("SET")
+        .arg(&[&entry.state, IN_PROGRESS])
+        .arg("PX")
+        .arg(filler.in_progress_ms());
+    write.cmd("DEL").arg(&entry.data);
+    write.exec_async(&mut cache).await?;
+    for page in 1..=pages {
+        let value = filler.provide(Some(page), rng).await?;
+        filler.section.check()?;
+        write.clear();
+        write.cmd("RPUSH").arg(&entry.data).arg(element(page, &value));
+        if page == pages {
+            write.cmd("PEXPIRE").arg(&entry.data).arg(millis(entry.spec.data_ttl));
+            write
+                .cmd("SET")
+                .arg(&[&entry.state, ACTIVE])
+                .arg("PX")
+                .arg(millis(entry.spec.state_ttl));
+            write.cmd("INCR").arg(&entry.version);
+        }
+        write.exec_async(&mut cache).await?;
+    }
+    Ok(())
+}
+
+/// A page as it stands in the list: its number in front.
+fn element(page: u32, value: &str) -> String {
+    format!("{page}:{value}")
+}
+
+/// Pages beyond one of each, and pages that are not there.
+fn damage(list: &[String], pages: u32) -> (u64, u64) {
+    let mut there = vec![false; pages as usize];
+    let mut first = 0;
+    for element in list {
+        let page = element.split(':').next().and_then(|page| page.parse::<usize>().ok());
+        let place = page.and_then(|page| there.get_mut(page.wrapping_sub(1)));
+        if let Some(there) = place
+            && !*there
+        {
+            *there = true;
+            first += 1;
+        }
+    }
+    (list.len() as u64 - first, u64::from(pages) - first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_tells_duplicate_from_missing_pages() {
+        let list = |pages: &[u32]| pages.iter().map(|page| element(*page, "a: b")).collect::<Vec<_>>();
+        assert_eq!(damage(&list(&[1, 2, 3]), 3), (0, 0));
+        assert_eq!(damage(&list(&[3, 1, 2]), 3), (0, 0));
+        assert_eq!(damage(&list(&[1, 1, 2, 2, 2, 3]), 3), (3, 0));
+        assert_eq!(damage(&list(&[1, 1, 3]), 3), (1, 1));
+        assert_eq!(damage(&list(&[]), 3), (0, 3));
+        assert_eq!(
+            damage(&list(&[1, 2, 3, 4]), 3),
+            (1, 0),
+            "a page that the value does not have is one too many"
+        );
+    }
+}

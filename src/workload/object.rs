@@ -1,0 +1,50 @@
+//! A value that is one string.
+
+use rand::rngs::SmallRng;
+
+use super::cache::millis;
+use super::cache_fill::{ACTIVE, Entry, Filler, IN_PROGRESS, Look};
+use super::{Cache, Failed};
+
+/// Reads state, value and version in one command.
+pub async fn look(cache: &Cache, entry: &Entry<'_>) -> Result<Look, Failed> {
+    let (state, value, version): (Option<String>, Option<Vec<u8>>, Option<u64>) = redis::cmd("MGET")
+        .arg(&[&entry.state, &entry.data, &entry.version])
+        .query_async(&mut cache.connection())
+        .await?;
+    Ok(Look {
+        fresh: state.as_deref() == Some(ACTIVE) && value.is_some(),
+        servable: value.is_some(),
+        version: version.unwrap_or(0),
+    })
+}
+
+/// Calls the provider and writes value, state and version as one. The old value can be served until then.
+pub async fn fill(filler: &Filler<'_, '_>, rng: &mut SmallRng) -> Result<(), Failed> {
+    let entry = filler.entry;
+    let mut cache = filler.tools.cache.connection();
+    // Without a lock there is nobody to tell, and a filler that comes late would make a fresh value look expired.
+    if filler.section.is_ours() {
+        redis::cmd("SET")
+            .arg(&[&entry.state, IN_PROGRESS, "PX"])
+            .arg(filler.in_progress_ms())
+            .exec_async(&mut cache)
+            .await?;
+    }
+    let value = filler.provide(None, rng).await?;
+    filler.section.check()?;
+    let mut write = redis::pipe();
+    write.atomic();
+    write.cmd("INCR").arg(&entry.version);
+    write
+        .cmd("SET")
+        .arg(&[&entry.data, &value])
+        .arg("PX")
+        .arg(millis(entry.spec.data_ttl));
+    write
+        .cmd("SET")
+        .arg(&[&entry.state, ACTIVE])
+        .arg("PX")
+        .arg(millis(entry.spec.state_ttl));
+    Ok(write.exec_async(&mut cache).await?)
+}
