@@ -46,11 +46,13 @@ pub enum LabError {
         /// Why it was not.
         source: io::Error,
     },
-    /// A port that the scenario fixes is used by somebody else.
-    #[error("port {port} for {node} is taken: end what listens there, choose another lab.port, or leave it out")]
+    /// A port that the scenario fixes, or that a host had before, can't be used.
+    #[error("port {port} for {node} {why}: end what listens there, choose another lab.port, or leave it out")]
     PortTaken {
         /// The port.
         port: u16,
+        /// That it is taken, or what else is wrong with it.
+        why: String,
         /// Whose it should be.
         node: String,
     },

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, geteuid, getsid};
+use nix::unistd::{Pid, geteuid};
 
 use super::run_dir::{self, LOCK_FILE, NEW_PREFIX, PREFIX};
 
@@ -131,7 +131,7 @@ fn living_in(dir: &Path, session: Pid) -> Vec<Pid> {
         .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
         .filter(|(_, proc)| fs::read_link(proc.join("cwd")).is_ok_and(|cwd| cwd.starts_with(dir)))
         .map(|(pid, _)| Pid::from_raw(pid))
-        .filter(|&pid| getsid(Some(pid)) == Ok(session))
+        .filter(|&pid| nix::unistd::getsid(Some(pid)) == Ok(session))
         .collect()
 }
 

@@ -55,7 +55,11 @@ impl LabOptions {
     /// # Errors
     /// When the path of this program can't be found.
     pub fn new(binary: ServerBinary) -> Result<Self, LabError> {
-        let keeper = std::env::current_exe().map_err(|error| LabError::KeeperStart(error.to_string()))?;
+        let mut keeper = std::env::current_exe().map_err(|error| LabError::KeeperStart(error.to_string()))?;
+        if cfg!(target_os = "linux") && !keeper.exists() {
+            // Replaced while it runs, by a build or an update; the kernel still has it.
+            keeper = PathBuf::from("/proc/self/exe");
+        }
         Ok(Self {
             binary,
             keeper,
@@ -126,6 +130,7 @@ impl Lab {
     /// Where the cache node listens.
     #[must_use]
     pub fn cache(&self) -> SocketAddr {
+        // `up` returns no lab without a cache node.
         self.nodes[self.nodes.len() - 1].address
     }
 
@@ -210,13 +215,14 @@ fn fixed_ports(first: u16, hosts: usize) -> Result<Vec<u16>, LabError> {
     if ports.len() < count {
         return Err(LabError::PortRange { port: first, count });
     }
-    match ports.iter().enumerate().find(|&(_, &port)| !ports::is_free(port)) {
-        Some((id, &port)) => Err(LabError::PortTaken {
+    for (id, &port) in ports.iter().enumerate() {
+        ports::check(port).map_err(|why| LabError::PortTaken {
             port,
+            why,
             node: role(id, hosts).to_string(),
-        }),
-        None => Ok(ports),
+        })?;
     }
+    Ok(ports)
 }
 
 fn role(id: usize, hosts: usize) -> Role {

@@ -1,6 +1,6 @@
 //! One server process: started, asked, started again.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ impl Node {
             Role::Lock(host) => format!("host-{}", host.0),
             Role::Cache => "cache".to_owned(),
         });
-        std::fs::create_dir(&dir).map_err(|source| LabError::Directory {
+        fs::create_dir(&dir).map_err(|source| LabError::Directory {
             path: dir.clone(),
             source,
         })?;
@@ -83,10 +83,7 @@ impl Node {
                 Err(Failure::PortLost) => port = ports::find(1)?[0],
             }
         }
-        Err(LabError::PortTaken {
-            port,
-            node: role.to_string(),
-        })
+        Err(port_taken(port, role))
     }
 
     fn new(plan: &Plan, id: usize, role: Role, port: u16, dir: &Path) -> Self {
@@ -126,10 +123,7 @@ impl Node {
                 Ok(()) => return Ok(()),
                 Err(Failure::Other(error)) => return Err(error),
                 Err(Failure::PortLost) if Instant::now() >= end => {
-                    return Err(LabError::PortTaken {
-                        port: self.address.port(),
-                        node: self.role.to_string(),
-                    });
+                    return Err(port_taken(self.address.port(), self.role));
                 }
                 Err(Failure::PortLost) => sleep(Duration::from_millis(50)).await,
             }
@@ -138,9 +132,11 @@ impl Node {
 
     /// Starts the process and waits until it, and nobody else, answers PING: with its data loaded.
     async fn run(&self, client: &Client) -> Result<(), Failure> {
+        // What an earlier start said says nothing about this one.
+        let from = fs::metadata(&self.spawn.log).map_or(0, |log| log.len());
         let pid = match client.spawn(self.spawn.clone()).await.map_err(Failure::Other)? {
             Ok(pid) => pid,
-            Err(why) => return Err(self.died(&why)),
+            Err(why) => return Err(self.died(&why, from)),
         };
         let ended = client.wait_slot(self.id, self.start_timeout, |slot| match &slot.state {
             HostState::Down { why, .. } => Some(why.to_string()),
@@ -153,17 +149,17 @@ impl Node {
                     address: self.address,
                     waited: self.start_timeout,
                     why,
-                    log: self.last_words(),
+                    log: self.last_words(from),
                 })
             }),
-            Ok(Some(why)) = ended => Err(self.died(&why)),
+            Ok(Some(why)) = ended => Err(self.died(&why, from)),
         }
     }
 
-    fn died(&self, why: &str) -> Failure {
-        let log = self.last_words();
+    fn died(&self, why: &str, from: u64) -> Failure {
+        let log = self.last_words(from);
         // The server's words are the sure sign; the port itself is one that does not depend on its language.
-        if log.contains("Address already in use") || !ports::is_free(self.address.port()) {
+        if log.contains("Address already in use") || ports::check(self.address.port()).is_err() {
             return Failure::PortLost;
         }
         Failure::Other(LabError::StartFailed {
@@ -173,9 +169,9 @@ impl Node {
         })
     }
 
-    /// The last lines of the node's log, each after a line break; for error messages.
-    pub(super) fn last_words(&self) -> String {
-        let end = end_of(&self.spawn.log).unwrap_or_default();
+    /// The last lines of the node's log behind byte `from`, each after a line break; for error messages.
+    fn last_words(&self, from: u64) -> String {
+        let end = end_of(&self.spawn.log, from).unwrap_or_default();
         let lines: Vec<String> = String::from_utf8_lossy(&end)
             .lines()
             .map(|line| line.chars().filter(|c| !c.is_control()).take(200).collect::<String>())
@@ -190,10 +186,18 @@ impl Node {
     }
 }
 
-fn end_of(log: &Path) -> io::Result<Vec<u8>> {
+fn port_taken(port: u16, role: Role) -> LabError {
+    LabError::PortTaken {
+        port,
+        why: "is taken".to_owned(),
+        node: role.to_string(),
+    }
+}
+
+fn end_of(log: &Path, from: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(log)?;
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(LOG_END)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(LOG_END).max(from)))?;
     let mut end = Vec::new();
     file.take(LOG_END).read_to_end(&mut end)?;
     Ok(end)

@@ -16,9 +16,13 @@ pub(super) fn loopback(port: u16) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, port))
 }
 
-/// Whether nobody listens on this port now.
-pub(super) fn is_free(port: u16) -> bool {
-    TcpListener::bind(loopback(port)).is_ok()
+/// Whether a node could have this port now; if not, why.
+pub(super) fn check(port: u16) -> Result<(), String> {
+    match TcpListener::bind(loopback(port)) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err("is taken".to_owned()),
+        Err(error) => Err(format!("cannot be used ({error})")),
+    }
 }
 
 /// Different ports on which nobody listens now. Somebody may take one before its node does.
@@ -56,9 +60,11 @@ mod tests {
     }
 
     #[test]
-    fn a_port_in_use_is_not_free() {
+    fn a_port_in_use_is_taken() {
         let listener = TcpListener::bind(loopback(0)).expect("a port");
         let port = listener.local_addr().expect("its address").port();
-        assert!(!is_free(port));
+        assert_eq!(check(port), Err("is taken".to_owned()));
+        drop(listener);
+        assert_eq!(check(port), Ok(()));
     }
 }

@@ -32,10 +32,8 @@ pub(super) struct RunDir {
 impl RunDir {
     /// Makes a new one. It gets its final name when it is locked, so nobody can take it for a leftover.
     pub(super) fn create() -> io::Result<Self> {
-        let base = private(&base())?;
         let id = rand::random::<u32>();
-        let new = base.join(format!("{NEW_PREFIX}{id:08x}"));
-        DirBuilder::new().mode(0o700).create(&new)?;
+        let (base, new) = make(&base(), &format!("{NEW_PREFIX}{id:08x}"))?;
         let mut lock = File::create_new(new.join(LOCK_FILE))?;
         lock.try_lock()?;
         writeln!(lock, "{}", std::process::id())?;
@@ -53,6 +51,24 @@ impl Drop for RunDir {
     fn drop(&mut self) {
         // What can't be removed now is a leftover for the next start.
         let _ = remove(&self.path);
+    }
+}
+
+/// Makes directory `name` in the base directory; returns both.
+fn make(base: &Path, name: &str) -> io::Result<(PathBuf, PathBuf)> {
+    let make = || {
+        let base = private(base)?;
+        let new = base.join(name);
+        DirBuilder::new().mode(0o700).create(&new)?;
+        Ok((base, new))
+    };
+    let mut tries = 0..20;
+    loop {
+        match make() {
+            // Another lab, as it ended, removed the empty base directory in between.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && tries.next().is_some() => {}
+            made => return made,
+        }
     }
 }
 
@@ -75,16 +91,21 @@ fn private(base: &Path) -> io::Result<PathBuf> {
     base.canonicalize().map_err(wrap)
 }
 
-/// Removes a directory that somebody may still be writing to for a moment.
+/// Removes a run directory that somebody may still be writing to for a moment, and the base directory with its last one.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
-    let mut last = Ok(());
-    for _ in 0..20 {
-        last = match fs::remove_dir_all(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ if !path.exists() => return Ok(()),
-            _ => Ok(()),
-        };
+    let mut tries = 0..20;
+    while let Err(error) = fs::remove_dir_all(path) {
+        if error.kind() == io::ErrorKind::NotFound && !path.exists() {
+            break;
+        }
+        if tries.next().is_none() {
+            return Err(error);
+        }
         thread::sleep(Duration::from_millis(10));
     }
-    last
+    if let Some(base) = path.parent() {
+        // Only ever removes an empty directory.
+        let _ = fs::remove_dir(base);
+    }
+    Ok(())
 }

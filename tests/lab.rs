@@ -1,0 +1,761 @@
+//! The lab on real servers: hosts start, break and come back as asked, and nothing outlives its owner.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use lockstorm::lab::{DownWhy, HostState, Lab, LabError, LabOptions, ServerBinary, leftovers};
+use lockstorm::model::{Action, HostId};
+use lockstorm::scenario::{LabSpec, Persistence};
+use tokio::sync::{Mutex, MutexGuard};
+
+/// One lab at a time: the machine is small, and the tests look at what is left behind.
+static ONE: Mutex<()> = Mutex::const_new(());
+
+/// Long enough for any machine; nothing waits for it unless it fails.
+const LONG: Duration = Duration::from_secs(30);
+
+async fn alone() -> MutexGuard<'static, ()> {
+    ONE.lock().await
+}
+
+fn spec(hosts: usize, persistence: Persistence) -> LabSpec {
+    LabSpec {
+        hosts,
+        persistence,
+        port: None,
+    }
+}
+
+fn options() -> LabOptions {
+    let binary = ServerBinary::find(None).expect("a server is installed");
+    let mut options = LabOptions::new(binary).expect("options");
+    options.keeper = env!("CARGO_BIN_EXE_lockstorm").into();
+    options
+}
+
+async fn up(hosts: usize, persistence: Persistence) -> Lab {
+    Lab::up(&spec(hosts, persistence), options())
+        .await
+        .expect("the lab comes up")
+}
+
+/// Sends one inline command and returns the first line of the answer, or none if there is no answer in time.
+fn ask(node: SocketAddr, command: &str, patience: Duration) -> Option<String> {
+    let mut stream = TcpStream::connect(node).ok()?;
+    stream.set_read_timeout(Some(patience)).ok()?;
+    stream.write_all(format!("{command}\r\n").as_bytes()).ok()?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).ok()?;
+    Some(line.trim_end().to_owned())
+}
+
+fn tell(node: SocketAddr, command: &str) -> String {
+    ask(node, command, LONG).unwrap_or_else(|| panic!("{node} does not answer {command}"))
+}
+
+/// The state letter of a process, as the kernel shows it; none when there is no such process.
+fn process_state(pid: u32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+/// Whether the process has ended; one whose new parent has not looked after it yet has.
+fn is_gone(pid: u32) -> bool {
+    matches!(process_state(pid), None | Some('Z' | 'X'))
+}
+
+fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let end = Instant::now() + LONG;
+    while !condition() {
+        assert!(Instant::now() < end, "not within {LONG:?}: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn all_pids(lab: &Lab) -> Vec<u32> {
+    living_in(lab.dir())
+}
+
+fn living_in(dir: &Path) -> Vec<u32> {
+    fs::read_dir("/proc")
+        .expect("/proc")
+        .flatten()
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
+        .filter(|(_, path)| fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd.starts_with(dir)))
+        .map(|(pid, _)| pid)
+        .collect()
+}
+
+#[tokio::test]
+async fn hosts_and_cache_come_up_and_answer() {
+    let _one = alone().await;
+    let start = Instant::now();
+    let lab = up(3, Persistence::None).await;
+    println!("three hosts and the cache node up after {:?}", start.elapsed());
+    assert_eq!(lab.nodes().len(), 3);
+    for node in lab.nodes().into_iter().chain([lab.cache()]) {
+        assert_eq!(tell(node, "PING"), "+PONG");
+    }
+    assert_eq!(all_pids(&lab).len(), 4);
+    for host in 1..=3 {
+        assert!(matches!(lab.state(HostId(host)), HostState::Up { .. }));
+        assert!(lab.pid(HostId(host)).is_some());
+    }
+    let settings = lab.settings();
+    assert_eq!(settings.len(), 4);
+    assert_eq!(settings[0].address, lab.nodes()[0]);
+    assert_eq!(settings[0].settings["maxmemory-policy"], "noeviction");
+    let mode = fs::metadata(lab.dir()).expect("the run directory").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+
+    let start = Instant::now();
+    let (dir, pids) = (lab.dir().to_owned(), all_pids(&lab));
+    lab.down().await;
+    println!("down after {:?}", start.elapsed());
+    assert!(pids.into_iter().all(is_gone));
+    assert!(!dir.exists());
+    let base = fs::read_dir(dir.parent().expect("the base directory"));
+    assert!(
+        base.is_err() || base.is_ok_and(|mut labs| labs.next().is_some()),
+        "an empty base directory is removed"
+    );
+    lab.down().await;
+    assert!(matches!(
+        lab.state(HostId(1)),
+        HostState::Down {
+            why: DownWhy::Killed,
+            ..
+        }
+    ));
+    assert!(matches!(
+        lab.apply(Action::Restart, HostId(1)).await,
+        Err(LabError::KeeperGone(_))
+    ));
+}
+
+#[tokio::test]
+async fn independent_nodes_up_to_nine_hosts() {
+    let _one = alone().await;
+    let lab = up(9, Persistence::None).await;
+    let mut ports: Vec<u16> = lab
+        .nodes()
+        .iter()
+        .map(SocketAddr::port)
+        .chain([lab.cache().port()])
+        .collect();
+    ports.sort_unstable();
+    ports.dedup();
+    assert_eq!(ports.len(), 10);
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn kill_and_restart() {
+    let _one = alone().await;
+    let lab = up(3, Persistence::None).await;
+    let (host, node) = (HostId(2), lab.nodes()[1]);
+    let pid = lab.pid(host).expect("a process");
+    assert_eq!(tell(node, "SET key value"), "+OK");
+
+    let effect = lab.apply(Action::Kill, host).await.expect("killed");
+    assert!(effect.text.starts_with("host 2 killed"), "{}", effect.text);
+    assert_eq!(process_state(pid), None, "reaped");
+    assert!(TcpStream::connect(node).is_err());
+    assert!(matches!(
+        lab.state(host),
+        HostState::Down {
+            why: DownWhy::Killed,
+            ..
+        }
+    ));
+    assert_eq!(lab.pid(host), None);
+    assert_eq!(tell(lab.nodes()[0], "PING"), "+PONG");
+
+    lab.apply(Action::Restart, host).await.expect("restarted");
+    assert_ne!(lab.pid(host).expect("a process"), pid);
+    assert!(matches!(lab.state(host), HostState::Up { .. }));
+    assert_eq!(
+        tell(node, "GET key"),
+        "$-1",
+        "without persistence a kill loses everything"
+    );
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn pause_and_resume() {
+    let _one = alone().await;
+    let lab = up(1, Persistence::None).await;
+    let (host, node) = (HostId(1), lab.nodes()[0]);
+    let pid = lab.pid(host).expect("a process");
+
+    lab.apply(Action::Pause, host).await.expect("paused");
+    assert_eq!(process_state(pid), Some('T'));
+    assert!(matches!(lab.state(host), HostState::Paused { .. }));
+    assert_eq!(ask(node, "PING", Duration::from_millis(50)), None);
+
+    lab.apply(Action::Resume, host).await.expect("resumed");
+    assert_ne!(process_state(pid), Some('T'));
+    assert_eq!(tell(node, "PING"), "+PONG");
+    assert!(matches!(lab.state(host), HostState::Up { .. }));
+
+    lab.apply(Action::Pause, host).await.expect("paused again");
+    lab.apply(Action::Kill, host).await.expect("a kill needs no resume");
+    assert_eq!(process_state(pid), None);
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn a_shutdown_saves_what_persistence_says() {
+    let _one = alone().await;
+    for (persistence, kept) in [(Persistence::None, "$-1"), (Persistence::Rdb, "$5")] {
+        let lab = up(1, persistence).await;
+        let (host, node) = (HostId(1), lab.nodes()[0]);
+        let pid = lab.pid(host).expect("a process");
+        assert_eq!(tell(node, "SET key value"), "+OK");
+        lab.apply(Action::Shutdown, host).await.expect("shut down");
+        assert_eq!(process_state(pid), None);
+        assert!(TcpStream::connect(node).is_err());
+        assert!(matches!(
+            lab.state(host),
+            HostState::Down {
+                why: DownWhy::ShutDown,
+                ..
+            }
+        ));
+        lab.apply(Action::Restart, host).await.expect("restarted");
+        assert_eq!(tell(node, "GET key"), kept, "{persistence:?}");
+        lab.down().await;
+    }
+}
+
+#[tokio::test]
+async fn a_kill_keeps_what_persistence_says() {
+    let _one = alone().await;
+    let all = [
+        (Persistence::Rdb, "$-1"),
+        (Persistence::AofEverysec, "$5"),
+        (Persistence::AofAlways, "$5"),
+    ];
+    for (persistence, kept) in all {
+        let lab = up(1, persistence).await;
+        let (host, node) = (HostId(1), lab.nodes()[0]);
+        assert_eq!(tell(node, "SET key value PX 600000"), "+OK");
+        lab.apply(Action::Kill, host).await.expect("killed");
+        lab.apply(Action::Restart, host).await.expect("restarted");
+        assert_eq!(tell(node, "GET key"), kept, "{persistence:?}");
+        lab.down().await;
+    }
+}
+
+#[tokio::test]
+async fn impossible_actions_are_refused() {
+    let _one = alone().await;
+    let lab = up(1, Persistence::None).await;
+    let host = HostId(1);
+    let refused = async |action| {
+        let error = lab.apply(action, host).await.expect_err("refused");
+        assert!(matches!(error, LabError::Impossible { .. }), "{error}");
+        error.to_string()
+    };
+    assert_eq!(
+        refused(Action::Restart).await,
+        "cannot restart host 1: it is up; kill it or shut it down first"
+    );
+    assert_eq!(refused(Action::Resume).await, "cannot resume host 1: it is not paused");
+    lab.apply(Action::Pause, host).await.expect("paused");
+    assert_eq!(
+        refused(Action::Pause).await,
+        "cannot pause host 1: it is paused already"
+    );
+    assert!(refused(Action::Shutdown).await.contains("resume it first"));
+    assert!(refused(Action::Restart).await.contains("is paused"));
+    lab.apply(Action::Kill, host).await.expect("killed");
+    assert_eq!(
+        refused(Action::Kill).await,
+        "cannot kill host 1: it is down already (killed)"
+    );
+    assert_eq!(
+        refused(Action::Pause).await,
+        "cannot pause host 1: it is down (killed); restart it first"
+    );
+    assert!(refused(Action::Resume).await.contains("restart it first"));
+    for host in [0, 2] {
+        let error = lab.apply(Action::Kill, HostId(host)).await.expect_err("no such host");
+        assert_eq!(
+            error.to_string(),
+            format!("there is no host {host}: the lab has hosts 1 to 1")
+        );
+    }
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn what_others_do_to_a_host_is_seen() {
+    let _one = alone().await;
+    let lab = up(2, Persistence::None).await;
+    let signal = |host, signal: &str| send(lab.pid(host).expect("a process"), signal);
+    signal(HostId(1), "-KILL");
+    eventually("killed", || {
+        matches!(
+            lab.state(HostId(1)),
+            HostState::Down {
+                why: DownWhy::Killed,
+                ..
+            }
+        )
+    });
+    signal(HostId(2), "-STOP");
+    eventually("paused", || matches!(lab.state(HostId(2)), HostState::Paused { .. }));
+    signal(HostId(2), "-CONT");
+    eventually("up", || matches!(lab.state(HostId(2)), HostState::Up { .. }));
+    signal(HostId(2), "-ABRT");
+    eventually("died", || {
+        matches!(
+            lab.state(HostId(2)),
+            HostState::Down {
+                why: DownWhy::Died(_),
+                ..
+            }
+        )
+    });
+    lab.apply(Action::Restart, HostId(1)).await.expect("restarted");
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn stats_come_from_hosts_that_answer() {
+    let _one = alone().await;
+    let lab = up(3, Persistence::None).await;
+    for n in 0..10 {
+        assert_eq!(tell(lab.nodes()[0], &format!("SET key{n} value")), "+OK");
+    }
+    let stats = lab.stats().await;
+    assert_eq!(stats[0].expect("host 1 answers").keys, 10);
+    assert!(stats[1].expect("host 2 answers").used_memory > 0);
+    lab.apply(Action::Pause, HostId(2)).await.expect("paused");
+    lab.apply(Action::Kill, HostId(3)).await.expect("killed");
+    let stats = lab.stats().await;
+    assert!(stats[0].is_some() && stats[1].is_none() && stats[2].is_none());
+    lab.apply(Action::Resume, HostId(2)).await.expect("resumed");
+    lab.apply(Action::Restart, HostId(3)).await.expect("restarted");
+    // The first question after a restart may find the old connection broken.
+    for host in 0..3 {
+        let end = Instant::now() + LONG;
+        while lab.stats().await[host].is_none() {
+            assert!(Instant::now() < end, "host {} has no stats", host + 1);
+        }
+    }
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn a_dropped_lab_leaves_nothing() {
+    let _one = alone().await;
+    let lab = up(2, Persistence::AofEverysec).await;
+    lab.apply(Action::Pause, HostId(1)).await.expect("paused");
+    let (dir, pids) = (lab.dir().to_owned(), all_pids(&lab));
+    drop(lab);
+    eventually("all gone", || pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());
+}
+
+/// Not a test of its own: the owner of a lab that the tests below kill. It tells where its lab is and waits.
+#[tokio::test]
+#[ignore = "run by other tests"]
+async fn owner_of_a_lab() {
+    let lab = up(2, Persistence::None).await;
+    lab.apply(Action::Pause, HostId(2)).await.expect("paused");
+    println!("\nLAB {}", lab.dir().display());
+    std::thread::sleep(LONG * 4);
+    lab.down().await;
+}
+
+/// Starts [`owner_of_a_lab`] in a process of its own and returns it with its stdout and its run directory.
+fn owner() -> (Child, BufReader<ChildStdout>, PathBuf) {
+    let mut owner = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "owner_of_a_lab", "--ignored", "--nocapture"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the owner starts");
+    let mut stdout = BufReader::new(owner.stdout.take().expect("its stdout"));
+    let line = stdout
+        .by_ref()
+        .lines()
+        .map_while(Result::ok)
+        .find(|line| line.starts_with("LAB "));
+    let dir = PathBuf::from(line.expect("its lab is up").trim_start_matches("LAB "));
+    (owner, stdout, dir)
+}
+
+/// Sends a signal to a process of ours.
+fn send(pid: u32, signal: &str) {
+    assert!(
+        Command::new("kill")
+            .args([signal, &pid.to_string()])
+            .status()
+            .expect("kill")
+            .success()
+    );
+}
+
+#[tokio::test]
+async fn nothing_outlives_an_owner_that_is_killed() {
+    let _one = alone().await;
+    for signal in ["-KILL", "-TERM", "-INT"] {
+        let (mut owner, _stdout, dir) = owner();
+        let pids = living_in(&dir);
+        assert_eq!(pids.len(), 3);
+        send(owner.id(), signal);
+        owner.wait().expect("it ended");
+        eventually("all gone", || pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());
+    }
+}
+
+fn keeper_of(dir: &Path) -> u32 {
+    fs::read_to_string(dir.join("keeper.lock"))
+        .expect("the lock file")
+        .trim()
+        .parse()
+        .expect("a process id")
+}
+
+#[tokio::test]
+async fn the_keeper_does_not_hear_signals_of_a_terminal() {
+    let _one = alone().await;
+    let lab = up(1, Persistence::None).await;
+    let keeper = keeper_of(lab.dir());
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        send(keeper, signal);
+    }
+    lab.apply(Action::Kill, HostId(1))
+        .await
+        .expect("the keeper still works");
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn servers_die_with_a_killed_keeper_and_leftovers_are_removed() {
+    let _one = alone().await;
+    let lab = up(2, Persistence::None).await;
+    lab.apply(Action::Pause, HostId(2)).await.expect("paused");
+    let (dir, pids) = (lab.dir().to_owned(), all_pids(&lab));
+    let keeper = keeper_of(&dir);
+    leftovers::remove().expect("looked");
+    assert!(
+        dir.exists() && !pids.iter().any(|&pid| is_gone(pid)),
+        "a lab in use is not touched"
+    );
+    send(keeper, "-KILL");
+    eventually("all gone", || pids.iter().all(|&pid| is_gone(pid)));
+    eventually("down", || matches!(lab.state(HostId(1)), HostState::Down { .. }));
+    assert!(dir.exists());
+    let report = leftovers::remove().expect("removed");
+    assert!(report.directories.contains(&dir), "{report:?}");
+    assert!(!dir.exists());
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn a_process_left_in_a_run_directory_is_killed_and_a_visitor_is_not() {
+    let _one = alone().await;
+    let lab = up(1, Persistence::None).await;
+    let dir = lab.dir().to_owned();
+    // A lab whose keeper ended and whose servers did not can't be had on Linux; so this process plays both parts.
+    let fake = dir.with_file_name("run-test");
+    fs::create_dir(&fake).expect("a run directory");
+    let mut visitor = Command::new("sleep")
+        .arg("600")
+        .current_dir(&fake)
+        .spawn()
+        .expect("a visitor");
+    let mut left = Command::new("setsid")
+        .arg("sleep")
+        .arg("600")
+        .current_dir(&fake)
+        .spawn()
+        .expect("a process left");
+    eventually("its own session", || session(left.id()) == Some(left.id()));
+    fs::write(fake.join("keeper.lock"), format!("{}\n", left.id())).expect("its lock file");
+
+    let report = leftovers::remove().expect("removed");
+    assert!(report.directories.contains(&fake) && !fake.exists(), "{report:?}");
+    assert!(report.processes.contains(&left.id()), "{report:?}");
+    assert!(!left.wait().expect("it ended").success());
+
+    assert!(visitor.try_wait().expect("asked").is_none(), "the visitor lives");
+    visitor.kill().expect("killed");
+    visitor.wait().expect("reaped");
+    lab.down().await;
+}
+
+fn session(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(3)?.parse().ok()
+}
+
+#[tokio::test]
+async fn fixed_ports_are_used_or_the_taken_one_is_named() {
+    let _one = alone().await;
+    let free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    let first = (21_000..30_000)
+        .step_by(10)
+        .find(|&port| (port..port + 3).all(free))
+        .expect("free ports");
+    let fixed = LabSpec {
+        hosts: 2,
+        persistence: Persistence::None,
+        port: Some(first),
+    };
+    let lab = Lab::up(&fixed, options()).await.expect("up");
+    let ports: Vec<u16> = lab
+        .nodes()
+        .iter()
+        .map(SocketAddr::port)
+        .chain([lab.cache().port()])
+        .collect();
+    assert_eq!(ports, [first, first + 1, first + 2]);
+    lab.down().await;
+
+    let taken = TcpListener::bind(("127.0.0.1", first + 1)).expect("a port");
+    let error = Lab::up(&fixed, options()).await.expect_err("taken");
+    assert!(
+        error
+            .to_string()
+            .starts_with(&format!("port {} for host 2 is taken", first + 1)),
+        "{error}"
+    );
+    drop(taken);
+    let last = LabSpec {
+        hosts: 3,
+        persistence: Persistence::None,
+        port: Some(65_534),
+    };
+    assert!(matches!(
+        Lab::up(&last, options()).await,
+        Err(LabError::PortRange { .. })
+    ));
+}
+
+/// A program for `--server-bin`: a shell script with this body.
+fn script(dir: &Path, body: &str) -> PathBuf {
+    let path = dir.join("server");
+    fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+    path
+}
+
+const CLAIM: &str = r#"[ "$1" = --version ] && { echo "Redis server v=7.0.15 sha=0:0"; exit 0; }"#;
+
+#[test]
+fn programs_that_are_no_server_are_told_so() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let reject = |path: &Path| ServerBinary::find(Some(path)).expect_err("no server").to_string();
+    for program in ["/bin/true", "/bin/cat", "/etc/passwd", "/", "/no/such/file"] {
+        let error = reject(Path::new(program));
+        assert!(error.starts_with(&format!("{program} is no redis-server: ")), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    for body in [
+        "head -c 100000 /dev/urandom",
+        "yes",
+        "exit 1",
+        "kill -SEGV $$",
+        "printf '\\033[2J\\n'",
+    ] {
+        let error = reject(&script(dir.path(), body));
+        assert!(error.contains("is no redis-server"), "{error}");
+        assert!(!error.chars().any(char::is_control), "{error:?}");
+    }
+    let error = reject(&script(dir.path(), "sleep 600"));
+    assert!(error.contains("no answer within"), "{error}");
+    let error = reject(&script(dir.path(), "echo 'Redis server v=5.0.14 sha=0:0'"));
+    assert!(error.contains("has version 5.0.14, but 6.2 is the oldest"), "{error}");
+}
+
+#[test]
+fn a_server_is_found_by_name_and_by_path() {
+    let found = ServerBinary::find(None).expect("a server is installed");
+    assert!(found.path.is_absolute());
+    assert_eq!(ServerBinary::find(Some(&found.path)).expect("by path"), found);
+    let name = found.path.file_name().expect("a name");
+    assert_eq!(ServerBinary::find(Some(Path::new(name))).expect("by name"), found);
+}
+
+/// Not a test of its own: tells what a program says that looks for a server.
+#[test]
+#[ignore = "run by other tests"]
+fn look_for_a_server() {
+    match ServerBinary::find(None) {
+        Ok(found) => println!("\nFOUND {found}"),
+        Err(error) => println!("\nERROR {error}"),
+    }
+}
+
+#[test]
+fn without_a_server_the_command_that_installs_one_is_named() {
+    let look = |path: &Path| {
+        let output = Command::new(std::env::current_exe().expect("this test"))
+            .args(["--exact", "look_for_a_server", "--ignored", "--nocapture"])
+            .env("PATH", path)
+            .output()
+            .expect("it runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let system = tempfile::tempdir().expect("a directory");
+    let add = |program: &str, body: &str| {
+        let path = script(system.path(), body);
+        fs::rename(path, system.path().join(program)).expect("renamed");
+    };
+    let elsewhere = ["/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"];
+    if !elsewhere.iter().any(|dir| Path::new(dir).join("redis-server").exists()) {
+        assert!(look(system.path()).contains("ERROR no redis-server or valkey-server found: install Redis or Valkey"));
+        add("apt-get", "");
+        let said = look(system.path());
+        assert!(
+            said.contains("apt-get update && ") && said.contains("apt-get install -y redis-server`"),
+            "{said}"
+        );
+    }
+    // A bad redis-server does not hide a good valkey-server.
+    add("redis-server", "echo 'Redis server v=5.0.3'");
+    assert!(look(system.path()).contains("has version 5.0.3, but 6.2 is the oldest"));
+    add("valkey-server", "echo 'Valkey server v=8.0.1 sha=0:0'");
+    assert!(look(system.path()).contains("FOUND valkey-server 8.0.1"));
+}
+
+async fn up_with(path: PathBuf) -> Result<Lab, LabError> {
+    let binary = ServerBinary::find(Some(&path))?;
+    let options = LabOptions {
+        binary,
+        start_timeout: Duration::from_millis(500),
+        ..options()
+    };
+    Lab::up(&spec(1, Persistence::None), options).await
+}
+
+#[tokio::test]
+async fn a_server_that_dies_at_its_start_is_quoted() {
+    let _one = alone().await;
+    let dir = tempfile::tempdir().expect("a directory");
+    let body = format!("{CLAIM}\nfor n in 1 2 3 4 5 6 7; do echo line $n; done\necho 'out of luck' >&2\nexit 3");
+    let error = up_with(script(dir.path(), &body))
+        .await
+        .expect_err("it dies")
+        .to_string();
+    assert!(error.contains("did not start (died: exit code 3)"), "{error}");
+    assert!(
+        error.ends_with("\n  line 4\n  line 5\n  line 6\n  line 7\n  out of luck"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_quoted() {
+    let _one = alone().await;
+    let dir = tempfile::tempdir().expect("a directory");
+    let body = format!("{CLAIM}\nhead -c 100000 /dev/urandom\necho\necho busy\nexec sleep 600");
+    let error = up_with(script(dir.path(), &body))
+        .await
+        .expect_err("it hangs")
+        .to_string();
+    assert!(error.contains("did not answer at 127.0.0.1:"), "{error}");
+    assert!(error.ends_with("\n  busy"), "{error}");
+}
+
+#[tokio::test]
+async fn a_lost_race_for_a_port_is_tried_again() {
+    let _one = alone().await;
+    let dir = tempfile::tempdir().expect("a directory");
+    let (port, go) = (dir.path().join("port"), dir.path().join("go"));
+    // The first to start tells its port and waits until somebody else has taken it.
+    let body = format!(
+        "{CLAIM}\nif mkdir {first} 2>/dev/null; then\n\
+         echo $2 > {port}.new; mv {port}.new {port}; until [ -e {go} ]; do sleep 0.01; done\nfi\nexec {real} \"$@\"",
+        first = dir.path().join("first").display(),
+        port = port.display(),
+        go = go.display(),
+        real = ServerBinary::find(None).expect("a server is installed").path.display()
+    );
+    let binary = ServerBinary::find(Some(&script(dir.path(), &body))).expect("it claims to be one");
+    let thief = std::thread::spawn(move || {
+        eventually("a port", || port.exists());
+        let port = fs::read_to_string(&port)
+            .expect("a port")
+            .trim()
+            .parse::<u16>()
+            .expect("a number");
+        let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
+        fs::write(go, "").expect("told");
+        (port, listener)
+    });
+    let lab = Lab::up(&spec(2, Persistence::None), LabOptions { binary, ..options() })
+        .await
+        .expect("up at last");
+    let (stolen, _listener) = thief.join().expect("it took a port");
+    for node in lab.nodes().into_iter().chain([lab.cache()]) {
+        assert_ne!(node.port(), stolen);
+        assert_eq!(tell(node, "PING"), "+PONG");
+    }
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn a_restart_waits_for_its_port() {
+    let _one = alone().await;
+    let lab = up(1, Persistence::None).await;
+    lab.apply(Action::Kill, HostId(1)).await.expect("killed");
+    let squatter = TcpListener::bind(lab.nodes()[0]).expect("the port is free");
+    let free_it = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        drop(squatter);
+    });
+    lab.apply(Action::Restart, HostId(1)).await.expect("restarted");
+    free_it.join().expect("freed");
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_no_keeper_is_told_so() {
+    let _one = alone().await;
+    for program in ["/bin/echo", "/bin/cat", "/bin/true", "/no/such/file"] {
+        let error = Lab::up(
+            &spec(1, Persistence::None),
+            LabOptions {
+                keeper: program.into(),
+                ..options()
+            },
+        )
+        .await;
+        let error = error.expect_err("no keeper").to_string();
+        assert!(
+            error.starts_with(&format!("the keeper process did not start: {program}: ")),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_keeper_and_the_servers_hold_no_stream_of_their_owner() {
+    let _one = alone().await;
+    let (mut owner, stdout, dir) = owner();
+    let mut stderr = owner.stderr.take().expect("its stderr");
+    let (keeper, pids) = (keeper_of(&dir), living_in(&dir));
+    send(keeper, "-STOP");
+    owner.kill().expect("killed");
+    owner.wait().expect("reaped");
+    // Keeper and servers live, and still the streams end, as `lockstorm … | head` needs.
+    let (told, heard) = std::sync::mpsc::channel();
+    std::thread::spawn(move || told.send(stdout.lines().count() + stderr.read_to_end(&mut Vec::new()).unwrap_or(0)));
+    let ended = heard.recv_timeout(LONG);
+    assert!(!pids.iter().any(|&pid| is_gone(pid)));
+    send(keeper, "-CONT");
+    eventually("all gone", || pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());
+    ended.expect("the streams end");
+}
