@@ -43,7 +43,11 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
 /// The modules of the library that a line of code names: after `crate::`, also in a list `crate::{a, b::c}`.
 fn used(line: &str) -> Vec<String> {
     let code = line.split("//").next().unwrap_or_default();
-    let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let word = |text: &str| {
+        text.chars()
+            .take_while(|c| c.is_alphanumeric() || *c == '_')
+            .collect::<String>()
+    };
     let mut found = Vec::new();
     for (at, path) in code.match_indices("crate::") {
         // `$crate::`, `othercrate::`
@@ -101,7 +105,10 @@ fn modules_depend_only_downward() {
         }
         let module = first.trim_end_matches(".rs");
         let Some(own) = layer(module) else {
-            wrong.push(format!("{}: the module {module} has no layer in tests/layers.rs", inner.display()));
+            wrong.push(format!(
+                "{}: the module {module} has no layer in tests/layers.rs",
+                inner.display()
+            ));
             continue;
         };
         for statement in statements(&fs::read_to_string(&file).unwrap()) {
@@ -109,7 +116,11 @@ fn modules_depend_only_downward() {
                 seen += 1;
                 let below = layer(&name).is_some_and(|other| other > own);
                 if name != module && !below {
-                    wrong.push(format!("{}: {module} may not use {name}: {}", inner.display(), statement.trim()));
+                    wrong.push(format!(
+                        "{}: {module} may not use {name}: {}",
+                        inner.display(),
+                        statement.trim()
+                    ));
                 }
             }
         }
@@ -121,8 +132,10 @@ fn modules_depend_only_downward() {
 #[test]
 fn every_module_of_the_library_has_a_layer() {
     let lib = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
-    let mut modules: Vec<_> =
-        lib.lines().filter_map(|line| line.trim().strip_prefix("pub mod ")?.strip_suffix(';')).collect();
+    let mut modules: Vec<_> = lib
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("pub mod ")?.strip_suffix(';'))
+        .collect();
     let mut layers: Vec<_> = LAYERS.iter().flat_map(|layer| layer.iter().copied()).collect();
     modules.sort_unstable();
     layers.sort_unstable();
@@ -132,9 +145,18 @@ fn every_module_of_the_library_has_a_layer() {
 #[test]
 fn the_reader_of_this_test_finds_what_is_used() {
     assert_eq!(used("use crate::model::Outcome;"), ["model"]);
-    assert_eq!(used("pub use crate::{lab::{self, Host}, model, run::Record};"), ["lab", "model", "run"]);
-    assert_eq!(used("fn f(x: crate::lock::Guard) -> crate::store::Row {"), ["lock", "store"]);
+    assert_eq!(
+        used("pub use crate::{lab::{self, Host}, model, run::Record};"),
+        ["lab", "model", "run"]
+    );
+    assert_eq!(
+        used("fn f(x: crate::lock::Guard) -> crate::store::Row {"),
+        ["lock", "store"]
+    );
     assert_eq!(used("// use crate::console;"), Vec::<String>::new());
     assert_eq!(used("super::suggest()"), Vec::<String>::new());
-    assert_eq!(statements("use crate::{\n    a,\n    b::{c, d},\n};\nlet x = 1;").len(), 2);
+    assert_eq!(
+        statements("use crate::{\n    a,\n    b::{c, d},\n};\nlet x = 1;").len(),
+        2
+    );
 }

@@ -56,7 +56,7 @@ impl Drop for RunDir {
 
 /// Makes directory `name` in the base directory; returns both.
 fn make(base: &Path, name: &str) -> io::Result<(PathBuf, PathBuf)> {
-    let make = || {
+    let make = || -> io::Result<_> {
         let base = private(base)?;
         let new = base.join(name);
         DirBuilder::new().mode(0o700).create(&new)?;
