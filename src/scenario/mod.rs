@@ -1,12 +1,88 @@
 //! Scenarios: the TOML model, its validation, overrides, and the built-in ones.
+//!
+//! [`Source::open`] finds a scenario, [`parse`] reads it. Unknown keys, unknown names, impossible values and
+//! contradictions are errors that name file, line, key and the nearest right spelling; all of them are found at once.
+//! Durations are text with a unit (`"500us"`, `"5ms"`, `"2s"`, `"1m"`).
+//!
+//! | key | value | left out |
+//! |---|---|---|
+//! | `title` | one line for people | the file's name |
+//! | `duration` | the measured part; with `swarm.requests` the longest it may take | `"30s"` |
+//! | `warmup` | load before it that is not counted | `"0s"` |
+//! | `seed` | 0 to 2⁶⁴ − 1 | 42 |
+//! | **`[lab]`** | | |
+//! | `hosts` | 1 to 9; a redlock needs 3 or more | 3 |
+//! | `persistence` | `"none"`, `"rdb"`, `"aof-everysec"`, `"aof-always"` | `"none"` |
+//! | `port` | of host 1; the others and the cache node follow | free ones |
+//! | **`[swarm]`** | | |
+//! | `servers` | app servers, 1 to 64 | 4 |
+//! | `workers` | on each app server, for each arm; 100,000 in all | 16 |
+//! | `rate` | requests a second for each arm: `"400/s"` or a number | closed loop |
+//! | `requests` | for each arm, after which it is done | until `duration` |
+//! | `ramp` | the load grows to its full size over this time | `"0s"` |
+//! | `think` | mean pause of a worker between requests; not with `rate` | `"0s"` |
+//! | **`[workload]`** | | |
+//! | `kind` | `"inventory"` or `"cache-fill"` | required |
+//! | `products`, `stock` | how many products, units of each | required for inventory |
+//! | `popularity` | `"uniform"`, `"zipf"` or `{ zipf = 1.1 }` | `"uniform"` |
+//! | `hold` | between reading a stock and writing it: a duration or `{ median = "5ms", sigma = 0.6 }` | required for inventory |
+//! | `stock_in` | `"database"` or `"redis"` | `"database"` |
+//! | **`[[workload.cache]]`** | for cache-fill, one or more | required |
+//! | `name` | the first part of its keys, unique | required |
+//! | `keys` | how many | required |
+//! | `popularity` | as above | `"uniform"` |
+//! | `state_ttl` | how long a value is fresh; shorter than `data_ttl` | required |
+//! | `data_ttl` | how long a value can be served at all | required |
+//! | `pages` | of each value: a paged list | one object |
+//! | `weight` | how often it is read compared with the others | 1 |
+//! | **`[database]`** | | |
+//! | `url` | `"sqlite"` or `"postgres://…"` | `"sqlite"` |
+//! | `read` | time added to each read: as `hold` | none |
+//! | `pool` | connections of each app server and arm, 1 to 1000 | 5 |
+//! | **`[[arm]]`** | one or more, 60 at most | required |
+//! | `name` | unique; letters, digits, inner spaces, - and _ | required |
+//! | `lock` | `"none"`, `"local"`, `"single"`, `"redlock"` | required |
+//! | `host` | of a single lock | 1 |
+//! | `ttl` | of the lock's keys, 5 ms or more | `"2s"` |
+//! | `renew` | `"off"`, `"ttl/2"`, `"ttl/3"` or a duration below the TTL | `"off"` |
+//! | `wait` | `"fail-fast"`, `"until-expiry"` or `{ retries = 20, delay = "20ms", jitter = "20ms" }`; of a local lock only `"fail-fast"`, left out: in line | 20 retries, 20 ms + up to 20 ms apart |
+//! | `deadline` | the longest that one acquire may take | `"5s"` |
+//! | `node_timeout` | the longest that one node is waited for, below the TTL | a quarter of the TTL, at most 50 ms |
+//! | `on_loss` | `"carry-on"` or `"abort"` when the holder hears that its lock is lost | `"carry-on"` |
+//! | `update` | inventory: `"read-write"`, or `"atomic"` with lock none | `"read-write"` |
+//! | `serve_stale` | cache-fill: stale data for readers without the lock | true if fail-fast |
+//! | `second_look` | cache-fill: read the cache again under the lock | true |
+//! | **`[[fault]]`** | numbered from 1 in the order of the file | |
+//! | `at`, `when` or `after` | `"10s"`; `"redlock.holding >= 32 and redlock.partial == 0"`; `"fault:1 + 300ms"` | one is required |
+//! | `do` | `"kill"`, `"shutdown"`, `"pause"`, `"resume"`, `"restart"`; on app servers kill, pause and resume | required |
+//! | `on` | `"host:1,2"`, `"minority"`, `"majority"`, `"primary"` (host 1), `"all"`, `"server:3"` | required |
+//! | `for` | then it is undone, counted from its verified effect | it stays |
+//! | **`[expect]`** | | |
+//! | `"arm name.figure"` | `"== 0"`, `">= 10 and < 50"`, `"< 50ms"`, `"> 400/s"`; the figures are [`Metric`]'s | |
 
+pub mod builtin;
 mod condition;
+mod error;
 mod metric;
+mod overrides;
+mod read;
+mod reader;
+mod source;
 mod spec;
+mod suggest;
+mod tree;
+mod value;
+mod warnings;
+mod write;
 
 pub use condition::{Condition, Expectation, Op};
+pub use error::{ScenarioError, ScenarioErrors};
 pub use metric::{Metric, Unit};
+pub use overrides::Overrides;
+pub use read::parse;
+pub use source::Source;
 pub use spec::{
     ArmSpec, CacheSpec, DatabaseSpec, FaultSpec, FaultStart, InventorySpec, LabSpec, LockKind, OnLoss, Persistence,
     Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, WorkloadSpec,
 };
+pub use warnings::warnings;

@@ -1,0 +1,43 @@
+//! The built-in scenarios: the very files of scenarios/, embedded.
+
+/// One built-in scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Builtin {
+    /// The name by which it is called.
+    pub name: &'static str,
+    /// Its TOML, as in scenarios/.
+    pub text: &'static str,
+}
+
+impl Builtin {
+    /// Its one line for people: what its `title` says.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        let title = |line: &'static str| line.strip_prefix("title")?.trim_start().strip_prefix('=');
+        self.text.lines().find_map(title).map_or(self.name, |title| title.trim().trim_matches('"'))
+    }
+}
+
+macro_rules! builtin {
+    ($name:literal) => {
+        Builtin { name: $name, text: include_str!(concat!("../../scenarios/", $name, ".toml")) }
+    };
+}
+
+/// All of them, the main command's own first.
+pub const ALL: &[Builtin] = &[
+    builtin!("single-vs-redlock"),
+    builtin!("flash-sale"),
+    builtin!("stampede"),
+    builtin!("paged-list"),
+    builtin!("quorum-loss"),
+    builtin!("slow-job"),
+    builtin!("ttl-race"),
+    builtin!("paused-client"),
+];
+
+/// The built-in scenario of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<Builtin> {
+    ALL.iter().copied().find(|builtin| builtin.name == name)
+}

@@ -1,0 +1,126 @@
+//! What the command line changes in a scenario before it is read.
+
+use std::time::Duration;
+
+use super::error::ScenarioError;
+use super::suggest;
+use super::tree::{self, Node, Origin, Table, Value};
+
+/// What the command line changes in a scenario.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `KEY=VALUE` as typed: `arm.redlock.ttl=500ms`, `swarm.rate=200/s`, `fault.1.at=3s`, `expect.redlock.oversold=== 0`.
+    pub set: Vec<String>,
+    /// Another seed.
+    pub seed: Option<u64>,
+    /// Another duration.
+    pub duration: Option<Duration>,
+}
+
+impl Overrides {
+    /// Changes the tree; the values remember their flags. Returns the flags that could not be followed.
+    pub(super) fn apply(&self, root: &mut Table) -> Vec<ScenarioError> {
+        let mut errors = Vec::new();
+        for assignment in &self.set {
+            let flag = format!("--set {assignment}");
+            if let Err(message) = set(root, assignment, &flag) {
+                errors.push(ScenarioError::new(flag, message));
+            }
+        }
+        if let Some(seed) = self.seed {
+            put(root, "seed", flagged(Value::Integer(seed.into()), &format!("--seed {seed}")));
+        }
+        if let Some(duration) = self.duration {
+            let text = humantime::format_duration(duration).to_string();
+            let flag = format!("--duration {text}");
+            put(root, "duration", flagged(Value::Text(text), &flag));
+        }
+        errors
+    }
+}
+
+fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {
+    let (path, value) =
+        assignment.split_once('=').ok_or("needs KEY=VALUE; for example --set arm.redlock.ttl=500ms".to_owned())?;
+    let (path, value) = (path.trim(), value.trim());
+    let keys = match path.strip_prefix("expect.") {
+        // An expectation's key holds a dot of its own.
+        Some(figure) => vec!["expect".to_owned(), figure.trim_matches('"').to_owned()],
+        None => split(path),
+    };
+    let [parents @ .., last] = keys.as_slice() else { return Err("names no key".to_owned()) };
+    if keys.iter().any(String::is_empty) {
+        return Err(format!("\"{path}\" is no key; write it like arm.redlock.ttl"));
+    }
+    let mut table = root;
+    let mut parents = parents.iter();
+    while let Some(key) = parents.next() {
+        if get_mut(table, key).is_none() {
+            // Whether such a table makes sense is for the reader to say.
+            put(table, key, flagged(Value::Table(Table::new()), flag));
+        }
+        let Some(node) = get_mut(table, key) else { return Err(format!("no {key}")) };
+        table = match &mut node.value {
+            Value::Table(inner) => inner,
+            Value::Array(items) => {
+                let which = parents.next().ok_or_else(|| format!("which key of {key} {last}? write {path}.KEY=VALUE"))?;
+                member(key, items, which)?
+            }
+            other => return Err(format!("{key} is {} here, it has no keys of its own", other.kind())),
+        };
+    }
+    put(table, last, flagged(Value::of_flag(value, flag), flag));
+    Ok(())
+}
+
+/// The element of `[[kind]]` called `which`, or the one of that number.
+fn member<'a>(kind: &str, items: &'a mut [Node], which: &str) -> Result<&'a mut Table, String> {
+    let names: Vec<String> = items.iter().enumerate().map(|(n, item)| name(n, item)).collect();
+    let Some(found) = names.iter().position(|name| name == which) else {
+        return Err(format!("no {kind} \"{which}\"{}", suggest::hint(which, names.iter().map(String::as_str))));
+    };
+    match &mut items[found].value {
+        Value::Table(table) => Ok(table),
+        other => Err(format!("{kind} {which} is {}, it has no keys", other.kind())),
+    }
+}
+
+/// How an element of a list is called: its name or, without one, its number.
+fn name(index: usize, item: &Node) -> String {
+    match &item.value {
+        Value::Table(table) => match tree::get(table, "name").map(|node| &node.value) {
+            Some(Value::Text(name)) => name.clone(),
+            _ => (index + 1).to_string(),
+        },
+        _ => (index + 1).to_string(),
+    }
+}
+
+/// `arm."a.b".ttl` without its dots and quotes.
+fn split(path: &str) -> Vec<String> {
+    let mut keys = vec![String::new()];
+    let mut quoted = false;
+    for c in path.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '.' if !quoted => keys.push(String::new()),
+            _ => keys.last_mut().into_iter().for_each(|key| key.push(c)),
+        }
+    }
+    keys.iter().map(|key| key.trim().to_owned()).collect()
+}
+
+fn flagged(value: Value, flag: &str) -> Node {
+    Node { at: Origin::Flag(flag.to_owned()), value }
+}
+
+fn get_mut<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Node> {
+    table.iter_mut().find(|(name, _)| name == key).map(|(_, node)| node)
+}
+
+fn put(table: &mut Table, key: &str, node: Node) {
+    match get_mut(table, key) {
+        Some(old) => *old = node,
+        None => table.push((key.to_owned(), node)),
+    }
+}

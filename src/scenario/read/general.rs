@@ -1,0 +1,75 @@
+//! `[lab]`, `[swarm]`, `[database]`, and the service times that several parts have.
+
+use std::time::Duration;
+
+use super::super::reader::Reader;
+use super::super::spec::{DatabaseSpec, LabSpec, Persistence, ServiceTime, SwarmSpec};
+use super::super::tree::Value;
+use super::super::value;
+
+const PERSISTENCE: &[(&str, Persistence)] = &[
+    ("none", Persistence::None),
+    ("rdb", Persistence::Rdb),
+    ("aof-everysec", Persistence::AofEverysec),
+    ("aof-always", Persistence::AofAlways),
+];
+
+pub(super) fn lab(mut reader: Reader<'_>) -> LabSpec {
+    let hosts = reader.or("hosts", 3, value::size(1..=9));
+    let persistence = reader.or("persistence", Persistence::None, value::word(PERSISTENCE));
+    // Hosts listen on port, port + 1, …; the cache node on port + hosts.
+    let last = u64::from(u16::MAX) - hosts as u64;
+    let port = reader.get("port", value::count(1..=last)).and_then(|port| u16::try_from(port).ok());
+    reader.finish();
+    LabSpec { hosts, persistence, port }
+}
+
+pub(super) fn swarm(mut reader: Reader<'_>, duration: Duration) -> SwarmSpec {
+    let servers = reader.or("servers", 4, value::size(1..=64));
+    let workers = reader.or("workers", 16, value::size(1..=100_000));
+    let rate = reader.get("rate", value::rate);
+    let requests = reader.get("requests", value::count(1..=1_000_000_000_000));
+    let ramp = reader.or("ramp", Duration::ZERO, value::duration);
+    let think = reader.or("think", Duration::ZERO, value::duration);
+    if ramp > duration {
+        let (ramp, duration) = (value::show(ramp), value::show(duration));
+        reader.complain("ramp", format!("a ramp of {ramp} is longer than the run of {duration}"));
+    }
+    if rate.is_some() && !think.is_zero() {
+        reader.complain("think", "contradicts rate: requests at a rate start when they are due; leave one of them out");
+    }
+    reader.finish();
+    SwarmSpec { servers, workers, rate, requests, ramp, think }
+}
+
+pub(super) fn database(mut reader: Reader<'_>) -> DatabaseSpec {
+    let url = reader.or("url", "sqlite".to_owned(), |value| {
+        let url = value::text(value)?;
+        let postgres = ["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme));
+        if url == "sqlite" || postgres {
+            Ok(url)
+        } else {
+            Err(format!("\"{url}\" is no database; \"sqlite\" or a URL like \"postgres://user@host/name\""))
+        }
+    });
+    let read = service_time(&mut reader, "read", value::duration);
+    let pool = reader.or("pool", 5, value::small(1..=1000));
+    reader.finish();
+    DatabaseSpec { url, read: read.unwrap_or(ServiceTime { median: Duration::ZERO, sigma: 0.0 }), pool }
+}
+
+/// A duration, or `{ median = "5ms", sigma = 0.6 }`.
+pub(super) fn service_time(
+    reader: &mut Reader<'_>,
+    key: &'static str,
+    parse: fn(&Value) -> Result<Duration, String>,
+) -> Option<ServiceTime> {
+    if !matches!(reader.node(key)?.value, Value::Table(_)) {
+        return reader.get(key, parse).map(|median| ServiceTime { median, sigma: 0.0 });
+    }
+    let mut table = reader.table(key);
+    let median = table.need("median", Duration::ZERO, "\"5ms\"", parse);
+    let sigma = table.or("sigma", 0.0, value::number(0.0..=5.0));
+    table.finish();
+    Some(ServiceTime { median, sigma })
+}

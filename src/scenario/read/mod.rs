@@ -1,0 +1,64 @@
+//! From the tree to the validated types, a file for each part of a scenario.
+
+mod arms;
+mod condition;
+mod expectations;
+mod faults;
+mod general;
+mod workload;
+
+use std::time::Duration;
+
+use super::error::ScenarioErrors;
+use super::overrides::Overrides;
+use super::reader::{Log, Reader};
+use super::source::Source;
+use super::spec::{Scenario, WorkloadSpec};
+use super::tree::{self, Origin};
+use super::value;
+
+/// The most workers in all arms together: each is a task with its connections' buffers.
+const MOST_WORKERS: usize = 100_000;
+
+/// Reads a scenario with what the command line changes in it.
+///
+/// # Errors
+/// Everything that is wrong with it, in the order of the file: broken TOML (then only that), unknown keys and names,
+/// impossible values, contradictions.
+pub fn parse(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErrors> {
+    let mut tree = tree::parse(&source.name, &source.text)?;
+    let log = Log::new(&source.name);
+    log.append(overrides.apply(&mut tree));
+    let mut root = Reader::new(&log, String::new(), Origin::File, &tree);
+
+    let name = source.stem();
+    let title = root.or("title", name.clone(), value::text);
+    let duration = root.or("duration", Duration::from_secs(30), value::positive);
+    let warmup = root.or("warmup", Duration::ZERO, value::duration);
+    let seed = root.or("seed", 42, value::count(0..=u64::MAX));
+    let lab = general::lab(root.table("lab"));
+    let swarm = general::swarm(root.table("swarm"), duration);
+    let workload = workload::read(root.table("workload"));
+    let database = general::database(root.table("database"));
+    let arms = arms::read(&mut root, &lab, &workload);
+    let faults = faults::read(&mut root, &lab, swarm.servers, duration, &arms);
+    let expect = expectations::read(&root.table("expect"), &arms, &workload);
+
+    let workers = swarm.servers * swarm.workers * arms.len();
+    if workers > MOST_WORKERS {
+        let (servers, workers_each, arms) = (swarm.servers, swarm.workers, arms.len());
+        let sum = format!("{servers} servers × {workers_each} workers × {arms} arms are {workers} workers");
+        log.add(root.origin("swarm"), "swarm.workers", format!("{sum}; {MOST_WORKERS} at most"));
+    }
+    root.finish();
+    log.into_result()?;
+    Ok(Scenario { name, title, duration, warmup, seed, lab, swarm, workload, database, arms, faults, expect })
+}
+
+/// What `kind` says, for "makes no sense in a … scenario".
+const fn kind(workload: &WorkloadSpec) -> &'static str {
+    match workload {
+        WorkloadSpec::CacheFill { .. } => "cache-fill",
+        WorkloadSpec::Inventory(_) => "inventory",
+    }
+}

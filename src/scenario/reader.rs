@@ -1,0 +1,194 @@
+//! Reading a table of the tree: every key that is asked for is known, every mistake is logged where it was written,
+//! and what nobody asked for is an unknown key.
+
+use std::cell::RefCell;
+
+use super::error::{ScenarioError, ScenarioErrors};
+use super::suggest;
+use super::tree::{self, Node, Origin, Table, Value};
+
+/// The mistakes found so far. Readers go on after a mistake, with a stand-in for the value, to find them all.
+pub(super) struct Log {
+    file: String,
+    entries: RefCell<Vec<(usize, ScenarioError)>>,
+}
+
+impl Log {
+    pub(super) fn new(file: &str) -> Self {
+        Self { file: file.to_owned(), entries: RefCell::default() }
+    }
+
+    /// Notes a mistake in `key`, written at `at`.
+    pub(super) fn add(&self, at: &Origin, key: &str, message: impl Into<String>) {
+        let (rank, place) = match at {
+            Origin::File => (0, format!("{}: {key}", self.file)),
+            Origin::Line(line) => (*line, format!("{}:{line}: {key}", self.file)),
+            Origin::Flag(flag) => (usize::MAX, flag.clone()),
+        };
+        self.entries.borrow_mut().push((rank, ScenarioError::new(place, message)));
+    }
+
+    /// Notes mistakes that know their places, after those of the file.
+    pub(super) fn append(&self, errors: Vec<ScenarioError>) {
+        self.entries.borrow_mut().extend(errors.into_iter().map(|error| (usize::MAX, error)));
+    }
+
+    /// Nothing if nothing was wrong, or else everything, in the order of the file.
+    pub(super) fn into_result(self) -> Result<(), ScenarioErrors> {
+        let mut entries = self.entries.into_inner();
+        if entries.is_empty() {
+            return Ok(());
+        }
+        entries.sort_by_key(|(rank, _)| *rank);
+        Err(ScenarioErrors(entries.into_iter().map(|(_, error)| error).collect()))
+    }
+}
+
+/// One table being read.
+pub(super) struct Reader<'a> {
+    pub log: &'a Log,
+    /// Its dotted path, as `--set` writes it.
+    pub path: String,
+    /// Where its header is.
+    pub at: Origin,
+    table: &'a Table,
+    known: Vec<&'static str>,
+    wrong: RefCell<Vec<&'static str>>,
+}
+
+/// What stands in for a table that is left out.
+static NOTHING: Table = Table::new();
+
+impl<'a> Reader<'a> {
+    pub(super) const fn new(log: &'a Log, path: String, at: Origin, table: &'a Table) -> Self {
+        Self { log, path, at, table, known: Vec::new(), wrong: RefCell::new(Vec::new()) }
+    }
+
+    /// The value of `key`, if it is there.
+    pub(super) fn node(&mut self, key: &'static str) -> Option<&'a Node> {
+        self.known.push(key);
+        tree::get(self.table, key)
+    }
+
+    /// The value of `key`; none if it is left out or wrong, which is logged.
+    pub(super) fn get<T>(&mut self, key: &'static str, parse: impl FnOnce(&Value) -> Result<T, String>) -> Option<T> {
+        let node = self.node(key)?;
+        parse(&node.value).map_err(|message| self.complain(key, message)).ok()
+    }
+
+    /// The value of `key`, or `default` if it is left out.
+    pub(super) fn or<T>(
+        &mut self,
+        key: &'static str,
+        default: T,
+        parse: impl FnOnce(&Value) -> Result<T, String>,
+    ) -> T {
+        self.get(key, parse).unwrap_or(default)
+    }
+
+    /// The value of `key`, which may not be left out; `stand_in` keeps the reading going.
+    pub(super) fn need<T>(
+        &mut self,
+        key: &'static str,
+        stand_in: T,
+        example: &str,
+        parse: impl FnOnce(&Value) -> Result<T, String>,
+    ) -> T {
+        if !self.has(key) {
+            self.known.push(key);
+            self.complain(key, format!("is missing; for example {key} = {example}"));
+            return stand_in;
+        }
+        self.or(key, stand_in, parse)
+    }
+
+    /// `key` is known but makes no sense here: an error with its reason if it is written.
+    pub(super) fn refuse(&mut self, keys: &[&'static str], why: &str) {
+        for key in keys {
+            if self.node(key).is_some() {
+                self.complain(key, why);
+            }
+        }
+    }
+
+    /// Whether `key` is written.
+    pub(super) fn has(&self, key: &str) -> bool {
+        tree::get(self.table, key).is_some()
+    }
+
+    /// Whether none of `keys` was complained about: only then is there sense in comparing them.
+    pub(super) fn sound(&self, keys: &[&str]) -> bool {
+        !self.wrong.borrow().iter().any(|key| keys.contains(key))
+    }
+
+    /// Where `key` is written, or else the table.
+    pub(super) fn origin(&self, key: &str) -> &Origin {
+        tree::get(self.table, key).map_or(&self.at, |node| &node.at)
+    }
+
+    /// Logs a mistake in `key`.
+    pub(super) fn complain(&self, key: &'static str, message: impl Into<String>) {
+        self.wrong.borrow_mut().push(key);
+        self.log.add(self.origin(key), &self.key(key), message);
+    }
+
+    /// The sub-table `key`; an empty one if it is left out or is no table, which is logged.
+    pub(super) fn table(&mut self, key: &'static str) -> Self {
+        let (at, table) = match self.node(key) {
+            Some(Node { at, value: Value::Table(table) }) => (at.clone(), table),
+            Some(node) => {
+                self.complain(key, format!("is {}; write a table: [{}]", node.value.kind(), self.key(key)));
+                (self.at.clone(), &NOTHING)
+            }
+            None => (self.at.clone(), &NOTHING),
+        };
+        Self::new(self.log, self.key(key), at, table)
+    }
+
+    /// The tables of `[[key]]`, each with its path: its name if it has one, or else its number.
+    pub(super) fn tables(&mut self, key: &'static str) -> Vec<Self> {
+        let items = match self.node(key).map(|node| &node.value) {
+            Some(Value::Array(items)) => items.as_slice(),
+            Some(_) => {
+                self.complain(key, format!("is one table; there may be more of it: write [[{}]]", self.key(key)));
+                &[]
+            }
+            None => &[],
+        };
+        let mut readers = Vec::with_capacity(items.len());
+        for (n, item) in items.iter().enumerate() {
+            let path = |name: &str| format!("{}.{name}", self.key(key));
+            match &item.value {
+                Value::Table(table) => {
+                    let path = match tree::get(table, "name").map(|node| &node.value) {
+                        Some(Value::Text(name)) => path(name),
+                        _ => path(&(n + 1).to_string()),
+                    };
+                    readers.push(Self::new(self.log, path, item.at.clone(), table));
+                }
+                other => self.log.add(&item.at, &path(&(n + 1).to_string()), format!("is {}, not a table", other.kind())),
+            }
+        }
+        readers
+    }
+
+    /// All keys with their values, for a table whose keys are names.
+    pub(super) const fn entries(&self) -> &'a Table {
+        self.table
+    }
+
+    /// Logs the keys that nobody asked for.
+    pub(super) fn finish(self) {
+        for (key, node) in self.table {
+            if !self.known.contains(&key.as_str()) {
+                let hint = suggest::hint(key, self.known.iter().copied());
+                self.log.add(&node.at, &self.key(key), format!("unknown key \"{key}\"{hint}"));
+            }
+        }
+    }
+
+    /// The dotted path of `key`.
+    pub(super) fn key(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+}

@@ -1,0 +1,74 @@
+//! Where a scenario's text comes from.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use super::builtin;
+use super::error::ScenarioError;
+use super::suggest;
+
+/// No scenario is longer; a device that never ends is.
+const LONGEST: u64 = 1 << 20;
+
+/// The text of a scenario and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// As errors show it: the path, or the name of the built-in scenario.
+    pub name: String,
+    /// The TOML.
+    pub text: String,
+}
+
+impl Source {
+    /// Opens a built-in scenario by its name, or else a file by its path, which may lack its `.toml`.
+    ///
+    /// # Errors
+    /// Neither exists (with the nearest built-in name), or it is a directory, unreadable, no text or empty.
+    pub fn open(spec: &str) -> Result<Self, ScenarioError> {
+        if let Some(builtin) = builtin::find(spec) {
+            return Ok(Self { name: builtin.name.to_owned(), text: builtin.text.to_owned() });
+        }
+        let ended = format!("{spec}.toml");
+        let name = if !Path::new(spec).exists() && Path::new(&ended).is_file() { ended } else { spec.to_owned() };
+        let bytes = read(&name)?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+            ScenarioError::new(format!("{name}:{line}"), "is not UTF-8 text; save the scenario as UTF-8")
+        })?;
+        if text.trim().is_empty() {
+            let cure = "`lockstorm scenarios show single-vs-redlock` prints one to start from";
+            return Err(ScenarioError::new(name, format!("is empty; {cure}")));
+        }
+        Ok(Self { name, text })
+    }
+
+    /// The file's name without its ending.
+    pub(super) fn stem(&self) -> String {
+        let file = Path::new(&self.name).file_name().map_or(self.name.clone(), |file| file.to_string_lossy().into());
+        file.strip_suffix(".toml").map_or(file.clone(), str::to_owned)
+    }
+}
+
+fn read(name: &str) -> Result<Vec<u8>, ScenarioError> {
+    let wrong = |message: String| ScenarioError::new(name, message);
+    if name.is_empty() {
+        return Err(ScenarioError::new("\"\"", "is no scenario; `lockstorm scenarios` lists them"));
+    }
+    if Path::new(name).is_dir() {
+        return Err(wrong("is a directory; name a file in it".to_owned()));
+    }
+    let mut bytes = Vec::new();
+    match File::open(name).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes)) {
+        Ok(read) if read as u64 > LONGEST => Err(wrong("is longer than 1 MiB; that is no scenario".to_owned())),
+        Ok(_) => Ok(bytes),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let file = Path::new(name).file_name().map_or(name.into(), |file| file.to_string_lossy());
+            let near = suggest::nearest(file.trim_end_matches(".toml"), builtin::ALL.iter().map(|builtin| builtin.name));
+            let near = near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+            Err(wrong(format!("is no built-in scenario and no file{near} (`lockstorm scenarios` lists them)")))
+        }
+        Err(error) => Err(wrong(format!("cannot be read: {error}"))),
+    }
+}

@@ -1,0 +1,114 @@
+//! A scenario's TOML as a tree of values that know where they were written: the ground that overrides and readers work on.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::ScenarioError;
+
+/// Where a value was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Nowhere in particular.
+    File,
+    /// On this line of the file, counted from 1.
+    Line(usize),
+    /// On the command line: the flag as it was typed.
+    Flag(String),
+}
+
+/// A value and its origin (the line of its key, if it has one).
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub at: Origin,
+    pub value: Value,
+}
+
+/// Keys and values in the order of the file.
+pub(super) type Table = Vec<(String, Node)>;
+
+#[derive(Debug, Clone)]
+pub(super) enum Value {
+    Text(String),
+    Bool(bool),
+    Integer(i128),
+    Float(f64),
+    Date(String),
+    Array(Vec<Node>),
+    Table(Table),
+}
+
+impl Value {
+    /// What it is, for "is a number, but …".
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "text",
+            Self::Bool(_) => "true or false",
+            Self::Integer(_) | Self::Float(_) => "a number",
+            Self::Date(_) => "a date",
+            Self::Array(_) => "a list",
+            Self::Table(_) => "a table",
+        }
+    }
+
+    /// The value that a flag's text stands for: TOML if it is TOML, plain text (`500ms`, `fail-fast`) if not.
+    pub(super) fn of_flag(text: &str, flag: &str) -> Self {
+        match DeValue::parse(text) {
+            Ok(value) => convert(value.get_ref(), &|_| Origin::Flag(flag.to_owned())),
+            Err(_) => Self::Text(text.to_owned()),
+        }
+    }
+}
+
+/// The value of `key` in `table`.
+pub(super) fn get<'a>(table: &'a Table, key: &str) -> Option<&'a Node> {
+    table.iter().find(|(name, _)| name == key).map(|(_, node)| node)
+}
+
+/// Parses a file's text.
+///
+/// # Errors
+/// Broken TOML: the first mistake with its line and column.
+pub(super) fn parse(file: &str, text: &str) -> Result<Table, ScenarioError> {
+    let document = DeTable::parse(text).map_err(|error| {
+        let (line, column) = position(text, error.span().map_or(0, |span| span.start));
+        ScenarioError::new(format!("{file}:{line}:{column}"), format!("not valid TOML: {}", error.message()))
+    })?;
+    Ok(table(document.get_ref(), &|offset| Origin::Line(position(text, offset).0)))
+}
+
+/// Line and column, counted from 1, of a byte offset.
+fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
+    (line, column)
+}
+
+fn table(from: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin) -> Table {
+    let mut entries: Vec<_> = from.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+        .into_iter()
+        .map(|(key, value)| {
+            let node = Node { at: origin(key.span().start), value: convert(value.get_ref(), origin) };
+            (key.get_ref().to_string(), node)
+        })
+        .collect()
+}
+
+fn convert(value: &DeValue<'_>, origin: &dyn Fn(usize) -> Origin) -> Value {
+    match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Boolean(value) => Value::Bool(*value),
+        // Beyond i128 it is out of every range that a scenario knows.
+        DeValue::Integer(n) => Value::Integer(i128::from_str_radix(n.as_str(), n.radix()).unwrap_or(i128::MAX)),
+        DeValue::Float(n) => Value::Float(n.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Datetime(date) => Value::Date(date.to_string()),
+        DeValue::Array(items) => Value::Array(items.iter().map(|item| element(item, origin)).collect()),
+        DeValue::Table(entries) => Value::Table(table(entries, origin)),
+    }
+}
+
+fn element(item: &Spanned<DeValue<'_>>, origin: &dyn Fn(usize) -> Origin) -> Node {
+    Node { at: origin(item.span().start), value: convert(item.get_ref(), origin) }
+}

@@ -1,0 +1,163 @@
+//! Single values: text, counts, numbers, durations, words. Each error says what is wrong and what would be right.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use super::suggest;
+use super::tree::Value;
+
+/// The longest duration that a scenario may name.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+
+pub(super) fn text(value: &Value) -> Result<String, String> {
+    match value {
+        Value::Text(text) if text.trim().is_empty() => Err("is empty".to_owned()),
+        Value::Text(text) if text.chars().any(char::is_control) => Err("has a control character in it".to_owned()),
+        Value::Text(text) => Ok(text.clone()),
+        other => Err(format!("is {}; write text in quotes", other.kind())),
+    }
+}
+
+/// A name that can stand in `arm.metric`, in conditions and in tables.
+pub(super) fn name(value: &Value) -> Result<String, String> {
+    let name = text(value)?;
+    let fits = |c: char| c.is_alphanumeric() || " -_".contains(c);
+    if name.trim() != name || !name.chars().all(fits) || name.split(' ').any(|word| word == "and") {
+        return Err(format!("\"{name}\" is no name; letters, digits, inner spaces, - and _, without the word \"and\""));
+    }
+    if name.chars().count() > 24 {
+        return Err(format!("\"{name}\" is too long for the tables; 24 characters at most"));
+    }
+    Ok(name)
+}
+
+pub(super) fn yes(value: &Value) -> Result<bool, String> {
+    match value {
+        Value::Bool(yes) => Ok(*yes),
+        other => Err(format!("is {}; write true or false without quotes", other.kind())),
+    }
+}
+
+/// A whole number within `range`.
+pub(super) fn count(range: RangeInclusive<u64>) -> impl Fn(&Value) -> Result<u64, String> {
+    move |value| {
+        let Value::Integer(n) = value else {
+            return Err(format!("is {}; write a whole number without quotes", describe(value)));
+        };
+        match u64::try_from(*n) {
+            Ok(n) if range.contains(&n) => Ok(n),
+            _ if *range.end() == u64::MAX => Err(format!("{n} is out of range; at least {}", range.start())),
+            _ => Err(format!("{n} is out of range; {} to {}", range.start(), range.end())),
+        }
+    }
+}
+
+/// Like [`count`], for things that are counted in memory.
+pub(super) fn size(range: RangeInclusive<u32>) -> impl Fn(&Value) -> Result<usize, String> {
+    let count = count(u64::from(*range.start())..=u64::from(*range.end()));
+    move |value| count(value).and_then(|n| usize::try_from(n).map_err(|error| error.to_string()))
+}
+
+/// Like [`count`], for small counts.
+pub(super) fn small(range: RangeInclusive<u32>) -> impl Fn(&Value) -> Result<u32, String> {
+    let count = count(u64::from(*range.start())..=u64::from(*range.end()));
+    move |value| count(value).and_then(|n| u32::try_from(n).map_err(|error| error.to_string()))
+}
+
+/// A number within `range`.
+pub(super) fn number(range: RangeInclusive<f64>) -> impl Fn(&Value) -> Result<f64, String> {
+    move |value| {
+        let n = match value {
+            Value::Float(n) => *n,
+            #[allow(clippy::cast_precision_loss)] // far beyond every range before it matters
+            Value::Integer(n) => *n as f64,
+            other => return Err(format!("is {}; write a number without quotes", other.kind())),
+        };
+        if !range.contains(&n) {
+            return Err(format!("{n} is out of range; {} to {}", range.start(), range.end()));
+        }
+        Ok(n)
+    }
+}
+
+/// Requests a second: a number or `"400/s"`.
+pub(super) fn rate(value: &Value) -> Result<f64, String> {
+    let wrong = |shown: &str| format!("{shown} is no rate; write a number above 0 and up to 1000000, like \"400/s\"");
+    let (shown, n) = match value {
+        Value::Text(text) => {
+            let number = text.trim().strip_suffix("/s").map_or(text.as_str(), str::trim_end);
+            (format!("\"{text}\""), number.trim().parse().map_err(|_| wrong(&format!("\"{text}\"")))?)
+        }
+        other => (describe(other), number(f64::MIN..=f64::MAX)(other).map_err(|_| wrong(&describe(other)))?),
+    };
+    if n > 0.0 && n <= 1e6 { Ok(n) } else { Err(wrong(&shown)) }
+}
+
+/// A duration, zero allowed.
+pub(super) fn duration(value: &Value) -> Result<Duration, String> {
+    match value {
+        Value::Text(text) => parse_duration(text),
+        Value::Integer(n) => Err(format!("{n} has no unit; write \"{n}ms\" or \"{n}s\"")),
+        Value::Float(n) => Err(format!("{n} has no unit; write \"{n}ms\" or \"{n}s\"")),
+        other => Err(format!("is {}; write a duration like \"500ms\" or \"2s\"", other.kind())),
+    }
+}
+
+/// A duration, zero allowed, from its text.
+pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
+    if text.trim_start().starts_with('-') {
+        return Err(format!("\"{text}\" is negative; a duration is 0 or more"));
+    }
+    match humantime::parse_duration(text) {
+        Ok(duration) if duration > LONGEST => Err(format!("\"{text}\" is out of range; 7 days at most")),
+        Ok(duration) => Ok(duration),
+        Err(_) => Err(format!("\"{text}\" is no duration; write it like \"500ms\", \"2s\" or \"1m\"")),
+    }
+}
+
+/// A duration above zero.
+pub(super) fn positive(value: &Value) -> Result<Duration, String> {
+    match duration(value)? {
+        Duration::ZERO => Err("is 0; a duration above 0 is needed".to_owned()),
+        duration => Ok(duration),
+    }
+}
+
+/// A duration above zero that Redis can count: whole milliseconds.
+pub(super) fn millis(value: &Value) -> Result<Duration, String> {
+    let duration = positive(value)?;
+    if duration.subsec_nanos().is_multiple_of(1_000_000) {
+        Ok(duration)
+    } else {
+        Err(format!("{} is no whole number of milliseconds, which is what Redis counts TTLs in", show(duration)))
+    }
+}
+
+/// One of a few words.
+pub(super) fn word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&Value) -> Result<T, String> {
+    move |value| {
+        let all: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let Value::Text(text) = value else {
+            return Err(format!("is {}; it is {}, in quotes", describe(value), suggest::list(&all)));
+        };
+        words.iter().find(|(word, _)| word == text).map(|(_, meaning)| *meaning).ok_or_else(|| {
+            let near = suggest::nearest(text, all.iter().copied());
+            let near = near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+            format!("\"{text}\" is not {}{near}", suggest::list(&all))
+        })
+    }
+}
+
+/// A duration as people write it.
+pub(super) fn show(duration: Duration) -> String {
+    humantime::format_duration(duration).to_string()
+}
+
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Text(text) => format!("\"{text}\""),
+        Value::Integer(n) => n.to_string(),
+        Value::Float(n) => n.to_string(),
+        other => other.kind().to_owned(),
+    }
+}
