@@ -14,13 +14,19 @@ impl Builtin {
     #[must_use]
     pub fn title(&self) -> &'static str {
         let title = |line: &'static str| line.strip_prefix("title")?.trim_start().strip_prefix('=');
-        self.text.lines().find_map(title).map_or(self.name, |title| title.trim().trim_matches('"'))
+        self.text
+            .lines()
+            .find_map(title)
+            .map_or(self.name, |title| title.trim().trim_matches('"'))
     }
 }
 
 macro_rules! builtin {
     ($name:literal) => {
-        Builtin { name: $name, text: include_str!(concat!("../../scenarios/", $name, ".toml")) }
+        Builtin {
+            name: $name,
+            text: include_str!(concat!("../../scenarios/", $name, ".toml")),
+        }
     };
 }
 

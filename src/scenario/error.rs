@@ -16,7 +16,10 @@ impl ScenarioError {
     pub(super) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
         // Whatever a parser or the system says, a mistake stays one line.
         let message: Vec<_> = message.into().lines().map(|line| line.trim().to_owned()).collect();
-        Self { place: place.into(), message: message.join(" ") }
+        Self {
+            place: place.into(),
+            message: message.join(" "),
+        }
     }
 }
 

@@ -28,7 +28,11 @@ impl Overrides {
             }
         }
         if let Some(seed) = self.seed {
-            put(root, "seed", flagged(Value::Integer(seed.into()), &format!("--seed {seed}")));
+            put(
+                root,
+                "seed",
+                flagged(Value::Integer(seed.into()), &format!("--seed {seed}")),
+            );
         }
         if let Some(duration) = self.duration {
             let text = humantime::format_duration(duration).to_string();
@@ -40,15 +44,18 @@ impl Overrides {
 }
 
 fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {
-    let (path, value) =
-        assignment.split_once('=').ok_or("needs KEY=VALUE; for example --set arm.redlock.ttl=500ms".to_owned())?;
+    let (path, value) = assignment
+        .split_once('=')
+        .ok_or("needs KEY=VALUE; for example --set arm.redlock.ttl=500ms".to_owned())?;
     let (path, value) = (path.trim(), value.trim());
     let keys = match path.strip_prefix("expect.") {
         // An expectation's key holds a dot of its own.
         Some(figure) => vec!["expect".to_owned(), figure.trim_matches('"').to_owned()],
         None => split(path),
     };
-    let [parents @ .., last] = keys.as_slice() else { return Err("names no key".to_owned()) };
+    let [parents @ .., last] = keys.as_slice() else {
+        return Err("names no key".to_owned());
+    };
     if keys.iter().any(String::is_empty) {
         return Err(format!("\"{path}\" is no key; write it like arm.redlock.ttl"));
     }
@@ -59,11 +66,15 @@ fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {
             // Whether such a table makes sense is for the reader to say.
             put(table, key, flagged(Value::Table(Table::new()), flag));
         }
-        let Some(node) = get_mut(table, key) else { return Err(format!("no {key}")) };
+        let Some(node) = get_mut(table, key) else {
+            return Err(format!("no {key}"));
+        };
         table = match &mut node.value {
             Value::Table(inner) => inner,
             Value::Array(items) => {
-                let which = parents.next().ok_or_else(|| format!("which key of {key} {last}? write {path}.KEY=VALUE"))?;
+                let which = parents
+                    .next()
+                    .ok_or_else(|| format!("which key of {key} {last}? write {path}.KEY=VALUE"))?;
                 member(key, items, which)?
             }
             other => return Err(format!("{key} is {} here, it has no keys of its own", other.kind())),
@@ -77,7 +88,10 @@ fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {
 fn member<'a>(kind: &str, items: &'a mut [Node], which: &str) -> Result<&'a mut Table, String> {
     let names: Vec<String> = items.iter().enumerate().map(|(n, item)| name(n, item)).collect();
     let Some(found) = names.iter().position(|name| name == which) else {
-        return Err(format!("no {kind} \"{which}\"{}", suggest::hint(which, names.iter().map(String::as_str))));
+        return Err(format!(
+            "no {kind} \"{which}\"{}",
+            suggest::hint(which, names.iter().map(String::as_str))
+        ));
     };
     match &mut items[found].value {
         Value::Table(table) => Ok(table),
@@ -111,7 +125,10 @@ fn split(path: &str) -> Vec<String> {
 }
 
 fn flagged(value: Value, flag: &str) -> Node {
-    Node { at: Origin::Flag(flag.to_owned()), value }
+    Node {
+        at: Origin::Flag(flag.to_owned()),
+        value,
+    }
 }
 
 fn get_mut<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Node> {

@@ -15,7 +15,10 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new(file: &str) -> Self {
-        Self { file: file.to_owned(), entries: RefCell::default() }
+        Self {
+            file: file.to_owned(),
+            entries: RefCell::default(),
+        }
     }
 
     /// Notes a mistake in `key`, written at `at`.
@@ -25,12 +28,16 @@ impl Log {
             Origin::Line(line) => (*line, format!("{}:{line}: {key}", self.file)),
             Origin::Flag(flag) => (usize::MAX, flag.clone()),
         };
-        self.entries.borrow_mut().push((rank, ScenarioError::new(place, message)));
+        self.entries
+            .borrow_mut()
+            .push((rank, ScenarioError::new(place, message)));
     }
 
     /// Notes mistakes that know their places, after those of the file.
     pub(super) fn append(&self, errors: Vec<ScenarioError>) {
-        self.entries.borrow_mut().extend(errors.into_iter().map(|error| (usize::MAX, error)));
+        self.entries
+            .borrow_mut()
+            .extend(errors.into_iter().map(|error| (usize::MAX, error)));
     }
 
     /// Nothing if nothing was wrong, or else everything, in the order of the file.
@@ -53,6 +60,7 @@ pub(super) struct Reader<'a> {
     pub at: Origin,
     table: &'a Table,
     known: Vec<&'static str>,
+    refused: Vec<&'static str>,
     wrong: RefCell<Vec<&'static str>>,
 }
 
@@ -61,12 +69,22 @@ static NOTHING: Table = Table::new();
 
 impl<'a> Reader<'a> {
     pub(super) const fn new(log: &'a Log, path: String, at: Origin, table: &'a Table) -> Self {
-        Self { log, path, at, table, known: Vec::new(), wrong: RefCell::new(Vec::new()) }
+        Self {
+            log,
+            path,
+            at,
+            table,
+            known: Vec::new(),
+            refused: Vec::new(),
+            wrong: RefCell::new(Vec::new()),
+        }
     }
 
     /// The value of `key`, if it is there.
     pub(super) fn node(&mut self, key: &'static str) -> Option<&'a Node> {
-        self.known.push(key);
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
         tree::get(self.table, key)
     }
 
@@ -94,8 +112,7 @@ impl<'a> Reader<'a> {
         example: &str,
         parse: impl FnOnce(&Value) -> Result<T, String>,
     ) -> T {
-        if !self.has(key) {
-            self.known.push(key);
+        if self.node(key).is_none() {
             self.complain(key, format!("is missing; for example {key} = {example}"));
             return stand_in;
         }
@@ -105,7 +122,8 @@ impl<'a> Reader<'a> {
     /// `key` is known but makes no sense here: an error with its reason if it is written.
     pub(super) fn refuse(&mut self, keys: &[&'static str], why: &str) {
         for key in keys {
-            if self.node(key).is_some() {
+            self.refused.push(key);
+            if self.has(key) {
                 self.complain(key, why);
             }
         }
@@ -135,9 +153,15 @@ impl<'a> Reader<'a> {
     /// The sub-table `key`; an empty one if it is left out or is no table, which is logged.
     pub(super) fn table(&mut self, key: &'static str) -> Self {
         let (at, table) = match self.node(key) {
-            Some(Node { at, value: Value::Table(table) }) => (at.clone(), table),
+            Some(Node {
+                at,
+                value: Value::Table(table),
+            }) => (at.clone(), table),
             Some(node) => {
-                self.complain(key, format!("is {}; write a table: [{}]", node.value.kind(), self.key(key)));
+                self.complain(
+                    key,
+                    format!("is {}; write a table: [{}]", node.value.kind(), self.key(key)),
+                );
                 (self.at.clone(), &NOTHING)
             }
             None => (self.at.clone(), &NOTHING),
@@ -150,7 +174,10 @@ impl<'a> Reader<'a> {
         let items = match self.node(key).map(|node| &node.value) {
             Some(Value::Array(items)) => items.as_slice(),
             Some(_) => {
-                self.complain(key, format!("is one table; there may be more of it: write [[{}]]", self.key(key)));
+                self.complain(
+                    key,
+                    format!("is one table; there may be more of it: write [[{}]]", self.key(key)),
+                );
                 &[]
             }
             None => &[],
@@ -166,7 +193,11 @@ impl<'a> Reader<'a> {
                     };
                     readers.push(Self::new(self.log, path, item.at.clone(), table));
                 }
-                other => self.log.add(&item.at, &path(&(n + 1).to_string()), format!("is {}, not a table", other.kind())),
+                other => self.log.add(
+                    &item.at,
+                    &path(&(n + 1).to_string()),
+                    format!("is {}, not a table", other.kind()),
+                ),
             }
         }
         readers
@@ -180,15 +211,20 @@ impl<'a> Reader<'a> {
     /// Logs the keys that nobody asked for.
     pub(super) fn finish(self) {
         for (key, node) in self.table {
-            if !self.known.contains(&key.as_str()) {
+            if !self.known.contains(&key.as_str()) && !self.refused.contains(&key.as_str()) {
                 let hint = suggest::hint(key, self.known.iter().copied());
-                self.log.add(&node.at, &self.key(key), format!("unknown key \"{key}\"{hint}"));
+                self.log
+                    .add(&node.at, &self.key(key), format!("unknown key \"{key}\"{hint}"));
             }
         }
     }
 
     /// The dotted path of `key`.
     pub(super) fn key(&self, key: &str) -> String {
-        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+        if self.path.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.path)
+        }
     }
 }

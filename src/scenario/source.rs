@@ -27,15 +27,25 @@ impl Source {
     /// Neither exists (with the nearest built-in name), or it is a directory, unreadable, no text or empty.
     pub fn open(spec: &str) -> Result<Self, ScenarioError> {
         if let Some(builtin) = builtin::find(spec) {
-            return Ok(Self { name: builtin.name.to_owned(), text: builtin.text.to_owned() });
+            return Ok(Self {
+                name: builtin.name.to_owned(),
+                text: builtin.text.to_owned(),
+            });
         }
         let ended = format!("{spec}.toml");
-        let name = if !Path::new(spec).exists() && Path::new(&ended).is_file() { ended } else { spec.to_owned() };
+        let name = if !Path::new(spec).exists() && Path::new(&ended).is_file() {
+            ended
+        } else {
+            spec.to_owned()
+        };
         let bytes = read(&name)?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-            ScenarioError::new(format!("{name}:{line}"), "is not UTF-8 text; save the scenario as UTF-8")
+            ScenarioError::new(
+                format!("{name}:{line}"),
+                "is not UTF-8 text; save the scenario as UTF-8",
+            )
         })?;
         if text.trim().is_empty() {
             let cure = "`lockstorm scenarios show single-vs-redlock` prints one to start from";
@@ -46,7 +56,9 @@ impl Source {
 
     /// The file's name without its ending.
     pub(super) fn stem(&self) -> String {
-        let file = Path::new(&self.name).file_name().map_or(self.name.clone(), |file| file.to_string_lossy().into());
+        let file = Path::new(&self.name)
+            .file_name()
+            .map_or(self.name.clone(), |file| file.to_string_lossy().into());
         file.strip_suffix(".toml").map_or(file.clone(), str::to_owned)
     }
 }
@@ -54,7 +66,10 @@ impl Source {
 fn read(name: &str) -> Result<Vec<u8>, ScenarioError> {
     let wrong = |message: String| ScenarioError::new(name, message);
     if name.is_empty() {
-        return Err(ScenarioError::new("\"\"", "is no scenario; `lockstorm scenarios` lists them"));
+        return Err(ScenarioError::new(
+            "\"\"",
+            "is no scenario; `lockstorm scenarios` lists them",
+        ));
     }
     if Path::new(name).is_dir() {
         return Err(wrong("is a directory; name a file in it".to_owned()));
@@ -64,10 +79,14 @@ fn read(name: &str) -> Result<Vec<u8>, ScenarioError> {
         Ok(read) if read as u64 > LONGEST => Err(wrong("is longer than 1 MiB; that is no scenario".to_owned())),
         Ok(_) => Ok(bytes),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let file = Path::new(name).file_name().map_or(name.into(), |file| file.to_string_lossy());
-            let near = suggest::nearest(file.trim_end_matches(".toml"), builtin::ALL.iter().map(|builtin| builtin.name));
-            let near = near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
-            Err(wrong(format!("is no built-in scenario and no file{near} (`lockstorm scenarios` lists them)")))
+            let file = Path::new(name)
+                .file_name()
+                .map_or(name.into(), |file| file.to_string_lossy());
+            let names = builtin::ALL.iter().map(|builtin| builtin.name);
+            let near = suggest::meant(file.trim_end_matches(".toml"), names);
+            Err(wrong(format!(
+                "is no built-in scenario and no file{near} (`lockstorm scenarios` lists them)"
+            )))
         }
         Err(error) => Err(wrong(format!("cannot be read: {error}"))),
     }

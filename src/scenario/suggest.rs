@@ -6,20 +6,28 @@ pub(super) fn hint<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) ->
     match nearest(wrong, right.iter().copied()) {
         Some(word) => format!("; did you mean \"{word}\"?"),
         None if right.is_empty() => String::new(),
-        None => format!("; there is {}", list(&right)),
+        None => {
+            let right: Vec<String> = right.iter().map(|word| format!("\"{word}\"")).collect();
+            format!("; known: {}", right.join(", "))
+        }
     }
 }
 
-/// The word that `wrong` was probably meant to be.
-pub(super) fn nearest<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// `; did you mean "redlock"?` or nothing.
+pub(super) fn meant<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(wrong, right).map_or(String::new(), |word| format!("; did you mean \"{word}\"?"))
+}
+
+/// The word that `wrong` was probably meant to be: one or two slips away, or alike from its start on.
+fn nearest<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |word: &str| word.to_lowercase().replace(['_', ' '], "-");
     let wrong = plain(wrong);
-    let far = wrong.chars().count().div_ceil(3).max(1);
+    let slips = (wrong.chars().count() / 2).min(2);
     right
         .into_iter()
-        .map(|word| (strsim::osa_distance(&wrong, &plain(word)), word))
-        .filter(|(distance, _)| *distance <= far)
-        .min_by_key(|(distance, _)| *distance)
+        .map(|word| (strsim::jaro_winkler(&wrong, &plain(word)), word))
+        .filter(|(alike, word)| *alike >= 0.85 || strsim::osa_distance(&wrong, &plain(word)) <= slips)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, word)| word)
 }
 

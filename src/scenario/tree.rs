@@ -32,7 +32,7 @@ pub(super) enum Value {
     Bool(bool),
     Integer(i128),
     Float(f64),
-    Date(String),
+    Date,
     Array(Vec<Node>),
     Table(Table),
 }
@@ -44,7 +44,7 @@ impl Value {
             Self::Text(_) => "text",
             Self::Bool(_) => "true or false",
             Self::Integer(_) | Self::Float(_) => "a number",
-            Self::Date(_) => "a date",
+            Self::Date => "a date",
             Self::Array(_) => "a list",
             Self::Table(_) => "a table",
         }
@@ -71,9 +71,14 @@ pub(super) fn get<'a>(table: &'a Table, key: &str) -> Option<&'a Node> {
 pub(super) fn parse(file: &str, text: &str) -> Result<Table, ScenarioError> {
     let document = DeTable::parse(text).map_err(|error| {
         let (line, column) = position(text, error.span().map_or(0, |span| span.start));
-        ScenarioError::new(format!("{file}:{line}:{column}"), format!("not valid TOML: {}", error.message()))
+        ScenarioError::new(
+            format!("{file}:{line}:{column}"),
+            format!("not valid TOML: {}", error.message()),
+        )
     })?;
-    Ok(table(document.get_ref(), &|offset| Origin::Line(position(text, offset).0)))
+    Ok(table(document.get_ref(), &|offset| {
+        Origin::Line(position(text, offset).0)
+    }))
 }
 
 /// Line and column, counted from 1, of a byte offset.
@@ -90,7 +95,10 @@ fn table(from: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin) -> Table {
     entries
         .into_iter()
         .map(|(key, value)| {
-            let node = Node { at: origin(key.span().start), value: convert(value.get_ref(), origin) };
+            let node = Node {
+                at: origin(key.span().start),
+                value: convert(value.get_ref(), origin),
+            };
             (key.get_ref().to_string(), node)
         })
         .collect()
@@ -103,12 +111,15 @@ fn convert(value: &DeValue<'_>, origin: &dyn Fn(usize) -> Origin) -> Value {
         // Beyond i128 it is out of every range that a scenario knows.
         DeValue::Integer(n) => Value::Integer(i128::from_str_radix(n.as_str(), n.radix()).unwrap_or(i128::MAX)),
         DeValue::Float(n) => Value::Float(n.as_str().parse().unwrap_or(f64::NAN)),
-        DeValue::Datetime(date) => Value::Date(date.to_string()),
+        DeValue::Datetime(_) => Value::Date,
         DeValue::Array(items) => Value::Array(items.iter().map(|item| element(item, origin)).collect()),
         DeValue::Table(entries) => Value::Table(table(entries, origin)),
     }
 }
 
 fn element(item: &Spanned<DeValue<'_>>, origin: &dyn Fn(usize) -> Origin) -> Node {
-    Node { at: origin(item.span().start), value: convert(item.get_ref(), origin) }
+    Node {
+        at: origin(item.span().start),
+        value: convert(item.get_ref(), origin),
+    }
 }

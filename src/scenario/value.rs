@@ -23,7 +23,9 @@ pub(super) fn name(value: &Value) -> Result<String, String> {
     let name = text(value)?;
     let fits = |c: char| c.is_alphanumeric() || " -_".contains(c);
     if name.trim() != name || !name.chars().all(fits) || name.split(' ').any(|word| word == "and") {
-        return Err(format!("\"{name}\" is no name; letters, digits, inner spaces, - and _, without the word \"and\""));
+        return Err(format!(
+            "\"{name}\" is no name; letters, digits, inner spaces, - and _, without the word \"and\""
+        ));
     }
     if name.chars().count() > 24 {
         return Err(format!("\"{name}\" is too long for the tables; 24 characters at most"));
@@ -86,9 +88,15 @@ pub(super) fn rate(value: &Value) -> Result<f64, String> {
     let (shown, n) = match value {
         Value::Text(text) => {
             let number = text.trim().strip_suffix("/s").map_or(text.as_str(), str::trim_end);
-            (format!("\"{text}\""), number.trim().parse().map_err(|_| wrong(&format!("\"{text}\"")))?)
+            (
+                format!("\"{text}\""),
+                number.trim().parse().map_err(|_| wrong(&format!("\"{text}\"")))?,
+            )
         }
-        other => (describe(other), number(f64::MIN..=f64::MAX)(other).map_err(|_| wrong(&describe(other)))?),
+        other => (
+            describe(other),
+            number(f64::MIN..=f64::MAX)(other).map_err(|_| wrong(&describe(other)))?,
+        ),
     };
     if n > 0.0 && n <= 1e6 { Ok(n) } else { Err(wrong(&shown)) }
 }
@@ -99,7 +107,10 @@ pub(super) fn duration(value: &Value) -> Result<Duration, String> {
         Value::Text(text) => parse_duration(text),
         Value::Integer(n) => Err(format!("{n} has no unit; write \"{n}ms\" or \"{n}s\"")),
         Value::Float(n) => Err(format!("{n} has no unit; write \"{n}ms\" or \"{n}s\"")),
-        other => Err(format!("is {}; write a duration like \"500ms\" or \"2s\"", other.kind())),
+        other => Err(format!(
+            "is {}; write a duration like \"500ms\" or \"2s\"",
+            other.kind()
+        )),
     }
 }
 
@@ -111,7 +122,9 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(duration) if duration > LONGEST => Err(format!("\"{text}\" is out of range; 7 days at most")),
         Ok(duration) => Ok(duration),
-        Err(_) => Err(format!("\"{text}\" is no duration; write it like \"500ms\", \"2s\" or \"1m\"")),
+        Err(_) => Err(format!(
+            "\"{text}\" is no duration; write it like \"500ms\", \"2s\" or \"1m\""
+        )),
     }
 }
 
@@ -129,7 +142,10 @@ pub(super) fn millis(value: &Value) -> Result<Duration, String> {
     if duration.subsec_nanos().is_multiple_of(1_000_000) {
         Ok(duration)
     } else {
-        Err(format!("{} is no whole number of milliseconds, which is what Redis counts TTLs in", show(duration)))
+        Err(format!(
+            "{} is no whole number of milliseconds, which is what Redis counts TTLs in",
+            show(duration)
+        ))
     }
 }
 
@@ -138,13 +154,23 @@ pub(super) fn word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&Val
     move |value| {
         let all: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         let Value::Text(text) = value else {
-            return Err(format!("is {}; it is {}, in quotes", describe(value), suggest::list(&all)));
+            return Err(format!(
+                "is {}; it is {}, in quotes",
+                describe(value),
+                suggest::list(&all)
+            ));
         };
-        words.iter().find(|(word, _)| word == text).map(|(_, meaning)| *meaning).ok_or_else(|| {
-            let near = suggest::nearest(text, all.iter().copied());
-            let near = near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
-            format!("\"{text}\" is not {}{near}", suggest::list(&all))
-        })
+        words
+            .iter()
+            .find(|(word, _)| word == text)
+            .map(|(_, meaning)| *meaning)
+            .ok_or_else(|| {
+                format!(
+                    "\"{text}\" is not {}{}",
+                    suggest::list(&all),
+                    suggest::meant(text, all.iter().copied())
+                )
+            })
     }
 }
 

@@ -52,15 +52,32 @@ fn cannot_sell_out(scenario: &Scenario, inventory: &InventorySpec) -> Vec<String
     let swarm = &scenario.swarm;
     let cycle = swarm.think.as_secs_f64() + mean(scenario.database.read) + mean(inventory.hold);
     let pace = swarm.rate.unwrap_or((swarm.servers * swarm.workers) as f64 / cycle);
-    let expected = scenario.expect.iter().filter(|expectation| expectation.metric == Metric::Oversold);
+    let expected = scenario
+        .expect
+        .iter()
+        .filter(|expectation| expectation.metric == Metric::Oversold);
     let mut lines = Vec::new();
     for expectation in expected {
-        let Some(arm) = scenario.arms.iter().find(|arm| arm.name == expectation.arm) else { continue };
-        let pace = if arm.lock == LockKind::None { pace } else { pace.min(under_locks(scenario, inventory)) };
-        let most = swarm.requests.map_or(f64::INFINITY, |n| n as f64).min(pace * scenario.duration.as_secs_f64());
-        let wants_damage = expectation.op.holds(expectation.bound + 1.0, expectation.bound) && expectation.op != Op::NotEqual;
+        let Some(arm) = scenario.arms.iter().find(|arm| arm.name == expectation.arm) else {
+            continue;
+        };
+        let pace = if arm.lock == LockKind::None {
+            pace
+        } else {
+            pace.min(under_locks(scenario, inventory))
+        };
+        let most = swarm
+            .requests
+            .map_or(f64::INFINITY, |n| n as f64)
+            .min(pace * scenario.duration.as_secs_f64());
+        let wants_damage =
+            expectation.op.holds(expectation.bound + 1.0, expectation.bound) && expectation.op != Op::NotEqual;
         if most < units {
-            let but = if wants_damage { "it will not be met" } else { "it shows nothing" };
+            let but = if wants_damage {
+                "it will not be met"
+            } else {
+                "it shows nothing"
+            };
             lines.push(format!(
                 "expect \"{}.oversold\": about {most:.0} of {units:.0} units can be sold, so nothing can be oversold: {but}",
                 arm.name
@@ -72,7 +89,9 @@ fn cannot_sell_out(scenario: &Scenario, inventory: &InventorySpec) -> Vec<String
 
 /// In a stampede all workers of an app server queue at its pool; values that expire before the queue is through are never seen.
 fn slow_refills(scenario: &Scenario) -> Vec<String> {
-    let WorkloadSpec::CacheFill { caches } = &scenario.workload else { return Vec::new() };
+    let WorkloadSpec::CacheFill { caches } = &scenario.workload else {
+        return Vec::new();
+    };
     if !scenario.arms.iter().any(|arm| arm.lock == LockKind::None) {
         return Vec::new();
     }
@@ -127,7 +146,9 @@ fn even_hosts(scenario: &Scenario) -> Option<String> {
     let redlock = scenario.arms.iter().any(|arm| arm.lock == LockKind::Redlock);
     (redlock && hosts.is_multiple_of(2)).then(|| {
         let (quorum, fewer) = (hosts / 2 + 1, hosts - 1);
-        format!("lab.hosts: a redlock on {hosts} hosts has a quorum of {quorum} and survives no more losses than on {fewer}")
+        format!(
+            "lab.hosts: a redlock on {hosts} hosts has a quorum of {quorum} and survives no more losses than on {fewer}"
+        )
     })
 }
 

@@ -152,7 +152,9 @@ impl Toml {
         match &fault.start {
             FaultStart::At(at) => self.pair("at", time(*at)),
             FaultStart::When(condition) => self.pair("when", quote(&condition.text)),
-            FaultStart::After(number, delay) => self.pair("after", quote(&format!("fault:{number} + {}", show(*delay)))),
+            FaultStart::After(number, delay) => {
+                self.pair("after", quote(&format!("fault:{number} + {}", show(*delay))))
+            }
         }
         self.pair("do", quote(fault.action.name()));
         self.pair("on", quote(&targets(&fault.targets)));
@@ -189,7 +191,11 @@ fn float(number: f64) -> String {
 
 fn service_time(time: ServiceTime) -> String {
     let median = quote(&show(time.median));
-    if time.sigma == 0.0 { median } else { format!("{{ median = {median}, sigma = {} }}", float(time.sigma)) }
+    if time.sigma == 0.0 {
+        median
+    } else {
+        format!("{{ median = {median}, sigma = {} }}", float(time.sigma))
+    }
 }
 
 fn popularity(popularity: Popularity) -> String {
@@ -221,14 +227,22 @@ fn wait(wait: Wait) -> String {
         Wait::FailFast => quote("fail-fast"),
         Wait::UntilExpiry => quote("until-expiry"),
         Wait::Retry { retries, delay, jitter } => {
-            format!("{{ retries = {retries}, delay = {}, jitter = {} }}", time(delay), time(jitter))
+            format!(
+                "{{ retries = {retries}, delay = {}, jitter = {} }}",
+                time(delay),
+                time(jitter)
+            )
         }
     }
 }
 
 /// `host:1,2` or `server:3`.
 fn targets(targets: &[Target]) -> String {
-    let kind = if matches!(targets.first(), Some(Target::Server(_))) { "server" } else { "host" };
+    let kind = if matches!(targets.first(), Some(Target::Server(_))) {
+        "server"
+    } else {
+        "host"
+    };
     let numbers: Vec<String> = targets
         .iter()
         .map(|target| match target {

@@ -25,23 +25,35 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// Below this, validity = TTL − TTL/100 − 2 ms leaves nothing worth the name.
 const LEAST_TTL: Duration = Duration::from_millis(5);
 const NODE_TIMEOUT: Duration = Duration::from_millis(50);
-const RETRIES: Wait =
-    Wait::Retry { retries: 20, delay: Duration::from_millis(20), jitter: Duration::from_millis(20) };
+const RETRIES: Wait = Wait::Retry {
+    retries: 20,
+    delay: Duration::from_millis(20),
+    jitter: Duration::from_millis(20),
+};
 
 pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> Vec<ArmSpec> {
     let written = root.has("arm");
     let tables = root.tables("arm");
     if !written || (tables.is_empty() && root.sound(&["arm"])) {
-        root.complain("arm", "there are no arms; a run needs at least one [[arm]] with a name and a lock");
+        root.complain(
+            "arm",
+            "there are no arms; a run needs at least one [[arm]] with a name and a lock",
+        );
     }
     if tables.len() > MOST_ARMS {
-        root.complain("arm", format!("{} arms are too many; {MOST_ARMS} at most", tables.len()));
+        root.complain(
+            "arm",
+            format!("{} arms are too many; {MOST_ARMS} at most", tables.len()),
+        );
     }
     let mut arms: Vec<ArmSpec> = Vec::new();
     for mut table in tables {
         let arm = arm(&mut table, lab, workload);
         if table.sound(&["name"]) && arms.iter().any(|other| other.name == arm.name) {
-            table.complain("name", format!("two arms are called \"{}\"; each needs a name of its own", arm.name));
+            table.complain(
+                "name",
+                format!("two arms are called \"{}\"; each needs a name of its own", arm.name),
+            );
         }
         table.finish();
         arms.push(arm);
@@ -67,12 +79,29 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
     }
     let update = update(table, lock, workload);
     let (serve_stale, second_look) = looks(table, lock, wait, workload);
-    ArmSpec { name, lock, ttl, renew, wait, deadline, node_timeout, host, update, serve_stale, second_look, on_loss }
+    ArmSpec {
+        name,
+        lock,
+        ttl,
+        renew,
+        wait,
+        deadline,
+        node_timeout,
+        host,
+        update,
+        serve_stale,
+        second_look,
+        on_loss,
+    }
 }
 
 fn too_few_hosts(hosts: usize) -> String {
     let quorum = hosts / 2 + 1;
-    let so = if hosts == 1 { "it is a single lock under another name" } else { "the loss of one host stops it" };
+    let so = if hosts == 1 {
+        "it is a single lock under another name"
+    } else {
+        "the loss of one host stops it"
+    };
     format!("a redlock on hosts = {hosts} has a quorum of {quorum}: {so}; set an odd number of hosts, 3 or more")
 }
 
@@ -85,13 +114,22 @@ fn lease(table: &mut Reader<'_>, lock: LockKind) -> (Duration, Renew, Duration, 
     }
     let ttl = table.or("ttl", TTL, value::millis);
     if ttl < LEAST_TTL {
-        let why = format!("a TTL of {} leaves no validity (TTL − TTL/100 − 2ms); 5ms at least", value::show(ttl));
+        let why = format!(
+            "a TTL of {} leaves no validity (TTL − TTL/100 − 2ms); 5ms at least",
+            value::show(ttl)
+        );
         table.complain("ttl", why);
     }
     let renew = table.or("renew", Renew::Off, renew);
-    if let Some(every) = renew.interval(ttl).filter(|every| *every >= ttl && table.sound(&["ttl", "renew"])) {
+    if let Some(every) = renew
+        .interval(ttl)
+        .filter(|every| *every >= ttl && table.sound(&["ttl", "renew"]))
+    {
         let (every, ttl) = (value::show(every), value::show(ttl));
-        table.complain("renew", format!("renewing every {every} comes after the TTL of {ttl}; \"ttl/3\" is usual"));
+        table.complain(
+            "renew",
+            format!("renewing every {every} comes after the TTL of {ttl}; \"ttl/3\" is usual"),
+        );
     }
     let node_timeout = table.or("node_timeout", NODE_TIMEOUT.min(ttl / 4), value::positive);
     if node_timeout >= ttl && table.sound(&["ttl", "node_timeout"]) {
@@ -99,7 +137,12 @@ fn lease(table: &mut Reader<'_>, lock: LockKind) -> (Duration, Renew, Duration, 
         let why = format!("{timeout} is not shorter than the TTL of {ttl}: a slow node would cost the whole lock");
         table.complain("node_timeout", why);
     }
-    (ttl, renew, node_timeout, table.or("on_loss", OnLoss::CarryOn, value::word(ON_LOSS)))
+    (
+        ttl,
+        renew,
+        node_timeout,
+        table.or("on_loss", OnLoss::CarryOn, value::word(ON_LOSS)),
+    )
 }
 
 /// `"off"`, `"ttl/2"`, `"ttl/3"` or a duration.
@@ -131,7 +174,8 @@ fn wait(table: &mut Reader<'_>, lock: LockKind) -> Wait {
     }
     if !matches!(table.node("wait"), Some(node) if matches!(node.value, Value::Table(_))) {
         return table.or("wait", RETRIES, |value| {
-            value::word(WORDS)(value).map_err(|error| format!("{error}; or a table like {{ retries = 20, delay = \"20ms\" }}"))
+            value::word(WORDS)(value)
+                .map_err(|error| format!("{error}; or a table like {{ retries = 20, delay = \"20ms\" }}"))
         });
     }
     let mut retry = table.table("wait");
@@ -155,7 +199,10 @@ fn host(table: &mut Reader<'_>, lock: LockKind, lab: &LabSpec) -> HostId {
 
 fn update(table: &mut Reader<'_>, lock: LockKind, workload: &WorkloadSpec) -> Update {
     let WorkloadSpec::Inventory(_) = workload else {
-        table.refuse(&["update"], "makes no sense in a cache-fill workload; it belongs to kind = \"inventory\"");
+        table.refuse(
+            &["update"],
+            "makes no sense in a cache-fill workload; it belongs to kind = \"inventory\"",
+        );
         return Update::ReadWrite;
     };
     let update = table.or("update", Update::ReadWrite, value::word(UPDATES));
@@ -173,9 +220,15 @@ fn looks(table: &mut Reader<'_>, lock: LockKind, wait: Wait, workload: &Workload
         return (stale, true);
     }
     let WorkloadSpec::CacheFill { .. } = workload else {
-        let why = format!("makes no sense in an {} workload; it belongs to kind = \"cache-fill\"", kind(workload));
+        let why = format!(
+            "makes no sense in an {} workload; it belongs to kind = \"cache-fill\"",
+            kind(workload)
+        );
         table.refuse(&keys, &why);
         return (stale, true);
     };
-    (table.or("serve_stale", stale, value::yes), table.or("second_look", true, value::yes))
+    (
+        table.or("serve_stale", stale, value::yes),
+        table.or("second_look", true, value::yes),
+    )
 }

@@ -23,30 +23,33 @@ pub(super) fn parse(text: &str, arms: &[ArmSpec]) -> Result<Vec<Expectation>, St
 
 fn comparison(text: &str, arms: &[ArmSpec]) -> Result<Expectation, String> {
     let Some(at) = text.find(['<', '>', '=', '!']) else {
-        return Err(format!("\"{text}\" compares nothing; write it like \"redlock.holding >= 32\""));
+        return Err(format!(
+            "\"{text}\" compares nothing; write it like \"redlock.holding >= 32\""
+        ));
     };
     let (subject, bound) = text.split_at(at);
     let (arm, metric) = figure(subject.trim(), arms)?;
-    bounds(bound, &arm, metric)?.pop().ok_or_else(|| format!("\"{text}\" compares nothing"))
+    bounds(bound, &arm, metric)?
+        .pop()
+        .ok_or_else(|| format!("\"{text}\" compares nothing"))
 }
 
 /// `arm.metric`.
 pub(super) fn figure(text: &str, arms: &[ArmSpec]) -> Result<(String, Metric), String> {
     let Some((arm, metric)) = text.rsplit_once('.') else {
-        return Err(format!("\"{text}\" is no figure; write it like \"redlock.oversold\": the arm, a dot, the figure"));
+        return Err(format!(
+            "\"{text}\" is no figure; write it like \"redlock.oversold\": the arm, a dot, the figure"
+        ));
     };
     let names = || arms.iter().map(|arm| arm.name.as_str());
     if !names().any(|name| name == arm) {
         return Err(format!("no arm \"{arm}\"{}", suggest::hint(arm, names())));
     }
     let found = Metric::ALL.iter().copied().find(|known| known.name() == metric);
-    let hint = || {
-        let near = suggest::nearest(metric, Metric::ALL.iter().map(|known| known.name()));
-        near.map_or("; for example oversold, acquire_p99, db_hits_per_expiry".to_owned(), |near| {
-            format!("; did you mean \"{near}\"?")
-        })
-    };
-    found.map(|metric| (arm.to_owned(), metric)).ok_or_else(|| format!("no figure \"{metric}\"{}", hint()))
+    let near = || suggest::meant(metric, Metric::ALL.iter().map(|known| known.name()));
+    found
+        .map(|metric| (arm.to_owned(), metric))
+        .ok_or_else(|| format!("no figure \"{metric}\"{}", near()))
 }
 
 /// `>= 10 and < 50`: the comparisons of one figure.
@@ -54,12 +57,22 @@ pub(super) fn bounds(text: &str, arm: &str, metric: Metric) -> Result<Vec<Expect
     text.split(" and ")
         .map(str::trim)
         .map(|text| {
-            let found = OPS.iter().find_map(|(sign, op)| Some((*op, text.strip_prefix(sign)?.trim())));
+            let found = OPS
+                .iter()
+                .find_map(|(sign, op)| Some((*op, text.strip_prefix(sign)?.trim())));
             let Some((op, bound)) = found.filter(|(_, bound)| !bound.is_empty()) else {
-                return Err(format!("\"{text}\" is no comparison; write it like \"== 0\" or \">= 10\" (<, <=, ==, !=, >=, >)"));
+                return Err(format!(
+                    "\"{text}\" is no comparison; write it like \"== 0\" or \">= 10\" (<, <=, ==, !=, >=, >)"
+                ));
             };
             let (arm, text) = (arm.to_owned(), text.to_owned());
-            Ok(Expectation { arm, metric, op, bound: number(bound, metric)?, text })
+            Ok(Expectation {
+                arm,
+                metric,
+                op,
+                bound: number(bound, metric)?,
+                text,
+            })
         })
         .collect()
 }
@@ -69,14 +82,13 @@ fn number(text: &str, metric: Metric) -> Result<f64, String> {
     let name = metric.name();
     let plain = |text: &str| text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0);
     match metric.unit() {
-        Unit::Micros if plain(text).is_some() => {
-            Err(format!("{name} is a duration and {text} has no unit; write {text}ms or {text}us"))
-        }
+        Unit::Micros if plain(text).is_some() => Err(format!(
+            "{name} is a duration and {text} has no unit; write {text}ms or {text}us"
+        )),
         Unit::Micros => value::parse_duration(text).map(|bound| bound.as_secs_f64() * 1e6),
         Unit::PerSecond => plain(text.strip_suffix("/s").unwrap_or(text).trim())
             .ok_or_else(|| format!("\"{text}\" is no bound for {name}; write a number, 0 or more, like 400/s")),
-        Unit::Count => {
-            plain(text).ok_or_else(|| format!("\"{text}\" is no bound for {name}; write a number, 0 or more, without a unit"))
-        }
+        Unit::Count => plain(text)
+            .ok_or_else(|| format!("\"{text}\" is no bound for {name}; write a number, 0 or more, without a unit")),
     }
 }

@@ -16,8 +16,13 @@ pub(super) fn read(reader: &Reader<'_>, arms: &[ArmSpec], workload: &WorkloadSpe
                 check(metric, workload)?;
                 condition::bounds(text, &arm, metric)
             }),
-            Value::Table(_) => Err(format!("is a table; put the whole name in quotes: \"{key}.oversold\" = \"== 0\"")),
-            other => Err(format!("is {}; write a comparison in quotes, like \"== 0\"", other.kind())),
+            Value::Table(_) => Err(format!(
+                "is a table; put the whole name in quotes: \"{key}.oversold\" = \"== 0\""
+            )),
+            other => Err(format!(
+                "is {}; write a comparison in quotes, like \"== 0\"",
+                other.kind()
+            )),
         };
         match found {
             Ok(found) => expectations.extend(found),
@@ -30,7 +35,10 @@ pub(super) fn read(reader: &Reader<'_>, arms: &[ArmSpec], workload: &WorkloadSpe
 /// Whether the workload can have the figure at the end of a run.
 fn check(metric: Metric, workload: &WorkloadSpec) -> Result<(), String> {
     let name = metric.name();
-    let inventory = matches!(metric, Metric::Orders | Metric::Oversold | Metric::LostUpdates | Metric::SoldOut);
+    let inventory = matches!(
+        metric,
+        Metric::Orders | Metric::Oversold | Metric::LostUpdates | Metric::SoldOut
+    );
     let cache_fill = matches!(
         metric,
         Metric::DbHits
@@ -40,16 +48,16 @@ fn check(metric: Metric, workload: &WorkloadSpec) -> Result<(), String> {
             | Metric::StaleReads
             | Metric::GaveUp
             | Metric::DuplicatePages
+            | Metric::MissingPages
     );
+    let pages = matches!(metric, Metric::DuplicatePages | Metric::MissingPages);
     match workload {
-        _ if matches!(metric, Metric::Holding | Metric::Partial) => {
-            Err(format!("{name} is a figure of the moment, for the `when` of a fault; it has no final value"))
-        }
+        _ if matches!(metric, Metric::Holding | Metric::Partial) => Err(format!(
+            "{name} is a figure of the moment, for the `when` of a fault; it has no final value"
+        )),
         WorkloadSpec::Inventory(_) if cache_fill => Err(format!("an {} workload has no {name}", kind(workload))),
         WorkloadSpec::CacheFill { .. } if inventory => Err(format!("a {} workload has no {name}", kind(workload))),
-        WorkloadSpec::CacheFill { caches }
-            if metric == Metric::DuplicatePages && caches.iter().all(|cache| cache.pages.is_none()) =>
-        {
+        WorkloadSpec::CacheFill { caches } if pages && caches.iter().all(|cache| cache.pages.is_none()) => {
             Err(format!("no cache has pages, so there are no {name}"))
         }
         _ => Ok(()),

@@ -28,13 +28,29 @@ pub(super) fn read(
 ) -> Vec<FaultSpec> {
     let mut tables = root.tables("fault");
     let count = tables.len();
-    let faults: Vec<FaultSpec> =
-        tables.iter_mut().map(|table| fault(table, count, &Sizes { hosts: lab.hosts, servers }, arms)).collect();
+    let faults: Vec<FaultSpec> = tables
+        .iter_mut()
+        .map(|table| {
+            fault(
+                table,
+                count,
+                &Sizes {
+                    hosts: lab.hosts,
+                    servers,
+                },
+                arms,
+            )
+        })
+        .collect();
     for (n, table) in tables.iter().enumerate().filter(|(_, table)| table.sound(&STARTS)) {
         match earliest(&faults, n) {
             Err(circle) => table.complain("after", format!("waits for itself: {circle}")),
             Ok(Some(start)) if start >= duration && root.sound(&["duration"]) => {
-                let key = if matches!(faults[n].start, FaultStart::At(_)) { "at" } else { "after" };
+                let key = if matches!(faults[n].start, FaultStart::At(_)) {
+                    "at"
+                } else {
+                    "after"
+                };
                 let (start, end) = (value::show(start), value::show(duration));
                 table.complain(key, format!("{start} is not before the end of the run ({end})"));
             }
@@ -53,27 +69,45 @@ struct Sizes {
 fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, arms: &[ArmSpec]) -> FaultSpec {
     let start = start(table, count, arms);
     let action = table.need("do", Action::Kill, "\"kill\"", value::word(ACTIONS));
-    let targets =
-        table.need("on", Vec::new(), "\"host:1\"", |value| targets(&value::text(value)?, sizes.hosts, sizes.servers));
+    let targets = table.need("on", Vec::new(), "\"host:1\"", |value| {
+        targets(&value::text(value)?, sizes.hosts, sizes.servers)
+    });
     let lasts = table.get("for", value::positive);
     if table.sound(&["do", "on"]) {
         let on_servers = matches!(targets.first(), Some(Target::Server(_)));
         if on_servers && matches!(action, Action::Shutdown | Action::Restart) {
-            table.complain("do", format!("{action} is for hosts; an app server can be killed, paused and resumed"));
+            table.complain(
+                "do",
+                format!("{action} is for hosts; an app server can be killed, paused and resumed"),
+            );
         } else if lasts.is_some() && action.undo().is_none() {
-            table.complain("for", format!("makes no sense with {action}, which is itself the end of a fault"));
+            table.complain(
+                "for",
+                format!("makes no sense with {action}, which is itself the end of a fault"),
+            );
         } else if lasts.is_some() && on_servers && action == Action::Kill {
-            table.complain("for", "makes no sense here: a killed app server does not come back; pause it instead");
+            table.complain(
+                "for",
+                "makes no sense here: a killed app server does not come back; pause it instead",
+            );
         }
     }
-    FaultSpec { start, action, targets, lasts }
+    FaultSpec {
+        start,
+        action,
+        targets,
+        lasts,
+    }
 }
 
 /// Exactly one of `at`, `when` and `after`.
 fn start(table: &mut Reader<'_>, count: usize, arms: &[ArmSpec]) -> FaultStart {
     let written: Vec<_> = STARTS.into_iter().filter(|key| table.has(key)).collect();
     match written.as_slice() {
-        [] => table.complain("at", "is missing; a fault starts at = \"10s\", when = \"…\" or after = \"fault:1 + 300ms\""),
+        [] => table.complain(
+            "at",
+            "is missing; a fault starts at = \"10s\", when = \"…\" or after = \"fault:1 + 300ms\"",
+        ),
         [_] => {}
         [first, second, ..] => table.complain(second, format!("contradicts {first}; a fault starts by one of them")),
     }
@@ -89,12 +123,19 @@ fn start(table: &mut Reader<'_>, count: usize, arms: &[ArmSpec]) -> FaultStart {
 /// `fault:1` or `fault:1 + 300ms`.
 fn after(text: &str, count: usize) -> Result<FaultStart, String> {
     let (fault, delay) = text.split_once('+').unwrap_or((text, "0s"));
-    let number = fault.trim().strip_prefix("fault:").and_then(|n| n.trim().parse::<usize>().ok());
+    let number = fault
+        .trim()
+        .strip_prefix("fault:")
+        .and_then(|n| n.trim().parse::<usize>().ok());
     let Some(number) = number else {
-        return Err(format!("\"{text}\" names no fault; write it like \"fault:1\" or \"fault:1 + 300ms\""));
+        return Err(format!(
+            "\"{text}\" names no fault; write it like \"fault:1\" or \"fault:1 + 300ms\""
+        ));
     };
     if !(1..=count).contains(&number) {
-        return Err(format!("there is no fault:{number}; this scenario has fault:1 to fault:{count}"));
+        return Err(format!(
+            "there is no fault:{number}; this scenario has fault:1 to fault:{count}"
+        ));
     }
     Ok(FaultStart::After(number, value::parse_duration(delay.trim())?))
 }
@@ -127,7 +168,9 @@ fn earliest(faults: &[FaultSpec], n: usize) -> Result<Option<Duration>, String> 
 fn targets(text: &str, hosts: usize, servers: usize) -> Result<Vec<Target>, String> {
     let first = |n: usize| (1..=n).map(|n| Target::Host(HostId(n))).collect();
     match text.trim() {
-        "minority" if hosts < 3 => Err(format!("{hosts} hosts have no minority; name the host, like \"host:1\"")),
+        "minority" if hosts < 3 => Err(format!(
+            "{hosts} hosts have no minority; name the host, like \"host:1\""
+        )),
         "minority" => Ok(first((hosts - 1) / 2)),
         "majority" => Ok(first(hosts / 2 + 1)),
         "primary" => Ok(first(1)),
@@ -137,9 +180,10 @@ fn targets(text: &str, hosts: usize, servers: usize) -> Result<Vec<Target>, Stri
             Some(("server", list)) => numbers(list, "server", servers, |n| Target::Server(ServerId(n))),
             _ => {
                 let words = ["minority", "majority", "primary", "all", "host", "server"];
-                let near = suggest::nearest(other.split(':').next().unwrap_or(other), words);
-                let near = near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
-                Err(format!("\"{other}\" is not host:1, host:1,2, server:3, minority, majority, primary or all{near}"))
+                let near = suggest::meant(other.split(':').next().unwrap_or(other), words);
+                Err(format!(
+                    "\"{other}\" is not host:1, host:1,2, server:3, minority, majority, primary or all{near}"
+                ))
             }
         },
     }
@@ -148,7 +192,9 @@ fn targets(text: &str, hosts: usize, servers: usize) -> Result<Vec<Target>, Stri
 fn numbers(list: &str, what: &str, most: usize, target: fn(usize) -> Target) -> Result<Vec<Target>, String> {
     let mut targets = Vec::new();
     for number in list.split(',').map(str::trim) {
-        let n: usize = number.parse().map_err(|_| format!("\"{number}\" is no {what}; write it like \"{what}:1,2\""))?;
+        let n: usize = number
+            .parse()
+            .map_err(|_| format!("\"{number}\" is no {what}; write it like \"{what}:1,2\""))?;
         if !(1..=most).contains(&n) {
             return Err(format!("there is no {what} {n}; there are {what} 1 to {most}"));
         }

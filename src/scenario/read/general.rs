@@ -14,19 +14,33 @@ const PERSISTENCE: &[(&str, Persistence)] = &[
     ("aof-always", Persistence::AofAlways),
 ];
 
+/// The most workers in all arms together: each is a task with buffers of its own.
+const MOST_WORKERS: usize = 100_000;
+
 pub(super) fn lab(mut reader: Reader<'_>) -> LabSpec {
     let hosts = reader.or("hosts", 3, value::size(1..=9));
     let persistence = reader.or("persistence", Persistence::None, value::word(PERSISTENCE));
     // Hosts listen on port, port + 1, …; the cache node on port + hosts.
     let last = u64::from(u16::MAX) - hosts as u64;
-    let port = reader.get("port", value::count(1..=last)).and_then(|port| u16::try_from(port).ok());
+    let port = reader
+        .get("port", value::count(1..=last))
+        .and_then(|port| u16::try_from(port).ok());
     reader.finish();
-    LabSpec { hosts, persistence, port }
+    LabSpec {
+        hosts,
+        persistence,
+        port,
+    }
 }
 
-pub(super) fn swarm(mut reader: Reader<'_>, duration: Duration) -> SwarmSpec {
+pub(super) fn swarm(mut reader: Reader<'_>, duration: Duration, arms: usize) -> SwarmSpec {
     let servers = reader.or("servers", 4, value::size(1..=64));
     let workers = reader.or("workers", 16, value::size(1..=100_000));
+    let total = servers * workers * arms;
+    if total > MOST_WORKERS && reader.sound(&["servers", "workers"]) {
+        let sum = format!("{servers} servers × {workers} workers × {arms} arms are {total} workers");
+        reader.complain("workers", format!("{sum}; {MOST_WORKERS} at most"));
+    }
     let rate = reader.get("rate", value::rate);
     let requests = reader.get("requests", value::count(1..=1_000_000_000_000));
     let ramp = reader.or("ramp", Duration::ZERO, value::duration);
@@ -36,26 +50,47 @@ pub(super) fn swarm(mut reader: Reader<'_>, duration: Duration) -> SwarmSpec {
         reader.complain("ramp", format!("a ramp of {ramp} is longer than the run of {duration}"));
     }
     if rate.is_some() && !think.is_zero() {
-        reader.complain("think", "contradicts rate: requests at a rate start when they are due; leave one of them out");
+        reader.complain(
+            "think",
+            "contradicts rate: requests at a rate start when they are due; leave one of them out",
+        );
     }
     reader.finish();
-    SwarmSpec { servers, workers, rate, requests, ramp, think }
+    SwarmSpec {
+        servers,
+        workers,
+        rate,
+        requests,
+        ramp,
+        think,
+    }
 }
 
 pub(super) fn database(mut reader: Reader<'_>) -> DatabaseSpec {
     let url = reader.or("url", "sqlite".to_owned(), |value| {
         let url = value::text(value)?;
-        let postgres = ["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme));
+        let postgres = ["postgres://", "postgresql://"]
+            .iter()
+            .any(|scheme| url.starts_with(scheme));
         if url == "sqlite" || postgres {
             Ok(url)
         } else {
-            Err(format!("\"{url}\" is no database; \"sqlite\" or a URL like \"postgres://user@host/name\""))
+            Err(format!(
+                "\"{url}\" is no database; \"sqlite\" or a URL like \"postgres://user@host/name\""
+            ))
         }
     });
     let read = service_time(&mut reader, "read", value::duration);
     let pool = reader.or("pool", 5, value::small(1..=1000));
     reader.finish();
-    DatabaseSpec { url, read: read.unwrap_or(ServiceTime { median: Duration::ZERO, sigma: 0.0 }), pool }
+    DatabaseSpec {
+        url,
+        read: read.unwrap_or(ServiceTime {
+            median: Duration::ZERO,
+            sigma: 0.0,
+        }),
+        pool,
+    }
 }
 
 /// A duration, or `{ median = "5ms", sigma = 0.6 }`.

@@ -17,9 +17,6 @@ use super::spec::{Scenario, WorkloadSpec};
 use super::tree::{self, Origin};
 use super::value;
 
-/// The most workers in all arms together: each is a task with its connections' buffers.
-const MOST_WORKERS: usize = 100_000;
-
 /// Reads a scenario with what the command line changes in it.
 ///
 /// # Errors
@@ -37,22 +34,28 @@ pub fn parse(source: &Source, overrides: &Overrides) -> Result<Scenario, Scenari
     let warmup = root.or("warmup", Duration::ZERO, value::duration);
     let seed = root.or("seed", 42, value::count(0..=u64::MAX));
     let lab = general::lab(root.table("lab"));
-    let swarm = general::swarm(root.table("swarm"), duration);
     let workload = workload::read(root.table("workload"));
     let database = general::database(root.table("database"));
     let arms = arms::read(&mut root, &lab, &workload);
+    let swarm = general::swarm(root.table("swarm"), duration, arms.len());
     let faults = faults::read(&mut root, &lab, swarm.servers, duration, &arms);
     let expect = expectations::read(&root.table("expect"), &arms, &workload);
-
-    let workers = swarm.servers * swarm.workers * arms.len();
-    if workers > MOST_WORKERS {
-        let (servers, workers_each, arms) = (swarm.servers, swarm.workers, arms.len());
-        let sum = format!("{servers} servers × {workers_each} workers × {arms} arms are {workers} workers");
-        log.add(root.origin("swarm"), "swarm.workers", format!("{sum}; {MOST_WORKERS} at most"));
-    }
     root.finish();
     log.into_result()?;
-    Ok(Scenario { name, title, duration, warmup, seed, lab, swarm, workload, database, arms, faults, expect })
+    Ok(Scenario {
+        name,
+        title,
+        duration,
+        warmup,
+        seed,
+        lab,
+        swarm,
+        workload,
+        database,
+        arms,
+        faults,
+        expect,
+    })
 }
 
 /// What `kind` says, for "makes no sense in a … scenario".

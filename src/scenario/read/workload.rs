@@ -21,16 +21,28 @@ const MOST: u64 = 1_000_000_000;
 
 pub(super) fn read(mut reader: Reader<'_>) -> WorkloadSpec {
     // Without a kind the keys that are there tell which one is meant, so that the rest can be checked.
-    let meant = if reader.has("cache") { Kind::CacheFill } else { Kind::Inventory };
+    let meant = if reader.has("cache") {
+        Kind::CacheFill
+    } else {
+        Kind::Inventory
+    };
     let kind = reader.need("kind", meant, "\"inventory\" or \"cache-fill\"", value::word(KINDS));
     let workload = match kind {
         Kind::Inventory => {
-            reader.refuse(&["cache"], "makes no sense in an inventory workload; caches belong to kind = \"cache-fill\"");
+            reader.refuse(
+                &["cache"],
+                "makes no sense in an inventory workload; caches belong to kind = \"cache-fill\"",
+            );
             WorkloadSpec::Inventory(inventory(&mut reader))
         }
         Kind::CacheFill => {
-            reader.refuse(INVENTORY_KEYS, "makes no sense in a cache-fill workload; it belongs to kind = \"inventory\"");
-            WorkloadSpec::CacheFill { caches: caches(&mut reader) }
+            reader.refuse(
+                INVENTORY_KEYS,
+                "makes no sense in a cache-fill workload; it belongs to kind = \"inventory\"",
+            );
+            WorkloadSpec::CacheFill {
+                caches: caches(&mut reader),
+            }
         }
     };
     reader.finish();
@@ -42,25 +54,43 @@ fn inventory(reader: &mut Reader<'_>) -> InventorySpec {
     let stock = reader.need("stock", 1, "100", value::count(1..=MOST));
     let popularity = popularity(reader);
     if !reader.has("hold") {
-        reader.complain("hold", "is missing; the time between reading a stock and writing it back, for example \"5ms\"");
+        reader.complain(
+            "hold",
+            "is missing; the time between reading a stock and writing it back, for example \"5ms\"",
+        );
     }
     let hold = service_time(reader, "hold", value::positive);
-    let hold = hold.unwrap_or(ServiceTime { median: Duration::from_millis(5), sigma: 0.0 });
+    let hold = hold.unwrap_or(ServiceTime {
+        median: Duration::from_millis(5),
+        sigma: 0.0,
+    });
     let stock_in = reader.or("stock_in", StockIn::Database, value::word(STOCK_IN));
-    InventorySpec { products, stock, popularity, hold, stock_in }
+    InventorySpec {
+        products,
+        stock,
+        popularity,
+        hold,
+        stock_in,
+    }
 }
 
 fn caches(reader: &mut Reader<'_>) -> Vec<CacheSpec> {
     let written = reader.has("cache");
     let tables = reader.tables("cache");
     if !written {
-        reader.complain("cache", "is missing; a cache-fill workload needs at least one [[workload.cache]]");
+        reader.complain(
+            "cache",
+            "is missing; a cache-fill workload needs at least one [[workload.cache]]",
+        );
     }
     let mut caches: Vec<CacheSpec> = Vec::new();
     for mut table in tables {
         let cache = cache(&mut table);
         if table.sound(&["name"]) && caches.iter().any(|other| other.name == cache.name) {
-            table.complain("name", format!("two caches are called \"{}\"; their keys would be the same", cache.name));
+            table.complain(
+                "name",
+                format!("two caches are called \"{}\"; their keys would be the same", cache.name),
+            );
         }
         table.finish();
         caches.push(cache);
@@ -81,7 +111,15 @@ fn cache(table: &mut Reader<'_>) -> CacheSpec {
         let why = format!("state_ttl ({state}) must be shorter than data_ttl ({data}), or no value is ever stale");
         table.complain("state_ttl", why);
     }
-    CacheSpec { name, keys, popularity, state_ttl, data_ttl, pages, weight }
+    CacheSpec {
+        name,
+        keys,
+        popularity,
+        state_ttl,
+        data_ttl,
+        pages,
+        weight,
+    }
 }
 
 /// `"uniform"`, `"zipf"` or `{ zipf = 1.1 }`.

@@ -1,0 +1,281 @@
+//! The built-in scenarios, DESIGN's sample, and the way back to TOML.
+
+use std::time::Duration;
+
+use lockstorm::model::{Action, HostId, ServerId, Target, Wait};
+use lockstorm::scenario::{
+    FaultStart, LockKind, Overrides, Popularity, Renew, Scenario, ServiceTime, Source, WorkloadSpec, builtin, parse,
+    warnings,
+};
+
+fn read(name: &str, text: &str) -> Scenario {
+    let source = Source {
+        name: name.into(),
+        text: text.into(),
+    };
+    parse(&source, &Overrides::default()).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+#[test]
+fn built_ins_are_valid_short_and_say_what_they_show() {
+    for builtin in builtin::ALL {
+        let source = Source::open(builtin.name).expect("a built-in");
+        let scenario = parse(&source, &Overrides::default()).unwrap_or_else(|errors| panic!("{errors}"));
+        assert_eq!(scenario.name, builtin.name);
+        assert_eq!(scenario.title, builtin.title());
+        assert!(
+            scenario.duration + scenario.warmup <= Duration::from_secs(60),
+            "{} is too long",
+            builtin.name
+        );
+        assert!(
+            builtin.text.starts_with("# "),
+            "{} does not say what it shows",
+            builtin.name
+        );
+        assert!(
+            builtin.text.contains("# Keys to try: "),
+            "{} names no keys",
+            builtin.name
+        );
+        assert!(!scenario.expect.is_empty(), "{} expects nothing", builtin.name);
+        assert!(
+            scenario.swarm.servers * scenario.swarm.workers * scenario.arms.len() <= 600,
+            "{}",
+            builtin.name
+        );
+        let said = warnings(&scenario);
+        // These two are about locks that do not last.
+        let meant =
+            |line: &String| !(["slow-job", "ttl-race"].contains(&builtin.name) && line.contains("locks will be lost"));
+        assert_eq!(
+            said.iter().filter(|line| meant(line)).count(),
+            0,
+            "{}: {said:#?}",
+            builtin.name
+        );
+    }
+    let files = std::fs::read_dir("scenarios").expect("scenarios/").count();
+    assert_eq!(files, builtin::ALL.len(), "every file of scenarios/ is embedded");
+}
+
+#[test]
+fn the_arms_of_the_article() {
+    let names = |name: &str| -> Vec<String> {
+        let source = Source::open(name).expect(name);
+        let scenario = parse(&source, &Overrides::default()).expect(name);
+        scenario.arms.into_iter().map(|arm| arm.name).collect()
+    };
+    assert_eq!(names("flash-sale"), ["none", "local", "single", "redlock", "atomic"]);
+    assert_eq!(
+        names("stampede"),
+        ["none", "local", "single fail-fast", "single waiting", "redlock"]
+    );
+}
+
+#[test]
+fn every_built_in_survives_the_way_to_toml_and_back() {
+    for builtin in builtin::ALL {
+        let scenario = read(builtin.name, builtin.text);
+        let text = scenario.to_toml();
+        assert_eq!(read(builtin.name, &text), scenario, "{text}");
+    }
+}
+
+const SAMPLE: &str = r#"
+title    = "Single node, Sentinel and Redlock under failover"
+duration = "60s"
+seed     = 42                 # every random choice comes from it
+
+[lab]
+hosts = 3
+persistence = "none"          # none | rdb | aof-everysec | aof-always
+
+[swarm]
+servers = 4                   # app servers
+workers = 16                  # workers on each, for each arm
+rate    = "400/s"             # open loop, for each arm; left out: closed loop
+
+[workload]
+kind     = "inventory"
+products = 200
+stock    = 50
+hold     = { median = "5ms", sigma = 0.6 }
+
+[database]
+url   = "sqlite"
+read  = { median = "2ms", sigma = 0.3 }
+pool  = 5
+
+[[arm]]
+name = "no lock"
+lock = "none"
+
+[[arm]]
+name = "redlock"
+lock = "redlock"
+ttl  = "2s"
+renew = "ttl/3"
+wait = { retries = 20, delay = "20ms", jitter = "20ms" }
+
+[[fault]]
+at  = "20s"
+do  = "kill"
+on  = "host:1"
+for = "8s"
+
+[expect]
+"redlock.oversold"      = "== 0"
+"no lock.oversold"      = "> 0"
+"redlock.acquire_p99"   = "< 50ms"
+"#;
+
+#[test]
+fn the_sample_of_the_design() {
+    let scenario = read("sample.toml", SAMPLE);
+    assert_eq!(scenario.name, "sample");
+    assert_eq!(scenario.swarm.rate, Some(400.0));
+    assert_eq!(
+        scenario.database.read,
+        ServiceTime {
+            median: Duration::from_millis(2),
+            sigma: 0.3
+        }
+    );
+    let redlock = &scenario.arms[1];
+    assert_eq!((redlock.lock, redlock.renew), (LockKind::Redlock, Renew::Fraction(3)));
+    assert_eq!(redlock.node_timeout, Duration::from_millis(50));
+    assert_eq!(scenario.faults[0].start, FaultStart::At(Duration::from_secs(20)));
+    assert_eq!(scenario.faults[0].targets, [Target::Host(HostId(1))]);
+    assert_eq!(scenario.faults[0].lasts, Some(Duration::from_secs(8)));
+    assert!(
+        (scenario.expect[2].bound - 50_000.0).abs() < 1e-6,
+        "microseconds: {}",
+        scenario.expect[2].bound
+    );
+}
+
+#[test]
+fn everything_that_a_scenario_can_say() {
+    let text = r#"
+title = "quotes \" and \\ and ü"
+duration = "1m"
+warmup = "1500ms"
+seed = 0xFF
+[lab]
+hosts = 5
+persistence = "aof-everysec"
+port = 7000
+[swarm]
+servers = 3
+workers = 2
+requests = 1000
+ramp = "2s"
+think = "1ms 500us"
+[workload]
+kind = "cache-fill"
+[[workload.cache]]
+name = "a"
+keys = 10
+popularity = { zipf = 1.25 }
+state_ttl = "1s"
+data_ttl = "2s"
+pages = 3
+weight = 0.5
+[[workload.cache]]
+name = "b"
+keys = 1
+popularity = "zipf"
+state_ttl = "100ms"
+data_ttl = "1m"
+[database]
+url = "postgres://me@localhost/shop"
+read = { median = "0s" }
+[[arm]]
+name = "mutex"
+lock = "local"
+wait = "fail-fast"
+serve_stale = false
+[[arm]]
+name = "one node"
+lock = "single"
+host = 4
+renew = "100ms"
+wait = "until-expiry"
+second_look = false
+on_loss = "abort"
+[[fault]]
+when = "one node.holding >= 3 and mutex.acquire_p99 < 5ms"
+do = "pause"
+on = "server:1,3"
+for = "2s"
+[[fault]]
+after = "fault:1 + 300ms"
+do = "shutdown"
+on = "minority"
+[[fault]]
+after = "fault:2"
+do = "restart"
+on = "majority"
+[expect]
+"one node.throughput" = ">= 10/s and < 1e6"
+"mutex.hits" = "!= 0"
+"#;
+    let scenario = read("all.toml", text);
+    assert_eq!(
+        read("all.toml", &scenario.to_toml()),
+        scenario,
+        "{}",
+        scenario.to_toml()
+    );
+    let WorkloadSpec::CacheFill { caches } = &scenario.workload else {
+        panic!("{:?}", scenario.workload)
+    };
+    assert_eq!(
+        (caches[0].popularity, caches[1].popularity),
+        (Popularity::Zipf(1.25), Popularity::Zipf(1.0))
+    );
+    assert_eq!(
+        (scenario.arms[0].wait, scenario.arms[1].wait),
+        (Wait::FailFast, Wait::UntilExpiry)
+    );
+    assert_eq!(
+        scenario.faults[0].targets,
+        [Target::Server(ServerId(1)), Target::Server(ServerId(3))]
+    );
+    assert_eq!(
+        scenario.faults[1].targets,
+        [Target::Host(HostId(1)), Target::Host(HostId(2))]
+    );
+    assert_eq!(scenario.faults[2].targets.len(), 3);
+    assert_eq!(scenario.faults[2].action, Action::Restart);
+    assert_eq!(scenario.expect.len(), 3, "one for each comparison");
+}
+
+/// A scenario text of any numbers within their ranges comes back equal.
+mod round_trip {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn numbers(ttl in 10u64..100_000, hold in 1u64..10_000_000, sigma in 0.0f64..5.0, rate in 0.001f64..1e6, seed: u64) {
+            let text = format!(
+                "seed = {seed}\n[swarm]\nrate = {rate:?}\n[workload]\nkind = \"inventory\"\nproducts = 3\nstock = 1\n\
+                 hold = {{ median = \"{hold}us\", sigma = {sigma:?} }}\n\
+                 [[arm]]\nname = \"x\"\nlock = \"single\"\nttl = \"{ttl}ms\"\n",
+            );
+            let scenario = read("p.toml", &text);
+            prop_assert_eq!(read("p.toml", &scenario.to_toml()), scenario);
+        }
+
+        /// Whatever a file says, reading it ends with a scenario or with clear lines, never in a panic.
+        #[test]
+        fn any_text(text in "[\\[\\]a-z=\".{}, \n0-9-]{0,200}") {
+            let source = Source { name: "p.toml".into(), text };
+            if let Err(errors) = parse(&source, &Overrides::default()) {
+                prop_assert!(!errors.0.is_empty());
+            }
+        }
+    }
+}
