@@ -607,7 +607,7 @@ fn broken_toml_is_one_line_with_its_column() {
             "{message}"
         );
     }
-    assert_eq!(mistake("title = \"ok\"\nseed = 1 2"), "my.toml:2:10: not valid TOML: ");
+    assert!(mistake("title = \"ok\"\nseed = x").starts_with("my.toml:2:8: not valid TOML: "));
 }
 
 #[test]
