@@ -1,14 +1,43 @@
+//! The lockstorm program: parse, dispatch, map the outcome to an exit code.
+
+mod cli;
+mod commands;
+mod failure;
+
+use std::env;
 use std::process::ExitCode;
 
+use clap::Parser;
+use cli::{Cli, Command};
+use failure::Failure;
 use lockstorm::lab::keeper;
 
 fn main() -> ExitCode {
-    // Hidden, and before everything else: the keeper must not be more than it needs to be.
-    if std::env::args_os()
+    // Not a command for people: lockstorm starts itself this way.
+    if env::args_os()
         .nth(1)
         .is_some_and(|argument| argument == keeper::ARGUMENT)
     {
         return keeper::main();
     }
-    ExitCode::SUCCESS
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return commands::usage::explain(&error),
+    };
+    dispatch(cli).unwrap_or_else(|failure| failure.report())
+}
+
+fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
+    if cli.command.is_some() {
+        commands::usage::no_console_arguments(&cli.console)?;
+    }
+    match cli.command {
+        None => commands::console::open(cli.console, cli.color),
+        Some(Command::Run(args)) => commands::run::run(&args, cli.color),
+        Some(Command::Scenarios(args)) => commands::scenarios::scenarios(&args),
+        Some(Command::Check(args)) => commands::scenarios::check(&args),
+        Some(Command::Lab(args)) => commands::lab::lab(&args),
+        Some(Command::Completions(args)) => commands::docs::completions(&args),
+        Some(Command::Man(args)) => commands::docs::man(&args),
+    }
 }

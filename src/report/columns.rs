@@ -53,6 +53,9 @@ const LOCKS: &[Column] = &[
     optional("expired", |arm| asked(arm, arm.figures.outcomes.expired)),
     optional("unknown", |arm| asked(arm, arm.figures.outcomes.unknown)),
     column("votes", votes),
+    column("held p99", |arm| {
+        arm.locks.then(|| quantile(arm.figures.hold_us, |q| q.p99)).flatten()
+    }),
     optional("lost while held", |arm| asked(arm, arm.figures.locks_lost)),
     optional("dropped work", |arm| asked(arm, arm.figures.aborted)),
 ];
@@ -72,10 +75,10 @@ const LOAD: &[Column] = &[
 /// What became of the stock.
 const INVENTORY: &[Column] = &[
     column("orders", |arm| number(arm.figures.orders)),
-    column("sold out", |arm| number(arm.figures.sold_out)),
+    column("told sold out", |arm| number(arm.figures.sold_out)),
     column("lost updates", |arm| Some(damage(arm.figures.lost_updates))),
     column("oversold", oversold),
-    column("at most", bound),
+    column("at most (95 %)", bound),
 ];
 
 /// What became of the database behind the cache.

@@ -5,6 +5,8 @@ mod file;
 mod paint;
 mod progress;
 mod table;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use file::{FileError, RecordFile};

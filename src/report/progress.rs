@@ -198,3 +198,82 @@ fn arm_in_short(arm: &ArmView, workload: &WorkloadSpec) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::metrics::{Figures, Knobs, Quantiles, Series};
+    use crate::scenario::{Overrides, Source, parse};
+
+    fn snapshot(name: &str, phase: Phase, elapsed: f64, figures: &Figures) -> Snapshot {
+        let scenario = parse(&Source::open(name).unwrap(), &Overrides::default()).unwrap();
+        let arms = scenario.arms.iter().map(|arm| ArmView {
+            name: arm.name.clone(),
+            label: arm.label(),
+            figures: figures.clone(),
+            series: Arc::new(Series::default()),
+            votes: None,
+            trouble: None,
+            sold_out: false,
+            done: false,
+        });
+        Snapshot {
+            number: 0,
+            arms: arms.take(1).collect(),
+            scenario: Arc::new(scenario),
+            server: "redis-server 7.0.15".into(),
+            phase,
+            elapsed,
+            hosts: Vec::new(),
+            servers: Vec::new(),
+            events: Arc::default(),
+            knobs: Knobs {
+                ttl: None,
+                workers: 1,
+                rate: None,
+                hold: Duration::ZERO,
+            },
+        }
+    }
+
+    #[test]
+    fn an_arm_in_short() {
+        let mut figures = Figures {
+            throughput: 398.4,
+            oversold: 1214,
+            ..Figures::default()
+        };
+        let shown = |figures: &Figures, name| arms(&snapshot(name, Phase::Running, 1.0, figures));
+        assert_eq!(shown(&figures, "flash-sale"), "none 398/s ✖ 1,214 oversold");
+        figures.acquire_us = Quantiles {
+            count: 1,
+            p99: 61_000,
+            ..Quantiles::default()
+        };
+        figures.oversold = 0;
+        assert_eq!(shown(&figures, "flash-sale"), "none 398/s p99 61 ms");
+        figures.db_hits_per_expiry.expiries = 2;
+        figures.db_hits_per_expiry.mean = 86.2;
+        assert_eq!(shown(&figures, "stampede"), "none 398/s p99 61 ms 86.2 db hits/expiry");
+    }
+
+    #[test]
+    fn the_bar_follows_time_or_requests() {
+        let figures = Figures {
+            completed: 400,
+            ..Figures::default()
+        };
+        assert_eq!(
+            position(&snapshot("flash-sale", Phase::Running, 1.0, &figures)),
+            250,
+            "400 of 1,600 requests"
+        );
+        assert_eq!(position(&snapshot("flash-sale", Phase::WarmUp, -1.0, &figures)), 0);
+        let mut by_time = snapshot("stampede", Phase::Running, 0.0, &figures);
+        by_time.elapsed = by_time.scenario.duration.as_secs_f64() / 2.0;
+        assert_eq!(position(&by_time), 500);
+        assert_eq!(position(&snapshot("stampede", Phase::Draining, 0.0, &figures)), STEPS);
+    }
+}

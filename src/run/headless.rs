@@ -7,8 +7,9 @@ use tokio::select;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use super::{Command, Record, RunError, RunHandle};
+use super::{Command, Record, RunError, RunHandle, RunOptions};
 use crate::metrics::Snapshot;
+use crate::scenario::Scenario;
 
 /// A request to end, by a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,21 +29,22 @@ pub enum Ended {
     Abandoned(Stop),
 }
 
-/// Follows a run to its end and shows each snapshot on the way. The first SIGINT or SIGTERM ends the load, the second one
-/// gives up waiting.
+/// Runs a scenario to its end and shows each snapshot on the way. The first SIGINT or SIGTERM ends the load, the second
+/// one gives up waiting.
 ///
 /// # Errors
 /// Whatever kept the run from its record.
-pub fn headless(handle: RunHandle, show: impl FnMut(&Snapshot)) -> Result<Ended, RunError> {
+pub fn headless(scenario: Scenario, options: RunOptions, show: impl FnMut(&Snapshot)) -> Result<Ended, RunError> {
     let failed = |error: io::Error| RunError::Other(format!("cannot listen for signals: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(failed)?;
     runtime.block_on(async {
+        // Before the run starts, so that no signal finds it unprotected.
         let interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         let terminate = signal(SignalKind::terminate()).map_err(failed)?;
-        follow(handle, show, interrupt, terminate).await
+        follow(super::start(scenario, options), show, interrupt, terminate).await
     })
 }
 

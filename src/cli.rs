@@ -1,0 +1,251 @@
+//! The command line: structs and their help, nothing else.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// A terminal chaos lab and benchmark suite for distributed locks on Redis.
+///
+/// Starts a trio of Redis hosts, lets swarms of workers fill a cache or sell stock under several lock strategies side by
+/// side, breaks hosts and app servers on a keypress or on a schedule, and shows what each strategy made of it.
+///
+/// Without a command it opens the console on SCENARIO. Where standard input or output is no terminal it runs headless
+/// instead, as `lockstorm run` does.
+#[derive(Debug, Parser)]
+#[command(
+    name = "lockstorm",
+    version,
+    max_term_width = 110,
+    subcommand_precedence_over_arg = true,
+    override_usage = "lockstorm [OPTIONS] [SCENARIO]\n       lockstorm <COMMAND>",
+    after_help = "Try `lockstorm single-vs-redlock`, or `lockstorm --help` for examples and exit codes.",
+    after_long_help = "\
+Examples:
+  lockstorm                             choose a scenario in the console
+  lockstorm single-vs-redlock           the console on one of the built-in scenarios
+  lockstorm my.toml --set swarm.rate=200/s
+  lockstorm run stampede --record out.json
+  lockstorm scenarios show flash-sale > my.toml
+
+Exit codes:
+  0    all expectations held
+  1    an error: no server found, a node did not start, the record could not be written
+  2    wrong usage or a bad scenario; nothing was started
+  3    an expectation of the scenario failed
+  5    inconclusive: the cause of an expectation did not occur, for example a fault without effect
+  130  interrupted by SIGINT (Ctrl-C), with the summary of what ran
+  143  ended by SIGTERM, with the summary of what ran"
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub console: ConsoleArgs,
+    /// Colour in what is printed and in the console.
+    ///
+    /// `auto` colours what goes to a terminal, unless the environment variable NO_COLOR is set. Colour never says anything
+    /// that a mark or a word does not say too.
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub color: Color,
+}
+
+#[derive(Debug, Args)]
+pub struct ConsoleArgs {
+    /// A built-in scenario (`lockstorm scenarios` lists them) or a file. Left out: the console lets you choose, and a
+    /// headless run takes single-vs-redlock.
+    pub scenario: Option<String>,
+    #[command(flatten)]
+    pub changes: Changes,
+    #[command(flatten)]
+    pub server: Server,
+    /// The colours of the console; dark if left out.
+    #[arg(long, value_enum, value_name = "THEME")]
+    pub theme: Option<Theme>,
+}
+
+/// What the command line changes in a scenario.
+#[derive(Debug, Args)]
+pub struct Changes {
+    /// Change one key of the scenario; may be given again for another.
+    ///
+    /// KEY is written with dots, an arm by its name and a fault by its number: `--set arm.redlock.ttl=500ms`,
+    /// `--set swarm.rate=200/s`, `--set fault.1.at=3s`.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// The seed of every random choice.
+    #[arg(long, value_name = "N", value_parser = seed, allow_hyphen_values = true)]
+    pub seed: Option<u64>,
+    /// How long the measured part takes, for example 30s or 1m30s.
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    pub duration: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub struct Server {
+    /// The redis-server or valkey-server to start, 6.2 or newer. Left out: the first one on PATH.
+    #[arg(long, value_name = "PATH")]
+    pub server_bin: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Run(RunArgs),
+    Scenarios(ScenariosArgs),
+    Check(CheckArgs),
+    Lab(LabArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// Run a scenario without the console.
+///
+/// Progress goes to standard error: a bar on a terminal, else a line every few seconds. The summary goes to standard
+/// output: tables of the locks, the load and its results, a sentence for each arm, the faults, and what became of the
+/// scenario's expectations. One Ctrl-C ends the load and prints what ran until then; a second one ends at once.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm run single-vs-redlock
+  lockstorm run stampede --duration 20s --seed 7 --record out.json
+  lockstorm run my.toml --set arm.redlock.ttl=500ms --set swarm.rate=200/s
+  lockstorm run flash-sale --json --quiet | jq '.arms[] | {name, orders, oversold}'
+
+Exit codes: 0 all expectations held, 1 error, 2 usage or bad input, 3 an expectation failed, 5 inconclusive, \
+130 and 143 ended by SIGINT and SIGTERM.
+
+The record is one JSON file: the scenario as run, seed, versions, machine, node settings, timeouts, every event, and in \
+`arms[]` the figures of each arm, in all and second by second. Names that end in _us are microseconds, in _ms \
+milliseconds. Every field is documented at the type `Record` of the library.")]
+pub struct RunArgs {
+    /// A built-in scenario (`lockstorm scenarios` lists them) or a file.
+    pub scenario: String,
+    #[command(flatten)]
+    pub changes: Changes,
+    #[command(flatten)]
+    pub server: Server,
+    /// Write everything the run produced to FILE, as JSON. What stands there is replaced when the run has ended.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Print the record to standard output instead of the summary.
+    #[arg(long)]
+    pub json: bool,
+    /// No progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// List the built-in scenarios, or print one.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm scenarios
+  lockstorm scenarios show flash-sale
+  lockstorm scenarios show quorum-loss > my.toml     start your own from it")]
+pub struct ScenariosArgs {
+    #[command(subcommand)]
+    pub command: Option<ScenariosCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ScenariosCommand {
+    /// Print the file of a built-in scenario.
+    #[command(after_help = "\
+Examples:
+  lockstorm scenarios show flash-sale
+  lockstorm scenarios show stampede > my.toml && lockstorm check my.toml")]
+    Show {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Validate a scenario without running it.
+///
+/// Prints every error with its file, line, key and the nearest right spelling, and warnings about what may not show
+/// what it means to show.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm check my.toml
+  lockstorm check stampede --set arm.redlock.ttl=50ms
+
+Exit codes: 0 the scenario is valid, 2 it is not.")]
+pub struct CheckArgs {
+    /// A file, or the name of a built-in scenario.
+    #[arg(value_name = "FILE")]
+    pub scenario: String,
+    #[command(flatten)]
+    pub changes: Changes,
+}
+
+/// Look after labs on this machine.
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  lockstorm lab down"
+)]
+pub struct LabArgs {
+    #[command(subcommand)]
+    pub command: LabCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum LabCommand {
+    /// Remove what a crash left behind: processes and directories of labs that nobody uses any more.
+    ///
+    /// Labs in use and processes of others are not touched. Every start of a lab does the same, so this is for those who
+    /// want to be sure.
+    #[command(after_help = "\
+Examples:
+  lockstorm lab down")]
+    Down,
+}
+
+/// Print a script that completes lockstorm's arguments in your shell.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm completions bash > ~/.local/share/bash-completion/completions/lockstorm
+  lockstorm completions zsh > ~/.zfunc/_lockstorm
+  lockstorm completions fish > ~/.config/fish/completions/lockstorm.fish")]
+pub struct CompletionsArgs {
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// Print the manual page of lockstorm or of one of its commands.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm man > lockstorm.1
+  lockstorm man run | man -l -")]
+pub struct ManArgs {
+    /// The command, for example `run` or `scenarios show`.
+    pub command: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Theme {
+    Dark,
+    Light,
+    HighContrast,
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "write a whole number, 0 or more".to_owned())
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|_| "write it with its unit, for example 30s, 500ms or 1m30s".to_owned())
+}

@@ -1,0 +1,27 @@
+//! Whether there is colour.
+
+use std::env;
+use std::io::{IsTerminal, stdout};
+
+use lockstorm::report::Paint;
+
+use crate::cli::Color;
+
+/// Whether what goes to standard output is coloured.
+pub fn wanted(color: Color) -> bool {
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => stdout().is_terminal() && !no_color(),
+    }
+}
+
+/// The same for the summary.
+pub fn paint(color: Color) -> Paint {
+    if wanted(color) { Paint::On } else { Paint::Off }
+}
+
+/// Whether the environment asks for no colour: <https://no-color.org>.
+fn no_color() -> bool {
+    env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}

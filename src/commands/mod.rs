@@ -1,0 +1,40 @@
+//! What the commands do, a file each.
+
+pub mod colour;
+pub mod console;
+pub mod docs;
+pub mod lab;
+pub mod run;
+pub mod scenarios;
+pub mod usage;
+
+use std::io::{ErrorKind, Write, stdout};
+
+use lockstorm::scenario::{Overrides, Scenario, ScenarioErrors, Source, parse};
+
+use crate::cli::Changes;
+use crate::failure::Failure;
+
+/// Prints to standard output. A reader that has seen enough (`| head`) is no error.
+fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
+    let mut stdout = stdout().lock();
+    match stdout.write_all(text.as_ref()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::error(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads and validates a scenario, the changes of the command line included.
+fn load(spec: &str, changes: &Changes) -> Result<Scenario, ScenarioErrors> {
+    parse(&Source::open(spec)?, &overrides(changes))
+}
+
+fn overrides(changes: &Changes) -> Overrides {
+    Overrides {
+        set: changes.set.clone(),
+        seed: changes.seed,
+        duration: changes.duration,
+    }
+}

@@ -1,0 +1,75 @@
+//! `lockstorm run`: a scenario without the console.
+
+use std::process::ExitCode;
+
+use lockstorm::lab::ServerBinary;
+use lockstorm::report::{Progress, RecordFile, render};
+use lockstorm::run::{Ended, Held, Record, RunOptions, Stop, headless};
+use lockstorm::scenario::warnings;
+
+use super::{colour, load, print};
+use crate::cli::{Color, RunArgs};
+use crate::failure::Failure;
+
+/// Runs the scenario. All that can be wrong with the request is found before anything is started.
+pub fn run(args: &RunArgs, color: Color) -> Result<ExitCode, Failure> {
+    let scenario = load(&args.scenario, &args.changes).map_err(Failure::usage)?;
+    let file = args
+        .record
+        .as_deref()
+        .map(RecordFile::check)
+        .transpose()
+        .map_err(Failure::usage)?;
+    let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
+    if !args.quiet {
+        for warning in warnings(&scenario) {
+            eprintln!("lockstorm: warning: {warning}");
+        }
+    }
+    let mut progress = if args.quiet { Progress::quiet() } else { Progress::new() };
+    let options = RunOptions {
+        server_bin: Some(server.path),
+        ..RunOptions::default()
+    };
+    let ended = headless(scenario, options, |snapshot| progress.show(snapshot));
+    progress.end();
+    match ended.map_err(Failure::error)? {
+        Ended::Abandoned(stop) => Ok(signalled(stop)),
+        Ended::Finished(record, stop) => {
+            let written = file.as_ref().map(|file| file.write(&record)).transpose();
+            // Even when the file could not be written, what was measured is shown.
+            print(if args.json {
+                json(&record)?
+            } else {
+                render(&record, colour::paint(color))
+            })?;
+            written.map_err(Failure::error)?;
+            Ok(stop.map_or_else(|| judge(&record), signalled))
+        }
+    }
+}
+
+/// The exit code that the expectations ask for.
+fn judge(record: &Record) -> ExitCode {
+    let any = |result| record.expectations.iter().any(|verdict| verdict.result == result);
+    if any(Held::No) {
+        ExitCode::from(3)
+    } else if any(Held::Inconclusive) {
+        ExitCode::from(5)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// As shells number the end by a signal.
+fn signalled(stop: Stop) -> ExitCode {
+    ExitCode::from(match stop {
+        Stop::Interrupt => 130,
+        Stop::Terminate => 143,
+    })
+}
+
+fn json(record: &Record) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(record).map_err(Failure::error)?;
+    Ok(text + "\n")
+}

@@ -1,0 +1,62 @@
+//! `lockstorm scenarios` and `lockstorm check`.
+
+use std::process::ExitCode;
+
+use lockstorm::scenario::{Source, builtin, warnings};
+
+use super::{load, print};
+use crate::cli::{CheckArgs, ScenariosArgs, ScenariosCommand};
+use crate::failure::Failure;
+
+/// Lists the built-in scenarios, or prints one.
+pub fn scenarios(args: &ScenariosArgs) -> Result<ExitCode, Failure> {
+    match &args.command {
+        None => print(list())?,
+        Some(ScenariosCommand::Show { name }) => print(show(name)?)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list() -> String {
+    let width = builtin::ALL
+        .iter()
+        .map(|scenario| scenario.name.len())
+        .max()
+        .unwrap_or(0);
+    builtin::ALL
+        .iter()
+        .map(|scenario| format!("{:width$}  {}\n", scenario.name, scenario.title()))
+        .collect()
+}
+
+fn show(name: &str) -> Result<&'static str, Failure> {
+    if let Some(scenario) = builtin::find(name) {
+        return Ok(scenario.text);
+    }
+    // What is wrong with the name is known there, suggestion included.
+    match Source::open(name) {
+        Err(error) => Err(Failure::usage(error)),
+        Ok(_) => Err(Failure::usage(format!(
+            "{name}: is a file, and no built-in scenario; `cat` shows it"
+        ))),
+    }
+}
+
+/// Validates a scenario: errors, or warnings and a line that says what it is.
+pub fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    let scenario = load(&args.scenario, &args.changes).map_err(Failure::usage)?;
+    for warning in warnings(&scenario) {
+        eprintln!("lockstorm: warning: {warning}");
+    }
+    let arms: Vec<_> = scenario.arms.iter().map(|arm| arm.name.as_str()).collect();
+    print(format!(
+        "✔ {}: {} · {} · arms: {} · faults: {} · expectations: {}\n",
+        scenario.name,
+        scenario.title,
+        humantime::format_duration(scenario.duration),
+        arms.join(", "),
+        scenario.faults.len(),
+        scenario.expect.len(),
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,84 @@
+//! What to say about a command line that cannot be understood.
+
+use std::env;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use lockstorm::scenario::ScenarioErrors;
+
+use crate::cli::{Cli, ConsoleArgs};
+use crate::failure::Failure;
+
+/// Prints help and version where they were asked for, and mistakes with their cure.
+pub fn explain(error: &clap::Error) -> ExitCode {
+    // A mistyped command looks like a scenario followed by arguments that the console does not know.
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(first) = env::args().nth(1)
+        && let Some(command) = near_command(&first)
+    {
+        return Failure::usage(format!(
+            "\"{first}\" is no command; did you mean `lockstorm {command}`?"
+        ))
+        .report();
+    }
+    if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Failure::usage(in_one_line(&error.render().to_string())).report();
+    }
+    // Nothing can be done where not even help can be printed.
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// What clap says over several lines, without its hint at help, which is the same for all.
+fn in_one_line(text: &str) -> String {
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
+    lines.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ") + " (`--help` explains)"
+}
+
+/// The console's own arguments in front of a command would be lost in silence.
+pub fn no_console_arguments(args: &ConsoleArgs) -> Result<(), Failure> {
+    let given = [
+        (args.scenario.is_some(), "a SCENARIO"),
+        (!args.changes.set.is_empty(), "--set"),
+        (args.changes.seed.is_some(), "--seed"),
+        (args.changes.duration.is_some(), "--duration"),
+        (args.server.server_bin.is_some(), "--server-bin"),
+        (args.theme.is_some(), "--theme"),
+    ];
+    match given.into_iter().find(|(given, _)| *given) {
+        Some((_, name)) => Err(Failure::usage(format!(
+            "{name} stands before the command; put it behind, or leave it out"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// What is wrong with a scenario; if it is not there at all, it may be a mistyped command.
+pub fn no_scenario(spec: &str, errors: &ScenarioErrors) -> Failure {
+    match near_command(spec) {
+        Some(command) if !Path::new(spec).exists() => {
+            Failure::usage(format!("{errors}; or did you mean the command `lockstorm {command}`?"))
+        }
+        _ => Failure::usage(errors),
+    }
+}
+
+/// The command that `word`, which is none, was probably meant to be.
+fn near_command(word: &str) -> Option<String> {
+    let furthest = word.chars().count().div_ceil(3);
+    Cli::command()
+        .get_subcommands()
+        .map(|command| {
+            (
+                strsim::osa_distance(word, command.get_name()),
+                command.get_name().to_owned(),
+            )
+        })
+        .filter(|(distance, _)| (1..=furthest).contains(distance))
+        .min()
+        .map(|(_, name)| name)
+}

@@ -1,0 +1,37 @@
+//! Why the program ends without having done what it was asked to.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// A message for people, one mistake a line, and the exit code that goes with it.
+#[derive(Debug)]
+pub struct Failure {
+    code: u8,
+    message: String,
+}
+
+impl Failure {
+    /// Something went wrong: exit code 1.
+    pub fn error(message: impl Display) -> Self {
+        Self {
+            code: 1,
+            message: message.to_string(),
+        }
+    }
+
+    /// The user asked for something impossible, and nothing was started: exit code 2.
+    pub fn usage(message: impl Display) -> Self {
+        Self {
+            code: 2,
+            message: message.to_string(),
+        }
+    }
+
+    /// Says it on standard error.
+    pub fn report(&self) -> ExitCode {
+        for line in self.message.lines() {
+            eprintln!("lockstorm: {line}");
+        }
+        ExitCode::from(self.code)
+    }
+}

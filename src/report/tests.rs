@@ -1,0 +1,262 @@
+//! What the summary of a record looks like, and how its file is treated.
+
+use std::fs;
+use std::time::Duration;
+
+use super::{FileError, Paint, RecordFile, render, summary};
+use crate::metrics::{Figures, HitsPerExpiry, Quantiles, Series};
+use crate::model::{Action, Event, EventKind, Held, HostId, Outcomes, Target};
+use crate::run::{ArmRecord, Machine, NodeRecord, Record, Timeouts, Verdict};
+use crate::scenario::{Overrides, Scenario, Source, builtin, parse};
+
+fn scenario(name: &str) -> Scenario {
+    let text = builtin::find(name).unwrap().text.to_owned();
+    let mut scenario = parse(
+        &Source {
+            name: name.to_owned(),
+            text,
+        },
+        &Overrides::default(),
+    )
+    .unwrap();
+    // What the built-in files say may change; what this test shows may not.
+    scenario.title = "A title".to_owned();
+    scenario.duration = Duration::from_secs(30);
+    scenario.seed = 42;
+    (scenario.swarm.servers, scenario.swarm.workers) = (4, 16);
+    scenario
+}
+
+fn record(scenario: Scenario, figures: impl Fn(&str) -> (Figures, bool)) -> Record {
+    let arm = |name: &str| {
+        let (figures, sold_out_all) = figures(name);
+        let name = name.to_owned();
+        ArmRecord {
+            name,
+            lock: "lock".to_owned(),
+            ttl_ms: 2000.0,
+            sold_out_all,
+            figures,
+            series: Series::default(),
+        }
+    };
+    Record {
+        format: Record::FORMAT,
+        lockstorm: "0.0.0".to_owned(),
+        started: "2026-01-02T03:04:05Z".to_owned(),
+        scenario_toml: String::new(),
+        seed: scenario.seed,
+        machine: Machine {
+            os: "Linux".to_owned(),
+            arch: "x86_64".to_owned(),
+            cpus: 2,
+            memory: None,
+        },
+        nodes: vec![NodeRecord {
+            role: "host 1".to_owned(),
+            address: "127.0.0.1:1".to_owned(),
+            server: "redis-server 7.0.15".to_owned(),
+            settings: Vec::new(),
+        }],
+        timeouts: Timeouts {
+            connect_ms: 100.0,
+            node_ms: Vec::new(),
+            cache_ms: 100.0,
+        },
+        elapsed: 30.0,
+        interrupted: false,
+        arms: scenario.arms.iter().map(|spec| arm(&spec.name)).collect(),
+        expectations: Vec::new(),
+        events: Vec::new(),
+        warnings: Vec::new(),
+        scenario,
+    }
+}
+
+fn quantiles(p50: u64, p99: u64, max: u64) -> Quantiles {
+    Quantiles {
+        count: 1000,
+        p50,
+        p90: p99,
+        p99,
+        p999: max,
+        max,
+    }
+}
+
+fn sales() -> Record {
+    let mut scenario = scenario("flash-sale");
+    let arms = ["none", "single", "redlock"];
+    scenario.arms.retain(|arm| arms.contains(&arm.name.as_str()));
+    let mut record = record(scenario, |name| {
+        let mut figures = Figures {
+            offered: 1600,
+            completed: 1600,
+            throughput: 398.4,
+            response_us: quantiles(4_200, 31_000, 120_000),
+            orders: 200,
+            sold_out: 1400,
+            ..Figures::default()
+        };
+        match name {
+            "none" => {
+                figures.orders = 414;
+                figures.oversold = 214;
+                figures.lost_updates = 214;
+            }
+            "single" => {
+                figures.orders = 180;
+                figures.acquire_us = quantiles(420, 2_149, 61_000);
+                figures.outcomes = Outcomes {
+                    acquired: 1580,
+                    contended: 20,
+                    ..Outcomes::default()
+                };
+                figures.votes = vec![0, 1580];
+                figures.hold_us = quantiles(5_000, 12_300, 14_000);
+            }
+            _ => {
+                figures.acquire_us = quantiles(950, 61_000, 1_300_000);
+                figures.outcomes = Outcomes {
+                    acquired: 1500,
+                    contended: 4,
+                    no_quorum: 90,
+                    unknown: 6,
+                    ..Outcomes::default()
+                };
+                figures.votes = vec![0, 0, 300, 1200];
+                figures.locks_lost = 2;
+            }
+        }
+        (figures, name != "single")
+    });
+    let fault = |id, at, action, effect_at, error: Option<&str>| Event {
+        id,
+        at,
+        kind: EventKind::Fault {
+            action,
+            target: Target::Host(HostId(1)),
+            effect_at,
+            error: error.map(str::to_owned),
+        },
+        text: String::new(),
+    };
+    record.events = vec![
+        fault(0, 8.0, Action::Kill, Some(8.003), None),
+        fault(1, 16.0, Action::Restart, None, Some("it does not answer")),
+    ];
+    let verdict = |expectation: &str, result, text: &str| Verdict {
+        expectation: expectation.to_owned(),
+        value: 0.0,
+        result,
+        text: text.to_owned(),
+    };
+    record.expectations = vec![
+        verdict("redlock.oversold == 0", Held::Yes, "it was 0"),
+        verdict("none.oversold == 0", Held::No, "it was 214"),
+        verdict("single.oversold == 0", Held::Inconclusive, "the stock did not sell out"),
+    ];
+    record.warnings = vec!["single: not sold out: oversold cannot show".to_owned()];
+    record
+}
+
+fn caches() -> Record {
+    let mut scenario = scenario("stampede");
+    scenario.arms.truncate(2);
+    let first = scenario.arms[0].name.clone();
+    record(scenario, |name| {
+        let worst = if name == first { 100 } else { 1 };
+        let figures = Figures {
+            offered: 48_000,
+            completed: 47_990,
+            late: 12,
+            throughput: 1599.7,
+            response_us: quantiles(420, 104_000, 210_000),
+            hits: 40_000,
+            db_hits: 58 * worst + 1,
+            db_hits_per_expiry: HitsPerExpiry {
+                expiries: 58,
+                mean: worst as f64,
+                max: worst,
+            },
+            stale_reads: 7,
+            gave_up: 3,
+            ..Figures::default()
+        };
+        (figures, false)
+    })
+}
+
+#[test]
+fn a_summary_of_sales() {
+    insta::assert_snapshot!(summary(&sales()));
+}
+
+#[test]
+fn a_summary_of_caches() {
+    insta::assert_snapshot!(summary(&caches()));
+}
+
+#[test]
+fn colour_adds_nothing_but_colour() {
+    let painted = render(&sales(), Paint::On);
+    assert!(painted.contains("\u{1b}[1;31m✖ 214\u{1b}[0m"), "damage is red");
+    assert!(!summary(&sales()).contains('\u{1b}'));
+    let mut plain = String::new();
+    for piece in painted.split('\u{1b}') {
+        plain.push_str(
+            piece
+                .strip_prefix('[')
+                .map_or(piece, |code| code.split_once('m').map_or("", |(_, text)| text)),
+        );
+    }
+    assert_eq!(plain, summary(&sales()));
+}
+
+#[test]
+fn a_record_survives_its_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.json");
+    let file = RecordFile::check(&path).unwrap();
+    assert!(!path.exists(), "the check changes nothing");
+    file.write(&sales()).unwrap();
+    let read: Record = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!(read, sales());
+    RecordFile::check(&path).unwrap().write(&caches()).unwrap();
+    let read: Record = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!(read, caches());
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "nothing but the record");
+}
+
+#[test]
+fn a_link_leads_to_its_file_and_a_device_stays_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, link) = (directory.path().join("out.json"), directory.path().join("link.json"));
+    fs::write(&file, "old").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    RecordFile::check(&link).unwrap().write(&sales()).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(&file).unwrap().starts_with('{'));
+    RecordFile::check("/dev/null".as_ref())
+        .unwrap()
+        .write(&sales())
+        .unwrap();
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+}
+
+#[test]
+fn places_where_no_record_can_be() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(matches!(
+        RecordFile::check(directory.path()),
+        Err(FileError::Directory(_))
+    ));
+    assert!(matches!(
+        RecordFile::check(&directory.path().join("no/out.json")),
+        Err(FileError::NoDirectory { .. })
+    ));
+    assert!(matches!(
+        RecordFile::check("".as_ref()),
+        Err(FileError::NoDirectory { .. })
+    ));
+}
