@@ -14,13 +14,19 @@ pub struct ScenarioError {
 
 impl ScenarioError {
     pub(super) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        // Whatever a parser or the system says, a mistake stays one line.
-        let message: Vec<_> = message.into().lines().map(|line| line.trim().to_owned()).collect();
         Self {
-            place: place.into(),
-            message: message.join(" "),
+            place: one_line(&place.into()),
+            message: one_line(&message.into()),
         }
     }
+}
+
+/// Whatever a parser, the system or a name in the file says: one line, and nothing that a terminal would obey.
+fn one_line(text: &str) -> String {
+    let text = text.trim_end().replace('\n', " ");
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }
 
 /// Everything that is wrong with a scenario, in the order of the file, then of the flags. Never empty.

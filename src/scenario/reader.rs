@@ -134,6 +134,11 @@ impl<'a> Reader<'a> {
         tree::get(self.table, key).is_some()
     }
 
+    /// Whether `key` is written as a table.
+    pub(super) fn is_table(&self, key: &str) -> bool {
+        tree::get(self.table, key).is_some_and(|node| matches!(node.value, Value::Table(_)))
+    }
+
     /// Whether none of `keys` was complained about: only then is there sense in comparing them.
     pub(super) fn sound(&self, keys: &[&str]) -> bool {
         !self.wrong.borrow().iter().any(|key| keys.contains(key))

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::super::reader::Reader;
 use super::super::spec::{ArmSpec, LabSpec, LockKind, OnLoss, Renew, Update, WorkloadSpec};
+use super::super::suggest;
 use super::super::tree::Value;
 use super::super::value;
 use super::kind;
@@ -172,10 +173,15 @@ fn wait(table: &mut Reader<'_>, lock: LockKind) -> Wait {
             _ => Err(queue.to_owned()),
         });
     }
-    if !matches!(table.node("wait"), Some(node) if matches!(node.value, Value::Table(_))) {
+    if !table.is_table("wait") {
         return table.or("wait", RETRIES, |value| {
-            value::word(WORDS)(value)
-                .map_err(|error| format!("{error}; or a table like {{ retries = 20, delay = \"20ms\" }}"))
+            let forms = "fail-fast, until-expiry or a table like { retries = 20, delay = \"20ms\" }";
+            let Value::Text(text) = value else {
+                return Err(format!("is {}; it is {forms}", value.kind()));
+            };
+            let found = WORDS.iter().find(|(word, _)| word == text).map(|(_, wait)| *wait);
+            let meant = || suggest::meant(text, WORDS.iter().map(|(word, _)| *word));
+            found.ok_or_else(|| format!("\"{text}\" is not {forms}{}", meant()))
         });
     }
     let mut retry = table.table("wait");

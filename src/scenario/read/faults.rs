@@ -196,7 +196,7 @@ fn numbers(list: &str, what: &str, most: usize, target: fn(usize) -> Target) -> 
             .parse()
             .map_err(|_| format!("\"{number}\" is no {what}; write it like \"{what}:1,2\""))?;
         if !(1..=most).contains(&n) {
-            return Err(format!("there is no {what} {n}; there are {what} 1 to {most}"));
+            return Err(format!("there is no {what} {n}; {what}:1 to {what}:{most} are there"));
         }
         if targets.contains(&target(n)) {
             return Err(format!("names {what} {n} twice"));

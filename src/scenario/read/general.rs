@@ -99,7 +99,7 @@ pub(super) fn service_time(
     key: &'static str,
     parse: fn(&Value) -> Result<Duration, String>,
 ) -> Option<ServiceTime> {
-    if !matches!(reader.node(key)?.value, Value::Table(_)) {
+    if !reader.is_table(key) {
         return reader.get(key, parse).map(|median| ServiceTime { median, sigma: 0.0 });
     }
     let mut table = reader.table(key);

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::super::reader::Reader;
 use super::super::spec::{CacheSpec, InventorySpec, Popularity, ServiceTime, StockIn, WorkloadSpec};
-use super::super::tree::Value;
 use super::super::value;
 use super::general::service_time;
 
@@ -125,7 +124,7 @@ fn cache(table: &mut Reader<'_>) -> CacheSpec {
 /// `"uniform"`, `"zipf"` or `{ zipf = 1.1 }`.
 fn popularity(reader: &mut Reader<'_>) -> Popularity {
     const WORDS: &[(&str, Popularity)] = &[("uniform", Popularity::Uniform), ("zipf", Popularity::Zipf(1.0))];
-    if !matches!(reader.node("popularity"), Some(node) if matches!(node.value, Value::Table(_))) {
+    if !reader.is_table("popularity") {
         return reader.or("popularity", Popularity::Uniform, value::word(WORDS));
     }
     let mut table = reader.table("popularity");
