@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{FileError, Paint, RecordFile, render, summary};
 use crate::metrics::{Figures, HitsPerExpiry, Quantiles, Series};
 use crate::model::{Action, Event, EventKind, Held, HostId, Outcomes, Target};
-use crate::run::{ArmRecord, Machine, NodeRecord, Record, Timeouts, Verdict};
+use crate::run::{ArmRecord, Machine, Record, Timeouts, Verdict};
 use crate::scenario::{Overrides, Scenario, Source, builtin, parse};
 
 fn scenario(name: &str) -> Scenario {
@@ -52,12 +52,7 @@ fn record(scenario: Scenario, figures: impl Fn(&str) -> (Figures, bool)) -> Reco
             cpus: 2,
             memory: None,
         },
-        nodes: vec![NodeRecord {
-            role: "host 1".to_owned(),
-            address: "127.0.0.1:1".to_owned(),
-            server: "redis-server 7.0.15".to_owned(),
-            settings: Vec::new(),
-        }],
+        nodes: Vec::new(),
         timeouts: Timeouts {
             connect_ms: 100.0,
             node_ms: Vec::new(),

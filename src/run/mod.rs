@@ -1,9 +1,20 @@
 //! One run from scenario to record: commands go down, snapshots come up.
 
+mod announce;
+mod auditor;
+mod clock_watch;
+mod collector;
 mod command;
+mod engine;
+mod events;
+mod expect;
+mod faults;
+mod finish;
 mod headless;
+mod machine;
 mod record;
 mod sentence;
+mod view;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,13 +23,16 @@ use tokio::sync::{mpsc, watch};
 
 pub use command::{Command, Knob};
 pub use headless::{Ended, Stop, headless};
-pub use record::{ArmRecord, Machine, NodeRecord, Record, Timeouts, Verdict};
+pub use record::{ArmRecord, Machine, Record, Timeouts, Verdict};
 pub use sentence::sentence;
 
 use crate::lab::LabError;
-use crate::metrics::Snapshot;
+use crate::metrics::{Phase, Snapshot};
 pub use crate::model::Held;
 use crate::scenario::Scenario;
+use crate::store::StoreError;
+use crate::swarm::SwarmError;
+use crate::workload::CacheError;
 
 /// What a run needs besides its scenario.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +50,7 @@ pub struct RunHandle {
     pub commands: mpsc::UnboundedSender<Command>,
     /// The newest snapshot; ten new ones a second at most. The last one says `Finished` or `Failed`.
     pub snapshots: watch::Receiver<Arc<Snapshot>>,
-    thread: std::thread::JoinHandle<Result<Record, RunError>>,
+    thread: std::io::Result<std::thread::JoinHandle<Result<Record, RunError>>>,
 }
 
 /// Why a run ended without a record.
@@ -45,15 +59,51 @@ pub enum RunError {
     /// The lab did not start.
     #[error(transparent)]
     Lab(#[from] LabError),
+    /// An app server did not start.
+    #[error(transparent)]
+    Swarm(#[from] SwarmError),
+    /// The tables of an arm could not be made.
+    #[error("the database of arm \"{0}\": {1}")]
+    Store(String, StoreError),
+    /// The cache node could not be prepared.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// The ledger of an arm could not be read when all was done: its figures would prove nothing.
+    #[error("the books of arm \"{0}\" could not be closed: {1}")]
+    Audit(String, String),
+    /// It was stopped before the load began.
+    #[error("stopped before the load began")]
+    Stopped,
     /// Something else, said in one line.
     #[error("{0}")]
     Other(String),
 }
 
-/// Starts a run on a thread of its own.
+/// Starts a run on a thread of its own. Console, headless run and tests all go through here.
 #[must_use]
 pub fn start(scenario: Scenario, options: RunOptions) -> RunHandle {
-    todo!()
+    let (commands, inbox) = mpsc::unbounded_channel();
+    let (publish, snapshots) = watch::channel(Arc::new(view::first(&Arc::new(scenario.clone()))));
+    let thread = std::thread::Builder::new().name("run".to_owned()).spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| RunError::Other(format!("the run's thread has no runtime: {error}")))?;
+        let result = runtime.block_on(engine::run(scenario, options, inbox, publish.clone()));
+        if let Err(error) = &result {
+            publish.send_modify(|snapshot| {
+                let snapshot = Arc::make_mut(snapshot);
+                snapshot.number += 1;
+                snapshot.phase = Phase::Failed(error.to_string());
+            });
+        }
+        result
+    });
+    RunHandle {
+        commands,
+        snapshots,
+        thread,
+    }
 }
 
 impl RunHandle {
@@ -62,9 +112,11 @@ impl RunHandle {
     /// # Errors
     /// Whatever kept the run from its record.
     pub fn finish(self) -> Result<Record, RunError> {
-        match self.thread.join() {
-            Ok(result) => result,
-            Err(_) => Err(RunError::Other("the run's thread panicked; this is a bug".to_owned())),
-        }
+        let thread = self
+            .thread
+            .map_err(|error| RunError::Other(format!("the run's thread could not start: {error}")))?;
+        thread
+            .join()
+            .unwrap_or_else(|_| Err(RunError::Other("the run's thread panicked; this is a bug".to_owned())))
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::lab::NodeSettings;
 use crate::metrics::{Figures, Series};
 use crate::model::{Event, Held};
 use crate::scenario::Scenario;
@@ -24,7 +25,7 @@ pub struct Record {
     /// Where it ran.
     pub machine: Machine,
     /// The servers as they were started.
-    pub nodes: Vec<NodeRecord>,
+    pub nodes: Vec<NodeSettings>,
     /// The timeouts of the clients.
     pub timeouts: Timeouts,
     /// Seconds that the measured part took.
@@ -63,19 +64,6 @@ pub struct Machine {
     pub cpus: usize,
     /// Memory in bytes; none where it can't be told.
     pub memory: Option<u64>,
-}
-
-/// One server process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NodeRecord {
-    /// `host 1` or `cache`.
-    pub role: String,
-    /// Where it listened.
-    pub address: String,
-    /// For example `redis-server 7.0.15`.
-    pub server: String,
-    /// Its settings as given on its command line.
-    pub settings: Vec<(String, String)>,
 }
 
 /// The timeouts of the clients, in milliseconds.

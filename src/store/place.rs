@@ -138,7 +138,7 @@ impl Place {
 
     /// Drops the schema. An SQLite file goes with the run's directory. A failure is logged: at the end of a run nobody can
     /// mend it.
-    pub async fn remove(self) {
+    pub async fn remove(&self) {
         let Some(schema) = &self.schema else { return };
         let dropped = async {
             let mut connection = self.options.connect().await?;

@@ -1,0 +1,62 @@
+//! What an arm's figures say that people should hear of at once.
+
+use super::engine::Arm;
+use super::events::EventLog;
+use crate::model::{EventKind, Outcomes};
+
+/// Announces the first lost updates and the first oversold units of an arm.
+pub(super) fn damage(arm: &mut Arm, worst: Option<(usize, u64)>, log: &mut EventLog) {
+    let (books, name) = (*arm.collector.books(), &arm.spec.name);
+    let event = EventKind::Damage { arm: name.clone() };
+    if books.lost_updates > 0 && arm.announced.lost_updates == 0 {
+        log.push(
+            event.clone(),
+            format!(
+                "{name}: {} lost: two workers wrote the same stock",
+                updates(books.lost_updates)
+            ),
+        );
+        arm.announced.lost_updates = books.lost_updates;
+    }
+    if books.oversold > 0 && arm.announced.oversold == 0 {
+        let product = worst.map_or_else(String::new, |(product, units)| {
+            format!(", {units} of them of product {product}")
+        });
+        log.push(
+            event,
+            format!("{name}: sold {} more than there were{product}", units(books.oversold)),
+        );
+        arm.announced.oversold = books.oversold;
+    }
+}
+
+/// Announces that an arm's lock is refused for lack of nodes, and that it is granted again.
+pub(super) fn quorum(arm: &mut Arm, second: Outcomes, log: &mut EventLog) {
+    let name = &arm.spec.name;
+    let event = EventKind::Lock { arm: name.clone() };
+    let refused = second.no_quorum + second.unknown;
+    if refused > 0 && second.acquired == 0 && !arm.blocked {
+        let why = arm.collector.trouble().cloned().unwrap_or_default();
+        log.push(event, format!("{name}: no lock for anybody: {why}"));
+        arm.blocked = true;
+    } else if second.acquired > 0 && arm.blocked {
+        log.push(event, format!("{name}: locks are granted again"));
+        arm.blocked = false;
+    }
+}
+
+fn updates(n: u64) -> String {
+    if n == 1 {
+        "1 update".to_owned()
+    } else {
+        format!("{n} updates")
+    }
+}
+
+fn units(n: u64) -> String {
+    if n == 1 {
+        "1 unit".to_owned()
+    } else {
+        format!("{n} units")
+    }
+}

@@ -1,0 +1,122 @@
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use crate::oracle::{Books, StockAudit};
+use crate::scenario::{InventorySpec, StockIn};
+use crate::store::{Store, StoreError};
+use crate::workload::{Cache, CacheError, stock_in_cache};
+
+/// How often the books are looked at while the load runs.
+const EVERY: Duration = Duration::from_millis(250);
+
+/// Reads one arm's ledger and stock with a connection of its own, never one of the workers'.
+#[derive(Debug)]
+pub(super) struct Auditor {
+    store: Store,
+    /// The cache node, when the stock lives there.
+    stock_in_redis: Option<Cache>,
+    spec: InventorySpec,
+    audit: StockAudit,
+    last_order: i64,
+}
+
+/// An auditor at work, and what it found last.
+#[derive(Debug)]
+pub(super) struct LiveAudit {
+    books: Arc<Mutex<(Books, Option<(usize, u64)>)>>,
+    task: JoinHandle<()>,
+    auditor: Arc<tokio::sync::Mutex<Auditor>>,
+}
+
+/// Why the books could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AuditError {
+    #[error("the ledger: {0}")]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+}
+
+impl Auditor {
+    pub fn new(spec: &InventorySpec, store: Store, cache: Cache) -> Self {
+        let stock_in_redis = (spec.stock_in == StockIn::Redis).then_some(cache);
+        let audit = StockAudit::new(spec.products, spec.stock);
+        Self {
+            store,
+            stock_in_redis,
+            spec: spec.clone(),
+            audit,
+            last_order: 0,
+        }
+    }
+
+    /// Reads what is new in the ledger, then the stock: in this order a sale in between invents no damage.
+    async fn look(&mut self) -> Result<(), AuditError> {
+        let (last, orders) = self.store.orders_since(self.last_order).await?;
+        self.last_order = last;
+        self.audit.add_orders(&orders);
+        self.read_stock().await
+    }
+
+    /// Reads the whole ledger: the truth, once nobody writes any more.
+    async fn close(&mut self) -> Result<(), AuditError> {
+        let orders = self.store.orders().await?;
+        self.audit.set_orders(&orders);
+        self.read_stock().await
+    }
+
+    async fn read_stock(&mut self) -> Result<(), AuditError> {
+        let left = match &self.stock_in_redis {
+            None => self.store.stock().await?,
+            Some(cache) => stock_in_cache(&self.spec, cache).await?,
+        };
+        self.audit.set_left(&left);
+        Ok(())
+    }
+
+    /// Starts looking again and again, on the present runtime.
+    pub fn start(self) -> LiveAudit {
+        let auditor = Arc::new(tokio::sync::Mutex::new(self));
+        let books = Arc::new(Mutex::new((Books::default(), None)));
+        let task = tokio::spawn({
+            let (auditor, books) = (auditor.clone(), books.clone());
+            async move {
+                loop {
+                    let mut auditor = auditor.lock().await;
+                    // A look that fails under load is made again; the last one, after the load, must not fail.
+                    if auditor.look().await.is_ok() {
+                        *books.lock().unwrap_or_else(PoisonError::into_inner) =
+                            (auditor.audit.books(), auditor.audit.worst());
+                    }
+                    drop(auditor);
+                    tokio::time::sleep(EVERY).await;
+                }
+            }
+        });
+        LiveAudit { books, task, auditor }
+    }
+}
+
+impl LiveAudit {
+    /// What the last look found: the books, and the product that was oversold most.
+    pub fn books(&self) -> (Books, Option<(usize, u64)>) {
+        *self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks now.
+    pub async fn look(&self) -> Result<Books, AuditError> {
+        let mut auditor = self.auditor.lock().await;
+        auditor.look().await?;
+        Ok(auditor.audit.books())
+    }
+
+    /// Ends the looking and reads the whole ledger a last time.
+    pub async fn close(self) -> Result<Books, AuditError> {
+        self.task.abort();
+        let mut auditor = self.auditor.lock().await;
+        auditor.close().await?;
+        Ok(auditor.audit.books())
+    }
+}

@@ -1,0 +1,32 @@
+use super::record::Machine;
+
+/// Describes the machine that this process runs on.
+pub(super) fn this() -> Machine {
+    Machine {
+        os: nix::sys::utsname::uname().map_or_else(
+            |_| std::env::consts::OS.to_owned(),
+            |name| {
+                format!(
+                    "{} {}",
+                    name.sysname().to_string_lossy(),
+                    name.release().to_string_lossy()
+                )
+            },
+        ),
+        arch: std::env::consts::ARCH.to_owned(),
+        cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        memory: memory(),
+    }
+}
+
+/// Linux tells it in `/proc/meminfo`; elsewhere it stays unknown.
+fn memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kib = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    kib.trim()
+        .trim_end_matches("kB")
+        .trim()
+        .parse::<u64>()
+        .ok()
+        .map(|kib| kib * 1024)
+}

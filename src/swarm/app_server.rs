@@ -1,0 +1,387 @@
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc as gate;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::Pacer;
+use super::worker::{self, Crew, mix};
+use crate::lock::{Gauges, Lock, NodeOptions, Nodes};
+use crate::metrics::{Recorder, ServerStatus};
+use crate::model::ServerId;
+use crate::scenario::{ArmSpec, DatabaseSpec, LockKind, WorkloadSpec};
+use crate::store::{Place, StoreError};
+use crate::workload::{CacheError, Dials, Tools, Workload, connect_cache};
+
+/// How long an app server waits for its lock nodes before it starts without those that are missing.
+const NODES_READY: Duration = Duration::from_secs(2);
+
+/// What an app server is made of.
+#[derive(Debug, Clone)]
+pub struct ServerPlan {
+    /// Which one it is.
+    pub id: ServerId,
+    /// Workers for each arm.
+    pub workers: usize,
+    /// How many app servers there are; workers start over the ramp in turn.
+    pub servers: usize,
+    /// The time over which the workers start.
+    pub ramp: Duration,
+    /// The lock nodes, by host.
+    pub nodes: Vec<SocketAddr>,
+    /// The cache node.
+    pub cache: SocketAddr,
+    /// What the workers do.
+    pub workload: Arc<WorkloadSpec>,
+    /// The database.
+    pub database: Arc<DatabaseSpec>,
+    /// The live knobs.
+    pub dials: Arc<Dials>,
+    /// The scenario's seed.
+    pub seed: u64,
+    /// The arms.
+    pub arms: Vec<ArmPlan>,
+}
+
+/// One arm's part of it.
+#[derive(Debug, Clone)]
+pub struct ArmPlan {
+    /// The arm.
+    pub spec: Arc<ArmSpec>,
+    /// Its tables.
+    pub place: Arc<Place>,
+    /// Where this app server counts.
+    pub recorder: Arc<Recorder>,
+    /// When requests begin.
+    pub pacer: Arc<Pacer>,
+}
+
+/// Why an app server could not start or be changed.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum SwarmError {
+    #[error("{0}: its thread could not start: {1}")]
+    Thread(ServerId, std::io::Error),
+    #[error("{0}: the database of arm \"{1}\": {2}")]
+    Store(ServerId, String, StoreError),
+    #[error("{0}: {1}")]
+    Cache(ServerId, CacheError),
+    #[error("{0} is {1}")]
+    State(ServerId, &'static str),
+    #[error("{0} ended by itself; this is a bug")]
+    Ended(ServerId),
+}
+
+/// A group of workers that lives and dies together: an OS thread with a single-threaded runtime, connections and
+/// in-process mutexes of its own.
+#[derive(Debug)]
+pub struct AppServer {
+    id: ServerId,
+    orders: mpsc::UnboundedSender<Order>,
+    ended: Option<oneshot::Receiver<Instant>>,
+    status: ServerStatus,
+    since: Instant,
+    pause: Option<Pause>,
+    arms: Vec<ArmState>,
+}
+
+/// What the run can see of one arm on one app server.
+#[derive(Debug, Clone)]
+pub struct ArmState {
+    gauges: Arc<Gauges>,
+    active: Arc<AtomicUsize>,
+}
+
+#[derive(Debug)]
+struct Pause {
+    /// Dropping it, or sending on it, lets the thread go on.
+    gate: gate::Sender<()>,
+    resumed: oneshot::Receiver<Instant>,
+}
+
+#[derive(Debug)]
+enum Order {
+    Begin,
+    Workers(usize),
+    Pause {
+        blocked: oneshot::Sender<Instant>,
+        gate: gate::Receiver<()>,
+        resumed: oneshot::Sender<Instant>,
+    },
+    Kill,
+    /// End when all workers have.
+    Drain,
+}
+
+impl AppServer {
+    /// Starts the thread and waits until its connections stand. No worker begins before [`AppServer::begin`].
+    ///
+    /// # Errors
+    /// [`SwarmError`] if the thread, the database or the cache can't be had; missing lock nodes are no error.
+    pub async fn start(plan: ServerPlan) -> Result<Self, SwarmError> {
+        let id = plan.id;
+        let (orders, inbox) = mpsc::unbounded_channel();
+        let (report, ready) = oneshot::channel();
+        let (at_end, ended) = oneshot::channel();
+        std::thread::Builder::new()
+            .name(format!("app-server-{}", id.0))
+            .spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                match runtime {
+                    Ok(runtime) => {
+                        runtime.block_on(serve(plan, inbox, report));
+                        // Dropped without waiting: what is under way on this app server ends here.
+                        runtime.shutdown_background();
+                    }
+                    Err(error) => drop(report.send(Err(SwarmError::Thread(id, error)))),
+                }
+                let _ = at_end.send(Instant::now());
+            })
+            .map_err(|error| SwarmError::Thread(id, error))?;
+        let arms = ready.await.map_err(|_| SwarmError::Ended(id))??;
+        let (status, since) = (ServerStatus::Up, Instant::now());
+        Ok(Self {
+            id,
+            orders,
+            ended: Some(ended),
+            status,
+            since,
+            pause: None,
+            arms,
+        })
+    }
+
+    /// Its state and since when it has it.
+    #[must_use]
+    pub const fn status(&self) -> (ServerStatus, Instant) {
+        (self.status, self.since)
+    }
+
+    /// Locks held by workers of this arm, and those of them held with fewer votes than there are nodes.
+    #[must_use]
+    pub fn held(&self, arm: usize) -> (usize, usize) {
+        if self.status == ServerStatus::Killed {
+            return (0, 0);
+        }
+        self.arms
+            .get(arm)
+            .map_or((0, 0), |arm| (arm.gauges.holding(), arm.gauges.partial()))
+    }
+
+    /// Workers of this arm that have not ended.
+    #[must_use]
+    pub fn active(&self, arm: usize) -> usize {
+        self.arms.get(arm).map_or(0, |arm| arm.active.load(Ordering::Relaxed))
+    }
+
+    /// Lets the workers begin.
+    pub fn begin(&self) {
+        self.order(Order::Begin);
+    }
+
+    /// Changes the number of workers for each arm.
+    pub fn set_workers(&self, workers: usize) {
+        self.order(Order::Workers(workers));
+    }
+
+    /// Blocks the thread; returns when it has stopped and since when.
+    ///
+    /// # Errors
+    /// [`SwarmError::State`] unless it is up.
+    pub async fn pause(&mut self) -> Result<Instant, SwarmError> {
+        self.must_be(ServerStatus::Up)?;
+        let (blocked, at) = oneshot::channel();
+        let (open, gate) = gate::channel();
+        let (resumed, back) = oneshot::channel();
+        self.order(Order::Pause { blocked, gate, resumed });
+        let at = at.await.map_err(|_| SwarmError::Ended(self.id))?;
+        self.pause = Some(Pause {
+            gate: open,
+            resumed: back,
+        });
+        self.enter(ServerStatus::Paused, at);
+        Ok(at)
+    }
+
+    /// Lets a paused thread go on; returns when it has.
+    ///
+    /// # Errors
+    /// [`SwarmError::State`] unless it is paused.
+    pub async fn resume(&mut self) -> Result<Instant, SwarmError> {
+        self.must_be(ServerStatus::Paused)?;
+        let pause = self.pause.take().ok_or(SwarmError::Ended(self.id))?;
+        let _ = pause.gate.send(());
+        let at = pause.resumed.await.map_err(|_| SwarmError::Ended(self.id))?;
+        self.enter(ServerStatus::Up, at);
+        Ok(at)
+    }
+
+    /// Drops the runtime with all that is on it; returns when it is gone. Nothing more is sent: its locks keep their TTL.
+    ///
+    /// # Errors
+    /// [`SwarmError::State`] if it is dead already.
+    pub async fn kill(&mut self) -> Result<Instant, SwarmError> {
+        let ended = self.ended.take().ok_or(SwarmError::State(self.id, "dead already"))?;
+        self.order(Order::Kill);
+        // A paused thread finds the order once the gate is gone, before any other task runs.
+        self.pause = None;
+        let at = ended.await.map_err(|_| SwarmError::Ended(self.id))?;
+        self.enter(ServerStatus::Killed, at);
+        Ok(at)
+    }
+
+    /// Waits until all workers have ended (their pacers must have) and ends the thread; kills it after `patience`.
+    pub async fn drain(&mut self, patience: Duration) {
+        if self.status == ServerStatus::Paused {
+            let _ = self.resume().await;
+        }
+        self.order(Order::Drain);
+        let Some(ended) = &mut self.ended else { return };
+        if tokio::time::timeout(patience, ended).await.is_err() {
+            let _ = self.kill().await;
+        }
+        self.ended = None;
+    }
+
+    fn order(&self, order: Order) {
+        // A dead app server takes no orders; its status says so.
+        let _ = self.orders.send(order);
+    }
+
+    fn enter(&mut self, status: ServerStatus, at: Instant) {
+        (self.status, self.since) = (status, at);
+    }
+
+    fn must_be(&self, status: ServerStatus) -> Result<(), SwarmError> {
+        if self.status == status {
+            return Ok(());
+        }
+        Err(SwarmError::State(
+            self.id,
+            match self.status {
+                ServerStatus::Up => "not paused",
+                ServerStatus::Paused => "paused already",
+                ServerStatus::Killed => "dead; it does not come back in this run",
+            },
+        ))
+    }
+}
+
+async fn serve(
+    plan: ServerPlan,
+    mut inbox: mpsc::UnboundedReceiver<Order>,
+    report: oneshot::Sender<Result<Vec<ArmState>, SwarmError>>,
+) {
+    let crews = match crews(&plan).await {
+        Ok((crews, states)) => {
+            let _ = report.send(Ok(states));
+            crews
+        }
+        Err(error) => return drop(report.send(Err(error))),
+    };
+    let mut workers: Vec<Vec<tokio::task::JoinHandle<()>>> = crews.iter().map(|_| Vec::new()).collect();
+    while let Some(order) = inbox.recv().await {
+        match order {
+            Order::Begin => staff(&crews, &mut workers, plan.workers, |number| {
+                start_delay(&plan, number).unwrap_or_default()
+            }),
+            Order::Workers(wanted) => staff(&crews, &mut workers, wanted, |_| Duration::ZERO),
+            Order::Pause { blocked, gate, resumed } => {
+                let _ = blocked.send(Instant::now());
+                // Blocks the thread on purpose: timers, renewals and every task of this app server stop.
+                if gate.recv().is_err() {
+                    return;
+                }
+                let _ = resumed.send(Instant::now());
+            }
+            Order::Kill => return,
+            Order::Drain => break,
+        }
+    }
+    let all = async {
+        for worker in workers.into_iter().flatten() {
+            let _ = worker.await;
+        }
+    };
+    tokio::select! {
+        () = all => {}
+        // The only order that still matters, or the run is gone.
+        _ = inbox.recv() => {}
+    }
+}
+
+/// When worker `number` starts within the ramp of a closed loop.
+#[allow(clippy::cast_precision_loss)] // worker numbers are small
+fn start_delay(plan: &ServerPlan, number: usize) -> Option<Duration> {
+    let all = plan.workers * plan.servers;
+    let rank = number * plan.servers + plan.id.index();
+    (all > 0).then(|| plan.ramp.mul_f64(rank as f64 / all as f64))
+}
+
+/// Brings each arm to `wanted` workers.
+fn staff(
+    crews: &[Arc<Crew>],
+    workers: &mut [Vec<tokio::task::JoinHandle<()>>],
+    wanted: usize,
+    delay: impl Fn(usize) -> Duration,
+) {
+    for (crew, workers) in crews.iter().zip(workers) {
+        crew.wanted.store(wanted, Ordering::Relaxed);
+        for number in 0..wanted {
+            match workers.get_mut(number) {
+                Some(worker) if !worker.is_finished() => {}
+                Some(worker) => *worker = worker::spawn(crew, number, delay(number)),
+                None => workers.push(worker::spawn(crew, number, delay(number))),
+            }
+        }
+    }
+}
+
+async fn crews(plan: &ServerPlan) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), SwarmError> {
+    let nodes = Nodes::connect(&plan.nodes, NodeOptions::default());
+    if plan.arms.iter().any(|arm| arm.spec.lock.uses_nodes()) {
+        nodes.ready(NODES_READY).await;
+    }
+    let (mut crews, mut states) = (Vec::new(), Vec::new());
+    for (index, arm) in plan.arms.iter().enumerate() {
+        let seed = mix(mix(plan.seed, plan.id.0 as u64), index as u64);
+        let lock = match arm.spec.lock {
+            LockKind::None => Lock::none(),
+            LockKind::Local => Lock::local(),
+            LockKind::Single => Lock::single(&nodes, arm.spec.host.index(), seed),
+            LockKind::Redlock => Lock::redlock(&nodes, seed),
+        };
+        let store = arm
+            .place
+            .open(plan.database.pool)
+            .await
+            .map_err(|error| SwarmError::Store(plan.id, arm.spec.name.clone(), error))?;
+        let cache = connect_cache(plan.cache, index)
+            .await
+            .map_err(|error| SwarmError::Cache(plan.id, error))?;
+        let (gauges, active) = (lock.gauges(), Arc::new(AtomicUsize::new(0)));
+        let tools = Tools {
+            arm: arm.spec.clone(),
+            lock,
+            store,
+            cache,
+            recorder: arm.recorder.clone(),
+            dials: plan.dials.clone(),
+            server: plan.id,
+        };
+        let workload = Workload::new(&plan.workload, &plan.database, tools);
+        let (pacer, recorder) = (arm.pacer.clone(), arm.recorder.clone());
+        crews.push(Arc::new(Crew {
+            workload,
+            pacer,
+            recorder,
+            wanted: AtomicUsize::new(0),
+            active: active.clone(),
+            seed,
+        }));
+        states.push(ArmState { gauges, active });
+    }
+    Ok((crews, states))
+}

@@ -1,0 +1,246 @@
+//! The built-in scenarios, played on real servers: what each of them claims must show.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lockstorm::metrics::Point;
+use lockstorm::model::{Action, EventKind, Held};
+use lockstorm::run::{self, ArmRecord, Record, RunOptions};
+use lockstorm::scenario::{Overrides, Source, parse};
+
+/// Labs run one at a time: two at once on two cores make the very stalls that are measured here.
+fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static LAB: Mutex<()> = Mutex::new(());
+    LAB.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn play(name: &str, set: &[&str]) -> Record {
+    let source = Source::open(name).expect("it is built in");
+    let overrides = Overrides {
+        set: set.iter().map(ToString::to_string).collect(),
+        ..Overrides::default()
+    };
+    let scenario = parse(&source, &overrides).unwrap_or_else(|errors| panic!("{errors}"));
+    let options = RunOptions {
+        keeper: Some(PathBuf::from(env!("CARGO_BIN_EXE_lockstorm"))),
+        ..RunOptions::default()
+    };
+    let record = run::start(scenario, options)
+        .finish()
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
+    for arm in &record.arms {
+        assert_eq!(arm.figures.errors, 0, "{name}: {} failed requests", arm.name);
+    }
+    record
+}
+
+fn arm<'a>(record: &'a Record, name: &str) -> &'a ArmRecord {
+    record
+        .arms
+        .iter()
+        .find(|arm| arm.name == name)
+        .unwrap_or_else(|| panic!("there is no arm {name}"))
+}
+
+/// Plays a scenario whose expectations say it all.
+fn holds(name: &str) -> Record {
+    let record = play(name, &[]);
+    for verdict in &record.expectations {
+        assert_eq!(
+            verdict.result,
+            Held::Yes,
+            "{name}: {}\n{:#?}",
+            verdict.text,
+            record.events
+        );
+    }
+    assert!(!record.expectations.is_empty());
+    record
+}
+
+/// The points of the seconds from `from` to `to`, both included.
+fn seconds(arm: &ArmRecord, from: i64, to: i64) -> Vec<Point> {
+    arm.series
+        .iter()
+        .copied()
+        .filter(|point| (from..=to).contains(&point.second))
+        .collect()
+}
+
+fn sum(points: &[Point], read: impl Fn(&Point) -> u64) -> u64 {
+    points.iter().map(read).sum()
+}
+
+/// When the n-th action of this kind took effect, in seconds.
+fn effect(record: &Record, wanted: Action, n: usize) -> f64 {
+    let mut effects = record.events.iter().filter_map(|event| match &event.kind {
+        EventKind::Fault { action, effect_at, .. } if *action == wanted => *effect_at,
+        _ => None,
+    });
+    effects
+        .nth(n)
+        .unwrap_or_else(|| panic!("no {wanted} number {n}: {:#?}", record.events))
+}
+
+#[test]
+fn flash_sale_oversells_without_a_shared_lock_in_each_of_ten_runs() {
+    let _lab = one_at_a_time();
+    for seed in 1..=10 {
+        let record = play("flash-sale", &[&format!("seed={seed}")]);
+        for broken in ["none", "local"] {
+            let figures = &arm(&record, broken).figures;
+            assert!(
+                figures.oversold > 0,
+                "seed {seed}: {broken} sold {} of 200",
+                figures.orders
+            );
+            assert_eq!(figures.orders, 200 + figures.oversold);
+        }
+        for sound in ["single", "redlock", "atomic"] {
+            let figures = &arm(&record, sound).figures;
+            assert_eq!(
+                (figures.orders, figures.oversold, figures.lost_updates),
+                (200, 0, 0),
+                "seed {seed}: {sound}"
+            );
+            assert_eq!(
+                (figures.completed, figures.sold_out),
+                (1600, 1400),
+                "seed {seed}: {sound}"
+            );
+        }
+    }
+}
+
+#[test]
+fn one_app_server_needs_no_more_than_its_own_mutex() {
+    let _lab = one_at_a_time();
+    let record = play("flash-sale", &["swarm.servers=1"]);
+    let local = &arm(&record, "local").figures;
+    assert_eq!(
+        (local.orders, local.oversold, local.lost_updates, local.completed),
+        (200, 0, 0, 1600)
+    );
+    assert!(
+        arm(&record, "none").figures.oversold > 0,
+        "without any lock even one app server oversells"
+    );
+}
+
+#[test]
+fn stampede_hits_the_database_as_theory_says() {
+    let _lab = one_at_a_time();
+    let record = holds("stampede");
+    let hits = |name: &str| arm(&record, name).figures.db_hits_per_expiry;
+    // N(1 − e^(−D/Z)) with D / Z = 2; the provider takes longer on a slow machine, and then more of the 100 come.
+    let expected = 100.0 * (1.0 - (-2.0_f64).exp());
+    let none = hits("none");
+    assert!(
+        none.mean >= expected * 0.85 && none.max <= 100,
+        "none: {none:?}, expected about {expected:.0}"
+    );
+    let local = hits("local");
+    assert!(
+        local.mean > 3.0 && local.max <= 4,
+        "local: {local:?}, expected one for each of 4 app servers"
+    );
+    for waiting in ["single waiting", "redlock"] {
+        let hits = hits(waiting);
+        assert_eq!(hits.max, 1, "{waiting}: {hits:?}");
+        assert_eq!(arm(&record, waiting).figures.stale_reads, 0);
+    }
+    for name in ["none", "local", "single fail-fast", "single waiting", "redlock"] {
+        assert!(hits(name).expiries >= 5, "{name}: {:?}", hits(name));
+    }
+    assert_eq!(hits("single fail-fast").max, 1);
+    assert!(arm(&record, "single fail-fast").figures.stale_reads > 0);
+}
+
+#[test]
+fn quorum_loss_is_refused_with_its_causes_and_ends_by_itself() {
+    let _lab = one_at_a_time();
+    let record = holds("quorum-loss");
+    let (first, second) = (effect(&record, Action::Kill, 0), effect(&record, Action::Kill, 1));
+    let (back, all_back) = (effect(&record, Action::Restart, 0), effect(&record, Action::Restart, 1));
+    let whole = |from: f64, to: f64| (from.ceil() as i64 + 1, to.floor() as i64 - 1);
+    let redlock = arm(&record, "redlock");
+    let outcomes = |(from, to): (i64, i64)| {
+        let points = seconds(redlock, from, to);
+        assert!(!points.is_empty(), "no whole second from {from} to {to}");
+        (
+            sum(&points, |p| p.outcomes.acquired),
+            sum(&points, |p| p.outcomes.no_quorum),
+        )
+    };
+    let (acquired, refused) = outcomes(whole(first, second));
+    assert!(
+        acquired > 0 && refused == 0,
+        "two of three hosts: {acquired} acquired, {refused} refused"
+    );
+    let (acquired, refused) = outcomes(whole(second, back));
+    assert!(
+        acquired == 0 && refused > 0,
+        "one of three hosts: {acquired} acquired, {refused} refused"
+    );
+    let (acquired, refused) = outcomes(whole(back, all_back));
+    assert!(
+        acquired > 0 && refused == 0,
+        "two of three hosts again: {acquired} acquired, {refused} refused"
+    );
+    let causes = |event: &&lockstorm::model::Event| {
+        matches!(&event.kind, EventKind::Lock { arm } if arm == "redlock") && event.text.contains("node 1 refused")
+    };
+    let event = record
+        .events
+        .iter()
+        .find(causes)
+        .unwrap_or_else(|| panic!("{:#?}", record.events));
+    assert!(event.text.contains("node 2 refused"), "{}", event.text);
+    assert!(
+        redlock.figures.votes[2] > 0 && redlock.figures.votes[3] > 0,
+        "{:?}",
+        redlock.figures.votes
+    );
+}
+
+#[test]
+fn a_paged_list_is_whole_under_a_lock_and_has_duplicates_without() {
+    let _lab = one_at_a_time();
+    let record = holds("paged-list");
+    let none = &arm(&record, "none").figures;
+    assert!(none.duplicate_pages > 0, "{none:?}");
+    for arm in record.arms.iter().filter(|arm| arm.name != "none") {
+        let figures = &arm.figures;
+        assert_eq!((figures.duplicate_pages, figures.missing_pages), (0, 0), "{}", arm.name);
+        assert!(figures.hits > 0, "{} never became Active", arm.name);
+    }
+}
+
+#[test]
+fn a_node_that_comes_back_empty_breaks_the_single_lock_but_not_redlock() {
+    let _lab = one_at_a_time();
+    let record = holds("single-vs-redlock");
+    let single = &arm(&record, "single").figures;
+    assert!(
+        single.oversold > 0 && single.lost_updates >= single.oversold,
+        "{single:?}"
+    );
+}
+
+#[test]
+fn a_job_slower_than_its_ttl_needs_renewal() {
+    let _lab = one_at_a_time();
+    holds("slow-job");
+}
+
+#[test]
+fn a_ttl_that_is_too_short_breaks_every_lock() {
+    let _lab = one_at_a_time();
+    holds("ttl-race");
+}
+
+#[test]
+fn a_client_that_stops_longer_than_its_ttl_breaks_every_lock() {
+    let _lab = one_at_a_time();
+    holds("paused-client");
+}
