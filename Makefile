@@ -21,4 +21,4 @@ bench: setup ## the benchmarks
 	$(CARGO) bench
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile
+	@sed -n 's/^\([a-z]*\):.*## /make \1: /p' Makefile

@@ -759,3 +759,14 @@ async fn the_keeper_and_the_servers_hold_no_stream_of_their_owner() {
     eventually("all gone", || pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());
     ended.expect("the streams end");
 }
+
+#[tokio::test]
+async fn a_keeper_that_hangs_is_killed_in_the_end() {
+    let _one = alone().await;
+    let lab = up(1, Persistence::None).await;
+    let (dir, pids) = (lab.dir().to_owned(), all_pids(&lab));
+    send(keeper_of(&dir), "-STOP");
+    lab.down().await;
+    assert!(pids.into_iter().all(is_gone));
+    assert!(!dir.exists());
+}

@@ -23,7 +23,7 @@ const EXTRA_DIRECTORIES: [&str; 3] = ["/usr/sbin", "/usr/local/bin", "/opt/homeb
 /// The oldest version with all that the lab uses.
 const OLDEST: Version = Version(6, 2, 0);
 /// How long `--version` may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(3);
 /// The most that is read of what `--version` prints.
 const MOST_OUTPUT: u64 = 4096;
 

@@ -97,7 +97,10 @@ impl Client {
         });
         match dir.await {
             Ok(Some(dir)) => Ok((client, dir)),
-            Ok(None) => Err(fail(format!("no answer within {PATIENCE:?}"))),
+            Ok(None) => {
+                client.kill();
+                Err(fail(format!("no answer within {PATIENCE:?}")))
+            }
             Err(LabError::KeeperGone(why)) => Err(fail(why)),
             Err(error) => Err(error),
         }

@@ -36,7 +36,7 @@ use crate::model::HostId;
 use crate::scenario::LabSpec;
 
 /// How long everything may take to end.
-const END_PATIENCE: Duration = Duration::from_secs(10);
+const END_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How a lab is started.
 #[derive(Debug, Clone)]
