@@ -257,6 +257,51 @@ on_both!(
     a_stampede_queues_for_connections
 );
 
+/// What killed runs left goes, what living runs have stays, and what is not ours is not touched.
+#[tokio::test]
+#[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
+async fn schemas_of_killed_runs_are_swept() {
+    use sqlx::{AssertSqlSafe, Connection};
+
+    let url = std::env::var("LOCKSTORM_TEST_POSTGRES").expect("LOCKSTORM_TEST_POSTGRES is set");
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut connection = sqlx::PgConnection::connect(&url).await.expect("a connection");
+    let (killed, living) = (
+        place(&url, "killed", dir.path()).await,
+        place(&url, "living", dir.path()).await,
+    );
+    let theirs = format!("lockstorm_theirs_{}", std::process::id());
+    let create = AssertSqlSafe(format!("CREATE SCHEMA {theirs}"));
+    sqlx::raw_sql(create).execute(&mut connection).await.expect("a schema");
+    assert_eq!(there(&mut connection).await, [true, true, true]);
+
+    // Its connection ends as that of a killed process does. The server notices in its own time.
+    drop(killed);
+    while there(&mut connection).await[0] {
+        place(&url, "next", dir.path()).await.remove().await;
+    }
+    assert_eq!(there(&mut connection).await, [false, true, true]);
+    living.remove().await;
+    assert_eq!(there(&mut connection).await, [false, false, true]);
+    let drop = AssertSqlSafe(format!("DROP SCHEMA {theirs}"));
+    sqlx::raw_sql(drop)
+        .execute(&mut connection)
+        .await
+        .expect("it was left alone");
+}
+
+/// Which schemas of the test above there are.
+async fn there(connection: &mut sqlx::PgConnection) -> Vec<bool> {
+    let mut there = Vec::new();
+    for name in ["killed", "living", "theirs"] {
+        let found = sqlx::query_scalar("SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname LIKE $1)")
+            .bind(format!("lockstorm_{name}_{}%", std::process::id()))
+            .fetch_one(&mut *connection);
+        there.push(found.await.expect("an answer"));
+    }
+    there
+}
+
 #[tokio::test]
 async fn arms_do_not_share_tables() {
     let dir = tempfile::tempdir().expect("a directory");

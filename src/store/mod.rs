@@ -3,6 +3,7 @@
 //! Each arm has a [`Place`] of its own (an SQLite file or a PostgreSQL schema), and each app server a [`Store`] (a pool of
 //! connections to it): pausing one app server must not stop another, nor one arm another.
 
+mod claim;
 mod initial;
 mod place;
 mod schema;

@@ -1,4 +1,3 @@
-use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -8,6 +7,7 @@ use sqlx::any::{AnyConnectOptions, AnyPoolOptions, install_default_drivers};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, Connection, raw_sql};
 
+use super::claim::{self, Claim};
 use super::{Initial, Store, StoreError, schema};
 use crate::scenario::DatabaseSpec;
 
@@ -23,8 +23,8 @@ pub struct Place {
     options: AnyConnectOptions,
     /// What each new connection runs first.
     session: Arc<str>,
-    /// The schema to drop in the end; none for SQLite.
-    schema: Option<String>,
+    /// The schema to drop in the end, and our claim on it; none for SQLite.
+    schema: Option<(String, Claim)>,
     /// The database in words, without its password.
     name: String,
 }
@@ -55,53 +55,47 @@ impl Place {
     }
 
     async fn create_file(path: &Path, initial: &Initial) -> Result<Self, StoreError> {
+        let name = format!("the SQLite file {}", path.display());
         let url = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
             .to_url_lossy();
-        let place = Self {
-            name: format!("the SQLite file {}", path.display()),
-            options: AnyConnectOptions::from_url(&url)
-                .map_err(|source| failed(&path.display(), source))?
-                .disable_statement_logging(),
-            session: schema::SQLITE_SESSION.into(),
-            schema: None,
+        let made = async {
+            let options = AnyConnectOptions::from_url(&url)?.disable_statement_logging();
+            let session = schema::SQLITE_SESSION.into();
+            build(&options, &session, schema::SQLITE_TABLES, initial).await?;
+            Ok((options, session))
         };
-        place
-            .build(schema::SQLITE_TABLES, initial)
-            .await
-            .map_err(|source| failed(&place.name, source))?;
-        Ok(place)
+        let (options, session) = made.await.map_err(|source| failed(&name, source))?;
+        Ok(Self {
+            options,
+            session,
+            schema: None,
+            name,
+        })
     }
 
     async fn create_schema(url: &str, schema: String, initial: &Initial) -> Result<Self, StoreError> {
         let options = AnyConnectOptions::from_str(url)
-            .map_err(|source| failed(&"the PostgreSQL URL", source))?
+            .map_err(|source| failed("the PostgreSQL URL", source))?
             .disable_statement_logging();
-        let place = Self {
-            name: format!(
-                "PostgreSQL at {}",
-                options.database_url.host_str().unwrap_or("its socket")
-            ),
-            options,
-            session: schema::postgres_session(&schema).into(),
-            schema: Some(schema),
+        let name = format!(
+            "PostgreSQL at {}",
+            options.database_url.host_str().unwrap_or("its socket")
+        );
+        let session = schema::postgres_session(&schema).into();
+        let made = async {
+            let claim = claim::make(&options, &schema).await?;
+            build(&options, &session, schema::POSTGRES_TABLES, initial).await?;
+            Ok(claim)
         };
-        place
-            .build(schema::POSTGRES_TABLES, initial)
-            .await
-            .map_err(|source| failed(&place.name, source))?;
-        Ok(place)
-    }
-
-    async fn build(&self, tables: &'static str, initial: &Initial) -> Result<(), sqlx::Error> {
-        let mut connection = self.options.connect().await?;
-        if let Some(schema) = &self.schema {
-            run(&mut connection, &format!("CREATE SCHEMA {schema}")).await?;
-        }
-        run(&mut connection, &self.session).await?;
-        schema::build(&mut connection, tables, initial).await?;
-        connection.close().await
+        let claim = made.await.map_err(|source| failed(&name, source))?;
+        Ok(Self {
+            options,
+            session,
+            schema: Some((schema, claim)),
+            name,
+        })
     }
 
     /// Opens a pool of `pool` connections. Its connections belong to the runtime that this runs on: call it on the runtime
@@ -120,7 +114,7 @@ impl Place {
             .max_lifetime(None)
             .after_connect(move |connection, _| {
                 let session = Arc::clone(&session);
-                Box::pin(async move { run(connection, &session).await })
+                Box::pin(async move { prepare(connection, &session).await })
             })
             .connect_lazy_with(self.options.clone());
         let mut ready = Vec::new();
@@ -137,29 +131,37 @@ impl Place {
     }
 
     /// Drops the schema. An SQLite file goes with the run's directory. A failure is logged: at the end of a run nobody can
-    /// mend it.
+    /// mend it, and the next run sweeps.
     pub async fn remove(&self) {
-        let Some(schema) = &self.schema else { return };
-        let dropped = async {
-            let mut connection = self.options.connect().await?;
-            run(&mut connection, &format!("DROP SCHEMA {schema} CASCADE")).await?;
-            connection.close().await
-        };
-        if let Err(error) = dropped.await {
+        let Some((schema, _claim)) = &self.schema else { return };
+        if let Err(error) = claim::drop_schema(&self.options, schema).await {
             tracing::warn!(%error, schema, "the schema was not dropped");
         }
     }
 }
 
-/// Runs statements of our own making: constants and a schema name of letters, digits and underscores.
-async fn run(connection: &mut AnyConnection, statements: &str) -> Result<(), sqlx::Error> {
-    raw_sql(AssertSqlSafe(statements)).execute(connection).await?;
+/// Makes the tables and fills them.
+async fn build(
+    options: &AnyConnectOptions,
+    session: &Arc<str>,
+    tables: &'static str,
+    initial: &Initial,
+) -> Result<(), sqlx::Error> {
+    let mut connection = options.connect().await?;
+    prepare(&mut connection, session).await?;
+    schema::build(&mut connection, tables, initial).await?;
+    connection.close().await
+}
+
+/// Sets a new connection to its session's ways: constants and a schema name of letters, digits and underscores.
+async fn prepare(connection: &mut AnyConnection, session: &str) -> Result<(), sqlx::Error> {
+    raw_sql(AssertSqlSafe(session)).execute(connection).await?;
     Ok(())
 }
 
-fn failed(place: &dyn fmt::Display, source: sqlx::Error) -> StoreError {
+fn failed(place: &str, source: sqlx::Error) -> StoreError {
     StoreError::Open {
-        place: place.to_string(),
+        place: place.to_owned(),
         source,
     }
 }
