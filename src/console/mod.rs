@@ -1,1 +1,78 @@
-//! See ARCHITECTURE.md.
+//! The console: the terminal app. It sees snapshots and sends commands; it knows nothing of how a run works.
+//!
+//! [`App`] is the state (messages in, orders out), `views` draws it, [`keys`] is the one table of keys, and [`open`] puts
+//! a terminal and runs around them.
+
+mod actions;
+mod app;
+mod axis;
+mod hint;
+mod inputs;
+pub mod keys;
+mod knobs;
+mod plot;
+mod save;
+mod score;
+mod session;
+mod terminal;
+mod text;
+mod theme;
+pub mod views;
+
+use std::path::PathBuf;
+
+pub use app::{App, Message, Order, Saving, View};
+pub use knobs::{Dial, Turn};
+pub use session::open;
+pub use theme::ThemeName;
+
+use crate::run::Record;
+
+/// How the console looks and where it saves.
+#[derive(Debug, Clone)]
+pub struct ConsoleOptions {
+    /// The theme to start with.
+    pub theme: ThemeName,
+    /// Whether there are colours at all. The default follows `NO_COLOR`.
+    pub colours: bool,
+    /// Where the save key writes.
+    pub save_dir: PathBuf,
+}
+
+impl Default for ConsoleOptions {
+    fn default() -> Self {
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self {
+            theme: ThemeName::default(),
+            colours: !no_colour,
+            save_dir: PathBuf::from("."),
+        }
+    }
+}
+
+/// What is left when the console closes.
+#[derive(Debug, Default)]
+pub struct Exit {
+    /// The record of the last run that came to one.
+    pub record: Option<Record>,
+    /// The signal that ended the console.
+    pub signal: Option<i32>,
+    /// Why the last run came to no record.
+    pub failure: Option<String>,
+}
+
+/// Why the console could not go on. The terminal is restored by then.
+#[derive(Debug, thiserror::Error)]
+pub enum ConsoleError {
+    /// The terminal can't be set up or drawn on.
+    #[error("the terminal can't be used: {0}")]
+    Terminal(#[source] std::io::Error),
+    /// A thread of the console did not start.
+    #[error("the console can't listen to {what}: {source}")]
+    Listen {
+        /// To what.
+        what: &'static str,
+        /// Why.
+        source: std::io::Error,
+    },
+}

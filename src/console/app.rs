@@ -1,0 +1,384 @@
+//! What the console knows and how it changes: messages in, orders out, no input and no output of its own.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use ratatui::crossterm::event::{KeyEvent, KeyEventKind};
+
+use super::ConsoleOptions;
+use super::axis::Window;
+use super::score::Damage;
+use super::theme::Theme;
+use crate::metrics::{ArmView, Phase, Snapshot};
+use crate::model::{EventKind, HostId, Target};
+use crate::run::{Command, Record};
+use crate::scenario::Scenario;
+
+/// What can happen to the console.
+#[derive(Debug)]
+pub enum Message {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// The terminal has another size.
+    Resize,
+    /// The terminal can't be read any more.
+    InputLost,
+    /// This signal came.
+    Signal(i32),
+    /// A scenario was read, or why not.
+    Loaded(Result<Box<Scenario>, String>),
+    /// The run published a new snapshot.
+    Snapshot(Arc<Snapshot>),
+    /// The run and its lab have ended.
+    Finished(Result<Box<Record>, String>),
+    /// A summary was written here, or why not.
+    Saved(Result<String, String>),
+}
+
+/// What the console wants done.
+#[derive(Debug)]
+pub enum Order {
+    /// Tell the run.
+    Command(Command),
+    /// Read the scenario of this name.
+    Load(String),
+    /// Start a run.
+    Launch(Box<Scenario>),
+    /// Write a summary.
+    Save(Saving),
+    /// Leave.
+    Quit,
+}
+
+/// What a summary is made of.
+#[derive(Debug)]
+pub enum Saving {
+    /// The run is over.
+    Record(Arc<Record>),
+    /// The run goes on.
+    Snapshot(Arc<Snapshot>),
+}
+
+/// Where the console is with its run.
+#[derive(Debug)]
+pub(super) enum Stage {
+    /// There is none yet.
+    Picking,
+    /// It goes on.
+    Running,
+    /// It was told to stop; its lab still goes down.
+    Stopping(Then),
+    /// It is over, and its lab is down.
+    Over,
+}
+
+/// What comes after a run that is being stopped.
+#[derive(Debug)]
+pub(super) enum Then {
+    Quit,
+    Launch(Box<Scenario>),
+}
+
+/// The views of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// Every panel.
+    Dashboard,
+    /// One large figure for each arm.
+    Scoreboard,
+    /// The event log alone.
+    Events,
+    /// What each arm did; only after the end.
+    Summary,
+}
+
+/// What lies over a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Overlay {
+    Help,
+    Expectations,
+}
+
+/// The scenario picker.
+#[derive(Debug, Default)]
+pub(super) struct Picker {
+    pub selected: usize,
+    pub error: Option<String>,
+}
+
+/// The state of the console.
+#[derive(Debug)]
+pub struct App {
+    pub(super) theme: Theme,
+    pub(super) catalogue: Vec<(String, String)>,
+    pub(super) stage: Stage,
+    pub(super) scenario: Option<Arc<Scenario>>,
+    pub(super) newest: Option<Arc<Snapshot>>,
+    frozen: Option<Arc<Snapshot>>,
+    pub(super) record: Option<Arc<Record>>,
+    pub(super) failure: Option<String>,
+    earlier_record: Option<Arc<Record>>,
+    pub(super) view: View,
+    pub(super) overlay: Option<Overlay>,
+    pub(super) picker: Option<Picker>,
+    pub(super) selected: Target,
+    /// Whether digits pick app servers.
+    pub(super) digits_pick_servers: bool,
+    pub(super) arm: usize,
+    pub(super) window: Window,
+    pub(super) damage: Vec<Damage>,
+    pub(super) fault_seen: bool,
+    /// A line about the last key, until the next one.
+    pub(super) status: Option<String>,
+    /// What the console itself did, with the second of the run.
+    pub(super) notes: VecDeque<(f64, String)>,
+    pub(super) scroll: usize,
+    /// How far the view drawn last can scroll; the views know, the keys need it.
+    pub(super) scroll_most: Cell<usize>,
+    signal: Option<i32>,
+    dirty: bool,
+}
+
+/// More of the console's own notes than this are of no use to anybody.
+const NOTES: usize = 50;
+
+impl App {
+    /// A console without a run: it shows the picker.
+    #[must_use]
+    pub fn new(catalogue: Vec<(String, String)>, options: &ConsoleOptions) -> Self {
+        Self {
+            theme: Theme::new(options.theme, options.colours),
+            catalogue,
+            stage: Stage::Picking,
+            scenario: None,
+            newest: None,
+            frozen: None,
+            record: None,
+            failure: None,
+            earlier_record: None,
+            view: View::Dashboard,
+            overlay: None,
+            picker: Some(Picker::default()),
+            selected: Target::Host(HostId(1)),
+            digits_pick_servers: false,
+            arm: 0,
+            window: Window::Last(60),
+            damage: Vec::new(),
+            fault_seen: false,
+            status: None,
+            notes: VecDeque::new(),
+            scroll: 0,
+            scroll_most: Cell::new(0),
+            signal: None,
+            dirty: true,
+        }
+    }
+
+    /// Takes in what happened and says what is to be done about it.
+    pub fn update(&mut self, message: Message) -> Vec<Order> {
+        match message {
+            Message::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
+            Message::Key(key) => {
+                self.dirty = true;
+                self.status = None;
+                self.key(&key)
+            }
+            Message::Resize => {
+                self.dirty = true;
+                Vec::new()
+            }
+            Message::InputLost => self.quit(),
+            Message::Signal(signal) => {
+                let again = self.signal.replace(signal).is_some();
+                if again { vec![Order::Quit] } else { self.quit() }
+            }
+            Message::Loaded(Ok(scenario)) => self.launch(scenario),
+            Message::Loaded(Err(error)) => {
+                self.dirty = true;
+                self.picker.get_or_insert_default().error = Some(error);
+                Vec::new()
+            }
+            Message::Snapshot(snapshot) => {
+                self.take(snapshot);
+                Vec::new()
+            }
+            Message::Finished(result) => self.finished(result),
+            Message::Saved(result) => {
+                let text = match result {
+                    Ok(path) => format!("saved {path}"),
+                    Err(error) => format!("not saved: {error}"),
+                };
+                self.note(text);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Starts this scenario, once the present run is down.
+    pub fn launch(&mut self, scenario: Box<Scenario>) -> Vec<Order> {
+        match self.stage {
+            Stage::Running | Stage::Stopping(Then::Launch(_)) => self.stop(Then::Launch(scenario)),
+            Stage::Stopping(Then::Quit) => Vec::new(),
+            Stage::Picking | Stage::Over => self.launch_now(scenario),
+        }
+    }
+
+    fn launch_now(&mut self, scenario: Box<Scenario>) -> Vec<Order> {
+        self.dirty = true;
+        self.stage = Stage::Running;
+        self.scenario = Some(Arc::new(scenario.as_ref().clone()));
+        self.earlier_record = self.record.take().or(self.earlier_record.take());
+        self.newest = None;
+        self.frozen = None;
+        self.failure = None;
+        self.picker = None;
+        self.overlay = None;
+        self.fault_seen = false;
+        self.damage.clear();
+        self.notes.clear();
+        self.scroll = 0;
+        if self.view == View::Summary {
+            self.view = View::Dashboard;
+        }
+        vec![Order::Launch(scenario)]
+    }
+
+    pub(super) fn stop(&mut self, then: Then) -> Vec<Order> {
+        self.dirty = true;
+        self.picker = None;
+        self.overlay = None;
+        self.stage = Stage::Stopping(then);
+        vec![Order::Command(Command::Stop)]
+    }
+
+    pub(super) fn quit(&mut self) -> Vec<Order> {
+        match self.stage {
+            Stage::Picking | Stage::Over => vec![Order::Quit],
+            Stage::Running | Stage::Stopping(Then::Launch(_)) => self.stop(Then::Quit),
+            Stage::Stopping(Then::Quit) => Vec::new(),
+        }
+    }
+
+    fn finished(&mut self, result: Result<Box<Record>, String>) -> Vec<Order> {
+        self.dirty = true;
+        match result {
+            Ok(record) => self.record = Some(Arc::from(record)),
+            Err(error) => self.failure = Some(error),
+        }
+        match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Stopping(Then::Quit) => vec![Order::Quit],
+            Stage::Stopping(Then::Launch(scenario)) => self.launch_now(scenario),
+            Stage::Picking | Stage::Running | Stage::Over => Vec::new(),
+        }
+    }
+
+    fn take(&mut self, snapshot: Arc<Snapshot>) {
+        let first = self.newest.is_none();
+        if first {
+            self.arm = snapshot
+                .scenario
+                .arms
+                .iter()
+                .position(|arm| arm.lock.uses_nodes())
+                .unwrap_or(0);
+        }
+        self.arm = self.arm.min(snapshot.arms.len().saturating_sub(1));
+        if !target_exists(&snapshot, self.selected) {
+            self.selected = Target::Host(HostId(1));
+        }
+        self.damage.resize(snapshot.arms.len(), Damage::default());
+        for (damage, arm) in self.damage.iter_mut().zip(&snapshot.arms) {
+            damage.latch(&arm.figures);
+        }
+        self.fault_seen |= snapshot
+            .events
+            .iter()
+            .any(|event| matches!(event.kind, EventKind::Fault { .. }));
+        let is_over = |phase: &Phase| matches!(phase, Phase::Finished { .. });
+        let just_over = is_over(&snapshot.phase) && !self.newest.as_ref().is_some_and(|old| is_over(&old.phase));
+        if just_over {
+            self.view = View::Summary;
+            self.scroll = 0;
+        }
+        self.newest = Some(snapshot);
+        self.dirty |= self.frozen.is_none();
+    }
+
+    /// The snapshot that is shown: the newest, or the one that was frozen.
+    pub(super) fn picture(&self) -> Option<&Arc<Snapshot>> {
+        self.frozen.as_ref().or(self.newest.as_ref())
+    }
+
+    pub(super) const fn is_frozen(&self) -> bool {
+        self.frozen.is_some()
+    }
+
+    pub(super) fn freeze_or_thaw(&mut self) {
+        self.frozen = if self.frozen.is_some() {
+            None
+        } else {
+            self.newest.clone()
+        };
+    }
+
+    /// Whether the run takes orders: its load is on and nobody has stopped it.
+    pub(super) fn is_live(&self) -> bool {
+        let on = |snapshot: &Arc<Snapshot>| matches!(snapshot.phase, Phase::WarmUp | Phase::Running);
+        matches!(self.stage, Stage::Running) && self.newest.as_ref().is_some_and(on)
+    }
+
+    /// The arm whose latency is charted.
+    pub(super) fn charted<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a ArmView> {
+        snapshot.arms.get(self.arm).or(snapshot.arms.first())
+    }
+
+    pub(super) fn note(&mut self, text: String) {
+        self.dirty = true;
+        let at = self.newest.as_ref().map_or(0.0, |snapshot| snapshot.elapsed);
+        self.status = Some(text.clone());
+        self.notes.push_back((at, text));
+        if self.notes.len() > NOTES {
+            self.notes.pop_front();
+        }
+    }
+
+    /// Whether the screen must be drawn anew; asking makes it clean.
+    pub fn take_dirty(&mut self) -> bool {
+        std::mem::take(&mut self.dirty)
+    }
+
+    /// The view that is chosen.
+    #[must_use]
+    pub const fn view(&self) -> View {
+        self.view
+    }
+
+    /// What the next fault key acts on.
+    #[must_use]
+    pub const fn selected(&self) -> Target {
+        self.selected
+    }
+
+    /// The line about the last key.
+    #[must_use]
+    pub fn status(&self) -> Option<&str> {
+        self.status.as_deref()
+    }
+
+    pub(super) fn into_exit(self) -> super::Exit {
+        let record = self.record.or(self.earlier_record).map(Arc::unwrap_or_clone);
+        super::Exit {
+            record,
+            signal: self.signal,
+            failure: self.failure,
+        }
+    }
+}
+
+pub(super) fn target_exists(snapshot: &Snapshot, target: Target) -> bool {
+    match target {
+        Target::Host(id) => id.0 >= 1 && id.0 <= snapshot.hosts.len(),
+        Target::Server(id) => id.0 >= 1 && id.0 <= snapshot.servers.len(),
+    }
+}

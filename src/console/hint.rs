@@ -1,0 +1,140 @@
+//! The line that names the next key worth pressing.
+
+use super::app::{App, Stage, Then, View};
+use super::text;
+use crate::metrics::{HostStatus, HostView, Phase, ServerStatus, Snapshot};
+use crate::model::Target;
+use crate::scenario::{FaultStart, LockKind, Persistence};
+
+/// One line; empty when there is nothing to say.
+pub(super) fn hint(app: &App, snapshot: &Snapshot) -> String {
+    match &app.stage {
+        Stage::Stopping(Then::Quit) => return "stopping: the workers finish and the lab goes down …".to_owned(),
+        Stage::Stopping(Then::Launch(_)) => return "stopping: a fresh lab starts when this one is down …".to_owned(),
+        _ => {}
+    }
+    if app.is_frozen() {
+        return "frozen: the run goes on and the fault keys work · Space shows it again".to_owned();
+    }
+    match &snapshot.phase {
+        Phase::SetUp(_) | Phase::Failed(_) => String::new(),
+        Phase::Draining => "the load has ended; the workers finish, then the ledger is read".to_owned(),
+        Phase::Finished { .. } if app.view == View::Summary => {
+            "R runs it again · S saves it · o chooses another scenario".to_owned()
+        }
+        Phase::Finished { .. } => "the run is over · v goes through the views to the summary".to_owned(),
+        Phase::WarmUp | Phase::Running if app.fault_seen => after_a_fault(app, snapshot),
+        Phase::WarmUp | Phase::Running => before_any_fault(app, snapshot),
+    }
+}
+
+fn before_any_fault(app: &App, snapshot: &Snapshot) -> String {
+    let scheduled = snapshot
+        .scenario
+        .faults
+        .iter()
+        .find_map(|fault| match (&fault.start, fault.targets.first()) {
+            (FaultStart::At(at), Some(target)) if at.as_secs_f64() > snapshot.elapsed => Some(format!(
+                "at {} the scenario does it: {} {target} · ",
+                text::setting(*at),
+                fault.action
+            )),
+            _ => None,
+        });
+    let scheduled = scheduled.unwrap_or_default();
+    let single = snapshot
+        .hosts
+        .iter()
+        .find_map(|host| Some((host, host.single_arms.first()?)));
+    let redlock = snapshot.scenario.arms.iter().find(|arm| arm.lock == LockKind::Redlock);
+    if let Some((host, arm)) = single {
+        let keys = keys(app, Target::Host(host.id), 'k');
+        format!("{scheduled}press {keys}: kill {}, the node under arm {arm}", host.id)
+    } else if let (Some(arm), Some(host)) = (redlock, snapshot.hosts.first()) {
+        let keys = keys(app, Target::Host(host.id), 'k');
+        format!(
+            "{scheduled}press {keys}: kill {}, one of the nodes under arm {}",
+            host.id, arm.name
+        )
+    } else if let Some(server) = snapshot.servers.first() {
+        let keys = keys(app, Target::Server(server.id), 'p');
+        format!("{scheduled}press {keys}: pause {}, timers and all", server.id)
+    } else {
+        String::new()
+    }
+}
+
+fn after_a_fault(app: &App, snapshot: &Snapshot) -> String {
+    let mut parts = Vec::new();
+    let ailing = snapshot.hosts.iter().find(|host| host.state != HostStatus::Up);
+    if let Some(host) = ailing {
+        let keys = keys(app, Target::Host(host.id), 'r');
+        parts.push(match &host.state {
+            HostStatus::Paused => format!("{keys} resumes {}: it runs what it was sent", host.id),
+            _ => format!("{keys} brings {} back: {}", host.id, memory_of(snapshot)),
+        });
+        parts.extend(next_kill(app, snapshot));
+    }
+    if let Some(server) = snapshot
+        .servers
+        .iter()
+        .find(|server| server.state == ServerStatus::Paused)
+    {
+        parts.push(format!(
+            "{} lets {} go on",
+            keys(app, Target::Server(server.id), 'r'),
+            server.id
+        ));
+    }
+    if parts.is_empty() {
+        parts.push("v shows the scoreboard · Tab charts the next arm · t and T turn the TTL".to_owned());
+    }
+    parts.join(" · ")
+}
+
+/// The kill that would take the majority, while redlock still has one.
+fn next_kill(app: &App, snapshot: &Snapshot) -> Option<String> {
+    let redlock = snapshot
+        .scenario
+        .arms
+        .iter()
+        .find(|arm| arm.lock == LockKind::Redlock)?;
+    let up: Vec<&HostView> = snapshot
+        .hosts
+        .iter()
+        .filter(|host| host.state == HostStatus::Up)
+        .collect();
+    let majority = snapshot.hosts.len() / 2 + 1;
+    let host = up.first().filter(|_| up.len() == majority)?;
+    Some(format!(
+        "{} takes the quorum of {}",
+        keys(app, Target::Host(host.id), 'k'),
+        redlock.name
+    ))
+}
+
+fn memory_of(snapshot: &Snapshot) -> &'static str {
+    match snapshot.scenario.lab.persistence {
+        Persistence::None => "empty",
+        Persistence::Rdb => "with its last snapshot",
+        Persistence::AofEverysec | Persistence::AofAlways => "with what it logged",
+    }
+}
+
+/// The keys from here to doing `key` to the target: `k`, `1 then k`, `s, 1, p`.
+fn keys(app: &App, target: Target, key: char) -> String {
+    let (number, is_server) = match target {
+        Target::Host(id) => (id.0, false),
+        Target::Server(id) => (id.0, true),
+    };
+    if app.selected == target {
+        key.to_string()
+    } else if app.digits_pick_servers == is_server {
+        format!("{number} then {key}")
+    } else if number == 1 {
+        // Switching selects the first.
+        format!("s then {key}")
+    } else {
+        format!("s, {number}, {key}")
+    }
+}

@@ -1,0 +1,130 @@
+//! The steps of the live knobs: 1, 2, 5, 10, 20, 50 …, so that every value is one that people say.
+
+use std::time::Duration;
+
+use crate::metrics::{Knobs, Snapshot};
+use crate::run::Knob;
+use crate::scenario::LockKind;
+
+/// Which way a knob is turned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// To the next smaller step.
+    Down,
+    /// To the next larger step.
+    Up,
+}
+
+/// The knobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dial {
+    /// The TTL of all lock arms.
+    Ttl,
+    /// The median hold time.
+    Hold,
+    /// Requests a second, for each arm.
+    Rate,
+    /// Workers on each app server, for each arm.
+    Workers,
+}
+
+const TTL: [u64; 2] = [10_000, 600_000_000];
+const HOLD: [u64; 2] = [100, 60_000_000];
+const RATE: [u64; 2] = [1, 1_000_000];
+const WORKERS: [u64; 2] = [1, 10_000];
+
+/// The knob's new value, computed from the snapshot's.
+///
+/// # Errors
+/// Why it can't be turned.
+pub(super) fn turn(dial: Dial, turn: Turn, snapshot: &Snapshot) -> Result<Knob, String> {
+    let Knobs {
+        ttl,
+        workers,
+        rate,
+        hold,
+    } = snapshot.knobs;
+    match dial {
+        Dial::Ttl => {
+            let now = ttl
+                .or_else(|| longest_ttl(snapshot))
+                .ok_or("no arm here has a lock with a TTL")?;
+            stepped(micros(now), TTL, turn, "TTL").map(|us| Knob::Ttl(Duration::from_micros(us)))
+        }
+        Dial::Hold => stepped(micros(hold), HOLD, turn, "hold time").map(|us| Knob::Hold(Duration::from_micros(us))),
+        Dial::Rate => {
+            let now = rate.ok_or("a closed loop has no rate: turn the workers with n and N")?;
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss
+            )]
+            // a positive rate, bounded by the steps
+            stepped(now.round() as u64, RATE, turn, "rate").map(|rate| Knob::Rate(rate as f64))
+        }
+        Dial::Workers => {
+            let now = u64::try_from(workers).unwrap_or(u64::MAX);
+            let next = stepped(now, WORKERS, turn, "number of workers")?;
+            Ok(Knob::Workers(usize::try_from(next).unwrap_or(workers)))
+        }
+    }
+}
+
+/// The longest TTL of the arms that ask lock nodes, while they differ.
+fn longest_ttl(snapshot: &Snapshot) -> Option<Duration> {
+    let arms = snapshot.scenario.arms.iter();
+    arms.filter(|arm| matches!(arm.lock, LockKind::Single | LockKind::Redlock))
+        .map(|arm| arm.ttl)
+        .max()
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The next step below or above `now`, within `[least, most]`.
+fn stepped(now: u64, [least, most]: [u64; 2], turn: Turn, name: &str) -> Result<u64, String> {
+    let next = match turn {
+        Turn::Down => steps().take_while(|&step| step < now).last().unwrap_or(0).max(least),
+        Turn::Up => steps().find(|&step| step > now).unwrap_or(most).min(most),
+    };
+    let moved = match turn {
+        Turn::Down => next < now,
+        Turn::Up => next > now,
+    };
+    if moved {
+        Ok(next)
+    } else {
+        let end = if turn == Turn::Down {
+            "shortest or smallest"
+        } else {
+            "longest or largest"
+        };
+        Err(format!("the {name} is at its {end} already"))
+    }
+}
+
+fn steps() -> impl Iterator<Item = u64> {
+    (0..12).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_u64.pow(power)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_round_and_reversible() {
+        let up = |now| stepped(now, [1, 1_000], Turn::Up, "x").ok();
+        let down = |now| stepped(now, [1, 1_000], Turn::Down, "x").ok();
+        assert_eq!([1, 2, 5, 16, 400, 999].map(up), [2, 5, 10, 20, 500, 1_000].map(Some));
+        assert_eq!([2, 5, 10, 16, 400, 1_000].map(down), [1, 2, 5, 10, 200, 500].map(Some));
+    }
+
+    #[test]
+    fn the_ends_say_so() {
+        assert!(stepped(1, [1, 1_000], Turn::Down, "rate").is_err());
+        assert!(stepped(1_000, [1, 1_000], Turn::Up, "rate").is_err());
+        assert_eq!(stepped(5_000, [1, 1_000], Turn::Down, "rate"), Ok(2_000));
+        assert_eq!(stepped(0, [1, 1_000], Turn::Up, "rate"), Ok(1));
+    }
+}

@@ -1,0 +1,206 @@
+//! What to say of an arm in one figure: its damage, which stays for the run, or else what its workload is about.
+
+use crate::metrics::{ArmView, Figures};
+use crate::scenario::{Metric, Scenario, WorkloadSpec};
+
+use super::text;
+
+/// The largest counts of proven damage seen in this run: damage once proven stays proven.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Damage {
+    pub oversold: u64,
+    pub lost_updates: u64,
+    pub duplicate_pages: u64,
+    pub missing_pages: u64,
+}
+
+impl Damage {
+    pub fn latch(&mut self, figures: &Figures) {
+        self.oversold = self.oversold.max(figures.oversold);
+        self.lost_updates = self.lost_updates.max(figures.lost_updates);
+        self.duplicate_pages = self.duplicate_pages.max(figures.duplicate_pages);
+        self.missing_pages = self.missing_pages.max(figures.missing_pages);
+    }
+
+    pub const fn any(&self) -> bool {
+        self.oversold + self.lost_updates + self.duplicate_pages + self.missing_pages > 0
+    }
+}
+
+/// How good a figure is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// As it should be.
+    Good,
+    /// It can't be told yet.
+    Pending,
+    /// Not what one wants, but no damage.
+    Poor,
+    /// Proven damage.
+    Damage,
+    /// The arm has no such figure.
+    Missing,
+}
+
+impl Mark {
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Good => "✔",
+            Self::Pending => "…",
+            Self::Poor | Self::Damage => "✖",
+            Self::Missing => " ",
+        }
+    }
+}
+
+/// A figure with its mark.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Score {
+    pub mark: Mark,
+    pub value: String,
+}
+
+impl Score {
+    /// For a table: `✖ 214`, `✔ 0`, `0 …`.
+    pub fn cell(&self) -> String {
+        match self.mark {
+            Mark::Missing => self.value.clone(),
+            Mark::Pending => format!("{} …", self.value),
+            mark => format!("{} {}", mark.symbol(), self.value),
+        }
+    }
+
+    fn missing() -> Self {
+        Self {
+            mark: Mark::Missing,
+            value: text::NONE.to_owned(),
+        }
+    }
+}
+
+/// The figure that a scenario is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Headline {
+    Oversold,
+    LostUpdates,
+    DuplicatePages,
+    HitsPerExpiry,
+    NoQuorum,
+}
+
+impl Headline {
+    /// The first expectation that names a headline says it; else the workload does.
+    pub fn of(scenario: &Scenario) -> Self {
+        let expected = scenario.expect.iter().find_map(|expectation| match expectation.metric {
+            Metric::Oversold => Some(Self::Oversold),
+            Metric::LostUpdates => Some(Self::LostUpdates),
+            Metric::DuplicatePages => Some(Self::DuplicatePages),
+            Metric::DbHitsPerExpiry | Metric::DbHitsPerExpiryMax => Some(Self::HitsPerExpiry),
+            Metric::NoQuorum => Some(Self::NoQuorum),
+            _ => None,
+        });
+        expected.unwrap_or_else(|| match &scenario.workload {
+            WorkloadSpec::Inventory(_) => Self::Oversold,
+            WorkloadSpec::CacheFill { caches } if caches.iter().any(|cache| cache.pages.is_some()) => {
+                Self::DuplicatePages
+            }
+            WorkloadSpec::CacheFill { .. } => Self::HitsPerExpiry,
+        })
+    }
+
+    /// What it counts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Oversold => "units oversold",
+            Self::LostUpdates => "updates lost",
+            Self::DuplicatePages => "duplicate pages",
+            Self::HitsPerExpiry => "database hits per expiry",
+            Self::NoQuorum => "acquires without quorum",
+        }
+    }
+
+    pub fn score(self, arm: &ArmView, damage: &Damage) -> Score {
+        let figures = &arm.figures;
+        match self {
+            Self::Oversold => damaged(damage.oversold, arm.sold_out),
+            Self::LostUpdates => damaged(damage.lost_updates, figures.orders > 0),
+            Self::DuplicatePages => damaged(damage.duplicate_pages, figures.hits > 0),
+            Self::HitsPerExpiry => {
+                let hits = figures.db_hits_per_expiry;
+                let mark = match hits.expiries {
+                    0 => Mark::Pending,
+                    _ if hits.mean < 1.05 => Mark::Good,
+                    _ => Mark::Poor,
+                };
+                let value = if hits.expiries == 0 {
+                    text::NONE.to_owned()
+                } else {
+                    text::decimal(hits.mean)
+                };
+                Score { mark, value }
+            }
+            Self::NoQuorum if arm.votes.is_none() && figures.outcomes.total() == 0 => Score::missing(),
+            Self::NoQuorum => {
+                let refused = figures.outcomes.no_quorum;
+                let mark = if refused == 0 { Mark::Good } else { Mark::Poor };
+                Score {
+                    mark,
+                    value: text::count(refused),
+                }
+            }
+        }
+    }
+}
+
+fn damaged(count: u64, can_show: bool) -> Score {
+    let mark = match (count, can_show) {
+        (0, false) => Mark::Pending,
+        (0, true) => Mark::Good,
+        _ => Mark::Damage,
+    };
+    Score {
+        mark,
+        value: text::count(count),
+    }
+}
+
+/// What an arm gets done a second, now: acquired locks in the last whole second, of an arm without acquires requests.
+pub(super) fn rate_now(arm: &ArmView) -> u64 {
+    let mut newest_first = arm.series.iter().rev();
+    let under_way = newest_first.next();
+    newest_first.next().or(under_way).map_or(0, |point| {
+        if arm.figures.outcomes.total() > 0 {
+            point.outcomes.acquired
+        } else {
+            point.completed
+        }
+    })
+}
+
+/// Whether the arm's newest acquires were refused for lack of nodes.
+pub(super) fn without_quorum(arm: &ArmView) -> bool {
+    arm.trouble.is_some() && arm.series.newest().is_some_and(|point| point.outcomes.no_quorum > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_stays_when_the_figure_falls() {
+        let mut damage = Damage::default();
+        damage.latch(&Figures {
+            lost_updates: 7,
+            ..Figures::default()
+        });
+        damage.latch(&Figures::default());
+        assert!(damage.any());
+        assert_eq!(damaged(damage.lost_updates, true).cell(), "✖ 7");
+    }
+
+    #[test]
+    fn a_zero_that_could_not_have_been_more_is_not_praised() {
+        assert_eq!(damaged(0, false).cell(), "0 …");
+        assert_eq!(damaged(0, true).cell(), "✔ 0");
+    }
+}

@@ -1,0 +1,156 @@
+//! Numbers and words that fit: nothing here is ever cut in the middle of a number.
+
+use std::time::Duration;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::metrics::units;
+
+/// What stands for a figure that an arm doesn't have.
+pub const NONE: &str = "–";
+
+/// A count in at most five columns: `9999`, `12.3k`, `123k`, `4.5M`.
+pub fn count(n: u64) -> String {
+    #[allow(clippy::cast_precision_loss)] // three digits are shown
+    let value = n as f64;
+    match n {
+        0..10_000 => n.to_string(),
+        10_000..99_950 => format!("{:.1}k", value / 1e3),
+        99_950..999_500 => format!("{:.0}k", value / 1e3),
+        999_500..99_950_000 => format!("{:.1}M", value / 1e6),
+        99_950_000..999_500_000 => format!("{:.0}M", value / 1e6),
+        _ => format!("{:.1}G", value / 1e9),
+    }
+}
+
+/// A mean: one decimal below a hundred, then like [`count`].
+pub fn decimal(value: f64) -> String {
+    if value < 99.95 {
+        format!("{value:.1}")
+    } else {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // not negative, as just seen
+        count(value.round() as u64)
+    }
+}
+
+/// A rate without needless decimals: `400`, `2.5`.
+pub fn rate(value: f64) -> String {
+    let text = decimal(value);
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// A latency in microseconds; 0 means that there is none.
+pub fn micros(us: u64) -> String {
+    if us == 0 { NONE.to_owned() } else { units::micros(us) }
+}
+
+/// A setting, as short as it can be said: `2 s`, `1.5 s`, `500 ms`, `0.4 ms`.
+pub fn setting(value: Duration) -> String {
+    let us = value.as_micros();
+    let (number, unit) = if us >= 1_000_000 {
+        (value.as_secs_f64(), "s")
+    } else {
+        (value.as_secs_f64() * 1e3, "ms")
+    };
+    let digits = format!("{number:.2}");
+    format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// How long something has lasted: `0.4 s`, `12 s`, `3 min 05 s`.
+pub fn age(value: Duration) -> String {
+    let seconds = value.as_secs_f64();
+    if seconds < 9.95 {
+        format!("{seconds:.1} s")
+    } else if seconds < 119.5 {
+        format!("{seconds:.0} s")
+    } else {
+        format!("{} min {:02} s", value.as_secs() / 60, value.as_secs() % 60)
+    }
+}
+
+/// A point of time on an axis: `45 s`, then `2:30`.
+pub fn clock(second: i64) -> String {
+    if second < 120 {
+        format!("{second} s")
+    } else {
+        format!("{}:{:02}", second / 60, second % 60)
+    }
+}
+
+/// How many columns it takes.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text in at most `columns`, with an ellipsis where it had to be cut; control characters are left out.
+pub fn fit(text: &str, columns: usize) -> String {
+    let clean: String = text.chars().filter(|c| !c.is_control()).collect();
+    if clean.width() <= columns {
+        return clean;
+    }
+    let mut kept = String::new();
+    let mut used = 0;
+    for c in clean.chars() {
+        let w = c.width().unwrap_or(0);
+        if used + w + 1 > columns {
+            break;
+        }
+        kept.push(c);
+        used += w;
+    }
+    let kept = kept.trim_end().to_owned();
+    if columns == 0 { String::new() } else { kept + "…" }
+}
+
+/// The text at the left of exactly `columns`.
+pub fn left(text: &str, columns: usize) -> String {
+    let text = fit(text, columns);
+    let gap = columns.saturating_sub(text.width());
+    text + &" ".repeat(gap)
+}
+
+/// The text at the right of exactly `columns`.
+pub fn right(text: &str, columns: usize) -> String {
+    let text = fit(text, columns);
+    " ".repeat(columns.saturating_sub(text.width())) + &text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_stay_within_five_columns() {
+        let said: Vec<_> = [0, 9_999, 10_000, 12_345, 99_949, 123_456, 999_500, 45_000_000]
+            .map(count)
+            .into();
+        assert_eq!(said, ["0", "9999", "10.0k", "12.3k", "99.9k", "123k", "1.0M", "45.0M"]);
+    }
+
+    #[test]
+    fn settings_have_no_needless_zeros() {
+        let said: Vec<_> = [2_000, 1_500, 500, 5]
+            .map(|ms| setting(Duration::from_millis(ms)))
+            .into();
+        assert_eq!(said, ["2 s", "1.5 s", "500 ms", "5 ms"]);
+    }
+
+    #[test]
+    fn means_and_rates() {
+        assert_eq!(
+            [1.0, 2.55, 99.94, 99.96, 1302.4].map(decimal),
+            ["1.0", "2.5", "99.9", "100", "1302"]
+        );
+        assert_eq!([400.0, 2.5, 50.0, 1.0].map(rate), ["400", "2.5", "50", "1"]);
+    }
+
+    #[test]
+    fn text_is_cut_by_columns_not_by_bytes() {
+        assert_eq!(fit("redlock", 7), "redlock");
+        assert_eq!(fit("redlock", 4), "red…");
+        assert_eq!(fit("漢字漢字", 5), "漢字…");
+        assert_eq!(fit("a\u{1b}[31mb", 10), "a[31mb");
+        assert_eq!((left("ab", 4), right("ab", 4)), ("ab  ".to_owned(), "  ab".to_owned()));
+        assert_eq!(fit("x", 0), "");
+    }
+}

@@ -1,0 +1,140 @@
+//! Colours and emphasis. What a colour says, a symbol says too: without colours nothing is lost.
+
+use std::str::FromStr;
+
+use ratatui::style::{Color, Modifier, Style};
+
+/// The themes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ThemeName {
+    /// Light on dark.
+    #[default]
+    Dark,
+    /// Dark on light.
+    Light,
+    /// Pure colours on black, everything bold.
+    HighContrast,
+}
+
+impl ThemeName {
+    /// All of them, in the order of the key that goes through them.
+    pub const ALL: [Self; 3] = [Self::Dark, Self::Light, Self::HighContrast];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dark => "dark",
+            Self::Light => "light",
+            Self::HighContrast => "high-contrast",
+        }
+    }
+
+    pub(super) const fn next(self) -> Self {
+        match self {
+            Self::Dark => Self::Light,
+            Self::Light => Self::HighContrast,
+            Self::HighContrast => Self::Dark,
+        }
+    }
+}
+
+impl FromStr for ThemeName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|theme| theme.name() == text);
+        found.ok_or_else(|| format!("no theme {text:?}: there are dark, light and high-contrast"))
+    }
+}
+
+/// The style of everything on the screen, by what it means.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Theme {
+    pub name: ThemeName,
+    pub colours: bool,
+    /// Plain text, and the background of the whole screen.
+    pub base: Style,
+    /// What may be overlooked: units, rules, axes.
+    pub dim: Style,
+    /// What must not be overlooked.
+    pub strong: Style,
+    /// Titles and keys.
+    pub accent: Style,
+    /// What the next key acts on.
+    pub selected: Style,
+    /// As it should be.
+    pub good: Style,
+    /// A fault, a refusal, a stampede: worth a look, no damage.
+    pub warn: Style,
+    /// Proven damage, and nothing else.
+    pub bad: Style,
+    /// The line of the median.
+    pub p50: Style,
+    /// The line of the 99th percentile.
+    pub p99: Style,
+    /// A word on a ground of its own: the phase.
+    pub badge: Style,
+}
+
+impl Theme {
+    /// The theme of this name, or without colours the one that makes do with bold, dim and reverse.
+    pub fn new(name: ThemeName, colours: bool) -> Self {
+        if !colours {
+            return Self::plain(name);
+        }
+        match name {
+            ThemeName::Dark => Self::coloured(name, [234, 252, 243, 255, 117, 114, 221, 203, 74, 222], 24),
+            ThemeName::Light => Self::coloured(name, [231, 236, 244, 16, 25, 28, 130, 160, 31, 130], 153),
+            ThemeName::HighContrast => {
+                let mut theme = Self::coloured(name, [16, 231, 250, 231, 51, 46, 226, 231, 51, 226], 21);
+                theme.bad = theme.bad.bg(Color::Indexed(160));
+                theme.selected = Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(226)).bold();
+                for style in [&mut theme.base, &mut theme.good, &mut theme.warn, &mut theme.p50] {
+                    *style = style.bold();
+                }
+                theme
+            }
+        }
+    }
+
+    /// From the palette's indices of: ground, text, dim, strong, accent, good, warn, bad, p50, p99.
+    fn coloured(name: ThemeName, palette: [u8; 10], badge: u8) -> Self {
+        let [ground, text, dim, strong, accent, good, warn, bad, p50, p99] = palette.map(Color::Indexed);
+        let on_ground = |colour| Style::new().fg(colour).bg(ground);
+        Self {
+            name,
+            colours: true,
+            base: on_ground(text),
+            dim: on_ground(dim),
+            strong: on_ground(strong).bold(),
+            accent: on_ground(accent),
+            selected: Style::new().fg(ground).bg(accent).bold(),
+            good: on_ground(good),
+            warn: on_ground(warn),
+            bad: on_ground(bad).bold(),
+            p50: on_ground(p50),
+            p99: on_ground(p99).bold(),
+            badge: Style::new().fg(strong).bg(Color::Indexed(badge)).bold(),
+        }
+    }
+
+    fn plain(name: ThemeName) -> Self {
+        let plain = Style::new();
+        Self {
+            name,
+            colours: false,
+            base: plain,
+            dim: plain.add_modifier(Modifier::DIM),
+            strong: plain.bold(),
+            accent: plain.bold(),
+            selected: plain.reversed().bold(),
+            good: plain,
+            warn: plain.bold(),
+            bad: plain.reversed().bold(),
+            p50: plain,
+            p99: plain.bold(),
+            badge: plain.reversed(),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The table of arms. Columns give way in the order of their worth when the room is short.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders};
+
+use super::{Frames, line, mark_style};
+use crate::console::app::App;
+use crate::console::score::{Damage, Headline, Mark, Score, rate_now};
+use crate::console::text::{self, NONE};
+use crate::console::theme::Theme;
+use crate::metrics::{ArmView, Phase, Snapshot};
+use crate::scenario::WorkloadSpec;
+
+/// A column; its figures stand at the right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    P50,
+    P99,
+    Rate,
+    Contended,
+    NoQuorum,
+    Votes,
+    Orders,
+    Stale,
+    GaveUp,
+    LostUpdates,
+    MissingPages,
+    Score(Headline),
+}
+
+impl Column {
+    const fn title(self) -> &'static str {
+        match self {
+            Self::P50 => "p50",
+            Self::P99 => "p99",
+            Self::Rate => "ok/s",
+            Self::Contended => "contended",
+            Self::NoQuorum => "no quorum",
+            Self::Votes => "votes",
+            Self::Orders => "orders",
+            Self::Stale => "stale",
+            Self::GaveUp => "gave up",
+            Self::LostUpdates => "lost updates",
+            Self::MissingPages => "MISSING",
+            Self::Score(Headline::HitsPerExpiry) => "DB HITS/EXPIRY",
+            Self::Score(Headline::DuplicatePages) => "DUP. PAGES",
+            Self::Score(_) => "OVERSOLD",
+        }
+    }
+
+    fn width(self) -> usize {
+        self.title().len().max(match self {
+            Self::P50 | Self::P99 | Self::MissingPages => 7,
+            _ => 5,
+        })
+    }
+
+    fn cell(self, arm: &ArmView, damage: &Damage, over: bool, theme: &Theme) -> (String, Style) {
+        let figures = &arm.figures;
+        let asked = figures.outcomes.total() > 0;
+        let plain = |text: String| {
+            let style = if text == NONE || text == "0" {
+                theme.dim
+            } else {
+                theme.base
+            };
+            (text, style)
+        };
+        let of_lock = |n: u64| plain(if asked { text::count(n) } else { NONE.to_owned() });
+        match self {
+            Self::P50 => plain(text::micros(figures.acquire_us.p50)),
+            Self::P99 => plain(text::micros(figures.acquire_us.p99)),
+            Self::Rate if over => plain(text::rate(figures.throughput.round())),
+            Self::Rate if arm.done => ("done".to_owned(), theme.dim),
+            Self::Rate => plain(text::count(rate_now(arm))),
+            Self::Contended => of_lock(figures.outcomes.contended),
+            Self::NoQuorum if figures.outcomes.no_quorum > 0 => (text::count(figures.outcomes.no_quorum), theme.warn),
+            Self::NoQuorum => of_lock(0),
+            Self::Votes => match arm.votes {
+                None => plain(NONE.to_owned()),
+                Some((votes, nodes)) if votes < nodes => (format!("{votes}/{nodes}"), theme.warn),
+                Some((votes, nodes)) => plain(format!("{votes}/{nodes}")),
+            },
+            Self::Orders => plain(text::count(figures.orders)),
+            Self::Stale => plain(text::count(figures.stale_reads)),
+            Self::GaveUp => plain(text::count(figures.gave_up)),
+            Self::LostUpdates => damaged(damage.lost_updates, theme),
+            Self::MissingPages => damaged(damage.missing_pages, theme),
+            Self::Score(headline) => {
+                let score = headline.score(arm, damage);
+                (score.cell(), mark_style(score.mark, theme))
+            }
+        }
+    }
+}
+
+/// A count of damage beside the score: no praise for a zero.
+fn damaged(count: u64, theme: &Theme) -> (String, Style) {
+    if count == 0 {
+        return ("0".to_owned(), theme.dim);
+    }
+    let score = Score {
+        mark: Mark::Damage,
+        value: text::count(count),
+    };
+    (score.cell(), theme.bad)
+}
+
+/// The columns of a workload in the order of the table, each with its rank: the highest goes first.
+fn columns(workload: &WorkloadSpec) -> Vec<(Column, u8)> {
+    use Column::{Contended, GaveUp, LostUpdates, MissingPages, NoQuorum, Orders, P50, P99, Rate, Stale, Votes};
+    let common = [(P50, 5), (P99, 1), (Rate, 2), (Contended, 6), (NoQuorum, 3), (Votes, 4)];
+    let own = match workload {
+        WorkloadSpec::Inventory(_) => vec![(Orders, 7), (LostUpdates, 8), (Column::Score(Headline::Oversold), 0)],
+        WorkloadSpec::CacheFill { caches } if caches.iter().any(|cache| cache.pages.is_some()) => vec![
+            (GaveUp, 8),
+            (Column::Score(Headline::HitsPerExpiry), 7),
+            (MissingPages, 6),
+            (Column::Score(Headline::DuplicatePages), 0),
+        ],
+        WorkloadSpec::CacheFill { .. } => {
+            vec![(Stale, 7), (GaveUp, 8), (Column::Score(Headline::HitsPerExpiry), 0)]
+        }
+    };
+    common.into_iter().chain(own).collect()
+}
+
+/// The columns that fit beside the names, in the order of the table.
+fn fitting(workload: &WorkloadSpec, room: usize) -> Vec<Column> {
+    let mut kept = columns(workload);
+    let width = |kept: &[(Column, u8)]| kept.iter().map(|(column, _)| column.width() + 2).sum::<usize>();
+    while width(&kept) > room && kept.len() > 1 {
+        let least = kept
+            .iter()
+            .enumerate()
+            .max_by_key(|(_, (_, rank))| *rank)
+            .map_or(0, |(index, _)| index);
+        kept.remove(least);
+    }
+    kept.into_iter().map(|(column, _)| column).collect()
+}
+
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: &Snapshot) {
+    let theme = &app.theme;
+    let inside = framed(frame, area, frames, app, snapshot);
+    let total = usize::from(inside.width);
+    let longest = snapshot
+        .arms
+        .iter()
+        .map(|arm| text::width(&arm.name))
+        .max()
+        .unwrap_or(0);
+    let names = longest.clamp(6, if total >= 96 { 24 } else { 14 });
+    let columns = fitting(&snapshot.scenario.workload, total.saturating_sub(names + 3));
+    let used: usize = names + 2 + columns.iter().map(|column| column.width() + 2).sum::<usize>();
+    // Wide screens spread the columns, but not so far that a row can't be followed.
+    let spare = (total.saturating_sub(used + 1) / columns.len().max(1)).min(6);
+
+    let mut head = vec![Span::raw(text::left("  arm", names + 2))];
+    head.extend(
+        columns
+            .iter()
+            .map(|column| Span::raw(text::right(column.title(), column.width() + 2 + spare))),
+    );
+    line(frame, inside, 0, Line::from(head).style(theme.dim));
+
+    let rows = usize::from(inside.height).saturating_sub(1);
+    // The charted arm stays in sight.
+    let first = (app.arm + 1).saturating_sub(rows);
+    let over = matches!(snapshot.phase, Phase::Finished { .. });
+    for (row, (index, arm)) in (1..).zip(snapshot.arms.iter().enumerate().skip(first).take(rows)) {
+        let damage = app.damage.get(index).copied().unwrap_or_default();
+        let charted = index == app.arm;
+        let name_style = if charted { theme.strong } else { theme.base };
+        let name = format!("{} {}", if charted { "›" } else { " " }, text::left(&arm.name, names));
+        let mut spans = vec![Span::styled(name, name_style)];
+        for column in &columns {
+            let (cell, style) = column.cell(arm, &damage, over, theme);
+            let width = column.width() + 2 + spare;
+            spans.push(Span::raw(" ".repeat(width.saturating_sub(text::width(&cell)))));
+            spans.push(Span::styled(text::fit(&cell, width), style));
+        }
+        line(frame, inside, row, Line::from(spans));
+    }
+}
+
+fn framed(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: &Snapshot) -> Rect {
+    let theme = &app.theme;
+    let borders = match frames {
+        Frames::Boxed => Borders::ALL,
+        Frames::Ruled => Borders::TOP,
+        Frames::Bare => return area,
+    };
+    let title = " arms (same seed, same faults) ";
+    let inventory = matches!(snapshot.scenario.workload, WorkloadSpec::Inventory(_));
+    let pending = |(arm, damage)| Headline::Oversold.score(arm, damage).mark == Mark::Pending;
+    let legend = if inventory && snapshot.arms.iter().zip(&app.damage).any(pending) {
+        " … not sold out yet: oversold cannot show "
+    } else {
+        ""
+    };
+    let block = Block::new()
+        .borders(borders)
+        .border_style(theme.dim)
+        .title(Line::styled(title, theme.strong))
+        .title(Line::styled(legend, theme.dim).right_aligned());
+    let inside = block.inner(area);
+    frame.render_widget(block, area);
+    inside
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_score_is_the_last_to_go() {
+        let workload = WorkloadSpec::CacheFill { caches: Vec::new() };
+        assert_eq!(fitting(&workload, 0), [Column::Score(Headline::HitsPerExpiry)]);
+        assert_eq!(
+            fitting(&workload, 30),
+            [Column::P99, Column::Score(Headline::HitsPerExpiry)]
+        );
+        assert_eq!(fitting(&workload, 500).len(), 9);
+    }
+}

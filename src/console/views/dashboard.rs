@@ -1,0 +1,207 @@
+//! Every panel at once: who gets how much of the room.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders};
+
+use super::{Frames, arms, bars, events, hosts, latency, servers, timeline};
+use crate::console::app::App;
+use crate::console::axis::TimeAxis;
+use crate::console::text;
+use crate::metrics::{ArmView, Snapshot};
+
+/// From this size on panels get boxes.
+const ROOMY: (u16, u16) = (96, 30);
+/// The columns left of the plot, for the labels of the chart and of the lanes.
+const GUTTER: u16 = 11;
+
+/// The rows of each panel, from the top; 0 leaves it out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Rows {
+    hosts: u16,
+    servers: u16,
+    arms: u16,
+    time: u16,
+    events: u16,
+}
+
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
+    // The header and footer have taken three rows.
+    let roomy = area.width >= ROOMY.0 && area.height + 3 >= ROOMY.1;
+    let rows = share(
+        area,
+        snapshot.arms.len(),
+        hosts::height(area.width, snapshot.hosts.len(), roomy),
+        roomy,
+    );
+    let panels = [rows.hosts, rows.servers, rows.arms, rows.time, rows.events].map(Constraint::Length);
+    let [host_area, server_area, arm_area, time_area, event_area] = Layout::vertical(panels).areas(area);
+    let frames = match (roomy, area.height) {
+        (true, _) => Frames::Boxed,
+        (false, 18..) => Frames::Ruled,
+        (false, _) => Frames::Bare,
+    };
+    hosts::render(frame, host_area, app, snapshot);
+    servers::render(frame, server_area, app, snapshot);
+    arms::render(frame, arm_area, frames, app, snapshot);
+    time(
+        frame,
+        time_area,
+        if roomy { Frames::Boxed } else { Frames::Ruled },
+        app,
+        snapshot,
+    );
+    if roomy {
+        let columns = [Constraint::Fill(55), Constraint::Fill(45)];
+        let [left, right] = Layout::horizontal(columns).areas(event_area);
+        events::render(frame, left, frames, app, snapshot);
+        bars::render(frame, right, frames, app, snapshot);
+    } else {
+        events::render(frame, event_area, frames, app, snapshot);
+    }
+}
+
+/// Arms, then time, then events: what is left over goes to the chart and the events.
+fn share(area: Rect, arms: usize, hosts: u16, roomy: bool) -> Rows {
+    let height = area.height;
+    let arms = u16::try_from(arms).unwrap_or(u16::MAX);
+    if roomy {
+        let arms = arms.saturating_add(3).min(height / 3);
+        let rest = height.saturating_sub(hosts + 1 + arms);
+        // The bars want a row for each arm.
+        let events = (rest / 3).clamp(7, 7.max(arms.saturating_sub(1)).max(rest / 4));
+        return Rows {
+            hosts,
+            servers: 1,
+            arms,
+            time: rest.saturating_sub(events),
+            events,
+        };
+    }
+    let ruled = u16::from(height >= 18);
+    let servers = u16::from(height >= 15);
+    let arms = arms.saturating_add(1 + ruled).min(height / 2);
+    let rest = height.saturating_sub(hosts + servers + arms);
+    let events = match rest {
+        0..7 => 1.min(rest),
+        7..13 => rest - 6 - (rest - 6) / 2,
+        _ => rest / 3,
+    };
+    Rows {
+        hosts,
+        servers,
+        arms,
+        time: rest - events,
+        events,
+    }
+}
+
+/// The panel over time: the latency of the charted arm and, under it on the same columns, what happened.
+fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: &Snapshot) {
+    let Some(arm) = app.charted(snapshot).filter(|_| area.height > 1) else {
+        return;
+    };
+    let inside = frame_of_time(frame, area, frames, app, snapshot, arm);
+    let plot_width = inside.width.saturating_sub(GUTTER + u16::from(frames != Frames::Boxed));
+    let oldest = arm.series.iter().next().map_or(0, |point| point.second);
+    let axis = TimeAxis::new(app.window, snapshot.elapsed, oldest, plot_width);
+    if plot_width == 0 {
+        return;
+    }
+    let lanes = timeline::lanes(snapshot);
+    let shown = match inside.height {
+        0..4 => 0,
+        4..6 => 1,
+        6..8 => 3,
+        _ => lanes.len(),
+    };
+    let shown_rows = u16::try_from(shown).unwrap_or(0);
+    let [chart, lane_area, axis_row] = Layout::vertical([
+        Constraint::Min(0),
+        Constraint::Length(shown_rows),
+        Constraint::Length(1),
+    ])
+    .areas(inside);
+    let marks = timeline::marks(snapshot);
+    latency::render(
+        frame,
+        chart,
+        GUTTER,
+        axis,
+        app,
+        arm,
+        latency::source(snapshot, app.arm),
+        &marks,
+    );
+    timeline::render(frame, lane_area, GUTTER, axis, app, arm, &lanes[..shown], &marks);
+    timeline::ticks(frame, axis_row, GUTTER, axis, &app.theme);
+}
+
+fn frame_of_time(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    frames: Frames,
+    app: &App,
+    snapshot: &Snapshot,
+    arm: &ArmView,
+) -> Rect {
+    let theme = &app.theme;
+    let room = usize::from(area.width);
+    let of = latency::source(snapshot, app.arm).name();
+    let mut title = vec![
+        Span::styled(format!(" {} ", text::fit(&arm.name, 20)), theme.strong),
+        Span::styled(format!("· {of} (log)  "), theme.base),
+        Span::styled("─ p50  ", theme.p50),
+        Span::styled("━ p99  ", theme.p99),
+    ];
+    let mut used: usize = title.iter().map(Span::width).sum();
+    for (extra, style) in [
+        ("┊ fault  ".to_owned(), theme.warn),
+        (format!("{}  ", app.window.name()), theme.dim),
+    ] {
+        if used + extra.chars().count() + 2 <= room {
+            used += extra.chars().count();
+            title.push(Span::styled(extra, style));
+        }
+    }
+    // Why its acquires are refused right now.
+    let trouble = arm.trouble.as_deref().map(|trouble| format!(" {trouble} "));
+    let trouble = trouble
+        .filter(|trouble| used + text::width(trouble) + 4 <= room)
+        .unwrap_or_default();
+    let borders = if frames == Frames::Boxed {
+        Borders::ALL
+    } else {
+        Borders::TOP
+    };
+    let block = Block::new()
+        .borders(borders)
+        .border_style(theme.dim)
+        .title(Line::from(title))
+        .title(Line::styled(trouble, theme.warn).right_aligned());
+    let inside = block.inner(area);
+    frame.render_widget(block, area);
+    inside
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_panels_never_ask_for_more_than_there_is() {
+        for width in [60, 96, 300] {
+            for height in 13..100 {
+                for arms in [1, 5, 40] {
+                    for (hosts, roomy) in [(1, false), (3, width >= 96 && height >= 27)] {
+                        let rows = share(Rect::new(0, 0, width, height), arms, hosts, roomy);
+                        let sum = rows.hosts + rows.servers + rows.arms + rows.time + rows.events;
+                        assert_eq!(sum, height, "{rows:?}");
+                        assert!(rows.time >= 4, "{width}×{height}, {arms} arms: {rows:?}");
+                    }
+                }
+            }
+        }
+    }
+}

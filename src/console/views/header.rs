@@ -1,0 +1,85 @@
+//! The first line: which scenario, where it is, under which load.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use super::fitting;
+use crate::console::app::{App, Stage};
+use crate::console::text;
+use crate::metrics::{Phase, Snapshot};
+use crate::scenario::{Scenario, WorkloadSpec};
+
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
+    let theme = &app.theme;
+    let columns = usize::from(area.width);
+    let name = vec![Span::styled(" lockstorm", theme.strong)];
+    let Some(scenario) = app.scenario.as_deref() else {
+        frame.render_widget(fitting([name], columns, "  "), area);
+        return;
+    };
+    let snapshot = app.picture().map(AsRef::as_ref);
+    let mut parts = vec![
+        name,
+        vec![
+            Span::styled(text::fit(&scenario.name, 24), theme.accent),
+            Span::styled(format!(" · {}", workload(scenario)), theme.dim),
+        ],
+        vec![Span::styled(
+            format!(" {} ", phase(app, scenario, snapshot)),
+            theme.badge,
+        )],
+    ];
+    if app.is_frozen() {
+        parts.push(vec![Span::styled(" ‖ FROZEN ", theme.selected)]);
+    }
+    let knobs = snapshot.map(|snapshot| snapshot.knobs);
+    let rate = knobs.map_or(scenario.swarm.rate, |knobs| knobs.rate);
+    let workers = knobs.map_or(scenario.swarm.workers, |knobs| knobs.workers);
+    let plain = |text: String| vec![Span::raw(text)];
+    parts.push(plain(format!("{}×{workers} workers", scenario.swarm.servers)));
+    parts.extend(
+        knobs
+            .and_then(|knobs| knobs.ttl)
+            .map(|ttl| plain(format!("TTL {}", text::setting(ttl)))),
+    );
+    parts.push(plain(rate.map_or_else(
+        || "closed loop".to_owned(),
+        |rate| format!("{}/s per arm", text::rate(rate)),
+    )));
+    parts.extend(knobs.map(|knobs| plain(format!("hold {}", text::setting(knobs.hold)))));
+    parts.push(vec![Span::styled(format!("seed {}", scenario.seed), theme.dim)]);
+    parts.extend(snapshot.map(|snapshot| vec![Span::styled(snapshot.server.to_string(), theme.dim)]));
+    frame.render_widget(fitting(parts, columns, "  "), area);
+}
+
+const fn workload(scenario: &Scenario) -> &'static str {
+    match &scenario.workload {
+        WorkloadSpec::Inventory(_) => "inventory",
+        WorkloadSpec::CacheFill { .. } => "cache-fill",
+    }
+}
+
+fn phase(app: &App, scenario: &Scenario, snapshot: Option<&Snapshot>) -> String {
+    if matches!(app.stage, Stage::Stopping(_)) {
+        return "◼ STOPPING".to_owned();
+    }
+    let Some(snapshot) = snapshot.filter(|_| app.failure.is_none()) else {
+        return if app.failure.is_some() {
+            "✖ FAILED"
+        } else {
+            "◌ SET-UP"
+        }
+        .to_owned();
+    };
+    let elapsed = snapshot.elapsed.max(0.0).floor();
+    match &snapshot.phase {
+        Phase::Failed(_) => "✖ FAILED".to_owned(),
+        Phase::SetUp(_) => "◌ SET-UP".to_owned(),
+        Phase::WarmUp => format!("◌ WARM-UP {:.0}s", (-snapshot.elapsed).max(0.0).ceil()),
+        Phase::Running => format!("▶ RUN {elapsed}s/{}s", scenario.duration.as_secs()),
+        Phase::Draining => "◼ DRAINING".to_owned(),
+        Phase::Finished { interrupted: true, .. } => format!("◼ STOPPED at {elapsed}s"),
+        Phase::Finished { .. } => format!("◼ FINISHED {elapsed}s"),
+    }
+}

@@ -1,0 +1,87 @@
+//! The help: the table of keys, and what the signs mean.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::dialog;
+use crate::console::app::App;
+use crate::console::keys::{Group, TABLE};
+use crate::console::text;
+use crate::console::theme::Theme;
+
+/// The least width of a dialog with two columns.
+const TWO_COLUMNS: u16 = 76;
+/// The columns of the keys.
+const LABEL: usize = 8;
+
+const SIGNS: [(&str, &str); 7] = [
+    ("✖ red", "proven damage; it stays for the run"),
+    ("✔", "none, although it could have shown"),
+    ("…", "can't show yet: stock is left"),
+    ("● ✖ ‖", "up, down, paused"),
+    ("K S P R", "kill, shutdown, pause, restore"),
+    ("k s p r", "asked for, not yet in effect"),
+    ("?", "a fault whose effect isn't verified"),
+];
+
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
+    let theme = &app.theme;
+    let two = area.width >= TWO_COLUMNS;
+    let (left, right) = if two {
+        let mut left = group(Group::Faults, theme);
+        left.extend(group(Group::Knobs, theme));
+        left.extend(signs(theme));
+        let mut right = group(Group::Look, theme);
+        right.extend(group(Group::Run, theme));
+        (left, right)
+    } else {
+        let mut all: Vec<Line<'_>> = Group::ALL.into_iter().flat_map(|each| group(each, theme)).collect();
+        all.extend(signs(theme));
+        (all, Vec::new())
+    };
+    let rows = left.len().max(right.len());
+    let height = u16::try_from(rows + 2).unwrap_or(u16::MAX);
+    let width = if two { 96.min(area.width) } else { 56 };
+    let inside = dialog(frame, area, [width, height], "Keys (↑ ↓ scroll, ? closes)", theme);
+    let most = rows.saturating_sub(usize::from(inside.height));
+    app.scroll_most.set(most);
+    let scroll = u16::try_from(app.scroll.min(most)).unwrap_or(u16::MAX);
+    let columns = if two {
+        [Constraint::Fill(1), Constraint::Fill(1)]
+    } else {
+        [Constraint::Fill(1), Constraint::Length(0)]
+    };
+    let [first, second]: [Rect; 2] = Layout::horizontal(columns).areas(inside);
+    frame.render_widget(Paragraph::new(left).scroll((scroll, 0)), first);
+    frame.render_widget(Paragraph::new(right).scroll((scroll, 0)), second);
+}
+
+fn group(group: Group, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::styled(group.title(), theme.strong)];
+    lines.extend(
+        TABLE
+            .iter()
+            .filter(|row| row.group == group)
+            .map(|row| entry(row.label, row.help, theme)),
+    );
+    if group == Group::Run {
+        lines.push(entry("Ctrl-C", "the same; twice: without waiting", theme));
+    }
+    lines.push(Line::default());
+    lines
+}
+
+fn signs(theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::styled("Signs", theme.strong)];
+    lines.extend(SIGNS.into_iter().map(|(sign, meaning)| entry(sign, meaning, theme)));
+    lines
+}
+
+fn entry(label: &'static str, words: &'static str, theme: &Theme) -> Line<'static> {
+    Line::from(vec![
+        Span::styled(text::left(label, LABEL), theme.accent),
+        Span::raw(words),
+    ])
+}

@@ -1,0 +1,122 @@
+//! The hosts: a box each while there is room, else a line for all.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, BorderType};
+
+use super::fitting;
+use crate::console::app::App;
+use crate::console::text;
+use crate::console::theme::Theme;
+use crate::metrics::{HostStatus, HostView, Snapshot};
+use crate::model::Target;
+
+/// The least width of a box.
+const BOX: u16 = 24;
+
+/// The rows that the panel wants.
+pub(super) fn height(width: u16, hosts: usize, roomy: bool) -> u16 {
+    if roomy && hosts <= usize::from(width / BOX) {
+        3
+    } else {
+        1
+    }
+}
+
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
+    let hosts = &snapshot.hosts;
+    let columns = Layout::horizontal(hosts.iter().map(|_| Constraint::Fill(1))).split(area);
+    for (host, &area) in hosts.iter().zip(columns.iter()) {
+        let selected = app.selected == Target::Host(host.id);
+        if area.height >= 3 {
+            boxed(frame, area, app, host, selected);
+        } else {
+            bare(frame, area, app, host, selected);
+        }
+    }
+}
+
+fn boxed(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected: bool) {
+    let theme = &app.theme;
+    let (border, kind) = if selected {
+        (theme.accent, BorderType::Thick)
+    } else {
+        (theme.dim, BorderType::Plain)
+    };
+    let number = if app.digits_pick_servers {
+        String::new()
+    } else {
+        format!("[{}] ", host.id.0)
+    };
+    let name = format!(" {number}{} ", host.id);
+    let room = usize::from(area.width).saturating_sub(text::width(&name) + 4);
+    let mut title = vec![Span::styled(name, if selected { theme.selected } else { theme.strong })];
+    if !host.single_arms.is_empty() {
+        title.push(Span::styled(
+            text::fit(&format!(" under {} ", host.single_arms.join(", ")), room),
+            theme.dim,
+        ));
+    }
+    let block = Block::bordered()
+        .border_type(kind)
+        .border_style(border)
+        .title(Line::from(title));
+    let inside = block.inner(area);
+    frame.render_widget(block, area);
+    let (symbol, word, style) = state(host, theme);
+    let mut parts = vec![vec![Span::styled(format!("{symbol} {word}"), style)]];
+    parts.extend(why(host).map(|why| vec![Span::raw(why)]));
+    parts.extend(figures(host).into_iter().map(|figure| vec![Span::raw(figure)]));
+    parts.push(vec![Span::styled(format!(":{}", host.port), theme.dim)]);
+    frame.render_widget(fitting(parts, usize::from(inside.width), "  "), inside);
+}
+
+fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected: bool) {
+    let theme = &app.theme;
+    let (symbol, word, style) = state(host, theme);
+    let name = if area.width < 18 {
+        format!(" {} ", host.id.0)
+    } else {
+        format!(" host {} ", host.id.0)
+    };
+    let mut parts = vec![vec![
+        Span::styled(name, if selected { theme.selected } else { theme.strong }),
+        Span::styled(format!(" {symbol}"), style),
+    ]];
+    parts.push(vec![Span::styled(word, style)]);
+    parts.extend(why(host).map(|why| vec![Span::raw(why)]));
+    parts.extend(figures(host).into_iter().map(|figure| vec![Span::raw(figure)]));
+    frame.render_widget(fitting(parts, usize::from(area.width.saturating_sub(1)), " "), area);
+}
+
+/// Symbol, words and style of its state.
+fn state(host: &HostView, theme: &Theme) -> (&'static str, String, Style) {
+    match &host.state {
+        HostStatus::Up => ("●", "UP".to_owned(), theme.good),
+        HostStatus::Down(_) => ("✖", format!("DOWN {}", text::age(host.since)), theme.warn),
+        HostStatus::Paused => ("‖", format!("PAUSED {}", text::age(host.since)), theme.warn),
+    }
+}
+
+fn why(host: &HostView) -> Option<String> {
+    match &host.state {
+        HostStatus::Down(why) => Some(format!("({why})")),
+        HostStatus::Up | HostStatus::Paused => None,
+    }
+}
+
+/// Figures of its lock node, the most telling first.
+fn figures(host: &HostView) -> Vec<String> {
+    let Some(stats) = host.stats.filter(|_| host.state == HostStatus::Up) else {
+        return Vec::new();
+    };
+    let ping = u64::try_from(stats.ping.as_micros()).unwrap_or(u64::MAX);
+    let keys = if stats.keys == 1 { "key" } else { "keys" };
+    vec![
+        format!("{} ops/s", text::count(stats.ops_per_sec)),
+        format!("ping {}", text::micros(ping)),
+        format!("{} {keys}", text::count(stats.keys)),
+    ]
+}

@@ -1,0 +1,215 @@
+//! Latency over time on a logarithmic axis: the median and the 99th percentile of an arm, in braille.
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+
+use crate::console::app::App;
+use crate::console::axis::TimeAxis;
+use crate::console::plot::Dots;
+use crate::console::text;
+use crate::metrics::{ArmView, Point, Snapshot};
+use crate::scenario::LockKind;
+
+use super::timeline::FaultMark;
+
+/// Which latency is charted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Of an acquire.
+    Acquire,
+    /// Of a request, for an arm that acquires nothing.
+    Response,
+}
+
+impl Source {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Acquire => "acquire latency",
+            Self::Response => "response time",
+        }
+    }
+
+    const fn of(self, point: &Point) -> (u64, u64) {
+        match self {
+            Self::Acquire => (point.acquire_p50_us, point.acquire_p99_us),
+            Self::Response => (point.response_p50_us, point.response_p99_us),
+        }
+    }
+}
+
+/// What is charted of the arm at this position.
+pub(super) fn source(snapshot: &Snapshot, arm: usize) -> Source {
+    match snapshot.scenario.arms.get(arm).map(|arm| arm.lock) {
+        Some(LockKind::None) => Source::Response,
+        _ => Source::Acquire,
+    }
+}
+
+/// Whole powers of ten of microseconds that hold all values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Decades {
+    low: u32,
+    high: u32,
+}
+
+impl Decades {
+    fn of(values: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
+        let bounds = |bounds: Option<(u64, u64)>, (p50, p99): (u64, u64)| {
+            let (low, high) = bounds.unwrap_or((p50, p99));
+            Some((low.min(p50), high.max(p99)))
+        };
+        let (low, high) = values.filter(|&(p50, p99)| p50 > 0 && p99 > 0).fold(None, bounds)?;
+        let low = low.ilog10();
+        let above = high.checked_ilog10().unwrap_or(0);
+        let high = if 10_u64.pow(above) == high { above } else { above + 1 };
+        Some(Self {
+            low,
+            high: high.max(low + 1),
+        })
+    }
+
+    /// The dot of a value, counted from the bottom of so many.
+    fn dot(self, us: u64, dots: u16) -> u16 {
+        #[allow(clippy::cast_precision_loss)] // a picture
+        let part = ((us.max(1) as f64).log10() - f64::from(self.low)) / f64::from(self.high - self.low);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and dots − 1
+        let dot = (part.clamp(0.0, 1.0) * f64::from(dots.saturating_sub(1))).round() as u16;
+        dot
+    }
+
+    fn label(power: u32) -> String {
+        match power {
+            0..3 => format!("{} µs", 10_u32.pow(power)),
+            3..6 => format!("{} ms", 10_u32.pow(power - 3)),
+            _ => format!("{} s", 10_u64.pow(power - 6)),
+        }
+    }
+}
+
+#[allow(clippy::too_many_arguments)] // a picture of many things in one place
+pub(super) fn render(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    gutter: u16,
+    axis: TimeAxis,
+    app: &App,
+    arm: &ArmView,
+    source: Source,
+    marks: &[FaultMark],
+) {
+    let theme = &app.theme;
+    let plot = Rect {
+        x: area.x + gutter,
+        width: axis.columns(),
+        ..area
+    }
+    .intersection(area);
+    if plot.is_empty() {
+        return;
+    }
+    let buffer = frame.buffer_mut();
+    for column in marks.iter().filter_map(|mark| axis.column(mark.at)) {
+        for y in plot.top()..plot.bottom() {
+            put(buffer, plot.x + column, y, "┊", theme.warn);
+        }
+    }
+    let fine = axis.with_columns(axis.columns() * 2);
+    let seconds = usize::try_from(axis.span()).unwrap_or(usize::MAX);
+    let shown = || {
+        arm.series
+            .last(seconds)
+            .filter(|point| fine.second(point.second).is_some())
+    };
+    let Some(decades) = Decades::of(shown().map(|point| source.of(point))) else {
+        let nothing = text::fit("nothing was acquired in this window", usize::from(plot.width));
+        let row = Rect {
+            y: plot.y + plot.height / 2,
+            height: 1,
+            ..plot
+        };
+        frame.render_widget(Line::styled(nothing, theme.dim).centered(), row);
+        return;
+    };
+    let mut dots = Dots::new(plot);
+    scale(buffer, area, plot, decades, dots.height(), app);
+    // Where several seconds share a column the worst is shown.
+    let mut columns: Vec<Option<(u64, u64)>> = vec![None; usize::from(fine.columns())];
+    for point in shown() {
+        let (p50, p99) = source.of(point);
+        let Some(range) = fine.second(point.second).filter(|_| p99 > 0) else {
+            continue;
+        };
+        for column in &mut columns[usize::from(range.start)..usize::from(range.end)] {
+            let (worst50, worst99) = column.unwrap_or_default();
+            *column = Some((p50.max(worst50), p99.max(worst99)));
+        }
+    }
+    let height = dots.height();
+    dots.line(
+        columns.iter().map(|both| both.map(|(p50, _)| decades.dot(p50, height))),
+        theme.p50,
+    );
+    dots.line(
+        columns.iter().map(|both| both.map(|(_, p99)| decades.dot(p99, height))),
+        theme.p99,
+    );
+    dots.draw(buffer);
+}
+
+/// The labels in the gutter and a faint line for each.
+fn scale(buffer: &mut Buffer, area: Rect, plot: Rect, decades: Decades, dots: u16, app: &App) {
+    let theme = &app.theme;
+    let width = usize::from(plot.x - area.x).saturating_sub(1);
+    let mut taken = None;
+    for power in decades.low..=decades.high {
+        let dot = decades.dot(10_u64.pow(power), dots);
+        let y = plot.bottom() - 1 - dot / 4;
+        if taken == Some(y) {
+            continue;
+        }
+        taken = Some(y);
+        buffer.set_string(area.x, y, text::right(&Decades::label(power), width), theme.dim);
+        for x in (plot.left()..plot.right()).step_by(4) {
+            let free = buffer.cell((x, y)).is_some_and(|cell| cell.symbol() == " ");
+            if free {
+                put(buffer, x, y, "·", theme.dim);
+            }
+        }
+    }
+}
+
+fn put(buffer: &mut Buffer, x: u16, y: u16, symbol: &str, style: ratatui::style::Style) {
+    if let Some(cell) = buffer.cell_mut((x, y)) {
+        cell.set_symbol(symbol).set_style(style);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decades_hold_every_value() {
+        assert_eq!(
+            Decades::of([(400, 2_100), (300, 61_000)].into_iter()),
+            Some(Decades { low: 2, high: 5 })
+        );
+        assert_eq!(
+            Decades::of([(1_000, 1_000)].into_iter()),
+            Some(Decades { low: 3, high: 4 })
+        );
+        assert_eq!(Decades::of([(0, 0)].into_iter()), None);
+    }
+
+    #[test]
+    fn values_lie_between_their_decades() {
+        let decades = Decades { low: 2, high: 5 };
+        assert_eq!(
+            [100, 1_000, 10_000, 100_000].map(|us| decades.dot(us, 31)),
+            [0, 10, 20, 30]
+        );
+        assert_eq!(decades.dot(9_999_999, 31), 30);
+    }
+}

@@ -1,0 +1,44 @@
+//! The app servers, in one line.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use crate::console::app::App;
+use crate::console::text;
+use crate::metrics::{ServerStatus, Snapshot};
+use crate::model::Target;
+
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
+    let theme = &app.theme;
+    let mut spans = vec![Span::styled(" app servers ", theme.dim)];
+    let mut used = 13;
+    for (index, server) in snapshot.servers.iter().enumerate() {
+        let (symbol, words, style) = match server.state {
+            ServerStatus::Up => ("●", String::new(), theme.good),
+            ServerStatus::Paused => ("‖", format!(" PAUSED {}", text::age(server.since)), theme.warn),
+            ServerStatus::Killed => ("✖", format!(" KILLED {} ago", text::age(server.since)), theme.warn),
+        };
+        let number = if app.digits_pick_servers {
+            format!("[{}]", server.id.0)
+        } else {
+            format!(" {} ", server.id.0)
+        };
+        let left = snapshot.servers.len() - index;
+        let width = number.len() + 1 + text::width(&words) + 2;
+        // The last columns say how many there are more.
+        let kept_free = if left > 1 { 8 } else { 0 };
+        if used + width + kept_free > usize::from(area.width) {
+            spans.push(Span::styled(format!("+{left} more"), theme.dim));
+            break;
+        }
+        used += width;
+        let selected = app.selected == Target::Server(server.id);
+        spans.push(Span::styled(
+            number,
+            if selected { theme.selected } else { theme.strong },
+        ));
+        spans.push(Span::styled(format!("{symbol}{words}  "), style));
+    }
+    frame.render_widget(Line::from(spans), area);
+}

@@ -1,0 +1,86 @@
+//! Before the load starts: what is waited for, and what will be seen.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::{Frames, line, padded, panel};
+use crate::console::app::App;
+use crate::console::text;
+use crate::model::Target;
+use crate::scenario::{FaultSpec, FaultStart, Scenario};
+
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, what: &str) {
+    let theme = &app.theme;
+    let Some(scenario) = app.scenario.as_deref() else {
+        return;
+    };
+    let inside = padded(panel(
+        frame,
+        area,
+        Frames::Boxed,
+        Line::styled(" setting up ", theme.strong),
+        theme,
+    ));
+    let columns = usize::from(inside.width);
+    let mut lines = vec![
+        Line::styled(text::fit(&scenario.title, columns), theme.strong),
+        Line::default(),
+        Line::from(vec![
+            Span::styled("◌ ", theme.accent),
+            Span::raw(text::fit(&format!("{what} …"), columns)),
+        ]),
+        Line::default(),
+        Line::styled("What will be compared", theme.accent),
+    ];
+    let name_width = scenario
+        .arms
+        .iter()
+        .map(|arm| text::width(&arm.name))
+        .max()
+        .unwrap_or(0)
+        .min(24);
+    for arm in &scenario.arms {
+        let name = Span::styled(format!("  {}  ", text::left(&arm.name, name_width)), theme.strong);
+        lines.push(Line::from(vec![name, Span::raw(arm.label())]));
+    }
+    lines.push(Line::default());
+    lines.push(Line::styled("What will break", theme.accent));
+    if scenario.faults.is_empty() {
+        lines.push(Line::from("  nothing by itself: that is what the keys are for"));
+    }
+    for fault in &scenario.faults {
+        lines.push(Line::from(text::fit(
+            &format!("  {}", describe(scenario, fault)),
+            columns,
+        )));
+    }
+    for (row, text) in (0..inside.height).zip(lines) {
+        line(frame, inside, row, text);
+    }
+}
+
+fn describe(scenario: &Scenario, fault: &FaultSpec) -> String {
+    let start = match &fault.start {
+        FaultStart::At(at) => format!("at {}", text::setting(*at)),
+        FaultStart::When(condition) => format!("when {}", condition.text),
+        FaultStart::After(number, wait) if wait.is_zero() => format!("after fault {number}"),
+        FaultStart::After(number, wait) => format!("{} after fault {number}", text::setting(*wait)),
+    };
+    let hosts_only = fault.targets.iter().all(|target| matches!(target, Target::Host(_)));
+    let targets = if hosts_only && fault.targets.len() > 1 && fault.targets.len() == scenario.lab.hosts {
+        "all hosts".to_owned()
+    } else {
+        fault
+            .targets
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let lasts = fault
+        .lasts
+        .map(|lasts| format!(" for {}", text::setting(lasts)))
+        .unwrap_or_default();
+    format!("{start}: {} {targets}{lasts}", fault.action)
+}
