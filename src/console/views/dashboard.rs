@@ -194,12 +194,12 @@ mod tests {
         for width in [60, 96, 300] {
             for height in 13..100 {
                 for arms in [1, 5, 40] {
-                    for (hosts, roomy) in [(1, false), (3, width >= 96 && height >= 27)] {
-                        let rows = share(Rect::new(0, 0, width, height), arms, hosts, roomy);
-                        let sum = rows.hosts + rows.servers + rows.arms + rows.time + rows.events;
-                        assert_eq!(sum, height, "{rows:?}");
-                        assert!(rows.time >= 4, "{width}×{height}, {arms} arms: {rows:?}");
-                    }
+                    let roomy = width >= ROOMY.0 && height + 3 >= ROOMY.1;
+                    let hosts = hosts::height(width, 3, roomy);
+                    let rows = share(Rect::new(0, 0, width, height), arms, hosts, roomy);
+                    let sum = rows.hosts + rows.servers + rows.arms + rows.time + rows.events;
+                    assert_eq!(sum, height, "{rows:?}");
+                    assert!(rows.time >= 4, "{width}×{height}, {arms} arms: {rows:?}");
                 }
             }
         }

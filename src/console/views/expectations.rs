@@ -4,10 +4,11 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{dialog, line};
+use super::{dialog, line, verdict};
 use crate::console::app::App;
 use crate::console::text;
 use crate::metrics::{ArmView, Phase, Snapshot, units};
+use crate::model::Held;
 use crate::scenario::{Expectation, Unit};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
@@ -34,24 +35,20 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let most = expected.len().saturating_sub(usize::from(inside.height));
     app.scroll_most.set(most);
     for (row, index) in (0..inside.height).zip(app.scroll.min(most)..expected.len()) {
-        let (holds, words) = standing(snapshot, index);
-        let (mark, style) = if holds {
-            ("✔ ", theme.good)
-        } else {
-            ("✖ ", theme.warn)
-        };
+        let (held, words) = standing(snapshot, index);
+        let (mark, style) = verdict(held, theme);
         let words = text::fit(&words, usize::from(inside.width).saturating_sub(2));
         line(
             frame,
             inside,
             row,
-            Line::from(vec![Span::styled(mark, style), Span::raw(words)]),
+            Line::from(vec![Span::styled(mark, style), Span::raw(format!(" {words}"))]),
         );
     }
 }
 
 /// Whether it holds now, or held at the end.
-fn standing(snapshot: &Snapshot, index: usize) -> (bool, String) {
+fn standing(snapshot: &Snapshot, index: usize) -> (Held, String) {
     if let Phase::Finished { expectations, .. } = &snapshot.phase
         && let Some(said) = expectations.get(index)
     {
@@ -62,12 +59,11 @@ fn standing(snapshot: &Snapshot, index: usize) -> (bool, String) {
     match snapshot.arms.iter().find(|arm| arm.name == expectation.arm) {
         Some(arm) => {
             let value = arm.figures.get(expectation.metric);
-            (
-                expectation.op.holds(value, expectation.bound),
-                format!("{name}: {}", now(expectation, arm)),
-            )
+            let holds = expectation.op.holds(value, expectation.bound);
+            let held = if holds { Held::Yes } else { Held::No };
+            (held, format!("{name}: {}", now(expectation, arm)))
         }
-        None => (false, name),
+        None => (Held::Inconclusive, name),
     }
 }
 

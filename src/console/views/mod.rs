@@ -31,6 +31,7 @@ use super::app::{App, Overlay, Stage, View};
 use super::score::Mark;
 use super::theme::Theme;
 use crate::metrics::Phase;
+use crate::model::Held;
 
 /// The least size that shows anything.
 const LEAST: (u16, u16) = (60, 16);
@@ -163,6 +164,15 @@ const fn mark_style(mark: Mark, theme: &Theme) -> Style {
         Mark::Pending | Mark::Missing => theme.dim,
         Mark::Poor => theme.warn,
         Mark::Damage => theme.bad,
+    }
+}
+
+/// The sign of what became of an expectation, and its style. A failed one is no damage.
+const fn verdict(held: Held, theme: &Theme) -> (&'static str, Style) {
+    match held {
+        Held::Yes => ("✔", theme.good),
+        Held::No => ("✖", theme.warn),
+        Held::Inconclusive => ("?", theme.warn),
     }
 }
 

@@ -5,10 +5,11 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::{Frames, mark_style, padded, panel};
+use super::{Frames, mark_style, padded, panel, verdict};
 use crate::console::app::App;
 use crate::console::score::{Headline, Mark};
 use crate::metrics::Snapshot;
+use crate::model::Held;
 use crate::run::sentence;
 
 pub(super) fn render(
@@ -17,7 +18,7 @@ pub(super) fn render(
     app: &App,
     snapshot: &Snapshot,
     interrupted: bool,
-    expectations: &[(bool, String)],
+    expectations: &[(Held, String)],
 ) {
     let theme = &app.theme;
     let scenario = &snapshot.scenario;
@@ -48,7 +49,7 @@ pub(super) fn render(
         ]));
     }
     if !expectations.is_empty() {
-        let held = expectations.iter().filter(|(held, _)| *held).count();
+        let held = expectations.iter().filter(|(held, _)| *held == Held::Yes).count();
         lines.push(Line::default());
         lines.push(Line::styled(
             format!("Expectations: {held} of {} held", expectations.len()),
@@ -56,11 +57,7 @@ pub(super) fn render(
         ));
     }
     for (held, words) in expectations {
-        let (mark, style) = if *held {
-            ("✔", theme.good)
-        } else {
-            ("✖", theme.warn)
-        };
+        let (mark, style) = verdict(*held, theme);
         lines.push(Line::from(vec![
             Span::styled(mark, style),
             Span::raw(format!(" {words}")),
