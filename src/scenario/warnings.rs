@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::condition::Op;
 use super::metric::Metric;
 use super::spec::{ArmSpec, InventorySpec, LockKind, Renew, Scenario, ServiceTime, WorkloadSpec};
 use super::value::show;
@@ -70,14 +69,9 @@ fn cannot_sell_out(scenario: &Scenario, inventory: &InventorySpec) -> Vec<String
             .requests
             .map_or(f64::INFINITY, |n| n as f64)
             .min(pace * scenario.duration.as_secs_f64());
-        let wants_damage =
-            expectation.op.holds(expectation.bound + 1.0, expectation.bound) && expectation.op != Op::NotEqual;
         if most < units {
-            let but = if wants_damage {
-                "it will not be met"
-            } else {
-                "it shows nothing"
-            };
+            let met = expectation.op.holds(0.0, expectation.bound);
+            let but = if met { "it shows nothing" } else { "it will not be met" };
             lines.push(format!(
                 "expect \"{}.oversold\": about {most:.0} of {units:.0} units can be sold, so nothing can be oversold: {but}",
                 arm.name
