@@ -25,10 +25,13 @@ pub(super) struct Auditor {
 /// An auditor at work, and what it found last.
 #[derive(Debug)]
 pub(super) struct LiveAudit {
-    books: Arc<Mutex<(Books, Option<(usize, u64)>)>>,
+    found: Arc<Mutex<Found>>,
     task: JoinHandle<()>,
     auditor: Arc<tokio::sync::Mutex<Auditor>>,
 }
+
+/// What a look found: the books, and the product that was oversold most with its surplus.
+pub(super) type Found = (Books, Option<(usize, u64)>);
 
 /// Why the books could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -79,15 +82,15 @@ impl Auditor {
     /// Starts looking again and again, on the present runtime.
     pub fn start(self) -> LiveAudit {
         let auditor = Arc::new(tokio::sync::Mutex::new(self));
-        let books = Arc::new(Mutex::new((Books::default(), None)));
+        let found = Arc::new(Mutex::new(Found::default()));
         let task = tokio::spawn({
-            let (auditor, books) = (auditor.clone(), books.clone());
+            let (auditor, found) = (auditor.clone(), found.clone());
             async move {
                 loop {
                     let mut auditor = auditor.lock().await;
                     // A look that fails under load is made again; the last one, after the load, must not fail.
                     if auditor.look().await.is_ok() {
-                        *books.lock().unwrap_or_else(PoisonError::into_inner) =
+                        *found.lock().unwrap_or_else(PoisonError::into_inner) =
                             (auditor.audit.books(), auditor.audit.worst());
                     }
                     drop(auditor);
@@ -95,14 +98,14 @@ impl Auditor {
                 }
             }
         });
-        LiveAudit { books, task, auditor }
+        LiveAudit { found, task, auditor }
     }
 }
 
 impl LiveAudit {
-    /// What the last look found: the books, and the product that was oversold most.
-    pub fn books(&self) -> (Books, Option<(usize, u64)>) {
-        *self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What the last look found.
+    pub fn found(&self) -> Found {
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks now.

@@ -193,13 +193,13 @@ impl Engine {
         for arm in &self.arms {
             arm.pacer.start(now);
         }
-        for server in &self.servers {
-            server.begin();
-        }
         if self.scenario.warmup.is_zero() {
             self.measure().await;
         } else {
             self.log.push(EventKind::Phase, "warm-up: not counted");
+        }
+        for server in &self.servers {
+            server.begin();
         }
         let mut stats = self.poll_stats();
         let mut tick = tokio::time::interval(TICK);
@@ -289,7 +289,7 @@ impl Engine {
         let second = self.elapsed().floor() as i64;
         for arm in &mut self.arms {
             let worst = arm.audit.as_ref().and_then(|audit| {
-                let (books, worst) = audit.books();
+                let (books, worst) = audit.found();
                 arm.collector.audit(books);
                 worst
             });
