@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::metric::Metric;
-use super::spec::{ArmSpec, InventorySpec, LockKind, Renew, Scenario, ServiceTime, WorkloadSpec};
+use super::spec::{ArmSpec, InventorySpec, LockKind, Popularity, Renew, Scenario, ServiceTime, WorkloadSpec};
 use super::value::show;
 
 /// What `check` says besides "OK", a line each.
@@ -44,9 +44,12 @@ fn under_locks(scenario: &Scenario, inventory: &InventorySpec) -> f64 {
     inventory.products as f64 / (mean(scenario.database.read) + mean(inventory.hold))
 }
 
-/// Oversold shows only beyond the stock.
+/// Oversold shows only beyond the stock. With a popularity other than uniform some products sell out long before the rest.
 #[allow(clippy::cast_precision_loss)] // an estimate
 fn cannot_sell_out(scenario: &Scenario, inventory: &InventorySpec) -> Vec<String> {
+    if inventory.popularity != Popularity::Uniform {
+        return Vec::new();
+    }
     let units = inventory.products as f64 * inventory.stock as f64;
     let swarm = &scenario.swarm;
     let cycle = swarm.think.as_secs_f64() + mean(scenario.database.read) + mean(inventory.hold);
