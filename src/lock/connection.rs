@@ -3,7 +3,7 @@
 //! One ordered connection is what makes taking a lock back safe: a compare-and-delete written behind a `SET` runs
 //! after it, however long the node was stopped. So a late reply never closes the connection.
 
-use std::{collections::VecDeque, io, net::SocketAddr, sync::Arc};
+use std::{collections::VecDeque, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use tokio::{
     net::TcpStream,
@@ -41,10 +41,11 @@ pub(super) async fn run(node: Arc<Node>, addr: SocketAddr, options: NodeOptions)
             // connection is slower, not wrong.
             let _ = stream.set_nodelay(true);
             node.connected();
-            let mut connection = Connection::new(stream);
+            let mut connection = Connection::new(stream, options.reconnect_backoff);
             if connection.drive(&node).await.is_ok() {
                 return;
             }
+            node.owe(connection.refused);
             written = connection.written;
         }
         node.disconnected(written.into_iter().map(|(job, _)| job));
@@ -61,17 +62,25 @@ struct Connection {
     output: Vec<u8>,
     /// Commands that owe a reply, in order, and when they were written.
     written: VecDeque<(Job, Instant)>,
+    /// Deletes that the node refused to run.
+    refused: Vec<Job>,
+    /// When they are tried again.
+    retry_at: Instant,
+    backoff: Duration,
     last_reply: Instant,
     suspect: bool,
 }
 
 impl Connection {
-    fn new(stream: TcpStream) -> Self {
+    fn new(stream: TcpStream, backoff: Duration) -> Self {
         Self {
             stream,
             input: Vec::new(),
             output: Vec::new(),
             written: VecDeque::new(),
+            refused: Vec::new(),
+            retry_at: Instant::now(),
+            backoff,
             last_reply: Instant::now(),
             suspect: false,
         }
@@ -86,7 +95,7 @@ impl Connection {
         loop {
             self.fill(node);
             self.flush()?;
-            if node.is_abandoned() && self.written.is_empty() {
+            if node.is_abandoned() && self.written.is_empty() && self.refused.is_empty() {
                 return Ok(());
             }
             if !armed
@@ -105,6 +114,7 @@ impl Connection {
                 }
                 ready = self.stream.writable(), if !self.output.is_empty() => ready?,
                 () = node.wake.notified(), if self.output.len() < OUTPUT_LIMIT => {}
+                () = sleep_until(self.retry_at), if !self.refused.is_empty() => node.owe(self.refused.drain(..)),
                 () = &mut alarm, if armed => {
                     armed = false;
                     if self.suspect_at().is_some_and(|at| at <= Instant::now()) {
@@ -162,7 +172,12 @@ impl Connection {
             Reply::parse(&self.input[done..]).map_err(|Malformed| io::ErrorKind::InvalidData)?
         {
             let (job, _) = self.written.pop_front().ok_or(io::ErrorKind::InvalidData)?;
-            job.reply(reply);
+            if let Some(owed) = job.reply(reply) {
+                if self.refused.is_empty() {
+                    self.retry_at = Instant::now() + self.backoff;
+                }
+                self.refused.push(owed);
+            }
             done += length;
         }
         if done > 0 {

@@ -59,16 +59,20 @@ impl Report {
 }
 
 impl Job {
-    /// Hands over the reply.
-    pub(super) fn reply(self, reply: Reply) {
-        match self.purpose {
-            Purpose::Vote { ballot, index } => ballot.reply(index, reply),
-            Purpose::Question(report)
-            | Purpose::Delete {
-                report: Some(report), ..
-            } => report.put(reply.into()),
-            Purpose::Delete { report: None, .. } => {}
+    /// Hands over the reply. A delete that the node refused to run (while it loads its data, for example) is still
+    /// owed and comes back.
+    pub(super) fn reply(self, reply: Reply) -> Option<Self> {
+        match (&self.purpose, reply) {
+            (Purpose::Delete { .. }, Reply::Error(text)) => return self.fail(Cause::Error(text)),
+            (Purpose::Vote { ballot, index }, reply) => ballot.reply(*index, reply),
+            (Purpose::Question(report), reply) => report.put(reply.into()),
+            (Purpose::Delete { report, .. }, reply) => {
+                if let Some(report) = report {
+                    report.put(reply.into());
+                }
+            }
         }
+        None
     }
 
     /// Tells the caller that it need not wait for a reply. A delete is still owed and comes back.
@@ -162,9 +166,18 @@ impl Node {
         // Callers are told without the lock held: a delete that is owed goes back into the queue after it.
         drop(state);
         if let Some(owed) = job.fail(cause) {
-            self.lock().owe(owed);
+            self.owe([owed]);
             self.wake.notify_one();
         }
+    }
+
+    /// Queues deletes again that were not run.
+    pub(super) fn owe(&self, jobs: impl IntoIterator<Item = Job>) {
+        let now = Instant::now();
+        let mut state = self.lock();
+        jobs.into_iter()
+            .filter(|job| !job.has_expired(now))
+            .for_each(|job| state.owe(job));
     }
 
     /// Why a command that was never written was not: what to tell whoever withdraws it.
@@ -208,9 +221,9 @@ impl Node {
         let queue = self.leave(Link::Down);
         let written = written.into_iter().filter_map(|job| job.fail(Cause::Disconnected));
         let queue = queue.into_iter().filter_map(|job| job.fail(Cause::Refused));
+        // Callers are told before the lock is taken.
         let owed: Vec<_> = written.chain(queue).collect();
-        let mut state = self.lock();
-        owed.into_iter().for_each(|job| state.owe(job));
+        self.owe(owed);
     }
 
     /// Whether there are deletes left that are worth another connection.
@@ -326,6 +339,26 @@ mod tests {
         node.connected();
         assert!(node.pop().is_some());
         assert!(node.pop().is_none());
+    }
+
+    #[test]
+    fn a_delete_is_owed_until_the_node_runs_it() {
+        let until = Instant::now() + Duration::from_secs(9);
+        let round = Arc::new(Round::new(1));
+        let report = Report {
+            round: Arc::clone(&round),
+            index: 0,
+        };
+        let job = Job {
+            purpose: Purpose::Delete {
+                until,
+                report: Some(report),
+            },
+            ..delete(until)
+        };
+        let owed = job.reply(Reply::Error("LOADING".into())).expect("still owed");
+        let owed = owed.reply(Reply::Error("LOADING".into())).expect("still owed");
+        assert!(owed.reply(Reply::Int(1)).is_none());
     }
 
     #[test]

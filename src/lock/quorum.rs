@@ -6,7 +6,7 @@ use std::{
 };
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep_until};
 
 use super::{
     Gauges, Guard, Nodes, Refusal, Terms,
@@ -15,7 +15,7 @@ use super::{
     lease::Lease,
     node::{Job, Purpose, Report},
     round::{Answer, Round},
-    tally::{Slot, quorum, reliable, votes},
+    tally::{Slot, is_decided, quorum, reliable, votes},
 };
 use crate::model::{Cause, Wait};
 
@@ -37,6 +37,8 @@ pub(super) struct Quorum {
 struct Missed {
     refusal: Refusal,
     slots: Box<[Slot]>,
+    /// The deadline ended it before the node timeout did, and before it was decided.
+    cut_short: bool,
 }
 
 impl Quorum {
@@ -50,12 +52,16 @@ impl Quorum {
     /// Tries as often as the terms say, and gives the last refusal.
     pub(super) async fn acquire(&self, key: &str, terms: &Terms, gauges: &Arc<Gauges>) -> Result<Guard, Refusal> {
         let deadline = Instant::now() + terms.deadline;
-        let mut attempts = 1;
+        let mut attempts = 0;
+        let mut last: Option<Missed> = None;
         loop {
+            attempts += 1;
             gauges.attempt();
-            let missed = match self.attempt(key, terms, gauges, deadline).await {
-                Ok(lease) => return Ok(Guard::quorum(lease, terms.renew, attempts, attempts > 1)),
-                Err(missed) => missed,
+            let missed = match (self.attempt(key, terms, gauges, deadline).await, last) {
+                (Ok(lease), _) => return Ok(Guard::quorum(lease, terms.renew, attempts, attempts > 1)),
+                // Cut short by the deadline it says less than the one before.
+                (Err(Missed { cut_short: true, .. }), Some(complete)) => return Err(complete.refusal),
+                (Err(missed), _) => missed,
             };
             let pause = match terms.wait {
                 Wait::FailFast => return Err(missed.refusal),
@@ -67,13 +73,14 @@ impl Quorum {
                 }
             };
             // Nothing can come of waiting for an attempt that may not begin.
-            if deadline.saturating_duration_since(Instant::now()) <= pause {
+            let next = Instant::now() + pause;
+            if next >= deadline {
                 return Err(missed.refusal);
             }
             let waiting = gauges.wait();
-            sleep(pause).await;
+            sleep_until(next).await;
             drop(waiting);
-            attempts += 1;
+            last = Some(missed);
         }
     }
 
@@ -87,7 +94,8 @@ impl Quorum {
     ) -> Result<Lease, Missed> {
         let start = Instant::now();
         let claim = Claim::new(&self.nodes, key, terms, gauges);
-        claim.ballot().decided(deadline.min(start + terms.node_timeout)).await;
+        let until = start + terms.node_timeout;
+        claim.ballot().decided(until.min(deadline)).await;
         let slots = claim.ballot().slots();
         let elapsed = start.elapsed();
         let votes = votes(&slots);
@@ -98,7 +106,12 @@ impl Quorum {
         } else {
             return Ok(Lease::new(claim, start));
         };
-        Err(Missed { refusal, slots })
+        let cut_short = deadline < until && !is_decided(quorum(slots.len()), &slots);
+        Err(Missed {
+            refusal,
+            slots,
+            cut_short,
+        })
     }
 
     /// How long until enough of the nodes that refused us are free, as far as they say.
