@@ -34,7 +34,10 @@ pub fn run(args: &RunArgs, color: Color) -> Result<ExitCode, Failure> {
     let ended = headless(scenario, options, |snapshot| progress.show(snapshot));
     progress.end();
     match ended.map_err(Failure::error)? {
-        Ended::Abandoned(stop) => Ok(signalled(stop)),
+        Ended::Abandoned(stop) => {
+            eprintln!("lockstorm: stopped without a record");
+            Ok(signalled(stop))
+        }
         Ended::Finished(record, stop) => {
             let written = file.as_ref().map(|file| file.write(&record)).transpose();
             // Even when the file could not be written, what was measured is shown.

@@ -198,20 +198,23 @@ fn damage(n: u64) -> Cell {
     }
 }
 
+/// While units are left overselling cannot show, but the updates that would lead to it do.
 #[allow(clippy::unnecessary_wraps)] // the shape of a column
 fn oversold(arm: &Arm<'_>) -> Option<Cell> {
-    Some(if arm.figures.oversold == 0 && !arm.record.sold_out_all {
-        Cell::new(Tone::Doubt, "? not sold out")
-    } else {
-        damage(arm.figures.oversold)
+    let figures = arm.figures;
+    Some(match (figures.oversold, arm.record.sold_out_all) {
+        (0, false) if figures.lost_updates == 0 => Cell::plain("0, not sold out"),
+        (0, false) => Cell::new(Tone::Doubt, "? not sold out"),
+        (oversold, _) => damage(oversold),
     })
 }
 
-/// Beside a zero its upper bound: none in n orders means fewer than 3 in n, at 95 % confidence (the rule of three).
+/// Beside zeros their upper bound: none in n orders means fewer than 3 in n, at 95 % confidence (the rule of three).
 #[allow(clippy::cast_precision_loss)] // two digits are printed
 fn bound(arm: &Arm<'_>) -> Option<Cell> {
-    let shows = arm.figures.oversold == 0 && arm.record.sold_out_all && arm.figures.orders > 3;
-    shows.then(|| Cell::plain(format!("{:.2} %", 300.0 / arm.figures.orders as f64)))
+    let figures = arm.figures;
+    let none = figures.oversold == 0 && figures.lost_updates == 0 && figures.orders > 3;
+    none.then(|| Cell::plain(format!("{:.2} %", 300.0 / figures.orders as f64)))
 }
 
 /// The mean votes of the acquired locks, of the nodes that are asked: `3/3`, `2.4/3`.

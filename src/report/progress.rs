@@ -70,7 +70,7 @@ impl Progress {
             return;
         }
         for event in snapshot.events.iter() {
-            if worth_telling(event) && self.is_news(event) {
+            if worth_telling(event, &snapshot.phase) && self.is_news(event) {
                 self.say(&format!("{:>7.1} s  {}", event.at, event.text));
             }
         }
@@ -84,6 +84,9 @@ impl Progress {
     }
 
     fn line(&mut self, snapshot: &Snapshot) {
+        if matches!(snapshot.phase, Phase::Finished { .. } | Phase::Failed(_)) {
+            return;
+        }
         let entered = self.phase.as_ref() != Some(&snapshot.phase);
         let due = self.line.is_none_or(|at| at.elapsed() >= EVERY);
         if entered {
@@ -127,11 +130,12 @@ impl Default for Progress {
     }
 }
 
-/// A fault is told when its effect is known.
-const fn worth_telling(event: &Event) -> bool {
+/// A fault is told when its effect is known. Warnings about the figures come with the summary.
+const fn worth_telling(event: &Event, phase: &Phase) -> bool {
     match &event.kind {
         EventKind::Fault { effect_at, error, .. } => effect_at.is_some() || error.is_some(),
-        EventKind::Damage { .. } | EventKind::Lock { .. } | EventKind::Warning => true,
+        EventKind::Damage { .. } | EventKind::Lock { .. } => true,
+        EventKind::Warning => matches!(phase, Phase::SetUp(_) | Phase::WarmUp | Phase::Running),
         EventKind::Phase | EventKind::Knob => false,
     }
 }
@@ -145,7 +149,7 @@ fn phase(snapshot: &Snapshot) -> String {
             snapshot.elapsed,
             snapshot.scenario.duration.as_secs_f64()
         ),
-        Phase::Draining => "draining: the last requests end, the ledger is read".to_owned(),
+        Phase::Draining => "draining".to_owned(),
         Phase::Finished { .. } => "finished".to_owned(),
         Phase::Failed(_) => "failed".to_owned(),
     }

@@ -147,9 +147,17 @@ fn sales() -> Record {
         text: text.to_owned(),
     };
     record.expectations = vec![
-        verdict("redlock.oversold == 0", Held::Yes, "it was 0"),
-        verdict("none.oversold == 0", Held::No, "it was 214"),
-        verdict("single.oversold == 0", Held::Inconclusive, "the stock did not sell out"),
+        verdict(
+            "redlock.oversold == 0",
+            Held::Yes,
+            "redlock.oversold is 0, expected == 0",
+        ),
+        verdict("none.oversold == 0", Held::No, "none.oversold is 214, expected == 0"),
+        verdict(
+            "single.oversold == 0",
+            Held::Inconclusive,
+            "single.oversold is 0; but the stock did not sell out",
+        ),
     ];
     record.warnings = vec!["single: not sold out: oversold cannot show".to_owned()];
     record

@@ -113,14 +113,13 @@ fn fault(event: &Event) -> Option<(Tone, String)> {
 }
 
 fn expectations(record: &Record) -> Vec<(Tone, String)> {
-    let line = |tone, mark, expectation: &str, text: &str| (tone, format!("{mark} {expectation}: {text}"));
     record
         .expectations
         .iter()
         .map(|verdict| match verdict.result {
-            Held::Yes => line(Tone::Good, '✔', &verdict.expectation, &verdict.text),
-            Held::No => line(Tone::Bad, '✖', &verdict.expectation, &verdict.text),
-            Held::Inconclusive => line(Tone::Doubt, '?', &verdict.expectation, &verdict.text),
+            Held::Yes => (Tone::Good, format!("✔ {}", verdict.text)),
+            Held::No => (Tone::Bad, format!("✖ {}", verdict.text)),
+            Held::Inconclusive => (Tone::Doubt, format!("? {}", verdict.text)),
         })
         .collect()
 }

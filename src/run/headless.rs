@@ -25,7 +25,8 @@ pub enum Stop {
 pub enum Ended {
     /// With its record. By a signal the run was cut short, but drained and counted all the same.
     Finished(Box<Record>, Option<Stop>),
-    /// By a second signal, at once and without a record. The keeper cleans up when this process ends.
+    /// Without a record: by a signal before the load began, or at once by a second signal. The keeper cleans up when this
+    /// process ends.
     Abandoned(Stop),
 }
 
@@ -67,8 +68,12 @@ async fn follow(
         let stop = select! {
             result = &mut end => {
                 // The sender is only dropped unused if `finish` panics, and it catches the panics of the run.
-                let record = result.unwrap_or_else(|_| Err(RunError::Other("the run was lost; this is a bug".to_owned())))?;
-                return Ok(Ended::Finished(Box::new(record), asked));
+                let lost = |_| Err(RunError::Other("the run was lost; this is a bug".to_owned()));
+                return match (result.unwrap_or_else(lost), asked) {
+                    (Err(RunError::Stopped), Some(stop)) => Ok(Ended::Abandoned(stop)),
+                    (Err(error), _) => Err(error),
+                    (Ok(record), _) => Ok(Ended::Finished(Box::new(record), asked)),
+                };
             }
             Ok(()) = snapshots.changed() => {
                 let snapshot = snapshots.borrow_and_update().clone();

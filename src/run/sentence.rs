@@ -17,7 +17,9 @@ fn inventory(figures: &Figures, spec: &InventorySpec, sold_out: bool) -> Vec<Str
     let stock = spec.products * spec.stock;
     let orders = figures.orders;
     let mut parts = Vec::new();
-    if figures.oversold > 0 {
+    if orders == 0 {
+        parts.push("took no order".to_owned());
+    } else if figures.oversold > 0 {
         parts.push(format!(
             "took {} for a stock of {}, so {} oversold",
             counted(orders, "order", "orders"),
@@ -30,11 +32,15 @@ fn inventory(figures: &Figures, spec: &InventorySpec, sold_out: bool) -> Vec<Str
             count(stock),
             bound(orders)
         ));
-    } else if orders == 0 {
-        parts.push("took no order".to_owned());
+    } else if figures.lost_updates == 0 {
+        let orders_taken = counted(orders, "order", "orders");
+        parts.push(format!(
+            "took {orders_taken} and lost no update of its stock{}",
+            bound(orders)
+        ));
     } else {
         parts.push(format!(
-            "took {} and did not sell out its stock of {}, so oversold cannot show",
+            "took {} and left a part of its stock of {}, so that oversold cannot show in full",
             counted(orders, "order", "orders"),
             count(stock),
         ));
@@ -179,12 +185,21 @@ mod tests {
     }
 
     #[test]
-    fn a_stock_that_is_left_is_said() {
-        let figures = Figures {
-            orders: 7,
+    fn a_stock_that_is_left_is_judged_by_its_updates() {
+        let mut figures = Figures {
+            orders: 1_655,
             ..Figures::default()
         };
-        assert!(sentence("single", &figures, &stock(1, 200), false).contains("oversold cannot show"));
+        assert_eq!(
+            sentence("single", &figures, &stock(64, 1_000), false),
+            "single: took 1,655 orders and lost no update of its stock (at 95 % confidence fewer than 1 in 551 orders)."
+        );
+        figures.lost_updates = 1;
+        assert_eq!(
+            sentence("single", &figures, &stock(64, 1_000), false),
+            "single: took 1,655 orders and left a part of its stock of 64,000, so that oversold cannot show in full; \
+             lost 1 update of the stock."
+        );
     }
 
     #[test]
