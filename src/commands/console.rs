@@ -1,9 +1,16 @@
 //! `lockstorm [SCENARIO]`: the console, or a headless run where there is no terminal.
 
+use std::io::{IsTerminal, stdin, stdout};
 use std::process::ExitCode;
 
-use super::{load, run, usage};
-use crate::cli::{Color, ConsoleArgs, RunArgs};
+use lockstorm::console::{self, ConsoleOptions, ThemeName};
+use lockstorm::lab::ServerBinary;
+use lockstorm::report::render;
+use lockstorm::run::{RunOptions, start};
+use lockstorm::scenario::builtin;
+
+use super::{colour, load, print, run, usage};
+use crate::cli::{Color, ConsoleArgs, RunArgs, Theme};
 use crate::failure::Failure;
 
 /// What a headless run takes when no scenario is named.
@@ -11,10 +18,42 @@ const DEFAULT: &str = "single-vs-redlock";
 
 /// Opens the console. What can be wrong with the request is said before the terminal changes.
 pub fn open(args: ConsoleArgs, color: Color) -> Result<ExitCode, Failure> {
-    if let Some(spec) = &args.scenario {
-        load(spec, &args.changes).map_err(|errors| usage::no_scenario(spec, &errors))?;
+    let first = args.scenario.as_deref();
+    let scenario = first.map(|spec| load(spec, &args.changes).map_err(|errors| usage::no_scenario(spec, &errors)));
+    let scenario = scenario.transpose()?;
+    if !(stdin().is_terminal() && stdout().is_terminal()) {
+        return run::run(&headless(args), color);
     }
-    run::run(&headless(args), color)
+    let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
+    let catalogue = builtin::ALL
+        .iter()
+        .map(|scenario| (scenario.name.to_owned(), scenario.title().to_owned()))
+        .collect();
+    let launch = |scenario| {
+        start(
+            scenario,
+            RunOptions {
+                server_bin: Some(server.path.clone()),
+                ..RunOptions::default()
+            },
+        )
+    };
+    let reload = |name: &str| load(name, &args.changes).map_err(|errors| errors.to_string().replace('\n', "; "));
+    let options = ConsoleOptions {
+        theme: args.theme.map_or_else(ThemeName::default, theme),
+        colours: colour::wanted(color),
+        ..ConsoleOptions::default()
+    };
+    let exit = console::open(scenario, catalogue, reload, launch, options).map_err(Failure::error)?;
+    if let Some(record) = &exit.record {
+        print(render(record, colour::paint(color)))?;
+    }
+    match (exit.signal, exit.failure) {
+        // As shells number the end by a signal; there are fewer than 65 of them.
+        (Some(signal), _) => Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(1))),
+        (None, Some(failure)) => Err(Failure::error(failure)),
+        (None, None) => Ok(ExitCode::SUCCESS),
+    }
 }
 
 fn headless(args: ConsoleArgs) -> RunArgs {
@@ -25,5 +64,13 @@ fn headless(args: ConsoleArgs) -> RunArgs {
         record: None,
         json: false,
         quiet: false,
+    }
+}
+
+const fn theme(theme: Theme) -> ThemeName {
+    match theme {
+        Theme::Dark => ThemeName::Dark,
+        Theme::Light => ThemeName::Light,
+        Theme::HighContrast => ThemeName::HighContrast,
     }
 }
