@@ -1,6 +1,7 @@
 //! Why the program ends without having done what it was asked to.
 
 use std::fmt::Display;
+use std::io::{Write as _, stderr};
 use std::process::ExitCode;
 
 /// A message for people, one mistake a line, and the exit code that goes with it.
@@ -30,8 +31,13 @@ impl Failure {
     /// Says it on standard error.
     pub fn report(&self) -> ExitCode {
         for line in self.message.lines() {
-            eprintln!("lockstorm: {line}");
+            tell(line);
         }
         ExitCode::from(self.code)
     }
+}
+
+/// One line on standard error. If nobody reads it there is nobody to tell that either.
+pub fn tell(line: &str) {
+    let _ = writeln!(stderr(), "lockstorm: {line}");
 }

@@ -187,6 +187,21 @@ fn json_goes_to_standard_output_alone() {
 }
 
 #[test]
+fn readers_that_leave_early_do_not_end_the_run() {
+    let place = Place::new();
+    let program = env!("CARGO_BIN_EXE_lockstorm");
+    let run = format!("'{program}' run two-arms.toml --duration 1s --record out.json");
+    let script = format!("{run} 2>&1 | true; exit ${{PIPESTATUS[0]}}");
+    let mut command = Command::new("bash");
+    command
+        .args(["-c", &script])
+        .current_dir(place.path())
+        .env("TMPDIR", place.path().join("labs"));
+    assert_eq!(command.status().unwrap().code(), Some(0));
+    assert!(place.path().join("out.json").is_file());
+}
+
+#[test]
 fn expectations_decide_the_exit_code() {
     let place = Place::new();
     let (code, stdout, _) = told(

@@ -9,7 +9,7 @@ use lockstorm::scenario::warnings;
 
 use super::{colour, load, print};
 use crate::cli::{Color, RunArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
 
 /// Runs the scenario. All that can be wrong with the request is found before anything is started.
 pub fn run(args: &RunArgs, color: Color) -> Result<ExitCode, Failure> {
@@ -23,7 +23,7 @@ pub fn run(args: &RunArgs, color: Color) -> Result<ExitCode, Failure> {
     let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
     if !args.quiet {
         for warning in warnings(&scenario) {
-            eprintln!("lockstorm: warning: {warning}");
+            tell(&format!("warning: {warning}"));
         }
     }
     let mut progress = if args.quiet { Progress::quiet() } else { Progress::new() };
@@ -35,7 +35,7 @@ pub fn run(args: &RunArgs, color: Color) -> Result<ExitCode, Failure> {
     progress.end();
     match ended.map_err(Failure::error)? {
         Ended::Abandoned(stop) => {
-            eprintln!("lockstorm: stopped without a record");
+            tell("stopped without a record");
             Ok(signalled(stop))
         }
         Ended::Finished(record, stop) => {

@@ -6,7 +6,7 @@ use lockstorm::scenario::{Source, builtin, warnings};
 
 use super::{load, print};
 use crate::cli::{CheckArgs, ScenariosArgs, ScenariosCommand};
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
 
 /// Lists the built-in scenarios, or prints one.
 pub fn scenarios(args: &ScenariosArgs) -> Result<ExitCode, Failure> {
@@ -46,7 +46,7 @@ fn show(name: &str) -> Result<&'static str, Failure> {
 pub fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let scenario = load(&args.scenario, &args.changes).map_err(Failure::usage)?;
     for warning in warnings(&scenario) {
-        eprintln!("lockstorm: warning: {warning}");
+        tell(&format!("warning: {warning}"));
     }
     let arms: Vec<_> = scenario.arms.iter().map(|arm| arm.name.as_str()).collect();
     print(format!(

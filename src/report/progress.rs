@@ -1,7 +1,7 @@
 //! The progress of a headless run on standard error: a bar on a terminal, else a line every few seconds.
 
 use std::collections::HashSet;
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write as _, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -118,7 +118,8 @@ impl Progress {
     fn say(&self, line: &str) {
         match &self.out {
             Out::Quiet => {}
-            Out::Lines => eprintln!("lockstorm: {line}"),
+            // Progress that nobody reads any more is no reason to end a run.
+            Out::Lines => drop(writeln!(stderr(), "lockstorm: {line}")),
             Out::Bar(bar) => bar.println(line),
         }
     }
