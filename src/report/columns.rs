@@ -52,7 +52,7 @@ const LOCKS: &[Column] = &[
     column("no quorum", |arm| asked(arm, arm.figures.outcomes.no_quorum)),
     optional("expired", |arm| asked(arm, arm.figures.outcomes.expired)),
     optional("unknown", |arm| asked(arm, arm.figures.outcomes.unknown)),
-    column("votes", votes),
+    column("votes at return", votes),
     column("held p99", |arm| {
         arm.locks.then(|| quantile(arm.figures.hold_us, |q| q.p99)).flatten()
     }),
@@ -217,7 +217,8 @@ fn bound(arm: &Arm<'_>) -> Option<Cell> {
     none.then(|| Cell::plain(format!("{:.2} %", 300.0 / figures.orders as f64)))
 }
 
-/// The mean votes of the acquired locks, of the nodes that are asked: `3/3`, `2.4/3`.
+/// The mean votes of the acquired locks when the acquire returned, of the nodes that are asked: `3/3`, `2.4/3`. An acquire
+/// returns at its quorum, so less than all is no sign of trouble.
 #[allow(clippy::cast_precision_loss)] // one digit is printed
 fn votes(arm: &Arm<'_>) -> Option<Cell> {
     let counts = &arm.figures.votes;
@@ -235,5 +236,5 @@ fn votes(arm: &Arm<'_>) -> Option<Cell> {
     }
     // Rounded down: full votes are only said when every acquire had them.
     let mean = (votes as f64 / acquired as f64 * 10.0).floor() / 10.0;
-    Some(Cell::new(Tone::Doubt, format!("{mean:.1}/{}", arm.nodes)))
+    Some(Cell::plain(format!("{mean:.1}/{}", arm.nodes)))
 }
