@@ -1,0 +1,851 @@
+//! The workloads against a real cache node, lock node and database: each count rises when it must, and not otherwise.
+
+mod support;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockstorm::lock::{Lock, NodeOptions, Nodes};
+use lockstorm::metrics::{Count, ProviderCall, Recorder, Tally};
+use lockstorm::model::{HostId, ServerId, Wait};
+use lockstorm::scenario::{
+    ArmSpec, CacheSpec, DatabaseSpec, InventorySpec, LockKind, OnLoss, Popularity, Renew, ServiceTime, StockIn, Update,
+    WorkloadSpec,
+};
+use lockstorm::store::{Catalogue, Initial, Place, Store};
+use lockstorm::workload::{Cache, Dials, Tools, Workload, connect_cache, prepare_cache, stock_in_cache};
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use redis::{FromRedisValue, cmd};
+use support::RedisServer;
+use tempfile::TempDir;
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn constant(median: Duration) -> ServiceTime {
+    ServiceTime { median, sigma: 0.0 }
+}
+
+/// An arm whose lock outlasts any slow machine's request.
+fn arm(lock: LockKind) -> ArmSpec {
+    ArmSpec {
+        name: "arm".to_owned(),
+        lock,
+        ttl: ms(60_000),
+        renew: Renew::Off,
+        wait: Wait::FailFast,
+        deadline: ms(30_000),
+        node_timeout: ms(10_000),
+        host: HostId(1),
+        update: Update::ReadWrite,
+        serve_stale: true,
+        second_look: true,
+        on_loss: OnLoss::CarryOn,
+    }
+}
+
+/// The same, waiting for its turn.
+fn waiting(lock: LockKind) -> ArmSpec {
+    ArmSpec {
+        wait: Wait::Retry {
+            retries: 10_000,
+            delay: ms(2),
+            jitter: ms(2),
+        },
+        ..arm(lock)
+    }
+}
+
+/// An arm whose lock is lost long before 300 ms of work are done.
+fn losing(on_loss: OnLoss) -> ArmSpec {
+    ArmSpec {
+        ttl: ms(20),
+        node_timeout: ms(15),
+        wait: Wait::Retry {
+            retries: 100,
+            delay: ms(1),
+            jitter: ms(0),
+        },
+        on_loss,
+        ..arm(LockKind::Single)
+    }
+}
+
+fn cache(name: &str, keys: u64, pages: Option<u32>) -> CacheSpec {
+    CacheSpec {
+        name: name.to_owned(),
+        keys,
+        popularity: Popularity::Uniform,
+        state_ttl: ms(100_000),
+        data_ttl: ms(200_000),
+        pages,
+        weight: 1.0,
+    }
+}
+
+fn reads(pages: Option<u32>) -> WorkloadSpec {
+    WorkloadSpec::CacheFill {
+        caches: vec![cache("offers", 1, pages)],
+    }
+}
+
+fn sells(stock_in: StockIn, hold: Duration) -> WorkloadSpec {
+    WorkloadSpec::Inventory(InventorySpec {
+        products: 1,
+        stock: 10,
+        popularity: Popularity::Uniform,
+        hold: constant(hold),
+        stock_in,
+    })
+}
+
+/// One app server with its workers, one arm, and one node that is cache and lock node at once.
+struct Bench {
+    node: Arc<RedisServer>,
+    work: Arc<Workload>,
+    spec: WorkloadSpec,
+    recorder: Arc<Recorder>,
+    dials: Arc<Dials>,
+    store: Store,
+    cache: Cache,
+    _dir: TempDir,
+}
+
+impl Bench {
+    async fn new(node: &Arc<RedisServer>, arm: ArmSpec, spec: WorkloadSpec, read: Duration) -> Self {
+        let initial = Initial::from(&spec);
+        Self::with(node, node, arm, spec, read, initial).await
+    }
+
+    async fn with(
+        node: &Arc<RedisServer>,
+        lock_node: &RedisServer,
+        arm: ArmSpec,
+        spec: WorkloadSpec,
+        read: Duration,
+        initial: Initial,
+    ) -> Self {
+        let database = DatabaseSpec {
+            url: "sqlite".to_owned(),
+            read: constant(read),
+            pool: 8,
+        };
+        let dir = TempDir::new().expect("a directory");
+        let place = Place::create(&database, 0, "test", dir.path(), &initial)
+            .await
+            .expect("a place");
+        let store = place.open(database.pool).await.expect("a pool");
+        let cache = connect_cache(node.addr(), 0).await.expect("the cache node");
+        prepare_cache(&spec, &cache).await.expect("the stock keys");
+        let nodes = Nodes::connect(&[lock_node.addr()], NodeOptions::default());
+        nodes.ready(ms(5000)).await;
+        let lock = match arm.lock {
+            LockKind::None => Lock::none(),
+            LockKind::Local => Lock::local(),
+            LockKind::Single => Lock::single(&nodes, 0, 1),
+            LockKind::Redlock => Lock::redlock(&nodes, 1),
+        };
+        let (recorder, dials) = (Arc::new(Recorder::new()), Arc::new(Dials::new()));
+        let tools = Tools {
+            arm: Arc::new(arm),
+            lock,
+            store: store.clone(),
+            cache: cache.clone(),
+            recorder: Arc::clone(&recorder),
+            dials: Arc::clone(&dials),
+            server: ServerId(1),
+        };
+        Self {
+            node: Arc::clone(node),
+            work: Arc::new(Workload::new(&spec, &database, tools)),
+            spec,
+            recorder,
+            dials,
+            store,
+            cache,
+            _dir: dir,
+        }
+    }
+
+    /// One request; what it counted.
+    async fn request(&self) -> Tally {
+        self.requests(1).await
+    }
+
+    /// Several workers make a request each at the same time; what they counted.
+    async fn requests(&self, workers: usize) -> Tally {
+        let tasks: Vec<_> = (0..workers).map(|worker| self.start(worker)).collect();
+        for task in tasks {
+            task.await.expect("a worker");
+        }
+        self.recorder.swap(Tally::default())
+    }
+
+    fn start(&self, worker: usize) -> tokio::task::JoinHandle<()> {
+        let work = Arc::clone(&self.work);
+        tokio::spawn(async move {
+            let mut rng = SmallRng::seed_from_u64(worker as u64);
+            work.request(&mut rng, worker).await;
+        })
+    }
+
+    fn query<T: FromRedisValue>(&self, command: &str, args: &[&str]) -> T {
+        self.node.query(cmd(command).arg(args))
+    }
+
+    /// The value of the only cache is no longer fresh.
+    fn expire(&self) {
+        let deleted: u64 = self.query("DEL", &["offers:0:CacheState"]);
+        assert_eq!(deleted, 1, "it was fresh");
+    }
+
+    /// Somebody else takes the lock, and keeps it.
+    fn take_lock(&self, key: &str) {
+        self.query::<()>("SET", &[key, "somebody else", "PX", "600000"]);
+    }
+
+    /// (orders, units left) of the only product.
+    async fn books(&self) -> (u64, u64) {
+        let orders = self
+            .store
+            .orders()
+            .await
+            .expect("orders")
+            .first()
+            .map_or(0, |row| row.1);
+        let stock = match &self.spec {
+            WorkloadSpec::Inventory(spec) if spec.stock_in == StockIn::Redis => {
+                stock_in_cache(spec, &self.cache).await.expect("the stock keys")
+            }
+            _ => self.store.stock().await.expect("the stock"),
+        };
+        assert_eq!(stock.len(), 1);
+        (orders, stock[0].1)
+    }
+}
+
+const ANSWERS: [(Count, &str); 10] = [
+    (Count::Hit, "hits"),
+    (Count::StaleRead, "stale"),
+    (Count::GaveUp, "gave up"),
+    (Count::DuplicatePage, "duplicate"),
+    (Count::MissingPage, "missing"),
+    (Count::Order, "orders"),
+    (Count::SoldOut, "sold out"),
+    (Count::LockLost, "lost"),
+    (Count::Aborted, "aborted"),
+    (Count::Error, "errors"),
+];
+
+/// All that was counted, provider calls included: `2 hits, 1 calls`.
+fn counted(tally: &Tally) -> String {
+    let calls = tally.provider_calls.len() as u64;
+    ANSWERS
+        .iter()
+        .map(|(count, name)| (tally.count(*count), *name))
+        .chain([(calls, "calls")])
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, name)| format!("{n} {name}"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn supersedes(tally: &Tally) -> Vec<u64> {
+    tally.provider_calls.iter().map(|call| call.supersedes).collect()
+}
+
+/// Runs a test alone, with a node of its own, on a runtime like an app server's.
+fn test(body: impl AsyncFnOnce(Arc<RedisServer>)) {
+    let _turn = support::serial();
+    let node = Arc::new(RedisServer::start());
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+        .block_on(body(node));
+}
+
+#[test]
+fn a_value_is_filled_once_and_then_served() {
+    test(async |node| {
+        for lock in [LockKind::None, LockKind::Local, LockKind::Single, LockKind::Redlock] {
+            node.query::<()>(&cmd("FLUSHALL"));
+            let bench = Bench::new(&node, arm(lock), reads(None), ms(0)).await;
+            let first = bench.request().await;
+            assert_eq!(counted(&first), "1 calls", "{lock:?}");
+            let call = ProviderCall {
+                cache: 0,
+                key: 0,
+                supersedes: 0,
+            };
+            assert_eq!(first.provider_calls, [call]);
+            assert_eq!(counted(&bench.request().await), "1 hits");
+
+            let values: Vec<String> = bench.query("MGET", &["offers:0:CacheState", "offers:0", "offers:0:Version"]);
+            assert_eq!(values, ["Active", "offers 0.0", "1"]);
+            let (state, data): (u64, u64) = (
+                bench.query("PTTL", &["offers:0:CacheState"]),
+                bench.query("PTTL", &["offers:0"]),
+            );
+            assert!(state <= 100_000 && data > 100_000 && data <= 200_000, "{state} {data}");
+            assert_eq!(node.keys(), 3, "the lock is released");
+
+            bench.expire();
+            let again = bench.request().await;
+            assert_eq!((counted(&again).as_str(), supersedes(&again)), ("1 calls", vec![1]));
+            // A value that is gone is no hit, whatever its state says.
+            let _: u64 = bench.query("DEL", &["offers:0"]);
+            let gone = bench.request().await;
+            assert_eq!((counted(&gone).as_str(), supersedes(&gone)), ("1 calls", vec![2]));
+        }
+    });
+}
+
+#[test]
+fn only_lock_arms_count_acquires() {
+    test(async |node| {
+        for (lock, acquired, votes) in [
+            (LockKind::None, 0, None),
+            (LockKind::Local, 1, None),
+            (LockKind::Single, 1, Some((1, 1))),
+            (LockKind::Redlock, 1, Some((1, 1))),
+        ] {
+            let bench = Bench::new(&node, arm(lock), sells(StockIn::Database, ms(0)), ms(0)).await;
+            let tally = bench.request().await;
+            assert_eq!(
+                (tally.outcomes.acquired, tally.outcomes.total()),
+                (acquired, acquired),
+                "{lock:?}"
+            );
+            assert_eq!((tally.newest_votes, tally.acquire.len()), (votes, acquired));
+            assert_eq!(tally.hold.len(), 1);
+        }
+    });
+}
+
+#[test]
+fn without_the_lock_stale_data_is_served_or_the_reader_gives_up() {
+    test(async |node| {
+        let serving = Bench::new(&node, arm(LockKind::Single), reads(None), ms(0)).await;
+        let refusing = ArmSpec {
+            serve_stale: false,
+            ..arm(LockKind::Single)
+        };
+        let refusing = Bench::new(&node, refusing, reads(None), ms(0)).await;
+
+        serving.take_lock("arm:offers:0");
+        assert_eq!(
+            counted(&serving.request().await),
+            "1 gave up",
+            "there is nothing to serve yet"
+        );
+        let _: u64 = serving.query("DEL", &["arm:offers:0"]);
+        assert_eq!(counted(&serving.request().await), "1 calls");
+        serving.take_lock("arm:offers:0");
+        assert_eq!(
+            counted(&serving.request().await),
+            "1 hits",
+            "what is fresh needs no lock"
+        );
+        serving.expire();
+        let stale = serving.request().await;
+        assert_eq!((counted(&stale).as_str(), stale.outcomes.contended), ("1 stale", 1));
+        assert_eq!(counted(&refusing.request().await), "1 gave up");
+    });
+}
+
+#[test]
+fn a_stampede_calls_the_provider_as_often_as_the_lock_lets_it() {
+    test(async |node| {
+        let stampede = async |arm: ArmSpec| {
+            let bench = Bench::new(&node, arm, reads(None), ms(100)).await;
+            bench.request().await;
+            bench.expire();
+            let tally = bench.requests(6).await;
+            let version: u64 = bench.query("GET", &["offers:0:Version"]);
+            assert!(
+                supersedes(&tally).iter().all(|seen| *seen < version),
+                "{:?}",
+                supersedes(&tally)
+            );
+            node.query::<()>(&cmd("FLUSHALL"));
+            (counted(&tally), supersedes(&tally))
+        };
+        assert_eq!(stampede(arm(LockKind::None)).await, ("6 calls".to_owned(), vec![1; 6]));
+        for lock in [LockKind::Local, LockKind::Single, LockKind::Redlock] {
+            assert_eq!(
+                stampede(arm(lock)).await,
+                ("5 stale, 1 calls".to_owned(), vec![1]),
+                "{lock:?}"
+            );
+            assert_eq!(
+                stampede(waiting(lock)).await,
+                ("5 hits, 1 calls".to_owned(), vec![1]),
+                "{lock:?}"
+            );
+        }
+        // Who does not look again fills what was filled while it waited, and says so: for the version that it saw.
+        let blind = ArmSpec {
+            second_look: false,
+            ..waiting(LockKind::Local)
+        };
+        assert_eq!(stampede(blind).await, ("6 calls".to_owned(), vec![1; 6]));
+    });
+}
+
+#[test]
+fn who_waited_in_vain_looks_again() {
+    test(async |node| {
+        let waiting_for = |deadline| ArmSpec {
+            deadline,
+            ..waiting(LockKind::Single)
+        };
+        let bench = Bench::new(&node, waiting_for(ms(50)), reads(None), ms(0)).await;
+        bench.take_lock("arm:offers:0");
+        assert_eq!(counted(&bench.request().await), "1 gave up");
+
+        let bench = Bench::new(&node, waiting_for(ms(1500)), reads(None), ms(0)).await;
+        let request = bench.start(0);
+        // It looks, finds nothing, and waits. The holder of the lock fills meanwhile.
+        tokio::time::sleep(ms(50)).await;
+        bench.query::<()>("MSET", &["offers:0:CacheState", "Active", "offers:0", "x"]);
+        request.await.expect("a worker");
+        let tally = bench.recorder.swap(Tally::default());
+        assert_eq!(counted(&tally), "1 hits");
+        assert_eq!((tally.outcomes.acquired, tally.outcomes.total()), (0, 1));
+    });
+}
+
+#[test]
+fn a_call_is_counted_for_the_version_that_the_last_look_found() {
+    test(async |node| {
+        for second_look in [true, false] {
+            node.query::<()>(&cmd("FLUSHALL"));
+            let arm = ArmSpec {
+                second_look,
+                ..waiting(LockKind::Single)
+            };
+            let bench = Bench::new(&node, arm, reads(None), ms(0)).await;
+            bench.query::<()>("SET", &["offers:0:Version", "3"]);
+            bench.take_lock("arm:offers:0");
+            bench.query::<()>("CONFIG", &["RESETSTAT"]);
+            let request = bench.start(0);
+            // Once its first attempt has come to the node it has looked.
+            while !bench
+                .query::<String>("INFO", &["commandstats"])
+                .contains("cmdstat_set:")
+            {
+                tokio::time::sleep(ms(1)).await;
+            }
+            bench.query::<()>("SET", &["offers:0:Version", "5"]);
+            let _: u64 = bench.query("DEL", &["arm:offers:0"]);
+            request.await.expect("a worker");
+            let tally = bench.recorder.swap(Tally::default());
+            assert_eq!(supersedes(&tally), [if second_look { 5 } else { 3 }]);
+        }
+    });
+}
+
+#[test]
+fn a_fill_is_announced_only_under_a_lock() {
+    test(async |node| {
+        for (lock, announced) in [
+            (LockKind::None, false),
+            (LockKind::Local, true),
+            (LockKind::Single, true),
+        ] {
+            node.query::<()>(&cmd("FLUSHALL"));
+            let bench = Bench::new(&node, arm(lock), reads(None), ms(300)).await;
+            let request = bench.start(0);
+            let mut seen = false;
+            while !request.is_finished() {
+                let state: Option<String> = bench.query("GET", &["offers:0:CacheState"]);
+                seen |= state.as_deref() == Some("Inprogress");
+                tokio::time::sleep(ms(5)).await;
+            }
+            assert_eq!(seen, announced, "{lock:?}");
+        }
+    });
+}
+
+#[test]
+fn a_provider_that_fails_is_an_error_and_leaves_nothing_behind() {
+    test(async |node| {
+        for pages in [None, Some(3)] {
+            // The cache has a key that the catalogue lacks: pages are there, but the last.
+            let lacking = Initial {
+                catalogue: vec![Catalogue {
+                    cache: "offers".to_owned(),
+                    keys: u64::from(pages.is_some()),
+                    pages: pages.map(|pages| pages - 1),
+                }],
+                ..Initial::default()
+            };
+            let bench = Bench::with(&node, &node, arm(LockKind::Single), reads(pages), ms(0), lacking).await;
+            let calls = pages.unwrap_or(1);
+            assert_eq!(counted(&bench.request().await), format!("1 errors, {calls} calls"));
+            let left: Vec<String> = node.query(cmd("KEYS").arg("*"));
+            assert!(
+                !left.iter().any(|key| key.ends_with("State") || key.starts_with("arm")),
+                "{left:?}"
+            );
+            let again = bench.request().await;
+            assert_eq!(counted(&again), format!("1 errors, {calls} calls"), "the lock is free");
+        }
+    });
+}
+
+#[test]
+fn a_lost_lock_is_counted_and_heeded_only_by_who_aborts() {
+    test(async |node| {
+        for pages in [None, Some(2)] {
+            let version = |bench: &Bench| bench.query::<Option<u64>>("GET", &["offers:0:Version"]);
+            let calls = |n: u32| format!("{n} calls");
+
+            let careful = Bench::new(&node, losing(OnLoss::Abort), reads(pages), ms(300)).await;
+            assert_eq!(
+                counted(&careful.request().await),
+                format!("1 lost, 1 aborted, {}", calls(1))
+            );
+            assert_eq!(version(&careful), None, "nothing was written");
+
+            let careless = Bench::new(&node, losing(OnLoss::CarryOn), reads(pages), ms(300)).await;
+            assert_eq!(
+                counted(&careless.request().await),
+                format!("1 lost, {}", calls(pages.unwrap_or(1)))
+            );
+            assert_eq!(version(&careless), Some(1));
+
+            node.query::<()>(&cmd("FLUSHALL"));
+            let lasting = ArmSpec {
+                on_loss: OnLoss::Abort,
+                ..arm(LockKind::Single)
+            };
+            let lasting = Bench::new(&node, lasting, reads(pages), ms(10)).await;
+            assert_eq!(counted(&lasting.request().await), calls(pages.unwrap_or(1)));
+            node.query::<()>(&cmd("FLUSHALL"));
+        }
+    });
+}
+
+#[test]
+fn a_list_is_filled_page_by_page_under_a_lock() {
+    test(async |node| {
+        for lock in [LockKind::Local, LockKind::Single, LockKind::Redlock] {
+            node.query::<()>(&cmd("FLUSHALL"));
+            let bench = Bench::new(&node, arm(lock), reads(Some(4)), ms(20)).await;
+            let tally = bench.requests(5).await;
+            assert_eq!(
+                counted(&tally),
+                "4 gave up, 4 calls",
+                "{lock:?}: one fills, and half a list is not served"
+            );
+            let parts: Vec<_> = tally
+                .provider_calls
+                .iter()
+                .map(|call| (call.key, call.supersedes))
+                .collect();
+            assert_eq!(
+                parts,
+                [(0, 0), (1, 0), (2, 0), (3, 0)],
+                "each page is a value of its own"
+            );
+            assert_eq!(counted(&bench.requests(3).await), "3 hits");
+            let list: Vec<String> = bench.query("LRANGE", &["offers:0", "0", "-1"]);
+            assert_eq!(list, ["1:offers 0.1", "2:offers 0.2", "3:offers 0.3", "4:offers 0.4"]);
+            let data: u64 = bench.query("PTTL", &["offers:0"]);
+            assert!(data > 100_000, "{data}");
+
+            // The next version replaces the list instead of growing it.
+            bench.expire();
+            let again = bench.request().await;
+            assert_eq!((counted(&again).as_str(), supersedes(&again)), ("4 calls", vec![1; 4]));
+            assert_eq!(bench.query::<u64>("LLEN", &["offers:0"]), 4);
+            assert_eq!(counted(&bench.request().await), "1 hits");
+        }
+    });
+}
+
+#[test]
+fn a_list_is_under_way_until_its_last_page() {
+    test(async |node| {
+        let bench = Bench::new(&node, arm(LockKind::Single), reads(Some(3)), ms(200)).await;
+        let request = bench.start(0);
+        let script = "return {redis.call('GET', KEYS[1]), redis.call('LLEN', KEYS[2]), redis.call('PTTL', KEYS[1])}";
+        let mut under_way = 0;
+        while !request.is_finished() {
+            let (state, length, ttl): (Option<String>, u64, i64) =
+                bench.query("EVAL", &[script, "2", "offers:0:CacheState", "offers:0"]);
+            match state.as_deref() {
+                None => assert_eq!(length, 0),
+                Some("Inprogress") => {
+                    assert!(
+                        length < 3 && (0..=60_000).contains(&ttl),
+                        "announced for ever? {length} {ttl}"
+                    );
+                    under_way += 1;
+                }
+                Some(state) => assert_eq!((state, length), ("Active", 3)),
+            }
+            tokio::time::sleep(ms(10)).await;
+        }
+        assert!(under_way > 0);
+        assert_eq!(counted(&bench.request().await), "1 hits, 3 calls");
+    });
+}
+
+#[test]
+fn without_a_lock_pages_are_pushed_twice() {
+    test(async |node| {
+        let bench = Bench::new(&node, arm(LockKind::None), reads(Some(4)), ms(100)).await;
+        // All empty the list before the first of them has a page to push.
+        assert_eq!(counted(&bench.requests(3).await), "12 calls");
+        assert_eq!(counted(&bench.request().await), "1 hits, 8 duplicate");
+    });
+}
+
+#[test]
+fn a_page_that_an_active_list_lacks_is_counted_as_missing() {
+    test(async |node| {
+        let bench = Bench::new(&node, arm(LockKind::Single), reads(Some(4)), ms(0)).await;
+        bench.query::<()>("RPUSH", &["offers:0", "1:a", "3:c", "3:c"]);
+        bench.query::<()>("SET", &["offers:0:CacheState", "Inprogress"]);
+        bench.take_lock("arm:offers:0");
+        assert_eq!(
+            counted(&bench.request().await),
+            "1 gave up",
+            "half a list is judged only when it claims to be whole"
+        );
+        bench.query::<()>("SET", &["offers:0:CacheState", "Active"]);
+        assert_eq!(counted(&bench.request().await), "1 hits, 1 duplicate, 2 missing");
+    });
+}
+
+#[test]
+fn choices_come_from_the_seed() {
+    test(async |node| {
+        let spec = WorkloadSpec::CacheFill {
+            caches: vec![cache("lists", 50, Some(2)), cache("offers", 1000, None)],
+        };
+        let mut runs = Vec::new();
+        for _ in 0..2 {
+            node.query::<()>(&cmd("FLUSHALL"));
+            let bench = Bench::new(&node, arm(LockKind::None), spec.clone(), ms(0)).await;
+            let mut rng = SmallRng::seed_from_u64(42);
+            for _ in 0..30 {
+                bench.work.request(&mut rng, 0).await;
+            }
+            runs.push(bench.recorder.swap(Tally::default()).provider_calls);
+        }
+        assert_eq!(runs[0], runs[1]);
+        for cache in [0, 1] {
+            assert!(
+                runs[0].iter().any(|call| call.cache == cache),
+                "both caches are read: {:?}",
+                runs[0]
+            );
+        }
+    });
+}
+
+#[test]
+fn stock_is_sold_until_it_is_sold_out() {
+    test(async |node| {
+        for stock_in in [StockIn::Database, StockIn::Redis] {
+            for update in [Update::ReadWrite, Update::Atomic] {
+                let arm = ArmSpec {
+                    update,
+                    ..arm(LockKind::None)
+                };
+                let bench = Bench::new(&node, arm, sells(stock_in, ms(0)), ms(0)).await;
+                for left in (0..10).rev() {
+                    assert_eq!(counted(&bench.request().await), "1 orders");
+                    assert_eq!(bench.books().await, (10 - left, left), "{stock_in:?} {update:?}");
+                }
+                assert_eq!(counted(&bench.requests(3).await), "3 sold out");
+                assert_eq!(bench.books().await, (10, 0));
+            }
+        }
+    });
+}
+
+#[test]
+fn without_a_lock_updates_are_lost_and_with_one_they_are_not() {
+    test(async |node| {
+        for stock_in in [StockIn::Database, StockIn::Redis] {
+            let sell = async |arm: ArmSpec, hold: Duration| {
+                let bench = Bench::new(&node, arm, sells(stock_in, hold), ms(0)).await;
+                assert_eq!(counted(&bench.requests(4).await), "4 orders");
+                bench.books().await
+            };
+            assert_eq!(
+                sell(arm(LockKind::None), ms(100)).await,
+                (4, 9),
+                "{stock_in:?}: all read 10 units"
+            );
+            for lock in [LockKind::Local, LockKind::Single, LockKind::Redlock] {
+                assert_eq!(sell(waiting(lock), ms(20)).await, (4, 6), "{stock_in:?} {lock:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn the_atomic_way_needs_no_lock() {
+    test(async |node| {
+        for stock_in in [StockIn::Database, StockIn::Redis] {
+            let atomic = ArmSpec {
+                update: Update::Atomic,
+                ..arm(LockKind::None)
+            };
+            let bench = Bench::new(&node, atomic, sells(stock_in, ms(10)), ms(0)).await;
+            assert_eq!(
+                counted(&bench.requests(16).await),
+                "10 orders, 6 sold out",
+                "{stock_in:?}"
+            );
+            assert_eq!(bench.books().await, (10, 0));
+        }
+    });
+}
+
+#[test]
+fn customers_give_up_without_the_lock() {
+    test(async |node| {
+        let bench = Bench::new(&node, arm(LockKind::Single), sells(StockIn::Database, ms(0)), ms(0)).await;
+        bench.take_lock("arm:product:0");
+        let tally = bench.request().await;
+        assert_eq!((counted(&tally).as_str(), tally.outcomes.contended), ("1 gave up", 1));
+        assert_eq!(
+            (tally.trouble, tally.hold.len()),
+            (None, 0),
+            "contention is no trouble with nodes"
+        );
+        assert_eq!(bench.books().await, (0, 10));
+    });
+}
+
+#[test]
+fn a_dead_lock_node_is_no_quorum_with_its_cause() {
+    test(async |node| {
+        let mut lock_node = RedisServer::start();
+        let spec = sells(StockIn::Database, ms(0));
+        let initial = Initial::from(&spec);
+        let bench = Bench::with(&node, &lock_node, arm(LockKind::Single), spec, ms(0), initial).await;
+        assert_eq!(counted(&bench.request().await), "1 orders");
+        lock_node.kill();
+        // The first request may still find the connection that breaks.
+        let mut tally = bench.request().await;
+        while tally.outcomes.no_quorum == 0 {
+            assert_eq!(counted(&tally), "1 gave up");
+            tally = bench.request().await;
+        }
+        assert_eq!(counted(&tally), "1 gave up");
+        let trouble = tally.trouble.expect("the causes");
+        assert!(trouble.contains("no quorum: node 1"), "{trouble}");
+    });
+}
+
+#[test]
+fn a_lost_lock_aborts_the_sale_or_does_not() {
+    test(async |node| {
+        for update in [Update::ReadWrite, Update::Atomic] {
+            let sell = async |arm: ArmSpec, hold: Duration| {
+                let arm = ArmSpec { update, ..arm };
+                let bench = Bench::new(&node, arm, sells(StockIn::Database, hold), ms(0)).await;
+                let tally = bench.request().await;
+                (counted(&tally), bench.books().await)
+            };
+            let aborted = ("1 lost, 1 aborted".to_owned(), (0, 10));
+            assert_eq!(sell(losing(OnLoss::Abort), ms(300)).await, aborted);
+            assert_eq!(
+                sell(losing(OnLoss::CarryOn), ms(300)).await,
+                ("1 orders, 1 lost".to_owned(), (1, 9))
+            );
+            let lasting = ArmSpec {
+                on_loss: OnLoss::Abort,
+                ..arm(LockKind::Single)
+            };
+            assert_eq!(sell(lasting, ms(10)).await, ("1 orders".to_owned(), (1, 9)));
+        }
+    });
+}
+
+#[test]
+fn a_missing_product_is_an_error() {
+    test(async |node| {
+        let spec = sells(StockIn::Database, ms(0));
+        let bench = Bench::with(&node, &node, waiting(LockKind::Single), spec, ms(0), Initial::default()).await;
+        assert_eq!(
+            counted(&bench.requests(2).await),
+            "2 errors",
+            "and the lock is released"
+        );
+        let bench = Bench::new(&node, arm(LockKind::None), sells(StockIn::Redis, ms(0)), ms(0)).await;
+        let _: u64 = bench.query("DEL", &["stock:0"]);
+        assert_eq!(counted(&bench.request().await), "1 errors");
+    });
+}
+
+#[test]
+fn turned_dials_count_from_the_next_request_on() {
+    test(async |node| {
+        let bench = Bench::new(&node, arm(LockKind::Single), sells(StockIn::Database, ms(0)), ms(0)).await;
+        bench.dials.set_hold(ms(150));
+        bench.dials.set_ttl(ms(40_000));
+        let request = bench.start(0);
+        let ttl = || bench.query::<i64>("PTTL", &["arm:product:0"]);
+        while ttl() < 0 {
+            tokio::time::sleep(ms(1)).await;
+        }
+        assert!(ttl() <= 40_000);
+        request.await.expect("a worker");
+        let tally = bench.recorder.swap(Tally::default());
+        assert_eq!(counted(&tally), "1 orders");
+        // Three significant digits.
+        assert!(tally.hold.min() >= 149_000, "{}", tally.hold.min());
+
+        let bench = Bench::new(&node, arm(LockKind::Single), reads(None), ms(0)).await;
+        bench.dials.set_hold(ms(150));
+        let tally = bench.request().await;
+        assert_eq!(counted(&tally), "1 calls");
+        assert!(tally.hold.min() >= 149_000, "{}", tally.hold.min());
+    });
+}
+
+#[test]
+fn arms_do_not_meet_in_the_cache() {
+    test(async |node| {
+        let spec = sells(StockIn::Redis, ms(0));
+        for arm in 0..3 {
+            let cache = connect_cache(node.addr(), arm).await.expect("the cache node");
+            prepare_cache(&spec, &cache).await.expect("the stock keys");
+        }
+        let keyspace: String = node.query(cmd("INFO").arg("keyspace"));
+        for arm in 0..3 {
+            assert!(keyspace.contains(&format!("db{arm}:keys=1,")), "{keyspace}");
+        }
+        assert!(
+            connect_cache(node.addr(), 999).await.is_err(),
+            "there is no such database"
+        );
+    });
+}
+
+/// 10,000 workers keep a request each.
+#[test]
+fn a_request_is_small() {
+    test(async |node| {
+        for spec in [reads(None), reads(Some(3)), sells(StockIn::Redis, ms(0))] {
+            let bench = Bench::new(&node, arm(LockKind::Redlock), spec, ms(0)).await;
+            let mut rng = SmallRng::seed_from_u64(1);
+            let request = bench.work.request(&mut rng, 0);
+            let size = size_of_val(&request);
+            assert!(size <= 2048, "{size} bytes");
+            fn sendable(_: impl Send) {}
+            sendable(request);
+        }
+    });
+}
