@@ -323,6 +323,62 @@ fn a_lock_released_while_a_node_is_paused_is_deleted_there_when_it_runs_again() 
     trio.no_keys();
 }
 
+/// Acquires and releases on a key of its own until told to stop; how often it had the lock.
+async fn cycle(lock: Lock, key: String, stop: Arc<AtomicBool>) -> u32 {
+    let mut cycles = 0;
+    while !stop.load(SeqCst) {
+        match lock.acquire(&key, &IMPATIENT).await {
+            // Every other one is left to the background.
+            Ok(guard) if cycles % 2 == 0 => drop(guard.release().await),
+            Ok(guard) => drop(guard),
+            // Do not spin while no node can be asked.
+            Err(_) => sleep(Duration::from_millis(1)).await,
+        }
+        cycles += 1;
+    }
+    cycles
+}
+
+#[test]
+fn pauses_kills_and_restarts_under_load_leave_no_key_behind() {
+    let _turn = serial();
+    let mut trio = Trio::start();
+    let lock = trio.redlock();
+    let stop = Arc::new(AtomicBool::new(false));
+    let workers: Vec<_> = (0..64)
+        .map(|worker| {
+            trio.runtime
+                .spawn(cycle(lock.clone(), format!("key:{worker}"), Arc::clone(&stop)))
+        })
+        .collect();
+    let work = |trio: &Trio| trio.runtime.block_on(async { sleep(Duration::from_millis(150)).await });
+    work(&trio);
+    trio.servers[0].pause();
+    work(&trio);
+    trio.servers[1].pause();
+    work(&trio);
+    trio.servers[0].resume();
+    trio.servers[1].resume();
+    work(&trio);
+    trio.kill(2);
+    work(&trio);
+    trio.servers[0].pause();
+    trio.servers[2].restart();
+    work(&trio);
+    trio.servers[0].resume();
+    work(&trio);
+    stop.store(true, SeqCst);
+    let nodes = trio.nodes.clone();
+    trio.runtime.block_on(async {
+        for worker in workers {
+            assert!(worker.await.unwrap() > 0);
+        }
+        nodes.flush(PATIENCE).await;
+    });
+    assert_eq!((lock.gauges().holding(), lock.gauges().partial()), (0, 0));
+    trio.no_keys();
+}
+
 #[test]
 fn an_expired_lock_is_never_handed_out() {
     let _turn = serial();
@@ -524,6 +580,37 @@ fn waiting_until_expiry_gets_the_lock_of_a_holder_that_never_releases() {
     };
     assert_eq!(trio.acquire(&lock, &hopeless).unwrap_err(), Refusal::Contended);
     drop((holder, guard));
+    trio.no_keys();
+}
+
+#[test]
+fn terms_beyond_all_bounds_are_no_panic() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let lock = trio.redlock();
+    let endless = Terms {
+        ttl: Duration::MAX,
+        renew: Some(Duration::MAX),
+        deadline: Duration::MAX,
+        node_timeout: Duration::MAX,
+        ..TERMS
+    };
+    let guard = trio.acquire(&lock, &endless).unwrap();
+    let wait = Wait::Retry {
+        retries: 1,
+        delay: Duration::MAX,
+        jitter: Duration::ZERO,
+    };
+    let nothing = Terms {
+        ttl: Duration::ZERO,
+        renew: Some(Duration::ZERO),
+        wait,
+        deadline: PATIENCE,
+        ..endless
+    };
+    assert_eq!(trio.acquire(&lock, &nothing).unwrap_err(), Refusal::Contended);
+    trio.runtime.block_on(guard.release());
+    assert_eq!(trio.acquire(&lock, &nothing).unwrap_err().outcome(), Outcome::Expired);
     trio.no_keys();
 }
 

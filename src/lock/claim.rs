@@ -8,7 +8,7 @@ use super::{
     Gauges, Nodes, Terms,
     ballot::Ballot,
     command,
-    node::{Job, Purpose, Report},
+    job::{Job, Purpose, Report},
     round::{Answer, Round},
     tally::{Slot, quorum},
 };

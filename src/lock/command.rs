@@ -48,9 +48,9 @@ pub(super) fn pttl(key: &str) -> Packed {
     pack(redis::cmd("PTTL").arg(key))
 }
 
-/// Nodes count whole milliseconds and take no TTL of 0.
+/// A TTL as nodes count it.
 fn millis(ttl: Duration) -> u64 {
-    u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1)
+    u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn pack(command: &Cmd) -> Packed {

@@ -12,7 +12,8 @@ use tokio::{
 
 use super::{
     NodeOptions,
-    node::{Job, Node, Purpose},
+    job::{Job, Purpose},
+    node::Node,
     reply::{Malformed, Reply},
 };
 

@@ -36,6 +36,7 @@ mod command;
 mod connection;
 mod gauges;
 mod guard;
+mod job;
 mod lease;
 mod local;
 mod node;
@@ -72,6 +73,24 @@ pub struct Terms {
     pub deadline: Duration,
     /// How long a node may take for a reply before the attempt goes on without it.
     pub node_timeout: Duration,
+}
+
+/// Longer than anything is waited for, and short enough that no clock overflows.
+const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
+impl Terms {
+    /// These terms within the bounds of clocks and of nodes, which count whole milliseconds.
+    fn bounded(self) -> Self {
+        let millisecond = Duration::from_millis(1);
+        let whole = |duration: Duration| Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
+        Self {
+            ttl: whole(self.ttl.clamp(millisecond, FOREVER)),
+            renew: self.renew.map(|interval| interval.clamp(millisecond, FOREVER)),
+            wait: self.wait,
+            deadline: self.deadline.min(FOREVER),
+            node_timeout: self.node_timeout.min(FOREVER),
+        }
+    }
 }
 
 /// A lock strategy of one app server. Clones share its connections, waiters and gauges.
@@ -132,6 +151,7 @@ impl Lock {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn acquire(&self, key: &str, terms: &Terms) -> Result<Guard, Refusal> {
+        let terms = &terms.bounded();
         match &self.strategy {
             Strategy::None => Ok(Guard::nothing()),
             Strategy::Local(local) => {

@@ -3,8 +3,10 @@ use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    connection,
-    node::{Job, Node},
+    FOREVER, command, connection,
+    job::{Job, Purpose, Report},
+    node::Node,
+    round::{Answer, Round},
 };
 use crate::model::Cause;
 
@@ -63,13 +65,42 @@ impl Nodes {
 
     /// Waits until all nodes are connected, or for `within`; how many are connected then.
     pub async fn ready(&self, within: Duration) -> usize {
-        let until = Instant::now() + within;
+        let until = Instant::now() + within.min(FOREVER);
         let mut links: Vec<_> = self.0.iter().map(|handle| handle.0.watch()).collect();
         for link in &mut links {
             // Too late or never: it is not among those counted below.
             let _ = timeout_at(until, link.wait_for(|up| *up)).await;
         }
         links.iter().filter(|link| *link.borrow()).count()
+    }
+
+    /// Waits until the nodes have run everything that was queued before, releases in the background included, or for
+    /// `within`; how many have. For the end of an app server that is not killed.
+    pub async fn flush(&self, within: Duration) -> usize {
+        let within = within.min(FOREVER);
+        let round = Arc::new(Round::new(self.len()));
+        // Connections are ordered: an answer to anything says that all before it ran.
+        let command = command::pttl("");
+        for index in 0..self.len() {
+            let purpose = Purpose::Question(Report {
+                round: Arc::clone(&round),
+                index,
+            });
+            self.push(
+                index,
+                Job {
+                    command: Arc::clone(&command),
+                    timeout: within,
+                    purpose,
+                },
+            );
+        }
+        let answers = round.wait(Instant::now() + within, |_| false).await;
+        answers
+            .iter()
+            .flatten()
+            .filter(|answer| matches!(answer, Answer::Int(_)))
+            .count()
     }
 
     /// The nodes at these positions, counted from 0, over the same connections.

@@ -9,11 +9,11 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Gauges, Guard, Nodes, Refusal, Terms,
+    FOREVER, Gauges, Guard, Nodes, Refusal, Terms,
     claim::Claim,
     command,
+    job::{Job, Purpose, Report},
     lease::Lease,
-    node::{Job, Purpose, Report},
     round::{Answer, Round},
     tally::{Slot, is_decided, quorum, reliable, votes},
 };
@@ -66,14 +66,14 @@ impl Quorum {
             let pause = match terms.wait {
                 Wait::FailFast => return Err(missed.refusal),
                 Wait::Retry { retries, .. } if attempts > retries => return Err(missed.refusal),
-                Wait::Retry { delay, jitter, .. } => delay + self.random(jitter),
+                Wait::Retry { delay, jitter, .. } => delay.saturating_add(self.random(jitter)),
                 Wait::UntilExpiry => {
                     let _waiting = gauges.wait();
                     self.remaining_ttl(key, terms, &missed.slots, deadline).await + self.random(EXPIRY_JITTER)
                 }
             };
             // Nothing can come of waiting for an attempt that may not begin.
-            let next = Instant::now() + pause;
+            let next = Instant::now() + pause.min(FOREVER);
             if next >= deadline {
                 return Err(missed.refusal);
             }

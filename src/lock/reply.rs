@@ -84,7 +84,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reads_what_the_redis_crate_reads(replies in prop::collection::vec(reply(), 1..8), cut in any::<prop::sample::Index>()) {
+        fn reads_what_the_redis_crate_reads(
+            replies in prop::collection::vec(reply(), 1..8),
+            cut in any::<prop::sample::Index>(),
+        ) {
             let stream: Vec<u8> = replies.concat();
             let mut rest = &stream[..];
             for bytes in &replies {

@@ -144,7 +144,9 @@ mod tests {
         }
 
         #[test]
-        fn no_contention_and_no_doubt_without_enough_answers(causes in prop::collection::vec(cause().prop_map(Some), 1..10)) {
+        fn no_contention_and_no_doubt_without_enough_answers(
+            causes in prop::collection::vec(cause().prop_map(Some), 1..10),
+        ) {
             let quorum = quorum(causes.len());
             let held = causes.iter().flatten().filter(|cause| **cause == Cause::Held).count();
             let doubtful = causes.iter().flatten().filter(|cause| cause.may_have_voted()).count();
