@@ -49,6 +49,9 @@ pub struct Cli {
     /// that a mark or a word does not say too.
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     pub color: Color,
+    /// Append what goes on inside to FILE: failed requests, clean-ups that did not work. For bug reports.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub log: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -5,7 +5,10 @@ mod commands;
 mod failure;
 
 use std::env;
+use std::fs::OpenOptions;
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Mutex;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -24,7 +27,27 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return commands::usage::explain(&error),
     };
+    if let Some(path) = &cli.log
+        && let Err(failure) = log_to(path)
+    {
+        return failure.report();
+    }
     dispatch(cli).unwrap_or_else(|failure| failure.report())
+}
+
+/// Sends what the library traces to a file; the terminal belongs to the console.
+fn log_to(path: &Path) -> Result<(), Failure> {
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .map_err(|error| Failure::usage(format!("--log {}: cannot be written: {error}", path.display())))?;
+    tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::DEBUG)
+        .with_ansi(false)
+        .with_writer(Mutex::new(file))
+        .init();
+    Ok(())
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {

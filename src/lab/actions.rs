@@ -28,16 +28,16 @@ impl Lab {
         let unverified = |why: String| LabError::Unverified { action, host, why };
         let text = match action {
             Action::Kill | Action::Shutdown => {
-                let (kick, patience, how) = match action {
-                    Action::Kill => (Kick::Kill, PATIENCE, "killed"),
-                    _ => (Kick::Terminate, SHUTDOWN_PATIENCE, "shut down"),
+                let (kick, patience) = match action {
+                    Action::Kill => (Kick::Kill, PATIENCE),
+                    _ => (Kick::Terminate, SHUTDOWN_PATIENCE),
                 };
                 self.kick(node, kick, patience, unverified, |state| {
                     matches!(state, HostState::Down { .. })
                 })
                 .await?;
                 probe::refuses(address, PATIENCE).await.map_err(unverified)?;
-                format!("{host} {how}: its process is gone and port {} refuses", address.port())
+                format!("its process is gone and port {} refuses", address.port())
             }
             Action::Pause => {
                 self.kick(node, Kick::Stop, PATIENCE, unverified, |state| {
@@ -45,7 +45,7 @@ impl Lab {
                 })
                 .await?;
                 match self.state(host) {
-                    HostState::Paused { .. } => format!("{host} paused: its process is stopped"),
+                    HostState::Paused { .. } => "its process is stopped".to_owned(),
                     _ => return Err(unverified("it went down instead".to_owned())),
                 }
             }
@@ -58,11 +58,11 @@ impl Lab {
                     .pid(host)
                     .ok_or_else(|| unverified("it went down instead".to_owned()))?;
                 probe::answers(address, pid, PATIENCE).await.map_err(unverified)?;
-                format!("{host} resumed: it answers again")
+                "it answers again".to_owned()
             }
             Action::Restart => {
                 node.restart(&self.client).await?;
-                format!("{host} restarted: it answers on port {}", address.port())
+                format!("it answers on port {}", address.port())
             }
         };
         Ok(Effect {

@@ -55,7 +55,7 @@ pub struct HitsPerExpiry {
 pub struct Figures {
     /// Acquires by outcome.
     pub outcomes: Outcomes,
-    /// Acquired locks by the votes known when the acquire returned: index = votes.
+    /// Released locks by the votes they were held with, those that came after the quorum included: index = votes.
     pub votes: Vec<u64>,
     /// Time of one acquire, waiting included, whatever its outcome.
     pub acquire_us: Quantiles,

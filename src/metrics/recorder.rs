@@ -18,9 +18,9 @@ pub struct Recorder(Mutex<Tally>);
 pub struct Tally {
     /// Acquires by outcome.
     pub outcomes: Outcomes,
-    /// Acquired locks by votes at return.
+    /// Released locks by the votes they were held with.
     pub votes: [u64; 10],
-    /// Votes and nodes of the newest acquired lock.
+    /// Votes and nodes of the newest released lock.
     pub newest_votes: Option<(usize, usize)>,
     /// Why the newest acquire failed for lack of nodes; emptied by the next acquired lock.
     pub trouble: Option<String>,
@@ -163,17 +163,22 @@ impl Recorder {
         self.tally().counts[count as usize] += n;
     }
 
-    /// An acquire that was granted after `took` with `votes` of `nodes`.
-    pub fn acquired(&self, took: Duration, votes: usize, nodes: usize) {
+    /// An acquire that was granted after `took`.
+    pub fn acquired(&self, took: Duration) {
         let mut tally = self.tally();
         tally.outcomes.count(Outcome::Acquired);
         record(&mut tally.acquire, took);
+        tally.trouble = None;
+    }
+
+    /// A lock that was held with `votes` of `nodes`, told when it is released: votes that came after the quorum count too.
+    pub fn voted(&self, votes: usize, nodes: usize) {
         if nodes > 0 {
+            let mut tally = self.tally();
             let last = tally.votes.len() - 1;
             tally.votes[votes.min(last)] += 1;
             tally.newest_votes = Some((votes, nodes));
         }
-        tally.trouble = None;
     }
 
     /// An acquire that was refused after `took`; `trouble` names the causes when nodes were lacking.

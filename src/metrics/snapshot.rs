@@ -132,7 +132,8 @@ pub struct ArmView {
     pub figures: Figures,
     /// One point a second; the newest is of the second under way.
     pub series: Arc<Series>,
-    /// The votes of the newest acquired lock and the number of nodes asked; none for arms without nodes or before the first.
+    /// The votes that the newest released lock was held with and the number of nodes asked; none for arms without nodes or
+    /// before the first.
     pub votes: Option<(usize, usize)>,
     /// How the newest refusal by lack of nodes was caused, node by node; none while all is well.
     pub trouble: Option<String>,

@@ -52,7 +52,7 @@ const LOCKS: &[Column] = &[
     column("no quorum", |arm| asked(arm, arm.figures.outcomes.no_quorum)),
     optional("expired", |arm| asked(arm, arm.figures.outcomes.expired)),
     optional("unknown", |arm| asked(arm, arm.figures.outcomes.unknown)),
-    column("votes at return", votes),
+    column("votes", votes),
     column("held p99", |arm| {
         arm.locks.then(|| quantile(arm.figures.hold_us, |q| q.p99)).flatten()
     }),
@@ -217,8 +217,7 @@ fn bound(arm: &Arm<'_>) -> Option<Cell> {
     none.then(|| Cell::plain(format!("{:.2} %", 300.0 / figures.orders as f64)))
 }
 
-/// The mean votes of the acquired locks when the acquire returned, of the nodes that are asked: `3/3`, `2.4/3`. An acquire
-/// returns at its quorum, so less than all is no sign of trouble.
+/// The mean votes that locks were held with, of the nodes that are asked: `3/3`, `2.4/3`.
 #[allow(clippy::cast_precision_loss)] // one digit is printed
 fn votes(arm: &Arm<'_>) -> Option<Cell> {
     let counts = &arm.figures.votes;

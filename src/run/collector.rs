@@ -290,7 +290,8 @@ mod tests {
         let (recorders, mut collector) = two();
         collector.measure(0);
         for recorder in &recorders {
-            recorder.acquired(MS, 3, 3);
+            recorder.acquired(MS);
+            recorder.voted(3, 3);
             recorder.completed(MS * 5);
         }
         assert_eq!(collector.collect(0), None);
@@ -315,7 +316,7 @@ mod tests {
     fn warm_up_is_not_counted() {
         let (recorders, mut collector) = two();
         collector.collect(-1);
-        recorders[0].acquired(MS, 1, 1);
+        recorders[0].acquired(MS);
         recorders[0].count(Count::Hit);
         recorders[0].provider_call(ProviderCall {
             cache: 0,

@@ -67,7 +67,7 @@ impl EventLog {
             effect_at: None,
             error: None,
         };
-        self.push(kind, format!("{target}: {action}{why}"))
+        self.push(kind, format!("{action} {target}{why}"))
     }
 
     /// Adds to fault `id` when its effect was verified, or why it was not.
@@ -84,7 +84,7 @@ impl EventLog {
                 let at = seconds(origin, at);
                 *effect_at = Some(at);
                 let took = (at - event.at) * 1e3;
-                event.text = format!("{}: {text}, effective after {took:.0} ms", event.text);
+                event.text = format!("{}, effective after {took:.0} ms: {text}", event.text);
             }
             Err(why) => {
                 event.text = format!("{}: no effect: {why}", event.text);

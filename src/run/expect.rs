@@ -2,39 +2,36 @@ use super::record::{ArmRecord, Verdict};
 use crate::model::Held;
 use crate::scenario::{Expectation, Metric, Op, Scenario, Unit, WorkloadSpec};
 
-/// Holds the scenario's expectations against the arms' figures. `causes` says whether every scheduled fault took effect.
-pub(super) fn verdicts(scenario: &Scenario, arms: &[ArmRecord], causes: bool) -> Vec<Verdict> {
+/// What a run must have been for its figures to prove something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Course {
+    /// Whether every scheduled fault took effect.
+    pub causes: bool,
+    /// Whether it was stopped before its end.
+    pub interrupted: bool,
+}
+
+/// Holds the scenario's expectations against the arms' figures.
+pub(super) fn verdicts(scenario: &Scenario, arms: &[ArmRecord], course: Course) -> Vec<Verdict> {
     scenario
         .expect
         .iter()
         .filter_map(|expectation| {
             let arm = arms.iter().find(|arm| arm.name == expectation.arm)?;
-            Some(verdict(scenario, expectation, arm, causes))
+            Some(verdict(scenario, expectation, arm, course))
         })
         .collect()
 }
 
-fn verdict(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecord, causes: bool) -> Verdict {
+fn verdict(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecord, course: Course) -> Verdict {
     let value = arm.figures.get(expectation.metric);
     let held = expectation.op.holds(value, expectation.bound);
     let name = format!("{}.{}", expectation.arm, expectation.metric.name());
     let shown = show(expectation.metric, value);
-    let (result, why) = if !causes && !held {
-        (Held::Inconclusive, "; a fault of the scenario did not take effect")
-    } else if !causes && held {
-        (
-            Held::Inconclusive,
-            "; but a fault of the scenario did not take effect, so it proves nothing",
-        )
-    } else if held && could_not_show(scenario, expectation, arm) {
-        (
-            Held::Inconclusive,
-            "; but the stock did not sell out, so overselling could not show",
-        )
-    } else if held {
-        (Held::Yes, "")
-    } else {
-        (Held::No, "")
+    let (result, why) = match doubt(scenario, expectation, arm, held, course) {
+        Some(why) => (Held::Inconclusive, format!("; but {why}")),
+        None if held => (Held::Yes, String::new()),
+        None => (Held::No, String::new()),
     };
     let text = format!("{name} is {shown}, expected {}{why}", expectation.text);
     Verdict {
@@ -42,6 +39,28 @@ fn verdict(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecord, caus
         value,
         result,
         text,
+    }
+}
+
+/// Why the figure proves nothing either way, if so.
+fn doubt(
+    scenario: &Scenario,
+    expectation: &Expectation,
+    arm: &ArmRecord,
+    held: bool,
+    course: Course,
+) -> Option<&'static str> {
+    // A bound from above that is broken stays broken; one from below may yet be reached.
+    let from_above = matches!(expectation.op, Op::Equal | Op::Less | Op::AtMost);
+    let proven = (!held && from_above) || (held && !from_above);
+    if !course.causes && (held || !from_above) {
+        Some("a fault of the scenario did not take effect, so it proves nothing")
+    } else if course.interrupted && !proven {
+        Some("the run was stopped before its end")
+    } else if held && could_not_show(scenario, expectation, arm) {
+        Some("the stock did not sell out, so overselling could not show")
+    } else {
+        None
     }
 }
 
@@ -88,7 +107,7 @@ mod tests {
         scenario
     }
 
-    fn result(oversold: u64, lost_updates: u64, sold_out_all: bool, causes: bool) -> Held {
+    fn result(oversold: u64, lost_updates: u64, sold_out_all: bool, course: Course) -> Held {
         let figures = Figures {
             oversold,
             lost_updates,
@@ -103,22 +122,41 @@ mod tests {
             figures,
             series: Series::default(),
         };
-        verdicts(&scenario(), &[arm], causes)[0].result
+        verdicts(&scenario(), &[arm], course)[0].result
     }
 
     #[test]
     fn a_zero_counts_only_if_something_else_could_have_shown() {
-        assert_eq!(result(0, 0, true, true), Held::Yes);
-        assert_eq!(result(3, 3, true, true), Held::No);
+        let whole = Course {
+            causes: true,
+            interrupted: false,
+        };
+        let no_fault = Course {
+            causes: false,
+            interrupted: false,
+        };
+        let stopped = Course {
+            causes: true,
+            interrupted: true,
+        };
+        assert_eq!(result(0, 0, true, whole), Held::Yes);
+        assert_eq!(result(3, 3, true, whole), Held::No);
         assert_eq!(
-            result(0, 2, false, true),
+            result(0, 2, false, whole),
             Held::Inconclusive,
             "lost updates that unsold stock hides"
         );
         assert_eq!(
-            result(0, 0, true, false),
+            result(0, 0, true, no_fault),
             Held::Inconclusive,
             "the fault never happened"
         );
+        assert_eq!(
+            result(0, 0, true, stopped),
+            Held::Inconclusive,
+            "it might have come later"
+        );
+        assert_eq!(result(3, 3, true, no_fault), Held::No, "damage is damage");
+        assert_eq!(result(3, 3, true, stopped), Held::No);
     }
 }

@@ -3,8 +3,9 @@
 use std::time::SystemTime;
 
 use super::engine::Engine;
+use super::expect::{self, Course};
 use super::record::{ArmRecord, Record, Timeouts};
-use super::{RunError, expect, machine};
+use super::{RunError, machine};
 use crate::lock::NodeOptions;
 use crate::metrics::Phase;
 use crate::model::EventKind;
@@ -18,7 +19,7 @@ impl Engine {
         let causes = self.all_faults_took_effect();
         self.warn_of_unsold_stock();
         let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
-        let expectations = expect::verdicts(&self.scenario, &arms, causes);
+        let expectations = expect::verdicts(&self.scenario, &arms, Course { causes, interrupted });
         self.phase = Phase::Finished {
             interrupted,
             expectations: expectations

@@ -26,7 +26,7 @@ impl Tools {
         match acquired {
             Ok(guard) => {
                 if counted {
-                    self.recorder.acquired(since - asked, guard.votes(), guard.nodes());
+                    self.recorder.acquired(since - asked);
                 }
                 Ok(Section {
                     tools: self,
@@ -78,6 +78,7 @@ impl Section<'_> {
     /// Counts the time inside and a lost lock, and releases it.
     pub(super) async fn leave(self) {
         self.tools.recorder.held(self.since.elapsed());
+        self.tools.recorder.voted(self.guard.votes(), self.guard.nodes());
         if self.guard.is_lost() {
             self.tools.recorder.count(Count::LockLost);
         }
