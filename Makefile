@@ -1,15 +1,17 @@
 # The set-up and the main commands. `make` alone builds Lockstorm and runs it.
 CARGO ?= cargo
+# What `make run` plays; `cargo run --release -- scenarios` lists the others.
+SCENARIO ?= single-vs-redlock
 # Where rustup puts cargo, for shells that were not told.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .PHONY: run test setup install bench help
 
-run: setup ## the main scenario: a console on a terminal, headless without one
-	$(CARGO) run --release
+run: setup ## a scenario, `make run SCENARIO=stampede` for another: a console on a terminal, headless without one
+	$(CARGO) run --release --locked -- $(SCENARIO)
 
 test: setup ## all tests
-	$(CARGO) test
+	$(CARGO) test --locked
 
 setup: ## install a Redis server if there is none; check cargo and cc
 	@.ci/setup
