@@ -115,7 +115,8 @@ pub struct App {
     pub(super) stage: Stage,
     pub(super) scenario: Option<Arc<Scenario>>,
     pub(super) newest: Option<Arc<Snapshot>>,
-    frozen: Option<Arc<Snapshot>>,
+    /// The picture that was frozen, with the damage proven by then.
+    frozen: Option<(Arc<Snapshot>, Vec<Damage>)>,
     pub(super) record: Option<Arc<Record>>,
     pub(super) failure: Option<String>,
     earlier_record: Option<Arc<Record>>,
@@ -127,7 +128,7 @@ pub struct App {
     pub(super) digits_pick_servers: bool,
     pub(super) arm: usize,
     pub(super) window: Window,
-    pub(super) damage: Vec<Damage>,
+    damage: Vec<Damage>,
     pub(super) fault_seen: bool,
     /// A line about the last key, until the next one.
     pub(super) status: Option<String>,
@@ -307,7 +308,10 @@ impl App {
 
     /// The snapshot that is shown: the newest, or the one that was frozen.
     pub(super) fn picture(&self) -> Option<&Arc<Snapshot>> {
-        self.frozen.as_ref().or(self.newest.as_ref())
+        self.frozen
+            .as_ref()
+            .map(|(snapshot, _)| snapshot)
+            .or(self.newest.as_ref())
     }
 
     pub(super) const fn is_frozen(&self) -> bool {
@@ -315,11 +319,16 @@ impl App {
     }
 
     pub(super) fn freeze_or_thaw(&mut self) {
-        self.frozen = if self.frozen.is_some() {
-            None
-        } else {
-            self.newest.clone()
+        self.frozen = match &self.newest {
+            Some(newest) if self.frozen.is_none() => Some((newest.clone(), self.damage.clone())),
+            _ => None,
         };
+    }
+
+    /// What is proven of the arm at this position, as far as the picture goes.
+    pub(super) fn damage(&self, arm: usize) -> Damage {
+        let damage = self.frozen.as_ref().map_or(&self.damage, |(_, damage)| damage);
+        damage.get(arm).copied().unwrap_or_default()
     }
 
     /// Whether the run takes orders: its load is on and nobody has stopped it.

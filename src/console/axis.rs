@@ -50,6 +50,8 @@ pub(super) struct TimeAxis {
     from: i64,
     /// How many seconds.
     span: i64,
+    /// The first second that there is something of.
+    oldest: i64,
     columns: u16,
 }
 
@@ -65,6 +67,7 @@ impl TimeAxis {
         Self {
             from: end - span,
             span,
+            oldest,
             columns,
         }
     }
@@ -107,11 +110,11 @@ impl TimeAxis {
         const STEPS: [i64; 10] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
         let fits = |step: &i64| step * i64::from(self.columns) >= i64::from(gap) * self.span;
         let step = STEPS.into_iter().find(fits).unwrap_or(1200);
-        let first = self.from.div_euclid(step) * step;
-        let Self { from, span, .. } = *self;
+        let first = self.from.max(self.oldest).div_euclid(step) * step;
+        let Self { from, span, oldest, .. } = *self;
         (0..)
             .map(move |n| first + n * step)
-            .skip_while(move |&t| t < from)
+            .skip_while(move |&t| t < from.max(oldest))
             .take_while(move |&t| t < from + span)
     }
 }

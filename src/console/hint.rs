@@ -6,42 +6,29 @@ use crate::metrics::{HostStatus, HostView, Phase, ServerStatus, Snapshot};
 use crate::model::Target;
 use crate::scenario::{FaultStart, LockKind, Persistence};
 
-/// One line; empty when there is nothing to say.
-pub(super) fn hint(app: &App, snapshot: &Snapshot) -> String {
-    match &app.stage {
-        Stage::Stopping(Then::Quit) => return "stopping: the workers finish and the lab goes down …".to_owned(),
-        Stage::Stopping(Then::Launch(_)) => return "stopping: a fresh lab starts when this one is down …".to_owned(),
-        _ => {}
-    }
-    if app.is_frozen() {
-        return "frozen: the run goes on and the fault keys work · Space shows it again".to_owned();
-    }
-    match &snapshot.phase {
-        Phase::SetUp(_) | Phase::Failed(_) => String::new(),
-        Phase::Draining => "the load has ended; the workers finish, then the ledger is read".to_owned(),
-        Phase::Finished { .. } if app.view == View::Summary => {
-            "R runs it again · S saves it · o chooses another scenario".to_owned()
+/// What to say, the most useful first: what does not fit on the line is left out.
+pub(super) fn hint(app: &App, snapshot: &Snapshot) -> Vec<String> {
+    let parts: &[&str] = match (&app.stage, &snapshot.phase) {
+        (Stage::Stopping(Then::Quit), _) => &["stopping: the workers finish and the lab goes down …"],
+        (Stage::Stopping(Then::Launch(_)), _) => &["stopping: a fresh lab starts when this one is down …"],
+        _ if app.is_frozen() => &[
+            "frozen: Space shows the run again",
+            "it goes on, and the fault keys work",
+        ],
+        (_, Phase::SetUp(_) | Phase::Failed(_)) => &[],
+        (_, Phase::Draining) => &["the load has ended; the workers finish", "then the ledger is read"],
+        (_, Phase::Finished { .. }) if app.view == View::Summary => {
+            &["R runs it again", "S saves it", "o chooses another scenario"]
         }
-        Phase::Finished { .. } => "the run is over · v goes through the views to the summary".to_owned(),
-        Phase::WarmUp | Phase::Running if app.fault_seen => after_a_fault(app, snapshot),
-        Phase::WarmUp | Phase::Running => before_any_fault(app, snapshot),
-    }
+        (_, Phase::Finished { .. }) => &["the run is over", "v goes through the views to the summary"],
+        (_, Phase::WarmUp | Phase::Running) if app.fault_seen => return after_a_fault(app, snapshot),
+        (_, Phase::WarmUp | Phase::Running) => return before_any_fault(app, snapshot),
+    };
+    parts.iter().map(ToString::to_string).collect()
 }
 
-fn before_any_fault(app: &App, snapshot: &Snapshot) -> String {
-    let scheduled = snapshot
-        .scenario
-        .faults
-        .iter()
-        .find_map(|fault| match (&fault.start, fault.targets.first()) {
-            (FaultStart::At(at), Some(target)) if at.as_secs_f64() > snapshot.elapsed => Some(format!(
-                "at {} the scenario does it: {} {target} · ",
-                text::setting(*at),
-                fault.action
-            )),
-            _ => None,
-        });
-    let scheduled = scheduled.unwrap_or_default();
+fn before_any_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
+    let mut parts = Vec::new();
     let single = snapshot
         .hosts
         .iter()
@@ -49,22 +36,34 @@ fn before_any_fault(app: &App, snapshot: &Snapshot) -> String {
     let redlock = snapshot.scenario.arms.iter().find(|arm| arm.lock == LockKind::Redlock);
     if let Some((host, arm)) = single {
         let keys = keys(app, Target::Host(host.id), 'k');
-        format!("{scheduled}press {keys}: kill {}, the node under arm {arm}", host.id)
+        parts.push(format!("press {keys}: kill {}, the node under arm {arm}", host.id));
     } else if let (Some(arm), Some(host)) = (redlock, snapshot.hosts.first()) {
         let keys = keys(app, Target::Host(host.id), 'k');
-        format!(
-            "{scheduled}press {keys}: kill {}, one of the nodes under arm {}",
+        parts.push(format!(
+            "press {keys}: kill {}, one of the nodes under arm {}",
             host.id, arm.name
-        )
+        ));
     } else if let Some(server) = snapshot.servers.first() {
         let keys = keys(app, Target::Server(server.id), 'p');
-        format!("{scheduled}press {keys}: pause {}, timers and all", server.id)
-    } else {
-        String::new()
+        parts.push(format!("press {keys}: pause {}, timers and all", server.id));
     }
+    let scheduled = snapshot
+        .scenario
+        .faults
+        .iter()
+        .find_map(|fault| match (&fault.start, fault.targets.first()) {
+            (FaultStart::At(at), Some(target)) if at.as_secs_f64() > snapshot.elapsed => Some(format!(
+                "at {} the scenario itself: {} {target}",
+                text::setting(*at),
+                fault.action
+            )),
+            _ => None,
+        });
+    parts.extend(scheduled);
+    parts
 }
 
-fn after_a_fault(app: &App, snapshot: &Snapshot) -> String {
+fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
     let mut parts = Vec::new();
     let ailing = snapshot.hosts.iter().find(|host| host.state != HostStatus::Up);
     if let Some(host) = ailing {
@@ -87,9 +86,16 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> String {
         ));
     }
     if parts.is_empty() {
-        parts.push("v shows the scoreboard · Tab charts the next arm · t and T turn the TTL".to_owned());
+        parts.extend(
+            [
+                "v shows the scoreboard",
+                "Tab charts the next arm",
+                "t and T turn the TTL",
+            ]
+            .map(str::to_owned),
+        );
     }
-    parts.join(" · ")
+    parts
 }
 
 /// The kill that would take the majority, while redlock still has one.

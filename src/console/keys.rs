@@ -149,7 +149,7 @@ pub const TABLE: &[Row] = &[
         Scope::Run,
         "1-9",
         "select",
-        "select that host or app server",
+        "select a host or app server",
         &[
             (Char('1'), Act::Select(1)),
             (Char('2'), Act::Select(2)),
@@ -231,7 +231,7 @@ pub const TABLE: &[Row] = &[
         Scope::Run,
         "Tab",
         "arm",
-        "chart the next arm (Shift: back)",
+        "chart the next arm",
         &[(Tab, Act::Arm(Forth)), (BackTab, Act::Arm(Back))],
     ),
     row(
@@ -239,7 +239,7 @@ pub const TABLE: &[Row] = &[
         Scope::Run,
         "Space",
         "freeze",
-        "freeze the picture, not the run",
+        "freeze the picture only",
         &[(Char(' '), Act::Freeze)],
     ),
     row(
@@ -280,7 +280,7 @@ pub const TABLE: &[Row] = &[
         Scope::Run,
         "n N",
         "workers",
-        "workers per app server down, up",
+        "workers down, up",
         &[
             (Char('n'), Act::Turn(Dial::Workers, Turn::Down)),
             (Char('N'), Act::Turn(Dial::Workers, Turn::Up)),
@@ -323,7 +323,7 @@ pub const TABLE: &[Row] = &[
         Scope::Both,
         "PgUp/Dn",
         "",
-        "by a page (Home, End: to the end)",
+        "by a page; Home and End",
         &[
             (PageUp, Act::Page(Back)),
             (PageDown, Act::Page(Forth)),

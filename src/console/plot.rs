@@ -33,13 +33,13 @@ impl Dots {
     }
 
     /// A line that keeps its height through each step and joins the steps; none is a gap. `steps` are columns of dots, from
-    /// the left, and heights from the bottom.
-    pub fn line(&mut self, steps: impl Iterator<Item = Option<u16>>, style: Style) {
+    /// the left, and heights from the bottom. A thick line is two dots high.
+    pub fn line(&mut self, steps: impl Iterator<Item = Option<u16>>, thick: bool, style: Style) {
         let mut before: Option<u16> = None;
         for (x, step) in (0_u16..).zip(steps) {
             if let Some(y) = step {
                 let from = before.unwrap_or(y);
-                for y in from.min(y)..=from.max(y) {
+                for y in from.min(y).saturating_sub(u16::from(thick))..=from.max(y) {
                     self.set(x, y, style);
                 }
             }
@@ -88,6 +88,7 @@ mod tests {
         let mut dots = Dots::new(area);
         dots.line(
             [Some(0), Some(3), None, None, Some(3), Some(3)].into_iter(),
+            false,
             Style::new(),
         );
         let mut buffer = Buffer::empty(area);
@@ -99,9 +100,9 @@ mod tests {
     #[test]
     fn dots_beyond_the_area_are_dropped() {
         let mut dots = Dots::new(Rect::new(0, 0, 1, 1));
-        dots.line([Some(9), Some(9), Some(9)].into_iter(), Style::new());
+        dots.line([Some(9), Some(9), Some(9)].into_iter(), false, Style::new());
         let mut empty = Dots::new(Rect::new(0, 0, 0, 0));
-        empty.line([Some(0)].into_iter(), Style::new());
+        empty.line([Some(0)].into_iter(), false, Style::new());
         empty.draw(&mut Buffer::empty(Rect::new(0, 0, 1, 1)));
     }
 }

@@ -102,6 +102,24 @@ pub fn fit(text: &str, columns: usize) -> String {
     if columns == 0 { String::new() } else { kept + "…" }
 }
 
+/// The text in lines of at most `columns`, broken between words; a word that is longer is cut.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let word = fit(word, columns);
+        if let Some(line) = lines.last_mut() {
+            let gap = usize::from(!line.is_empty());
+            if line.width() + gap + word.width() <= columns {
+                line.push_str(&" ".repeat(gap));
+                line.push_str(&word);
+                continue;
+            }
+        }
+        lines.push(word);
+    }
+    lines
+}
+
 /// The text at the left of exactly `columns`.
 pub fn left(text: &str, columns: usize) -> String {
     let text = fit(text, columns);
@@ -152,5 +170,6 @@ mod tests {
         assert_eq!(fit("a\u{1b}[31mb", 10), "a[31mb");
         assert_eq!((left("ab", 4), right("ab", 4)), ("ab  ".to_owned(), "  ab".to_owned()));
         assert_eq!(fit("x", 0), "");
+        assert_eq!(wrap("one two  three", 7), ["one two", "three"]);
     }
 }

@@ -84,8 +84,8 @@ impl Theme {
             return Self::plain(name);
         }
         match name {
-            ThemeName::Dark => Self::coloured(name, [234, 252, 243, 255, 117, 114, 221, 203, 74, 222], 24),
-            ThemeName::Light => Self::coloured(name, [231, 236, 244, 16, 25, 28, 130, 160, 31, 130], 153),
+            ThemeName::Dark => Self::coloured(name, [234, 252, 245, 255, 117, 114, 221, 203, 74, 222], 24),
+            ThemeName::Light => Self::coloured(name, [231, 236, 242, 16, 25, 28, 130, 160, 24, 130], 153),
             ThemeName::HighContrast => {
                 let mut theme = Self::coloured(name, [16, 231, 250, 231, 51, 46, 226, 231, 51, 226], 21);
                 theme.bad = theme.bad.bg(Color::Indexed(160));

@@ -12,7 +12,7 @@ use crate::console::score::{Damage, Headline, Mark, Score, rate_now};
 use crate::console::text::{self, NONE};
 use crate::console::theme::Theme;
 use crate::metrics::{ArmView, Phase, Snapshot};
-use crate::scenario::WorkloadSpec;
+use crate::scenario::{Metric, WorkloadSpec};
 
 /// A column; its figures stand at the right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,11 +28,22 @@ enum Column {
     GaveUp,
     LostUpdates,
     MissingPages,
+    /// A count that is only shown when some arm has it.
+    Extra(Metric),
     Score(Headline),
 }
 
+/// Counts that are worth a column only when there are any.
+const EXTRAS: [(Metric, &str); 5] = [
+    (Metric::Errors, "errors"),
+    (Metric::LocksLost, "locks lost"),
+    (Metric::Unknown, "unknown"),
+    (Metric::Expired, "expired"),
+    (Metric::Late, "late"),
+];
+
 impl Column {
-    const fn title(self) -> &'static str {
+    fn title(self) -> &'static str {
         match self {
             Self::P50 => "p50",
             Self::P99 => "p99",
@@ -45,6 +56,7 @@ impl Column {
             Self::GaveUp => "gave up",
             Self::LostUpdates => "lost updates",
             Self::MissingPages => "MISSING",
+            Self::Extra(metric) => extra_title(metric),
             Self::Score(Headline::HitsPerExpiry) => "DB HITS/EXPIRY",
             Self::Score(Headline::DuplicatePages) => "DUP. PAGES",
             Self::Score(_) => "OVERSOLD",
@@ -85,6 +97,11 @@ impl Column {
                 Some((votes, nodes)) => plain(format!("{votes}/{nodes}")),
             },
             Self::Orders => plain(text::count(figures.orders)),
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a count
+            Self::Extra(metric) => match figures.get(metric) as u64 {
+                0 => plain("0".to_owned()),
+                some => (text::count(some), theme.warn),
+            },
             Self::Stale => plain(text::count(figures.stale_reads)),
             Self::GaveUp => plain(text::count(figures.gave_up)),
             Self::LostUpdates => damaged(damage.lost_updates, theme),
@@ -95,6 +112,13 @@ impl Column {
             }
         }
     }
+}
+
+fn extra_title(metric: Metric) -> &'static str {
+    EXTRAS
+        .iter()
+        .find(|(extra, _)| *extra == metric)
+        .map_or("", |(_, title)| title)
 }
 
 /// A count of damage beside the score: no praise for a zero.
@@ -110,7 +134,7 @@ fn damaged(count: u64, theme: &Theme) -> (String, Style) {
 }
 
 /// The columns of a workload in the order of the table, each with its rank: the highest goes first.
-fn columns(workload: &WorkloadSpec) -> Vec<(Column, u8)> {
+fn columns(workload: &WorkloadSpec, arms: &[ArmView]) -> Vec<(Column, u8)> {
     use Column::{Contended, GaveUp, LostUpdates, MissingPages, NoQuorum, Orders, P50, P99, Rate, Stale, Votes};
     let common = [(P50, 5), (P99, 1), (Rate, 2), (Contended, 6), (NoQuorum, 3), (Votes, 4)];
     let own = match workload {
@@ -125,12 +149,17 @@ fn columns(workload: &WorkloadSpec) -> Vec<(Column, u8)> {
             vec![(Stale, 7), (GaveUp, 8), (Column::Score(Headline::HitsPerExpiry), 0)]
         }
     };
-    common.into_iter().chain(own).collect()
+    let occurs = |metric: Metric| arms.iter().any(|arm| arm.figures.get(metric) > 0.0);
+    let extras = EXTRAS
+        .iter()
+        .filter(|(metric, _)| occurs(*metric))
+        .map(|(metric, _)| (Column::Extra(*metric), 6));
+    common.into_iter().chain(extras).chain(own).collect()
 }
 
 /// The columns that fit beside the names, in the order of the table.
-fn fitting(workload: &WorkloadSpec, room: usize) -> Vec<Column> {
-    let mut kept = columns(workload);
+fn fitting(workload: &WorkloadSpec, arms: &[ArmView], room: usize) -> Vec<Column> {
+    let mut kept = columns(workload, arms);
     let width = |kept: &[(Column, u8)]| kept.iter().map(|(column, _)| column.width() + 2).sum::<usize>();
     while width(&kept) > room && kept.len() > 1 {
         let least = kept
@@ -154,7 +183,11 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
         .max()
         .unwrap_or(0);
     let names = longest.clamp(6, if total >= 96 { 24 } else { 14 });
-    let columns = fitting(&snapshot.scenario.workload, total.saturating_sub(names + 3));
+    let columns = fitting(
+        &snapshot.scenario.workload,
+        &snapshot.arms,
+        total.saturating_sub(names + 3),
+    );
     let used: usize = names + 2 + columns.iter().map(|column| column.width() + 2).sum::<usize>();
     // Wide screens spread the columns, but not so far that a row can't be followed.
     let spare = (total.saturating_sub(used + 1) / columns.len().max(1)).min(6);
@@ -172,7 +205,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     let first = (app.arm + 1).saturating_sub(rows);
     let over = matches!(snapshot.phase, Phase::Finished { .. });
     for (row, (index, arm)) in (1..).zip(snapshot.arms.iter().enumerate().skip(first).take(rows)) {
-        let damage = app.damage.get(index).copied().unwrap_or_default();
+        let damage = app.damage(index);
         let charted = index == app.arm;
         let name_style = if charted { theme.strong } else { theme.base };
         let name = format!("{} {}", if charted { "›" } else { " " }, text::left(&arm.name, names));
@@ -196,8 +229,9 @@ fn framed(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot
     };
     let title = " arms (same seed, same faults) ";
     let inventory = matches!(snapshot.scenario.workload, WorkloadSpec::Inventory(_));
-    let pending = |(arm, damage)| Headline::Oversold.score(arm, damage).mark == Mark::Pending;
-    let legend = if inventory && snapshot.arms.iter().zip(&app.damage).any(pending) {
+    let pending =
+        |(index, arm): (usize, &ArmView)| Headline::Oversold.score(arm, &app.damage(index)).mark == Mark::Pending;
+    let legend = if inventory && snapshot.arms.iter().enumerate().any(pending) {
         " … not sold out yet: oversold cannot show "
     } else {
         ""
@@ -219,11 +253,11 @@ mod tests {
     #[test]
     fn the_score_is_the_last_to_go() {
         let workload = WorkloadSpec::CacheFill { caches: Vec::new() };
-        assert_eq!(fitting(&workload, 0), [Column::Score(Headline::HitsPerExpiry)]);
+        assert_eq!(fitting(&workload, &[], 0), [Column::Score(Headline::HitsPerExpiry)]);
         assert_eq!(
-            fitting(&workload, 30),
+            fitting(&workload, &[], 30),
             [Column::P99, Column::Score(Headline::HitsPerExpiry)]
         );
-        assert_eq!(fitting(&workload, 500).len(), 9);
+        assert_eq!(fitting(&workload, &[], 500).len(), 9);
     }
 }

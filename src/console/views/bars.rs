@@ -38,7 +38,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     let rows = usize::from(inside.height);
     let first = (app.arm + 1).saturating_sub(rows);
     for (row, (index, arm)) in (0..).zip(snapshot.arms.iter().enumerate().skip(first).take(rows)) {
-        let damage = app.damage.get(index).copied().unwrap_or_default();
+        let damage = app.damage(index);
         let name_style = if index == app.arm { theme.strong } else { theme.base };
         let mut spans = vec![Span::styled(format!(" {} ", text::left(&arm.name, names)), name_style)];
         let length = |value: f64| {

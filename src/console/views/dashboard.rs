@@ -112,8 +112,8 @@ fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: 
     let lanes = timeline::lanes(snapshot);
     let shown = match inside.height {
         0..4 => 0,
-        4..6 => 1,
-        6..8 => 3,
+        4..7 => 1,
+        7..10 => 3,
         _ => lanes.len(),
     };
     let shown_rows = u16::try_from(shown).unwrap_or(0);

@@ -4,8 +4,6 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::console::score::Mark;
-
 /// Rows of a glyph.
 pub(super) const ROWS: u16 = 5;
 
@@ -33,6 +31,9 @@ fn glyph(c: char) -> [&'static str; 5] {
     }
 }
 
+/// A dot of a glyph in columns and rows.
+pub(super) type Size = [u16; 2];
+
 /// The columns of a text when a dot is so many columns wide.
 fn width(text: &str, dot: u16) -> u16 {
     let dots = text
@@ -43,22 +44,12 @@ fn width(text: &str, dot: u16) -> u16 {
     u16::try_from(dots).unwrap_or(u16::MAX).saturating_mul(dot)
 }
 
-/// The largest size, as rows of a dot, at which the text fits; with its mark before it if that fits too.
-pub(super) fn fit(mark: Mark, value: &str, columns: u16, rows: u16) -> Option<(String, [u16; 2])> {
-    let with_mark = match mark {
-        Mark::Good | Mark::Poor | Mark::Damage => format!("{} {value}", mark.symbol()),
-        Mark::Pending | Mark::Missing => value.to_owned(),
-    };
-    let fits = |text: &str, size: [u16; 2]| width(text, size[0]) <= columns && size[1] * ROWS <= rows;
-    // A dot of two columns and one row is square.
-    let sizes = (1..=12).rev().map(|rows| [rows * 2, rows]).chain([[1, 1]]);
-    let best = |text: &str| sizes.clone().find(|&size| fits(text, size));
-    match (best(&with_mark), best(value)) {
-        // Larger digits are worth more than a mark that the caption has anyway.
-        (Some(marked), Some(bare)) if marked == bare => Some((with_mark, marked)),
-        (_, Some(bare)) => Some((value.to_owned(), bare)),
-        _ => None,
-    }
+/// The largest size at which all the texts fit into an area of so many columns and rows each; none when there is none.
+pub(super) fn size<'a>(texts: impl Iterator<Item = &'a str> + Clone, columns: u16, rows: u16) -> Option<Size> {
+    // A dot of two columns and one row is about square; up to half as wide still reads well.
+    let sizes = (1..=12).flat_map(|high| (high..=high * 2 + 1).map(move |wide| [wide, high]));
+    let fits = |[wide, high]: &Size| high * ROWS <= rows && texts.clone().all(|text| width(text, *wide) <= columns);
+    sizes.filter(fits).max_by_key(|[wide, high]| wide * high)
 }
 
 /// Draws it in the middle of the area.
@@ -88,10 +79,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mark_gives_way_to_larger_digits() {
-        assert_eq!(fit(Mark::Damage, "7", 40, 5), Some(("✖ 7".to_owned(), [2, 1])));
-        assert_eq!(fit(Mark::Damage, "1377", 38, 5), Some(("1377".to_owned(), [2, 1])));
-        assert_eq!(fit(Mark::Good, "0", 3, 5), Some(("0".to_owned(), [1, 1])));
-        assert_eq!(fit(Mark::Good, "0", 40, 4), None);
+    fn the_longest_text_decides() {
+        assert_eq!(size(["7", "1377"].into_iter(), 40, 5), Some([2, 1]));
+        assert_eq!(size(["7"].into_iter(), 40, 10), Some([5, 2]));
+        assert_eq!(size(["0"].into_iter(), 3, 5), Some([1, 1]));
+        assert_eq!(size(["0"].into_iter(), 40, 4), None);
     }
 }

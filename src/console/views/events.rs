@@ -94,7 +94,7 @@ fn words(event: &Event) -> String {
             ..
         } if !text.contains("effective") => {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // clamped, and short
-            let after = ((effect_at - event.at).max(0.0) * 1e6) as u64;
+            let after = ((effect_at - event.at).max(0.0) * 1e6).round() as u64;
             format!("{text}, effective after {}", units::micros(after))
         }
         EventKind::Fault {

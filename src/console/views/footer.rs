@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::{fitting, line};
-use crate::console::app::{App, Stage};
+use crate::console::app::{App, Stage, View};
 use crate::console::hint::hint;
 use crate::console::keys::{self, Act, Group, Row, Scope};
 use crate::console::{knobs, text};
@@ -17,7 +17,12 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let said = match (&app.status, app.picture()) {
         (Some(status), _) => Line::styled(text::fit(&format!(" {status}"), columns), theme.warn),
         (None, Some(snapshot)) if app.picker.is_none() => {
-            Line::styled(text::fit(&format!(" {}", hint(app, snapshot)), columns), theme.accent)
+            let parts = hint(app, snapshot)
+                .into_iter()
+                .map(|part| vec![Span::raw(text::fit(&part, columns - 2))]);
+            let mut spans = vec![Span::raw(" ")];
+            spans.extend(fitting(parts, columns - 2, " · "));
+            Line::from(spans).style(theme.accent)
         }
         _ => Line::default(),
     };
@@ -26,18 +31,41 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let is_last = |row: &&Row| matches!(row.keys, [(_, Act::Help | Act::Quit), ..]);
     let (last, first): (Vec<&Row>, Vec<&Row>) = keys::TABLE.iter().filter(|row| offered(app, row)).partition(is_last);
     let shown = |row: &Row| {
-        vec![
-            Span::styled(row.label, theme.accent),
-            Span::raw(format!(" {}", row.footer)),
-        ]
+        let (label, word) = words(app, row);
+        vec![Span::styled(label, theme.accent), Span::raw(format!(" {word}"))]
     };
     let end = fitting(last.into_iter().map(shown), columns, "  ");
     let room = columns.saturating_sub(end.width() + 3);
+    let start = fitting(first.into_iter().map(shown), room, "  ");
     let mut spans = vec![Span::raw(" ")];
-    spans.extend(fitting(first.into_iter().map(shown), room, "  "));
-    spans.push(Span::raw("  "));
+    if start.width() > 0 {
+        spans.extend(start);
+        spans.push(Span::raw("  "));
+    }
     spans.extend(end);
     line(frame, area, 1, Line::from(spans));
+}
+
+/// Keys and word of a row: what digits and the switch do depends on which of both is on.
+fn words(app: &App, row: &Row) -> (String, &'static str) {
+    let snapshot = app.newest.as_deref();
+    match row.keys.first() {
+        Some((_, Act::Select(_))) if app.digits_pick_servers => (
+            range(snapshot.map_or(0, |snapshot| snapshot.servers.len())),
+            "app server",
+        ),
+        Some((_, Act::Select(_))) => (range(snapshot.map_or(0, |snapshot| snapshot.hosts.len())), "host"),
+        Some((_, Act::SwitchDigits)) if app.digits_pick_servers => (row.label.to_owned(), "hosts"),
+        _ => (row.label.to_owned(), row.footer),
+    }
+}
+
+fn range(targets: usize) -> String {
+    if targets > 1 {
+        format!("1-{}", targets.min(9))
+    } else {
+        "1".to_owned()
+    }
 }
 
 /// Whether a row is of use now.
@@ -63,16 +91,18 @@ fn offered(app: &App, row: &Row) -> bool {
         (Group::Faults, _) => live,
         (_, Act::Turn(dial, turn)) => live && snapshot.is_some_and(|now| knobs::turn(dial, turn, now).is_ok()),
         (_, Act::Freeze) => live || app.is_frozen(),
-        (_, Act::Reset | Act::Pick) => snapshot.is_some() || app.failure.is_some(),
-        _ => snapshot.is_some_and(|snapshot| shows(act, snapshot)),
+        (_, Act::Pick) => true,
+        (_, Act::Reset) => app.failure.is_some() || snapshot.is_some_and(|now| !matches!(now.phase, Phase::SetUp(_))),
+        _ => snapshot.is_some_and(|snapshot| shows(app, act, snapshot)),
     }
 }
 
 /// Whether an act on the view has something to act on.
-fn shows(act: Act, snapshot: &Snapshot) -> bool {
+fn shows(app: &App, act: Act, snapshot: &Snapshot) -> bool {
     match (act, &snapshot.phase) {
         (_, Phase::SetUp(_) | Phase::Failed(_)) => false,
-        (Act::Arm(_), _) => snapshot.arms.len() > 1,
+        (Act::Arm(_), _) => app.view == View::Dashboard && snapshot.arms.len() > 1,
+        (Act::NextWindow, _) => app.view == View::Dashboard,
         (Act::Expectations, _) => !snapshot.scenario.expect.is_empty(),
         _ => true,
     }

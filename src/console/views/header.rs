@@ -19,12 +19,13 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
         return;
     };
     let snapshot = app.picture().map(AsRef::as_ref);
+    let mut title = vec![Span::styled(text::fit(&scenario.name, 24), theme.accent)];
+    if columns >= 100 {
+        title.push(Span::styled(format!(" · {}", workload(scenario)), theme.dim));
+    }
     let mut parts = vec![
         name,
-        vec![
-            Span::styled(text::fit(&scenario.name, 24), theme.accent),
-            Span::styled(format!(" · {}", workload(scenario)), theme.dim),
-        ],
+        title,
         vec![Span::styled(
             format!(" {} ", phase(app, scenario, snapshot)),
             theme.badge,
@@ -38,11 +39,8 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let workers = knobs.map_or(scenario.swarm.workers, |knobs| knobs.workers);
     let plain = |text: String| vec![Span::raw(text)];
     parts.push(plain(format!("{}×{workers} workers", scenario.swarm.servers)));
-    parts.extend(
-        knobs
-            .and_then(|knobs| knobs.ttl)
-            .map(|ttl| plain(format!("TTL {}", text::setting(ttl)))),
-    );
+    let ttl = knobs.and_then(|knobs| knobs.ttl);
+    parts.extend(ttl.map(|ttl| plain(format!("TTL {}", text::setting(ttl)))));
     parts.push(plain(rate.map_or_else(
         || "closed loop".to_owned(),
         |rate| format!("{}/s per arm", text::rate(rate)),

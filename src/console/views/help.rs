@@ -17,13 +17,13 @@ const TWO_COLUMNS: u16 = 76;
 const LABEL: usize = 8;
 
 const SIGNS: [(&str, &str); 7] = [
-    ("✖ red", "proven damage; it stays for the run"),
-    ("✔", "none, although it could have shown"),
+    ("✖ red", "proven damage (it stays)"),
+    ("✔", "none, and it could have shown"),
     ("…", "can't show yet: stock is left"),
     ("● ✖ ‖", "up, down, paused"),
     ("K S P R", "kill, shutdown, pause, restore"),
     ("k s p r", "asked for, not yet in effect"),
-    ("?", "a fault whose effect isn't verified"),
+    ("?", "a fault not verified"),
 ];
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
@@ -67,7 +67,7 @@ fn group(group: Group, theme: &Theme) -> Vec<Line<'static>> {
             .map(|row| entry(row.label, row.help, theme)),
     );
     if group == Group::Run {
-        lines.push(entry("Ctrl-C", "the same; twice: without waiting", theme));
+        lines.push(entry("Ctrl-C", "quit; again: do not wait", theme));
     }
     lines.push(Line::default());
     lines

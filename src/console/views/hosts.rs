@@ -1,12 +1,12 @@
 //! The hosts: a box each while there is room, else a line for all.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType};
 
-use super::fitting;
+use super::{columns, fitting};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
@@ -27,8 +27,7 @@ pub(super) fn height(width: u16, hosts: usize, roomy: bool) -> u16 {
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let hosts = &snapshot.hosts;
-    let columns = Layout::horizontal(hosts.iter().map(|_| Constraint::Fill(1))).split(area);
-    for (host, &area) in hosts.iter().zip(columns.iter()) {
+    for (host, area) in hosts.iter().zip(columns(area, hosts.len())) {
         let selected = app.selected == Target::Host(host.id);
         if area.height >= 3 {
             boxed(frame, area, app, host, selected);
@@ -76,7 +75,7 @@ fn boxed(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected
 fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected: bool) {
     let theme = &app.theme;
     let (symbol, word, style) = state(host, theme);
-    let name = if area.width < 18 {
+    let name = if area.width < 24 {
         format!(" {} ", host.id.0)
     } else {
         format!(" host {} ", host.id.0)

@@ -147,12 +147,17 @@ pub(super) fn render(
         }
     }
     let height = dots.height();
+    let at = |us| decades.dot(us, height);
+    // With few rows a thick line would hide the other.
+    let thick = plot.height >= 6;
     dots.line(
-        columns.iter().map(|both| both.map(|(p50, _)| decades.dot(p50, height))),
+        columns.iter().map(|both| both.map(|(p50, _)| at(p50))),
+        false,
         theme.p50,
     );
     dots.line(
-        columns.iter().map(|both| both.map(|(_, p99)| decades.dot(p99, height))),
+        columns.iter().map(|both| both.map(|(_, p99)| at(p99))),
+        thick,
         theme.p99,
     );
     dots.draw(buffer);

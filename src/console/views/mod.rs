@@ -134,6 +134,35 @@ fn dialog(frame: &mut Frame<'_>, area: Rect, [width, height]: [u16; 2], title: &
     padded(inside)
 }
 
+/// The columns of an area cut into equal parts. (A constraint solver takes seconds for dozens of parts.)
+fn columns(area: Rect, parts: usize) -> Vec<Rect> {
+    let cut = |part: usize| area.x + share(area.width, part, parts);
+    (0..parts)
+        .map(|part| Rect {
+            x: cut(part),
+            width: cut(part + 1) - cut(part),
+            ..area
+        })
+        .collect()
+}
+
+/// The rows of an area cut into equal parts.
+fn rows(area: Rect, parts: usize) -> Vec<Rect> {
+    let cut = |part: usize| area.y + share(area.height, part, parts);
+    (0..parts)
+        .map(|part| Rect {
+            y: cut(part),
+            height: cut(part + 1) - cut(part),
+            ..area
+        })
+        .collect()
+}
+
+/// Where part number `part` of `parts` begins on a length.
+fn share(length: u16, part: usize, parts: usize) -> u16 {
+    u16::try_from(usize::from(length) * part / parts.max(1)).unwrap_or(length)
+}
+
 /// The same area with a column free at each side.
 fn padded(area: Rect) -> Rect {
     Rect {
@@ -182,7 +211,7 @@ fn fitting<'a>(parts: impl IntoIterator<Item = Vec<Span<'a>>>, columns: usize, g
     let mut used = 0;
     for part in parts {
         let width: usize = part.iter().map(Span::width).sum();
-        let gap_width = if spans.is_empty() { 0 } else { gap.len() };
+        let gap_width = if spans.is_empty() { 0 } else { gap.chars().count() };
         if width == 0 || used + gap_width + width > columns {
             continue;
         }

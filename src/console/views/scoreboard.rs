@@ -1,62 +1,108 @@
 //! One large figure for each arm, for a room.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::{digits, line, mark_style};
+use super::digits::{self, Size};
+use super::{columns, line, mark_style, rows};
 use crate::console::app::App;
-use crate::console::score::{Damage, Headline, Mark, without_quorum};
+use crate::console::score::{Damage, Headline, Mark, Score, without_quorum};
 use crate::console::text;
 use crate::metrics::{ArmView, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
-    let theme = &app.theme;
     let headline = Headline::of(&snapshot.scenario);
-    line(
-        frame,
-        area,
-        0,
-        Line::styled(headline.name().to_uppercase(), theme.strong).centered(),
-    );
+    let title = headline.name().to_uppercase();
+    line(frame, area, 0, Line::styled(title, app.theme.strong).centered());
     let area = Rect {
         y: area.y + 1,
         height: area.height.saturating_sub(1),
         ..area
     };
-    let arms = snapshot.arms.len();
-    let columns = best_columns(arms, area);
-    let lines = arms.div_ceil(columns.max(1));
-    let rows = Layout::vertical((0..lines).map(|_| Constraint::Fill(1))).split(area);
-    for (row, first) in rows.iter().zip((0..arms).step_by(columns.max(1))) {
-        let cells = Layout::horizontal((0..columns).map(|_| Constraint::Fill(1)))
-            .spacing(1)
-            .split(*row);
-        for (&cell, index) in cells.iter().zip(first..arms) {
-            let damage = app.damage.get(index).copied().unwrap_or_default();
-            tile(frame, cell, app, headline, &snapshot.arms[index], &damage);
+    let scores: Vec<Score> = snapshot
+        .arms
+        .iter()
+        .enumerate()
+        .map(|(index, arm)| headline.score(arm, &app.damage(index)))
+        .collect();
+    let Some(grid) = Grid::of(&scores, area) else { return };
+    for (row, first) in rows(area, grid.rows)
+        .into_iter()
+        .zip((0..scores.len()).step_by(grid.columns))
+    {
+        let cells = columns(row, grid.columns);
+        for (cell, index) in cells.into_iter().zip(first..scores.len()) {
+            tile(
+                frame,
+                cell,
+                app,
+                headline,
+                &snapshot.arms[index],
+                app.damage(index),
+                &scores[index],
+                &grid,
+            );
         }
     }
 }
 
-/// The number of columns that leaves the largest tiles: a tile of digits is about three times as wide as high.
-fn best_columns(arms: usize, area: Rect) -> usize {
-    let size = |columns: usize| {
-        let width = usize::from(area.width) / columns;
-        let height = (usize::from(area.height) / arms.div_ceil(columns)).saturating_sub(2);
-        (width / 4).min(height)
-    };
-    // Of equals the fewest columns: longer captions.
-    (1..=arms.max(1))
-        .rev()
-        .max_by_key(|&columns| size(columns))
-        .unwrap_or(1)
+/// How the tiles lie, and the size of the figures, the same in all so that they can be compared at a glance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Grid {
+    columns: usize,
+    rows: usize,
+    size: Option<Size>,
+    /// Whether the marks are drawn large too.
+    marks: bool,
 }
 
-fn tile(frame: &mut Frame<'_>, area: Rect, app: &App, headline: Headline, arm: &ArmView, damage: &Damage) {
+impl Grid {
+    /// The grid with the largest figures; of equals one with room for the marks, then the one with the fewest columns.
+    fn of(scores: &[Score], area: Rect) -> Option<Self> {
+        let arms = scores.len();
+        let values: Vec<&str> = scores.iter().map(|score| score.value.as_str()).collect();
+        let marked: Vec<String> = scores.iter().map(large).collect();
+        let grid = |columns: usize| {
+            let rows = arms.div_ceil(columns);
+            let width = (usize::from(area.width) / columns).saturating_sub(3);
+            let height = (usize::from(area.height) / rows).saturating_sub(1);
+            let [width, height] = [width, height].map(|cells| u16::try_from(cells).unwrap_or(u16::MAX));
+            let size = digits::size(values.iter().copied(), width, height);
+            let marks = size.is_some() && digits::size(marked.iter().map(String::as_str), width, height) == size;
+            Self {
+                columns,
+                rows,
+                size,
+                marks,
+            }
+        };
+        let worth = |grid: &Self| (grid.size.map(|[wide, high]| wide * high), grid.marks);
+        (1..=arms).rev().map(grid).max_by_key(worth)
+    }
+}
+
+/// The figure with its mark, if it says something.
+fn large(score: &Score) -> String {
+    match score.mark {
+        Mark::Good | Mark::Poor | Mark::Damage => format!("{}{}", score.mark.symbol(), score.value),
+        Mark::Pending | Mark::Missing => score.value.clone(),
+    }
+}
+
+#[allow(clippy::too_many_arguments)] // everything about one arm
+fn tile(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    app: &App,
+    headline: Headline,
+    arm: &ArmView,
+    damage: Damage,
+    score: &Score,
+    grid: &Grid,
+) {
     let theme = &app.theme;
-    let score = headline.score(arm, damage);
     let style = mark_style(score.mark, theme);
     let mut caption = vec![
         Span::styled(
@@ -91,7 +137,8 @@ fn tile(frame: &mut Frame<'_>, area: Rect, app: &App, headline: Headline, arm: &
         height: area.height.saturating_sub(1),
         ..area
     };
-    if let Some((text, size)) = digits::fit(score.mark, &score.value, room.width.saturating_sub(2), room.height) {
+    if let Some(size) = grid.size {
+        let text = if grid.marks { large(score) } else { score.value.clone() };
         // Blocks are their own ground.
         let style = Style {
             bg: theme.base.bg,

@@ -13,7 +13,13 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     let theme = &app.theme;
     let mut spans = vec![Span::styled(" app servers ", theme.dim)];
     let mut used = 13;
-    for (index, server) in snapshot.servers.iter().enumerate() {
+    // The selected one stays in sight.
+    let fit = usize::from(area.width).saturating_sub(30) / 8;
+    let first = match app.selected {
+        Target::Server(id) => (id.index() + 1).saturating_sub(fit.max(1)),
+        Target::Host(_) => 0,
+    };
+    for (index, server) in snapshot.servers.iter().enumerate().skip(first) {
         let (symbol, words, style) = match server.state {
             ServerStatus::Up => ("●", String::new(), theme.good),
             ServerStatus::Paused => ("‖", format!(" PAUSED {}", text::age(server.since)), theme.warn),

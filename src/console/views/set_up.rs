@@ -8,7 +8,7 @@ use super::{Frames, line, padded, panel};
 use crate::console::app::App;
 use crate::console::text;
 use crate::model::Target;
-use crate::scenario::{FaultSpec, FaultStart, Scenario};
+use crate::scenario::{ArmSpec, FaultSpec, FaultStart, Scenario};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, what: &str) {
     let theme = &app.theme;
@@ -42,7 +42,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, what: &str) {
         .min(24);
     for arm in &scenario.arms {
         let name = Span::styled(format!("  {}  ", text::left(&arm.name, name_width)), theme.strong);
-        lines.push(Line::from(vec![name, Span::raw(arm.label())]));
+        lines.push(Line::from(vec![name, Span::raw(words(arm))]));
     }
     lines.push(Line::default());
     lines.push(Line::styled("What will break", theme.accent));
@@ -58,6 +58,19 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, what: &str) {
     for (row, text) in (0..inside.height).zip(lines) {
         line(frame, inside, row, text);
     }
+}
+
+/// The lock of an arm and how long it lives.
+fn words(arm: &ArmSpec) -> String {
+    let label = arm.label();
+    if !arm.lock.uses_nodes() {
+        return label;
+    }
+    let renewed = arm
+        .renew
+        .interval(arm.ttl)
+        .map(|every| format!(", renewed every {}", text::setting(every)));
+    format!("{label}, TTL {}{}", text::setting(arm.ttl), renewed.unwrap_or_default())
 }
 
 fn describe(scenario: &Scenario, fault: &FaultSpec) -> String {

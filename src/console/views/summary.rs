@@ -1,13 +1,15 @@
-//! After the end: what each arm did, in a sentence, and what became of the expectations.
+//! After the end: what each arm did, in a sentence, what became of the expectations, and the table if there is room.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
-use super::{Frames, mark_style, padded, panel, verdict};
+use super::{Frames, arms, mark_style, padded, panel, verdict};
 use crate::console::app::App;
 use crate::console::score::{Headline, Mark};
+use crate::console::text;
 use crate::metrics::Snapshot;
 use crate::model::Held;
 use crate::run::sentence;
@@ -22,60 +24,76 @@ pub(super) fn render(
 ) {
     let theme = &app.theme;
     let scenario = &snapshot.scenario;
-    let ended = if interrupted { "stopped" } else { "finished" };
-    let title = format!(" {ended} after {:.0} s ", snapshot.elapsed.max(0.0));
-    let inside = padded(panel(
-        frame,
-        area,
-        Frames::Boxed,
-        Line::styled(title, theme.strong),
-        theme,
-    ));
-    let mut lines = vec![Line::styled(scenario.title.clone(), theme.strong), Line::default()];
+    let columns = usize::from(area.width).saturating_sub(4);
+    let mut lines = vec![
+        Line::styled(text::fit(&scenario.title, columns), theme.strong),
+        Line::default(),
+    ];
     let headline = Headline::of(scenario);
     for (index, arm) in snapshot.arms.iter().enumerate() {
-        let damage = app.damage.get(index).copied().unwrap_or_default();
+        let damage = app.damage(index);
         let mark = if damage.any() {
             Mark::Damage
         } else {
             headline.score(arm, &damage).mark
         };
-        let said = sentence(&arm.name, &arm.figures, &scenario.workload, arm.sold_out);
-        let words = said.strip_prefix(arm.name.as_str()).unwrap_or(&said).to_owned();
-        lines.push(Line::from(vec![
-            Span::styled(mark.symbol(), mark_style(mark, theme)),
-            Span::styled(format!(" {}", arm.name), theme.strong),
-            Span::raw(words),
-        ]));
+        let words = sentence(&arm.name, &arm.figures, &scenario.workload, arm.sold_out);
+        lines.extend(hanging(mark.symbol(), mark_style(mark, theme), &words, columns));
     }
     if !expectations.is_empty() {
         let held = expectations.iter().filter(|(held, _)| *held == Held::Yes).count();
-        lines.push(Line::default());
-        lines.push(Line::styled(
-            format!("Expectations: {held} of {} held", expectations.len()),
-            theme.accent,
-        ));
+        let title = format!("Expectations: {held} of {} held", expectations.len());
+        lines.extend([Line::default(), Line::styled(title, theme.accent)]);
     }
     for (held, words) in expectations {
         let (mark, style) = verdict(*held, theme);
-        lines.push(Line::from(vec![
-            Span::styled(mark, style),
-            Span::raw(format!(" {words}")),
-        ]));
+        lines.extend(hanging(mark, style, words, columns));
     }
-    let columns = usize::from(inside.width.max(1));
-    // Wrapping at words may take a row more than this now and then, so one is added for each long line.
-    let rows: usize = lines
-        .iter()
-        .map(|line| line.width().div_ceil(columns).max(1) + usize::from(line.width() > columns))
-        .sum();
-    let most = rows.saturating_sub(usize::from(inside.height));
+
+    let rows = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
+    let table = u16::try_from(snapshot.arms.len() + 3).unwrap_or(u16::MAX);
+    let has_table = rows.saturating_add(table) <= area.height;
+    let text_area = Rect {
+        height: if has_table { area.height - table } else { area.height },
+        ..area
+    };
+    let ended = if interrupted { "stopped" } else { "finished" };
+    let title = format!(" {ended} after {:.0} s ", snapshot.elapsed.max(0.0));
+    let inside = padded(panel(
+        frame,
+        text_area,
+        Frames::Boxed,
+        Line::styled(title, theme.strong),
+        theme,
+    ));
+    let most = lines.len().saturating_sub(usize::from(inside.height));
     app.scroll_most.set(most);
     let scroll = u16::try_from(app.scroll.min(most)).unwrap_or(u16::MAX);
-    frame.render_widget(
-        Paragraph::new(Text::from(lines))
-            .wrap(Wrap { trim: false })
-            .scroll((scroll, 0)),
-        inside,
-    );
+    frame.render_widget(Paragraph::new(Text::from(lines)).scroll((scroll, 0)), inside);
+    if most > 0 {
+        let more = Rect {
+            y: area.bottom().saturating_sub(1),
+            height: 1,
+            ..area
+        };
+        frame.render_widget(Line::styled("↑ ↓ scroll ", theme.dim).right_aligned(), padded(more));
+    }
+    if has_table {
+        let bottom = Rect {
+            y: text_area.bottom(),
+            height: table,
+            ..area
+        };
+        arms::render(frame, bottom, Frames::Boxed, app, snapshot);
+    }
+}
+
+/// Words behind a sign, wrapped beside it.
+fn hanging<'a>(sign: &'a str, style: Style, words: &str, columns: usize) -> Vec<Line<'a>> {
+    let wrapped = text::wrap(words, columns.saturating_sub(2)).into_iter().enumerate();
+    let line = |(index, words)| {
+        let sign = if index == 0 { sign } else { " " };
+        Line::from(vec![Span::styled(sign, style), Span::raw(format!(" {words}"))])
+    };
+    wrapped.map(line).collect()
 }

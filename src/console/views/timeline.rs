@@ -63,7 +63,7 @@ impl Lane {
             Self::Faults => "faults",
             Self::NoQuorum => "no quorum",
             Self::Oversold => "oversold",
-            Self::LostUpdates => "lost upd.",
+            Self::LostUpdates => "lost upd",
             Self::DbHits => "db hits",
             Self::Stale => "stale",
         }

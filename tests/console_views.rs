@@ -1,0 +1,566 @@
+//! What the console shows, at every size, and what its keys do.
+
+mod picture;
+
+use std::sync::Arc;
+
+use lockstorm::console::{App, ConsoleOptions, Message, Order, Saving, ThemeName, View, keys, views};
+use lockstorm::metrics::{Phase, Snapshot};
+use lockstorm::model::{Action, Held, HostId, ServerId, Target};
+use lockstorm::run::{Command, Knob};
+use lockstorm::scenario::{LockKind, Update};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::style::Color;
+
+const SIZES: [(u16, u16); 3] = [(120, 36), (80, 24), (60, 16)];
+
+fn options(theme: ThemeName, colours: bool) -> ConsoleOptions {
+    ConsoleOptions {
+        theme,
+        colours,
+        ..ConsoleOptions::default()
+    }
+}
+
+fn catalogue() -> Vec<(String, String)> {
+    let entry = |name: &str, title: &str| (name.to_owned(), title.to_owned());
+    vec![
+        entry("flash-sale", "200 items, 1,600 buyers: who sells more than there is?"),
+        entry(
+            "quorum-loss",
+            "One host dies, then a second: redlock goes on, refuses, recovers",
+        ),
+        entry(
+            "single-vs-redlock",
+            "The node under the single lock dies and comes back empty",
+        ),
+        entry("stampede", "One hot key expires under a hundred readers"),
+    ]
+}
+
+/// A console in a run that published this.
+fn showing_in(snapshot: Snapshot, options: &ConsoleOptions) -> App {
+    let mut app = App::new(catalogue(), options);
+    app.launch(Box::new(snapshot.scenario.as_ref().clone()));
+    app.update(Message::Snapshot(Arc::new(snapshot)));
+    app
+}
+
+fn showing(snapshot: Snapshot) -> App {
+    showing_in(snapshot, &options(ThemeName::Dark, true))
+}
+
+fn code(app: &mut App, code: KeyCode) -> Vec<Order> {
+    app.update(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+}
+
+fn press(app: &mut App, keys: &str) -> Vec<Order> {
+    keys.chars().flat_map(|key| code(app, KeyCode::Char(key))).collect()
+}
+
+fn draw(app: &App, (width, height): (u16, u16)) -> Buffer {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a test terminal");
+    terminal.draw(|frame| views::render(frame, app)).expect("a frame");
+    terminal.backend().buffer().clone()
+}
+
+fn text(buffer: &Buffer) -> String {
+    let rows = buffer.content().chunks(usize::from(buffer.area.width.max(1)));
+    let row = |cells: &[ratatui::buffer::Cell]| cells.iter().map(ratatui::buffer::Cell::symbol).collect::<String>();
+    rows.map(|cells| row(cells).trim_end().to_owned() + "\n").collect()
+}
+
+/// The screen at every size, one below the other.
+fn screens(app: &App) -> String {
+    SIZES
+        .iter()
+        .map(|&size| format!("{}×{}\n{}\n", size.0, size.1, text(&draw(app, size))))
+        .collect()
+}
+
+fn verdicts() -> Vec<(Held, String)> {
+    vec![
+        (Held::Yes, "redlock.oversold == 0: it is 0 of 7,520 orders".to_owned()),
+        (Held::Yes, "single.oversold > 0: it is 14".to_owned()),
+        (Held::No, "redlock.acquire_p99 < 50ms: it is 61 ms".to_owned()),
+    ]
+}
+
+#[test]
+fn dashboard_before_any_fault() {
+    insta::assert_snapshot!(screens(&showing(picture::calm(picture::inventory(), 12.3))));
+}
+
+#[test]
+fn dashboard_in_the_storm() {
+    let mut app = showing(picture::storm());
+    code(&mut app, KeyCode::Tab);
+    press(&mut app, "2");
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn dashboard_of_a_stampede() {
+    insta::assert_snapshot!(screens(&showing(picture::stampeded())));
+}
+
+#[test]
+fn scoreboard() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "v");
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn events() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "vv");
+    app.update(Message::Saved(Ok(
+        "./single-vs-redlock-20261121T101500-running.txt".to_owned()
+    )));
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn summary() {
+    insta::assert_snapshot!(screens(&showing(picture::finished(picture::storm(), verdicts()))));
+}
+
+#[test]
+fn help() {
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    press(&mut app, "?");
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn expectations() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "e");
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn picker() {
+    let mut app = App::new(catalogue(), &options(ThemeName::Dark, true));
+    code(&mut app, KeyCode::Down);
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn setting_up() {
+    let mut snapshot = picture::calm(picture::inventory(), -1.0);
+    snapshot.phase = Phase::SetUp("waiting for 3 hosts to answer".to_owned());
+    insta::assert_snapshot!(screens(&showing(snapshot)));
+}
+
+#[test]
+fn failed() {
+    let mut snapshot = picture::calm(picture::inventory(), -1.0);
+    let error = "no redis-server or valkey-server on PATH: install one with  apt-get install redis-server";
+    snapshot.phase = Phase::Failed(error.to_owned());
+    insta::assert_snapshot!(screens(&showing(snapshot)));
+}
+
+#[test]
+fn stopping() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "q");
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn too_small() {
+    let app = showing(picture::storm());
+    let sizes = [(59, 16), (60, 15), (24, 6), (8, 2)];
+    let all: String = sizes
+        .iter()
+        .map(|&size| format!("{}×{}\n{}\n", size.0, size.1, text(&draw(&app, size))))
+        .collect();
+    insta::assert_snapshot!(all);
+}
+
+/// Every view, in a state that has much to show.
+fn every_view() -> Vec<(&'static str, App)> {
+    let after = |keys: &str| {
+        let mut app = showing(picture::storm());
+        press(&mut app, keys);
+        app
+    };
+    let mut set_up = picture::calm(picture::inventory(), -1.0);
+    set_up.phase = Phase::SetUp("waiting for 3 hosts to answer".to_owned());
+    let mut failed = set_up.clone();
+    failed.phase = Phase::Failed("redis-server ended at once: Can't open the log file\nsecond line".to_owned());
+    let mut crowded = picture::inventory();
+    crowded.lab.hosts = 9;
+    crowded.swarm.servers = 40;
+    let many = (0..30).map(|n| picture::arm(&format!("an arm 漢字 {n}"), LockKind::Redlock, Update::ReadWrite));
+    crowded.arms = many.collect();
+    vec![
+        ("dashboard", after("")),
+        ("scoreboard", after("v")),
+        ("events", after("vv")),
+        ("frozen", after(" ")),
+        ("help", after("?")),
+        ("expectations", after("e")),
+        ("stopping", after("q")),
+        ("restarting", after("R")),
+        ("picker", after("o")),
+        ("no scenarios", App::new(Vec::new(), &options(ThemeName::Dark, true))),
+        ("stampede", showing(picture::stampeded())),
+        ("summary", showing(picture::finished(picture::storm(), verdicts()))),
+        ("set-up", showing(set_up)),
+        ("failed", showing(failed)),
+        ("crowded", showing(picture::calm(crowded.clone(), 30.0))),
+        ("crowded scoreboard", {
+            let mut app = showing(picture::calm(crowded, 30.0));
+            press(&mut app, "v");
+            app
+        }),
+    ]
+}
+
+#[test]
+fn no_size_makes_it_panic() {
+    let widths = (1..=12)
+        .chain((13..=300).step_by(37))
+        .chain([58, 59, 60, 61, 79, 80, 95, 96, 97, 300]);
+    for (_, app) in every_view() {
+        for width in widths.clone() {
+            for height in (1..=18).chain((19..=100).step_by(27)).chain([24, 29, 30, 31, 100]) {
+                draw(&app, (width, height));
+            }
+        }
+    }
+}
+
+#[test]
+fn without_colours_no_cell_has_one_and_the_signs_stay() {
+    for (name, _) in every_view().iter().take(3) {
+        let mut app = showing_in(picture::storm(), &options(ThemeName::Dark, false));
+        press(
+            &mut app,
+            match *name {
+                "scoreboard" => "v",
+                "events" => "vv",
+                _ => "",
+            },
+        );
+        let buffer = draw(&app, (120, 36));
+        let coloured = buffer
+            .content()
+            .iter()
+            .filter(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset);
+        assert_eq!(coloured.count(), 0, "{name}");
+        assert!(text(&buffer).contains('✖'), "{name}");
+    }
+}
+
+#[test]
+fn every_theme_colours_the_whole_screen() {
+    for theme in ThemeName::ALL {
+        let buffer = draw(&showing_in(picture::storm(), &options(theme, true)), (100, 30));
+        let bare = buffer
+            .content()
+            .iter()
+            .filter(|cell| cell.bg == Color::Reset || cell.fg == Color::Reset);
+        assert_eq!(bare.count(), 0, "{}", theme.name());
+        assert_eq!(theme.name().parse(), Ok(theme));
+    }
+}
+
+#[test]
+fn only_damage_is_red() {
+    let red = Color::Indexed(203);
+    let count = |snapshot| {
+        let buffer = draw(&showing(snapshot), (120, 36));
+        buffer.content().iter().filter(|cell| cell.fg == red).count()
+    };
+    assert_eq!(count(picture::calm(picture::inventory(), 12.3)), 0);
+    assert_eq!(count(picture::stampeded()), 0);
+    assert!(count(picture::storm()) > 0);
+}
+
+#[test]
+fn the_panels_over_time_share_their_columns() {
+    let mut app = showing(picture::storm());
+    code(&mut app, KeyCode::Tab);
+    for size in SIZES {
+        let screen = text(&draw(&app, size));
+        let lane = screen
+            .lines()
+            .find(|row| row.contains("   faults "))
+            .expect("the lane of faults");
+        let chart: Vec<&str> = screen
+            .lines()
+            .skip_while(|row| !row.contains("┊ fault"))
+            .skip(1)
+            .collect();
+        let column_of = |row: &str, c: char| row.chars().position(|found| found == c);
+        let kill = column_of(lane, 'K').expect("a kill on the lane");
+        assert!(
+            chart.iter().any(|row| row.chars().nth(kill) == Some('┊')),
+            "{size:?}\n{screen}"
+        );
+    }
+}
+
+#[test]
+fn keys_are_bound_once_and_all_are_in_the_help() {
+    for in_picker in [false, true] {
+        let mut seen = Vec::new();
+        for row in keys::TABLE {
+            let in_scope = match row.scope {
+                keys::Scope::Both => true,
+                keys::Scope::Picker => in_picker,
+                keys::Scope::Run => !in_picker,
+            };
+            for (code, act) in row.keys.iter().filter(|_| in_scope) {
+                assert!(!seen.contains(code), "{code:?} is bound twice");
+                seen.push(*code);
+                assert_eq!(
+                    keys::find(&KeyEvent::new(*code, KeyModifiers::NONE), in_picker),
+                    Some(*act)
+                );
+            }
+        }
+    }
+    for size in [(120, 40), (80, 24), (60, 16)] {
+        let mut app = showing(picture::storm());
+        press(&mut app, "?");
+        let mut shown = text(&draw(&app, size));
+        for _ in 0..5 {
+            code(&mut app, KeyCode::PageDown);
+            shown += &text(&draw(&app, size));
+        }
+        for row in keys::TABLE {
+            assert!(
+                shown.contains(row.help) && shown.contains(row.label),
+                "{} at {size:?}",
+                row.label
+            );
+        }
+    }
+}
+
+fn commands(orders: Vec<Order>) -> Vec<Command> {
+    let command = |order| match order {
+        Order::Command(command) => Some(command),
+        _ => None,
+    };
+    orders.into_iter().filter_map(command).collect()
+}
+
+fn fault(action: Action, target: Target) -> Vec<Command> {
+    vec![Command::Fault { action, target }]
+}
+
+#[test]
+fn faults_go_to_what_is_selected() {
+    let mut app = showing(picture::storm());
+    let [first, second, third] = [1, 2, 3].map(|number| Target::Host(HostId(number)));
+    assert_eq!(commands(press(&mut app, "1k")), fault(Action::Kill, first));
+    assert_eq!(commands(press(&mut app, "x")), fault(Action::Shutdown, first));
+    assert_eq!(commands(press(&mut app, "p")), fault(Action::Pause, first));
+    // Host 2 is down, host 3 is paused.
+    assert_eq!(commands(press(&mut app, "2r")), fault(Action::Restart, second));
+    assert_eq!(commands(press(&mut app, "3r")), fault(Action::Resume, third));
+    assert_eq!(commands(press(&mut app, "p")), fault(Action::Resume, third));
+    assert_eq!(commands(press(&mut app, "k")), fault(Action::Kill, third));
+    // The digits of app servers.
+    assert_eq!(
+        commands(press(&mut app, "s4p")),
+        fault(Action::Pause, Target::Server(ServerId(4)))
+    );
+    assert_eq!(
+        commands(press(&mut app, "3r")),
+        fault(Action::Resume, Target::Server(ServerId(3)))
+    );
+    assert_eq!(
+        commands(press(&mut app, "2k")),
+        fault(Action::Kill, Target::Server(ServerId(2)))
+    );
+    code(&mut app, KeyCode::Right);
+    assert_eq!(app.selected(), Target::Server(ServerId(3)));
+}
+
+#[test]
+fn what_can_not_be_done_says_why() {
+    let mut app = showing(picture::storm());
+    for (keys, why) in [
+        ("1r", "host 1 is up"),
+        ("2k", "host 2 is down: r restarts it"),
+        ("2p", "host 2 is down: r restarts it"),
+        ("3x", "host 3 is paused"),
+        ("7", "there is no host 7"),
+        ("s1x", "only hosts are shut down"),
+        ("9", "there is no app server 9"),
+    ] {
+        assert_eq!(commands(press(&mut app, keys)), [], "{keys}");
+        let status = app.status().unwrap_or_default();
+        assert!(status.contains(why), "{keys}: {status}");
+    }
+    let mut closed = showing(picture::stampeded());
+    assert_eq!(commands(press(&mut closed, "A")), []);
+    assert!(closed.status().unwrap_or_default().contains("closed loop"));
+    let mut over = showing(picture::finished(picture::storm(), verdicts()));
+    assert_eq!(commands(press(&mut over, "1kt")), []);
+    assert!(over.status().unwrap_or_default().contains("R runs it again"));
+}
+
+#[test]
+fn knobs_turn_in_steps_from_what_the_run_says() {
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    let seconds = std::time::Duration::from_secs;
+    let millis = std::time::Duration::from_millis;
+    for (key, knob) in [
+        ("t", Knob::Ttl(seconds(1))),
+        ("T", Knob::Ttl(seconds(5))),
+        ("h", Knob::Hold(millis(2))),
+        ("H", Knob::Hold(millis(10))),
+        ("a", Knob::Rate(200.0)),
+        ("A", Knob::Rate(500.0)),
+        ("n", Knob::Workers(10)),
+        ("N", Knob::Workers(20)),
+    ] {
+        assert_eq!(commands(press(&mut app, key)), [Command::Turn(knob)], "{key}");
+    }
+    // While the arms' TTLs differ the longest is the one to start from.
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    snapshot.knobs.ttl = None;
+    assert_eq!(
+        commands(press(&mut showing(snapshot), "t")),
+        [Command::Turn(Knob::Ttl(seconds(1)))]
+    );
+}
+
+#[test]
+fn a_frozen_picture_stays_while_the_run_goes_on() {
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    press(&mut app, " ");
+    app.take_dirty();
+    let frozen = draw(&app, (120, 36));
+    assert!(text(&frozen).contains("FROZEN"));
+    app.update(Message::Snapshot(Arc::new(picture::storm())));
+    assert!(!app.take_dirty(), "nothing to draw");
+    assert_eq!(draw(&app, (120, 36)), frozen);
+    // The keys act on the run as it is: host 2 is down by now.
+    assert_eq!(
+        commands(press(&mut app, "2r")),
+        fault(Action::Restart, Target::Host(HostId(2)))
+    );
+    press(&mut app, " ");
+    assert!(text(&draw(&app, (120, 36))).contains("DOWN"));
+}
+
+#[test]
+fn damage_stays_on_the_screen_for_the_run() {
+    let mut app = showing(picture::storm());
+    let mut mended = picture::storm();
+    for arm in &mut mended.arms {
+        arm.figures.oversold = 0;
+    }
+    app.update(Message::Snapshot(Arc::new(mended)));
+    assert!(text(&draw(&app, (120, 36))).contains("✖ 214"));
+}
+
+#[test]
+fn reset_runs_the_same_again_once_the_lab_is_down() {
+    let mut app = showing(picture::storm());
+    assert_eq!(commands(press(&mut app, "R")), [Command::Stop]);
+    assert!(text(&draw(&app, (80, 24))).contains("the lab goes down"));
+    // Until then faults are refused, and another R changes nothing.
+    assert_eq!(commands(press(&mut app, "1k")), []);
+    press(&mut app, "R");
+    let orders = app.update(Message::Finished(Err("interrupted".to_owned())));
+    let [Order::Launch(scenario)] = orders.as_slice() else {
+        panic!("{orders:?}")
+    };
+    assert_eq!(**scenario, picture::inventory());
+    assert!(
+        text(&draw(&app, (80, 24))).contains("setting up"),
+        "nothing is left of the old run"
+    );
+}
+
+#[test]
+fn another_scenario_waits_for_the_lab_too() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "o");
+    code(&mut app, KeyCode::End);
+    let orders = code(&mut app, KeyCode::Enter);
+    assert!(matches!(orders.as_slice(), [Order::Load(name)] if name == "stampede"));
+    let orders = app.update(Message::Loaded(Ok(Box::new(picture::stampede()))));
+    assert_eq!(commands(orders), [Command::Stop]);
+    let orders = app.update(Message::Finished(Err("interrupted".to_owned())));
+    assert!(matches!(orders.as_slice(), [Order::Launch(scenario)] if scenario.name == "stampede"));
+}
+
+#[test]
+fn a_scenario_that_can_not_be_read_leaves_the_picker_open() {
+    let mut app = App::new(catalogue(), &options(ThemeName::Dark, true));
+    code(&mut app, KeyCode::Enter);
+    app.update(Message::Loaded(Err("flash-sale.toml:3: unknown key".to_owned())));
+    assert!(text(&draw(&app, (80, 24))).contains("unknown key"));
+    assert!(matches!(press(&mut app, "q").as_slice(), [Order::Quit]));
+}
+
+#[test]
+fn quitting_ends_the_run_first_and_a_second_q_waits() {
+    let mut app = showing(picture::storm());
+    assert_eq!(commands(press(&mut app, "q")), [Command::Stop]);
+    assert!(press(&mut app, "qq").is_empty());
+    assert!(matches!(
+        app.update(Message::Finished(Err("interrupted".to_owned()))).as_slice(),
+        [Order::Quit]
+    ));
+    let mut app = showing(picture::storm());
+    assert_eq!(commands(app.update(Message::Signal(15))), [Command::Stop]);
+    assert!(
+        matches!(app.update(Message::Signal(15)).as_slice(), [Order::Quit]),
+        "the second signal does not wait"
+    );
+}
+
+#[test]
+fn a_run_that_fails_says_so_and_can_be_tried_again() {
+    let mut app = showing(picture::calm(picture::inventory(), -1.0));
+    app.update(Message::Finished(Err(
+        "the run's thread panicked; this is a bug".to_owned()
+    )));
+    assert!(text(&draw(&app, (80, 24))).contains("this is a bug"));
+    assert!(matches!(press(&mut app, "R").as_slice(), [Order::Launch(_)]));
+}
+
+#[test]
+fn a_summary_can_be_saved_while_the_run_goes_on() {
+    let mut app = showing(picture::storm());
+    assert!(matches!(
+        press(&mut app, "S").as_slice(),
+        [Order::Save(Saving::Snapshot(_))]
+    ));
+    app.update(Message::Saved(Ok("./x.txt".to_owned())));
+    assert!(text(&draw(&app, (120, 36))).contains("» saved ./x.txt"));
+}
+
+#[test]
+fn views_and_hints_follow_the_run() {
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    assert!(text(&draw(&app, (80, 24))).contains("press k: kill host 1, the node under arm single"));
+    press(&mut app, "2");
+    assert!(text(&draw(&app, (80, 24))).contains("press 1 then k"));
+    app.update(Message::Snapshot(Arc::new(picture::storm())));
+    assert!(text(&draw(&app, (80, 24))).contains("r brings host 2 back: empty"));
+    app.update(Message::Snapshot(Arc::new(picture::finished(
+        picture::storm(),
+        verdicts(),
+    ))));
+    assert_eq!(app.view(), View::Summary);
+    press(&mut app, "v");
+    assert_eq!(app.view(), View::Dashboard);
+    press(&mut app, "vvv");
+    assert_eq!(app.view(), View::Summary);
+}

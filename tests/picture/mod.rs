@@ -1,0 +1,415 @@
+//! Snapshots as a run would publish them, made up: what the console draws in its tests and its benchmark.
+#![allow(dead_code)] // each test binary uses its part
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockstorm::metrics::{
+    ArmView, Figures, HitsPerExpiry, HostStatus, HostView, Knobs, NodeFigures, Phase, Point, Quantiles, Series,
+    ServerStatus, ServerView, Snapshot,
+};
+use lockstorm::model::{Action, Event, EventKind, HostId, Outcomes, ServerId, Target, Wait};
+use lockstorm::scenario::{
+    ArmSpec, CacheSpec, DatabaseSpec, Expectation, InventorySpec, LabSpec, LockKind, Metric, OnLoss, Op, Persistence,
+    Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, WorkloadSpec,
+};
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+const fn service(median: Duration) -> ServiceTime {
+    ServiceTime { median, sigma: 0.6 }
+}
+
+pub fn arm(name: &str, lock: LockKind, update: Update) -> ArmSpec {
+    ArmSpec {
+        name: name.to_owned(),
+        lock,
+        ttl: ms(2000),
+        renew: Renew::Fraction(3),
+        wait: Wait::FailFast,
+        deadline: ms(5000),
+        node_timeout: ms(100),
+        host: HostId(1),
+        update,
+        serve_stale: false,
+        second_look: true,
+        on_loss: OnLoss::CarryOn,
+    }
+}
+
+fn expect(arm: &str, metric: Metric, op: Op, bound: f64, text: &str) -> Expectation {
+    Expectation {
+        arm: arm.to_owned(),
+        metric,
+        op,
+        bound,
+        text: text.to_owned(),
+    }
+}
+
+/// The main scenario: five arms selling a stock on three hosts.
+pub fn inventory() -> Scenario {
+    Scenario {
+        name: "single-vs-redlock".to_owned(),
+        title: "The node under the single lock dies and comes back empty".to_owned(),
+        duration: ms(60_000),
+        warmup: ms(2000),
+        seed: 42,
+        lab: LabSpec {
+            hosts: 3,
+            persistence: Persistence::None,
+            port: None,
+        },
+        swarm: SwarmSpec {
+            servers: 4,
+            workers: 16,
+            rate: Some(400.0),
+            requests: None,
+            ramp: Duration::ZERO,
+            think: Duration::ZERO,
+        },
+        workload: WorkloadSpec::Inventory(InventorySpec {
+            products: 200,
+            stock: 50,
+            popularity: Popularity::Uniform,
+            hold: service(ms(5)),
+            stock_in: StockIn::Database,
+        }),
+        database: DatabaseSpec {
+            url: "sqlite".to_owned(),
+            read: service(ms(2)),
+            pool: 5,
+        },
+        arms: vec![
+            arm("no lock", LockKind::None, Update::ReadWrite),
+            arm("local", LockKind::Local, Update::ReadWrite),
+            arm("single", LockKind::Single, Update::ReadWrite),
+            arm("redlock", LockKind::Redlock, Update::ReadWrite),
+            arm("atomic", LockKind::None, Update::Atomic),
+        ],
+        faults: Vec::new(),
+        expect: vec![
+            expect("redlock", Metric::Oversold, Op::Equal, 0.0, "== 0"),
+            expect("single", Metric::Oversold, Op::Greater, 0.0, "> 0"),
+            expect("redlock", Metric::AcquireP99, Op::Less, 50_000.0, "< 50ms"),
+        ],
+    }
+}
+
+/// One hot key that expires, under four arms.
+pub fn stampede() -> Scenario {
+    let cache = CacheSpec {
+        name: "front-page".to_owned(),
+        keys: 1,
+        popularity: Popularity::Uniform,
+        state_ttl: ms(2000),
+        data_ttl: ms(10_000),
+        pages: None,
+        weight: 1.0,
+    };
+    Scenario {
+        name: "stampede".to_owned(),
+        title: "One hot key expires under a hundred readers".to_owned(),
+        swarm: SwarmSpec {
+            rate: None,
+            workers: 25,
+            think: ms(50),
+            ..inventory().swarm
+        },
+        workload: WorkloadSpec::CacheFill { caches: vec![cache] },
+        arms: vec![
+            arm("none", LockKind::None, Update::ReadWrite),
+            arm("local", LockKind::Local, Update::ReadWrite),
+            arm("single, stale", LockKind::Single, Update::ReadWrite),
+            arm("redlock", LockKind::Redlock, Update::ReadWrite),
+        ],
+        expect: vec![expect("redlock", Metric::DbHitsPerExpiry, Op::Less, 1.5, "< 1.5")],
+        ..inventory()
+    }
+}
+
+/// A snapshot of a scenario after so many seconds, everything up, nothing wrong.
+pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
+    let hosts = (1..=scenario.lab.hosts).map(|number| HostView {
+        id: HostId(number),
+        state: HostStatus::Up,
+        since: Duration::from_secs_f64(elapsed.max(0.0)),
+        port: 40_000 + u16::try_from(number).expect("few hosts"),
+        stats: Some(NodeFigures {
+            ops_per_sec: 1_980,
+            keys: 41,
+            used_memory: 1_400_000,
+            ping: Duration::from_micros(210),
+        }),
+        single_arms: scenario
+            .arms
+            .iter()
+            .filter(|arm| arm.lock == LockKind::Single && arm.host.0 == number)
+            .map(|arm| arm.name.clone())
+            .collect(),
+    });
+    let servers = (1..=scenario.swarm.servers).map(|number| ServerView {
+        id: ServerId(number),
+        state: ServerStatus::Up,
+        since: Duration::from_secs_f64(elapsed.max(0.0)),
+    });
+    let seconds = elapsed.max(0.0) as u64 + 1;
+    let arms = scenario
+        .arms
+        .iter()
+        .map(|spec| arm_view(spec, &scenario, seconds))
+        .collect();
+    let knobs = Knobs {
+        ttl: Some(ms(2000)),
+        workers: scenario.swarm.workers,
+        rate: scenario.swarm.rate,
+        hold: ms(5),
+    };
+    let event = |id, at, text: &str| Event {
+        id,
+        at,
+        kind: EventKind::Phase,
+        text: text.to_owned(),
+    };
+    Snapshot {
+        number: seconds * 10,
+        server: "redis-server 7.0.15".into(),
+        phase: Phase::Running,
+        elapsed,
+        hosts: hosts.collect(),
+        servers: servers.collect(),
+        arms,
+        events: Arc::new(vec![
+            event(0, -2.4, "set-up: 3 hosts answer"),
+            event(1, 0.0, "the measured part begins"),
+        ]),
+        knobs,
+        scenario: Arc::new(scenario),
+    }
+}
+
+fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
+    let nodes = match spec.lock {
+        LockKind::Single => 1,
+        LockKind::Redlock => scenario.lab.hosts,
+        _ => 0,
+    };
+    let slow = if nodes > 1 { 2 } else { 1 };
+    let mut series = Series::default();
+    for second in 0..seconds {
+        // A wave, so that the lines have a shape.
+        let wave = (second * 7) % 11;
+        let locks = spec.lock != LockKind::None;
+        series.put(Point {
+            second: i64::try_from(second).expect("few seconds"),
+            outcomes: if locks {
+                Outcomes {
+                    acquired: 371 + wave,
+                    contended: 9,
+                    ..Outcomes::default()
+                }
+            } else {
+                Outcomes::default()
+            },
+            acquire_p50_us: if locks { (400 + wave * 12) * slow } else { 0 },
+            acquire_p99_us: if locks { (2_100 + wave * 400) * slow } else { 0 },
+            response_p50_us: 7_400 + wave * 100,
+            response_p99_us: 21_000 + wave * 900,
+            completed: 398,
+            orders: 160,
+            db_hits: if second % 3 == 0 { 4 } else { 0 },
+            ..Point::default()
+        });
+    }
+    let locks = spec.lock != LockKind::None;
+    let acquire_us = Quantiles {
+        count: 371 * seconds,
+        p50: 420 * slow,
+        p90: 900 * slow,
+        p99: 2_100 * slow,
+        p999: 9_000,
+        max: 12_000,
+    };
+    ArmView {
+        name: spec.name.clone(),
+        label: spec.label(),
+        figures: Figures {
+            outcomes: if locks {
+                Outcomes {
+                    acquired: 371 * seconds,
+                    contended: 9 * seconds,
+                    ..Outcomes::default()
+                }
+            } else {
+                Outcomes::default()
+            },
+            acquire_us: if locks { acquire_us } else { Quantiles::default() },
+            response_us: Quantiles {
+                count: 398 * seconds,
+                p50: 7_400,
+                p90: 12_000,
+                p99: 21_000,
+                p999: 40_000,
+                max: 50_000,
+            },
+            completed: 398 * seconds,
+            throughput: 398.0,
+            orders: 160 * seconds,
+            ..Figures::default()
+        },
+        series: Arc::new(series),
+        votes: (nodes > 0).then_some((nodes, nodes)),
+        trouble: None,
+        sold_out: false,
+        done: false,
+    }
+}
+
+fn fault(id: u64, at: f64, action: Action, target: Target, effect: Option<f64>) -> Event {
+    let did = match action {
+        Action::Kill => "killed",
+        Action::Pause => "paused",
+        _ => "restarted",
+    };
+    Event {
+        id,
+        at,
+        kind: EventKind::Fault {
+            action,
+            target,
+            effect_at: effect.map(|after| at + after),
+            error: None,
+        },
+        text: format!("{target} {did}"),
+    }
+}
+
+/// The main scenario after a kill, a restart and another kill: damage in three arms, host 3 paused.
+pub fn storm() -> Snapshot {
+    let mut now = calm(inventory(), 47.3);
+    now.hosts[1].state = HostStatus::Down("killed".to_owned());
+    now.hosts[1].since = ms(6_200);
+    now.hosts[1].stats = None;
+    now.hosts[2].state = HostStatus::Paused;
+    now.hosts[2].since = ms(1_800);
+    now.hosts[2].stats = None;
+    now.servers[2].state = ServerStatus::Paused;
+    now.servers[2].since = ms(2_100);
+    let events = Arc::make_mut(&mut now.events);
+    events.push(fault(2, 22.0, Action::Kill, Target::Host(HostId(1)), Some(0.003)));
+    events.push(fault(3, 23.1, Action::Restart, Target::Host(HostId(1)), Some(0.012)));
+    let damage = EventKind::Damage {
+        arm: "single".to_owned(),
+    };
+    let text = "single: 14 units of sku 7 sold twice".to_owned();
+    events.push(Event {
+        id: 4,
+        at: 23.4,
+        kind: damage,
+        text,
+    });
+    events.push(Event {
+        id: 5,
+        at: 30.2,
+        kind: EventKind::Knob,
+        text: "TTL 2 s, was 1 s".to_owned(),
+    });
+    events.push(fault(6, 41.1, Action::Kill, Target::Host(HostId(2)), Some(0.002)));
+    events.push(fault(7, 45.5, Action::Pause, Target::Host(HostId(3)), Some(0.001)));
+    let lock = EventKind::Lock {
+        arm: "redlock".to_owned(),
+    };
+    events.push(Event {
+        id: 8,
+        at: 45.6,
+        kind: lock,
+        text: "redlock: no quorum".to_owned(),
+    });
+    events.push(fault(9, 47.2, Action::Restart, Target::Host(HostId(2)), None));
+    for (index, oversold) in [(0, 214), (1, 96), (2, 14)] {
+        damaged(&mut now.arms[index], oversold);
+    }
+    for arm in &mut now.arms[2..] {
+        arm.sold_out = true;
+    }
+    let redlock = &mut now.arms[3];
+    redlock.trouble = Some("host 2 refused, host 3 timeout".to_owned());
+    redlock.votes = Some((2, 3));
+    redlock.figures.outcomes.no_quorum = 1_312;
+    redlock.figures.acquire_us.p99 = 61_000;
+    change(redlock, 45.., |point| {
+        point.outcomes.acquired = 0;
+        point.outcomes.no_quorum = 312 + u64::try_from(point.second).expect("not negative") * 20;
+        point.acquire_p50_us = 100_400;
+        point.acquire_p99_us = 210_000;
+    });
+    now
+}
+
+fn damaged(arm: &mut ArmView, oversold: u64) {
+    arm.figures.oversold = oversold;
+    arm.figures.lost_updates = oversold;
+    arm.figures.orders = 10_000 + oversold;
+    arm.sold_out = true;
+    change(arm, 23..29, |point| {
+        point.oversold = u64::try_from(point.second).expect("not negative") - 21;
+        point.lost_updates = 3;
+        point.acquire_p99_us *= 30;
+    });
+}
+
+fn change(arm: &mut ArmView, seconds: impl std::ops::RangeBounds<i64>, how: impl Fn(&mut Point)) {
+    let mut series = Series::default();
+    for point in arm.series.iter() {
+        let mut point = *point;
+        if seconds.contains(&point.second) {
+            how(&mut point);
+        }
+        series.put(point);
+    }
+    arm.series = Arc::new(series);
+}
+
+/// A stampede after some expiries.
+pub fn stampeded() -> Snapshot {
+    let mut now = calm(stampede(), 33.0);
+    for (arm, (mean, max)) in now.arms.iter_mut().zip([(86.25, 92), (4.0, 4), (1.0, 1), (1.0, 1)]) {
+        arm.figures.db_hits_per_expiry = HitsPerExpiry {
+            expiries: 16,
+            mean,
+            max,
+        };
+        arm.figures.hits = 61_234;
+    }
+    now.arms[2].figures.stale_reads = 3_120;
+    now
+}
+
+/// The same snapshot, finished.
+pub fn finished(mut snapshot: Snapshot, expectations: Vec<(lockstorm::model::Held, String)>) -> Snapshot {
+    snapshot.phase = Phase::Finished {
+        interrupted: false,
+        expectations,
+    };
+    snapshot.elapsed = snapshot.scenario.duration.as_secs_f64();
+    snapshot
+}
+
+/// A full history: an hour of five arms.
+pub fn full_history() -> Snapshot {
+    let mut now = calm(inventory(), 3_599.0);
+    let events = Arc::make_mut(&mut now.events);
+    for id in 2..500_u64 {
+        #[allow(clippy::cast_precision_loss)]
+        events.push(fault(
+            id,
+            id as f64 * 7.0,
+            Action::Kill,
+            Target::Host(HostId(1)),
+            Some(0.002),
+        ));
+    }
+    now
+}
