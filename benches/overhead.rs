@@ -26,7 +26,10 @@ fn main() -> Result<()> {
         return Ok(());
     }
     // `cargo bench NAME` runs every benchmark with NAME as a filter.
-    let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
+    let filter = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-'))
+        .unwrap_or_default();
     if "console".contains(&filter) {
         console_at_saturation()?;
     }
@@ -38,7 +41,12 @@ fn main() -> Result<()> {
 
 /// Runs the console in a pseudo-terminal of 120×36 under full load.
 fn console_at_saturation() -> Result<()> {
-    let pty = native_pty_system().openpty(PtySize { rows: 36, cols: 120, pixel_width: 0, pixel_height: 0 })?;
+    let pty = native_pty_system().openpty(PtySize {
+        rows: 36,
+        cols: 120,
+        pixel_width: 0,
+        pixel_height: 0,
+    })?;
     let mut command = CommandBuilder::new(LOCKSTORM);
     command.arg(SATURATION);
     command.env("TERM", "xterm-256color");
@@ -65,7 +73,10 @@ fn console_at_saturation() -> Result<()> {
     let (wall, after) = (start.elapsed().as_secs_f64(), cpu_by_group(pid)?);
     let idle = machine_idle()? - machine_before;
     let cpus = thread::available_parallelism()?.get() as f64;
-    println!("console at saturation ({cpus} processors, {:.0} % idle, {wall:.0} s)", 100.0 * idle / (wall * cpus));
+    println!(
+        "console at saturation ({cpus} processors, {:.0} % idle, {wall:.0} s)",
+        100.0 * idle / (wall * cpus)
+    );
     let mut own = 0.0;
     for (group, seconds) in &after {
         let share = 100.0 * (seconds - before.get(group).unwrap_or(&0.0)) / (wall * cpus);
@@ -98,7 +109,10 @@ fn memory_of_workers() -> Result<()> {
         run.kill()?;
         run.wait()?;
     }
-    println!("one worker: {:.1} KiB", (resident[1] as f64 - resident[0] as f64) / 9000.0);
+    println!(
+        "one worker: {:.1} KiB",
+        (resident[1] as f64 - resident[0] as f64) / 9000.0
+    );
     Ok(())
 }
 
@@ -113,7 +127,14 @@ fn headless(workers: usize) -> Result<Child> {
     let run = Command::new(LOCKSTORM)
         .arg("run")
         .arg(path)
-        .args(["--set", &format!("swarm.workers={workers}"), "--set", "swarm.think=1s", "--set", arms])
+        .args([
+            "--set",
+            &format!("swarm.workers={workers}"),
+            "--set",
+            "swarm.think=1s",
+            "--set",
+            arms,
+        ])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
@@ -145,13 +166,20 @@ fn cpu_by_group(pid: u32) -> Result<BTreeMap<String, f64>> {
 
 fn resident_kib(pid: u32) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .ok_or("no VmRSS")?;
     Ok(line.trim().trim_end_matches("kB").trim().parse()?)
 }
 
 /// Seconds that the processors of this machine were idle, summed.
 fn machine_idle() -> Result<f64> {
     let stat = fs::read_to_string("/proc/stat")?;
-    let idle = stat.lines().next().and_then(|line| line.split_whitespace().nth(4)).ok_or("no idle time")?;
+    let idle = stat
+        .lines()
+        .next()
+        .and_then(|line| line.split_whitespace().nth(4))
+        .ok_or("no idle time")?;
     Ok(idle.parse::<f64>()? / 100.0)
 }
