@@ -60,9 +60,11 @@ impl TimeAxis {
     pub fn new(window: Window, now: f64, oldest: i64, columns: u16) -> Self {
         #[allow(clippy::cast_possible_truncation)] // seconds of a run
         let end = now.floor() as i64 + 1;
+        // A run that is younger than the window fills the whole axis.
+        let past = (end - oldest).max(SHORTEST);
         let span = match window {
-            Window::Last(span) => span,
-            Window::All => (end - oldest).max(SHORTEST),
+            Window::Last(span) => span.min(past),
+            Window::All => past,
         };
         Self {
             from: end - span,

@@ -22,6 +22,12 @@ pub(super) struct FaultMark {
     letter: char,
 }
 
+impl FaultMark {
+    const fn is_end(&self) -> bool {
+        self.letter.eq_ignore_ascii_case(&'R')
+    }
+}
+
 /// The faults of the run.
 pub(super) fn marks(snapshot: &Snapshot) -> Vec<FaultMark> {
     let mark = |event: &crate::model::Event| match &event.kind {
@@ -131,8 +137,9 @@ fn letters(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &
         text::right(Lane::Faults.name(), usize::from(gutter - 1)),
         theme.dim,
     );
-    for mark in marks {
-        // Of two in a column the later one shows; the event log has them all.
+    // Of two in a column the later one shows, but an end never covers what it ends; the event log has them all.
+    let (ends, faults): (Vec<&FaultMark>, Vec<&FaultMark>) = marks.iter().partition(|mark| mark.is_end());
+    for mark in ends.into_iter().chain(faults) {
         let cell = axis
             .column(mark.at)
             .and_then(|column| buffer.cell_mut((row.x + gutter + column, row.y)));
