@@ -118,7 +118,7 @@ impl Engine {
             series: collector.series(),
             votes: collector.newest_votes(),
             trouble: collector.trouble().cloned(),
-            sold_out: arm.audit.is_some() && collector.books().sold_out,
+            sold_out: collector.books().sold_out,
             done: self.is_done(index),
             figures,
         }
