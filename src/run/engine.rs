@@ -302,21 +302,33 @@ impl Engine {
     }
 
     pub(super) fn figures(&self, arm: usize) -> Figures {
-        let held = self
-            .servers
-            .iter()
-            .map(|server| server.held(arm))
-            .fold((0, 0), |a, b| (a.0 + b.0 as u64, a.1 + b.1 as u64));
         let offered = self.arms[arm].pacer.offered(tokio::time::Instant::now());
-        self.arms[arm].collector.figures(self.elapsed(), offered, held)
+        self.arms[arm]
+            .collector
+            .figures(self.elapsed(), offered, self.held(arm))
     }
 
-    /// The present figure of an arm, for the conditions of faults: what is held is read from the locks themselves.
+    /// Locks of an arm that are held now, and those of them with fewer votes than there are nodes: read from the locks
+    /// themselves.
+    fn held(&self, arm: usize) -> (u64, u64) {
+        let held = self.servers.iter().map(|server| server.held(arm));
+        held.fold((0, 0), |sum, (holding, partial)| {
+            (sum.0 + holding as u64, sum.1 + partial as u64)
+        })
+    }
+
+    /// The present figure of an arm, for the conditions of faults.
+    #[allow(clippy::cast_precision_loss)] // locks held are few
     pub(super) fn figure(&self, arm: &str, metric: Metric) -> f64 {
-        self.arms
-            .iter()
-            .position(|candidate| candidate.spec.name == arm)
-            .map_or(f64::NAN, |arm| self.figures(arm).get(metric))
+        let Some(arm) = self.arms.iter().position(|candidate| candidate.spec.name == arm) else {
+            return f64::NAN;
+        };
+        match metric {
+            // Asked for a hundred times a second: the other figures would cost more than they are worth.
+            Metric::Holding => self.held(arm).0 as f64,
+            Metric::Partial => self.held(arm).1 as f64,
+            _ => self.figures(arm).get(metric),
+        }
     }
 
     fn turn(&mut self, knob: Knob) {
