@@ -1,0 +1,253 @@
+//! The console of the real binary in a pseudo-terminal of its own.
+
+use std::cell::RefCell;
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use portable_pty::{Child, CommandBuilder, PtyPair, PtySize, native_pty_system};
+use tempfile::TempDir;
+use vt100::Parser;
+
+/// How long anything may take on the slowest machine before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Columns and rows of a terminal.
+pub type Size = (u16, u16);
+
+/// A lockstorm in a terminal, with a directory for its labs and its working directory in it. Killed when dropped.
+pub struct Console {
+    child: RefCell<Box<dyn Child + Send + Sync>>,
+    terminal: PtyPair,
+    keyboard: Box<dyn Write + Send>,
+    parser: Arc<Mutex<Parser>>,
+    written: Arc<Mutex<Vec<u8>>>,
+    modes: String,
+    place: TempDir,
+}
+
+impl Console {
+    /// Starts `lockstorm ARGUMENTS` with these files in its working directory.
+    pub fn start(size: Size, arguments: &[&str], files: &[(&str, &str)]) -> Self {
+        let place = TempDir::with_prefix("lockstorm-pty-").expect("a temporary directory");
+        fs::create_dir(place.path().join("labs")).expect("an empty place");
+        for (name, text) in files {
+            fs::write(place.path().join(name), text).expect("a writable place");
+        }
+        let terminal = native_pty_system().openpty(pty_size(size)).expect("a pseudo-terminal");
+        let modes = modes(&terminal);
+        let parser = Arc::new(Mutex::new(Parser::new(size.1, size.0, 0)));
+        let mut output = terminal.master.try_clone_reader().expect("a terminal can be read");
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let (screen, bytes) = (Arc::clone(&parser), Arc::clone(&written));
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(n @ 1..) = output.read(&mut buffer) {
+                lock(&bytes).extend_from_slice(&buffer[..n]);
+                lock(&screen).process(&buffer[..n]);
+            }
+        });
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_lockstorm"));
+        command.args(arguments);
+        command.cwd(place.path());
+        command.env("TMPDIR", place.path().join("labs"));
+        command.env("TERM", "xterm-256color");
+        command.env_remove("NO_COLOR");
+        let child = terminal.slave.spawn_command(command).expect("lockstorm starts");
+        let keyboard = terminal.master.take_writer().expect("a terminal can be typed on");
+        Self {
+            child: RefCell::new(child),
+            terminal,
+            keyboard,
+            parser,
+            written,
+            modes,
+            place,
+        }
+    }
+
+    /// Presses keys.
+    pub fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("the terminal is open");
+    }
+
+    pub fn resize(&self, size: Size) {
+        lock(&self.parser).screen_mut().set_size(size.1, size.0);
+        self.terminal.master.resize(pty_size(size)).expect("any size will do");
+    }
+
+    /// What the terminal shows now.
+    pub fn screen(&self) -> Screen {
+        let parser = lock(&self.parser);
+        Screen {
+            text: parser.screen().contents(),
+        }
+    }
+
+    /// Waits until the screen is like this.
+    pub fn wait_for(&self, what: &str, mut is_so: impl FnMut(&Screen) -> bool) -> Screen {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let screen = self.screen();
+            if is_so(&screen) {
+                return screen;
+            }
+            assert!(Instant::now() < end, "not so: {what}\n{}", screen.text);
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits until the load is on and all of so many hosts are up.
+    pub fn wait_for_run(&self, hosts: usize) {
+        self.wait_for("a run on hosts that are up", |screen| {
+            screen.text.contains("▶ RUN") && (1..=hosts).all(|host| screen.host(host).contains("● UP"))
+        });
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let id = self
+            .child
+            .borrow()
+            .process_id()
+            .expect("the process of a child that runs");
+        kill(pid(id), signal).expect("our own child");
+    }
+
+    /// The process of the host's node.
+    pub fn node(&self, host: usize) -> Option<u32> {
+        let living = processes(&self.labs());
+        let own = living
+            .into_iter()
+            .find(|(_, cwd)| cwd.ends_with(format!("host-{host}")));
+        own.map(|(process, _)| process)
+    }
+
+    /// Waits for the end of lockstorm by itself: the terminal is as it was and nothing is left. Returns the exit code and
+    /// what the terminal shows.
+    pub fn end(self) -> (u32, String) {
+        let code = self.gone();
+        let restored = |console: &Self| {
+            let parser = lock(&console.parser);
+            !parser.screen().alternate_screen() && !parser.screen().hide_cursor()
+        };
+        self.wait_for("the normal screen with its cursor", |_| restored(&self));
+        assert_eq!(modes(&self.terminal), self.modes, "modes of the terminal");
+        (code, self.screen().text)
+    }
+
+    /// Waits for the end of lockstorm, whatever became of its terminal, and until nothing of it is left.
+    pub fn gone(&self) -> u32 {
+        let mut code = None;
+        self.wait_for("lockstorm has ended", |_| {
+            code = self.child.borrow_mut().try_wait().expect("our own child");
+            code.is_some()
+        });
+        let labs = self.labs();
+        self.wait_for("no process and no directory of it is left", |_| {
+            processes(&labs).is_empty() && fs::read_dir(&labs).is_ok_and(|mut left| left.next().is_none())
+        });
+        code.map_or(1, |status| status.exit_code())
+    }
+
+    /// Whether lockstorm has ever asked for the screen of programs that take all of it.
+    pub fn has_taken_the_screen(&self) -> bool {
+        String::from_utf8_lossy(&lock(&self.written)).contains("\u{1b}[?1049h")
+    }
+
+    /// Whether the terminal is in another mode than at the start.
+    pub fn is_raw(&self) -> bool {
+        modes(&self.terminal) != self.modes
+    }
+
+    fn labs(&self) -> PathBuf {
+        self.place.path().join("labs")
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        // Nothing to do after its end, which most tests have seen.
+        let running = matches!(self.child.borrow_mut().try_wait(), Ok(None));
+        if running {
+            self.signal(Signal::SIGKILL);
+            let _ = self.child.borrow_mut().wait();
+        }
+    }
+}
+
+/// What a terminal shows.
+pub struct Screen {
+    pub text: String,
+}
+
+impl Screen {
+    /// What it says about a host: a box with its own row, or a part of a row.
+    pub fn host(&self, host: usize) -> &str {
+        let mut rows = self.text.lines().skip(1).take(2);
+        let row = rows.find(|row| row.contains(['●', '✖', '‖'])).unwrap_or_default();
+        let parts = row.split(['│', '┃']).flat_map(|part| part.split("host "));
+        parts
+            .filter(|part| !part.trim().is_empty())
+            .nth(host - 1)
+            .unwrap_or_default()
+    }
+
+    /// The port that it names for a host.
+    pub fn port(&self, host: usize) -> Option<u16> {
+        self.host(host).split(':').nth(1)?.trim().parse().ok()
+    }
+
+    /// What it says about the app servers.
+    pub fn servers(&self) -> &str {
+        let row = self.text.lines().find(|row| row.contains("app servers"));
+        row.unwrap_or_default()
+    }
+}
+
+/// `T` of a stopped process, for example; none if there is no such process.
+pub fn state(process: u32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit(") ").next()?.chars().next()
+}
+
+/// The processes that live below `labs`, or were started to do so, with their working directories.
+fn processes(labs: &Path) -> Vec<(u32, PathBuf)> {
+    let ours = format!("TMPDIR={}", labs.display());
+    let entries = fs::read_dir("/proc").expect("the processes").flatten();
+    entries
+        .filter_map(|entry| {
+            let process = entry.file_name().to_str()?.parse().ok()?;
+            let cwd = fs::read_link(entry.path().join("cwd")).ok()?;
+            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+            let told = environment.split(|&byte| byte == 0).any(|one| one == ours.as_bytes());
+            (told || cwd.starts_with(labs)).then_some((process, cwd))
+        })
+        .collect()
+}
+
+/// The modes of a terminal, raw or not, as text: their type belongs to a library of a library.
+fn modes(terminal: &PtyPair) -> String {
+    format!("{:?}", terminal.master.get_termios())
+}
+
+const fn pty_size((cols, rows): Size) -> PtySize {
+    PtySize {
+        rows,
+        cols,
+        pixel_width: 0,
+        pixel_height: 0,
+    }
+}
+
+const fn pid(process: u32) -> Pid {
+    Pid::from_raw(process.cast_signed())
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
