@@ -36,6 +36,8 @@ pub(super) enum Mark {
     Pending,
     /// Not what one wants, but no damage.
     Poor,
+    /// Worth a look: it may well be right, as a refusal without a quorum is.
+    Notice,
     /// Proven damage.
     Damage,
     /// The arm has no such figure.
@@ -48,6 +50,7 @@ impl Mark {
             Self::Good => "✔",
             Self::Pending => "…",
             Self::Poor | Self::Damage => "✖",
+            Self::Notice => "!",
             Self::Missing => " ",
         }
     }
@@ -142,7 +145,7 @@ impl Headline {
             Self::NoQuorum if arm.votes.is_none() && figures.outcomes.total() == 0 => Score::missing(),
             Self::NoQuorum => {
                 let refused = figures.outcomes.no_quorum;
-                let mark = if refused == 0 { Mark::Good } else { Mark::Poor };
+                let mark = if refused == 0 { Mark::Good } else { Mark::Notice };
                 Score {
                     mark,
                     value: text::count(refused),

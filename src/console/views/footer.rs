@@ -24,6 +24,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
             spans.extend(fitting(parts, columns - 2, " · "));
             Line::from(spans).style(theme.accent)
         }
+        (None, _) if app.picker.is_some() => Line::styled(" ↑ and ↓ choose · Enter starts", theme.accent),
         _ => Line::default(),
     };
     line(frame, area, 0, said);

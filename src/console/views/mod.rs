@@ -191,7 +191,7 @@ const fn mark_style(mark: Mark, theme: &Theme) -> Style {
     match mark {
         Mark::Good => theme.good,
         Mark::Pending | Mark::Missing => theme.dim,
-        Mark::Poor => theme.warn,
+        Mark::Poor | Mark::Notice => theme.warn,
         Mark::Damage => theme.bad,
     }
 }

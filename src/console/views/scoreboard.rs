@@ -87,7 +87,7 @@ impl Grid {
 fn large(score: &Score) -> String {
     match score.mark {
         Mark::Good | Mark::Poor | Mark::Damage => format!("{}{}", score.mark.symbol(), score.value),
-        Mark::Pending | Mark::Missing => score.value.clone(),
+        Mark::Pending | Mark::Missing | Mark::Notice => score.value.clone(),
     }
 }
 
@@ -116,6 +116,7 @@ fn tile(
         Mark::Pending if headline == Headline::Oversold => "not sold out yet",
         Mark::Pending => "nothing to judge yet",
         _ if damage.any() && score.mark != Mark::Damage => "✖ damage",
+        _ if without_quorum(arm) && headline == Headline::NoQuorum => "refusing now",
         _ if without_quorum(arm) => "no quorum",
         _ => "",
     };
