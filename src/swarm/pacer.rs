@@ -10,10 +10,14 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub struct Pacer {
     next: AtomicU64,
+    /// The first request of the measured part; [`WARM_UP`] before it.
     measured_from: AtomicU64,
     limit: Option<u64>,
     pace: watch::Sender<Pace>,
 }
+
+/// No request is measured yet, and no limit counts.
+const WARM_UP: u64 = u64::MAX;
 
 /// The pace of an arm.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,7 +100,7 @@ impl Pacer {
     pub fn new(pace: Pace, limit: Option<u64>) -> Self {
         Self {
             next: AtomicU64::new(0),
-            measured_from: AtomicU64::new(0),
+            measured_from: AtomicU64::new(WARM_UP),
             limit,
             pace: watch::Sender::new(pace),
         }
@@ -120,11 +124,18 @@ impl Pacer {
     /// Requests that were due by `now` since [`Pacer::measure`] (open loop) or handed out since then (closed loop).
     #[must_use]
     pub fn offered(&self, now: Instant) -> u64 {
-        let from = self.measured_from.load(Ordering::Relaxed);
-        let handed_out = self.next.load(Ordering::Relaxed);
-        let due = self.pace.borrow().due_by(now).unwrap_or(handed_out);
-        let offered = due.saturating_sub(from);
+        let due = self
+            .pace
+            .borrow()
+            .due_by(now)
+            .unwrap_or_else(|| self.next.load(Ordering::Relaxed));
+        let offered = self.measured(due);
         self.limit.map_or(offered, |limit| offered.min(limit))
+    }
+
+    /// How many of the first `requests` belong to the measured part.
+    fn measured(&self, requests: u64) -> u64 {
+        requests.saturating_sub(self.measured_from.load(Ordering::Relaxed))
     }
 
     /// Sets the rate from now on; nothing in a closed loop.
@@ -180,17 +191,15 @@ impl Pacer {
     /// Whether no further request will begin.
     #[must_use]
     pub fn exhausted(&self) -> bool {
-        let handed_out = self
-            .next
-            .load(Ordering::Relaxed)
-            .saturating_sub(self.measured_from.load(Ordering::Relaxed));
+        let handed_out = self.measured(self.next.load(Ordering::Relaxed));
         *self.pace.borrow() == Pace::Ended || self.limit.is_some_and(|limit| handed_out >= limit)
     }
 
     fn take(&self) -> Option<u64> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let measured = number.saturating_sub(self.measured_from.load(Ordering::Relaxed));
-        self.limit.is_none_or(|limit| measured < limit).then_some(number)
+        self.limit
+            .is_none_or(|limit| self.measured(number) < limit)
+            .then_some(number)
     }
 }
 
@@ -249,6 +258,7 @@ mod tests {
     async fn late_requests_keep_their_intended_start() {
         let start = Instant::now();
         let pacer = Pacer::new(open(10.0, Duration::ZERO), None);
+        pacer.measure();
         let mut rng = SmallRng::seed_from_u64(1);
         assert_eq!(pacer.next(&mut rng).await, Some(start));
         tokio::time::advance(SECOND).await;
@@ -280,7 +290,10 @@ mod tests {
     async fn a_limit_ends_the_arm_and_warm_up_does_not_count() {
         let pacer = Pacer::new(Pace::Closed { think: Duration::ZERO }, Some(3));
         let mut rng = SmallRng::seed_from_u64(1);
-        assert!(pacer.next(&mut rng).await.is_some());
+        for _ in 0..10 {
+            assert!(pacer.next(&mut rng).await.is_some(), "the warm-up has no limit");
+        }
+        assert_eq!(pacer.offered(Instant::now()), 0);
         pacer.measure();
         for _ in 0..3 {
             assert!(pacer.next(&mut rng).await.is_some());

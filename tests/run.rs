@@ -1,0 +1,342 @@
+//! A run under command: faults, knobs, pace, app servers, and what its record says of them.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use lockstorm::metrics::{HostStatus, Phase, ServerStatus, Snapshot};
+use lockstorm::model::{Action, EventKind, Held, HostId, ServerId, Target};
+use lockstorm::run::{self, Command, Knob, Record, RunHandle, RunOptions};
+use lockstorm::scenario::{Overrides, Source, parse};
+
+/// Generous: only a run that hangs gets there.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+const CLOSED: &str = r#"
+title = "closed loop"
+duration = "10m"
+[swarm]
+servers = 2
+workers = 4
+think = "50ms"
+[workload]
+kind = "inventory"
+products = 50
+stock = 100000
+hold = "2ms"
+stock_in = "redis"
+[[arm]]
+name = "redlock"
+lock = "redlock"
+"#;
+
+const OPEN: &str = r#"
+title = "open loop"
+duration = "10m"
+[swarm]
+servers = 2
+workers = 8
+rate = "100/s"
+[workload]
+kind = "inventory"
+products = 50
+stock = 100000
+hold = "2ms"
+stock_in = "redis"
+[[arm]]
+name = "atomic"
+lock = "none"
+update = "atomic"
+"#;
+
+/// Labs run one at a time.
+fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static LAB: Mutex<()> = Mutex::new(());
+    LAB.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Run(RunHandle);
+
+impl Run {
+    fn start(text: &str, set: &[&str]) -> Self {
+        let source = Source {
+            name: "test".to_owned(),
+            text: text.to_owned(),
+        };
+        let overrides = Overrides {
+            set: set.iter().map(ToString::to_string).collect(),
+            ..Overrides::default()
+        };
+        let scenario = parse(&source, &overrides).unwrap_or_else(|errors| panic!("{errors}"));
+        let keeper = Some(PathBuf::from(env!("CARGO_BIN_EXE_lockstorm")));
+        let run = Self(run::start(
+            scenario,
+            RunOptions {
+                keeper,
+                ..RunOptions::default()
+            },
+        ));
+        run.until("it runs", |snapshot| snapshot.phase == Phase::Running);
+        run
+    }
+
+    fn now(&self) -> Arc<Snapshot> {
+        self.0.snapshots.borrow().clone()
+    }
+
+    fn until(&self, what: &str, holds: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+        let start = Instant::now();
+        loop {
+            let snapshot = self.now();
+            if holds(&snapshot) {
+                return snapshot;
+            }
+            assert!(
+                start.elapsed() < PATIENCE,
+                "not within {PATIENCE:?}: {what}\n{snapshot:#?}"
+            );
+            sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn order(&self, command: Command) {
+        self.0.commands.send(command).expect("the run listens");
+    }
+
+    fn fault(&self, action: Action, target: Target) {
+        self.order(Command::Fault { action, target });
+    }
+
+    fn stop(self) -> Record {
+        self.order(Command::Stop);
+        self.0.finish().expect("a record")
+    }
+}
+
+fn host(snapshot: &Snapshot, id: usize) -> &HostStatus {
+    &snapshot.hosts[id - 1].state
+}
+
+fn completed(snapshot: &Snapshot) -> u64 {
+    snapshot.arms[0].figures.completed
+}
+
+/// Requests that ended in the last whole second.
+fn last_second(snapshot: &Snapshot) -> u64 {
+    snapshot.arms[0]
+        .series
+        .iter()
+        .rev()
+        .nth(1)
+        .map_or(0, |point| point.completed)
+}
+
+#[test]
+fn hosts_are_killed_paused_and_brought_back_on_command() {
+    let _lab = one_at_a_time();
+    let run = Run::start(CLOSED, &[]);
+    let one = Target::Host(HostId(1));
+    run.fault(Action::Kill, one);
+    run.until("host 1 is down", |s| {
+        *host(s, 1) == HostStatus::Down("killed".to_owned())
+    });
+    let before = run.until("two of three votes", |s| s.arms[0].votes == Some((2, 3)));
+    run.until("locks are granted with two hosts", |s| {
+        completed(s) > completed(&before) + 50
+    });
+    run.fault(Action::Kill, one);
+    run.until("a host is not killed twice", |s| {
+        s.events
+            .iter()
+            .any(|e| matches!(&e.kind, EventKind::Fault { error: Some(why), .. } if why.contains("down")))
+    });
+    run.fault(Action::Restart, one);
+    run.until("host 1 is up", |s| *host(s, 1) == HostStatus::Up);
+    run.fault(Action::Pause, Target::Host(HostId(2)));
+    run.until("host 2 is paused", |s| *host(s, 2) == HostStatus::Paused);
+    run.fault(Action::Resume, Target::Host(HostId(2)));
+    run.until("host 2 is up", |s| *host(s, 2) == HostStatus::Up);
+    run.fault(Action::Shutdown, Target::Host(HostId(3)));
+    run.until("host 3 is down", |s| {
+        *host(s, 3) == HostStatus::Down("shut down".to_owned())
+    });
+    let record = run.stop();
+    assert!(record.interrupted);
+    let effects: Vec<_> = record
+        .events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Fault {
+                action,
+                effect_at: Some(effect),
+                ..
+            } => Some((*action, *effect >= event.at)),
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        Action::Kill,
+        Action::Restart,
+        Action::Pause,
+        Action::Resume,
+        Action::Shutdown,
+    ];
+    assert_eq!(effects, expected.map(|action| (action, true)));
+}
+
+#[test]
+fn app_servers_are_paused_and_killed_without_the_others() {
+    let _lab = one_at_a_time();
+    let run = Run::start(CLOSED, &[]);
+    let first = Target::Server(ServerId(1));
+    run.fault(Action::Pause, first);
+    run.until("it is paused", |s| s.servers[0].state == ServerStatus::Paused);
+    let before = run.now();
+    run.until("the other one works on", |s| completed(s) > completed(&before) + 50);
+    run.fault(Action::Resume, first);
+    run.until("it works again", |s| s.servers[0].state == ServerStatus::Up);
+    run.fault(Action::Kill, first);
+    run.until("it is dead", |s| s.servers[0].state == ServerStatus::Killed);
+    let before = run.now();
+    run.until("the other one works on", |s| completed(s) > completed(&before) + 50);
+    run.fault(Action::Pause, Target::Server(ServerId(2)));
+    run.until("it is paused", |s| s.servers[1].state == ServerStatus::Paused);
+    run.fault(Action::Kill, Target::Server(ServerId(2)));
+    run.until("a paused one can be killed", |s| {
+        s.servers[1].state == ServerStatus::Killed
+    });
+    let figures = &run.stop().arms[0].figures;
+    assert_eq!(
+        (figures.lost_updates, figures.errors),
+        (0, 0),
+        "a kill looks like no damage by the lock"
+    );
+}
+
+#[test]
+fn knobs_turn_while_it_runs() {
+    let _lab = one_at_a_time();
+    let run = Run::start(OPEN, &["arm.atomic.lock=redlock", "arm.atomic.update=read-write"]);
+    run.order(Command::Turn(Knob::Rate(20.0)));
+    run.until("a lower rate", |s| (15..=25).contains(&last_second(s)));
+    run.order(Command::Turn(Knob::Rate(150.0)));
+    run.until("a higher rate", |s| last_second(s) > 100);
+    run.order(Command::Turn(Knob::Hold(Duration::from_millis(80))));
+    run.until("a longer hold", |s| {
+        s.arms[0]
+            .series
+            .newest()
+            .is_some_and(|point| point.response_p50_us > 70_000)
+    });
+    let ttl = Duration::from_secs(7);
+    run.order(Command::Turn(Knob::Ttl(ttl)));
+    run.order(Command::Turn(Knob::Workers(1)));
+    run.until("fewer workers than the rate needs: work is late", |s| {
+        s.arms[0].figures.late > 20
+    });
+    run.order(Command::Turn(Knob::Workers(40)));
+    let knobs = run.until("more workers", |s| s.knobs.workers == 40).knobs;
+    assert_eq!(
+        (knobs.ttl, knobs.rate, knobs.hold),
+        (Some(ttl), Some(150.0), Duration::from_millis(80))
+    );
+    let record = run.stop();
+    let turns = record
+        .events
+        .iter()
+        .filter(|event| event.kind == EventKind::Knob)
+        .count();
+    assert_eq!(turns, 6);
+}
+
+#[test]
+fn late_work_is_done_and_counted_from_its_intended_start() {
+    let _lab = one_at_a_time();
+    let run = Run::start(OPEN, &[]);
+    run.until("it has done some", |s| completed(s) > 100);
+    let late_before = run.now().arms[0].figures.late;
+    run.fault(Action::Pause, Target::Server(ServerId(1)));
+    run.fault(Action::Pause, Target::Server(ServerId(2)));
+    let paused = run.until("all are paused", |s| {
+        s.servers.iter().all(|server| server.state == ServerStatus::Paused)
+    });
+    run.until("a second has passed", |s| s.elapsed > paused.elapsed + 1.0);
+    run.fault(Action::Resume, Target::Server(ServerId(1)));
+    run.fault(Action::Resume, Target::Server(ServerId(2)));
+    let after = run.until("it has caught up", |s| {
+        let figures = &s.arms[0].figures;
+        figures.offered > 300 && figures.offered.abs_diff(figures.completed) < 20
+    });
+    let figures = &after.arms[0].figures;
+    assert!(figures.late >= late_before + 80, "{figures:?}");
+    assert!(figures.response_us.max >= 900_000, "{figures:?}");
+    run.stop();
+}
+
+#[test]
+fn warm_up_is_not_counted_and_a_limit_is_kept_exactly() {
+    let _lab = one_at_a_time();
+    let run = Run::start(CLOSED, &["warmup=2s", "swarm.requests=200", "swarm.think=5ms"]);
+    let record = run.0.finish().expect("it ends by itself");
+    let figures = &record.arms[0].figures;
+    assert!(!record.interrupted);
+    // Requests that were under way when the measured part began are in it; there are 8 workers.
+    assert!((200..=208).contains(&figures.completed), "{figures:?}");
+    assert!(figures.orders.abs_diff(figures.completed) <= 8, "{figures:?}");
+    assert!(
+        record.arms[0]
+            .series
+            .iter()
+            .any(|point| point.second < 0 && point.completed > 0)
+    );
+}
+
+#[test]
+fn a_stopped_run_leaves_open_what_could_still_have_shown() {
+    let _lab = one_at_a_time();
+    let text =
+        format!("{CLOSED}\n[expect]\n\"redlock.lost_updates\" = \"== 0\"\n\"redlock.orders\" = \">= 1000000\"\n");
+    let run = Run::start(&text, &[]);
+    run.until("it has done some", |s| completed(s) > 20);
+    let record = run.stop();
+    let results: Vec<_> = record.expectations.iter().map(|verdict| verdict.result).collect();
+    assert_eq!(results, [Held::Inconclusive; 2]);
+}
+
+#[test]
+fn a_ramp_brings_the_workers_one_after_the_other() {
+    let _lab = one_at_a_time();
+    let run = Run::start(OPEN, &["swarm.ramp=4s", "swarm.rate=200"]);
+    let record = {
+        run.until("the ramp is over", |s| s.elapsed > 6.0);
+        run.stop()
+    };
+    let at = |second| {
+        record.arms[0]
+            .series
+            .iter()
+            .find(|p| p.second == second)
+            .map_or(0, |p| p.completed)
+    };
+    // n(t) = 200 t² / 8: 25 in the first second, 175 in the fourth, 200 then.
+    assert!(at(0) < at(3), "{} in the first second, {} in the fourth", at(0), at(3));
+    assert!(at(0) < 100, "{} in the first second", at(0));
+}
+
+#[test]
+fn ten_thousand_workers_start_and_run() {
+    let _lab = one_at_a_time();
+    let run = Run::start(
+        CLOSED,
+        &[
+            "swarm.servers=4",
+            "swarm.workers=2500",
+            "swarm.think=2s",
+            "workload.products=20000",
+        ],
+    );
+    run.until("each has had a turn, on the average", |s| completed(s) >= 10_000);
+    let record = run.stop();
+    assert_eq!(record.arms[0].figures.errors, 0);
+}
