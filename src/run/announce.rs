@@ -1,6 +1,6 @@
 //! What an arm's figures say that people should hear of at once.
 
-use super::engine::Arm;
+use super::arm::Arm;
 use super::events::EventLog;
 use crate::model::{EventKind, Outcomes};
 

@@ -3,20 +3,17 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 
-use super::auditor::{Auditor, LiveAudit};
+use super::arm::Arm;
 use super::clock_watch::ClockWatch;
-use super::collector::Collector;
 use super::events::EventLog;
 use super::faults::Faults;
-use super::{Command, Knob, Record, RunError, RunOptions};
+use super::{Command, Record, RunError, RunOptions};
 use crate::lab::{Lab, LabOptions, NodeStats, ServerBinary};
 use crate::metrics::{Figures, Knobs, Phase, Recorder, Snapshot};
 use crate::model::{EventKind, ServerId};
-use crate::oracle::Books;
-use crate::scenario::{ArmSpec, Metric, Scenario, WorkloadSpec};
-use crate::store::{Initial, Place};
-use crate::swarm::{AppServer, ArmPlan, Pace, Pacer, ServerPlan};
-use crate::workload::{self, Dials};
+use crate::scenario::{Metric, Scenario};
+use crate::swarm::{AppServer, ArmPlan, ServerPlan};
+use crate::workload::Dials;
 
 /// Snapshots come ten times a second.
 const TICK: Duration = Duration::from_millis(100);
@@ -44,22 +41,9 @@ pub(super) struct Engine {
     /// Seconds of the measured part when the load ended.
     pub(super) ended_at: Option<f64>,
     pub(super) number: u64,
-    dials: Arc<Dials>,
+    pub(super) dials: Arc<Dials>,
     clock: ClockWatch,
     snapshots: watch::Sender<Arc<Snapshot>>,
-}
-
-/// One arm, as the run sees it.
-pub(super) struct Arm {
-    pub spec: Arc<ArmSpec>,
-    pub collector: Collector,
-    pub pacer: Arc<Pacer>,
-    pub audit: Option<LiveAudit>,
-    pub place: Arc<Place>,
-    /// Whether the last whole second had acquires and none of them was granted for lack of nodes.
-    pub blocked: bool,
-    /// Damage that has been announced.
-    pub announced: Books,
 }
 
 /// Runs the scenario to its end. The lab is gone when this returns, whatever happened.
@@ -133,7 +117,7 @@ impl Engine {
         for (index, spec) in scenario.arms.iter().enumerate() {
             let arm_recorders: Vec<Arc<Recorder>> =
                 (0..scenario.swarm.servers).map(|_| Arc::new(Recorder::new())).collect();
-            arms.push(prepare_arm(&scenario, &lab, index, spec, arm_recorders.clone()).await?);
+            arms.push(Arm::prepare(&scenario, &lab, index, spec, arm_recorders.clone()).await?);
             recorders.push(arm_recorders);
         }
         let (workload, database) = (Arc::new(scenario.workload.clone()), Arc::new(scenario.database.clone()));
@@ -331,39 +315,6 @@ impl Engine {
         }
     }
 
-    fn turn(&mut self, knob: Knob) {
-        let text = match knob {
-            Knob::Ttl(ttl) => {
-                self.dials.set_ttl(ttl);
-                self.knobs.ttl = Some(ttl);
-                format!("TTL {}", humantime::format_duration(ttl))
-            }
-            Knob::Workers(workers) => {
-                for server in &self.servers {
-                    server.set_workers(workers);
-                }
-                self.knobs.workers = workers;
-                format!("{workers} workers on each app server for each arm")
-            }
-            Knob::Rate(rate) => {
-                if self.knobs.rate.is_none() {
-                    return;
-                }
-                for arm in &self.arms {
-                    arm.pacer.set_rate(rate, tokio::time::Instant::now());
-                }
-                self.knobs.rate = Some(rate);
-                format!("{rate:.0} requests a second for each arm")
-            }
-            Knob::Hold(hold) => {
-                self.dials.set_hold(hold);
-                self.knobs.hold = hold;
-                format!("median hold {}", humantime::format_duration(hold))
-            }
-        };
-        self.log.push(EventKind::Knob, text);
-    }
-
     /// Asks the nodes how they are once a second, beside the loop: a node that hangs must not hang the run.
     fn poll_stats(&self) -> mpsc::Receiver<Vec<Option<NodeStats>>> {
         let (found, stats) = mpsc::channel(1);
@@ -398,51 +349,4 @@ impl Engine {
         let snapshot = self.snapshot(events);
         self.snapshots.send_replace(Arc::new(snapshot));
     }
-}
-
-async fn prepare_arm(
-    scenario: &Scenario,
-    lab: &Lab,
-    index: usize,
-    spec: &ArmSpec,
-    recorders: Vec<Arc<Recorder>>,
-) -> Result<Arm, RunError> {
-    let store_error = |error| RunError::Store(spec.name.clone(), error);
-    let initial = Initial::from(&scenario.workload);
-    let run_id = lab
-        .dir()
-        .file_name()
-        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let place = Place::create(&scenario.database, index, &run_id, lab.dir(), &initial)
-        .await
-        .map_err(store_error)?;
-    let cache = workload::connect_cache(lab.cache(), index).await?;
-    workload::prepare_cache(&scenario.workload, &cache).await?;
-    let audit = match &scenario.workload {
-        WorkloadSpec::Inventory(inventory) => {
-            let store = place.open(1).await.map_err(store_error)?;
-            Some(Auditor::new(inventory, store, cache).start())
-        }
-        WorkloadSpec::CacheFill { .. } => None,
-    };
-    let swarm = &scenario.swarm;
-    let since = tokio::time::Instant::now();
-    let pace = match swarm.rate {
-        Some(rate) => Pace::Open {
-            since,
-            first: 0,
-            rate,
-            ramp: swarm.ramp,
-        },
-        None => Pace::Closed { think: swarm.think },
-    };
-    Ok(Arm {
-        spec: Arc::new(spec.clone()),
-        collector: Collector::new(recorders),
-        pacer: Arc::new(Pacer::new(pace, swarm.requests)),
-        audit,
-        place: Arc::new(place),
-        blocked: false,
-        announced: Books::default(),
-    })
 }

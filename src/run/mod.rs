@@ -1,6 +1,7 @@
 //! One run from scenario to record: commands go down, snapshots come up.
 
 mod announce;
+mod arm;
 mod auditor;
 mod clock_watch;
 mod collector;
@@ -11,6 +12,7 @@ mod expect;
 mod faults;
 mod finish;
 mod headless;
+mod knobs;
 mod machine;
 mod record;
 mod sentence;

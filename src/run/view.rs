@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::engine::Engine;
+use super::knobs;
 use crate::lab::HostState;
-use crate::metrics::{ArmView, HostStatus, HostView, Knobs, NodeFigures, Phase, ServerView, Snapshot};
+use crate::metrics::{ArmView, HostStatus, HostView, NodeFigures, Phase, ServerView, Snapshot};
 use crate::model::{Event, HostId, ServerId};
-use crate::scenario::{ArmSpec, LockKind, Scenario, WorkloadSpec};
+use crate::scenario::{ArmSpec, LockKind, Scenario};
 
 /// A snapshot of a run that has not begun: nothing is up, nothing is counted.
 pub(super) fn first(scenario: &Arc<Scenario>) -> Snapshot {
@@ -21,26 +22,7 @@ pub(super) fn first(scenario: &Arc<Scenario>) -> Snapshot {
         servers: Vec::new(),
         arms: Vec::new(),
         events: Arc::default(),
-        knobs: knobs(scenario),
-    }
-}
-
-fn knobs(scenario: &Scenario) -> Knobs {
-    let mut ttls = scenario
-        .arms
-        .iter()
-        .filter(|arm| arm.lock.uses_nodes())
-        .map(|arm| arm.ttl);
-    let ttl = ttls.next().filter(|first| ttls.all(|ttl| ttl == *first));
-    let hold = match &scenario.workload {
-        WorkloadSpec::Inventory(inventory) => inventory.hold.median,
-        WorkloadSpec::CacheFill { .. } => scenario.database.read.median,
-    };
-    Knobs {
-        ttl,
-        workers: scenario.swarm.workers,
-        rate: scenario.swarm.rate,
-        hold,
+        knobs: knobs::of(scenario),
     }
 }
 

@@ -7,16 +7,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Pacer;
-use super::worker::{self, Crew, mix};
-use crate::lock::{Gauges, Lock, NodeOptions, Nodes};
+use super::serve::serve;
+use crate::lock::Gauges;
 use crate::metrics::{Recorder, ServerStatus};
 use crate::model::ServerId;
-use crate::scenario::{ArmSpec, DatabaseSpec, LockKind, WorkloadSpec};
+use crate::scenario::{ArmSpec, DatabaseSpec, WorkloadSpec};
 use crate::store::{Place, StoreError};
-use crate::workload::{CacheError, Dials, Tools, Workload, connect_cache};
-
-/// How long an app server waits for its lock nodes before it starts without those that are missing.
-const NODES_READY: Duration = Duration::from_secs(2);
+use crate::workload::{CacheError, Dials};
 
 /// What an app server is made of.
 #[derive(Debug, Clone)]
@@ -89,9 +86,9 @@ pub struct AppServer {
 
 /// What the run can see of one arm on one app server.
 #[derive(Debug, Clone)]
-pub struct ArmState {
-    gauges: Arc<Gauges>,
-    active: Arc<AtomicUsize>,
+pub(super) struct ArmState {
+    pub gauges: Arc<Gauges>,
+    pub active: Arc<AtomicUsize>,
 }
 
 #[derive(Debug)]
@@ -101,8 +98,9 @@ struct Pause {
     resumed: oneshot::Receiver<Instant>,
 }
 
+/// What an app server's thread is told.
 #[derive(Debug)]
-enum Order {
+pub(super) enum Order {
     Begin,
     Workers(usize),
     Pause {
@@ -267,121 +265,4 @@ impl AppServer {
             },
         ))
     }
-}
-
-async fn serve(
-    plan: ServerPlan,
-    mut inbox: mpsc::UnboundedReceiver<Order>,
-    report: oneshot::Sender<Result<Vec<ArmState>, SwarmError>>,
-) {
-    let crews = match crews(&plan).await {
-        Ok((crews, states)) => {
-            let _ = report.send(Ok(states));
-            crews
-        }
-        Err(error) => return drop(report.send(Err(error))),
-    };
-    let mut workers: Vec<Vec<tokio::task::JoinHandle<()>>> = crews.iter().map(|_| Vec::new()).collect();
-    while let Some(order) = inbox.recv().await {
-        match order {
-            Order::Begin => staff(&crews, &mut workers, plan.workers, |number| {
-                start_delay(&plan, number).unwrap_or_default()
-            }),
-            Order::Workers(wanted) => staff(&crews, &mut workers, wanted, |_| Duration::ZERO),
-            Order::Pause { blocked, gate, resumed } => {
-                let _ = blocked.send(Instant::now());
-                // Blocks the thread on purpose: timers, renewals and every task of this app server stop.
-                if gate.recv().is_err() {
-                    return;
-                }
-                let _ = resumed.send(Instant::now());
-            }
-            Order::Kill => return,
-            Order::Drain => break,
-        }
-    }
-    let all = async {
-        for worker in workers.into_iter().flatten() {
-            let _ = worker.await;
-        }
-    };
-    tokio::select! {
-        () = all => {}
-        // The only order that still matters, or the run is gone.
-        _ = inbox.recv() => {}
-    }
-}
-
-/// When worker `number` starts within the ramp of a closed loop.
-#[allow(clippy::cast_precision_loss)] // worker numbers are small
-fn start_delay(plan: &ServerPlan, number: usize) -> Option<Duration> {
-    let all = plan.workers * plan.servers;
-    let rank = number * plan.servers + plan.id.index();
-    (all > 0).then(|| plan.ramp.mul_f64(rank as f64 / all as f64))
-}
-
-/// Brings each arm to `wanted` workers.
-fn staff(
-    crews: &[Arc<Crew>],
-    workers: &mut [Vec<tokio::task::JoinHandle<()>>],
-    wanted: usize,
-    delay: impl Fn(usize) -> Duration,
-) {
-    for (crew, workers) in crews.iter().zip(workers) {
-        crew.wanted.store(wanted, Ordering::Relaxed);
-        for number in 0..wanted {
-            match workers.get_mut(number) {
-                Some(worker) if !worker.is_finished() => {}
-                Some(worker) => *worker = worker::spawn(crew, number, delay(number)),
-                None => workers.push(worker::spawn(crew, number, delay(number))),
-            }
-        }
-    }
-}
-
-async fn crews(plan: &ServerPlan) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), SwarmError> {
-    let nodes = Nodes::connect(&plan.nodes, NodeOptions::default());
-    if plan.arms.iter().any(|arm| arm.spec.lock.uses_nodes()) {
-        nodes.ready(NODES_READY).await;
-    }
-    let (mut crews, mut states) = (Vec::new(), Vec::new());
-    for (index, arm) in plan.arms.iter().enumerate() {
-        let seed = mix(mix(plan.seed, plan.id.0 as u64), index as u64);
-        let lock = match arm.spec.lock {
-            LockKind::None => Lock::none(),
-            LockKind::Local => Lock::local(),
-            LockKind::Single => Lock::single(&nodes, arm.spec.host.index(), seed),
-            LockKind::Redlock => Lock::redlock(&nodes, seed),
-        };
-        let store = arm
-            .place
-            .open(plan.database.pool)
-            .await
-            .map_err(|error| SwarmError::Store(plan.id, arm.spec.name.clone(), error))?;
-        let cache = connect_cache(plan.cache, index)
-            .await
-            .map_err(|error| SwarmError::Cache(plan.id, error))?;
-        let (gauges, active) = (lock.gauges(), Arc::new(AtomicUsize::new(0)));
-        let tools = Tools {
-            arm: arm.spec.clone(),
-            lock,
-            store,
-            cache,
-            recorder: arm.recorder.clone(),
-            dials: plan.dials.clone(),
-            server: plan.id,
-        };
-        let workload = Workload::new(&plan.workload, &plan.database, tools);
-        let (pacer, recorder) = (arm.pacer.clone(), arm.recorder.clone());
-        crews.push(Arc::new(Crew {
-            workload,
-            pacer,
-            recorder,
-            wanted: AtomicUsize::new(0),
-            active: active.clone(),
-            seed,
-        }));
-        states.push(ArmState { gauges, active });
-    }
-    Ok((crews, states))
 }

@@ -2,6 +2,7 @@
 
 mod app_server;
 mod pacer;
+mod serve;
 mod worker;
 
 pub use app_server::{AppServer, ArmPlan, ServerPlan, SwarmError};

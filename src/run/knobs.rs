@@ -1,0 +1,63 @@
+//! The values that can be turned while a run goes on.
+
+use super::Knob;
+use super::engine::Engine;
+use crate::metrics::Knobs;
+use crate::model::EventKind;
+use crate::scenario::{Scenario, WorkloadSpec};
+
+/// The knobs as the scenario sets them.
+pub(super) fn of(scenario: &Scenario) -> Knobs {
+    let mut ttls = scenario
+        .arms
+        .iter()
+        .filter(|arm| arm.lock.uses_nodes())
+        .map(|arm| arm.ttl);
+    let ttl = ttls.next().filter(|first| ttls.all(|ttl| ttl == *first));
+    let hold = match &scenario.workload {
+        WorkloadSpec::Inventory(inventory) => inventory.hold.median,
+        WorkloadSpec::CacheFill { .. } => scenario.database.read.median,
+    };
+    Knobs {
+        ttl,
+        workers: scenario.swarm.workers,
+        rate: scenario.swarm.rate,
+        hold,
+    }
+}
+
+impl Engine {
+    /// Turns a knob, now and for all arms, and logs it.
+    pub(super) fn turn(&mut self, knob: Knob) {
+        let text = match knob {
+            Knob::Ttl(ttl) => {
+                self.dials.set_ttl(ttl);
+                self.knobs.ttl = Some(ttl);
+                format!("TTL {}", humantime::format_duration(ttl))
+            }
+            Knob::Workers(workers) => {
+                for server in &self.servers {
+                    server.set_workers(workers);
+                }
+                self.knobs.workers = workers;
+                format!("{workers} workers on each app server for each arm")
+            }
+            Knob::Rate(rate) => {
+                if self.knobs.rate.is_none() {
+                    return;
+                }
+                for arm in &self.arms {
+                    arm.pacer.set_rate(rate, tokio::time::Instant::now());
+                }
+                self.knobs.rate = Some(rate);
+                format!("{rate:.0} requests a second for each arm")
+            }
+            Knob::Hold(hold) => {
+                self.dials.set_hold(hold);
+                self.knobs.hold = hold;
+                format!("median hold {}", humantime::format_duration(hold))
+            }
+        };
+        self.log.push(EventKind::Knob, text);
+    }
+}
