@@ -137,6 +137,19 @@ fn help() {
 }
 
 #[test]
+fn expectations_at_the_end() {
+    let mut verdicts = verdicts();
+    verdicts[1].0 = Held::Inconclusive;
+    let mut app = showing(picture::finished(picture::storm(), verdicts));
+    press(&mut app, "e");
+    let screen = text(&draw(&app, (80, 24)));
+    for verdict in ["✔ redlock.oversold", "? single.oversold", "✖ redlock.acquire_p99"] {
+        assert!(screen.contains(verdict), "{verdict}\n{screen}");
+    }
+    assert!(!screen.contains("so far"));
+}
+
+#[test]
 fn expectations() {
     let mut app = showing(picture::storm());
     press(&mut app, "e");
@@ -457,14 +470,78 @@ fn a_frozen_picture_stays_while_the_run_goes_on() {
 }
 
 #[test]
-fn damage_stays_on_the_screen_for_the_run() {
+fn damage_stays_marked_for_the_run_with_the_count_of_the_moment() {
     let mut app = showing(picture::storm());
     let mut mended = picture::storm();
-    for arm in &mut mended.arms {
-        arm.figures.oversold = 0;
+    mended.arms[0].figures.lost_updates = 37;
+    mended.arms[1].figures.lost_updates = 0;
+    app.update(Message::Snapshot(Arc::new(mended.clone())));
+    let row = |app: &App, arm: &str| {
+        let screen = text(&draw(app, (120, 36)));
+        let found = screen.lines().find(|row| row.starts_with(&format!("│  {arm} ")));
+        found.expect("the arm's row").to_owned()
+    };
+    assert!(row(&app, "no lock").contains("✖ 37 "), "{}", row(&app, "no lock"));
+    assert!(row(&app, "local").contains("✖ 0 "), "{}", row(&app, "local"));
+    // The summary's table says what its sentences say.
+    app.update(Message::Snapshot(Arc::new(picture::finished(mended, verdicts()))));
+    assert!(text(&draw(&app, (120, 36))).contains("lost 37 updates"));
+    assert!(row(&app, "no lock").contains("✖ 37 "));
+    assert!(row(&app, "local").contains("✖ 0 "));
+}
+
+#[test]
+fn the_final_rate_is_the_mean_over_the_run() {
+    let mut snapshot = picture::storm();
+    for arm in &mut snapshot.arms {
+        arm.figures.throughput = 123.4;
     }
-    app.update(Message::Snapshot(Arc::new(mended)));
-    assert!(text(&draw(&app, (120, 36))).contains("✖ 214"));
+    let means = |snapshot: Snapshot| {
+        let screen = text(&draw(&showing(snapshot), (120, 36)));
+        screen.lines().filter(|row| row.contains(" 123 ")).count()
+    };
+    assert_eq!(means(snapshot.clone()), 0, "the rate of the moment while it runs");
+    let mut draining = snapshot.clone();
+    draining.phase = Phase::Draining;
+    assert_eq!(means(draining), 5);
+    assert_eq!(means(picture::finished(snapshot, verdicts())), 5);
+}
+
+#[test]
+fn the_picker_over_a_run_says_the_way_back() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "o");
+    assert!(text(&draw(&app, (60, 16))).contains("Esc goes back"));
+    code(&mut app, KeyCode::Esc);
+    assert!(text(&draw(&app, (60, 16))).contains("r brings host 2 back"));
+    let first = App::new(catalogue(), &options(ThemeName::Dark, true));
+    assert!(!text(&draw(&first, (60, 16))).contains("Esc goes back"));
+}
+
+#[test]
+fn the_end_is_said_alike_in_the_header_and_in_the_summary() {
+    let mut snapshot = picture::finished(picture::storm(), verdicts());
+    snapshot.elapsed = 1.64;
+    let screen = text(&draw(&showing(snapshot), (80, 24)));
+    assert!(
+        screen.contains("FINISHED 1.6 s") && screen.contains("finished after 1.6 s"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn the_events_view_shows_all_words_of_an_event() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "vv");
+    let words: Vec<String> = (1..=40).map(|number| format!("word{number}")).collect();
+    app.update(Message::Saved(Err(words.join(" "))));
+    let screen = text(&draw(&app, (80, 24)));
+    let log = screen.lines().filter(|row| row.starts_with('│')).collect::<String>();
+    assert!(words.iter().all(|word| log.contains(word.as_str())), "{screen}");
+    assert!(
+        screen.contains("\n│           word"),
+        "continued under the words\n{screen}"
+    );
 }
 
 #[test]

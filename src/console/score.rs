@@ -1,29 +1,30 @@
-//! What to say of an arm in one figure: its damage, which stays for the run, or else what its workload is about.
+//! What to say of an arm in one figure: its damage, whose mark stays for the run, or else what its workload is about.
 
 use crate::metrics::{ArmView, Figures};
 use crate::scenario::{Metric, Scenario, WorkloadSpec};
 
 use super::text;
 
-/// The largest counts of proven damage seen in this run: damage once proven stays proven.
+/// Which damage was proven in this run: damage once proven stays proven. Its count is the figure of the moment, which can
+/// fall: a later stale write makes up for a lost update.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Damage {
-    pub oversold: u64,
-    pub lost_updates: u64,
-    pub duplicate_pages: u64,
-    pub missing_pages: u64,
+    pub oversold: bool,
+    pub lost_updates: bool,
+    pub duplicate_pages: bool,
+    pub missing_pages: bool,
 }
 
 impl Damage {
     pub fn latch(&mut self, figures: &Figures) {
-        self.oversold = self.oversold.max(figures.oversold);
-        self.lost_updates = self.lost_updates.max(figures.lost_updates);
-        self.duplicate_pages = self.duplicate_pages.max(figures.duplicate_pages);
-        self.missing_pages = self.missing_pages.max(figures.missing_pages);
+        self.oversold |= figures.oversold > 0;
+        self.lost_updates |= figures.lost_updates > 0;
+        self.duplicate_pages |= figures.duplicate_pages > 0;
+        self.missing_pages |= figures.missing_pages > 0;
     }
 
     pub const fn any(&self) -> bool {
-        self.oversold + self.lost_updates + self.duplicate_pages + self.missing_pages > 0
+        self.oversold || self.lost_updates || self.duplicate_pages || self.missing_pages
     }
 }
 
@@ -125,9 +126,9 @@ impl Headline {
     pub fn score(self, arm: &ArmView, damage: &Damage) -> Score {
         let figures = &arm.figures;
         match self {
-            Self::Oversold => damaged(damage.oversold, arm.sold_out),
-            Self::LostUpdates => damaged(damage.lost_updates, figures.orders > 0),
-            Self::DuplicatePages => damaged(damage.duplicate_pages, figures.hits > 0),
+            Self::Oversold => damaged(damage.oversold, figures.oversold, arm.sold_out),
+            Self::LostUpdates => damaged(damage.lost_updates, figures.lost_updates, figures.orders > 0),
+            Self::DuplicatePages => damaged(damage.duplicate_pages, figures.duplicate_pages, figures.hits > 0),
             Self::HitsPerExpiry => {
                 let hits = figures.db_hits_per_expiry;
                 let mark = match hits.expiries {
@@ -155,11 +156,11 @@ impl Headline {
     }
 }
 
-fn damaged(count: u64, can_show: bool) -> Score {
-    let mark = match (count, can_show) {
-        (0, false) => Mark::Pending,
-        (0, true) => Mark::Good,
-        _ => Mark::Damage,
+fn damaged(proven: bool, count: u64, can_show: bool) -> Score {
+    let mark = match (proven, can_show) {
+        (true, _) => Mark::Damage,
+        (false, true) => Mark::Good,
+        (false, false) => Mark::Pending,
     };
     Score {
         mark,
@@ -190,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn damage_stays_when_the_figure_falls() {
+    fn the_mark_of_damage_stays_when_the_figure_falls() {
         let mut damage = Damage::default();
         damage.latch(&Figures {
             lost_updates: 7,
@@ -198,12 +199,13 @@ mod tests {
         });
         damage.latch(&Figures::default());
         assert!(damage.any());
-        assert_eq!(damaged(damage.lost_updates, true).cell(), "✖ 7");
+        assert_eq!(damaged(damage.lost_updates, 7, true).cell(), "✖ 7");
+        assert_eq!(damaged(damage.lost_updates, 0, true).cell(), "✖ 0");
     }
 
     #[test]
     fn a_zero_that_could_not_have_been_more_is_not_praised() {
-        assert_eq!(damaged(0, false).cell(), "0 …");
-        assert_eq!(damaged(0, true).cell(), "✔ 0");
+        assert_eq!(damaged(false, 0, false).cell(), "0 …");
+        assert_eq!(damaged(false, 0, true).cell(), "✔ 0");
     }
 }

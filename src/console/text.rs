@@ -68,6 +68,11 @@ pub fn age(value: Duration) -> String {
     }
 }
 
+/// How long a run took, in seconds: `1.6 s`, `60.0 s`; before its measured part `0.0 s`.
+pub fn seconds(elapsed: f64) -> String {
+    format!("{:.1} s", elapsed.max(0.0))
+}
+
 /// A point of time on an axis: `45 s`, then `2:30`.
 pub fn clock(second: i64) -> String {
     if second < 120 {
@@ -102,21 +107,28 @@ pub fn fit(text: &str, columns: usize) -> String {
     if columns == 0 { String::new() } else { kept + "…" }
 }
 
-/// The text in lines of at most `columns`, broken between words; a word that is longer is cut.
+/// The text in lines of at most `columns`, broken between words and inside a word that is longer than a line; control
+/// characters are left out.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
+    let mut lines = Vec::new();
+    let mut line = String::new();
     for word in text.split_whitespace() {
-        let word = fit(word, columns);
-        if let Some(line) = lines.last_mut() {
-            let gap = usize::from(!line.is_empty());
-            if line.width() + gap + word.width() <= columns {
-                line.push_str(&" ".repeat(gap));
-                line.push_str(&word);
-                continue;
-            }
+        let word: String = word.chars().filter(|c| !c.is_control()).collect();
+        // A word longer than a line begins where there is room for any of it.
+        let needed = if word.width() > columns { 1 } else { word.width() };
+        if !line.is_empty() && line.width() + 1 + needed > columns {
+            lines.push(std::mem::take(&mut line));
+        } else if !line.is_empty() {
+            line.push(' ');
         }
-        lines.push(word);
+        for c in word.chars() {
+            if !line.is_empty() && line.width() + c.width().unwrap_or(0) > columns {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push(c);
+        }
     }
+    lines.push(line);
     lines
 }
 
@@ -170,6 +182,13 @@ mod tests {
         assert_eq!(fit("a\u{1b}[31mb", 10), "a[31mb");
         assert_eq!((left("ab", 4), right("ab", 4)), ("ab  ".to_owned(), "  ab".to_owned()));
         assert_eq!(fit("x", 0), "");
+    }
+
+    #[test]
+    fn wrapped_text_is_all_there() {
         assert_eq!(wrap("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrap("at /tmp/lockstorm/x y", 8), ["at /tmp/", "lockstor", "m/x y"]);
+        assert_eq!(wrap("漢字漢字", 5), ["漢字", "漢字"]);
+        assert_eq!(wrap("", 5), [""]);
     }
 }

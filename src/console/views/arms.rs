@@ -104,8 +104,8 @@ impl Column {
             },
             Self::Stale => plain(text::count(figures.stale_reads)),
             Self::GaveUp => plain(text::count(figures.gave_up)),
-            Self::LostUpdates => damaged(damage.lost_updates, theme),
-            Self::MissingPages => damaged(damage.missing_pages, theme),
+            Self::LostUpdates => damaged(damage.lost_updates, figures.lost_updates, theme),
+            Self::MissingPages => damaged(damage.missing_pages, figures.missing_pages, theme),
             Self::Score(headline) => {
                 let score = headline.score(arm, damage);
                 (score.cell(), mark_style(score.mark, theme))
@@ -122,8 +122,8 @@ fn extra_title(metric: Metric) -> &'static str {
 }
 
 /// A count of damage beside the score: no praise for a zero.
-fn damaged(count: u64, theme: &Theme) -> (String, Style) {
-    if count == 0 {
+fn damaged(proven: bool, count: u64, theme: &Theme) -> (String, Style) {
+    if !proven {
         return ("0".to_owned(), theme.dim);
     }
     let score = Score {
@@ -203,7 +203,8 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     let rows = usize::from(inside.height).saturating_sub(1);
     // The charted arm stays in sight.
     let first = (app.arm + 1).saturating_sub(rows);
-    let over = matches!(snapshot.phase, Phase::Finished { .. });
+    // Once the load has ended its last second says nothing: the mean over the run does.
+    let over = matches!(snapshot.phase, Phase::Draining | Phase::Finished { .. });
     for (row, (index, arm)) in (1..).zip(snapshot.arms.iter().enumerate().skip(first).take(rows)) {
         let damage = app.damage(index);
         let charted = index == app.arm;

@@ -54,17 +54,17 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
         if let Some(stock) = stock {
             let sold = arm.figures.orders;
             // What was sold beyond the stock of its product is damage, even while other products have units left.
-            let beyond = length(whole(damage.oversold)).min(length(whole(sold)));
+            let beyond = length(whole(arm.figures.oversold)).min(length(whole(sold)));
             spans.push(Span::styled("█".repeat(length(whole(sold)) - beyond), theme.p50));
             spans.push(Span::styled("▓".repeat(beyond), ground(theme.bad, theme.base)));
-            let style = if damage.oversold > 0 { theme.bad } else { theme.base };
+            let style = if damage.oversold { theme.bad } else { theme.base };
             let limit = length(whole(stock));
             let drawn = length(whole(sold));
             if drawn < limit {
                 spans.push(Span::styled("·".repeat(limit - drawn - 1), theme.dim));
                 spans.push(Span::styled("│", theme.dim));
             }
-            let mark = if damage.oversold > 0 { "✖ " } else { "" };
+            let mark = if damage.oversold { "✖ " } else { "" };
             spans.push(Span::raw(" "));
             spans.push(Span::styled(format!("{mark}{}", text::count(sold)), style));
         } else {

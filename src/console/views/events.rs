@@ -1,4 +1,4 @@
-//! The event log, newest first, with what the console itself did.
+//! The event log, newest first, with what the console itself did: a line for each on the dashboard, in full in its own view.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -12,7 +12,36 @@ use crate::console::theme::Theme;
 use crate::metrics::{Snapshot, units};
 use crate::model::{Event, EventKind};
 
-/// The panel of the dashboard: as many as fit.
+/// The columns before an event's words: its time and its symbol.
+const INDENT: usize = 11;
+
+/// What happened, as a row of the log.
+struct Entry {
+    at: f64,
+    symbol: char,
+    style: Style,
+    words: String,
+}
+
+impl Entry {
+    /// Its lines: the first with time and symbol, the others under its words.
+    fn lines(&self, words: impl IntoIterator<Item = String>, theme: &Theme) -> Vec<Line<'static>> {
+        let line = |(index, words): (usize, String)| {
+            if index > 0 {
+                let indent = Span::raw(" ".repeat(INDENT));
+                return Line::from(vec![indent, Span::styled(words, self.style)]);
+            }
+            Line::from(vec![
+                Span::styled(format!("{:>8} ", format!("{:.1}s", self.at)), theme.dim),
+                Span::styled(self.symbol.to_string(), self.style),
+                Span::styled(format!(" {words}"), self.style),
+            ])
+        };
+        words.into_iter().enumerate().map(line).collect()
+    }
+}
+
+/// The panel of the dashboard: as many as fit, each on one line.
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: &Snapshot) {
     let inside = panel(
         frame,
@@ -21,10 +50,17 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
         Line::styled(" events ", app.theme.strong),
         &app.theme,
     );
-    list(frame, inside, app, snapshot, 0);
+    let room = room(inside);
+    let rows = usize::from(inside.height);
+    let lines = entries(app, snapshot)
+        .take(rows)
+        .flat_map(|entry| entry.lines([text::fit(&entry.words, room)], &app.theme));
+    for (row, words) in (0..).zip(lines) {
+        line(frame, inside, row, words);
+    }
 }
 
-/// The view of all events, to be scrolled.
+/// The view of all events with all their words, to be scrolled.
 pub(super) fn render_all(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let total = snapshot.events.len() + app.notes.len();
     let title = format!(" events: {total}, newest first ");
@@ -35,40 +71,53 @@ pub(super) fn render_all(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot:
         Line::styled(title, app.theme.strong),
         &app.theme,
     );
-    let most = total.saturating_sub(usize::from(inside.height));
+    let room = room(inside);
+    let lines: Vec<Line<'_>> = entries(app, snapshot)
+        .flat_map(|entry| entry.lines(text::wrap(&entry.words, room), &app.theme))
+        .collect();
+    let most = lines.len().saturating_sub(usize::from(inside.height));
     app.scroll_most.set(most);
-    list(frame, inside, app, snapshot, app.scroll.min(most));
+    let shown = lines.into_iter().skip(app.scroll.min(most));
+    for (row, words) in (0..inside.height).zip(shown) {
+        line(frame, inside, row, words);
+    }
 }
 
-fn list(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot, skipped: usize) {
+/// The columns for the words of an event, one at the right stays free.
+fn room(area: Rect) -> usize {
+    usize::from(area.width).saturating_sub(INDENT + 1)
+}
+
+/// The events and the console's own notes, the newest first.
+fn entries<'a>(app: &'a App, snapshot: &'a Snapshot) -> impl Iterator<Item = Entry> + 'a {
     let theme = &app.theme;
-    let rows = usize::from(area.height);
     let mut events = snapshot.events.iter().rev().peekable();
     let mut notes = app.notes.iter().rev().peekable();
-    let lines = std::iter::from_fn(|| {
+    std::iter::from_fn(move || {
         let note_is_newer = match (events.peek(), notes.peek()) {
             (Some(event), Some((at, _))) => *at >= event.at,
             (None, note) => note.is_some(),
             (Some(_), None) => false,
         };
         if note_is_newer {
-            notes.next().map(|(at, text)| (*at, '»', theme.accent, text.clone()))
+            notes.next().map(|(at, text)| Entry {
+                at: *at,
+                symbol: '»',
+                style: theme.accent,
+                words: text.clone(),
+            })
         } else {
             events.next().map(|event| {
                 let (symbol, style) = symbol(event, theme);
-                (event.at, symbol, style, words(event))
+                Entry {
+                    at: event.at,
+                    symbol,
+                    style,
+                    words: words(event),
+                }
             })
         }
-    });
-    for (row, (at, symbol, style, words)) in (0..).zip(lines.skip(skipped).take(rows)) {
-        let room = usize::from(area.width).saturating_sub(12);
-        let spans = vec![
-            Span::styled(format!("{:>8} ", format!("{at:.1}s")), theme.dim),
-            Span::styled(symbol.to_string(), style),
-            Span::styled(format!(" {}", text::fit(&words, room)), style),
-        ];
-        line(frame, area, row, Line::from(spans));
-    }
+    })
 }
 
 fn symbol(event: &Event, theme: &Theme) -> (char, Style) {

@@ -4,12 +4,13 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{dialog, line, verdict};
+use super::{dialog, line, mark_style, verdict};
 use crate::console::app::App;
+use crate::console::score::Mark;
 use crate::console::text;
 use crate::metrics::{ArmView, Phase, Snapshot, units};
 use crate::model::Held;
-use crate::scenario::{Expectation, Unit};
+use crate::scenario::{Expectation, Metric, Op, Unit};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let theme = &app.theme;
@@ -36,7 +37,8 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     app.scroll_most.set(most);
     for (row, index) in (0..inside.height).zip(app.scroll.min(most)..expected.len()) {
         let (held, words) = standing(snapshot, index);
-        let (mark, style) = verdict(held, theme);
+        let open = (Mark::Pending.symbol(), mark_style(Mark::Pending, theme));
+        let (mark, style) = held.map_or(open, |held| verdict(held, theme));
         let words = text::fit(&words, usize::from(inside.width).saturating_sub(2));
         line(
             frame,
@@ -47,24 +49,61 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     }
 }
 
-/// Whether it holds now, or held at the end.
-fn standing(snapshot: &Snapshot, index: usize) -> (Held, String) {
+/// What became of it, none while that is open, and how it stands.
+fn standing(snapshot: &Snapshot, index: usize) -> (Option<Held>, String) {
     if let Phase::Finished { expectations, .. } = &snapshot.phase
-        && let Some(said) = expectations.get(index)
+        && let Some((held, words)) = expectations.get(index)
     {
-        return said.clone();
+        return (Some(*held), words.clone());
     }
     let expectation = &snapshot.scenario.expect[index];
     let name = format!("{}.{} {}", expectation.arm, expectation.metric.name(), expectation.text);
     match snapshot.arms.iter().find(|arm| arm.name == expectation.arm) {
         Some(arm) => {
+            // What is counted while it warms up is not what counts.
+            let counts = !matches!(snapshot.phase, Phase::WarmUp);
             let value = arm.figures.get(expectation.metric);
-            let holds = expectation.op.holds(value, expectation.bound);
-            let held = if holds { Held::Yes } else { Held::No };
+            let held = decided(expectation, value).filter(|_| counts);
             (held, format!("{name}: {}", now(expectation, arm)))
         }
-        None => (Held::Inconclusive, name),
+        None => (None, name),
     }
+}
+
+/// What the end can't change any more: a figure that only grows and has passed its bound.
+fn decided(expectation: &Expectation, value: f64) -> Option<Held> {
+    if can_fall(expectation.metric) {
+        return None;
+    }
+    let Expectation { op, bound, .. } = *expectation;
+    match (op, op.holds(value, bound)) {
+        (Op::Less | Op::AtMost, false) => Some(Held::No),
+        (Op::Equal, false) if value > bound => Some(Held::No),
+        (Op::Greater | Op::AtLeast, true) => Some(Held::Yes),
+        (Op::NotEqual, true) if value > bound => Some(Held::Yes),
+        _ => None,
+    }
+}
+
+/// Whether the figure can be lower later in the run: quantiles, means and rates, what is held at the moment, and lost
+/// updates, which a later stale write can make up for. All others are counts and largest values.
+const fn can_fall(metric: Metric) -> bool {
+    matches!(
+        metric,
+        Metric::AcquireP50
+            | Metric::AcquireP90
+            | Metric::AcquireP99
+            | Metric::AcquireP999
+            | Metric::ResponseP50
+            | Metric::ResponseP90
+            | Metric::ResponseP99
+            | Metric::ResponseP999
+            | Metric::Throughput
+            | Metric::LostUpdates
+            | Metric::DbHitsPerExpiry
+            | Metric::Holding
+            | Metric::Partial
+    )
 }
 
 fn now(expectation: &Expectation, arm: &ArmView) -> String {
@@ -73,5 +112,39 @@ fn now(expectation: &Expectation, arm: &ArmView) -> String {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a latency
         Unit::Micros => units::micros(value as u64),
         Unit::Count | Unit::PerSecond => text::rate(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_can_not_change_is_decided_before_the_end() {
+        let expect = |metric, op, value| {
+            let expectation = Expectation {
+                arm: String::new(),
+                metric,
+                op,
+                bound: 5.0,
+                text: String::new(),
+            };
+            decided(&expectation, value)
+        };
+        for (op, [below, at, above]) in [
+            (Op::Less, [None, Some(Held::No), Some(Held::No)]),
+            (Op::AtMost, [None, None, Some(Held::No)]),
+            (Op::Equal, [None, None, Some(Held::No)]),
+            (Op::NotEqual, [None, None, Some(Held::Yes)]),
+            (Op::AtLeast, [None, Some(Held::Yes), Some(Held::Yes)]),
+            (Op::Greater, [None, None, Some(Held::Yes)]),
+        ] {
+            let said = [4.0, 5.0, 6.0].map(|value| expect(Metric::Oversold, op, value));
+            assert_eq!(said, [below, at, above], "{op:?}");
+        }
+        for falling in [Metric::AcquireP99, Metric::LostUpdates, Metric::Throughput] {
+            assert_eq!(expect(falling, Op::Less, 6.0), None, "{falling:?}");
+            assert_eq!(expect(falling, Op::Greater, 6.0), None, "{falling:?}");
+        }
     }
 }

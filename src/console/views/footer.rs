@@ -24,7 +24,15 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
             spans.extend(fitting(parts, columns - 2, " · "));
             Line::from(spans).style(theme.accent)
         }
-        (None, _) if app.picker.is_some() => Line::styled(" ↑ and ↓ choose · Enter starts", theme.accent),
+        (None, _) if app.picker.is_some() => {
+            // Without a run there is nothing behind the picker.
+            let back = if matches!(app.stage, Stage::Picking) {
+                ""
+            } else {
+                " · Esc goes back"
+            };
+            Line::styled(format!(" ↑ and ↓ choose · Enter starts{back}"), theme.accent)
+        }
         _ => Line::default(),
     };
     line(frame, area, 0, said);

@@ -70,14 +70,15 @@ fn phase(app: &App, scenario: &Scenario, snapshot: Option<&Snapshot>) -> String 
         }
         .to_owned();
     };
-    let elapsed = snapshot.elapsed.max(0.0).floor();
+    let whole = snapshot.elapsed.max(0.0).floor();
+    let ended = text::seconds(snapshot.elapsed);
     match &snapshot.phase {
         Phase::Failed(_) => "✖ FAILED".to_owned(),
         Phase::SetUp(_) => "◌ SET-UP".to_owned(),
         Phase::WarmUp => format!("◌ WARM-UP {:.0}s", (-snapshot.elapsed).max(0.0).ceil()),
-        Phase::Running => format!("▶ RUN {elapsed}s/{}s", scenario.duration.as_secs()),
+        Phase::Running => format!("▶ RUN {whole}s/{}s", scenario.duration.as_secs()),
         Phase::Draining => "◼ DRAINING".to_owned(),
-        Phase::Finished { interrupted: true, .. } => format!("◼ STOPPED at {elapsed}s"),
-        Phase::Finished { .. } => format!("◼ FINISHED {elapsed}s"),
+        Phase::Finished { interrupted: true, .. } => format!("◼ STOPPED at {ended}"),
+        Phase::Finished { .. } => format!("◼ FINISHED {ended}"),
     }
 }

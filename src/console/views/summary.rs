@@ -58,7 +58,7 @@ pub(super) fn render(
         ..area
     };
     let ended = if interrupted { "stopped" } else { "finished" };
-    let title = format!(" {ended} after {:.1} s ", snapshot.elapsed.max(0.0));
+    let title = format!(" {ended} after {} ", text::seconds(snapshot.elapsed));
     let inside = padded(panel(
         frame,
         text_area,
