@@ -144,6 +144,16 @@ fn every_way_out_gives_the_terminal_back_and_leaves_nothing() {
     }
 }
 
+#[test]
+fn who_quits_during_the_set_up_is_told_of_no_error() {
+    let _alone = serial();
+    let mut console = Console::start(WIDE, &["light.toml"], &[("light.toml", LIGHT)]);
+    console.wait_for("the screen", |screen| screen.text.contains("lockstorm"));
+    console.press("q");
+    let (code, text) = console.end();
+    assert_eq!(code, 0, "{text}");
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Way {
     Signal(Signal),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lockstorm::console::{App, ConsoleOptions, Message, Order, Saving, ThemeName, View, keys, views};
 use lockstorm::metrics::{Phase, Snapshot};
 use lockstorm::model::{Action, Held, HostId, ServerId, Target};
-use lockstorm::run::{Command, Knob};
+use lockstorm::run::{Command, Knob, RunError};
 use lockstorm::scenario::{LockKind, Update};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -552,7 +552,7 @@ fn reset_runs_the_same_again_once_the_lab_is_down() {
     // Until then faults are refused, and another R changes nothing.
     assert_eq!(commands(press(&mut app, "1k")), []);
     press(&mut app, "R");
-    let orders = app.update(Message::Finished(Err("interrupted".to_owned())));
+    let orders = app.update(Message::Finished(Err(RunError::Stopped)));
     let [Order::Launch(scenario)] = orders.as_slice() else {
         panic!("{orders:?}")
     };
@@ -572,7 +572,7 @@ fn another_scenario_waits_for_the_lab_too() {
     assert!(matches!(orders.as_slice(), [Order::Load(name)] if name == "stampede"));
     let orders = app.update(Message::Loaded(Ok(Box::new(picture::stampede()))));
     assert_eq!(commands(orders), [Command::Stop]);
-    let orders = app.update(Message::Finished(Err("interrupted".to_owned())));
+    let orders = app.update(Message::Finished(Err(RunError::Stopped)));
     assert!(matches!(orders.as_slice(), [Order::Launch(scenario)] if scenario.name == "stampede"));
 }
 
@@ -591,7 +591,7 @@ fn quitting_ends_the_run_first_and_a_second_q_waits() {
     assert_eq!(commands(press(&mut app, "q")), [Command::Stop]);
     assert!(press(&mut app, "qq").is_empty());
     assert!(matches!(
-        app.update(Message::Finished(Err("interrupted".to_owned()))).as_slice(),
+        app.update(Message::Finished(Err(RunError::Stopped))).as_slice(),
         [Order::Quit]
     ));
     let mut app = showing(picture::storm());
@@ -605,9 +605,9 @@ fn quitting_ends_the_run_first_and_a_second_q_waits() {
 #[test]
 fn a_run_that_fails_says_so_and_can_be_tried_again() {
     let mut app = showing(picture::calm(picture::inventory(), -1.0));
-    app.update(Message::Finished(Err(
-        "the run's thread panicked; this is a bug".to_owned()
-    )));
+    app.update(Message::Finished(Err(RunError::Other(
+        "the run's thread panicked; this is a bug".to_owned(),
+    ))));
     assert!(text(&draw(&app, (80, 24))).contains("this is a bug"));
     assert!(matches!(press(&mut app, "R").as_slice(), [Order::Launch(_)]));
 }

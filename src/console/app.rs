@@ -12,7 +12,7 @@ use super::score::Damage;
 use super::theme::Theme;
 use crate::metrics::{ArmView, Phase, Snapshot};
 use crate::model::{EventKind, HostId, Target};
-use crate::run::{Command, Record};
+use crate::run::{Command, Record, RunError};
 use crate::scenario::Scenario;
 
 /// What can happen to the console.
@@ -31,7 +31,7 @@ pub enum Message {
     /// The run published a new snapshot.
     Snapshot(Arc<Snapshot>),
     /// The run and its lab have ended.
-    Finished(Result<Box<Record>, String>),
+    Finished(Result<Box<Record>, RunError>),
     /// A summary was written here, or why not.
     Saved(Result<String, String>),
 }
@@ -261,11 +261,13 @@ impl App {
         }
     }
 
-    fn finished(&mut self, result: Result<Box<Record>, String>) -> Vec<Order> {
+    fn finished(&mut self, result: Result<Box<Record>, RunError>) -> Vec<Order> {
         self.dirty = true;
         match result {
             Ok(record) => self.record = Some(Arc::from(record)),
-            Err(error) => self.failure = Some(error),
+            // As it was asked to: no failure.
+            Err(RunError::Stopped) => {}
+            Err(error) => self.failure = Some(error.to_string()),
         }
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Stopping(Then::Quit) => vec![Order::Quit],

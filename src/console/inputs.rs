@@ -131,7 +131,6 @@ pub(super) fn follow(handle: RunHandle, messages: &Sender<Message>) -> Result<()
                 }
             }
         });
-        let result = handle.finish().map(Box::new).map_err(|error| error.to_string());
-        let _ = messages.send(Message::Finished(result));
+        let _ = messages.send(Message::Finished(handle.finish().map(Box::new)));
     })
 }
