@@ -12,6 +12,7 @@ use crate::lab::{Lab, LabOptions, NodeStats, ServerBinary};
 use crate::metrics::{Figures, Knobs, Phase, Recorder, Snapshot};
 use crate::model::{EventKind, ServerId};
 use crate::scenario::{Metric, Scenario};
+use crate::store;
 use crate::swarm::{AppServer, ArmPlan, ServerPlan};
 use crate::workload::Dials;
 
@@ -112,41 +113,17 @@ impl Engine {
     ) -> Result<Self, RunError> {
         let number = snapshots.borrow().number;
         let (dials, knobs) = (Arc::new(Dials::default()), snapshots.borrow().knobs);
+        enough_connections(&scenario).await?;
         let mut arms = Vec::new();
-        let mut recorders = Vec::new();
-        for (index, spec) in scenario.arms.iter().enumerate() {
-            let arm_recorders: Vec<Arc<Recorder>> =
-                (0..scenario.swarm.servers).map(|_| Arc::new(Recorder::new())).collect();
-            arms.push(Arm::prepare(&scenario, &lab, index, spec, arm_recorders.clone()).await?);
-            recorders.push(arm_recorders);
-        }
-        let (workload, database) = (Arc::new(scenario.workload.clone()), Arc::new(scenario.database.clone()));
-        let plans = (0..scenario.swarm.servers).map(|server| ServerPlan {
-            id: ServerId::from_index(server),
-            workers: scenario.swarm.workers,
-            servers: scenario.swarm.servers,
-            ramp: scenario.swarm.ramp,
-            nodes: lab.nodes(),
-            cache: lab.cache(),
-            workload: workload.clone(),
-            database: database.clone(),
-            dials: dials.clone(),
-            seed: scenario.seed,
-            arms: arms
-                .iter()
-                .zip(&recorders)
-                .map(|(arm, recorders)| ArmPlan {
-                    spec: arm.spec.clone(),
-                    place: arm.place.clone(),
-                    recorder: recorders[server].clone(),
-                    pacer: arm.pacer.clone(),
-                })
-                .collect(),
-        });
-        let mut servers = Vec::new();
-        for plan in plans {
-            servers.push(AppServer::start(plan).await?);
-        }
+        let servers = match staff(&scenario, &lab, &dials, &mut arms).await {
+            Ok(servers) => servers,
+            Err(error) => {
+                for arm in &arms {
+                    arm.place.remove().await;
+                }
+                return Err(error);
+            }
+        };
         let origin = Instant::now();
         Ok(Self {
             faults: Faults::new(&scenario.faults),
@@ -349,4 +326,61 @@ impl Engine {
         let snapshot = self.snapshot(events);
         self.snapshots.send_replace(Arc::new(snapshot));
     }
+}
+
+/// Makes the arms and starts the app servers. The arms made so far are in `arms` if that fails.
+async fn staff(
+    scenario: &Scenario,
+    lab: &Lab,
+    dials: &Arc<Dials>,
+    arms: &mut Vec<Arm>,
+) -> Result<Vec<AppServer>, RunError> {
+    let mut plans: Vec<Vec<ArmPlan>> = vec![Vec::new(); scenario.swarm.servers];
+    for (index, spec) in scenario.arms.iter().enumerate() {
+        let recorders: Vec<Arc<Recorder>> = plans.iter().map(|_| Arc::new(Recorder::new())).collect();
+        let arm = Arm::prepare(scenario, lab, index, spec, recorders.clone()).await?;
+        for (plan, recorder) in plans.iter_mut().zip(recorders) {
+            let (spec, place, pacer) = (arm.spec.clone(), arm.place.clone(), arm.pacer.clone());
+            plan.push(ArmPlan {
+                spec,
+                place,
+                recorder,
+                pacer,
+            });
+        }
+        arms.push(arm);
+    }
+    let (workload, database) = (Arc::new(scenario.workload.clone()), Arc::new(scenario.database.clone()));
+    let mut servers = Vec::new();
+    for (index, arms) in plans.into_iter().enumerate() {
+        let plan = ServerPlan {
+            id: ServerId::from_index(index),
+            workers: scenario.swarm.workers,
+            servers: scenario.swarm.servers,
+            ramp: scenario.swarm.ramp,
+            nodes: lab.nodes(),
+            cache: lab.cache(),
+            workload: workload.clone(),
+            database: database.clone(),
+            dials: dials.clone(),
+            seed: scenario.seed,
+            arms,
+        };
+        servers.push(AppServer::start(plan).await?);
+    }
+    Ok(servers)
+}
+
+/// Refuses a scenario that needs more connections than the database can give: it would hang for them instead.
+async fn enough_connections(scenario: &Scenario) -> Result<(), RunError> {
+    let Some(free) = store::room(&scenario.database).await.map_err(RunError::Database)? else {
+        return Ok(());
+    };
+    let (servers, arms) = (scenario.swarm.servers as u64, scenario.arms.len() as u64);
+    // Besides the pools each arm has one connection that reads its books and one that claims its schema.
+    let needed = servers * arms * u64::from(scenario.database.pool) + 2 * arms;
+    if needed > free {
+        return Err(RunError::Connections { needed, free });
+    }
+    Ok(())
 }

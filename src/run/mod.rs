@@ -67,6 +67,20 @@ pub enum RunError {
     /// The tables of an arm could not be made.
     #[error("the database of arm \"{0}\": {1}")]
     Store(String, StoreError),
+    /// The database could not be reached.
+    #[error(transparent)]
+    Database(StoreError),
+    /// The database can't give as many connections as the scenario needs.
+    #[error(
+        "the database has {free} connections left and this scenario needs {needed} (app servers × arms × pool + 2 × arms): \
+         lower database.pool, or raise max_connections"
+    )]
+    Connections {
+        /// What the scenario needs.
+        needed: u64,
+        /// What there is.
+        free: u64,
+    },
     /// The cache node could not be prepared.
     #[error(transparent)]
     Cache(#[from] CacheError),

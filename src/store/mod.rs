@@ -6,11 +6,13 @@
 mod claim;
 mod initial;
 mod place;
+mod room;
 mod schema;
 mod statements;
 
 pub use initial::{Catalogue, Initial};
 pub use place::Place;
+pub use room::room;
 pub use statements::{Store, Value};
 
 /// Why the database did not do what it was asked.
