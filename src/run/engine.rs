@@ -311,7 +311,7 @@ impl Engine {
         self.log.push(EventKind::Phase, "the load has ended");
         self.publish();
         for arm in &self.arms {
-            arm.pacer.end();
+            arm.pacer.end(tokio::time::Instant::now());
         }
         let deadline = Instant::now() + PATIENCE;
         for server in &mut self.servers {

@@ -152,9 +152,11 @@ impl Pacer {
         });
     }
 
-    /// No further request begins.
-    pub fn end(&self) {
-        self.pace.send_replace(Pace::Ended);
+    /// No further request begins. What was due by `now` stays offered, begun or not.
+    pub fn end(&self, now: Instant) {
+        if let Some(due) = self.pace.send_replace(Pace::Ended).due_by(now) {
+            self.next.fetch_max(due, Ordering::Relaxed);
+        }
     }
 
     /// Waits until this worker shall begin a request and returns its intended start; none: there is none left to begin.
@@ -162,7 +164,8 @@ impl Pacer {
         let mut changes = self.pace.subscribe();
         let pause = match *changes.borrow_and_update() {
             Pace::Closed { think } => exponential(think, rng),
-            Pace::Open { .. } | Pace::Ended => Duration::ZERO,
+            Pace::Open { .. } => Duration::ZERO,
+            Pace::Ended => return None,
         };
         if !pause.is_zero() {
             tokio::select! {
@@ -271,6 +274,23 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn what_was_due_at_the_end_stays_offered_though_nobody_began_it() {
+        let pacer = Pacer::new(open(10.0, Duration::ZERO), None);
+        pacer.measure();
+        let mut rng = SmallRng::seed_from_u64(1);
+        pacer.next(&mut rng).await;
+        tokio::time::advance(SECOND * 3).await;
+        pacer.end(Instant::now());
+        assert!(pacer.next(&mut rng).await.is_none());
+        tokio::time::advance(SECOND).await;
+        assert_eq!(
+            pacer.offered(Instant::now()),
+            30,
+            "not the one that was begun, and none after the end"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_new_rate_moves_those_who_wait_already() {
         let start = Instant::now();
         let pacer = std::sync::Arc::new(Pacer::new(open(0.01, Duration::ZERO), None));
@@ -314,7 +334,7 @@ mod tests {
                 }
             });
             tokio::time::sleep(SECOND).await;
-            pacer.end();
+            pacer.end(Instant::now());
             tokio::time::timeout(SECOND * 60, waiting)
                 .await
                 .expect("woken")
