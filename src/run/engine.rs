@@ -44,6 +44,8 @@ pub(super) struct Engine {
     pub(super) number: u64,
     pub(super) dials: Arc<Dials>,
     clock: ClockWatch,
+    /// Whether the host's wall clock stepped: the run proves nothing then.
+    pub(super) clock_stepped: bool,
     snapshots: watch::Sender<Arc<Snapshot>>,
 }
 
@@ -142,6 +144,7 @@ impl Engine {
             number,
             dials,
             clock: ClockWatch::new(),
+            clock_stepped: false,
             snapshots,
         })
     }
@@ -231,6 +234,7 @@ impl Engine {
     fn tick(&mut self) {
         self.collect();
         if let Some(step) = self.clock.look() {
+            self.clock_stepped = true;
             let text = format!(
                 "the host's clock stepped by {:.0} ms: keys expire by it, so this run proves nothing",
                 step * 1e3

@@ -9,6 +9,8 @@ pub(super) struct Course {
     pub causes: bool,
     /// Whether it was stopped before its end.
     pub interrupted: bool,
+    /// Whether the host's wall clock stepped, by which keys expire.
+    pub clock_stepped: bool,
 }
 
 /// Holds the scenario's expectations against the arms' figures.
@@ -53,7 +55,9 @@ fn doubt(
     // A bound from above that is broken stays broken; one from below may yet be reached.
     let from_above = matches!(expectation.op, Op::Equal | Op::Less | Op::AtMost);
     let proven = (!held && from_above) || (held && !from_above);
-    if !course.causes && (held || !from_above) {
+    if course.clock_stepped {
+        Some("the host's clock stepped, so it proves nothing")
+    } else if !course.causes && (held || !from_above) {
         Some("a fault of the scenario did not take effect, so it proves nothing")
     } else if course.interrupted && !proven {
         Some("the run was stopped before its end")
@@ -130,15 +134,22 @@ mod tests {
         let whole = Course {
             causes: true,
             interrupted: false,
+            clock_stepped: false,
         };
-        let no_fault = Course {
-            causes: false,
-            interrupted: false,
-        };
+        let no_fault = Course { causes: false, ..whole };
         let stopped = Course {
-            causes: true,
             interrupted: true,
+            ..whole
         };
+        let stepped = Course {
+            clock_stepped: true,
+            ..whole
+        };
+        assert_eq!(
+            result(3, 3, true, stepped),
+            Held::Inconclusive,
+            "keys expired by a wrong clock"
+        );
         assert_eq!(result(0, 0, true, whole), Held::Yes);
         assert_eq!(result(3, 3, true, whole), Held::No);
         assert_eq!(

@@ -19,7 +19,15 @@ impl Engine {
         let causes = self.all_faults_took_effect();
         self.warn_of_unsold_stock();
         let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
-        let expectations = expect::verdicts(&self.scenario, &arms, Course { causes, interrupted });
+        let expectations = expect::verdicts(
+            &self.scenario,
+            &arms,
+            Course {
+                causes,
+                interrupted,
+                clock_stepped: self.clock_stepped,
+            },
+        );
         self.phase = Phase::Finished {
             interrupted,
             expectations: expectations
