@@ -31,6 +31,7 @@ const TERMS: Terms = Terms {
     wait: Wait::FailFast,
     deadline: PATIENCE,
     node_timeout: Duration::from_secs(5),
+    lifetime: None,
 };
 
 /// For nodes that will not reply.
@@ -210,7 +211,7 @@ fn a_local_lock_is_one_of_its_own_app_server() {
                 lock.acquire(
                     KEY,
                     &Terms {
-                        wait: Wait::UntilExpiry,
+                        wait: Wait::Queue,
                         ..TERMS
                     },
                 )
@@ -562,7 +563,7 @@ fn waiting_until_expiry_gets_the_lock_of_a_holder_that_never_releases() {
         .acquire(
             &lock,
             &Terms {
-                wait: Wait::UntilExpiry,
+                wait: Wait::Queue,
                 ..TERMS
             },
         )
@@ -574,7 +575,7 @@ fn waiting_until_expiry_gets_the_lock_of_a_holder_that_never_releases() {
     assert!(guard.attempts() < 10, "{} attempts", guard.attempts());
 
     let hopeless = Terms {
-        wait: Wait::UntilExpiry,
+        wait: Wait::Queue,
         deadline: Duration::from_millis(100),
         ..TERMS
     };

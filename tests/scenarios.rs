@@ -201,7 +201,7 @@ name = "one node"
 lock = "single"
 host = 4
 renew = "100ms"
-wait = "until-expiry"
+wait = "queue"
 second_look = false
 on_loss = "abort"
 [[fault]]
@@ -237,7 +237,7 @@ on = "majority"
     );
     assert_eq!(
         (scenario.arms[0].wait, scenario.arms[1].wait),
-        (Wait::FailFast, Wait::UntilExpiry)
+        (Wait::FailFast, Wait::Queue)
     );
     assert_eq!(
         scenario.faults[0].targets,

@@ -12,16 +12,14 @@
 //! ```no_run
 //! # async fn example() -> Result<(), lockstorm::lock::Refusal> {
 //! use std::time::Duration;
-//! use lockstorm::{lock::{Lock, NodeOptions, Nodes, Terms}, model::Wait};
+//! use lockstorm::lock::{Lock, NodeOptions, Nodes, Terms};
 //!
 //! let nodes = Nodes::connect(&[([127, 0, 0, 1], 6379).into()], NodeOptions::default());
 //! let lock = Lock::redlock(&nodes, 42);
 //! let terms = Terms {
 //!     ttl: Duration::from_secs(2),
 //!     renew: Some(Duration::from_millis(700)),
-//!     wait: Wait::FailFast,
-//!     deadline: Duration::from_secs(1),
-//!     node_timeout: Duration::from_millis(50),
+//!     ..Terms::default()
 //! };
 //! let guard = lock.acquire("sku:7", &terms).await?;
 //! // … the work, while watching `guard.lost()` …
@@ -73,6 +71,22 @@ pub struct Terms {
     pub deadline: Duration,
     /// How long a node may take for a reply before the attempt goes on without it.
     pub node_timeout: Duration,
+    /// How long a lock may be held at most, renewals and extensions included; none: as long as it is extended.
+    pub lifetime: Option<Duration>,
+}
+
+impl Default for Terms {
+    /// A TTL of 10 s without renewal, fail-fast, 1 s for all of it and 50 ms for each node.
+    fn default() -> Self {
+        Self {
+            ttl: Duration::from_secs(10),
+            renew: None,
+            wait: Wait::FailFast,
+            deadline: Duration::from_secs(1),
+            node_timeout: Duration::from_millis(50),
+            lifetime: None,
+        }
+    }
 }
 
 /// Longer than anything is waited for, and short enough that no clock overflows.
@@ -89,6 +103,7 @@ impl Terms {
             wait: self.wait,
             deadline: self.deadline.min(FOREVER),
             node_timeout: self.node_timeout.min(FOREVER),
+            lifetime: self.lifetime.map(|most| most.min(FOREVER)),
         }
     }
 }

@@ -67,7 +67,7 @@ impl Quorum {
                 Wait::FailFast => return Err(missed.refusal),
                 Wait::Retry { retries, .. } if attempts > retries => return Err(missed.refusal),
                 Wait::Retry { delay, jitter, .. } => delay.saturating_add(self.random(jitter)),
-                Wait::UntilExpiry => {
+                Wait::Queue => {
                     let _waiting = gauges.wait();
                     self.remaining_ttl(key, terms, &missed.slots, deadline).await + self.random(EXPIRY_JITTER)
                 }

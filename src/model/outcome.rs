@@ -32,7 +32,11 @@ pub enum Cause {
     Disconnected,
     /// The node owes replies for longer than the node timeout, so it was not asked at all.
     Suspect,
-    /// The node answered with an error, for example `READONLY` or `OOM`.
+    /// As many commands as may be under way to this node are, so it was not asked at all.
+    Busy,
+    /// The node's user may not run the command or use the key (`NOPERM`), or its password is wrong.
+    NoPermission(String),
+    /// The node answered with another error, for example `READONLY` or `OOM`.
     Error(String),
 }
 
@@ -52,6 +56,8 @@ impl fmt::Display for Cause {
             Self::Timeout => f.write_str("timeout"),
             Self::Disconnected => f.write_str("disconnected"),
             Self::Suspect => f.write_str("suspect"),
+            Self::Busy => f.write_str("busy"),
+            Self::NoPermission(text) => write!(f, "no permission: {text}"),
             Self::Error(text) => write!(f, "error: {text}"),
         }
     }

@@ -17,6 +17,7 @@ pub enum Wait {
         /// The most that is added to it.
         jitter: Duration,
     },
-    /// Wait until the key's remaining TTL has passed, then try again.
-    UntilExpiry,
+    /// Wait in line: those of one app server are served first come, first served, and only the first of them asks the
+    /// nodes, when the lock is released or expires. Bounded by the arm's deadline.
+    Queue,
 }

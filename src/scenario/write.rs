@@ -225,7 +225,7 @@ fn renew(renew: Renew) -> String {
 fn wait(wait: Wait) -> String {
     match wait {
         Wait::FailFast => quote("fail-fast"),
-        Wait::UntilExpiry => quote("until-expiry"),
+        Wait::Queue => quote("queue"),
         Wait::Retry { retries, delay, jitter } => {
             format!(
                 "{{ retries = {retries}, delay = {}, jitter = {} }}",

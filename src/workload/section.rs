@@ -54,6 +54,7 @@ impl Tools {
             wait: self.arm.wait,
             deadline: self.arm.deadline,
             node_timeout: self.arm.node_timeout,
+            lifetime: None,
         }
     }
 }

@@ -159,9 +159,9 @@ fn renew(value: &Value) -> Result<Renew, String> {
     }
 }
 
-/// `"fail-fast"`, `"until-expiry"` or `{ retries, delay, jitter }`.
+/// `"fail-fast"`, `"queue"` or `{ retries, delay, jitter }`.
 fn wait(table: &mut Reader<'_>, lock: LockKind) -> Wait {
-    const WORDS: &[(&str, Wait)] = &[("fail-fast", Wait::FailFast), ("until-expiry", Wait::UntilExpiry)];
+    const WORDS: &[(&str, Wait)] = &[("fail-fast", Wait::FailFast), ("queue", Wait::Queue)];
     if lock == LockKind::None {
         table.refuse(&["wait"], "makes no sense without a lock");
         return RETRIES;
@@ -175,7 +175,7 @@ fn wait(table: &mut Reader<'_>, lock: LockKind) -> Wait {
     }
     if !table.is_table("wait") {
         return table.or("wait", RETRIES, |value| {
-            let forms = "fail-fast, until-expiry or a table like { retries = 20, delay = \"20ms\" }";
+            let forms = "fail-fast, queue or a table like { retries = 20, delay = \"20ms\" }";
             let Value::Text(text) = value else {
                 return Err(format!("is {}; it is {forms}", value.kind()));
             };
