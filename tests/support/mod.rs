@@ -1,6 +1,8 @@
 //! Real servers for integration tests.
 #![allow(dead_code)] // each test file uses a part of it
 
+pub mod trio;
+
 use std::{
     env,
     net::{Ipv4Addr, SocketAddr, TcpListener},

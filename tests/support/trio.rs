@@ -1,0 +1,129 @@
+//! Three lock nodes and an app server connected to them.
+
+use std::time::Duration;
+
+use lockstorm::{
+    lock::{Guard, Lock, NodeOptions, Nodes, Refusal, Terms},
+    model::Wait,
+};
+use tokio::{
+    runtime::{Builder, Runtime},
+    time::{Instant, sleep},
+};
+
+use super::{PATIENCE, RedisServer};
+
+pub const KEY: &str = "sku:7";
+
+/// Long enough that no slow machine makes a difference.
+pub const TERMS: Terms = Terms {
+    ttl: Duration::from_secs(60),
+    renew: None,
+    wait: Wait::FailFast,
+    deadline: PATIENCE,
+    node_timeout: Duration::from_secs(5),
+    lifetime: None,
+};
+
+/// For nodes that will not reply.
+pub const IMPATIENT: Terms = Terms {
+    node_timeout: Duration::from_millis(200),
+    ..TERMS
+};
+
+pub const RETRY: Wait = Wait::Retry {
+    retries: u32::MAX,
+    delay: Duration::from_millis(1),
+    jitter: Duration::from_millis(4),
+};
+
+/// Three servers and the runtime of one app server connected to them.
+pub struct Trio {
+    pub runtime: Runtime,
+    pub nodes: Nodes,
+    pub servers: Vec<RedisServer>,
+}
+
+impl Trio {
+    pub fn start() -> Self {
+        Self::with(&[])
+    }
+
+    pub fn with(options: &[&str]) -> Self {
+        let servers: Vec<_> = (0..3).map(|_| RedisServer::start_with(options)).collect();
+        let (runtime, nodes) = app_server(&servers);
+        Self {
+            runtime,
+            nodes,
+            servers,
+        }
+    }
+
+    pub fn redlock(&self) -> Lock {
+        Lock::redlock(&self.nodes, 1)
+    }
+
+    pub fn acquire(&self, lock: &Lock, terms: &Terms) -> Result<Guard, Refusal> {
+        self.runtime.block_on(lock.acquire(KEY, terms))
+    }
+
+    /// Kills a node, and waits until the app server knows.
+    pub fn kill(&mut self, index: usize) {
+        self.servers[index].kill();
+        let node = self.nodes.subset(&[index]);
+        self.until("the connection is broken", || node_is_down(&node));
+    }
+
+    /// Lets the runtime work until `condition` holds.
+    pub fn until(&self, what: &str, condition: impl AsyncFn() -> bool) {
+        self.runtime.block_on(async {
+            let start = Instant::now();
+            while !condition().await {
+                assert!(start.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
+                sleep(Duration::from_millis(2)).await;
+            }
+        });
+    }
+
+    /// Waits until no node has a key, and makes sure that none comes back from commands still under way.
+    pub fn no_keys(&self) {
+        let lock = self.redlock();
+        // Connections are ordered: what a node answers now, it does after everything from before.
+        self.until("all nodes vote again", async || {
+            let Ok(guard) = lock.acquire("probe", &IMPATIENT).await else {
+                return false;
+            };
+            let start = Instant::now();
+            while guard.votes() < 3 && start.elapsed() < IMPATIENT.node_timeout {
+                sleep(Duration::from_millis(1)).await;
+            }
+            let votes = guard.votes();
+            guard.release().await;
+            votes == 3
+        });
+        self.until("no key is left", async || {
+            self.servers.iter().all(|server| server.keys() == 0)
+        });
+    }
+}
+
+async fn node_is_down(node: &Nodes) -> bool {
+    node.ready(Duration::ZERO).await == 0
+}
+
+/// An app server's runtime, connected to all of these servers.
+pub fn app_server(servers: &[RedisServer]) -> (Runtime, Nodes) {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let addrs: Vec<_> = servers.iter().map(RedisServer::addr).collect();
+    let nodes = runtime.block_on(async {
+        let nodes = Nodes::connect(&addrs, NodeOptions::default());
+        assert_eq!(nodes.ready(PATIENCE).await, addrs.len());
+        nodes
+    });
+    (runtime, nodes)
+}
+
+/// The number of keys of each server.
+pub fn keys_of(servers: &[RedisServer]) -> Vec<usize> {
+    servers.iter().map(RedisServer::keys).collect()
+}
