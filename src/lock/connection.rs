@@ -3,25 +3,43 @@
 //! One ordered connection is what makes taking a lock back safe: a compare-and-delete written behind a `SET` runs
 //! after it, however long the node was stopped. So a late reply never closes the connection.
 
-use std::{collections::VecDeque, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    future::poll_fn,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
 
 use tokio::{
-    net::TcpStream,
-    time::{Instant, sleep, sleep_until, timeout},
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::{Instant, Sleep, sleep, sleep_until, timeout},
 };
 
 use super::{
     NodeOptions,
-    job::{Job, Purpose},
+    address::Address,
+    greeting,
+    job::{Delete, Done, Job},
     node::Node,
     reply::{Malformed, Reply},
+    wire::Native,
 };
+use crate::model::Cause;
 
 /// Bytes collected for writing before the rest stays in the queue, where it can still be withdrawn.
 const OUTPUT_LIMIT: usize = 1 << 16;
 
-/// The least room for each read.
-const READ_SIZE: usize = 1 << 14;
+/// Commands that may owe a reply before the rest stays in the queue: a node that is stopped collects no more.
+const IN_FLIGHT_LIMIT: usize = 1 << 14;
+
+/// The room for replies; an error line may not be longer.
+const INPUT_SIZE: usize = 1 << 15;
+
+/// A first connection that is not there after this time is waited for by nobody.
+const HESITATION: Duration = Duration::from_millis(40);
 
 /// Marks the node as ended when its task ends, also when the runtime is dropped.
 struct EndOnDrop<'a>(&'a Node);
@@ -32,24 +50,41 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// Keeps a connection to `addr` until nobody uses it.
-pub(super) async fn run(node: Arc<Node>, addr: SocketAddr, options: NodeOptions) {
+/// Keeps a connection to `address` until nobody uses it.
+pub(super) async fn run(node: Arc<Node>, address: Address, options: NodeOptions) {
     let _end = EndOnDrop(&node);
+    let mut hesitation = Some(HESITATION);
     loop {
-        let mut written = VecDeque::new();
-        if let Ok(Ok(stream)) = timeout(options.connect_timeout, TcpStream::connect(addr)).await {
-            // Without it a lone small command may wait for the acknowledgement of the one before; with it refused the
-            // connection is slower, not wrong.
-            let _ = stream.set_nodelay(true);
-            node.connected();
-            let mut connection = Connection::new(stream, options.reconnect_backoff);
-            if connection.drive(&node).await.is_ok() {
-                return;
+        let greet = timeout(options.connect_timeout, greeting::greet(&address, options.give_up));
+        let greeted = match hesitation.take() {
+            None => greet.await,
+            Some(patience) => {
+                tokio::pin!(greet);
+                match timeout(patience, &mut greet).await {
+                    Ok(greeted) => greeted,
+                    Err(_) => {
+                        node.suspect(&mut VecDeque::new());
+                        greet.await
+                    }
+                }
             }
-            node.owe(connection.refused);
-            written = connection.written;
+        };
+        let (mut written, mut unwritten, mut cause) = (VecDeque::new(), VecDeque::new(), Cause::Refused);
+        match greeted {
+            Ok(Ok(greeted)) => {
+                node.connected();
+                let mut connection = Connection::new(greeted.stream, greeted.native, options.reconnect_backoff);
+                if connection.drive(&node).await.is_ok() {
+                    return;
+                }
+                unwritten = connection.unwritten;
+                unwritten.extend(connection.refused.into_iter().map(Job::Delete));
+                written = connection.written.into_iter().map(|(job, _)| job).collect();
+            }
+            Ok(Err(greeting::Failed::Denied(text))) => cause = Cause::NoPermission(text),
+            Ok(Err(greeting::Failed::Io(_))) | Err(_) => {}
         }
-        node.disconnected(written.into_iter().map(|(job, _)| job));
+        node.disconnected(written, unwritten, &cause);
         if node.is_abandoned() && !node.is_owing() {
             return;
         }
@@ -57,149 +92,186 @@ pub(super) async fn run(node: Arc<Node>, addr: SocketAddr, options: NodeOptions)
     }
 }
 
-struct Connection {
-    stream: TcpStream,
-    input: Vec<u8>,
+struct Connection<S> {
+    stream: S,
+    /// How the node compares and deletes by itself.
+    native: Option<Native>,
+    input: Box<[u8]>,
+    /// The bytes of `input` that hold an incomplete reply.
+    filled: usize,
     output: Vec<u8>,
+    /// The bytes of `output` that are written.
+    sent: usize,
+    /// Commands that are not in the output yet.
+    unwritten: VecDeque<Job>,
     /// Commands that owe a reply, in order, and when they were written.
     written: VecDeque<(Job, Instant)>,
     /// Deletes that the node refused to run.
-    refused: Vec<Job>,
+    refused: Vec<Delete>,
     /// When they are tried again.
-    retry_at: Instant,
+    retry: Pin<Box<Sleep>>,
     backoff: Duration,
     last_reply: Instant,
     suspect: bool,
+    /// Fires when the node may have owed a reply for too long. Set anew only when it fires: a timer for each command
+    /// would cost more than the commands.
+    alarm: Pin<Box<Sleep>>,
+    armed: bool,
 }
 
-impl Connection {
-    fn new(stream: TcpStream, backoff: Duration) -> Self {
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    fn new(stream: S, native: Option<Native>, backoff: Duration) -> Self {
+        let now = Instant::now();
         Self {
             stream,
-            input: Vec::new(),
+            native,
+            input: vec![0; INPUT_SIZE].into(),
+            filled: 0,
             output: Vec::new(),
+            sent: 0,
+            unwritten: VecDeque::new(),
             written: VecDeque::new(),
             refused: Vec::new(),
-            retry_at: Instant::now(),
+            retry: Box::pin(sleep_until(now)),
             backoff,
-            last_reply: Instant::now(),
+            last_reply: now,
             suspect: false,
+            alarm: Box::pin(sleep_until(now)),
+            armed: false,
         }
     }
 
     /// Writes and reads until the connection breaks, or, without an error, until nobody uses it any more.
     async fn drive(&mut self, node: &Node) -> io::Result<()> {
-        // Reset only when it fires: a timer per command would cost more than the commands.
-        let alarm = sleep_until(Instant::now());
-        tokio::pin!(alarm);
-        let mut armed = false;
+        poll_fn(|cx| self.poll(node, cx)).await
+    }
+
+    fn poll(&mut self, node: &Node, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Replies first: after a pause of this whole process they are there, and the node is not to blame.
+        while self.poll_read(node, cx)?.is_ready() {}
+        if !self.refused.is_empty() && self.retry.as_mut().poll(cx).is_ready() {
+            self.unwritten.extend(self.refused.drain(..).map(Job::Delete));
+        }
+        let abandoned = node.take(&mut self.unwritten, cx.waker());
         loop {
             self.fill(node);
-            self.flush()?;
-            if node.is_abandoned() && self.written.is_empty() && self.refused.is_empty() {
-                return Ok(());
-            }
-            if !armed
-                && !self.suspect
-                && let Some(at) = self.suspect_at()
-            {
-                alarm.as_mut().reset(at);
-                armed = true;
-            }
-            // Replies first: after a pause of this whole process they are there, and the node is not to blame.
-            tokio::select! {
-                biased;
-                ready = self.stream.readable() => {
-                    ready?;
-                    self.read(node)?;
-                }
-                ready = self.stream.writable(), if !self.output.is_empty() => ready?,
-                () = node.wake.notified(), if self.output.len() < OUTPUT_LIMIT => {}
-                () = sleep_until(self.retry_at), if !self.refused.is_empty() => node.owe(self.refused.drain(..)),
-                () = &mut alarm, if armed => {
-                    armed = false;
-                    if self.suspect_at().is_some_and(|at| at <= Instant::now()) {
-                        self.set_suspect(node, true);
-                    }
-                }
+            if self.poll_flush(cx)?.is_pending() || !self.can_fill() {
+                break;
             }
         }
+        if abandoned && self.written.is_empty() && self.refused.is_empty() && self.unwritten.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_alarm(node, cx);
+        Poll::Pending
+    }
+
+    fn can_fill(&self) -> bool {
+        !self.unwritten.is_empty() && self.output.len() < OUTPUT_LIMIT && self.written.len() < IN_FLIGHT_LIMIT
     }
 
     /// Moves commands from the queue to the output.
     fn fill(&mut self, node: &Node) {
-        let now = Instant::now();
-        while self.output.len() < OUTPUT_LIMIT {
-            let Some(job) = node.pop() else { break };
-            if let Purpose::Vote { ballot, index } = &job.purpose
-                && !ballot.write(*index)
-            {
-                continue;
-            }
-            self.output.extend_from_slice(&job.command);
-            self.written.push_back((job, now));
+        if !self.can_fill() {
+            return;
         }
+        let now = Instant::now();
+        let mut withdrawn = 0;
+        while self.can_fill() {
+            let Some(job) = self.unwritten.pop_front() else { break };
+            if job.write(&mut self.output, self.native) {
+                self.written.push_back((job, now));
+            } else {
+                withdrawn += 1;
+            }
+        }
+        node.finished(withdrawn);
     }
 
-    /// Writes as much of the output as the socket takes now.
-    fn flush(&mut self) -> io::Result<()> {
-        let mut done = 0;
-        while done < self.output.len() {
-            match self.stream.try_write(&self.output[done..]) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(length) => done += length,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+    /// Writes as much of the output as the socket takes.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.sent < self.output.len() {
+            match ready!(Pin::new(&mut self.stream).poll_write(cx, &self.output[self.sent..]))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                sent => self.sent += sent,
             }
         }
-        self.output.drain(..done);
-        Ok(())
+        self.output.clear();
+        self.sent = 0;
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
     /// Reads what is there and hands out the replies in it.
-    fn read(&mut self, node: &Node) -> io::Result<()> {
-        self.input.reserve(READ_SIZE);
-        match self.stream.try_read_buf(&mut self.input) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(_) => {}
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
-                return Ok(());
-            }
-            Err(error) => return Err(error),
+    fn poll_read(&mut self, node: &Node, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut buffer = ReadBuf::new(&mut self.input[self.filled..]);
+        ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer))?;
+        let length = buffer.filled().len();
+        if length == 0 {
+            // The node closed the connection, or a reply has no room.
+            return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
         }
-        let mut done = 0;
+        self.filled += length;
+        let (mut done, mut finished) = (0, 0);
         while let Some((reply, length)) =
-            Reply::parse(&self.input[done..]).map_err(|Malformed| io::ErrorKind::InvalidData)?
+            Reply::parse(&self.input[done..self.filled]).map_err(|Malformed| io::ErrorKind::InvalidData)?
         {
-            let (job, _) = self.written.pop_front().ok_or(io::ErrorKind::InvalidData)?;
-            if let Some(owed) = job.reply(reply) {
-                if self.refused.is_empty() {
-                    self.retry_at = Instant::now() + self.backoff;
-                }
-                self.refused.push(owed);
-            }
             done += length;
+            let (job, _) = self.written.pop_front().ok_or(io::ErrorKind::InvalidData)?;
+            match job.reply(reply) {
+                Done::Finished => finished += 1,
+                Done::Kept => {}
+                Done::Again(job) => {
+                    if matches!(&job, Job::Delete(delete) if !delete.announce) {
+                        // Known to the server, but not allowed.
+                        self.native = None;
+                    }
+                    self.unwritten.push_back(job);
+                }
+                Done::Owed(delete) => self.postpone(delete),
+            }
         }
+        self.input.copy_within(done..self.filled, 0);
+        self.filled -= done;
         if done > 0 {
-            self.input.drain(..done);
+            node.finished(finished);
             self.last_reply = Instant::now();
-            self.set_suspect(node, false);
+            if std::mem::take(&mut self.suspect) {
+                node.trust();
+            }
         }
-        Ok(())
+        Poll::Ready(Ok(()))
+    }
+
+    /// A delete that the node would not run now is tried again a little later.
+    fn postpone(&mut self, delete: Delete) {
+        if self.refused.is_empty() {
+            self.retry.as_mut().reset(Instant::now() + self.backoff);
+        }
+        self.refused.push(delete);
     }
 
     /// When the node has owed a reply for too long.
     fn suspect_at(&self) -> Option<Instant> {
         self.written
             .front()
-            .map(|(job, since)| self.last_reply.max(*since) + job.timeout)
+            .map(|(job, since)| self.last_reply.max(*since) + job.timeout())
     }
 
-    fn set_suspect(&mut self, node: &Node, suspect: bool) {
-        if self.suspect != suspect {
-            self.suspect = suspect;
-            node.set_suspect(suspect);
+    fn poll_alarm(&mut self, node: &Node, cx: &mut Context<'_>) {
+        while !self.suspect {
+            if !self.armed {
+                let Some(at) = self.suspect_at() else { return };
+                self.alarm.as_mut().reset(at);
+                self.armed = true;
+            }
+            if self.alarm.as_mut().poll(cx).is_pending() {
+                return;
+            }
+            self.armed = false;
+            if self.suspect_at().is_some_and(|at| at <= Instant::now()) {
+                self.suspect = true;
+                node.suspect(&mut self.unwritten);
+            }
         }
     }
 }

@@ -1,8 +1,6 @@
-use std::{future::pending, sync::Arc, time::Duration};
+use std::{future::pending, time::Duration};
 
-use tokio::task::JoinHandle;
-
-use super::{NotExtended, lease::Lease, local::LocalGuard};
+use super::{NotExtended, claim::Owned, lease, local::LocalGuard, renewals::Renewing, tally::quorum};
 
 /// What a release did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,18 +33,9 @@ enum Held {
 
 #[derive(Debug)]
 struct QuorumGuard {
-    lease: Arc<Lease>,
-    renewal: Option<JoinHandle<()>>,
-}
-
-impl Drop for QuorumGuard {
-    fn drop(&mut self) {
-        if let Some(renewal) = &self.renewal {
-            renewal.abort();
-        }
-        // The renewal's task may keep the lease for a moment longer.
-        self.lease.claim().take_back(|_| None);
-    }
+    claim: Owned,
+    /// Ends with the guard.
+    _renewal: Option<Renewing>,
 }
 
 impl Guard {
@@ -66,40 +55,53 @@ impl Guard {
         }
     }
 
-    /// Starts the renewal, if there is one.
-    pub(super) fn quorum(lease: Lease, renew: Option<Duration>, attempts: u32, waited: bool) -> Self {
-        let lease = Arc::new(lease);
-        let renewal = renew.map(|interval| tokio::spawn(Arc::clone(&lease).renew(interval)));
+    pub(super) const fn quorum(claim: Owned, renewal: Option<Renewing>, attempts: u32, waited: bool) -> Self {
         Self {
-            held: Held::Quorum(QuorumGuard { lease, renewal }),
+            held: Held::Quorum(QuorumGuard {
+                claim,
+                _renewal: renewal,
+            }),
             attempts,
             waited,
         }
     }
 
-    fn lease(&self) -> Option<&Lease> {
+    const fn claim(&self) -> Option<&Owned> {
         match &self.held {
-            Held::Quorum(guard) => Some(&guard.lease),
+            Held::Quorum(guard) => Some(&guard.claim),
             Held::Nothing | Held::Local(_) => None,
         }
     }
 
-    /// The nodes that voted for this lock so far; late votes raise it. 0 without nodes.
+    /// The nodes that have this lock's key, as far as is known; late votes raise it. 0 without nodes.
     #[must_use]
     pub fn votes(&self) -> usize {
-        self.lease().map_or(0, |lease| lease.claim().ballot().votes())
+        self.claim().map_or(0, |claim| claim.ballot().votes())
+    }
+
+    /// How many of the votes may be lost (by nodes that restart without persistence, say) without anybody else
+    /// getting in: the votes beyond a quorum. 0 without nodes.
+    #[must_use]
+    pub fn margin(&self) -> usize {
+        self.votes().saturating_sub(quorum(self.nodes()))
     }
 
     /// The nodes that were asked. 0 for a lock without nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
-        self.lease().map_or(0, |lease| lease.claim().nodes())
+        self.claim().map_or(0, |claim| claim.nodes())
+    }
+
+    /// The value of the keys, by which the nodes tell this holder from others. Empty for a lock without nodes.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        self.claim().map_or("", |claim| claim.wire().token())
     }
 
     /// How long the lock may still be relied on; zero once it is lost, [`Duration::MAX`] for a lock without nodes.
     #[must_use]
     pub fn validity(&self) -> Duration {
-        self.lease().map_or(Duration::MAX, Lease::validity)
+        self.claim().map_or(Duration::MAX, |claim| lease::validity(claim))
     }
 
     /// The attempts that it took, 1 at least.
@@ -118,13 +120,13 @@ impl Guard {
     /// Whether the lock can't be relied on any more: its validity ended, or too few nodes still have its key.
     #[must_use]
     pub fn is_lost(&self) -> bool {
-        self.lease().is_some_and(Lease::is_lost)
+        self.validity().is_zero()
     }
 
     /// Resolves when the lock is lost, up to 2 ms before its validity ends; never for a lock without nodes.
     pub async fn lost(&self) {
-        match self.lease() {
-            Some(lease) => lease.lost().await,
+        match self.claim() {
+            Some(claim) => lease::lost(claim).await,
             None => pending().await,
         }
     }
@@ -134,8 +136,8 @@ impl Guard {
     /// # Errors
     /// If the lock is lost, or if no quorum of nodes extended it within the node timeout.
     pub async fn extend(&self) -> Result<Duration, NotExtended> {
-        match self.lease() {
-            Some(lease) => lease.extend().await,
+        match self.claim() {
+            Some(claim) => lease::extend(claim).await,
             None => Ok(Duration::MAX),
         }
     }
@@ -143,8 +145,8 @@ impl Guard {
     /// Releases the lock. Resolves when a quorum of nodes deleted the key, all answered, or the node timeout is over,
     /// whichever is first; the other deletes go on in the background.
     pub async fn release(self) -> Released {
-        match self.lease() {
-            Some(lease) => lease.release().await,
+        match self.claim() {
+            Some(claim) => claim.release().await,
             None => Released::default(),
         }
     }

@@ -28,11 +28,12 @@
 //! # }
 //! ```
 
+mod address;
 mod ballot;
 mod claim;
-mod command;
 mod connection;
 mod gauges;
+mod greeting;
 mod guard;
 mod job;
 mod lease;
@@ -41,14 +42,17 @@ mod node;
 mod nodes;
 mod quorum;
 mod refusal;
+mod renewals;
 mod reply;
 mod round;
 mod tally;
+mod wire;
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
+pub use address::BadAddress;
 pub use gauges::Gauges;
 pub use guard::{Guard, Released};
 pub use nodes::{NodeOptions, Nodes};
@@ -73,6 +77,12 @@ pub struct Terms {
     pub node_timeout: Duration,
     /// How long a lock may be held at most, renewals and extensions included; none: as long as it is extended.
     pub lifetime: Option<Duration>,
+    /// Whether a renewed lock asks nodes that lost its key (restarted without persistence, say) for it again. It raises
+    /// the votes again and so the number of nodes that may forget before somebody else gets in. It never sets a key of
+    /// somebody else aside, and never revives a lock that is lost. What it may hide: if a second node forgets in the
+    /// moment before the first one is repaired, somebody else may have held the lock in that moment, and the next
+    /// renewal does not show it. Without it the renewal would have told that the lock was lost.
+    pub repair: bool,
 }
 
 impl Default for Terms {
@@ -85,6 +95,7 @@ impl Default for Terms {
             deadline: Duration::from_secs(1),
             node_timeout: Duration::from_millis(50),
             lifetime: None,
+            repair: false,
         }
     }
 }
@@ -104,6 +115,7 @@ impl Terms {
             deadline: self.deadline.min(FOREVER),
             node_timeout: self.node_timeout.min(FOREVER),
             lifetime: self.lifetime.map(|most| most.min(FOREVER)),
+            repair: self.repair,
         }
     }
 }

@@ -3,10 +3,13 @@ use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    FOREVER, command, connection,
-    job::{Job, Purpose, Report},
+    BadAddress, FOREVER,
+    address::Address,
+    connection,
+    job::{Job, Question, Report},
     node::Node,
     round::{Answer, Round},
+    wire::{self, Packed},
 };
 use crate::model::Cause;
 
@@ -18,6 +21,10 @@ pub struct NodeOptions {
     /// The pause before the next attempt after a connection was refused or broke. 100 ms at most: a node that came
     /// back must be usable soon.
     pub reconnect_backoff: Duration,
+    /// A peer that is not heard of for so long although something was sent to it is given up: its connection breaks
+    /// (`TCP_USER_TIMEOUT` and keepalive, on Linux; elsewhere keepalive alone). This is about networks that swallow
+    /// packets. A node that is merely stopped is heard of, since its kernel answers, until its buffers are full.
+    pub give_up: Duration,
 }
 
 impl Default for NodeOptions {
@@ -25,6 +32,7 @@ impl Default for NodeOptions {
         Self {
             connect_timeout: Duration::from_secs(1),
             reconnect_backoff: Duration::from_millis(50),
+            give_up: Duration::from_secs(30),
         }
     }
 }
@@ -51,16 +59,37 @@ impl Nodes {
     /// Outside a tokio runtime.
     #[must_use]
     pub fn connect(addrs: &[SocketAddr], options: NodeOptions) -> Self {
+        Self::start(addrs.iter().map(|&addr| Address::from(addr)), options)
+    }
+
+    /// The same for addresses like `redis://user:password@host:6379/0`. Names are looked up at each attempt to connect.
+    ///
+    /// # Errors
+    /// If one is no such address.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn open<U: AsRef<str>>(urls: &[U], options: NodeOptions) -> Result<Self, BadAddress> {
+        let addresses: Result<Vec<_>, _> = urls.iter().map(|url| Address::parse(url.as_ref())).collect();
+        Ok(Self::start(addresses?, options))
+    }
+
+    fn start(addresses: impl IntoIterator<Item = Address>, options: NodeOptions) -> Self {
         let options = NodeOptions {
             reconnect_backoff: options.reconnect_backoff.min(Duration::from_millis(100)),
             ..options
         };
-        let start = |&addr| {
+        let start = |address| {
             let node = Arc::new(Node::new());
-            tokio::spawn(connection::run(Arc::clone(&node), addr, options));
+            tokio::spawn(connection::run(Arc::clone(&node), address, options));
             Arc::new(Handle(node))
         };
-        Self(addrs.iter().map(start).collect())
+        Self(addresses.into_iter().map(start).collect())
+    }
+
+    #[cfg(test)]
+    pub(super) fn unconnected(nodes: &[Arc<Node>]) -> Self {
+        Self(nodes.iter().map(|node| Arc::new(Handle(Arc::clone(node)))).collect())
     }
 
     /// Waits until all nodes are connected, or for `within`; how many are connected then.
@@ -78,24 +107,11 @@ impl Nodes {
     /// `within`; how many have. For the end of an app server that is not killed.
     pub async fn flush(&self, within: Duration) -> usize {
         let within = within.min(FOREVER);
-        let round = Arc::new(Round::new(self.len()));
+        let all: Vec<usize> = (0..self.len()).collect();
         // Connections are ordered: an answer to anything says that all before it ran.
-        let command = command::pttl("");
-        for index in 0..self.len() {
-            let purpose = Purpose::Question(Report {
-                round: Arc::clone(&round),
-                index,
-            });
-            self.push(
-                index,
-                Job {
-                    command: Arc::clone(&command),
-                    timeout: within,
-                    purpose,
-                },
-            );
-        }
-        let answers = round.wait(Instant::now() + within, |_| false).await;
+        let answers = self
+            .question(&all, wire::pttl(""), within, Instant::now() + within)
+            .await;
         answers
             .iter()
             .flatten()
@@ -122,6 +138,30 @@ impl Nodes {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Asks the nodes at these positions the same, and waits for their answers until then. `timeout`: how long a node may
+    /// owe the reply before it is suspect.
+    pub(super) async fn question(
+        &self,
+        indexes: &[usize],
+        command: Packed,
+        timeout: Duration,
+        until: Instant,
+    ) -> Vec<Option<Answer>> {
+        let round = Arc::new(Round::new(indexes.len()));
+        for (place, &index) in indexes.iter().enumerate() {
+            let question = Question {
+                command: Arc::clone(&command),
+                timeout,
+                report: Report {
+                    round: Arc::clone(&round),
+                    index: place,
+                },
+            };
+            self.push(index, Job::Ask(question));
+        }
+        round.wait(until, |_| false).await
     }
 
     /// Queues a command for node `index`; never waits.

@@ -10,12 +10,11 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     FOREVER, Gauges, Guard, Nodes, Refusal, Terms,
-    claim::Claim,
-    command,
-    job::{Job, Purpose, Report},
-    lease::Lease,
-    round::{Answer, Round},
+    claim::{Claim, Owned},
+    renewals::Renewals,
+    round::Answer,
     tally::{Slot, is_decided, quorum, reliable, votes},
+    wire,
 };
 use crate::model::{Cause, Wait};
 
@@ -29,6 +28,7 @@ const BLIND_WAIT: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(super) struct Quorum {
     nodes: Nodes,
+    renewals: Arc<Renewals>,
     /// Draws the jitter, and nothing that safety depends on.
     rng: Mutex<StdRng>,
 }
@@ -45,6 +45,7 @@ impl Quorum {
     pub(super) fn new(nodes: Nodes, seed: u64) -> Self {
         Self {
             nodes,
+            renewals: Arc::new(Renewals::new()),
             rng: Mutex::new(StdRng::seed_from_u64(seed)),
         }
     }
@@ -58,7 +59,10 @@ impl Quorum {
             attempts += 1;
             gauges.attempt();
             let missed = match (self.attempt(key, terms, gauges, deadline).await, last) {
-                (Ok(lease), _) => return Ok(Guard::quorum(lease, terms.renew, attempts, attempts > 1)),
+                (Ok(claim), _) => {
+                    let renewal = terms.renew.map(|interval| self.renewals.start(&claim, interval));
+                    return Ok(Guard::quorum(claim, renewal, attempts, attempts > 1));
+                }
                 // Cut short by the deadline it says less than the one before.
                 (Err(Missed { cut_short: true, .. }), Some(complete)) => return Err(complete.refusal),
                 (Err(missed), _) => missed,
@@ -91,20 +95,27 @@ impl Quorum {
         terms: &Terms,
         gauges: &Arc<Gauges>,
         deadline: Instant,
-    ) -> Result<Lease, Missed> {
+    ) -> Result<Owned, Missed> {
         let start = Instant::now();
-        let claim = Claim::new(&self.nodes, key, terms, gauges);
+        let claim = Claim::ask(&self.nodes, key, terms, gauges);
         let until = start + terms.node_timeout;
-        claim.ballot().decided(until.min(deadline)).await;
-        let slots = claim.ballot().slots();
+        claim.decided(until.min(deadline)).await;
+        // Read after the votes: the lock can be relied on from here on, if at all.
         let elapsed = start.elapsed();
+        let slots: Box<[Slot]> = {
+            let mut ballot = claim.ballot();
+            if ballot.votes() >= quorum(self.nodes.len()) && elapsed < reliable(terms.ttl) {
+                ballot.hold(gauges);
+                drop(ballot);
+                return Ok(claim);
+            }
+            ballot.slots().into()
+        };
         let votes = votes(&slots);
-        let refusal = if votes < quorum(self.nodes.len()) {
-            Refusal::new(quorum(self.nodes.len()), claim.causes(&slots))
-        } else if elapsed >= reliable(terms.ttl) {
+        let refusal = if votes >= quorum(self.nodes.len()) {
             Refusal::Expired { votes, elapsed }
         } else {
-            return Ok(Lease::new(claim, start));
+            Refusal::new(quorum(self.nodes.len()), claim.causes(&slots))
         };
         let cut_short = deadline < until && !is_decided(quorum(slots.len()), &slots);
         Err(Missed {
@@ -120,24 +131,10 @@ impl Quorum {
             .filter(|&index| slots[index] == Slot::No(Cause::Held))
             .collect();
         let needed = quorum(slots.len()).saturating_sub(votes(slots));
-        let command = command::pttl(key);
-        let round = Arc::new(Round::new(holders.len()));
-        for (place, index) in holders.into_iter().enumerate() {
-            let purpose = Purpose::Question(Report {
-                round: Arc::clone(&round),
-                index: place,
-            });
-            self.nodes.push(
-                index,
-                Job {
-                    command: Arc::clone(&command),
-                    timeout: terms.node_timeout,
-                    purpose,
-                },
-            );
-        }
-        let answers = round
-            .wait(deadline.min(Instant::now() + terms.node_timeout), |_| false)
+        let until = deadline.min(Instant::now() + terms.node_timeout);
+        let answers = self
+            .nodes
+            .question(&holders, wire::pttl(key), terms.node_timeout, until)
             .await;
         let mut left: Vec<_> = answers.into_iter().filter_map(time_left).collect();
         left.sort_unstable();

@@ -23,8 +23,7 @@ impl From<Reply> for Answer {
     fn from(reply: Reply) -> Self {
         match reply {
             Reply::Int(number) => Self::Int(number),
-            Reply::Error(text) => Self::Failed(Cause::Error(text)),
-            Reply::Ok | Reply::Nil | Reply::Text => Self::Failed(Cause::Error("unexpected reply".into())),
+            other => Self::Failed(other.cause()),
         }
     }
 }

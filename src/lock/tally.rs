@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use smallvec::SmallVec;
+
 use crate::model::{Cause, Outcome};
 
 /// The votes that make a lock: more than half of the nodes.
@@ -15,6 +17,15 @@ pub(super) fn reliable(ttl: Duration) -> Duration {
     ttl.saturating_sub(ttl / 100 + Duration::from_millis(2))
 }
 
+/// Until when a quorum of keys stands, given for each node until when its key does: the quorum's latest times end with
+/// the earliest of them. None if fewer stand at all.
+pub(super) fn validity_end<T: Ord + Copy>(stands: &[Option<T>]) -> Option<T> {
+    let mut standing: SmallVec<[T; 5]> = stands.iter().flatten().copied().collect();
+    standing.sort_unstable();
+    let earliest = standing.len().checked_sub(quorum(stands.len()))?;
+    standing.get(earliest).copied()
+}
+
 /// Where the vote of one node stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Slot {
@@ -26,6 +37,8 @@ pub(super) enum Slot {
     Yes,
     /// It did not, or we did not hear of it.
     No(Cause),
+    /// It had voted, and does not have the key any more.
+    Gone,
 }
 
 impl Slot {
@@ -34,7 +47,7 @@ impl Slot {
         match self {
             Self::Written | Self::Yes => true,
             Self::No(cause) => cause.may_have_voted(),
-            Self::Queued => false,
+            Self::Queued | Self::Gone => false,
         }
     }
 
@@ -107,7 +120,7 @@ mod tests {
             .map(|slot| match slot {
                 Slot::Yes => None,
                 Slot::No(cause) => Some(cause.clone()),
-                Slot::Queued | Slot::Written => Some(Cause::Timeout),
+                Slot::Queued | Slot::Written | Slot::Gone => Some(Cause::Timeout),
             })
             .collect();
         outcome(quorum, &causes)
@@ -156,6 +169,20 @@ mod tests {
                 (false, false) => Outcome::NoQuorum,
             };
             prop_assert_eq!(outcome(quorum, &causes), expected);
+        }
+
+        #[test]
+        fn at_the_end_of_the_validity_a_quorum_of_keys_stands_and_later_none(
+            stands in prop::collection::vec(prop::option::of(0u32..100), 1..10),
+        ) {
+            let standing = |at: u32| stands.iter().flatten().filter(|&&until| until >= at).count();
+            match validity_end(&stands) {
+                Some(end) => {
+                    prop_assert!(standing(end) >= quorum(stands.len()));
+                    prop_assert!(standing(end + 1) < quorum(stands.len()));
+                }
+                None => prop_assert!(standing(0) < quorum(stands.len())),
+            }
         }
 
         #[test]

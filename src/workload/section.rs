@@ -55,6 +55,7 @@ impl Tools {
             deadline: self.arm.deadline,
             node_timeout: self.arm.node_timeout,
             lifetime: None,
+            repair: false,
         }
     }
 }

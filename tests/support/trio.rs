@@ -23,6 +23,7 @@ pub const TERMS: Terms = Terms {
     deadline: PATIENCE,
     node_timeout: Duration::from_secs(5),
     lifetime: None,
+    repair: false,
 };
 
 /// For nodes that will not reply.

@@ -1,0 +1,149 @@
+//! What a new connection begins with: who we are, the database, the scripts, and what kind of server answers.
+
+use std::{io, time::Duration};
+
+use redis::{Cmd, cmd};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use super::{
+    address::Address,
+    reply::{Malformed, Reply},
+    wire::{DELETE, EXTEND, Native, RELEASE},
+};
+use crate::model::Cause;
+
+/// A connection that is ready for locks.
+pub(super) struct Greeted {
+    pub(super) stream: TcpStream,
+    /// How the node compares and deletes by itself, if it can.
+    pub(super) native: Option<Native>,
+}
+
+/// Why a connection is not ready.
+#[derive(Debug)]
+pub(super) enum Failed {
+    /// Nobody answers, or something that is no node.
+    Io(#[allow(dead_code)] io::Error), // shown by Debug
+    /// The node does not let us in.
+    Denied(String),
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Connects and greets.
+pub(super) async fn greet(address: &Address, give_up: Duration) -> Result<Greeted, Failed> {
+    let mut stream = address.connect(give_up).await?;
+    let mut commands = Vec::new();
+    if let Some((user, password)) = address.credentials() {
+        let mut auth = cmd("AUTH");
+        if let Some(user) = user {
+            auth.arg(user);
+        }
+        commands.push(auth.arg(password).to_owned());
+    }
+    if address.database() != 0 {
+        commands.push(cmd("SELECT").arg(address.database()).to_owned());
+    }
+    let required = commands.len();
+    for script in [&DELETE, &RELEASE, &EXTEND] {
+        commands.push(cmd("SCRIPT").arg("LOAD").arg(script.body).to_owned());
+    }
+    // Every user may run it, and it tells the version.
+    commands.push(cmd("HELLO"));
+    let packed: Vec<u8> = commands.iter().flat_map(Cmd::get_packed_command).collect();
+    stream.write_all(&packed).await?;
+    let replies = read(&mut stream, commands.len()).await?;
+    for reply in &replies[..required] {
+        if let Reply::Error(_) = reply {
+            return Err(match reply.clone().cause() {
+                Cause::NoPermission(text) | Cause::Error(text) => Failed::Denied(text),
+                _ => io::Error::from(io::ErrorKind::InvalidData).into(),
+            });
+        }
+    }
+    // The scripts are sent whole where they could not be loaded. A node that asks for a password says so here at last.
+    if let Some(Reply::Error(text)) = replies.last()
+        && text.starts_with("NOAUTH")
+    {
+        return Err(Failed::Denied(text.clone()));
+    }
+    let native = replies.last().and_then(native);
+    Ok(Greeted { stream, native })
+}
+
+/// Reads as many replies.
+async fn read(stream: &mut TcpStream, count: usize) -> io::Result<Vec<Reply>> {
+    let (mut replies, mut input) = (Vec::new(), Vec::new());
+    let mut start = 0;
+    while replies.len() < count {
+        match Reply::parse(&input[start..]).map_err(|Malformed| io::ErrorKind::InvalidData)? {
+            Some((reply, length)) => {
+                replies.push(reply);
+                start += length;
+            }
+            None if input.len() > 1 << 16 => return Err(io::ErrorKind::InvalidData.into()),
+            None => {
+                if stream.read_buf(&mut input).await? == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+            }
+        }
+    }
+    Ok(replies)
+}
+
+/// What a `HELLO` says about compare-and-delete: Valkey has `DELIFEQ` since 9.0, Redis `DELEX` since 8.4.
+fn native(hello: &Reply) -> Option<Native> {
+    let Reply::Array(fields) = hello else { return None };
+    let field = |name: &str| {
+        let mut pairs = fields.chunks_exact(2);
+        pairs.find_map(|pair| match pair {
+            [Reply::Text(key), Reply::Text(value)] if key == name => Some(value.as_str()),
+            _ => None,
+        })
+    };
+    let mut numbers = field("version")?
+        .split('.')
+        .map(|number| number.parse::<u32>().unwrap_or(0));
+    let version = (numbers.next()?, numbers.next().unwrap_or(0));
+    match field("server")? {
+        "valkey" if version >= (9, 0) => Some(Native::DelIfEq),
+        "redis" if version >= (8, 4) => Some(Native::DelEx),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(server: &str, version: &str) -> Reply {
+        let fields = ["server", server, "version", version];
+        Reply::Array(fields.map(|text| Reply::Text(text.into())).into())
+    }
+
+    #[test]
+    fn the_version_tells_what_a_node_can_do() {
+        let cases = [
+            ("redis", "7.0.15", None),
+            ("redis", "8.2.9", None),
+            ("redis", "8.4.0", Some(Native::DelEx)),
+            ("redis", "255.255.255", Some(Native::DelEx)),
+            ("valkey", "8.1.1", None),
+            ("valkey", "9.0.0", Some(Native::DelIfEq)),
+            ("valkey", "9.1.2", Some(Native::DelIfEq)),
+            ("other", "99.0", None),
+        ];
+        for (server, version, expected) in cases {
+            assert_eq!(native(&hello(server, version)), expected, "{server} {version}");
+        }
+        assert_eq!(native(&Reply::Error("ERR unknown command".into())), None);
+    }
+}

@@ -1,0 +1,249 @@
+//! The commands that a lock sends, as they go over the wire.
+//!
+//! What differs between the locks of a node, key, token and TTL, is written once for each attempt; a command for a node
+//! is that between two constant pieces. Packing is held against the `redis` crate's by a test.
+
+use std::{
+    io::Write as _,
+    ops::Range,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
+
+use redis::Script;
+
+/// The channel on which a released lock is announced: this and the key.
+#[allow(dead_code)] // for subscribers
+pub(super) const CHANNEL_PREFIX: &str = "lockstorm:released:";
+
+/// A script that nodes keep under its hash.
+pub(super) struct Lua {
+    pub(super) body: &'static str,
+    /// `*n` … up to the key, called by its hash.
+    by_hash: Vec<u8>,
+    /// The same with the whole script.
+    spelled_out: Vec<u8>,
+}
+
+impl Lua {
+    /// A script with one key and, after it, `arguments`.
+    fn new(body: &'static str, arguments: usize) -> Self {
+        let hash = Script::new(body).get_hash().to_owned();
+        let head = |command: &str, script: &str| {
+            let mut out = Vec::new();
+            array(&mut out, arguments + 4);
+            for part in [command, script, "1"] {
+                bulk(&mut out, part.as_bytes());
+            }
+            out
+        };
+        Self {
+            body,
+            by_hash: head("EVALSHA", &hash),
+            spelled_out: head("EVAL", body),
+        }
+    }
+
+    fn head(&self, spelled_out: bool) -> &[u8] {
+        if spelled_out { &self.spelled_out } else { &self.by_hash }
+    }
+}
+
+/// Deletes the key if it still holds the token: `DEL` alone would free somebody else's lock.
+pub(super) static DELETE: LazyLock<Lua> = LazyLock::new(|| {
+    Lua::new(
+        "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0",
+        1,
+    )
+});
+
+/// The same, and tells those who wait for the key.
+pub(super) static RELEASE: LazyLock<Lua> = LazyLock::new(|| {
+    Lua::new(
+        "if redis.call('get',KEYS[1])==ARGV[1] then redis.call('del',KEYS[1]) \
+         redis.call('publish','lockstorm:released:'..KEYS[1],ARGV[1]) return 1 end return 0",
+        1,
+    )
+});
+
+/// Extends the key if it still holds the token; never creates it.
+pub(super) static EXTEND: LazyLock<Lua> = LazyLock::new(|| {
+    Lua::new(
+        "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) end return 0",
+        2,
+    )
+});
+
+/// How a node compares and deletes without a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Native {
+    /// Valkey 9: `DELIFEQ key token`.
+    DelIfEq,
+    /// Redis 8.4: `DELEX key IFEQ token`.
+    DelEx,
+}
+
+/// Key, token and TTL of one attempt, packed.
+#[derive(Debug)]
+pub(super) struct Wire {
+    /// The whole `SET`, the other commands' parts within it.
+    set: Box<[u8]>,
+    key: Range<usize>,
+    token: Range<usize>,
+    ttl: Range<usize>,
+}
+
+impl Wire {
+    pub(super) fn new(key: &str, token: &Token, ttl: Duration) -> Self {
+        // The fixed parts take 33 bytes, the numbers not more than 40.
+        let mut set = Vec::with_capacity(key.len() + TOKEN_LENGTH + 80);
+        set.extend_from_slice(b"*6\r\n$3\r\nSET\r\n");
+        let key = bulk(&mut set, key.as_bytes());
+        let token = bulk(&mut set, token);
+        set.extend_from_slice(b"$2\r\nPX\r\n");
+        let ttl = number(&mut set, ttl.as_millis());
+        set.extend_from_slice(b"$2\r\nNX\r\n");
+        Self {
+            set: set.into(),
+            key,
+            token,
+            ttl,
+        }
+    }
+
+    /// `SET key token PX ttl NX`: `+OK` is a vote, nil means that the key is held.
+    pub(super) fn set(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.set);
+    }
+
+    /// Compare-and-delete by a script: 1 if the key was deleted, 0 if it was gone or somebody else's.
+    pub(super) fn delete(&self, out: &mut Vec<u8>, script: &Lua, spelled_out: bool) {
+        out.extend_from_slice(script.head(spelled_out));
+        out.extend_from_slice(&self.set[self.key.start..self.token.end]);
+    }
+
+    /// The same by a command of the node's own.
+    pub(super) fn delete_natively(&self, out: &mut Vec<u8>, native: Native) {
+        match native {
+            Native::DelIfEq => {
+                out.extend_from_slice(b"*3\r\n$7\r\nDELIFEQ\r\n");
+                out.extend_from_slice(&self.set[self.key.start..self.token.end]);
+            }
+            Native::DelEx => {
+                out.extend_from_slice(b"*4\r\n$5\r\nDELEX\r\n");
+                out.extend_from_slice(&self.set[self.key.clone()]);
+                out.extend_from_slice(b"$4\r\nIFEQ\r\n");
+                out.extend_from_slice(&self.set[self.token.clone()]);
+            }
+        }
+    }
+
+    /// Compare-and-pexpire: 1 if the key was extended, 0 if it was gone or somebody else's.
+    pub(super) fn extend(&self, out: &mut Vec<u8>, spelled_out: bool) {
+        out.extend_from_slice(EXTEND.head(spelled_out));
+        out.extend_from_slice(&self.set[self.key.start..self.token.end]);
+        out.extend_from_slice(&self.set[self.ttl.clone()]);
+    }
+
+    /// The token as it was packed.
+    pub(super) fn token(&self) -> &str {
+        let end = self.token.end - 2;
+        // A token is made of hexadecimal digits.
+        std::str::from_utf8(&self.set[end - TOKEN_LENGTH..end]).unwrap_or_default()
+    }
+}
+
+/// A question to a node, packed once and shared by all that are asked.
+pub(super) type Packed = Arc<[u8]>;
+
+/// The time a key has left, in milliseconds: −2 without the key, −1 if it never expires.
+pub(super) fn pttl(key: &str) -> Packed {
+    redis::cmd("PTTL").arg(key).get_packed_command().into()
+}
+
+/// The length of a token.
+pub(super) const TOKEN_LENGTH: usize = 32;
+
+/// The owner of one attempt: 128 random bits in hexadecimal.
+pub(super) type Token = [u8; TOKEN_LENGTH];
+
+/// A new token.
+pub(super) fn token() -> Token {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut rest = rand::random::<u128>();
+    std::array::from_fn(|_| {
+        let digit = DIGITS[(rest & 15) as usize];
+        rest >>= 4;
+        digit
+    })
+}
+
+fn array(out: &mut Vec<u8>, length: usize) {
+    // Writing to a vector can't fail.
+    let _ = write!(out, "*{length}\r\n");
+}
+
+/// Appends a bulk string; where it stands.
+fn bulk(out: &mut Vec<u8>, bytes: &[u8]) -> Range<usize> {
+    let start = out.len();
+    let _ = write!(out, "${}\r\n", bytes.len());
+    out.extend_from_slice(bytes);
+    out.extend_from_slice(b"\r\n");
+    start..out.len()
+}
+
+fn number(out: &mut Vec<u8>, number: u128) -> Range<usize> {
+    let start = out.len();
+    let digits = number.checked_ilog10().unwrap_or(0) + 1;
+    let _ = write!(out, "${digits}\r\n{number}\r\n");
+    start..out.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use redis::cmd;
+
+    use super::*;
+
+    fn packed(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let mut out = Vec::new();
+        write(&mut out);
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn packs_as_the_redis_crate_packs(key in ".{0,40}", ttl in 1u64..1 << 50) {
+            let token = token();
+            let wire = Wire::new(&key, &token, Duration::from_millis(ttl));
+            prop_assert_eq!(wire.token().as_bytes(), token);
+            let token = &token[..];
+            let set = cmd("SET").arg(&key).arg(token).arg("PX").arg(ttl).arg("NX").get_packed_command();
+            prop_assert_eq!(packed(|out| wire.set(out)), set);
+            for script in [&*DELETE, &*RELEASE] {
+                let hash = Script::new(script.body).get_hash().to_owned();
+                let by_hash = cmd("EVALSHA").arg(hash).arg(1).arg(&key).arg(token).get_packed_command();
+                prop_assert_eq!(packed(|out| wire.delete(out, script, false)), by_hash);
+                let spelled_out = cmd("EVAL").arg(script.body).arg(1).arg(&key).arg(token).get_packed_command();
+                prop_assert_eq!(packed(|out| wire.delete(out, script, true)), spelled_out);
+            }
+            let extend = cmd("EVAL").arg(EXTEND.body).arg(1).arg(&key).arg(token).arg(ttl).get_packed_command();
+            prop_assert_eq!(packed(|out| wire.extend(out, true)), extend);
+            let delifeq = cmd("DELIFEQ").arg(&key).arg(token).get_packed_command();
+            prop_assert_eq!(packed(|out| wire.delete_natively(out, Native::DelIfEq)), delifeq);
+            let delex = cmd("DELEX").arg(&key).arg("IFEQ").arg(token).get_packed_command();
+            prop_assert_eq!(packed(|out| wire.delete_natively(out, Native::DelEx)), delex);
+        }
+    }
+
+    #[test]
+    fn a_release_is_announced_on_the_channel_of_its_key() {
+        assert!(RELEASE.body.contains(&format!("'{CHANNEL_PREFIX}'..KEYS[1]")));
+    }
+
+    #[test]
+    fn tokens_differ() {
+        assert_ne!(token(), token());
+    }
+}
