@@ -97,6 +97,7 @@ pub enum Command {
     Run(RunArgs),
     Scenarios(ScenariosArgs),
     Check(CheckArgs),
+    Bench(BenchArgs),
     Lab(LabArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -183,6 +184,49 @@ pub struct CheckArgs {
     pub changes: Changes,
 }
 
+/// Measure the lock engine, beside its peers if they were built in.
+///
+/// Starts three nodes and lets every contender run alone, one after the other, in rounds whose order rotates: cycles a second,
+/// latency, processor time of client and servers, fairness, keys left behind, on healthy nodes and with nodes paused, killed,
+/// hung and restarted. Progress goes to standard error, tables and the targets that the run can judge to standard output. One
+/// Ctrl-C ends it with what was measured until then.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm bench --list
+  lockstorm bench --case own-64 --rounds 3
+  lockstorm bench --case paused --case killed --time 500ms
+  lockstorm bench --json bench.json
+  cargo run --release --features peers -- bench      beside rslock and two clients on the redis crate
+
+Exit codes: 0 it was measured, 1 error, 2 usage, 130 and 143 ended by SIGINT and SIGTERM. A target that was missed changes none \
+of them.
+
+The JSON file has every figure of every round, the machine, and how each contender was set up. Names that end in _us are \
+microseconds, in _ms milliseconds, in _s seconds. Every field is documented at the type `BenchRecord` of the library.")]
+pub struct BenchArgs {
+    /// Measure only this case; may be given again for another. Left out: all of them.
+    #[arg(long, value_name = "NAME")]
+    pub case: Vec<String>,
+    /// List the cases, and how long all of it would take.
+    #[arg(long)]
+    pub list: bool,
+    /// How often each case is measured.
+    #[arg(long, value_name = "N", default_value = "7", value_parser = rounds, allow_hyphen_values = true)]
+    pub rounds: usize,
+    /// How long the measured part of a round takes; some cases take a multiple of it.
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = time, allow_hyphen_values = true)]
+    pub time: Duration,
+    #[command(flatten)]
+    pub server: Server,
+    /// Write every figure to FILE, as JSON. What stands there is replaced when all has been measured.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// No progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
 /// Look after labs on this machine.
 #[derive(Debug, Args)]
 #[command(
@@ -251,4 +295,20 @@ fn seed(text: &str) -> Result<u64, String> {
 
 fn duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|_| "write it with its unit, for example 30s, 500ms or 1m30s".to_owned())
+}
+
+fn rounds(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(rounds @ 1..=1000) => Ok(rounds),
+        _ => Err("write a whole number from 1 to 1000".to_owned()),
+    }
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    let time = duration(text)?;
+    if (Duration::from_millis(50)..=Duration::from_secs(60)).contains(&time) {
+        Ok(time)
+    } else {
+        Err("it can be from 50ms to 1m".to_owned())
+    }
 }

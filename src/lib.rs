@@ -5,6 +5,7 @@
 #![forbid(unsafe_op_in_unsafe_fn)]
 #![warn(missing_docs)]
 
+pub mod bench;
 pub mod console;
 pub mod fault;
 pub mod lab;

@@ -59,6 +59,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Run(args)) => commands::run::run(&args, cli.color),
         Some(Command::Scenarios(args)) => commands::scenarios::scenarios(&args),
         Some(Command::Check(args)) => commands::scenarios::check(&args),
+        Some(Command::Bench(args)) => commands::bench::bench(&args, cli.color),
         Some(Command::Lab(args)) => commands::lab::lab(&args),
         Some(Command::Completions(args)) => commands::docs::completions(&args),
         Some(Command::Man(args)) => commands::docs::man(&args),

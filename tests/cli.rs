@@ -56,12 +56,13 @@ fn refused(arguments: &[&str], parts: &[&str]) {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 10] = [
         &[],
         &["run"],
         &["scenarios"],
         &["scenarios", "show"],
         &["check"],
+        &["bench"],
         &["lab"],
         &["lab", "down"],
         &["completions"],
@@ -96,7 +97,16 @@ fn help_names_no_command_that_is_not_there() {
         .collect();
     assert_eq!(
         names,
-        ["run", "scenarios", "check", "lab", "completions", "man", "help"]
+        [
+            "run",
+            "scenarios",
+            "check",
+            "bench",
+            "lab",
+            "completions",
+            "man",
+            "help"
+        ]
     );
 }
 

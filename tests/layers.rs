@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 /// From the top to the bottom. Modules of one line are peers and do not use each other.
 const LAYERS: &[&[&str]] = &[
     &["console", "report"],
+    &["bench"],
     &["run"],
     &["swarm"],
     &["workload"],

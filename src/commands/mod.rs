@@ -1,5 +1,6 @@
 //! What the commands do, a file each.
 
+pub mod bench;
 pub mod colour;
 pub mod console;
 pub mod docs;
@@ -9,7 +10,9 @@ pub mod scenarios;
 pub mod usage;
 
 use std::io::{ErrorKind, Write, stdout};
+use std::process::ExitCode;
 
+use lockstorm::run::Stop;
 use lockstorm::scenario::{Overrides, Scenario, ScenarioErrors, Source, parse};
 
 use crate::cli::Changes;
@@ -37,4 +40,12 @@ fn overrides(changes: &Changes) -> Overrides {
         seed: changes.seed,
         duration: changes.duration,
     }
+}
+
+/// As shells number the end by a signal.
+fn signalled(stop: Stop) -> ExitCode {
+    ExitCode::from(match stop {
+        Stop::Interrupt => 130,
+        Stop::Terminate => 143,
+    })
 }

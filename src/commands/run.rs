@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use lockstorm::lab::ServerBinary;
 use lockstorm::report::{Progress, RecordFile, render};
-use lockstorm::run::{Ended, Held, Record, RunOptions, Stop, headless};
+use lockstorm::run::{Ended, Held, Record, RunOptions, headless};
 use lockstorm::scenario::warnings;
 
-use super::{colour, load, print};
+use super::{colour, load, print, signalled};
 use crate::cli::{Color, RunArgs};
 use crate::failure::{Failure, tell};
 
@@ -62,14 +62,6 @@ fn judge(record: &Record) -> ExitCode {
     } else {
         ExitCode::SUCCESS
     }
-}
-
-/// As shells number the end by a signal.
-fn signalled(stop: Stop) -> ExitCode {
-    ExitCode::from(match stop {
-        Stop::Interrupt => 130,
-        Stop::Terminate => 143,
-    })
 }
 
 fn json(record: &Record) -> Result<String, Failure> {

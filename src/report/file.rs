@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::run::Record;
+use serde::Serialize;
 
 /// A place for a record that was found writable. What stands there stays until the new record is complete.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl RecordFile {
     ///
     /// # Errors
     /// What the system says, for example a full disk; what stood at the path is then untouched.
-    pub fn write(&self, record: &Record) -> Result<(), FileError> {
+    pub fn write(&self, record: &impl Serialize) -> Result<(), FileError> {
         let written = if self.special {
             OpenOptions::new()
                 .write(true)
@@ -104,7 +104,7 @@ impl RecordFile {
         })
     }
 
-    fn replace(&self, record: &Record) -> io::Result<()> {
+    fn replace(&self, record: &impl Serialize) -> io::Result<()> {
         let temporary = self.temporary();
         let written = File::create(&temporary)
             .and_then(|file| put(&file, record).and_then(|()| file.sync_all()))
@@ -138,7 +138,7 @@ impl RecordFile {
     }
 }
 
-fn put(file: &File, record: &Record) -> io::Result<()> {
+fn put(file: &File, record: &impl Serialize) -> io::Result<()> {
     let mut writer = BufWriter::new(file);
     serde_json::to_writer_pretty(&mut writer, record)?;
     writer.write_all(b"\n")?;

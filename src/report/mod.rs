@@ -1,5 +1,6 @@
 //! What is made of a record: a summary as text, and the record's own file.
 
+mod bench;
 mod columns;
 mod file;
 mod paint;
@@ -9,6 +10,7 @@ mod table;
 mod tests;
 mod text;
 
+pub use bench::render_bench;
 pub use file::{FileError, RecordFile};
 pub use paint::Paint;
 pub use progress::Progress;

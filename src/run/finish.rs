@@ -2,10 +2,10 @@
 
 use std::time::SystemTime;
 
+use super::RunError;
 use super::engine::Engine;
 use super::expect::{self, Course};
-use super::record::{ArmRecord, Record, Timeouts};
-use super::{RunError, machine};
+use super::record::{ArmRecord, Machine, Record, Timeouts};
 use crate::lock::NodeOptions;
 use crate::metrics::Phase;
 use crate::model::EventKind;
@@ -47,7 +47,7 @@ impl Engine {
             started: humantime::format_rfc3339_seconds(started).to_string(),
             scenario_toml: scenario.to_toml(),
             seed: scenario.seed,
-            machine: machine::this(),
+            machine: Machine::this(),
             nodes: self.lab.settings(),
             timeouts: self.timeouts(),
             elapsed: self.elapsed(),

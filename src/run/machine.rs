@@ -1,21 +1,24 @@
 use super::record::Machine;
 
-/// Describes the machine that this process runs on.
-pub(super) fn this() -> Machine {
-    Machine {
-        os: nix::sys::utsname::uname().map_or_else(
-            |_| std::env::consts::OS.to_owned(),
-            |name| {
-                format!(
-                    "{} {}",
-                    name.sysname().to_string_lossy(),
-                    name.release().to_string_lossy()
-                )
-            },
-        ),
-        arch: std::env::consts::ARCH.to_owned(),
-        cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        memory: memory(),
+impl Machine {
+    /// The machine that this process runs on.
+    #[must_use]
+    pub fn this() -> Self {
+        Self {
+            os: nix::sys::utsname::uname().map_or_else(
+                |_| std::env::consts::OS.to_owned(),
+                |name| {
+                    format!(
+                        "{} {}",
+                        name.sysname().to_string_lossy(),
+                        name.release().to_string_lossy()
+                    )
+                },
+            ),
+            arch: std::env::consts::ARCH.to_owned(),
+            cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            memory: memory(),
+        }
     }
 }
 

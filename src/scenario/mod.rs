@@ -85,4 +85,5 @@ pub use spec::{
     ArmSpec, CacheSpec, DatabaseSpec, FaultSpec, FaultStart, InventorySpec, LabSpec, LockKind, OnLoss, Persistence,
     Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, WorkloadSpec,
 };
+pub(crate) use suggest::hint;
 pub use warnings::warnings;

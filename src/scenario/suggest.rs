@@ -1,7 +1,7 @@
 //! The nearest right spelling.
 
 /// `; did you mean "redlock"?`, or what there is when nothing is near, or nothing at all when there is nothing.
-pub(super) fn hint<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn hint<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> String {
     let right: Vec<&str> = right.into_iter().collect();
     match nearest(wrong, right.iter().copied()) {
         Some(word) => format!("; did you mean \"{word}\"?"),

@@ -1,0 +1,234 @@
+//! One app server of a contender: a thread with a runtime, a client and its tasks.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::board::{Board, Seat};
+use super::case::{Case, Load, Trouble};
+use super::client::{Client, Refused, Setup};
+use super::tally::{Phase, Recorder, Tally};
+use super::worker::Worker;
+
+/// How long tasks may take to end by themselves.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
+
+/// The cycles that the round trip without contention is the mean of.
+const UNCONTENDED_CYCLES: u32 = 100;
+
+/// How far a round is, as the driver says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    /// Clients connect.
+    Connect,
+    /// Tasks run.
+    Load,
+    /// A node came back at this moment, and tasks run.
+    Back(Instant),
+    /// Tasks end.
+    Stop,
+    /// The runtime ends.
+    Close,
+}
+
+/// What an app server is to do.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    pub case: Case,
+    pub setup: Setup,
+    /// Which of the app servers it is, from 0.
+    pub index: usize,
+    /// Threads of its runtime; 0: the current one.
+    pub workers: usize,
+    pub board: Arc<Board>,
+    pub stage: watch::Receiver<Stage>,
+}
+
+/// A client that is connected.
+pub(super) struct Ready {
+    /// The mean of acquire alone, without contention; only measured where a queue is.
+    pub uncontended: Option<Duration>,
+    /// Reads the attempts so far.
+    pub attempts: Option<Box<dyn Fn() -> u64 + Send + Sync>>,
+}
+
+/// What an app server counted.
+#[derive(Debug)]
+pub(super) struct Counts {
+    /// By phase.
+    pub tallies: [Tally; Phase::ALL],
+    /// The cycles of each task in the measured phase.
+    pub cycles: Vec<u64>,
+    /// From a node's return until a lock had the votes of all nodes again.
+    pub back_in_use: Option<Duration>,
+}
+
+/// A running app server.
+pub(super) struct AppServer {
+    pub ready: oneshot::Receiver<Result<Ready, String>>,
+    pub counts: oneshot::Receiver<Counts>,
+    pub thread: JoinHandle<()>,
+}
+
+/// Starts it.
+pub(super) fn start<C: Client>(plan: Plan) -> io::Result<AppServer> {
+    let runtime = runtime(plan.workers)?;
+    let (say_ready, ready) = oneshot::channel();
+    let (say_counts, counts) = oneshot::channel();
+    let thread = thread::Builder::new()
+        .name(format!("bench-{}", plan.index + 1))
+        .spawn(move || {
+            runtime.block_on(serve::<C>(plan, say_ready, say_counts));
+            // What a client left running in the background ends here.
+        })?;
+    Ok(AppServer { ready, counts, thread })
+}
+
+fn runtime(workers: usize) -> io::Result<Runtime> {
+    if workers == 0 {
+        return Builder::new_current_thread().enable_all().build();
+    }
+    #[cfg(feature = "peers")]
+    return super::peers::runtime(workers);
+    #[cfg(not(feature = "peers"))]
+    Err(io::Error::other("only peers run on several threads"))
+}
+
+async fn serve<C: Client>(
+    plan: Plan,
+    say_ready: oneshot::Sender<Result<Ready, String>>,
+    say_counts: oneshot::Sender<Counts>,
+) {
+    let mut stage = plan.stage.clone();
+    let connected = tokio::select! {
+        connected = C::connect(&plan.setup) => connected,
+        // The driver has given up.
+        _ = stage.wait_for(|stage| *stage == Stage::Close) => return,
+    };
+    let client = match connected {
+        Ok(client) => client,
+        Err(error) => {
+            // Nobody listens only when the round was given up.
+            let _ = say_ready.send(Err(error));
+            return;
+        }
+    };
+    let uncontended = if plan.case.has_one_key() && plan.index == 0 {
+        uncontended(&client).await
+    } else {
+        None
+    };
+    let ready = Ready {
+        uncontended,
+        attempts: client.attempts(),
+    };
+    let _ = say_ready.send(Ok(ready));
+    // Without a driver all of these stages are over.
+    let _ = stage.wait_for(|stage| *stage >= Stage::Load).await;
+    let recorder = Arc::new(Recorder::new(plan.workers));
+    let seats: Vec<Arc<Seat>> = (0..plan.case.tasks).map(|_| Arc::default()).collect();
+    let mut tasks = spawn(&plan, &client, &recorder, &seats);
+    let prober = (plan.case.trouble == Trouble::Restarted)
+        .then(|| tokio::spawn(back_in_use(client.clone(), plan.stage.clone())));
+    let _ = stage.wait_for(|stage| *stage >= Stage::Stop).await;
+    let drained = async { while tasks.join_next().await.is_some() {} };
+    tokio::select! {
+        _ = timeout(DRAIN_PATIENCE, drained) => {}
+        _ = stage.wait_for(|stage| *stage == Stage::Close) => return,
+    }
+    let mut tallies = recorder.total();
+    for (phase, waited) in seats.iter().filter_map(|seat| seat.waits(&plan.board)) {
+        let unfinished = Refused {
+            kind: "unfinished",
+            text: "had not ended when the round did".to_owned(),
+        };
+        tallies[phase as usize].refuse(waited, unfinished);
+    }
+    drop(tasks);
+    let back_in_use = match prober {
+        Some(prober) => prober.await.ok().flatten(),
+        None => None,
+    };
+    let _ = say_counts.send(Counts {
+        tallies,
+        cycles: seats.iter().map(|seat| seat.cycles(Phase::Measured)).collect(),
+        back_in_use,
+    });
+    // What the client still has to delete, it deletes now.
+    let _ = stage.wait_for(|stage| *stage == Stage::Close).await;
+}
+
+fn spawn<C: Client>(plan: &Plan, client: &C, recorder: &Arc<Recorder>, seats: &[Arc<Seat>]) -> JoinSet<()> {
+    let (hold, think) = match plan.case.load {
+        Load::OneKey { hold, think } => (hold, think),
+        Load::OwnKeys | Load::Renewal => (Duration::ZERO, Duration::ZERO),
+    };
+    let mut tasks = JoinSet::new();
+    for (task, seat) in seats.iter().enumerate() {
+        let worker = Worker {
+            client: client.clone(),
+            key: if plan.case.has_one_key() {
+                "bench:one".to_owned()
+            } else {
+                format!("bench:{}:{task}", plan.index)
+            },
+            hold,
+            think,
+            board: Arc::clone(&plan.board),
+            seat: Arc::clone(seat),
+            recorder: Arc::clone(recorder),
+            stage: plan.stage.clone(),
+            seed: plan.setup.seed + task as u64,
+        };
+        if plan.case.load == Load::Renewal {
+            tasks.spawn(worker.hold());
+        } else {
+            tasks.spawn(worker.cycle());
+        }
+    }
+    tasks
+}
+
+/// The mean time of an acquire that nobody competes with.
+async fn uncontended<C: Client>(client: &C) -> Option<Duration> {
+    let mut sum = Duration::ZERO;
+    for _ in 0..UNCONTENDED_CYCLES {
+        let start = Instant::now();
+        let held = client.acquire("bench:alone").await.ok()?;
+        sum += start.elapsed();
+        client.release("bench:alone", held).await;
+    }
+    Some(sum / UNCONTENDED_CYCLES)
+}
+
+/// How long after a node's return a lock has the votes of all nodes again; none where the client does not tell votes.
+async fn back_in_use<C: Client>(client: C, mut stage: watch::Receiver<Stage>) -> Option<Duration> {
+    let returned = stage
+        .wait_for(|stage| *stage > Stage::Load)
+        .await
+        .ok()
+        .map(|stage| *stage);
+    let Some(Stage::Back(returned)) = returned else {
+        return None;
+    };
+    let mut all = None;
+    while *stage.borrow() < Stage::Stop {
+        let held = client.acquire("bench:back").await.ok()?;
+        // Votes beyond the quorum come a moment later.
+        sleep(Duration::from_millis(2)).await;
+        let votes = C::votes(&held)?;
+        let elapsed = returned.elapsed();
+        client.release("bench:back", held).await;
+        if votes >= 3 {
+            all = Some(elapsed);
+            break;
+        }
+    }
+    all
+}

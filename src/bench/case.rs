@@ -1,0 +1,239 @@
+//! What is measured: the table of cases.
+
+use std::time::Duration;
+
+use super::contender::Contender;
+
+/// One case: a load, and what befalls the nodes meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Case {
+    /// Its name on the command line and in the record.
+    pub name: &'static str,
+    /// One line for people.
+    pub title: &'static str,
+    /// What the tasks do.
+    pub load: Load,
+    /// App servers: a thread, a runtime, connections and a lock each.
+    pub servers: usize,
+    /// Tasks, or locks held, on each app server.
+    pub tasks: usize,
+    /// The TTL of the locks.
+    pub ttl: Duration,
+    /// What befalls the nodes.
+    pub trouble: Trouble,
+    /// The measured part takes this many times the time of a round.
+    pub stretch: u32,
+}
+
+/// What the tasks of a case do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Load {
+    /// Acquire and release, again and again, each task its own key.
+    OwnKeys,
+    /// The same, all on one key.
+    OneKey {
+        /// The time inside the lock.
+        hold: Duration,
+        /// The mean of an exponential pause before each acquire; zero: greedy.
+        think: Duration,
+    },
+    /// Each task holds a lock that is renewed every third of its TTL.
+    Renewal,
+}
+
+/// What befalls the nodes of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// Nothing.
+    None,
+    /// Host 1 is paused for the measured part.
+    Paused,
+    /// Host 1 is killed before the measured part.
+    Killed,
+    /// Host 1 is paused before the client connects.
+    Hung,
+    /// Host 1 is killed, and starts again (empty) when the measured part begins.
+    Restarted,
+    /// Hosts 1 and 2 are killed: no quorum.
+    MostKilled,
+    /// Hosts 1 and 2 are paused: no quorum.
+    MostPaused,
+}
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+
+/// Everything left at its usual value: 64 tasks with keys of their own on one app server, healthy nodes, a TTL of 10 s.
+const OWN: Case = Case {
+    name: "own-64",
+    title: "64 tasks, each its own key",
+    load: Load::OwnKeys,
+    servers: 1,
+    tasks: 64,
+    ttl: Duration::from_secs(10),
+    trouble: Trouble::None,
+    stretch: 1,
+};
+
+const ONE_GREEDY: Load = Load::OneKey {
+    hold: Duration::from_millis(2),
+    think: Duration::ZERO,
+};
+
+const ONE_THINK: Load = Load::OneKey {
+    hold: Duration::from_millis(2),
+    think: Duration::from_millis(20),
+};
+
+/// All cases.
+pub const CASES: &[Case] = &[
+    Case {
+        name: "own-1",
+        title: "1 task",
+        tasks: 1,
+        ..OWN
+    },
+    OWN,
+    Case {
+        name: "own-256",
+        title: "256 tasks, each its own key",
+        tasks: 256,
+        ..OWN
+    },
+    Case {
+        name: "one-64",
+        title: "64 greedy tasks on one key, 2 ms inside",
+        load: ONE_GREEDY,
+        stretch: 4,
+        ..OWN
+    },
+    Case {
+        name: "one-64-think",
+        title: "64 tasks on one key, 2 ms inside, 20 ms think time",
+        load: ONE_THINK,
+        stretch: 4,
+        ..OWN
+    },
+    Case {
+        name: "one-4x16",
+        title: "4 app servers with 16 greedy tasks each on one key, 2 ms inside",
+        load: ONE_GREEDY,
+        servers: 4,
+        tasks: 16,
+        stretch: 4,
+        ..OWN
+    },
+    Case {
+        name: "one-4x16-think",
+        title: "4 app servers with 16 tasks each on one key, 2 ms inside, 20 ms think time",
+        load: ONE_THINK,
+        servers: 4,
+        tasks: 16,
+        stretch: 4,
+        ..OWN
+    },
+    Case {
+        name: "paused",
+        title: "own-64 while one node is paused",
+        trouble: Trouble::Paused,
+        stretch: 10,
+        ..OWN
+    },
+    Case {
+        name: "killed",
+        title: "own-64 while one node is down",
+        trouble: Trouble::Killed,
+        stretch: 2,
+        ..OWN
+    },
+    Case {
+        name: "hung",
+        title: "own-64 with one node paused before the client connects",
+        trouble: Trouble::Hung,
+        stretch: 2,
+        ..OWN
+    },
+    Case {
+        name: "restarted",
+        title: "own-64 from the moment a killed node is back",
+        trouble: Trouble::Restarted,
+        stretch: 2,
+        ..OWN
+    },
+    Case {
+        name: "short-ttl",
+        title: "own-64 with a TTL of 400 ms while one node is paused",
+        ttl: Duration::from_millis(400),
+        trouble: Trouble::Paused,
+        stretch: 2,
+        ..OWN
+    },
+    Case {
+        name: "no-quorum-killed",
+        title: "8 tasks while two of three nodes are down",
+        tasks: 8,
+        trouble: Trouble::MostKilled,
+        ..OWN
+    },
+    Case {
+        name: "no-quorum-paused",
+        title: "8 tasks while two of three nodes are paused",
+        tasks: 8,
+        trouble: Trouble::MostPaused,
+        ..OWN
+    },
+    Case {
+        name: "renewal",
+        title: "10,000 locks held and renewed on one app server",
+        load: Load::Renewal,
+        tasks: 10_000,
+        stretch: 10,
+        ..OWN
+    },
+];
+
+impl Case {
+    /// The case of this name.
+    ///
+    /// # Errors
+    /// One line that names the nearest case.
+    pub fn find(name: &str) -> Result<Self, String> {
+        let known = CASES.iter().find(|case| case.name == name);
+        known.copied().ok_or_else(|| {
+            let hint = crate::scenario::hint(name, CASES.iter().map(|case| case.name));
+            format!("there is no case \"{name}\"{hint}")
+        })
+    }
+
+    /// Who takes part, in the order of the first round.
+    #[must_use]
+    pub fn contenders(&self) -> Vec<Contender> {
+        Contender::ALL
+            .iter()
+            .copied()
+            .filter(|contender| contender.takes_part(self))
+            .collect()
+    }
+
+    /// How long the measured part takes when a round takes `time`.
+    #[must_use]
+    pub fn measured(&self, time: Duration) -> Duration {
+        // What happens after a restart is told of its first two seconds, whatever the rounds take.
+        if self.trouble == Trouble::Restarted {
+            MS(2000)
+        } else {
+            time * self.stretch
+        }
+    }
+
+    /// All tasks of all app servers.
+    #[must_use]
+    pub const fn all_tasks(&self) -> usize {
+        self.servers * self.tasks
+    }
+
+    /// Whether its tasks wait for one another.
+    #[must_use]
+    pub const fn has_one_key(&self) -> bool {
+        matches!(self.load, Load::OneKey { .. })
+    }
+}

@@ -1,0 +1,86 @@
+//! The lock engine as a contender.
+
+use std::time::Duration;
+
+use super::client::{Client, Refused, Setup};
+use crate::lock::{Guard, Lock, NodeOptions, Nodes, Refusal, Terms};
+use crate::model::{Outcome, Wait};
+
+/// How long connecting may take before the load begins without a node.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The longest that an acquire waits in line.
+const QUEUE_DEADLINE: Duration = Duration::from_secs(30);
+
+/// [`Lock::redlock`] over all nodes.
+#[derive(Debug, Clone)]
+pub(super) struct Engine {
+    lock: Lock,
+    terms: Terms,
+}
+
+/// The terms of its acquires.
+pub(super) fn terms(setup: &Setup) -> Terms {
+    let terms = Terms {
+        ttl: setup.ttl,
+        renew: setup.renew,
+        ..Terms::default()
+    };
+    if setup.waits {
+        Terms {
+            wait: Wait::Queue,
+            deadline: QUEUE_DEADLINE,
+            ..terms
+        }
+    } else {
+        terms
+    }
+}
+
+impl Client for Engine {
+    type Held = Guard;
+
+    async fn connect(setup: &Setup) -> Result<Self, String> {
+        let nodes = Nodes::connect(&setup.nodes, NodeOptions::default());
+        // Fewer nodes than all is a case that is measured, not an error.
+        nodes.ready(CONNECT_PATIENCE).await;
+        Ok(Self {
+            lock: Lock::redlock(&nodes, setup.seed),
+            terms: terms(setup),
+        })
+    }
+
+    async fn acquire(&self, key: &str) -> Result<Guard, Refused> {
+        self.lock.acquire(key, &self.terms).await.map_err(|refusal| Refused {
+            kind: kind(&refusal),
+            text: refusal.to_string(),
+        })
+    }
+
+    async fn release(&self, _: &str, guard: Guard) {
+        guard.release().await;
+    }
+
+    fn votes(guard: &Guard) -> Option<usize> {
+        Some(guard.votes())
+    }
+
+    fn is_lost(guard: &Guard) -> bool {
+        guard.is_lost()
+    }
+
+    fn attempts(&self) -> Option<Box<dyn Fn() -> u64 + Send + Sync>> {
+        let gauges = self.lock.gauges();
+        Some(Box::new(move || gauges.attempts()))
+    }
+}
+
+fn kind(refusal: &Refusal) -> &'static str {
+    match refusal.outcome() {
+        Outcome::Acquired => "acquired",
+        Outcome::Contended => "contended",
+        Outcome::NoQuorum => "no_quorum",
+        Outcome::Expired => "expired",
+        Outcome::Unknown => "unknown",
+    }
+}

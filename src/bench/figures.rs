@@ -1,0 +1,117 @@
+//! The figures of one phase of one contender.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+use super::fleet::Usage;
+use super::statistics::jain;
+use super::tally::Tally;
+
+/// What was measured in one phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// How long it took.
+    pub seconds: f64,
+    /// Acquires followed by a release that ended in it.
+    pub cycles: u64,
+    /// The same a second.
+    pub cycles_per_s: f64,
+    /// Acquires that began in it and were granted, waiting included. Closed loop: a task that waits asks for nothing, so this
+    /// is the time that a caller waits, not that of a stream of requests which arrive whatever happens.
+    pub acquire: Times,
+    /// Acquires that were refused, or had not ended when the round did.
+    pub refusal: Times,
+    /// Releases, as long as the client itself waits for them.
+    pub release: Times,
+    /// The mean time between both, microseconds.
+    pub hold_mean_us: f64,
+    /// The share of acquires that were granted, 0 to 1; none if there were none.
+    pub acquired_share: Option<f64>,
+    /// Refusals by kind.
+    pub refused: BTreeMap<String, u64>,
+    /// What the client said of the first one.
+    pub refusal_text: Option<String>,
+    /// Processor seconds of this process.
+    pub client_cpu_s: f64,
+    /// The same for 100,000 cycles.
+    pub client_cpu_s_per_100k: Option<f64>,
+    /// Processor seconds of all nodes, as they tell themselves.
+    pub server_cpu_s: f64,
+    /// The same for 100,000 cycles.
+    pub server_cpu_s_per_100k: Option<f64>,
+    /// Commands that the clients sent to a node for one cycle, the mean of the nodes that were up; a script counts once.
+    pub commands_per_node_and_cycle: Option<f64>,
+    /// Calls of each command on all nodes, those within scripts included.
+    pub calls: BTreeMap<String, u64>,
+    /// Attempts for one cycle, where the client counts them.
+    pub attempts_per_cycle: Option<f64>,
+    /// Jain's index over the cycles of all tasks; none without cycles, and in a baseline.
+    pub jain: Option<f64>,
+}
+
+/// A distribution of times in microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)] // their names say it
+pub struct Times {
+    /// How many.
+    pub n: u64,
+    pub mean_us: f64,
+    pub p50_us: f64,
+    pub p99_us: f64,
+    pub p999_us: f64,
+    pub max_us: f64,
+}
+
+#[allow(clippy::cast_precision_loss)] // nanoseconds and counts of minutes
+impl Times {
+    fn of(histogram: &Histogram<u64>) -> Self {
+        let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
+        Self {
+            n: histogram.len(),
+            mean_us: histogram.mean() / 1e3,
+            p50_us: at(0.5),
+            p99_us: at(0.99),
+            p999_us: at(0.999),
+            max_us: histogram.max() as f64 / 1e3,
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss)] // nanoseconds and counts of minutes
+impl Figures {
+    /// Of all app servers together.
+    pub(super) fn of(tally: &Tally, usage: &Usage, cycles_of_tasks: &[u64]) -> Self {
+        let per_cycle = |figure: f64| (tally.cycles > 0).then(|| figure / tally.cycles as f64);
+        let nodes: Vec<_> = usage.nodes.iter().flatten().collect();
+        let server_cpu = nodes.iter().map(|node| node.cpu).sum();
+        let commands: u64 = nodes.iter().map(|node| node.commands()).sum();
+        let mut calls = BTreeMap::new();
+        for (command, n) in nodes.iter().flat_map(|node| &node.calls) {
+            *calls.entry(command.clone()).or_default() += n;
+        }
+        let (granted, refused) = (tally.acquire.len(), tally.refusal.len());
+        Self {
+            seconds: usage.wall.as_secs_f64(),
+            cycles: tally.cycles,
+            cycles_per_s: tally.cycles as f64 / usage.wall.as_secs_f64(),
+            acquire: Times::of(&tally.acquire),
+            refusal: Times::of(&tally.refusal),
+            release: Times::of(&tally.release),
+            hold_mean_us: Duration::from_nanos(tally.held_ns).as_secs_f64() * 1e6 / granted.max(1) as f64,
+            acquired_share: (granted + refused > 0).then(|| granted as f64 / (granted + refused) as f64),
+            refused: tally.refused.iter().map(|(kind, n)| ((*kind).to_owned(), *n)).collect(),
+            refusal_text: tally.refusal_text.clone(),
+            client_cpu_s: usage.client_cpu,
+            client_cpu_s_per_100k: per_cycle(usage.client_cpu * 1e5),
+            server_cpu_s: server_cpu,
+            server_cpu_s_per_100k: per_cycle(server_cpu * 1e5),
+            commands_per_node_and_cycle: per_cycle(commands as f64 / nodes.len().max(1) as f64),
+            calls,
+            attempts_per_cycle: usage.attempts.and_then(|attempts| per_cycle(attempts as f64)),
+            jain: jain(cycles_of_tasks),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! All app servers of one contender, and the phases of their load.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use super::app_server::{self, AppServer, Counts, Plan, Ready, Stage};
+use super::board::Board;
+use super::case::{Case, Load};
+use super::client::Setup;
+use super::contender::Contender;
+use super::engine::Engine;
+use super::nodes::NodeCounts;
+use super::process;
+use super::tally::Phase;
+use crate::lab::{HostState, Lab};
+use crate::model::HostId;
+
+/// How long connecting, or acquiring the locks that are held for good, may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Running app servers. Dropping them ends them, and waits until they have.
+pub(super) struct Fleet {
+    stage: watch::Sender<Stage>,
+    board: Arc<Board>,
+    servers: Vec<AppServer>,
+    attempts: Vec<Box<dyn Fn() -> u64 + Send + Sync>>,
+    /// The mean round trip of an acquire without contention.
+    pub uncontended: Option<Duration>,
+}
+
+/// What was used between the two ends of a phase.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Usage {
+    pub wall: Duration,
+    pub client_cpu: f64,
+    /// Of each node; none of one that was not up at both ends.
+    pub nodes: Vec<Option<NodeCounts>>,
+    /// None if a client does not count them.
+    pub attempts: Option<u64>,
+}
+
+/// One end of a phase.
+pub(super) struct Mark {
+    at: Instant,
+    client_cpu: f64,
+    nodes: Vec<Option<NodeCounts>>,
+    attempts: Option<u64>,
+}
+
+impl Fleet {
+    /// Starts the app servers, and returns when their clients are connected. No load runs yet.
+    ///
+    /// # Errors
+    /// What a client says that could not connect.
+    pub async fn start(contender: Contender, case: &Case, setup: &Setup) -> Result<Self, String> {
+        let (stage, watch) = watch::channel(Stage::Connect);
+        let mut fleet = Self {
+            stage,
+            board: Arc::new(Board::new()),
+            servers: Vec::new(),
+            attempts: Vec::new(),
+            uncontended: None,
+        };
+        for index in 0..case.servers {
+            let plan = Plan {
+                case: *case,
+                setup: Setup {
+                    // Tasks draw from the seeds that follow.
+                    seed: setup.seed + (index as u64) * 1_000_000,
+                    ..setup.clone()
+                },
+                index,
+                workers: contender.workers(),
+                board: Arc::clone(&fleet.board),
+                stage: watch.clone(),
+            };
+            let server = start_one(contender, plan).map_err(|error| error.to_string())?;
+            fleet.servers.push(server);
+        }
+        for server in &mut fleet.servers {
+            let ready = timeout(PATIENCE, &mut server.ready)
+                .await
+                .map_err(|_| "it did not connect in time".to_owned())?;
+            let Ready { uncontended, attempts } = ready.map_err(|_| "its app server ended".to_owned())??;
+            fleet.uncontended = fleet.uncontended.or(uncontended);
+            fleet.attempts.extend(attempts);
+        }
+        Ok(fleet)
+    }
+
+    /// Starts the load.
+    ///
+    /// # Errors
+    /// When locks that are to be held for good are not acquired.
+    pub async fn load(&self, case: &Case) -> Result<(), String> {
+        self.stage.send_replace(Stage::Load);
+        if case.load != Load::Renewal {
+            return Ok(());
+        }
+        let end = Instant::now() + PATIENCE;
+        while self.board.holding.load(Relaxed) < case.all_tasks() {
+            if Instant::now() > end {
+                return Err(format!(
+                    "only {} of {} locks were acquired",
+                    self.board.holding.load(Relaxed),
+                    case.all_tasks()
+                ));
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+        Ok(())
+    }
+
+    /// Says that a node came back at `at`.
+    pub fn back(&self, at: Instant) {
+        self.stage.send_replace(Stage::Back(at));
+    }
+
+    /// Begins a phase.
+    pub async fn begin(&self, lab: &Lab, phase: Phase) -> Mark {
+        let nodes = count_nodes(lab).await;
+        self.board.set_phase(Some(phase));
+        Mark {
+            attempts: self.attempts(),
+            client_cpu: process::cpu_seconds(),
+            at: Instant::now(),
+            nodes,
+        }
+    }
+
+    /// Ends the phase that began at `mark`.
+    pub async fn end(&self, lab: &Lab, mark: Mark) -> Usage {
+        self.board.set_phase(None);
+        let wall = mark.at.elapsed();
+        let client_cpu = process::cpu_seconds() - mark.client_cpu;
+        let attempts = self.attempts().zip(mark.attempts).map(|(after, before)| after - before);
+        let nodes = count_nodes(lab).await.into_iter().zip(mark.nodes);
+        Usage {
+            wall,
+            client_cpu,
+            nodes: nodes
+                .map(|(after, before)| Some(after?.since(&before.unwrap_or_default())))
+                .collect(),
+            attempts,
+        }
+    }
+
+    /// Ends the load, and gives what was counted. The clients stay connected.
+    ///
+    /// # Errors
+    /// When an app server panicked.
+    pub async fn stop(&mut self) -> Result<Vec<Counts>, String> {
+        self.stage.send_replace(Stage::Stop);
+        let mut counts = Vec::with_capacity(self.servers.len());
+        for server in &mut self.servers {
+            counts.push(
+                (&mut server.counts)
+                    .await
+                    .map_err(|_| "an app server ended".to_owned())?,
+            );
+        }
+        Ok(counts)
+    }
+
+    /// Locks that were held for good and found lost when the load ended.
+    pub fn lost(&self) -> usize {
+        self.board.lost.load(Relaxed)
+    }
+
+    fn attempts(&self) -> Option<u64> {
+        (!self.attempts.is_empty()).then(|| self.attempts.iter().map(|read| read()).sum())
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        self.stage.send_replace(Stage::Close);
+        for server in self.servers.drain(..) {
+            // A panic of its thread was reported when its counts did not come.
+            let _ = server.thread.join();
+        }
+    }
+}
+
+fn start_one(contender: Contender, plan: Plan) -> std::io::Result<AppServer> {
+    match contender {
+        Contender::Engine => app_server::start::<Engine>(plan),
+        #[cfg(feature = "peers")]
+        Contender::Rslock | Contender::RslockMt => app_server::start::<super::peers::Rslock>(plan),
+        #[cfg(feature = "peers")]
+        Contender::Naive => app_server::start::<super::peers::Naive>(plan),
+        #[cfg(feature = "peers")]
+        Contender::Plain => app_server::start::<super::peers::Plain>(plan),
+        #[cfg(not(feature = "peers"))]
+        _ => Err(std::io::Error::other("this build has no peers")),
+    }
+}
+
+/// What each node counted so far; none of a node that is not up.
+async fn count_nodes(lab: &Lab) -> Vec<Option<NodeCounts>> {
+    let mut counts = Vec::new();
+    for (index, address) in lab.nodes().into_iter().enumerate() {
+        let up = matches!(lab.state(HostId::from_index(index)), HostState::Up { .. });
+        counts.push(if up { NodeCounts::of(address).await.ok() } else { None });
+    }
+    counts
+}

@@ -1,0 +1,145 @@
+//! What the nodes count: their processor time, the commands they ran, the keys they hold.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, RedisResult};
+
+/// How long a node that is up may take for an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Commands of this bench itself, and those that every client sends when it connects.
+const NOT_COUNTED: [&str; 9] = [
+    "auth", "client", "config", "flushall", "hello", "info", "keys", "ping", "select",
+];
+
+/// Commands that only the scripts of the contenders run. A client's command is the script, not these.
+const WITHIN_SCRIPTS: [&str; 4] = ["del", "get", "pexpire", "publish"];
+
+/// What one node counted since it started.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct NodeCounts {
+    /// Processor seconds, user and system.
+    pub cpu: f64,
+    /// Calls of each command, subcommands summed, without those of no client.
+    pub calls: BTreeMap<String, u64>,
+}
+
+impl NodeCounts {
+    /// Asks the node at `address`.
+    pub async fn of(address: SocketAddr) -> RedisResult<Self> {
+        let info: String = redis::cmd("INFO")
+            .arg("all")
+            .query_async(&mut connect(address).await?)
+            .await?;
+        Ok(Self::read(&info))
+    }
+
+    fn read(info: &str) -> Self {
+        let seconds = |name: &str| {
+            let value = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            value.and_then(|value| value.trim().parse::<f64>().ok()).unwrap_or(0.0)
+        };
+        let mut calls = BTreeMap::new();
+        for line in info.lines() {
+            let Some((command, rest)) = line
+                .strip_prefix("cmdstat_")
+                .and_then(|line| line.split_once(":calls="))
+            else {
+                continue;
+            };
+            let command = command.split('|').next().unwrap_or(command);
+            let number = rest.split(',').next().and_then(|number| number.parse::<u64>().ok());
+            if !NOT_COUNTED.contains(&command) {
+                *calls.entry(command.to_owned()).or_default() += number.unwrap_or(0);
+            }
+        }
+        Self {
+            cpu: seconds("used_cpu_user") + seconds("used_cpu_sys"),
+            calls,
+        }
+    }
+
+    /// What was counted since `before`; all of it if the node started anew in between.
+    pub fn since(&self, before: &Self) -> Self {
+        if self.cpu < before.cpu {
+            return self.clone();
+        }
+        let calls = self.calls.iter().filter_map(|(command, n)| {
+            let n = n.saturating_sub(before.calls.get(command).copied().unwrap_or(0));
+            (n > 0).then(|| (command.clone(), n))
+        });
+        Self {
+            cpu: self.cpu - before.cpu,
+            calls: calls.collect(),
+        }
+    }
+
+    /// Commands that clients sent.
+    pub fn commands(&self) -> u64 {
+        let scripts = self.calls.contains_key("evalsha") || self.calls.contains_key("eval");
+        let sent = |command: &str| !(scripts && WITHIN_SCRIPTS.contains(&command));
+        self.calls
+            .iter()
+            .filter(|(command, _)| sent(command))
+            .map(|(_, n)| n)
+            .sum()
+    }
+}
+
+/// The keys of the bench that have not expired.
+pub(super) async fn keys(address: SocketAddr) -> RedisResult<u64> {
+    let keys: Vec<String> = redis::cmd("KEYS")
+        .arg("bench:*")
+        .query_async(&mut connect(address).await?)
+        .await?;
+    Ok(keys.len() as u64)
+}
+
+/// Removes all keys.
+pub(super) async fn flush(address: SocketAddr) -> RedisResult<()> {
+    redis::cmd("FLUSHALL").exec_async(&mut connect(address).await?).await
+}
+
+async fn connect(address: SocketAddr) -> RedisResult<MultiplexedConnection> {
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(PATIENCE))
+        .set_response_timeout(Some(PATIENCE));
+    redis::Client::open(format!("redis://{address}"))?
+        .get_multiplexed_async_connection_with_config(&config)
+        .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INFO: &str = "# CPU\r\nused_cpu_sys:1.500000\r\nused_cpu_user:2.000000\r\nused_cpu_sys_children:9.0\r\n# Commandstats\r\n\
+                        cmdstat_set:calls=10,usec=5,usec_per_call=0.5\r\ncmdstat_evalsha:calls=9,usec=1\r\n\
+                        cmdstat_get:calls=9,usec=1\r\ncmdstat_del:calls=9,usec=1\r\ncmdstat_script|load:calls=1,usec=1\r\n\
+                        cmdstat_client|setinfo:calls=2,usec=1\r\ncmdstat_info:calls=4,usec=1\r\n";
+
+    #[test]
+    fn a_script_is_one_command_and_the_bench_itself_none() {
+        let counts = NodeCounts::read(INFO);
+        assert!((counts.cpu - 3.5).abs() < 1e-9);
+        assert_eq!(counts.commands(), 10 + 9 + 1);
+        let none = counts.since(&counts);
+        assert_eq!((none.commands(), none.calls.len()), (0, 0));
+    }
+
+    #[test]
+    fn without_scripts_every_command_counts() {
+        let counts = NodeCounts::read("cmdstat_set:calls=3,usec=1\r\ncmdstat_del:calls=2,usec=1\r\n");
+        assert_eq!(counts.commands(), 5);
+    }
+
+    #[test]
+    fn a_node_that_started_anew_counts_from_zero() {
+        let before = NodeCounts::read(INFO);
+        let after = NodeCounts::read("used_cpu_user:0.1\r\ncmdstat_set:calls=3,usec=1\r\n");
+        assert_eq!(after.since(&before).commands(), 3);
+    }
+}

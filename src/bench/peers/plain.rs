@@ -1,0 +1,65 @@
+//! A lock on one node, over one multiplexed connection: what Redlock is to be measured against when nothing fails.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::Script;
+use redis::aio::MultiplexedConnection;
+
+use super::super::client::{Client, Refused, Setup};
+use super::{DELETE, connect, delete, pause, set, token};
+
+/// `SET NX PX` and compare-and-delete on the first node.
+#[derive(Clone)]
+pub(in crate::bench) struct Plain(Arc<Inner>);
+
+struct Inner {
+    node: MultiplexedConnection,
+    script: Script,
+    ttl: Duration,
+    waits: bool,
+}
+
+impl Client for Plain {
+    type Held = String;
+
+    async fn connect(setup: &Setup) -> Result<Self, String> {
+        let &first = setup.nodes.first().ok_or("no node")?;
+        let node = connect(first).await.map_err(|error| error.to_string())?;
+        Ok(Self(Arc::new(Inner {
+            node,
+            script: Script::new(DELETE),
+            ttl: setup.ttl,
+            waits: setup.waits,
+        })))
+    }
+
+    async fn acquire(&self, key: &str) -> Result<String, Refused> {
+        let inner = &*self.0;
+        loop {
+            let token = token();
+            match set(inner.node.clone(), key, &token, inner.ttl).await {
+                Ok(true) => return Ok(token),
+                Ok(false) if inner.waits => pause().await,
+                Ok(false) => {
+                    return Err(Refused {
+                        kind: "contended",
+                        text: "somebody else holds the lock".to_owned(),
+                    });
+                }
+                Err(error) => {
+                    return Err(Refused {
+                        kind: "error",
+                        text: error.to_string(),
+                    });
+                }
+            }
+        }
+    }
+
+    async fn release(&self, key: &str, token: String) {
+        let inner = &*self.0;
+        // The key keeps its TTL if it fails, as with any client of one node.
+        let _ = delete(inner.node.clone(), &inner.script, key, &token).await;
+    }
+}

@@ -1,0 +1,53 @@
+//! The crate `rslock`.
+
+use std::time::Duration;
+
+use rslock::{Lock, LockError, LockManager};
+
+use super::super::client::{Client, Refused, Setup};
+
+/// Its own default: the tries of one `lock()`, all of them.
+pub(in crate::bench) const TRIES: u32 = 3;
+
+/// Its own default: the pause between two tries is uniform from 0 to this.
+pub(in crate::bench) const DELAY: Duration = Duration::from_millis(200);
+
+/// A lock manager over all nodes. It connects when it is first used.
+#[derive(Clone)]
+pub(in crate::bench) struct Rslock {
+    manager: LockManager,
+    ttl: Duration,
+}
+
+impl Client for Rslock {
+    type Held = Lock;
+
+    async fn connect(setup: &Setup) -> Result<Self, String> {
+        let addresses = setup.nodes.iter().map(|address| format!("redis://{address}"));
+        let mut manager = LockManager::new(addresses.collect());
+        if setup.waits {
+            manager.set_retry(u32::MAX, DELAY);
+        } else {
+            manager.set_retry(TRIES, DELAY);
+        }
+        Ok(Self {
+            manager,
+            ttl: setup.ttl,
+        })
+    }
+
+    async fn acquire(&self, key: &str) -> Result<Lock, Refused> {
+        self.manager.lock(key, self.ttl).await.map_err(|error| Refused {
+            kind: match error {
+                LockError::Unavailable => "unavailable",
+                LockError::TtlExceeded => "ttl_exceeded",
+                _ => "error",
+            },
+            text: error.to_string(),
+        })
+    }
+
+    async fn release(&self, _: &str, lock: Lock) {
+        lock.release().await;
+    }
+}

@@ -1,0 +1,222 @@
+//! One round of one contender: connect, warm up, break what the case says, measure, restore, count what was left behind.
+
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+
+use super::BenchError;
+use super::app_server::Counts;
+use super::case::{Case, Load, Trouble};
+use super::client::Setup;
+use super::contender::Contender;
+use super::figures::Figures;
+use super::fleet::{Fleet, Usage};
+use super::nodes;
+use super::process;
+use super::result::Run;
+use super::tally::{Phase, Tally};
+use crate::lab::{HostState, Lab};
+use crate::model::{Action, HostId};
+
+/// Load before anything is measured.
+pub(super) const WARM_UP: Duration = Duration::from_millis(200);
+
+/// From the end of the load, all nodes being up again, until keys left behind are counted.
+pub(super) const ORPHANS_AFTER: Duration = Duration::from_millis(250);
+
+/// From the end of the load without a quorum until the keys on the node that was up are counted.
+pub(super) const SURVIVOR_AFTER: Duration = Duration::from_millis(100);
+
+/// How long a node that is to be restarted stays down.
+const DOWN_FOR: Duration = Duration::from_millis(500);
+
+/// The hosts that trouble befalls; the last one of the trio never is.
+const VICTIM: HostId = HostId(1);
+const VICTIMS: [HostId; 2] = [HostId(1), HostId(2)];
+
+/// What one contender meets in one case.
+pub(super) struct Round<'a> {
+    pub lab: &'a Lab,
+    pub case: &'a Case,
+    pub contender: Contender,
+    pub setup: &'a Setup,
+    /// How long the measured part takes where the case does not stretch it.
+    pub time: Duration,
+}
+
+/// A phase that was measured.
+type Measured = (Phase, Usage);
+
+impl Round<'_> {
+    /// Runs it. A contender that can't take part is a run with an error; only the lab's errors end everything.
+    ///
+    /// # Errors
+    /// When a host can't be broken or restored as the case says, or does not answer.
+    pub async fn run(&self) -> Result<Run, BenchError> {
+        let mut run = Run::new(self.contender);
+        if let Err(trouble) = self.measure(&mut run).await {
+            match trouble {
+                Stopped::Contender(why) => run.error = Some(why),
+                Stopped::Lab(error) => return Err(error),
+            }
+        }
+        self.restore().await?;
+        for address in self.lab.nodes() {
+            nodes::flush(address).await?;
+        }
+        Ok(run)
+    }
+
+    async fn measure(&self, run: &mut Run) -> Result<(), Stopped> {
+        if self.case.trouble == Trouble::Hung {
+            // The same client on healthy nodes, to compare with.
+            let mut fleet = self.start().await?;
+            let phase = self.phase(&fleet, Phase::Baseline, self.time).await;
+            let counts = fleet.stop().await?;
+            run.baseline = Some(figures(&counts, &phase));
+            drop(fleet);
+            self.apply(Action::Pause, &[VICTIM]).await?;
+        }
+        let mut fleet = self.start().await?;
+        run.uncontended_us = fleet.uncontended.map(|trip| trip.as_secs_f64() * 1e6);
+        let mut phases = Vec::new();
+        if matches!(
+            self.case.trouble,
+            Trouble::Paused | Trouble::Killed | Trouble::Restarted | Trouble::MostKilled | Trouble::MostPaused
+        ) {
+            phases.push(self.phase(&fleet, Phase::Baseline, self.time).await);
+            self.strike(&fleet).await?;
+        }
+        run.rss_before_mib = process::resident_mib();
+        phases.push(self.phase(&fleet, Phase::Measured, self.case.measured(self.time)).await);
+        run.rss_after_mib = process::resident_mib();
+        let counts = fleet.stop().await?;
+        for phase in &phases {
+            match phase.0 {
+                Phase::Baseline => run.baseline = Some(figures(&counts, phase)),
+                Phase::Measured => run.figures = Some(figures(&counts, phase)),
+            }
+        }
+        run.back_in_use_ms = counts
+            .iter()
+            .find_map(|counts| counts.back_in_use)
+            .map(|after| after.as_secs_f64() * 1e3);
+        run.lost = (self.case.load == Load::Renewal).then(|| fleet.lost() as u64);
+        self.count_leftovers(run).await?;
+        Ok(())
+    }
+
+    /// A fleet under load and warm.
+    async fn start(&self) -> Result<Fleet, Stopped> {
+        let fleet = Fleet::start(self.contender, self.case, self.setup).await?;
+        fleet.load(self.case).await?;
+        sleep(WARM_UP).await;
+        Ok(fleet)
+    }
+
+    async fn phase(&self, fleet: &Fleet, phase: Phase, time: Duration) -> Measured {
+        let mark = fleet.begin(self.lab, phase).await;
+        sleep(time).await;
+        (phase, fleet.end(self.lab, mark).await)
+    }
+
+    /// Brings about what the measured part is to show.
+    async fn strike(&self, fleet: &Fleet) -> Result<(), BenchError> {
+        match self.case.trouble {
+            Trouble::None | Trouble::Hung => {}
+            Trouble::Paused => {
+                self.apply(Action::Pause, &[VICTIM]).await?;
+            }
+            Trouble::Killed => {
+                self.apply(Action::Kill, &[VICTIM]).await?;
+            }
+            Trouble::Restarted => {
+                self.apply(Action::Kill, &[VICTIM]).await?;
+                sleep(DOWN_FOR).await;
+                fleet.back(self.apply(Action::Restart, &[VICTIM]).await?);
+            }
+            Trouble::MostKilled => {
+                self.apply(Action::Kill, &VICTIMS).await?;
+            }
+            Trouble::MostPaused => {
+                self.apply(Action::Pause, &VICTIMS).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does it to all of these hosts; when its effect on the last one was verified.
+    async fn apply(&self, action: Action, hosts: &[HostId]) -> Result<Instant, BenchError> {
+        let mut at = Instant::now();
+        for &host in hosts {
+            at = self.lab.apply(action, host).await?.at;
+        }
+        Ok(at)
+    }
+
+    /// Counts the keys that nobody holds any more: first, without a quorum, on the node that was up, then on all nodes, a
+    /// moment after all of them are up again.
+    async fn count_leftovers(&self, run: &mut Run) -> Result<(), BenchError> {
+        let addresses = self.lab.nodes();
+        if matches!(self.case.trouble, Trouble::MostKilled | Trouble::MostPaused) {
+            sleep(SURVIVOR_AFTER).await;
+            if let Some(&survivor) = addresses.last() {
+                run.survivor_keys = Some(nodes::keys(survivor).await?);
+            }
+        }
+        self.restore().await?;
+        sleep(ORPHANS_AFTER).await;
+        for address in addresses {
+            run.orphans.push(nodes::keys(address).await?);
+        }
+        Ok(())
+    }
+
+    /// All hosts up again.
+    async fn restore(&self) -> Result<(), BenchError> {
+        for index in 0..self.lab.nodes().len() {
+            let host = HostId::from_index(index);
+            match self.lab.state(host) {
+                HostState::Up { .. } => {}
+                HostState::Paused { .. } => {
+                    self.lab.apply(Action::Resume, host).await?;
+                }
+                HostState::Down { .. } => {
+                    self.lab.apply(Action::Restart, host).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a round ended early.
+enum Stopped {
+    Contender(String),
+    Lab(BenchError),
+}
+
+impl From<String> for Stopped {
+    fn from(why: String) -> Self {
+        Self::Contender(why)
+    }
+}
+
+impl From<BenchError> for Stopped {
+    fn from(error: BenchError) -> Self {
+        Self::Lab(error)
+    }
+}
+
+/// Of all app servers together.
+fn figures(counts: &[Counts], (phase, usage): &Measured) -> Figures {
+    let mut total = Tally::default();
+    for counts in counts {
+        total.add(&counts.tallies[*phase as usize]);
+    }
+    let cycles: Vec<u64> = match phase {
+        Phase::Baseline => Vec::new(),
+        Phase::Measured => counts.iter().flat_map(|counts| &counts.cycles).copied().collect(),
+    };
+    Figures::of(&total, usage, &cycles)
+}

@@ -1,0 +1,93 @@
+//! Medians, quartiles and fairness.
+
+use serde::{Deserialize, Serialize};
+
+/// The middle of some figures, and how far they spread.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// The median.
+    pub median: f64,
+    /// The first quartile.
+    pub q1: f64,
+    /// The third quartile.
+    pub q3: f64,
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+    /// How many figures there are.
+    pub n: usize,
+}
+
+impl Spread {
+    /// Of these figures; none without any. Between two figures it interpolates (Hyndman and Fan 1996, type 7).
+    #[must_use]
+    pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut figures: Vec<f64> = figures.into_iter().filter(|figure| figure.is_finite()).collect();
+        figures.sort_unstable_by(f64::total_cmp);
+        Some(Self {
+            median: quantile(&figures, 0.5)?,
+            q1: quantile(&figures, 0.25)?,
+            q3: quantile(&figures, 0.75)?,
+            min: *figures.first()?,
+            max: *figures.last()?,
+            n: figures.len(),
+        })
+    }
+}
+
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)] // few figures, q in 0..=1
+fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
+    let place = q * sorted.len().checked_sub(1)? as f64;
+    let below = sorted[place.floor() as usize];
+    let above = sorted[place.ceil() as usize];
+    Some(below + (above - below) * place.fract())
+}
+
+/// Jain's index of fairness: (Σx)² / (n·Σx²), from 1/n (one has all) to 1 (all have the same). None if nobody has any.
+/// Jain, Chiu, Hawe: A quantitative measure of fairness, DEC-TR-301, 1984.
+#[must_use]
+#[allow(clippy::cast_precision_loss)] // counts of cycles
+pub fn jain(shares: &[u64]) -> Option<f64> {
+    let sum: f64 = shares.iter().map(|&share| share as f64).sum();
+    let squares: f64 = shares.iter().map(|&share| (share as f64).powi(2)).sum();
+    (squares > 0.0).then(|| sum.powi(2) / (shares.len() as f64 * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_two() {
+        let spread = Spread::of([4.0, 1.0, 3.0, 2.0]).unwrap();
+        assert_eq!((spread.median, spread.q1, spread.q3), (2.5, 1.75, 3.25));
+        assert_eq!((spread.min, spread.max, spread.n), (1.0, 4.0, 4));
+    }
+
+    #[test]
+    fn quartiles_of_seven_rounds_are_figures_among_them_or_halfway() {
+        let spread = Spread::of((1..=7).map(f64::from)).unwrap();
+        assert_eq!((spread.median, spread.q1, spread.q3), (4.0, 2.5, 5.5));
+    }
+
+    #[test]
+    fn one_figure_is_its_own_median_and_none_has_none() {
+        let spread = Spread::of([7.0, f64::NAN, f64::INFINITY]).unwrap();
+        assert_eq!((spread.median, spread.q1, spread.q3, spread.n), (7.0, 7.0, 7.0, 1));
+        assert_eq!(Spread::of([]), None);
+    }
+
+    #[test]
+    fn jain_is_one_for_equals_and_one_nth_when_one_has_all() {
+        assert_eq!(jain(&[5, 5, 5, 5]), Some(1.0));
+        assert_eq!(jain(&[9, 0, 0, 0]), Some(0.25));
+        assert_eq!(jain(&[1, 2, 3]), Some(36.0 / 42.0));
+        assert_eq!(jain(&[0, 0]), None);
+        assert_eq!(jain(&[]), None);
+    }
+}

@@ -1,0 +1,89 @@
+//! From the runs of each round to medians, quartiles, ratios and verdicts.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::case::Case;
+use super::client::Setup;
+use super::contender::Contender;
+use super::metric::Metric;
+use super::result::{BenchRecord, CaseResult, Ratio, RoundResult, Run, Summary};
+use super::statistics::Spread;
+use super::target::TARGETS;
+
+impl BenchRecord {
+    /// A case begins.
+    pub(super) fn begin(&mut self, case: &Case, time: Duration, setup: &Setup) {
+        let settings = case.contenders().into_iter().map(|one| (one, one.settings(setup)));
+        self.cases.push(CaseResult {
+            name: case.name.to_owned(),
+            title: case.title.to_owned(),
+            servers: case.servers,
+            tasks: case.tasks,
+            measured_s: case.measured(time).as_secs_f64(),
+            settings: settings.collect(),
+            rounds: Vec::new(),
+            summary: Vec::new(),
+            ratios: Vec::new(),
+        });
+    }
+
+    /// A round of the newest case begins.
+    pub(super) fn begin_round(&mut self) {
+        if let Some(case) = self.cases.last_mut() {
+            case.rounds.push(RoundResult { runs: Vec::new() });
+        }
+    }
+
+    /// A run of the newest round has ended.
+    pub(super) fn add(&mut self, run: Run) {
+        if let Some(round) = self.cases.last_mut().and_then(|case| case.rounds.last_mut()) {
+            round.runs.push(run);
+        }
+    }
+
+    /// Makes summaries, ratios and verdicts of all rounds.
+    pub(super) fn sum_up(&mut self, cases: &[Case]) {
+        for result in &mut self.cases {
+            if let Some(case) = cases.iter().find(|case| case.name == result.name) {
+                result.summary = case
+                    .contenders()
+                    .into_iter()
+                    .map(|one| summary(result, case, one))
+                    .collect();
+                let peers = case.contenders().into_iter().filter(|one| *one != Contender::Engine);
+                result.ratios = peers.map(|peer| ratio(result, case, peer)).collect();
+            }
+        }
+        self.targets = TARGETS.iter().filter_map(|target| target.judge(&self.cases)).collect();
+    }
+}
+
+fn summary(result: &CaseResult, case: &Case, contender: Contender) -> Summary {
+    let runs = || result.rounds.iter().filter_map(|round| round.of(contender));
+    Summary {
+        contender,
+        metrics: spreads(|metric| runs().filter_map(|run| metric.of(run, case)).collect()),
+        error: runs().find_map(|run| run.error.clone()),
+    }
+}
+
+fn ratio(result: &CaseResult, case: &Case, peer: Contender) -> Ratio {
+    let in_round = |round: &RoundResult, metric: Metric| {
+        let own = metric.of(round.of(Contender::Engine)?, case)?;
+        let other = metric.of(round.of(peer)?, case)?;
+        (other != 0.0).then(|| own / other)
+    };
+    Ratio {
+        peer,
+        metrics: spreads(|metric| {
+            let rounds = result.rounds.iter();
+            rounds.filter_map(|round| in_round(round, metric)).collect()
+        }),
+    }
+}
+
+fn spreads(figures: impl Fn(Metric) -> Vec<f64>) -> BTreeMap<Metric, Spread> {
+    let spread = |&metric: &Metric| Some((metric, Spread::of(figures(metric))?));
+    Metric::ALL.iter().filter_map(spread).collect()
+}

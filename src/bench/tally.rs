@@ -1,0 +1,170 @@
+//! What the tasks of one app server count: histograms for each phase, one set for each thread.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use super::client::Refused;
+
+/// The longest time that is told apart, in nanoseconds: ten minutes.
+const LONGEST_NS: u64 = 600_000_000_000;
+
+/// A part of a round. What belongs to none of them, the warm-up for example, is not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Healthy nodes, before the trouble begins.
+    Baseline,
+    /// The measured part.
+    Measured,
+}
+
+impl Phase {
+    pub const ALL: usize = 2;
+}
+
+/// Counts of one phase.
+#[derive(Debug, Clone)]
+pub(super) struct Tally {
+    /// Nanoseconds of each granted acquire that began in the phase.
+    pub acquire: Histogram<u64>,
+    /// Nanoseconds of each refused acquire that began in the phase.
+    pub refusal: Histogram<u64>,
+    /// Nanoseconds of the releases of these locks.
+    pub release: Histogram<u64>,
+    /// Nanoseconds between both, summed.
+    pub held_ns: u64,
+    /// Cycles that ended in the phase.
+    pub cycles: u64,
+    /// Refused acquires by kind.
+    pub refused: BTreeMap<&'static str, u64>,
+    /// What the client said of the first one.
+    pub refusal_text: Option<String>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            acquire: histogram(),
+            refusal: histogram(),
+            release: histogram(),
+            held_ns: 0,
+            cycles: 0,
+            refused: BTreeMap::new(),
+            refusal_text: None,
+        }
+    }
+}
+
+/// The times of one cycle.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cycle {
+    pub acquire: Duration,
+    pub held: Duration,
+    pub release: Duration,
+}
+
+impl Tally {
+    /// A refused acquire that took so long.
+    pub fn refuse(&mut self, took: Duration, refused: Refused) {
+        record(&mut self.refusal, took);
+        *self.refused.entry(refused.kind).or_default() += 1;
+        self.refusal_text.get_or_insert(refused.text);
+    }
+
+    /// Adds what another thread or app server counted.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, one) in [
+            (&mut self.acquire, &other.acquire),
+            (&mut self.refusal, &other.refusal),
+            (&mut self.release, &other.release),
+        ] {
+            // Both resize themselves and have the same precision.
+            let _ = sum.add(one);
+        }
+        self.held_ns += other.held_ns;
+        self.cycles += other.cycles;
+        for (kind, n) in &other.refused {
+            *self.refused.entry(kind).or_default() += n;
+        }
+        if self.refusal_text.is_none() {
+            self.refusal_text.clone_from(&other.refusal_text);
+        }
+    }
+}
+
+/// An empty histogram of nanoseconds, three significant digits, that grows with its largest value.
+pub(super) fn histogram() -> Histogram<u64> {
+    // A precision of 3 is within the 0 to 5 that the constructor accepts.
+    let mut histogram = Histogram::new(3).expect("3 significant digits are valid");
+    histogram.auto(true);
+    histogram
+}
+
+pub(super) fn record(histogram: &mut Histogram<u64>, took: Duration) {
+    let nanos = u64::try_from(took.as_nanos()).unwrap_or(LONGEST_NS);
+    // Histograms that resize themselves take any value up to the cap.
+    let _ = histogram.record(nanos.clamp(1, LONGEST_NS));
+}
+
+thread_local! {
+    /// Which of the recorder's shares belongs to this thread.
+    static SHARE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Gives this thread a share of its own in every recorder. Without it a thread has the first one.
+#[cfg(feature = "peers")]
+pub(super) fn take_share(index: usize) {
+    SHARE.set(index);
+}
+
+/// The tallies of one app server. Each thread of its runtime has its own share, so that its mutex is never contended.
+#[derive(Debug)]
+pub(super) struct Recorder(Box<[Mutex<[Tally; Phase::ALL]>]>);
+
+impl Recorder {
+    /// For a runtime with so many threads.
+    pub fn new(threads: usize) -> Self {
+        Self((0..threads.max(1)).map(|_| Mutex::default()).collect())
+    }
+
+    /// Counts a cycle: its times in the phase in which it began, itself in the one in which it ended.
+    pub fn cycle(&self, began: Option<Phase>, ended: Option<Phase>, cycle: Cycle) {
+        self.with(|tallies| {
+            if let Some(phase) = began {
+                let tally = &mut tallies[phase as usize];
+                record(&mut tally.acquire, cycle.acquire);
+                record(&mut tally.release, cycle.release);
+                tally.held_ns += u64::try_from(cycle.held.as_nanos()).unwrap_or(LONGEST_NS);
+            }
+            if let Some(phase) = ended {
+                tallies[phase as usize].cycles += 1;
+            }
+        });
+    }
+
+    /// Counts a refused acquire that began in `phase`.
+    pub fn refused(&self, phase: Phase, took: Duration, refused: Refused) {
+        self.with(|tallies| tallies[phase as usize].refuse(took, refused));
+    }
+
+    fn with(&self, count: impl FnOnce(&mut [Tally; Phase::ALL])) {
+        let share = &self.0[SHARE.get() % self.0.len()];
+        // A panic while counting leaves counts that are still counts.
+        count(&mut share.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// All shares together.
+    pub fn total(&self) -> [Tally; Phase::ALL] {
+        let mut total: [Tally; Phase::ALL] = Default::default();
+        for share in &self.0 {
+            let tallies = share.lock().unwrap_or_else(PoisonError::into_inner);
+            for (sum, tally) in total.iter_mut().zip(tallies.iter()) {
+                sum.add(tally);
+            }
+        }
+        total
+    }
+}

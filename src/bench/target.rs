@@ -1,0 +1,166 @@
+//! What the engine must reach, as data.
+
+use serde::{Deserialize, Serialize};
+
+use super::contender::Contender;
+use super::metric::Metric;
+use super::result::CaseResult;
+
+/// One thing that the engine must reach.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Target {
+    /// The case that shows it.
+    pub case: &'static str,
+    /// For people: what must be so.
+    pub words: &'static str,
+    /// The figure.
+    pub metric: Metric,
+    /// Beside whom.
+    pub beside: Beside,
+    /// What is asked of it.
+    pub bound: Bound,
+}
+
+/// What a figure of the engine is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// The bound itself: the median of all rounds counts.
+    Nothing,
+    /// The bound itself: every round counts.
+    NothingEver,
+    /// A peer: the median of the rounds' ratios counts.
+    Peer(Contender),
+    /// The best peer of all, by the median of the rounds' ratios: the one beside which the engine looks worst.
+    BestPeer,
+}
+
+/// What is asked of a figure or a ratio.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bound {
+    /// This or more.
+    AtLeast(f64),
+    /// This or less.
+    AtMost(f64),
+}
+
+use Beside::{BestPeer, Nothing, NothingEver, Peer};
+use Bound::{AtLeast, AtMost};
+
+const fn target(case: &'static str, words: &'static str, metric: Metric, beside: Beside, bound: Bound) -> Target {
+    Target {
+        case,
+        words,
+        metric,
+        beside,
+        bound,
+    }
+}
+
+/// All targets.
+#[rustfmt::skip] // a table
+pub const TARGETS: &[Target] = &[
+    target("own-64", "cycles/s, beside rslock", Metric::CyclesPerS, Peer(Contender::Rslock), AtLeast(1.7)),
+    target("own-64", "cycles/s, beside rslock-mt", Metric::CyclesPerS, Peer(Contender::RslockMt), AtLeast(2.3)),
+    target("own-64", "client CPU, beside naive", Metric::ClientCpu, Peer(Contender::Naive), AtMost(0.5)),
+    target("own-64", "orphan keys", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
+    target("own-256", "cycles/s, beside rslock", Metric::CyclesPerS, Peer(Contender::Rslock), AtLeast(1.4)),
+    target("own-256", "cycles/s, beside rslock-mt", Metric::CyclesPerS, Peer(Contender::RslockMt), AtLeast(2.3)),
+    target("own-256", "client CPU, beside naive", Metric::ClientCpu, Peer(Contender::Naive), AtMost(0.5)),
+    target("own-256", "orphan keys", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
+    target("own-1", "acquire p50, beside the best Redlock peer", Metric::AcquireP50, BestPeer, AtMost(1.0)),
+    target("paused", "cycles/s, of healthy", Metric::OfHealthyCycles, Nothing, AtLeast(0.95)),
+    target("paused", "acquire p99, of healthy", Metric::OfHealthyAcquireP99, Nothing, AtMost(1.5)),
+    target("paused", "release p99, of healthy", Metric::OfHealthyReleaseP99, Nothing, AtMost(1.5)),
+    target("paused", "memory grown, MiB", Metric::GrowthMib, Nothing, AtMost(4.0)),
+    target("paused", "orphan keys 250 ms after SIGCONT", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
+    target("hung", "cycles/s, of healthy", Metric::OfHealthyCycles, Nothing, AtLeast(0.95)),
+    target("hung", "acquire p99, of healthy", Metric::OfHealthyAcquireP99, Nothing, AtMost(1.5)),
+    target("hung", "release p99, of healthy", Metric::OfHealthyReleaseP99, Nothing, AtMost(1.5)),
+    target("hung", "orphan keys", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
+    target("killed", "share acquired", Metric::AcquiredShare, NothingEver, AtLeast(1.0)),
+    target("killed", "acquire p99, of healthy", Metric::OfHealthyAcquireP99, Nothing, AtMost(1.5)),
+    target("restarted", "ms until the node's vote counts again", Metric::BackInUseMs, NothingEver, AtMost(250.0)),
+    target("restarted", "acquire p99 of the first 2 s, of healthy", Metric::OfHealthyAcquireP99, Nothing, AtMost(2.0)),
+    target("no-quorum-killed", "µs to the slowest refusal", Metric::RefusalMax, Nothing, AtMost(60_000.0)),
+    target("no-quorum-killed", "keys on the survivor after 100 ms", Metric::SurvivorKeys, NothingEver, AtMost(0.0)),
+    target("no-quorum-paused", "µs to the slowest refusal", Metric::RefusalMax, Nothing, AtMost(60_000.0)),
+    target("no-quorum-paused", "keys on the survivor after 100 ms", Metric::SurvivorKeys, NothingEver, AtMost(0.0)),
+    target("no-quorum-paused", "orphan keys 250 ms after SIGCONT", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
+    target("short-ttl", "share acquired", Metric::AcquiredShare, NothingEver, AtLeast(1.0)),
+    target("one-64", "acquire p99, of an ideal queue", Metric::IdealQueueRatio, Nothing, AtMost(1.3)),
+    target("one-64", "Jain's index", Metric::Jain, Nothing, AtLeast(0.99)),
+    target("one-64", "commands per node and cycle", Metric::CommandsPerNodeAndCycle, Nothing, AtMost(2.2)),
+    target("one-64", "server CPU, beside rslock", Metric::ServerCpu, Peer(Contender::Rslock), AtMost(0.5)),
+    target("one-64-think", "acquire p99, of an ideal queue", Metric::IdealQueueRatio, Nothing, AtMost(1.3)),
+    target("one-64-think", "Jain's index", Metric::Jain, Nothing, AtLeast(0.99)),
+    target("one-64-think", "commands per node and cycle", Metric::CommandsPerNodeAndCycle, Nothing, AtMost(2.2)),
+    target("one-64-think", "server CPU, beside rslock", Metric::ServerCpu, Peer(Contender::Rslock), AtMost(0.5)),
+    target("one-4x16", "acquire p99, of an ideal queue", Metric::IdealQueueRatio, Nothing, AtMost(2.0)),
+    target("one-4x16", "Jain's index", Metric::Jain, Nothing, AtLeast(0.98)),
+    target("one-4x16", "tries per cycle", Metric::AttemptsPerCycle, Nothing, AtMost(8.0)),
+    target("one-4x16-think", "acquire p99, of an ideal queue", Metric::IdealQueueRatio, Nothing, AtMost(2.0)),
+    target("one-4x16-think", "Jain's index", Metric::Jain, Nothing, AtLeast(0.98)),
+    target("one-4x16-think", "tries per cycle", Metric::AttemptsPerCycle, Nothing, AtMost(8.0)),
+    target("renewal", "client CPU, % of a core", Metric::ClientCpuPercent, Nothing, AtMost(10.0)),
+    target("renewal", "locks lost", Metric::LostLocks, NothingEver, AtMost(0.0)),
+];
+
+/// A target and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// The case.
+    pub case: String,
+    /// What must be so.
+    pub words: String,
+    /// What is asked: `≥ 1.7` or `≤ 0.5`.
+    pub asked: String,
+    /// The figure or ratio.
+    pub value: f64,
+    /// Whether it was reached.
+    pub reached: bool,
+}
+
+impl Target {
+    /// Judges it by what a case produced; none if the case did not show it, for example without peers.
+    #[must_use]
+    pub fn judge(&self, cases: &[CaseResult]) -> Option<Judged> {
+        let case = cases.iter().find(|case| case.name == self.case)?;
+        let own = || {
+            let engine = case.summary.iter().find(|one| one.contender == Contender::Engine)?;
+            engine.metrics.get(&self.metric)
+        };
+        let mut ratios = case
+            .ratios
+            .iter()
+            .filter_map(|ratio| Some((ratio.peer, ratio.metrics.get(&self.metric)?.median)));
+        let value = match self.beside {
+            Nothing => own()?.median,
+            NothingEver => match self.bound {
+                AtLeast(_) => own()?.min,
+                AtMost(_) => own()?.max,
+            },
+            Peer(peer) => ratios.find(|(one, _)| *one == peer)?.1,
+            BestPeer => {
+                // A lock on one node does less work, and is no peer.
+                let ratios = ratios
+                    .filter(|(peer, _)| *peer != Contender::Plain)
+                    .map(|(_, ratio)| ratio);
+                match self.bound {
+                    AtLeast(_) => ratios.min_by(f64::total_cmp)?,
+                    AtMost(_) => ratios.max_by(f64::total_cmp)?,
+                }
+            }
+        };
+        let (asked, reached) = match self.bound {
+            AtLeast(least) => (format!("≥ {least}"), value >= least),
+            AtMost(most) => (format!("≤ {most}"), value <= most),
+        };
+        Some(Judged {
+            case: self.case.to_owned(),
+            words: self.words.to_owned(),
+            asked,
+            value,
+            reached,
+        })
+    }
+}

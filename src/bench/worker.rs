@@ -1,0 +1,95 @@
+//! One task of an app server: a closed loop of acquire and release, or a lock that is held for good.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::Exp1;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use super::app_server::Stage;
+use super::board::{Board, Seat};
+use super::client::Client;
+use super::tally::{Cycle, Recorder};
+
+/// The pause of a task after a refusal, for all clients the same, so that none spins.
+pub(super) const AFTER_REFUSAL: Duration = Duration::from_millis(5);
+
+/// What a task works with.
+pub(super) struct Worker<C> {
+    pub client: C,
+    pub key: String,
+    pub hold: Duration,
+    /// The mean of an exponential distribution.
+    pub think: Duration,
+    pub board: Arc<Board>,
+    pub seat: Arc<Seat>,
+    pub recorder: Arc<Recorder>,
+    pub stage: watch::Receiver<Stage>,
+    pub seed: u64,
+}
+
+impl<C: Client> Worker<C> {
+    /// Acquires and releases until the load ends. The clock is read around acquire and release and nowhere else.
+    pub async fn cycle(self) {
+        let mut rng = SmallRng::seed_from_u64(self.seed);
+        while *self.stage.borrow() < Stage::Stop {
+            if !self.think.is_zero() {
+                sleep(self.think.mul_f64(rng.sample::<f64, _>(Exp1))).await;
+            }
+            let began = self.board.phase();
+            let start = Instant::now();
+            self.seat.begin(&self.board, start, began);
+            let answer = self.client.acquire(&self.key).await;
+            let acquired = Instant::now();
+            self.seat.end();
+            let held = match answer {
+                Ok(held) => held,
+                Err(refused) => {
+                    if let Some(phase) = began {
+                        self.recorder.refused(phase, acquired - start, refused);
+                    }
+                    sleep(AFTER_REFUSAL).await;
+                    continue;
+                }
+            };
+            let releasing = if self.hold.is_zero() {
+                acquired
+            } else {
+                sleep(self.hold).await;
+                Instant::now()
+            };
+            self.client.release(&self.key, held).await;
+            let cycle = Cycle {
+                acquire: acquired - start,
+                held: releasing - acquired,
+                release: releasing.elapsed(),
+            };
+            let ended = self.board.phase();
+            self.recorder.cycle(began, ended, cycle);
+            if let Some(phase) = ended {
+                self.seat.count(phase);
+            }
+        }
+    }
+
+    /// Holds one lock until the load ends, and says whether it was lost meanwhile.
+    pub async fn hold(mut self) {
+        let held = loop {
+            match self.client.acquire(&self.key).await {
+                Ok(held) => break held,
+                Err(_) => sleep(AFTER_REFUSAL).await,
+            }
+        };
+        self.board.holding.fetch_add(1, Relaxed);
+        // An end without a word is the end too.
+        let _ = self.stage.wait_for(|stage| *stage >= Stage::Stop).await;
+        if C::is_lost(&held) {
+            self.board.lost.fetch_add(1, Relaxed);
+        }
+        self.client.release(&self.key, held).await;
+    }
+}

@@ -1,0 +1,104 @@
+//! `lockstorm bench`: the lock engine, beside its peers.
+
+use std::process::ExitCode;
+
+use lockstorm::bench::{BenchOptions, CASES, Case, Metric, Run, Step, bench as measure};
+use lockstorm::lab::ServerBinary;
+use lockstorm::report::{RecordFile, render_bench};
+
+use super::{colour, print, signalled};
+use crate::cli::{BenchArgs, Color};
+use crate::failure::{Failure, tell};
+
+/// Measures. All that can be wrong with the request is found before anything is started.
+pub fn bench(args: &BenchArgs, color: Color) -> Result<ExitCode, Failure> {
+    let named: Result<Vec<Case>, _> = args.case.iter().map(|name| Case::find(name)).collect();
+    let mut cases = named.map_err(Failure::usage)?;
+    if cases.is_empty() {
+        cases = CASES.to_vec();
+    }
+    if args.list {
+        return list(&cases);
+    }
+    let file = args
+        .json
+        .as_deref()
+        .map(RecordFile::check)
+        .transpose()
+        .map_err(Failure::usage)?;
+    let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
+    let options = BenchOptions {
+        cases,
+        rounds: args.rounds,
+        time: args.time,
+        server,
+        keeper: None,
+    };
+    let mut progress = Progress::default();
+    if !args.quiet {
+        tell(&format!("about {} s", options.estimate().as_secs().max(1)));
+    }
+    let measured = measure(&options, |step| {
+        if !args.quiet {
+            progress.show(&step);
+        }
+    });
+    let (record, stop) = measured.map_err(Failure::error)?;
+    let written = file.as_ref().map(|file| file.write(&record)).transpose();
+    // Even when the file could not be written, what was measured is shown.
+    print(render_bench(&record, colour::paint(color)))?;
+    written.map_err(Failure::error)?;
+    Ok(stop.map_or(ExitCode::SUCCESS, signalled))
+}
+
+fn list(cases: &[Case]) -> Result<ExitCode, Failure> {
+    let width = cases.iter().map(|case| case.name.len()).max().unwrap_or(0);
+    let lines = cases
+        .iter()
+        .map(|case| format!("{:width$}  {}\n", case.name, case.title));
+    print(lines.collect::<String>())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A line for each round, when it has ended.
+#[derive(Default)]
+struct Progress {
+    line: String,
+    /// Contenders of the round that are still to come.
+    left: usize,
+}
+
+impl Progress {
+    fn show(&mut self, step: &Step<'_>) {
+        match step {
+            Step::Round { case, round, rounds } => {
+                self.line = format!("{} {round}/{rounds}:", case.name);
+                self.left = case.contenders().len();
+            }
+            Step::Begins(_) => {}
+            Step::Ended(case, run) => {
+                self.line
+                    .push_str(&format!("  {} {}", run.contender, headline(case, run)));
+                self.left = self.left.saturating_sub(1);
+                if self.left == 0 {
+                    tell(&self.line);
+                }
+            }
+        }
+    }
+}
+
+/// The one figure of a run that says most.
+fn headline(case: &Case, run: &Run) -> String {
+    let figure = |metric: Metric| metric.of(run, case);
+    if run.error.is_some() {
+        return "failed".to_owned();
+    }
+    if let Some(lost) = run.lost {
+        return format!("{lost} lost");
+    }
+    match (figure(Metric::AcquiredShare), figure(Metric::RefusalMax)) {
+        (Some(0.0), Some(max)) => format!("refused within {:.0} ms", max / 1e3),
+        _ => format!("{:.0}/s", figure(Metric::CyclesPerS).unwrap_or(0.0)),
+    }
+}

@@ -1,0 +1,238 @@
+//! A bench as text for people: a table for each case, and what became of the targets.
+
+use std::fmt::Write as _;
+
+use super::paint::{Paint, Tone};
+use super::table::{Cell, Table};
+use crate::bench::{BenchRecord, CaseResult, Contender, Judged, Metric, Spread, Summary};
+use crate::metrics::units::{counted, rate};
+
+/// How a figure is written.
+#[derive(Clone, Copy)]
+enum As {
+    Rate,
+    /// Microseconds, written as milliseconds.
+    Millis,
+    /// Microseconds of CPU and other small figures.
+    Digits(usize),
+    Percent,
+    Times,
+}
+
+/// Which columns there can be; one that no contender has a figure for is left out.
+const COLUMNS: &[(&str, Metric, As)] = &[
+    ("cycles/s", Metric::CyclesPerS, As::Rate),
+    ("acq p50", Metric::AcquireP50, As::Millis),
+    ("p99", Metric::AcquireP99, As::Millis),
+    ("p99.9", Metric::AcquireP999, As::Millis),
+    ("rel p50", Metric::ReleaseP50, As::Millis),
+    ("p99", Metric::ReleaseP99, As::Millis),
+    ("refused p50", Metric::RefusalP50, As::Millis),
+    ("max", Metric::RefusalMax, As::Millis),
+    ("acquired", Metric::AcquiredShare, As::Percent),
+    ("of healthy", Metric::OfHealthyCycles, As::Percent),
+    ("acq p99", Metric::OfHealthyAcquireP99, As::Times),
+    ("rel p99", Metric::OfHealthyReleaseP99, As::Times),
+    ("of ideal", Metric::IdealQueueRatio, As::Times),
+    ("Jain", Metric::Jain, As::Digits(3)),
+    ("tries", Metric::AttemptsPerCycle, As::Digits(2)),
+    ("commands", Metric::CommandsPerNodeAndCycle, As::Digits(2)),
+    ("CPU", Metric::ClientCpu, As::Digits(2)),
+    ("% core", Metric::ClientCpuPercent, As::Digits(1)),
+    ("server", Metric::ServerCpu, As::Digits(2)),
+    ("MiB", Metric::GrowthMib, As::Digits(1)),
+    ("back ms", Metric::BackInUseMs, As::Digits(1)),
+    ("survivor", Metric::SurvivorKeys, As::Rate),
+    ("lost", Metric::LostLocks, As::Rate),
+    ("orphans", Metric::OrphanKeys, As::Rate),
+];
+
+/// The summary, coloured if wanted.
+#[must_use]
+pub fn render_bench(record: &BenchRecord, paint: Paint) -> String {
+    let mut sections = vec![head(record, paint)];
+    sections.extend(record.cases.iter().filter_map(|case| section(case, paint)));
+    sections.push(legend(record, paint));
+    if !record.targets.is_empty() {
+        sections.push(targets(&record.targets, paint));
+    }
+    sections.join("\n")
+}
+
+fn head(record: &BenchRecord, paint: Paint) -> String {
+    let machine = &record.machine;
+    let server = record.nodes.first().map_or("no server", |node| node.server.as_str());
+    let cut = if record.interrupted { " (interrupted)" } else { "" };
+    let processor = record.cpu_model.as_deref().unwrap_or(&machine.arch);
+    format!(
+        "{}\n{}{cut} of {} s · 3 nodes, {server} · {} of {processor} · {} · lockstorm {}\n",
+        paint.apply(Tone::Strong, "bench · the lock engine beside its peers"),
+        counted(record.rounds as u64, "round", "rounds"),
+        record.time_s,
+        counted(machine.cpus as u64, "core", "cores"),
+        machine.os,
+        record.lockstorm,
+    )
+}
+
+fn section(case: &CaseResult, paint: Paint) -> Option<String> {
+    let columns: Vec<_> = COLUMNS
+        .iter()
+        .filter(|(_, metric, _)| is_shown(case, *metric))
+        .collect();
+    let has_ratio = case.name.starts_with("own-") && !case.ratios.is_empty();
+    let mut head = vec!["contender".to_owned()];
+    head.extend(columns.iter().map(|(title, ..)| (*title).to_owned()));
+    if has_ratio {
+        head.push("engine is".to_owned());
+    }
+    let mut rows = Vec::new();
+    let mut failures = String::new();
+    for summary in &case.summary {
+        if let Some(why) = &summary.error {
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                failures,
+                "{} could not be measured in every round: {why}",
+                summary.contender
+            );
+        }
+        if summary.metrics.is_empty() {
+            continue;
+        }
+        let mut row = vec![Cell::plain(summary.contender.name())];
+        row.extend(columns.iter().map(|(_, metric, how)| cell(summary, *metric, *how)));
+        if has_ratio {
+            row.push(ratio(case, summary.contender));
+        }
+        rows.push(row);
+    }
+    if rows.is_empty() && failures.is_empty() {
+        return None;
+    }
+    let title = format!("{} · {}", case.name, case.title);
+    let table = Table { head, rows }.render(paint);
+    Some(format!("{}\n{table}{failures}", paint.apply(Tone::Strong, &title)))
+}
+
+/// Whether a figure says something in this case.
+fn is_shown(case: &CaseResult, metric: Metric) -> bool {
+    let spreads = || case.summary.iter().filter_map(|summary| summary.metrics.get(&metric));
+    let one_key = case.name.starts_with("one-");
+    let broken = case
+        .rounds
+        .iter()
+        .any(|round| round.runs.iter().any(|run| run.baseline.is_some()));
+    let held = case.name == "renewal";
+    match metric {
+        Metric::AcquiredShare => broken || spreads().any(|spread| spread.min < 1.0),
+        Metric::Jain | Metric::IdealQueueRatio | Metric::AttemptsPerCycle => one_key && spreads().next().is_some(),
+        Metric::GrowthMib => broken || held,
+        Metric::ClientCpuPercent => held,
+        _ => spreads().next().is_some(),
+    }
+}
+
+fn cell(summary: &Summary, metric: Metric, how: As) -> Cell {
+    let Some(spread) = summary.metrics.get(&metric) else {
+        return Cell::none();
+    };
+    // A single key left behind in a single round must show.
+    let figure = match metric {
+        Metric::OrphanKeys | Metric::SurvivorKeys | Metric::LostLocks => spread.max,
+        _ => spread.median,
+    };
+    Cell::plain(match how {
+        As::Rate if figure == 0.0 => "0".to_owned(),
+        As::Rate => rate(figure),
+        As::Millis => millis(figure),
+        As::Digits(digits) => format!("{figure:.digits$}"),
+        As::Percent => percent(figure),
+        As::Times => format!("{figure:.2}×"),
+    })
+}
+
+/// Never says 100 % of a share that is less.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if share < 1.0 && percent >= 99.9 {
+        "99.9 %".to_owned()
+    } else {
+        format!("{percent:.1} %")
+    }
+}
+
+/// Microseconds as milliseconds, three digits that count.
+fn millis(micros: f64) -> String {
+    let millis = micros / 1e3;
+    match millis {
+        ..10.0 => format!("{millis:.3}"),
+        10.0..1000.0 => format!("{millis:.1}"),
+        _ => format!("{millis:.0}"),
+    }
+}
+
+/// How many times as fast the engine is: the median of the rounds, and the quartiles.
+fn ratio(case: &CaseResult, peer: Contender) -> Cell {
+    let ratio = case.ratios.iter().find(|ratio| ratio.peer == peer);
+    match ratio.and_then(|ratio| ratio.metrics.get(&Metric::CyclesPerS)) {
+        Some(Spread { median, q1, q3, .. }) => Cell::plain(format!("{median:.2}× ({q1:.2}–{q3:.2})")),
+        None => Cell::none(),
+    }
+}
+
+fn legend(record: &BenchRecord, paint: Paint) -> String {
+    let mut lines = vec![
+        "Medians of the rounds; times in ms; CPU and server: processor seconds of the client and of all nodes for 100,000 cycles.",
+        "Closed loops: a waiting task asks for nothing meanwhile. Orphans: keys nobody holds, the most of any round.",
+    ];
+    if !record.peers {
+        lines.push("This build has no peers: `cargo run --release --features peers -- bench` measures them too.");
+    }
+    lines
+        .iter()
+        .map(|line| format!("{}\n", paint.apply(Tone::Faint, line)))
+        .collect()
+}
+
+fn targets(judged: &[Judged], paint: Paint) -> String {
+    let mut text = format!("{}\n", paint.apply(Tone::Strong, "targets"));
+    for one in judged {
+        let (tone, mark) = if one.reached {
+            (Tone::Good, '✔')
+        } else {
+            (Tone::Bad, '✖')
+        };
+        let value = if one.value.fract() == 0.0 {
+            format!("{}", one.value)
+        } else {
+            format!("{:.3}", one.value)
+        };
+        let verdict = if one.reached { "reached" } else { "missed" };
+        let line = format!("{mark} {}: {}: {value}, {verdict} ({})", one.case, one.words, one.asked);
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "  {}", paint.apply(tone, &line));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_less_than_all_is_never_printed_as_all() {
+        assert_eq!(
+            [1.0, 0.999_99, 0.9512, 0.0].map(percent),
+            ["100.0 %", "99.9 %", "95.1 %", "0.0 %"]
+        );
+    }
+
+    #[test]
+    fn milliseconds_keep_three_digits() {
+        assert_eq!(
+            [62.4, 1500.0, 61_400.0, 1_300_000.0].map(millis),
+            ["0.062", "1.500", "61.4", "1300"]
+        );
+    }
+}
