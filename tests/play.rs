@@ -244,3 +244,17 @@ fn a_client_that_stops_longer_than_its_ttl_breaks_every_lock() {
     let _lab = one_at_a_time();
     holds("paused-client");
 }
+
+#[test]
+fn a_fence_at_read_and_write_makes_lost_locks_harmless() {
+    let _lab = one_at_a_time();
+    let record = holds("fencing");
+    for arm in &record.arms {
+        assert!(arm.figures.locks_lost >= 20, "{}: {:?}", arm.name, arm.figures);
+    }
+    assert_eq!(
+        arm(&record, "no fence").figures.fenced,
+        0,
+        "nobody is asked for a token"
+    );
+}

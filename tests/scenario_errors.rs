@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use lockstorm::scenario::{Overrides, Scenario, Source, parse, warnings};
+use lockstorm::scenario::{Fence, Overrides, Scenario, Source, parse, warnings};
 
 const INVENTORY: &str = r#"
 [workload]
@@ -257,6 +257,7 @@ fn overrides_name_their_flag() {
         "arm.redlock.wait={ retries = 3, delay = \"1ms\" }",
         "arm.no lock.update=atomic",
         "arm.\"redlock\".renew = ttl/3",
+        "arm.redlock.fence=write",
         "swarm.rate=200/s",
         "fault.1.at=3s",
         "workload.hold={ median = \"1ms\", sigma = 0.1 }",
@@ -266,9 +267,29 @@ fn overrides_name_their_flag() {
     ];
     let scenario = read(&base, &good).expect("good overrides");
     assert_eq!(scenario.arms[1].ttl, Duration::from_millis(500));
+    assert_eq!(scenario.arms[1].fence, Fence::Write);
     assert_eq!(scenario.swarm.rate, Some(200.0));
     assert_eq!(scenario.title, "from a flag");
     assert!((scenario.expect[0].bound - 2.0).abs() < f64::EPSILON && scenario.expect.len() == 1);
+}
+
+#[test]
+fn a_fence_needs_a_stock_that_can_check_it() {
+    let base = format!("{INVENTORY}{ARMS}");
+    let (redis, fence) = ("workload.stock_in=redis", "arm.redlock.fence=read-write");
+    let why = "is checked by the database, and the stock is in Redis; leave out workload.stock_in";
+    assert_eq!(
+        read(&base, &[redis, fence]).expect_err("no fence there"),
+        [format!("--set {fence}: {why}")]
+    );
+    read(&base, &[redis, "arm.redlock.fence=off"]).expect("off is off anywhere");
+    let scenario = read(&base, &["arm.no lock.fence=read-write"]).expect("optimistic locking");
+    let arms: Vec<_> = scenario.arms.iter().map(|arm| (arm.fence, arm.label())).collect();
+    let expected = [
+        (Fence::ReadWrite, "no lock, read-write fence".to_owned()),
+        (Fence::Off, "redlock".to_owned()),
+    ];
+    assert_eq!(arms, expected, "without a word there is no fence");
 }
 
 #[test]

@@ -45,9 +45,10 @@ fn built_ins_are_valid_short_and_say_what_they_show() {
             builtin.name
         );
         let said = warnings(&scenario);
-        // These two are about locks that do not last.
-        let meant =
-            |line: &String| !(["slow-job", "ttl-race"].contains(&builtin.name) && line.contains("locks will be lost"));
+        // These are about locks that do not last.
+        let meant = |line: &String| {
+            !(["slow-job", "ttl-race", "fencing"].contains(&builtin.name) && line.contains("locks will be lost"))
+        };
         assert_eq!(
             said.iter().filter(|line| meant(line)).count(),
             0,
@@ -259,11 +260,14 @@ mod round_trip {
 
     proptest! {
         #[test]
-        fn numbers(ttl in 10u64..100_000, hold in 1u64..10_000_000, sigma in 0.0f64..5.0, rate in 0.001f64..1e6, seed: u64) {
+        fn numbers(
+            ttl in 10u64..100_000, hold in 1u64..10_000_000, sigma in 0.0f64..5.0, rate in 0.001f64..1e6, seed: u64,
+            fence in prop::sample::select(vec!["off", "write", "read-write"]),
+        ) {
             let text = format!(
                 "seed = {seed}\n[swarm]\nrate = {rate:?}\n[workload]\nkind = \"inventory\"\nproducts = 3\nstock = 1\n\
                  hold = {{ median = \"{hold}us\", sigma = {sigma:?} }}\n\
-                 [[arm]]\nname = \"x\"\nlock = \"single\"\nttl = \"{ttl}ms\"\n",
+                 [[arm]]\nname = \"x\"\nlock = \"single\"\nttl = \"{ttl}ms\"\nfence = \"{fence}\"\n",
             );
             let scenario = read("p.toml", &text);
             prop_assert_eq!(read("p.toml", &scenario.to_toml()), scenario);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockstorm::scenario::{DatabaseSpec, ServiceTime};
-use lockstorm::store::{Catalogue, Initial, Place, Store, StoreError};
+use lockstorm::store::{Catalogue, Initial, Place, Store, StoreError, Token};
 
 const NO_TIME: Duration = Duration::ZERO;
 
@@ -169,8 +169,164 @@ fn on_own_runtime<T>(work: impl Future<Output = T>) -> T {
         .block_on(work)
 }
 
+fn refused<T>(answer: &Result<T, StoreError>) -> bool {
+    matches!(answer, Err(StoreError::Fenced { .. }))
+}
+
+async fn the_fence_refuses_whoever_comes_after_a_newer_token(url: &str) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let place = place(url, "fence", dir.path()).await;
+    let store = place.open(3).await.expect("a pool");
+    let token = |number, owner| Token { number, owner };
+
+    for drawn in 1..=3 {
+        assert_eq!(store.draw_token(1).await.expect("a token"), drawn);
+    }
+    assert_eq!(
+        store.draw_token(0).await.expect("a token"),
+        1,
+        "each product has its own"
+    );
+
+    // At the write: older ones are refused, and of two alike the second owner.
+    store.sell_fenced(1, 9, token(2, "a")).await.expect("the first to come");
+    let error = store.sell_fenced(1, 7, token(1, "b")).await.expect_err("it is older");
+    assert!(refused(&Err::<(), _>(error)));
+    assert!(refused(&store.sell_fenced(1, 7, token(2, "b")).await));
+    store
+        .sell_fenced(1, 8, token(2, "a"))
+        .await
+        .expect("the same holder again");
+
+    // At the read, which shuts out the holder before.
+    let units = store.units_fenced(1, token(3, "b"), NO_TIME).await;
+    assert_eq!(units.expect("it is newer"), 8);
+    assert!(refused(&store.sell_fenced(1, 7, token(2, "a")).await));
+    assert!(refused(&store.units_fenced(1, token(2, "a"), NO_TIME).await));
+    assert!(refused(&store.units_fenced(1, token(3, "c"), NO_TIME).await));
+    store
+        .sell_fenced(1, 7, token(3, "b"))
+        .await
+        .expect("it holds the fence");
+
+    // A read without a token asks nobody, and another product's fence is another.
+    assert_eq!(store.units(1, NO_TIME).await.expect("units"), 7);
+    store.sell_fenced(0, 9, token(1, "c")).await.expect("a sale");
+
+    assert_eq!(
+        store.orders().await.expect("orders"),
+        [(0, 1), (1, 3)],
+        "draws, reads and refusals append no order"
+    );
+    assert_eq!(store.stock().await.expect("stock"), [(0, 9), (1, 7), (2, 10), (3, 10)]);
+    for missing in [
+        store.draw_token(4).await,
+        store.units_fenced(4, token(1, "a"), NO_TIME).await,
+        store.sell_fenced(4, 1, token(1, "a")).await.map(|()| 0),
+    ] {
+        assert!(matches!(missing, Err(StoreError::Missing(_))), "{missing:?}");
+    }
+    drop(store);
+    place.remove().await;
+}
+
+/// Two holders of one lost lock: what a fence at the write alone sees, and what it cannot see.
+async fn a_fence_at_the_write_misses_what_one_at_the_read_sees(url: &str) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let place = place(url, "blind", dir.path()).await;
+    let store = place.open(3).await.expect("a pool");
+    let draw = async |product, owner| Token {
+        number: store.draw_token(product).await.expect("a token"),
+        owner,
+    };
+    let read = async |product| store.units(product, NO_TIME).await.expect("units") - 1;
+
+    // The newer one writes first: the older one's write would undo its sale, and is refused.
+    let (older, newer) = (draw(0, "a").await, draw(0, "b").await);
+    let (left, same) = (read(0).await, read(0).await);
+    store.sell_fenced(0, left, newer).await.expect("a sale");
+    assert!(refused(&store.sell_fenced(0, same, older).await));
+
+    // The older one writes first: both tokens come in their order, and an update is lost all the same.
+    let (older, newer) = (draw(1, "a").await, draw(1, "b").await);
+    let (left, same) = (read(1).await, read(1).await);
+    store.sell_fenced(1, left, older).await.expect("a sale");
+    store.sell_fenced(1, same, newer).await.expect("a sale");
+
+    // Checked at the read too, the older one is out as soon as the newer one has read.
+    let (older, newer) = (draw(2, "a").await, draw(2, "b").await);
+    let left = store.units_fenced(2, older, NO_TIME).await.expect("units") - 1;
+    let same = store.units_fenced(2, newer, NO_TIME).await.expect("units") - 1;
+    assert!(refused(&store.sell_fenced(2, left, older).await));
+    store.sell_fenced(2, same, newer).await.expect("a sale");
+
+    assert_eq!(store.orders().await.expect("orders"), [(0, 1), (1, 2), (2, 1)]);
+    assert_eq!(store.stock().await.expect("stock"), [(0, 9), (1, 9), (2, 9), (3, 10)]);
+    drop(store);
+    place.remove().await;
+}
+
+/// Buyers without any lock, on app servers as they are: every sale that the fence lets through is in the stock.
+async fn a_fence_at_read_and_write_needs_no_lock(url: &str) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let place = Arc::new(place(url, "lockless", dir.path()).await);
+    let servers: Vec<_> = (0..3)
+        .map(|server| {
+            let place = Arc::clone(&place);
+            std::thread::spawn(move || {
+                on_own_runtime(async {
+                    let store = place.open(3).await.expect("a pool");
+                    let buyers =
+                        (0..4).map(|worker| tokio::spawn(buy_fenced(store.clone(), format!("s{server}w{worker}"))));
+                    let mut drawn = Vec::new();
+                    for buyer in buyers.collect::<Vec<_>>() {
+                        drawn.extend(buyer.await.expect("a buyer"));
+                    }
+                    drawn
+                })
+            })
+        })
+        .collect();
+    let mut drawn: Vec<_> = servers
+        .into_iter()
+        .flat_map(|server| server.join().expect("an app server"))
+        .collect();
+    drawn.sort_unstable();
+    assert_eq!(drawn, (1..=240).collect::<Vec<_>>(), "each token is drawn once");
+    let store = place.open(1).await.expect("a pool");
+    let sold = total(&store.orders().await.expect("orders"));
+    let left = store.stock().await.expect("stock")[0].1;
+    assert!(sold > 0 && sold + left == 10, "{sold} orders, {left} units left");
+    drop(store);
+    Arc::into_inner(place).expect("all servers have ended").remove().await;
+}
+
+/// Tries twenty times to buy a unit of product 0; the tokens it drew.
+async fn buy_fenced(store: Store, by: String) -> Vec<u64> {
+    let mut drawn = Vec::new();
+    for _ in 0..20 {
+        let number = store.draw_token(0).await.expect("a token");
+        assert!(drawn.last().is_none_or(|last| *last < number));
+        drawn.push(number);
+        let token = Token { number, owner: &by };
+        let sold = async {
+            match store
+                .units_fenced(0, token, Duration::from_millis(1))
+                .await?
+                .checked_sub(1)
+            {
+                Some(left) => store.sell_fenced(0, left, token).await,
+                None => Ok(()),
+            }
+        };
+        let answer = sold.await;
+        assert!(answer.is_ok() || refused(&answer), "{answer:?}");
+    }
+    drawn
+}
+
 /// Runtimes are dropped in the middle of sales, as a killed app server's is: every unit that left the stock has its order,
-/// at every moment.
+/// at every moment. Two buyers sell atomically, two through the fence.
 async fn a_kill_tears_no_sale(url: &str) {
     let dir = tempfile::tempdir().expect("a directory");
     let plenty = Initial {
@@ -186,9 +342,17 @@ async fn a_kill_tears_no_sale(url: &str) {
         std::thread::spawn(move || {
             on_own_runtime(async {
                 let store = place.open(2).await.expect("a pool");
-                for worker in 0..4 {
+                for worker in 0..2 {
                     let store = store.clone();
                     tokio::spawn(async move { while store.sell_one(worker, "s1w1").await.expect("a sale") {} });
+                }
+                for worker in 2..4 {
+                    let store = store.clone();
+                    tokio::spawn(async move {
+                        loop {
+                            sell_fenced(&store, worker).await;
+                        }
+                    });
                 }
                 tokio::time::sleep(Duration::from_micros(500 + 173 * kill)).await;
             });
@@ -209,6 +373,14 @@ async fn a_kill_tears_no_sale(url: &str) {
     assert!(sold > 0, "nothing was sold, so nothing was shown");
     drop(store);
     Arc::into_inner(place).expect("all servers have ended").remove().await;
+}
+
+/// A sale of the only buyer of a product. What a killed one before it had sent may still arrive: then the fence refuses it.
+async fn sell_fenced(store: &Store, product: u64) {
+    let number = store.draw_token(product).await.expect("a token");
+    let token = Token { number, owner: "s1w1" };
+    let left = store.units_fenced(product, token, NO_TIME).await.expect("units") - 1;
+    store.sell_fenced(product, left, token).await.expect("a sale");
 }
 
 async fn a_stampede_queues_for_connections(url: &str) {
@@ -253,6 +425,9 @@ macro_rules! on_both {
 on_both!(
     reads_and_sells,
     the_atomic_sale_never_oversells,
+    the_fence_refuses_whoever_comes_after_a_newer_token,
+    a_fence_at_the_write_misses_what_one_at_the_read_sees,
+    a_fence_at_read_and_write_needs_no_lock,
     a_kill_tears_no_sale,
     a_stampede_queues_for_connections
 );

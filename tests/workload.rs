@@ -9,8 +9,8 @@ use lockstorm::lock::{Lock, NodeOptions, Nodes};
 use lockstorm::metrics::{Count, ProviderCall, Recorder, Tally};
 use lockstorm::model::{HostId, ServerId, Wait};
 use lockstorm::scenario::{
-    ArmSpec, CacheSpec, DatabaseSpec, InventorySpec, LockKind, OnLoss, Popularity, Renew, ServiceTime, StockIn, Update,
-    WorkloadSpec,
+    ArmSpec, CacheSpec, DatabaseSpec, Fence, InventorySpec, LockKind, OnLoss, Popularity, Renew, ServiceTime, StockIn,
+    Update, WorkloadSpec,
 };
 use lockstorm::store::{Catalogue, Initial, Place, Store};
 use lockstorm::workload::{Cache, Dials, Tools, Workload, connect_cache, prepare_cache, stock_in_cache};
@@ -40,6 +40,7 @@ fn arm(lock: LockKind) -> ArmSpec {
         node_timeout: ms(10_000),
         host: HostId(1),
         update: Update::ReadWrite,
+        fence: Fence::Off,
         serve_stale: true,
         second_look: true,
         on_loss: OnLoss::CarryOn,
@@ -226,7 +227,7 @@ impl Bench {
     }
 }
 
-const ANSWERS: [(Count, &str); 10] = [
+const ANSWERS: [(Count, &str); 11] = [
     (Count::Hit, "hits"),
     (Count::StaleRead, "stale"),
     (Count::GaveUp, "gave up"),
@@ -236,6 +237,7 @@ const ANSWERS: [(Count, &str); 10] = [
     (Count::SoldOut, "sold out"),
     (Count::LockLost, "lost"),
     (Count::Aborted, "aborted"),
+    (Count::Fenced, "fenced"),
     (Count::Error, "errors"),
 ];
 
@@ -773,16 +775,94 @@ fn a_lost_lock_aborts_the_sale_or_does_not() {
     });
 }
 
+/// The first customer loses the lock while thinking, the second comes in, and either may be the first to write.
+#[test]
+fn a_fence_refuses_the_sale_of_a_lost_lock() {
+    test(async |node| {
+        let both = ("2 orders, 2 lost", (2, 9));
+        let one = ("1 orders, 2 lost, 1 fenced", (1, 9));
+        for (fence, second_first, first_first) in [
+            (Fence::Off, both, both),
+            (Fence::Write, one, both),
+            (Fence::ReadWrite, one, one),
+        ] {
+            for (holds, expected) in [((600, 100), second_first), ((400, 800), first_first)] {
+                let arm = ArmSpec {
+                    ttl: ms(60),
+                    fence,
+                    ..losing(OnLoss::CarryOn)
+                };
+                let bench = Bench::new(&node, arm, sells(StockIn::Database, ms(holds.0)), ms(0)).await;
+                let held = || bench.query::<bool>("EXISTS", &["arm:product:0"]);
+                let first = bench.start(1);
+                for wanted in [true, false] {
+                    while held() != wanted {
+                        tokio::time::sleep(ms(1)).await;
+                    }
+                }
+                bench.dials.set_hold(ms(holds.1));
+                bench.start(2).await.expect("a worker");
+                first.await.expect("a worker");
+                let tally = bench.recorder.swap(Tally::default());
+                assert_eq!(
+                    (counted(&tally).as_str(), bench.books().await),
+                    expected,
+                    "{fence:?} {holds:?}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn a_fence_refuses_nobody_who_holds_a_lock_that_lasts() {
+    test(async |node| {
+        for fence in [Fence::Write, Fence::ReadWrite] {
+            for lock in [LockKind::Local, LockKind::Single, LockKind::Redlock] {
+                let arm = ArmSpec { fence, ..waiting(lock) };
+                let bench = Bench::new(&node, arm, sells(StockIn::Database, ms(10)), ms(0)).await;
+                assert_eq!(counted(&bench.requests(4).await), "4 orders", "{fence:?} {lock:?}");
+                assert_eq!(bench.books().await, (4, 6));
+                assert_eq!(counted(&bench.requests(8).await), "6 orders, 2 sold out");
+            }
+        }
+    });
+}
+
+#[test]
+fn without_a_lock_a_fence_lets_only_the_newest_reader_write() {
+    test(async |node| {
+        let sell = async |fence| {
+            let arm = ArmSpec {
+                fence,
+                ..arm(LockKind::None)
+            };
+            let bench = Bench::new(&node, arm, sells(StockIn::Database, ms(200)), ms(0)).await;
+            let tally = bench.requests(4).await;
+            (counted(&tally), bench.books().await)
+        };
+        let newest = ("1 orders, 3 fenced".to_owned(), (1, 9));
+        assert_eq!(sell(Fence::ReadWrite).await, newest, "all read before one writes");
+        assert_eq!(sell(Fence::Off).await, ("4 orders".to_owned(), (4, 9)));
+    });
+}
+
 #[test]
 fn a_missing_product_is_an_error() {
     test(async |node| {
         let spec = sells(StockIn::Database, ms(0));
-        let bench = Bench::with(&node, &node, waiting(LockKind::Single), spec, ms(0), Initial::default()).await;
-        assert_eq!(
-            counted(&bench.requests(2).await),
-            "2 errors",
-            "and the lock is released"
-        );
+        for fence in [Fence::Off, Fence::ReadWrite] {
+            let arm = ArmSpec {
+                fence,
+                ..waiting(LockKind::Single)
+            };
+            let bench = Bench::with(&node, &node, arm, spec.clone(), ms(0), Initial::default()).await;
+            assert_eq!(
+                counted(&bench.requests(2).await),
+                "2 errors",
+                "and the lock is released"
+            );
+        }
         let bench = Bench::new(&node, arm(LockKind::None), sells(StockIn::Redis, ms(0)), ms(0)).await;
         let _: u64 = bench.query("DEL", &["stock:0"]);
         assert_eq!(counted(&bench.request().await), "1 errors");

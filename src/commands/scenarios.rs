@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use lockstorm::scenario::{Source, builtin, warnings};
+use lockstorm::scenario::{ArmSpec, Fence, Source, builtin, warnings};
 
 use super::{load, print};
 use crate::cli::{CheckArgs, ScenariosArgs, ScenariosCommand};
@@ -48,7 +48,7 @@ pub fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     for warning in warnings(&scenario) {
         tell(&format!("warning: {warning}"));
     }
-    let arms: Vec<_> = scenario.arms.iter().map(|arm| arm.name.as_str()).collect();
+    let arms: Vec<_> = scenario.arms.iter().map(arm).collect();
     print(format!(
         "✔ {}: {} · {} · arms: {} · faults: {} · expectations: {}\n",
         scenario.name,
@@ -59,4 +59,12 @@ pub fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
         scenario.expect.len(),
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// An arm by its name; what is unusual about it beside that.
+fn arm(arm: &ArmSpec) -> String {
+    match arm.fence {
+        Fence::Off => arm.name.clone(),
+        Fence::Write | Fence::ReadWrite => format!("{} ({})", arm.name, arm.label()),
+    }
 }

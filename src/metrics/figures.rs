@@ -97,6 +97,8 @@ pub struct Figures {
     pub locks_lost: u64,
     /// Work dropped because the holder heard of the loss in time.
     pub aborted: u64,
+    /// Requests refused by the fence: a newer token had been there.
+    pub fenced: u64,
     /// Requests that failed in the database or the cache.
     pub errors: u64,
     /// Locks held now.
@@ -143,6 +145,7 @@ impl Figures {
             Metric::MissingPages => self.missing_pages,
             Metric::LocksLost => self.locks_lost,
             Metric::Aborted => self.aborted,
+            Metric::Fenced => self.fenced,
             Metric::Errors => self.errors,
             Metric::Holding => self.holding,
             Metric::Partial => self.partial,

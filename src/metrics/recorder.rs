@@ -75,6 +75,8 @@ pub enum Count {
     LockLost,
     /// Work was dropped for a lost lock.
     Aborted,
+    /// A request was refused by the fence.
+    Fenced,
     /// The database or the cache failed a request.
     Error,
 }

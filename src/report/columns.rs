@@ -69,6 +69,7 @@ const LOAD: &[Column] = &[
     column("response p50", |arm| quantile(arm.figures.response_us, |q| q.p50)),
     column("p99", |arm| quantile(arm.figures.response_us, |q| q.p99)),
     optional("gave up", |arm| number(arm.figures.gave_up)),
+    optional("fenced", |arm| doubtful(arm.figures.fenced)),
     optional("errors", |arm| doubtful(arm.figures.errors)),
 ];
 

@@ -120,7 +120,7 @@ fn sales() -> Record {
                     ..Outcomes::default()
                 };
                 figures.votes = vec![0, 0, 300, 1200];
-                figures.locks_lost = 2;
+                (figures.locks_lost, figures.fenced) = (2, 2);
             }
         }
         (figures, name != "single")

@@ -39,7 +39,7 @@ struct Totals {
 }
 
 /// The counts that [`Figures`] shows.
-const COUNTED: [Count; 12] = [
+const COUNTED: [Count; 13] = [
     Count::Completed,
     Count::Late,
     Count::SoldOut,
@@ -50,6 +50,7 @@ const COUNTED: [Count; 12] = [
     Count::MissingPage,
     Count::LockLost,
     Count::Aborted,
+    Count::Fenced,
     Count::Error,
     Count::Order,
 ];
@@ -216,6 +217,7 @@ impl Collector {
             missing_pages: total.count(Count::MissingPage),
             locks_lost: total.count(Count::LockLost),
             aborted: total.count(Count::Aborted),
+            fenced: total.count(Count::Fenced),
             errors: total.count(Count::Error),
             holding: held.0,
             partial: held.1,
@@ -358,7 +360,7 @@ mod tests {
     #[test]
     fn every_plain_count_reaches_its_figure_and_no_other() {
         type Read = fn(&Figures) -> u64;
-        let table: [(Count, Read); 10] = [
+        let table: [(Count, Read); 11] = [
             (Count::Late, |f| f.late),
             (Count::SoldOut, |f| f.sold_out),
             (Count::Hit, |f| f.hits),
@@ -368,6 +370,7 @@ mod tests {
             (Count::MissingPage, |f| f.missing_pages),
             (Count::LockLost, |f| f.locks_lost),
             (Count::Aborted, |f| f.aborted),
+            (Count::Fenced, |f| f.fenced),
             (Count::Error, |f| f.errors),
         ];
         for (count, read) in table {

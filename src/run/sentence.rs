@@ -119,6 +119,12 @@ fn trouble(figures: &Figures) -> Vec<String> {
             counted(figures.locks_lost, "lock was", "locks were")
         ));
     }
+    if figures.fenced > 0 {
+        parts.push(format!(
+            "{} refused by the fence",
+            counted(figures.fenced, "request was", "requests were")
+        ));
+    }
     if figures.gave_up > 0 {
         parts.push(format!(
             "{} up",
@@ -182,6 +188,20 @@ mod tests {
             "redlock: sold its stock of 10,000 and not one unit more (at 95 % confidence fewer than 1 in 3,333 orders); \
              1 acquire was refused for lack of a quorum."
         );
+    }
+
+    #[test]
+    fn refusals_are_said_by_who_refused() {
+        let mut figures = Figures {
+            orders: 3,
+            locks_lost: 2,
+            ..Figures::default()
+        };
+        let said = |figures: &Figures| sentence("redlock", figures, &stock(1, 3), true);
+        let sold = "redlock: sold its stock of 3 and not one unit more; 2 locks were lost while held";
+        assert_eq!(said(&figures), format!("{sold}."));
+        figures.fenced = 1;
+        assert_eq!(said(&figures), format!("{sold}; 1 request was refused by the fence."));
     }
 
     #[test]

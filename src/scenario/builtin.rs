@@ -40,6 +40,7 @@ pub const ALL: &[Builtin] = &[
     builtin!("slow-job"),
     builtin!("ttl-race"),
     builtin!("paused-client"),
+    builtin!("fencing"),
 ];
 
 /// The built-in scenario of this name.

@@ -50,6 +50,7 @@
 //! | `node_timeout` | the longest that one node is waited for, below the TTL | a quarter of the TTL, at most 50 ms |
 //! | `on_loss` | `"carry-on"` or `"abort"` when the holder hears that its lock is lost | `"carry-on"` |
 //! | `update` | inventory: `"read-write"`, or `"atomic"` with lock none | `"read-write"` |
+//! | `fence` | inventory: `"off"`, or where the stock checks the holder's token: `"write"`, `"read-write"`; with any lock, not with `stock_in = "redis"` or `update = "atomic"` | `"off"` |
 //! | `serve_stale` | cache-fill: stale data for readers without the lock | true if fail-fast |
 //! | `second_look` | cache-fill: read the cache again under the lock | true |
 //! | **`[[fault]]`** | numbered from 1 in the order of the file | |
@@ -82,8 +83,8 @@ pub use overrides::Overrides;
 pub use read::parse;
 pub use source::Source;
 pub use spec::{
-    ArmSpec, CacheSpec, DatabaseSpec, FaultSpec, FaultStart, InventorySpec, LabSpec, LockKind, OnLoss, Persistence,
-    Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, WorkloadSpec,
+    ArmSpec, CacheSpec, DatabaseSpec, FaultSpec, FaultStart, Fence, InventorySpec, LabSpec, LockKind, OnLoss,
+    Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, WorkloadSpec,
 };
 pub(crate) use suggest::hint;
 pub use warnings::warnings;

@@ -186,6 +186,8 @@ pub struct ArmSpec {
     pub host: HostId,
     /// `inventory`: how the stock is written.
     pub update: Update,
+    /// `inventory`: where the stock checks the holder's token.
+    pub fence: Fence,
     /// `cache-fill`: whether a reader without the lock is given stale data if there is any.
     pub serve_stale: bool,
     /// `cache-fill`: whether the cache is read again once the lock is held.
@@ -195,15 +197,20 @@ pub struct ArmSpec {
 }
 
 impl ArmSpec {
-    /// One or two words for tables: the lock and how it waits.
+    /// A few words for tables: the lock, and its fence if it has one.
     #[must_use]
     pub fn label(&self) -> String {
-        match (self.lock, self.update) {
+        let lock = match (self.lock, self.update) {
             (LockKind::None, Update::Atomic) => "atomic update".to_owned(),
             (LockKind::None, Update::ReadWrite) => "no lock".to_owned(),
             (LockKind::Local, _) => "in-process mutex".to_owned(),
             (LockKind::Single, _) => format!("single, {}", self.host),
             (LockKind::Redlock, _) => "redlock".to_owned(),
+        };
+        match self.fence {
+            Fence::Off => lock,
+            Fence::Write => format!("{lock}, write fence"),
+            Fence::ReadWrite => format!("{lock}, read-write fence"),
         }
     }
 }
@@ -262,6 +269,19 @@ pub enum Update {
     ReadWrite,
     /// One conditional statement: `UPDATE … WHERE units > 0`, or a script on Redis.
     Atomic,
+}
+
+/// Where the stock checks the token that each holder draws under its lock. It refuses a token that is older than the newest
+/// it has accepted, and of two alike the one that came second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fence {
+    /// Nowhere: no token is drawn.
+    Off,
+    /// At the write. Two holders that have both read before either writes still lose an update.
+    Write,
+    /// At the read, which shuts out older holders, and at the write.
+    ReadWrite,
 }
 
 /// What the holder does when it is told that its lock is lost.

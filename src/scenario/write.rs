@@ -4,8 +4,8 @@ use std::fmt::{Display, Write};
 use std::time::Duration;
 
 use super::spec::{
-    ArmSpec, CacheSpec, FaultSpec, FaultStart, LockKind, OnLoss, Persistence, Popularity, Renew, Scenario, ServiceTime,
-    StockIn, Update, WorkloadSpec,
+    ArmSpec, CacheSpec, FaultSpec, FaultStart, Fence, LockKind, OnLoss, Persistence, Popularity, Renew, Scenario,
+    ServiceTime, StockIn, Update, WorkloadSpec,
 };
 use super::value::show;
 use crate::model::{Target, Wait};
@@ -138,6 +138,12 @@ impl Toml {
                     Update::Atomic => "atomic",
                 };
                 self.pair("update", quote(update));
+                let fence = match arm.fence {
+                    Fence::Off => "off",
+                    Fence::Write => "write",
+                    Fence::ReadWrite => "read-write",
+                };
+                self.pair("fence", quote(fence));
             }
             WorkloadSpec::CacheFill { .. } if arm.lock != LockKind::None => {
                 self.pair("serve_stale", arm.serve_stale);

@@ -4,12 +4,14 @@
 //! connections to it): pausing one app server must not stop another, nor one arm another.
 
 mod claim;
+mod fence;
 mod initial;
 mod place;
 mod room;
 mod schema;
 mod statements;
 
+pub use fence::Token;
 pub use initial::{Catalogue, Initial};
 pub use place::Place;
 pub use room::room;
@@ -35,6 +37,16 @@ pub enum StoreError {
     /// There is no such row.
     #[error("the database has no {0}")]
     Missing(String),
+    /// This product's fence has accepted a newer token, or the same number of another owner. Nothing was written.
+    #[error("product {product} refuses token {token} of {owner}: it has accepted another")]
+    Fenced {
+        /// The product.
+        product: u64,
+        /// The number of the refused token.
+        token: u64,
+        /// Whose it is.
+        owner: String,
+    },
 }
 
 /// The databases know no unsigned numbers. None of ours is near the limit: rows are counted, not hashed.

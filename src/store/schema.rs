@@ -1,8 +1,11 @@
 //! The tables, and what a session is set to. Every statement of a run is the same on both databases; these are not.
 //!
-//! A sale is **one statement**: it writes the stock, and a trigger appends the order. So it is one transaction sent as one
-//! unit: an app server that is killed cannot leave half of it behind (which would look like damage by the lock), and one
+//! A sale is **one statement**: it writes a stock's units, and a trigger appends the order. So it is one transaction sent as
+//! one unit: an app server that is killed cannot leave half of it behind (which would look like damage by the lock), and one
 //! that is paused cannot hold the database's write lock with a transaction that it does not end.
+//!
+//! The fence is in the stock's rows too (`drawn`, `token`, `holder`), so that its check and what it guards are that same one
+//! statement. Statements that leave the units alone append no order.
 
 use sqlx::{AnyConnection, raw_sql};
 
@@ -16,10 +19,11 @@ pub const SQLITE_TABLES: &str = "
         PRIMARY KEY (cache, key, page)
     ) WITHOUT ROWID;
     CREATE TABLE stock (
-        product INTEGER PRIMARY KEY, units BIGINT NOT NULL CHECK (units >= 0), buyer TEXT NOT NULL
+        product INTEGER PRIMARY KEY, units BIGINT NOT NULL CHECK (units >= 0), buyer TEXT NOT NULL,
+        drawn BIGINT NOT NULL DEFAULT 0, token BIGINT NOT NULL DEFAULT 0, holder TEXT NOT NULL DEFAULT ''
     );
     CREATE TABLE orders (id INTEGER PRIMARY KEY, product BIGINT NOT NULL, buyer TEXT NOT NULL);
-    CREATE TRIGGER sale AFTER UPDATE ON stock BEGIN
+    CREATE TRIGGER sale AFTER UPDATE OF units ON stock BEGIN
         INSERT INTO orders (product, buyer) VALUES (NEW.product, NEW.buyer);
     END";
 
@@ -34,7 +38,8 @@ pub const POSTGRES_TABLES: &str = "
         PRIMARY KEY (cache, key, page)
     );
     CREATE TABLE stock (
-        product BIGINT PRIMARY KEY, units BIGINT NOT NULL CHECK (units >= 0), buyer TEXT NOT NULL
+        product BIGINT PRIMARY KEY, units BIGINT NOT NULL CHECK (units >= 0), buyer TEXT NOT NULL,
+        drawn BIGINT NOT NULL DEFAULT 0, token BIGINT NOT NULL DEFAULT 0, holder TEXT NOT NULL DEFAULT ''
     ) WITH (fillfactor = 50);
     CREATE SEQUENCE order_ids;
     CREATE TABLE orders (id BIGINT PRIMARY KEY, product BIGINT NOT NULL, buyer TEXT NOT NULL);
@@ -48,7 +53,7 @@ pub const POSTGRES_TABLES: &str = "
         INSERT INTO orders (product, buyer) VALUES (NEW.product, NEW.buyer);
         RETURN NULL;
     END $$;
-    CREATE TRIGGER sale AFTER UPDATE ON stock FOR EACH ROW EXECUTE FUNCTION sale()";
+    CREATE TRIGGER sale AFTER UPDATE OF units ON stock FOR EACH ROW EXECUTE FUNCTION sale()";
 
 /// PostgreSQL: a session works in the schema of its arm, does not wait for the disk, and reads what is committed.
 pub fn postgres_session(schema: &str) -> String {

@@ -19,7 +19,7 @@ const STOCK: &str = "SELECT product, units FROM stock ORDER BY product";
 /// A pool of connections to the tables of one arm, of one app server.
 #[derive(Debug, Clone)]
 pub struct Store {
-    pool: AnyPool,
+    pub(super) pool: AnyPool,
 }
 
 impl Store {
@@ -148,12 +148,12 @@ impl Store {
     }
 }
 
-fn no_product(product: u64) -> StoreError {
+pub(super) fn no_product(product: u64) -> StoreError {
     StoreError::Missing(format!("product {product}"))
 }
 
 /// The service time; none at all must not cost the timer's millisecond.
-async fn pass(service: Duration) {
+pub(super) async fn pass(service: Duration) {
     if !service.is_zero() {
         tokio::time::sleep(service).await;
     }

@@ -7,7 +7,8 @@ use super::chance::{Choice, draw};
 use super::section::Section;
 use super::{Cache, CacheError, Failed, Tools};
 use crate::metrics::Count;
-use crate::scenario::{InventorySpec, ServiceTime, StockIn, Update, WorkloadSpec};
+use crate::scenario::{Fence, InventorySpec, ServiceTime, StockIn, Update, WorkloadSpec};
+use crate::store::Token;
 
 /// Takes one unit if there is one. Returns whether it did; nothing without the key.
 static TAKE_ONE: LazyLock<Script> = LazyLock::new(|| {
@@ -61,7 +62,7 @@ impl Inventory {
         Ok(())
     }
 
-    /// Writes back what was read less one: right only if nobody else did so meanwhile.
+    /// Writes back what was read less one: right only if nobody else did so meanwhile, or if a fence refuses those who did.
     async fn read_and_write(
         &self,
         product: u64,
@@ -69,14 +70,16 @@ impl Inventory {
         section: &Section<'_>,
         rng: &mut SmallRng,
     ) -> Result<bool, Failed> {
-        let Some(left) = self.units(product, rng).await?.checked_sub(1) else {
+        let token = self.token(product, by).await?;
+        let Some(left) = self.units(product, token, rng).await?.checked_sub(1) else {
             return Ok(false);
         };
         self.think(rng).await;
         section.check()?;
-        match self.stock_in {
-            StockIn::Database => self.tools.store.sell(product, left, by).await?,
-            StockIn::Redis => {
+        match (self.stock_in, token) {
+            (StockIn::Database, None) => self.tools.store.sell(product, left, by).await?,
+            (StockIn::Database, Some(token)) => self.tools.store.sell_fenced(product, left, token).await?,
+            (StockIn::Redis, _) => {
                 let mut cache = self.tools.cache.connection();
                 redis::cmd("SET")
                     .arg(stock_key(product))
@@ -89,10 +92,24 @@ impl Inventory {
         Ok(true)
     }
 
-    async fn units(&self, product: u64, rng: &mut SmallRng) -> Result<u64, Failed> {
-        match self.stock_in {
-            StockIn::Database => Ok(self.tools.store.units(product, draw(self.read, rng)).await?),
-            StockIn::Redis => {
+    /// What a fenced arm's worker shows to the stock.
+    async fn token<'a>(&self, product: u64, owner: &'a str) -> Result<Option<Token<'a>>, Failed> {
+        if self.tools.arm.fence == Fence::Off {
+            return Ok(None);
+        }
+        let number = self.tools.store.draw_token(product).await?;
+        Ok(Some(Token { number, owner }))
+    }
+
+    async fn units(&self, product: u64, token: Option<Token<'_>>, rng: &mut SmallRng) -> Result<u64, Failed> {
+        let shown = token.filter(|_| self.tools.arm.fence == Fence::ReadWrite);
+        match (self.stock_in, shown) {
+            (StockIn::Database, None) => Ok(self.tools.store.units(product, draw(self.read, rng)).await?),
+            (StockIn::Database, Some(token)) => {
+                let service = draw(self.read, rng);
+                Ok(self.tools.store.units_fenced(product, token, service).await?)
+            }
+            (StockIn::Redis, _) => {
                 let mut cache = self.tools.cache.connection();
                 let units: Option<u64> = redis::cmd("GET")
                     .arg(stock_key(product))

@@ -74,6 +74,7 @@ impl Workload {
             Ok(()) => {}
             Err(Failed::Refused) => tools.recorder.count(Count::GaveUp),
             Err(Failed::Lost) => tools.recorder.count(Count::Aborted),
+            Err(Failed::Store(StoreError::Fenced { .. })) => tools.recorder.count(Count::Fenced),
             Err(failed) => {
                 tracing::debug!(arm = tools.arm.name, server = %tools.server, worker, "{failed}");
                 tools.recorder.count(Count::Error);

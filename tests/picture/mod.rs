@@ -10,8 +10,8 @@ use lockstorm::metrics::{
 };
 use lockstorm::model::{Action, Event, EventKind, HostId, Outcomes, ServerId, Target, Wait};
 use lockstorm::scenario::{
-    ArmSpec, CacheSpec, DatabaseSpec, Expectation, InventorySpec, LabSpec, LockKind, Metric, OnLoss, Op, Persistence,
-    Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, WorkloadSpec,
+    ArmSpec, CacheSpec, DatabaseSpec, Expectation, Fence, InventorySpec, LabSpec, LockKind, Metric, OnLoss, Op,
+    Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, WorkloadSpec,
 };
 
 const fn ms(ms: u64) -> Duration {
@@ -33,6 +33,7 @@ pub fn arm(name: &str, lock: LockKind, update: Update) -> ArmSpec {
         node_timeout: ms(100),
         host: HostId(1),
         update,
+        fence: Fence::Off,
         serve_stale: false,
         second_look: true,
         on_loss: OnLoss::CarryOn,

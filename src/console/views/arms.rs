@@ -34,9 +34,10 @@ enum Column {
 }
 
 /// Counts that are worth a column only when there are any.
-const EXTRAS: [(Metric, &str); 5] = [
+const EXTRAS: [(Metric, &str); 6] = [
     (Metric::Errors, "errors"),
     (Metric::LocksLost, "locks lost"),
+    (Metric::Fenced, "fenced"),
     (Metric::Unknown, "unknown"),
     (Metric::Expired, "expired"),
     (Metric::Late, "late"),
@@ -249,7 +250,30 @@ fn framed(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::metrics::Figures;
+
+    #[test]
+    fn a_count_that_is_rare_has_a_column_once_it_occurs() {
+        let workload = WorkloadSpec::CacheFill { caches: Vec::new() };
+        let mut arm = ArmView {
+            name: String::new(),
+            label: String::new(),
+            figures: Figures::default(),
+            series: Arc::default(),
+            votes: None,
+            trouble: None,
+            sold_out: false,
+            done: false,
+        };
+        let fenced = Column::Extra(Metric::Fenced);
+        assert!(!fitting(&workload, &[arm.clone()], 500).contains(&fenced));
+        arm.figures.fenced = 1;
+        assert!(fitting(&workload, &[arm], 500).contains(&fenced));
+        assert_eq!(fenced.title(), "fenced");
+    }
 
     #[test]
     fn the_score_is_the_last_to_go() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::reader::Reader;
-use super::super::spec::{ArmSpec, LabSpec, LockKind, OnLoss, Renew, Update, WorkloadSpec};
+use super::super::spec::{ArmSpec, Fence, LabSpec, LockKind, OnLoss, Renew, StockIn, Update, WorkloadSpec};
 use super::super::suggest;
 use super::super::tree::Value;
 use super::super::value;
@@ -17,6 +17,11 @@ const LOCKS: &[(&str, LockKind)] = &[
     ("redlock", LockKind::Redlock),
 ];
 const UPDATES: &[(&str, Update)] = &[("read-write", Update::ReadWrite), ("atomic", Update::Atomic)];
+const FENCES: &[(&str, Fence)] = &[
+    ("off", Fence::Off),
+    ("write", Fence::Write),
+    ("read-write", Fence::ReadWrite),
+];
 const ON_LOSS: &[(&str, OnLoss)] = &[("carry-on", OnLoss::CarryOn), ("abort", OnLoss::Abort)];
 
 /// The most arms: each takes a share of the screen, the pools and the threads.
@@ -79,6 +84,7 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
         table.complain("lock", too_few_hosts(lab.hosts));
     }
     let update = update(table, lock, workload);
+    let fence = fence(table, update, workload);
     let (serve_stale, second_look) = looks(table, lock, wait, workload);
     ArmSpec {
         name,
@@ -90,6 +96,7 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
         node_timeout,
         host,
         update,
+        fence,
         serve_stale,
         second_look,
         on_loss,
@@ -216,6 +223,30 @@ fn update(table: &mut Reader<'_>, lock: LockKind, workload: &WorkloadSpec) -> Up
         table.complain("update", "an atomic update needs no lock; write lock = \"none\"");
     }
     update
+}
+
+/// A fence belongs to the stock, not to the lock: any lock may have one, and without a lock it is optimistic locking.
+fn fence(table: &mut Reader<'_>, update: Update, workload: &WorkloadSpec) -> Fence {
+    let WorkloadSpec::Inventory(inventory) = workload else {
+        table.refuse(
+            &["fence"],
+            "makes no sense in a cache-fill workload; it belongs to kind = \"inventory\"",
+        );
+        return Fence::Off;
+    };
+    let fence = table.or("fence", Fence::Off, value::word(FENCES));
+    if fence != Fence::Off && inventory.stock_in == StockIn::Redis {
+        table.complain(
+            "fence",
+            "is checked by the database, and the stock is in Redis; leave out workload.stock_in",
+        );
+    } else if fence != Fence::Off && update == Update::Atomic {
+        table.complain(
+            "fence",
+            "guards a write that follows a read, and an atomic update reads nothing; leave out one of the two",
+        );
+    }
+    fence
 }
 
 fn looks(table: &mut Reader<'_>, lock: LockKind, wait: Wait, workload: &WorkloadSpec) -> (bool, bool) {

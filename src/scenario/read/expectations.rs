@@ -37,7 +37,7 @@ fn check(metric: Metric, workload: &WorkloadSpec) -> Result<(), String> {
     let name = metric.name();
     let inventory = matches!(
         metric,
-        Metric::Orders | Metric::Oversold | Metric::LostUpdates | Metric::SoldOut
+        Metric::Orders | Metric::Oversold | Metric::LostUpdates | Metric::SoldOut | Metric::Fenced
     );
     let cache_fill = matches!(
         metric,

@@ -1,0 +1,96 @@
+//! The fence of a product: a counter that tokens are drawn from, and the newest token that the stock has accepted. A holder
+//! whose lock was lost is refused as soon as a newer one has shown its token.
+
+use std::time::Duration;
+
+use sqlx::Any;
+use sqlx::any::AnyArguments;
+use sqlx::query::QueryScalar;
+
+use super::statements::{no_product, pass};
+use super::{Store, StoreError, signed, unsigned};
+
+/// What a holder shows at the stock. Of two holders with the same number the one that is accepted first wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Token<'a> {
+    /// Grows with each draw.
+    pub number: u64,
+    /// Whose it is.
+    pub owner: &'a str,
+}
+
+const DRAW: &str = "UPDATE stock SET drawn = drawn + 1 WHERE product = $1 RETURNING drawn";
+const READ: &str = "UPDATE stock SET token = $2, holder = $3
+    WHERE product = $1 AND (token < $2 OR (token = $2 AND holder = $3)) RETURNING units";
+const SELL: &str = "UPDATE stock SET units = $4, buyer = $3, token = $2, holder = $3
+    WHERE product = $1 AND (token < $2 OR (token = $2 AND holder = $3))";
+
+impl Store {
+    /// Draws the number of the next token of a product: larger than all before it. To be called under the lock.
+    ///
+    /// # Errors
+    /// The database failed, or has no such product.
+    pub async fn draw_token(&self, product: u64) -> Result<u64, StoreError> {
+        let drawn = updated(sqlx::query_scalar(DRAW).bind(signed(product)), &self.pool).await?;
+        drawn.ok_or_else(|| no_product(product))
+    }
+
+    /// Units left of a product, as they were at the start of the `service` time, for the holder of `token`. The stock
+    /// accepts it in that same statement, so older holders can't write any more.
+    ///
+    /// # Errors
+    /// The stock has accepted a newer token; the database failed, or has no such product.
+    pub async fn units_fenced(&self, product: u64, token: Token<'_>, service: Duration) -> Result<u64, StoreError> {
+        let mut connection = self.pool.acquire().await?;
+        let read = sqlx::query_scalar(READ)
+            .bind(signed(product))
+            .bind(signed(token.number))
+            .bind(token.owner);
+        let Some(units) = updated(read, &mut *connection).await? else {
+            drop(connection);
+            return Err(self.refusal(product, token).await);
+        };
+        pass(service).await;
+        Ok(units)
+    }
+
+    /// Writes the units `left` of a product and appends the order of the token's owner, if the stock accepts the token: one
+    /// statement, one transaction.
+    ///
+    /// # Errors
+    /// The stock has accepted a newer token; the database failed, or has no such product. Nothing is written then.
+    pub async fn sell_fenced(&self, product: u64, left: u64, token: Token<'_>) -> Result<(), StoreError> {
+        let result = sqlx::query(SELL)
+            .bind(signed(product))
+            .bind(signed(token.number))
+            .bind(token.owner)
+            .bind(signed(left))
+            .execute(&self.pool)
+            .await?;
+        if result.rows_affected() == 0 {
+            return Err(self.refusal(product, token).await);
+        }
+        Ok(())
+    }
+
+    /// Why no row met the condition: the fence, unless there is no such product.
+    async fn refusal(&self, product: u64, token: Token<'_>) -> StoreError {
+        let fenced = |_| StoreError::Fenced {
+            product,
+            token: token.number,
+            owner: token.owner.to_owned(),
+        };
+        self.units(product, Duration::ZERO)
+            .await
+            .map_or_else(|error| error, fenced)
+    }
+}
+
+/// The number that an update returns; none if it met no row. It is read to its end, since SQLite commits only there: who
+/// takes the row and looks no further goes on before others see the update.
+async fn updated<'a>(
+    update: QueryScalar<'a, Any, i64, AnyArguments>,
+    on: impl sqlx::Executor<'_, Database = Any>,
+) -> Result<Option<u64>, sqlx::Error> {
+    Ok(update.fetch_all(on).await?.pop().map(unsigned))
+}
