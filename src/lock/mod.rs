@@ -9,6 +9,8 @@
 //! - Clocks are read after the reply. A lock without validity left is never handed out.
 //! - A node that owes replies gets nothing new but deletes until it replies, so it slows nobody and collects nothing.
 //!
+//! No lock can tell a holder that is stopped that it is lost: [`fence`] says what to do about that.
+//!
 //! ```no_run
 //! # async fn example() -> Result<(), lockstorm::lock::Refusal> {
 //! use std::time::Duration;
@@ -32,6 +34,7 @@ mod address;
 mod ballot;
 mod claim;
 mod connection;
+pub mod fence;
 mod gauges;
 mod greeting;
 mod guard;

@@ -110,7 +110,7 @@ impl Nodes {
         let all: Vec<usize> = (0..self.len()).collect();
         // Connections are ordered: an answer to anything says that all before it ran.
         let answers = self
-            .question(&all, wire::pttl(""), within, Instant::now() + within)
+            .question(&all, wire::pttl(""), within, Instant::now() + within, |_| false)
             .await;
         answers
             .iter()
@@ -140,14 +140,15 @@ impl Nodes {
         self.0.is_empty()
     }
 
-    /// Asks the nodes at these positions the same, and waits for their answers until then. `timeout`: how long a node may
-    /// owe the reply before it is suspect.
+    /// Asks the nodes at these positions the same, and waits for their answers until there are enough, or until then.
+    /// `timeout`: how long a node may owe the reply before it is suspect.
     pub(super) async fn question(
         &self,
         indexes: &[usize],
         command: Packed,
         timeout: Duration,
         until: Instant,
+        enough: impl Fn(&[Option<Answer>]) -> bool,
     ) -> Vec<Option<Answer>> {
         let round = Arc::new(Round::new(indexes.len()));
         for (place, &index) in indexes.iter().enumerate() {
@@ -161,7 +162,7 @@ impl Nodes {
             };
             self.push(index, Job::Ask(question));
         }
-        round.wait(until, |_| false).await
+        round.wait(until, enough).await
     }
 
     /// Queues a command for node `index`; never waits.

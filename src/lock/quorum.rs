@@ -134,7 +134,7 @@ impl Quorum {
         let until = deadline.min(Instant::now() + terms.node_timeout);
         let answers = self
             .nodes
-            .question(&holders, wire::pttl(key), terms.node_timeout, until)
+            .question(&holders, wire::pttl(key), terms.node_timeout, until, |_| false)
             .await;
         let mut left: Vec<_> = answers.into_iter().filter_map(time_left).collect();
         left.sort_unstable();

@@ -68,7 +68,7 @@ pub enum NotExtended {
 }
 
 /// Lists causes for people: `node 1 refused, node 2 voted`.
-struct PerNode<'a>(&'a [Option<Cause>]);
+pub(super) struct PerNode<'a>(pub(super) &'a [Option<Cause>]);
 
 impl fmt::Display for PerNode<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

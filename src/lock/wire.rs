@@ -161,6 +161,17 @@ pub(super) fn pttl(key: &str) -> Packed {
     redis::cmd("PTTL").arg(key).get_packed_command().into()
 }
 
+/// Sets the key to a number if it holds a lower one, or none: the number, or else the one it holds, negated.
+const PROPOSE: &str = "local has=tonumber(redis.call('get',KEYS[1]) or '0') \
+     if has<tonumber(ARGV[1]) then redis.call('set',KEYS[1],ARGV[1]) return tonumber(ARGV[1]) end return -has";
+
+/// Proposes a number to a counter.
+pub(super) fn propose(key: &str, number: u64) -> Packed {
+    let mut command = redis::cmd("EVAL");
+    command.arg(PROPOSE).arg(1).arg(key).arg(number);
+    command.get_packed_command().into()
+}
+
 /// The length of a token.
 pub(super) const TOKEN_LENGTH: usize = 32;
 

@@ -1,0 +1,222 @@
+//! Counters on lock nodes: what the two phases hold, and what they can't.
+
+mod support;
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lockstorm::lock::Nodes;
+use lockstorm::lock::fence::{NotDrawn, QuorumCounter};
+use lockstorm::model::Cause;
+use redis::cmd;
+use support::trio::{KEY, Trio, app_server};
+use support::{PATIENCE, RedisServer, serial};
+
+/// Nodes keep everything over a kill.
+const PERSISTENT: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
+
+fn counter(nodes: &Nodes) -> QuorumCounter {
+    QuorumCounter::new(nodes, PATIENCE)
+}
+
+fn draw(trio: &Trio) -> Result<u64, NotDrawn> {
+    trio.runtime.block_on(counter(&trio.nodes).draw(KEY, PATIENCE))
+}
+
+/// Draws that many; the last.
+fn drawn(trio: &Trio, times: usize) -> u64 {
+    let numbers: Vec<u64> = (0..times).map(|_| draw(trio).expect("a number")).collect();
+    assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+    *numbers.last().expect("one at least")
+}
+
+/// The simpler way: `INCR` on all nodes that are up, and the highest reply.
+fn incremented(up: &[&RedisServer], times: usize) -> u64 {
+    let replies: Vec<_> = (0..times)
+        .map(|_| {
+            up.iter()
+                .map(|server| server.query::<u64>(cmd("INCR").arg("simple")))
+                .max()
+        })
+        .collect();
+    replies.last().copied().flatten().expect("one at least")
+}
+
+fn restart(trio: &mut Trio, index: usize) {
+    trio.servers[index].restart();
+    let node = trio.nodes.subset(&[index]);
+    assert_eq!(trio.runtime.block_on(node.ready(PATIENCE)), 1);
+}
+
+#[test]
+fn numbers_grow_by_one_while_nobody_interferes_and_each_key_has_its_own() {
+    let _turn = serial();
+    let trio = Trio::start();
+    for expected in 1..=5 {
+        assert_eq!(draw(&trio), Ok(expected));
+    }
+    let other = trio.runtime.block_on(counter(&trio.nodes).draw("other", PATIENCE));
+    assert_eq!(other, Ok(1));
+    assert_eq!(trio.runtime.block_on(trio.nodes.flush(PATIENCE)), 3);
+    for server in &trio.servers {
+        assert_eq!(
+            server.query::<u64>(cmd("GET").arg(KEY)),
+            5,
+            "all take what a quorum took"
+        );
+        assert_eq!(server.query::<i64>(cmd("PTTL").arg(KEY)), -1, "for ever");
+    }
+}
+
+/// Nodes go and come in turn, and none forgets anything.
+#[test]
+fn a_node_that_was_away_brings_the_highest_increment_back_but_not_the_two_phases() {
+    let _turn = serial();
+    let mut trio = Trio::with(&PERSISTENT);
+
+    trio.kill(2);
+    assert_eq!(incremented(&[&trio.servers[0], &trio.servers[1]], 5), 5);
+    assert_eq!(drawn(&trio, 5), 5);
+
+    restart(&mut trio, 2);
+    trio.kill(1);
+    assert_eq!(incremented(&[&trio.servers[0], &trio.servers[2]], 5), 10);
+    assert_eq!(drawn(&trio, 5), 10);
+
+    restart(&mut trio, 1);
+    trio.kill(0);
+    assert_eq!(incremented(&[&trio.servers[1], &trio.servers[2]], 1), 6, "after 10");
+    assert_eq!(drawn(&trio, 1), 11);
+
+    restart(&mut trio, 0);
+    assert_eq!(drawn(&trio, 3), 14);
+}
+
+/// With no node down for long and each killed many times, the numbers of one caller at a time only grow.
+#[test]
+fn numbers_grow_through_kills_and_restarts() {
+    let _turn = serial();
+    let mut trio = Trio::with(&PERSISTENT);
+    let mut last = 0;
+    for round in 0..9 {
+        trio.servers[round % 3].kill();
+        // The first may still meet the connection that breaks; the other two nodes answer.
+        for _ in 0..20 {
+            let number = draw(&trio).expect("a number");
+            assert!(number > last, "{number} after {last} in round {round}");
+            last = number;
+        }
+        restart(&mut trio, round % 3);
+    }
+    assert!(last >= 180);
+}
+
+#[test]
+fn a_node_that_forgot_brings_numbers_back_that_only_a_bare_quorum_took() {
+    let _turn = serial();
+    let mut trio = Trio::start();
+    assert_eq!(drawn(&trio, 5), 5);
+    assert_eq!(trio.runtime.block_on(trio.nodes.flush(PATIENCE)), 3);
+    // All three took it: one may forget.
+    trio.kill(0);
+    restart(&mut trio, 0);
+    trio.kill(1);
+    assert_eq!(drawn(&trio, 1), 6);
+
+    // Two took that one, and the third knows nothing: it was lost with one of them.
+    restart(&mut trio, 1);
+    trio.kill(2);
+    restart(&mut trio, 2);
+    trio.kill(0);
+    assert_eq!(draw(&trio), Ok(1), "the documented limit");
+}
+
+#[test]
+fn callers_at_the_same_time_never_draw_the_same_number() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let numbers: Vec<u64> = thread::scope(|scope| {
+        let caller = || {
+            let (runtime, nodes) = app_server(&trio.servers);
+            let counter = counter(&nodes);
+            let one = async || counter.draw(KEY, PATIENCE).await.expect("a number");
+            let numbers: Vec<u64> = (0..25).map(|_| runtime.block_on(one())).collect();
+            assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+            numbers
+        };
+        let callers: Vec<_> = (0..4).map(|_| scope.spawn(caller)).collect();
+        callers
+            .into_iter()
+            .flat_map(|caller| caller.join().expect("a caller"))
+            .collect()
+    });
+    let mut unique = numbers.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!(unique.len(), 100, "{numbers:?}");
+    let last = unique[99];
+    assert!(draw(&trio).expect("a number") > last);
+}
+
+#[test]
+fn a_caller_that_others_outrun_until_its_deadline_is_told_so() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let (start, outrun) = (Instant::now(), AtomicBool::new(false));
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let (runtime, nodes) = app_server(&trio.servers);
+                let counter = counter(&nodes);
+                while !outrun.load(Relaxed) && start.elapsed() < PATIENCE {
+                    let number = runtime.block_on(counter.draw(KEY, Duration::from_millis(5)));
+                    if number == Err(NotDrawn::Contended) {
+                        outrun.store(true, Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    assert!(outrun.into_inner());
+    draw(&trio).expect("alone it is as easy as ever");
+}
+
+#[test]
+fn a_node_that_is_paused_is_not_waited_for() {
+    let _turn = serial();
+    let trio = Trio::start();
+    trio.servers[1].pause();
+    // It would take two patiences to wait for it.
+    let numbers = trio.runtime.block_on(async {
+        let counter = counter(&trio.nodes);
+        tokio::time::timeout(PATIENCE / 2, async {
+            (counter.draw(KEY, PATIENCE).await, counter.draw(KEY, PATIENCE).await)
+        })
+        .await
+    });
+    assert_eq!(numbers, Ok((Ok(1), Ok(2))));
+    trio.servers[1].resume();
+}
+
+#[test]
+fn without_a_quorum_the_causes_are_told_node_by_node() {
+    let _turn = serial();
+    let mut trio = Trio::start();
+    trio.kill(0);
+    trio.servers[2].query::<()>(cmd("SET").arg(KEY).arg("no number"));
+    let Err(NotDrawn::NoQuorum { causes }) = draw(&trio) else {
+        panic!("no quorum")
+    };
+    assert_eq!((&causes[0], &causes[1]), (&Some(Cause::Refused), &None));
+    assert!(matches!(&causes[2], Some(Cause::Error(_))), "{causes:?}");
+
+    // One that does not answer until the deadline.
+    trio.servers[1].pause();
+    let counter = QuorumCounter::new(&trio.nodes.subset(&[1]), PATIENCE);
+    let silent = trio.runtime.block_on(counter.draw(KEY, Duration::from_millis(100)));
+    let causes = vec![Some(Cause::Timeout)];
+    assert_eq!(silent, Err(NotDrawn::NoQuorum { causes }));
+    assert_eq!(silent.expect_err("no number").to_string(), "no number: node 1 timeout");
+    trio.servers[1].resume();
+}
