@@ -11,24 +11,24 @@
 //!
 //! No lock can tell a holder that is stopped that it is lost: [`fence`] says what to do about that.
 //!
-//! ```no_run
-//! # async fn example() -> Result<(), lockstorm::lock::Refusal> {
-//! use std::time::Duration;
-//! use lockstorm::lock::{Lock, NodeOptions, Nodes, Terms};
+//! [`Redlock`] is where to begin; [`Lock`] is the same with terms for each acquire, and has the weaker strategies too.
 //!
-//! let nodes = Nodes::connect(&[([127, 0, 0, 1], 6379).into()], NodeOptions::default());
-//! let lock = Lock::redlock(&nodes, 42);
-//! let terms = Terms {
-//!     ttl: Duration::from_secs(2),
-//!     renew: Some(Duration::from_millis(700)),
-//!     ..Terms::default()
-//! };
-//! let guard = lock.acquire("sku:7", &terms).await?;
-//! // … the work, while watching `guard.lost()` …
-//! guard.release().await;
-//! # Ok(())
-//! # }
+//! # What a node's user must be allowed
+//! `SET`, `GET`, `DEL`, `PEXPIRE`, `PTTL`, `EVALSHA` and `EVAL` on the keys; `SCRIPT LOAD` saves sending the scripts. To
+//! wait in line also `PUBLISH` and `SUBSCRIBE` on the channels `lockstorm:released:` + key; without them waiting works by
+//! asking again. `DELIFEQ` (Valkey 9) or `DELEX` (Redis 8.4) are used where the server has them and the user may. So:
+//!
+//! ```text
+//! ACL SETUSER locks on >secret ~* resetchannels &lockstorm:released:*
+//!     +set +get +del +pexpire +pttl +eval +evalsha +script|load +publish +subscribe +unsubscribe +ping
 //! ```
+//!
+//! A node that does not allow it gives no vote, with the cause [`NoPermission`](crate::model::Cause::NoPermission); if
+//! that is what a quorum fails for, the refusal is [`Refusal::NotPermitted`].
+//!
+//! # What may stay behind
+//! Nothing, with one exception: if a connection dies while a `SET` is under way and the node runs it only after the
+//! delete that was sent on the next connection has expired, its key stays until its TTL is over.
 
 mod address;
 mod ballot;
@@ -44,6 +44,7 @@ mod local;
 mod node;
 mod nodes;
 mod quorum;
+mod redlock;
 mod refusal;
 mod renewals;
 mod reply;
@@ -59,6 +60,7 @@ pub use address::BadAddress;
 pub use gauges::Gauges;
 pub use guard::{Guard, Released};
 pub use nodes::{NodeOptions, Nodes};
+pub use redlock::{Redlock, RedlockBuilder};
 pub use refusal::{NotExtended, Refusal};
 
 use crate::model::Wait;
@@ -89,14 +91,14 @@ pub struct Terms {
 }
 
 impl Default for Terms {
-    /// A TTL of 10 s without renewal, fail-fast, 1 s for all of it and 50 ms for each node.
+    /// A TTL of 10 s without renewal, fail-fast, 1 s for all of it and 40 ms for each node.
     fn default() -> Self {
         Self {
             ttl: Duration::from_secs(10),
             renew: None,
             wait: Wait::FailFast,
             deadline: Duration::from_secs(1),
-            node_timeout: Duration::from_millis(50),
+            node_timeout: Duration::from_millis(40),
             lifetime: None,
             repair: false,
         }

@@ -15,6 +15,12 @@ pub enum Refusal {
         /// For each node in order why it gave no vote; none where it did.
         causes: Vec<Option<Cause>>,
     },
+    /// Too few nodes let us: the user lacks a permission, or the password is wrong. Waiting does not help.
+    #[error("not permitted: {}", PerNode(.causes))]
+    NotPermitted {
+        /// For each node in order why it gave no vote; none where it did.
+        causes: Vec<Option<Cause>>,
+    },
     /// The votes came, but too late to rely on them. They were taken back.
     #[error("{votes} votes came after {elapsed:?}, when no validity was left")]
     Expired {
@@ -34,7 +40,10 @@ pub enum Refusal {
 impl Refusal {
     /// What `causes`, too few of them votes, amount to.
     pub(super) fn new(quorum: usize, causes: Vec<Option<Cause>>) -> Self {
+        let denied = |cause: &Option<Cause>| matches!(cause, Some(Cause::NoPermission(_)));
+        let allowed = causes.iter().filter(|cause| !denied(cause)).count();
         match tally::outcome(quorum, &causes) {
+            Outcome::NoQuorum if allowed < quorum => Self::NotPermitted { causes },
             Outcome::Contended => Self::Contended,
             Outcome::Unknown => Self::Unknown { causes },
             Outcome::NoQuorum | Outcome::Acquired | Outcome::Expired => Self::NoQuorum { causes },
@@ -46,7 +55,7 @@ impl Refusal {
     pub const fn outcome(&self) -> Outcome {
         match self {
             Self::Contended => Outcome::Contended,
-            Self::NoQuorum { .. } => Outcome::NoQuorum,
+            Self::NoQuorum { .. } | Self::NotPermitted { .. } => Outcome::NoQuorum,
             Self::Expired { .. } => Outcome::Expired,
             Self::Unknown { .. } => Outcome::Unknown,
         }

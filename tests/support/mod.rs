@@ -41,8 +41,11 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// The first of redis-server and valkey-server on PATH.
+/// What LOCKSTORM_TEST_SERVER names, or the first of redis-server and valkey-server on PATH.
 pub fn server_bin() -> PathBuf {
+    if let Some(named) = env::var_os("LOCKSTORM_TEST_SERVER") {
+        return named.into();
+    }
     let path = env::var_os("PATH").unwrap_or_default();
     ["redis-server", "valkey-server"]
         .iter()

@@ -1,0 +1,240 @@
+//! What the lock engine asks of servers and their users: scripts, native commands, passwords, permissions.
+
+mod support;
+
+use std::time::Duration;
+
+use lockstorm::{
+    lock::{Lock, NodeOptions, Nodes, Redlock, Refusal, Terms},
+    model::{Cause, Outcome, Wait},
+};
+use redis::cmd;
+use support::{
+    PATIENCE, RedisServer, eventually, serial,
+    trio::{KEY, TERMS, Trio, keys_of},
+};
+use tokio::{
+    runtime::{Builder, Runtime},
+    time::sleep,
+};
+
+/// How often the server ran a command since its statistics were reset.
+fn calls(server: &RedisServer, command: &str) -> u64 {
+    let stats: String = server.query(cmd("INFO").arg("commandstats"));
+    let line = stats
+        .lines()
+        .find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
+    let digits = line.and_then(|rest| rest.split(',').next());
+    digits.map_or(0, |digits| digits.parse().expect("a number"))
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// Adds a user `locks` with the password `secret` and these rules.
+fn add_user(server: &RedisServer, rules: &[&str]) {
+    let mut command = cmd("ACL");
+    command
+        .arg("SETUSER")
+        .arg("locks")
+        .arg(&["on", ">secret", "resetchannels"])
+        .arg(rules);
+    server.query::<String>(&command);
+}
+
+fn open(servers: &[RedisServer], who: &str) -> Nodes {
+    let urls: Vec<_> = servers
+        .iter()
+        .map(|server| format!("redis://{who}@{}", server.addr()))
+        .collect();
+    Nodes::open(&urls, NodeOptions::default()).unwrap()
+}
+
+#[test]
+fn scripts_are_loaded_once_and_again_when_a_node_forgot_them() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let lock = trio.redlock();
+    for round in 0..3 {
+        if round == 1 {
+            for server in &trio.servers {
+                server.query::<()>(cmd("SCRIPT").arg("FLUSH"));
+            }
+        }
+        let guard = trio.acquire(&lock, &TERMS).unwrap();
+        assert!(trio.runtime.block_on(guard.extend()).is_ok());
+        let released = trio.runtime.block_on(guard.release());
+        assert!(released.deleted >= 2, "{released:?}");
+    }
+    trio.no_keys();
+    for server in &trio.servers {
+        // Once for the extension and once for the deletion after the flush.
+        assert!(calls(server, "eval") <= 2);
+        assert!(calls(server, "evalsha") + calls(server, "delifeq") + calls(server, "delex") >= 4);
+    }
+}
+
+#[test]
+#[ignore = "needs Valkey 9 or Redis 8.4: LOCKSTORM_TEST_SERVER=/path/to/valkey-server"]
+fn a_node_that_compares_and_deletes_by_itself_is_asked_to() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let lock = trio.redlock();
+    for _ in 0..10 {
+        let guard = trio.acquire(&lock, &TERMS).unwrap();
+        trio.runtime.block_on(guard.release());
+    }
+    trio.no_keys();
+    for server in &trio.servers {
+        assert!(calls(server, "delifeq") + calls(server, "delex") >= 10);
+        assert_eq!(calls(server, "evalsha"), 0);
+    }
+    // They can't publish: a release that others may wait for goes by the script.
+    let waiting = Terms {
+        wait: Wait::Queue,
+        ..TERMS
+    };
+    let guard = trio.acquire(&lock, &waiting).unwrap();
+    trio.runtime.block_on(guard.release());
+    trio.no_keys();
+    assert!(trio.servers.iter().all(|server| calls(server, "evalsha") >= 1));
+}
+
+#[test]
+fn a_user_with_the_documented_permissions_can_lock() {
+    let _turn = serial();
+    let servers: Vec<_> = (0..3).map(|_| RedisServer::start()).collect();
+    for server in &servers {
+        let rules = "~* &lockstorm:released:* +set +get +del +pexpire +pttl +eval +evalsha +script|load +publish \
+                     +subscribe +unsubscribe +ping";
+        add_user(server, &rules.split_whitespace().collect::<Vec<_>>());
+    }
+    runtime().block_on(async {
+        let nodes = open(&servers, "locks:secret");
+        assert_eq!(nodes.ready(PATIENCE).await, 3);
+        let redlock = Redlock::builder(nodes)
+            .ttl(Duration::from_secs(60))
+            .wait_up_to(PATIENCE)
+            .node_timeout(Duration::from_secs(5))
+            .seed(1)
+            .build();
+        let guard = redlock.acquire(KEY).await.unwrap();
+        assert_eq!(redlock.try_acquire(KEY).await.unwrap_err(), Refusal::Contended);
+        assert!(guard.extend().await.is_ok());
+        assert!(guard.release().await.deleted >= 2);
+        let guard = redlock.acquire(KEY).await.unwrap();
+        assert_eq!((guard.attempts(), guard.waited()), (1, false));
+        drop(guard);
+    });
+}
+
+#[test]
+fn what_a_user_may_not_do_is_told_from_an_outage() {
+    let _turn = serial();
+    let servers: Vec<_> = (0..3).map(|_| RedisServer::start()).collect();
+    for server in &servers {
+        add_user(server, &["~other:*", "+set", "+get", "+eval", "+evalsha"]);
+    }
+    runtime().block_on(async {
+        for who in ["locks:secret", "locks:wrong"] {
+            let nodes = open(&servers, who);
+            let lock = Lock::redlock(&nodes, 1);
+            loop {
+                let refusal = lock.acquire(KEY, &TERMS).await.unwrap_err();
+                assert_eq!(refusal.outcome(), Outcome::NoQuorum);
+                if let Refusal::NotPermitted { causes } = refusal {
+                    let denied = |cause: &&Option<Cause>| matches!(cause, Some(Cause::NoPermission(_)));
+                    assert!(causes.iter().filter(denied).count() >= 2, "{causes:?}");
+                    break;
+                }
+                // With the wrong password the nodes are not known to deny it before the first greeting.
+                sleep(Duration::from_millis(5)).await;
+            }
+        }
+    });
+    assert_eq!(keys_of(&servers), [0, 0, 0]);
+}
+
+#[test]
+fn a_lifetime_ends_a_lock_that_is_renewed() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let lock = trio.redlock();
+    let terms = Terms {
+        renew: Some(Duration::from_millis(20)),
+        lifetime: Some(Duration::from_millis(300)),
+        ..TERMS
+    };
+    let guard = trio.acquire(&lock, &terms).unwrap();
+    assert!(guard.validity() <= Duration::from_millis(300));
+    trio.runtime.block_on(guard.lost());
+    assert!(guard.is_lost());
+    assert!(trio.runtime.block_on(guard.extend()).is_err());
+    trio.runtime.block_on(guard.release());
+    trio.no_keys();
+}
+
+#[test]
+fn a_minority_that_forgot_is_repaired_only_if_asked_for() {
+    let _turn = serial();
+    for repair in [false, true] {
+        let mut trio = Trio::start();
+        let lock = trio.redlock();
+        let terms = Terms {
+            renew: Some(Duration::from_millis(50)),
+            repair,
+            ..TERMS
+        };
+        let guard = trio.acquire(&lock, &terms).unwrap();
+        trio.until("all votes", async || guard.votes() == 3);
+        trio.kill(2);
+        trio.servers[2].restart();
+        trio.until("the loss is noticed", async || guard.votes() == 2);
+        assert_eq!(guard.margin(), 0);
+        if repair {
+            trio.until("the vote is back", async || guard.votes() == 3);
+            assert_eq!((guard.margin(), keys_of(&trio.servers)), (1, vec![1, 1, 1]));
+        } else {
+            trio.runtime.block_on(async { sleep(Duration::from_millis(500)).await });
+            assert_eq!((guard.votes(), keys_of(&trio.servers)), (2, vec![1, 1, 0]));
+        }
+        assert!(!guard.is_lost());
+        trio.runtime.block_on(guard.release());
+        trio.no_keys();
+    }
+}
+
+#[test]
+fn a_release_is_announced_and_a_rollback_is_not() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let lock = trio.redlock();
+    let waiting = Terms {
+        wait: Wait::Queue,
+        deadline: Duration::from_millis(1),
+        ..TERMS
+    };
+    let holder = trio.acquire(&lock, &TERMS).unwrap();
+    // A split vote is rolled back: this one has one vote.
+    trio.servers[0].query::<()>(cmd("DEL").arg(KEY));
+    assert!(trio.acquire(&lock, &waiting).is_err());
+    trio.runtime.block_on(holder.release());
+    trio.no_keys();
+    let published = |server: &RedisServer| calls(server, "publish");
+    assert_eq!(trio.servers.iter().map(published).sum::<u64>(), 0);
+    let guard = trio
+        .acquire(
+            &lock,
+            &Terms {
+                deadline: PATIENCE,
+                ..waiting
+            },
+        )
+        .unwrap();
+    trio.runtime.block_on(guard.release());
+    trio.no_keys();
+    eventually("every node told it once", || {
+        trio.servers.iter().all(|server| published(server) == 1)
+    });
+}
