@@ -20,7 +20,7 @@ install: setup ## put the lockstorm program on PATH
 	$(CARGO) install --locked --path .
 
 bench: setup ## the benchmarks
-	$(CARGO) bench
+	$(CARGO) bench --locked --features peers
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1: /p' Makefile

@@ -12,12 +12,13 @@ use tokio::time::{sleep, timeout};
 
 use super::board::{Board, Seat};
 use super::case::{Case, Load, Trouble};
-use super::client::{Client, Refused, Setup};
+use super::client::{Client, Setup};
 use super::tally::{Phase, Recorder, Tally};
 use super::worker::Worker;
 
-/// How long tasks may take to end by themselves.
-const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
+/// How long tasks may take to end by themselves. Longer than a client with the redis crate's timeouts needs for three tries on
+/// nodes that hang.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(4);
 
 /// The cycles that the round trip without contention is the mean of.
 const UNCONTENDED_CYCLES: u32 = 100;
@@ -135,7 +136,7 @@ async fn serve<C: Client>(
     let seats: Vec<Arc<Seat>> = (0..plan.case.tasks).map(|_| Arc::default()).collect();
     let mut tasks = spawn(&plan, &client, &recorder, &seats);
     let prober = (plan.case.trouble == Trouble::Restarted)
-        .then(|| tokio::spawn(back_in_use(client.clone(), plan.stage.clone())));
+        .then(|| tokio::spawn(back_in_use(client.clone(), plan.setup.nodes.len(), plan.stage.clone())));
     let _ = stage.wait_for(|stage| *stage >= Stage::Stop).await;
     let drained = async { while tasks.join_next().await.is_some() {} };
     tokio::select! {
@@ -143,12 +144,8 @@ async fn serve<C: Client>(
         _ = stage.wait_for(|stage| *stage == Stage::Close) => return,
     }
     let mut tallies = recorder.total();
-    for (phase, waited) in seats.iter().filter_map(|seat| seat.waits(&plan.board)) {
-        let unfinished = Refused {
-            kind: "unfinished",
-            text: "had not ended when the round did".to_owned(),
-        };
-        tallies[phase as usize].refuse(waited, unfinished);
+    for waited in seats.iter().filter_map(|seat| seat.waits(&plan.board)) {
+        tallies[Phase::Measured as usize].leave_unfinished(waited);
     }
     drop(tasks);
     let back_in_use = match prober {
@@ -157,7 +154,7 @@ async fn serve<C: Client>(
     };
     let _ = say_counts.send(Counts {
         tallies,
-        cycles: seats.iter().map(|seat| seat.cycles(Phase::Measured)).collect(),
+        cycles: seats.iter().map(|seat| seat.cycles()).collect(),
         back_in_use,
     });
     // What the client still has to delete, it deletes now.
@@ -208,7 +205,7 @@ async fn uncontended<C: Client>(client: &C) -> Option<Duration> {
 }
 
 /// How long after a node's return a lock has the votes of all nodes again; none where the client does not tell votes.
-async fn back_in_use<C: Client>(client: C, mut stage: watch::Receiver<Stage>) -> Option<Duration> {
+async fn back_in_use<C: Client>(client: C, nodes: usize, mut stage: watch::Receiver<Stage>) -> Option<Duration> {
     let returned = stage
         .wait_for(|stage| *stage > Stage::Load)
         .await
@@ -217,18 +214,15 @@ async fn back_in_use<C: Client>(client: C, mut stage: watch::Receiver<Stage>) ->
     let Some(Stage::Back(returned)) = returned else {
         return None;
     };
-    let mut all = None;
     while *stage.borrow() < Stage::Stop {
         let held = client.acquire("bench:back").await.ok()?;
         // Votes beyond the quorum come a moment later.
         sleep(Duration::from_millis(2)).await;
-        let votes = C::votes(&held)?;
-        let elapsed = returned.elapsed();
+        let (votes, elapsed) = (C::votes(&held), returned.elapsed());
         client.release("bench:back", held).await;
-        if votes >= 3 {
-            all = Some(elapsed);
-            break;
+        if votes? >= nodes {
+            return Some(elapsed);
         }
     }
-    all
+    None
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::contender::Contender;
 
 /// One case: a load, and what befalls the nodes meanwhile.
@@ -42,7 +44,8 @@ pub enum Load {
 }
 
 /// What befalls the nodes of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Trouble {
     /// Nothing.
     None,
@@ -59,8 +62,6 @@ pub enum Trouble {
     /// Hosts 1 and 2 are paused: no quorum.
     MostPaused,
 }
-
-const MS: fn(u64) -> Duration = Duration::from_millis;
 
 /// Everything left at its usual value: 64 tasks with keys of their own on one app server, healthy nodes, a TTL of 10 s.
 const OWN: Case = Case {
@@ -156,7 +157,6 @@ pub const CASES: &[Case] = &[
         name: "restarted",
         title: "own-64 from the moment a killed node is back",
         trouble: Trouble::Restarted,
-        stretch: 2,
         ..OWN
     },
     Case {
@@ -189,6 +189,24 @@ pub const CASES: &[Case] = &[
         stretch: 10,
         ..OWN
     },
+    Case {
+        name: "renewal-paused",
+        title: "1,000 renewed locks with a TTL of 1 s while one node is paused",
+        load: Load::Renewal,
+        tasks: 1000,
+        ttl: Duration::from_secs(1),
+        trouble: Trouble::Paused,
+        ..OWN
+    },
+    Case {
+        name: "renewal-restarted",
+        title: "1,000 renewed locks with a TTL of 1 s from the moment a killed node is back",
+        load: Load::Renewal,
+        tasks: 1000,
+        ttl: Duration::from_secs(1),
+        trouble: Trouble::Restarted,
+        ..OWN
+    },
 ];
 
 impl Case {
@@ -217,11 +235,12 @@ impl Case {
     /// How long the measured part takes when a round takes `time`.
     #[must_use]
     pub fn measured(&self, time: Duration) -> Duration {
-        // What happens after a restart is told of its first two seconds, whatever the rounds take.
-        if self.trouble == Trouble::Restarted {
-            MS(2000)
-        } else {
-            time * self.stretch
+        match (self.load, self.trouble) {
+            // Locks must be seen to be kept for longer than any of their parts lasts.
+            (Load::Renewal, Trouble::Paused | Trouble::Restarted) => self.ttl * 10,
+            // What happens after a restart is told of the first two seconds, whatever the rounds take.
+            (_, Trouble::Restarted) => Duration::from_secs(2),
+            _ => time * self.stretch,
         }
     }
 

@@ -19,16 +19,19 @@ pub struct Figures {
     pub cycles: u64,
     /// The same a second.
     pub cycles_per_s: f64,
-    /// Acquires that began in it and were granted, waiting included. Closed loop: a task that waits asks for nothing, so this
-    /// is the time that a caller waits, not that of a stream of requests which arrive whatever happens.
+    /// Granted acquires that ended in it or were under way at its end, waiting included; of those that never ended how long
+    /// they had waited. Closed loop: a task that waits asks for nothing, so this is the time that a caller waits, not that
+    /// of a stream of requests which arrive whatever happens.
     pub acquire: Times,
-    /// Acquires that were refused, or had not ended when the round did.
+    /// Acquires that had not ended several seconds after it.
+    pub unfinished: u64,
+    /// Acquires that were refused.
     pub refusal: Times,
     /// Releases, as long as the client itself waits for them.
     pub release: Times,
     /// The mean time between both, microseconds.
     pub hold_mean_us: f64,
-    /// The share of acquires that were granted, 0 to 1; none if there were none.
+    /// The share of acquires that were granted, 0 to 1, the unfinished among the others; none if there were none.
     pub acquired_share: Option<f64>,
     /// Refusals by kind.
     pub refused: BTreeMap<String, u64>,
@@ -92,16 +95,18 @@ impl Figures {
         for (command, n) in nodes.iter().flat_map(|node| &node.calls) {
             *calls.entry(command.clone()).or_default() += n;
         }
-        let (granted, refused) = (tally.acquire.len(), tally.refusal.len());
+        let granted = tally.acquire.len() - tally.unfinished;
+        let asked = tally.acquire.len() + tally.refusal.len();
         Self {
             seconds: usage.wall.as_secs_f64(),
             cycles: tally.cycles,
             cycles_per_s: tally.cycles as f64 / usage.wall.as_secs_f64(),
             acquire: Times::of(&tally.acquire),
+            unfinished: tally.unfinished,
             refusal: Times::of(&tally.refusal),
             release: Times::of(&tally.release),
             hold_mean_us: Duration::from_nanos(tally.held_ns).as_secs_f64() * 1e6 / granted.max(1) as f64,
-            acquired_share: (granted + refused > 0).then(|| granted as f64 / (granted + refused) as f64),
+            acquired_share: (asked > 0).then(|| granted as f64 / asked as f64),
             refused: tally.refused.iter().map(|(kind, n)| ((*kind).to_owned(), *n)).collect(),
             refusal_text: tally.refusal_text.clone(),
             client_cpu_s: usage.client_cpu,

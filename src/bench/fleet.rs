@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::app_server::{self, AppServer, Counts, Plan, Ready, Stage};
-use super::board::Board;
+use super::board::{Board, Moment};
 use super::case::{Case, Load};
 use super::client::Setup;
 use super::contender::Contender;
@@ -123,7 +123,10 @@ impl Fleet {
     /// Begins a phase.
     pub async fn begin(&self, lab: &Lab, phase: Phase) -> Mark {
         let nodes = count_nodes(lab).await;
-        self.board.set_phase(Some(phase));
+        self.board.set_moment(match phase {
+            Phase::Baseline => Moment::Baseline,
+            Phase::Measured => Moment::Measured,
+        });
         Mark {
             attempts: self.attempts(),
             client_cpu: process::cpu_seconds(),
@@ -134,7 +137,10 @@ impl Fleet {
 
     /// Ends the phase that began at `mark`.
     pub async fn end(&self, lab: &Lab, mark: Mark) -> Usage {
-        self.board.set_phase(None);
+        self.board.set_moment(match self.board.moment() {
+            Moment::Measured => Moment::After,
+            Moment::Baseline | Moment::Between | Moment::After => Moment::Between,
+        });
         let wall = mark.at.elapsed();
         let client_cpu = process::cpu_seconds() - mark.client_cpu;
         let attempts = self.attempts().zip(mark.attempts).map(|(after, before)| after - before);

@@ -39,7 +39,7 @@ pub use self::case::{CASES, Case, Load, Trouble};
 pub use self::contender::Contender;
 pub use self::figures::{Figures, Times};
 pub use self::metric::Metric;
-pub use self::result::{BenchRecord, CaseResult, Ratio, RoundResult, Run, Summary};
+pub use self::result::{BenchRecord, CaseResult, LoadKind, Ratio, RoundResult, Run, Summary};
 pub use self::statistics::{Spread, jain};
 pub use self::target::{Beside, Bound, Judged, TARGETS, Target};
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::case::Trouble;
 use super::contender::Contender;
 use super::figures::Figures;
 use super::metric::Metric;
@@ -61,6 +62,16 @@ pub struct CaseResult {
     pub servers: usize,
     /// Tasks on each.
     pub tasks: usize,
+    /// What the tasks do, in a word or two.
+    pub load: LoadKind,
+    /// What befell the nodes.
+    pub trouble: Trouble,
+    /// The TTL of the locks.
+    pub ttl_ms: f64,
+    /// The time inside the lock, as it was asked for; timers make it longer.
+    pub hold_ms: f64,
+    /// The mean pause of a task before each acquire.
+    pub think_ms: f64,
     /// How long the measured part took.
     pub measured_s: f64,
     /// How each contender was set up.
@@ -71,6 +82,18 @@ pub struct CaseResult {
     pub summary: Vec<Summary>,
     /// The engine's figure divided by the peer's, round by round, and the medians and quartiles of that.
     pub ratios: Vec<Ratio>,
+}
+
+/// What the tasks of a case did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadKind {
+    /// Each task its own key.
+    OwnKeys,
+    /// All tasks one key.
+    OneKey,
+    /// Locks held and renewed.
+    Renewal,
 }
 
 /// One round: all contenders, one after the other.

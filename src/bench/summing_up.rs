@@ -3,23 +3,34 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::case::Case;
+use super::case::{Case, Load};
 use super::client::Setup;
 use super::contender::Contender;
 use super::metric::Metric;
-use super::result::{BenchRecord, CaseResult, Ratio, RoundResult, Run, Summary};
+use super::result::{BenchRecord, CaseResult, LoadKind, Ratio, RoundResult, Run, Summary};
 use super::statistics::Spread;
 use super::target::TARGETS;
 
 impl BenchRecord {
     /// A case begins.
     pub(super) fn begin(&mut self, case: &Case, time: Duration, setup: &Setup) {
+        let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
+        let (load, hold, think) = match case.load {
+            Load::OwnKeys => (LoadKind::OwnKeys, Duration::ZERO, Duration::ZERO),
+            Load::OneKey { hold, think } => (LoadKind::OneKey, hold, think),
+            Load::Renewal => (LoadKind::Renewal, Duration::ZERO, Duration::ZERO),
+        };
         let settings = case.contenders().into_iter().map(|one| (one, one.settings(setup)));
         self.cases.push(CaseResult {
             name: case.name.to_owned(),
             title: case.title.to_owned(),
             servers: case.servers,
             tasks: case.tasks,
+            load,
+            trouble: case.trouble,
+            ttl_ms: ms(case.ttl),
+            hold_ms: ms(hold),
+            think_ms: ms(think),
             measured_s: case.measured(time).as_secs_f64(),
             settings: settings.collect(),
             rounds: Vec::new(),

@@ -12,7 +12,7 @@ use super::client::Refused;
 /// The longest time that is told apart, in nanoseconds: ten minutes.
 const LONGEST_NS: u64 = 600_000_000_000;
 
-/// A part of a round. What belongs to none of them, the warm-up for example, is not counted.
+/// A part of a round whose figures are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Healthy nodes, before the trouble begins.
@@ -28,14 +28,16 @@ impl Phase {
 /// Counts of one phase.
 #[derive(Debug, Clone)]
 pub(super) struct Tally {
-    /// Nanoseconds of each granted acquire that began in the phase.
+    /// Nanoseconds of each granted acquire, and of those that never ended how long they had waited.
     pub acquire: Histogram<u64>,
-    /// Nanoseconds of each refused acquire that began in the phase.
+    /// Nanoseconds of each refused acquire.
     pub refusal: Histogram<u64>,
-    /// Nanoseconds of the releases of these locks.
+    /// Nanoseconds of the releases.
     pub release: Histogram<u64>,
     /// Nanoseconds between both, summed.
     pub held_ns: u64,
+    /// Acquires that had not ended when the round did.
+    pub unfinished: u64,
     /// Cycles that ended in the phase.
     pub cycles: u64,
     /// Refused acquires by kind.
@@ -51,6 +53,7 @@ impl Default for Tally {
             refusal: histogram(),
             release: histogram(),
             held_ns: 0,
+            unfinished: 0,
             cycles: 0,
             refused: BTreeMap::new(),
             refusal_text: None,
@@ -74,6 +77,12 @@ impl Tally {
         self.refusal_text.get_or_insert(refused.text);
     }
 
+    /// An acquire that has waited so long and has not ended.
+    pub fn leave_unfinished(&mut self, waited: Duration) {
+        record(&mut self.acquire, waited);
+        self.unfinished += 1;
+    }
+
     /// Adds what another thread or app server counted.
     pub fn add(&mut self, other: &Self) {
         for (sum, one) in [
@@ -85,6 +94,7 @@ impl Tally {
             let _ = sum.add(one);
         }
         self.held_ns += other.held_ns;
+        self.unfinished += other.unfinished;
         self.cycles += other.cycles;
         for (kind, n) in &other.refused {
             *self.refused.entry(kind).or_default() += n;
@@ -130,22 +140,22 @@ impl Recorder {
         Self((0..threads.max(1)).map(|_| Mutex::default()).collect())
     }
 
-    /// Counts a cycle: its times in the phase in which it began, itself in the one in which it ended.
-    pub fn cycle(&self, began: Option<Phase>, ended: Option<Phase>, cycle: Cycle) {
+    /// Counts the times of a cycle in one phase, and the cycle itself in one.
+    pub fn cycle(&self, times: Option<Phase>, cycles: Option<Phase>, cycle: Cycle) {
         self.with(|tallies| {
-            if let Some(phase) = began {
+            if let Some(phase) = times {
                 let tally = &mut tallies[phase as usize];
                 record(&mut tally.acquire, cycle.acquire);
                 record(&mut tally.release, cycle.release);
                 tally.held_ns += u64::try_from(cycle.held.as_nanos()).unwrap_or(LONGEST_NS);
             }
-            if let Some(phase) = ended {
+            if let Some(phase) = cycles {
                 tallies[phase as usize].cycles += 1;
             }
         });
     }
 
-    /// Counts a refused acquire that began in `phase`.
+    /// Counts a refused acquire.
     pub fn refused(&self, phase: Phase, took: Duration, refused: Refused) {
         self.with(|tallies| tallies[phase as usize].refuse(took, refused));
     }

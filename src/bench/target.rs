@@ -103,6 +103,8 @@ pub const TARGETS: &[Target] = &[
     target("one-4x16-think", "tries per cycle", Metric::AttemptsPerCycle, Nothing, AtMost(8.0)),
     target("renewal", "client CPU, % of a core", Metric::ClientCpuPercent, Nothing, AtMost(10.0)),
     target("renewal", "locks lost", Metric::LostLocks, NothingEver, AtMost(0.0)),
+    target("renewal-paused", "locks lost in 10 × TTL", Metric::LostLocks, NothingEver, AtMost(0.0)),
+    target("renewal-restarted", "locks lost in 10 × TTL", Metric::LostLocks, NothingEver, AtMost(0.0)),
 ];
 
 /// A target and what came of it.

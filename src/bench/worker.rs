@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::app_server::Stage;
-use super::board::{Board, Seat};
+use super::board::{Board, Moment, Seat};
 use super::client::Client;
 use super::tally::{Cycle, Recorder};
 
@@ -40,7 +40,7 @@ impl<C: Client> Worker<C> {
             if !self.think.is_zero() {
                 sleep(self.think.mul_f64(rng.sample::<f64, _>(Exp1))).await;
             }
-            let began = self.board.phase();
+            let began = self.board.moment();
             let start = Instant::now();
             self.seat.begin(&self.board, start, began);
             let answer = self.client.acquire(&self.key).await;
@@ -49,7 +49,7 @@ impl<C: Client> Worker<C> {
             let held = match answer {
                 Ok(held) => held,
                 Err(refused) => {
-                    if let Some(phase) = began {
+                    if let Some(phase) = self.board.moment().times_of(began) {
                         self.recorder.refused(phase, acquired - start, refused);
                     }
                     sleep(AFTER_REFUSAL).await;
@@ -68,10 +68,10 @@ impl<C: Client> Worker<C> {
                 held: releasing - acquired,
                 release: releasing.elapsed(),
             };
-            let ended = self.board.phase();
-            self.recorder.cycle(began, ended, cycle);
-            if let Some(phase) = ended {
-                self.seat.count(phase);
+            let ended = self.board.moment();
+            self.recorder.cycle(ended.times_of(began), ended.cycles_of(), cycle);
+            if ended == Moment::Measured {
+                self.seat.count();
             }
         }
     }

@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Table};
-use crate::bench::{BenchRecord, CaseResult, Contender, Judged, Metric, Spread, Summary};
+use crate::bench::{BenchRecord, CaseResult, Contender, Judged, LoadKind, Metric, Spread, Summary, Trouble};
 use crate::metrics::units::{counted, rate};
 
 /// How a figure is written.
 #[derive(Clone, Copy)]
 enum As {
     Rate,
+    Count,
     /// Microseconds, written as milliseconds.
     Millis,
-    /// Microseconds of CPU and other small figures.
     Digits(usize),
     Percent,
     Times,
@@ -42,9 +42,9 @@ const COLUMNS: &[(&str, Metric, As)] = &[
     ("server", Metric::ServerCpu, As::Digits(2)),
     ("MiB", Metric::GrowthMib, As::Digits(1)),
     ("back ms", Metric::BackInUseMs, As::Digits(1)),
-    ("survivor", Metric::SurvivorKeys, As::Rate),
-    ("lost", Metric::LostLocks, As::Rate),
-    ("orphans", Metric::OrphanKeys, As::Rate),
+    ("survivor", Metric::SurvivorKeys, As::Count),
+    ("lost", Metric::LostLocks, As::Count),
+    ("orphans", Metric::OrphanKeys, As::Count),
 ];
 
 /// The summary, coloured if wanted.
@@ -80,7 +80,7 @@ fn section(case: &CaseResult, paint: Paint) -> Option<String> {
         .iter()
         .filter(|(_, metric, _)| is_shown(case, *metric))
         .collect();
-    let has_ratio = case.name.starts_with("own-") && !case.ratios.is_empty();
+    let has_ratio = case.trouble == Trouble::None && case.load == LoadKind::OwnKeys && !case.ratios.is_empty();
     let mut head = vec!["contender".to_owned()];
     head.extend(columns.iter().map(|(title, ..)| (*title).to_owned()));
     if has_ratio {
@@ -115,22 +115,30 @@ fn section(case: &CaseResult, paint: Paint) -> Option<String> {
     Some(format!("{}\n{table}{failures}", paint.apply(Tone::Strong, &title)))
 }
 
-/// Whether a figure says something in this case.
+/// Whether a figure says something in this case; the record has all of them.
 fn is_shown(case: &CaseResult, metric: Metric) -> bool {
     let spreads = || case.summary.iter().filter_map(|summary| summary.metrics.get(&metric));
-    let one_key = case.name.starts_with("one-");
-    let broken = case
-        .rounds
-        .iter()
-        .any(|round| round.runs.iter().any(|run| run.baseline.is_some()));
-    let held = case.name == "renewal";
-    match metric {
-        Metric::AcquiredShare => broken || spreads().any(|spread| spread.min < 1.0),
-        Metric::Jain | Metric::IdealQueueRatio | Metric::AttemptsPerCycle => one_key && spreads().next().is_some(),
-        Metric::GrowthMib => broken || held,
-        Metric::ClientCpuPercent => held,
-        _ => spreads().next().is_some(),
-    }
+    let healthy = case.trouble == Trouble::None;
+    let quorum = !matches!(case.trouble, Trouble::MostKilled | Trouble::MostPaused);
+    let holds = case.load == LoadKind::Renewal;
+    spreads().next().is_some()
+        && match metric {
+            Metric::CyclesPerS
+            | Metric::AcquireP50
+            | Metric::AcquireP99
+            | Metric::ReleaseP99
+            | Metric::ClientCpu
+            | Metric::ServerCpu
+            | Metric::CommandsPerNodeAndCycle => quorum,
+            Metric::AcquireP999 | Metric::ReleaseP50 => quorum && healthy,
+            Metric::OfHealthyCycles | Metric::OfHealthyAcquireP99 | Metric::OfHealthyReleaseP99 => quorum,
+            Metric::RefusalP50 | Metric::RefusalMax => !quorum,
+            Metric::AcquiredShare => !healthy || spreads().any(|spread| spread.min < 1.0),
+            Metric::Jain | Metric::IdealQueueRatio | Metric::AttemptsPerCycle => case.load == LoadKind::OneKey,
+            Metric::GrowthMib => !healthy || holds,
+            Metric::ClientCpuPercent => holds,
+            Metric::BackInUseMs | Metric::SurvivorKeys | Metric::LostLocks | Metric::OrphanKeys => true,
+        }
 }
 
 fn cell(summary: &Summary, metric: Metric, how: As) -> Cell {
@@ -143,7 +151,7 @@ fn cell(summary: &Summary, metric: Metric, how: As) -> Cell {
         _ => spread.median,
     };
     Cell::plain(match how {
-        As::Rate if figure == 0.0 => "0".to_owned(),
+        As::Count => format!("{figure:.0}"),
         As::Rate => rate(figure),
         As::Millis => millis(figure),
         As::Digits(digits) => format!("{figure:.digits$}"),
