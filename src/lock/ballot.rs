@@ -196,12 +196,16 @@ impl Ballot {
         self.ends().is_none_or(|ends| ends <= now)
     }
 
-    /// The nodes that do not have the key and may be asked for it once more.
-    pub(super) fn missing(&self) -> PerNode<usize> {
+    /// The nodes that do not have the key and are to be asked for it once more; none of them twice at a time.
+    pub(super) fn requeue_missing(&mut self) -> PerNode<usize> {
         let missing = |slot: &Slot| !slot.may_hold() && *slot != Slot::Queued;
-        (0..self.slots.len())
+        let missing: PerNode<usize> = (0..self.slots.len())
             .filter(|&index| missing(&self.slots[index]))
-            .collect()
+            .collect();
+        for &index in &missing {
+            self.slots[index] = Slot::Queued;
+        }
+        missing
     }
 
     /// Withdraws what was not written, and gives the nodes that must be told to delete the key. Only the first
@@ -335,7 +339,7 @@ mod tests {
         assert!(!ballot.extended(0, None, now, &gauges).lost);
         assert_eq!(ballot.ends(), Some(first));
         assert_eq!((ballot.votes(), gauges.partial()), (2, 1));
-        assert_eq!(ballot.missing()[..], [0]);
+        assert_eq!(ballot.requeue_missing()[..], [0]);
         assert!(ballot.extended(1, None, now, &gauges).lost);
         assert!(ballot.is_lost());
         assert!(!ballot.extended(0, Some(second), now, &gauges).lost);

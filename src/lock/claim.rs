@@ -256,7 +256,7 @@ impl Claim {
             return;
         }
         let start = Instant::now();
-        let missing = self.ballot().missing();
+        let missing = self.ballot().requeue_missing();
         for index in missing {
             self.push_set(index, start);
         }

@@ -227,6 +227,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     }
                     self.unwritten.push_back(job);
                 }
+                Done::Owed(delete) if delete.has_expired(Instant::now()) => finished += 1,
                 Done::Owed(delete) => self.postpone(delete),
             }
         }

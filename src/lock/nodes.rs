@@ -1,6 +1,6 @@
 use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{
     BadAddress, FOREVER,
@@ -12,6 +12,9 @@ use super::{
     wire::{self, Packed},
 };
 use crate::model::Cause;
+
+/// The pause before a node that could not be asked is asked again whether it has run everything.
+const FLUSH_AGAIN: Duration = Duration::from_millis(5);
 
 /// How connections to nodes are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,19 +107,28 @@ impl Nodes {
     }
 
     /// Waits until the nodes have run everything that was queued before, releases in the background included, or for
-    /// `within`; how many have. For the end of an app server that is not killed.
+    /// `within`; how many have. A node that is stopped or down is waited for. What a node refuses to run now (while it
+    /// loads its data, say) is tried again later and not waited for. For the end of an app server that is not killed.
     pub async fn flush(&self, within: Duration) -> usize {
-        let within = within.min(FOREVER);
-        let all: Vec<usize> = (0..self.len()).collect();
-        // Connections are ordered: an answer to anything says that all before it ran.
-        let answers = self
-            .question(&all, wire::pttl(""), within, Instant::now() + within, |_| false)
-            .await;
-        answers
-            .iter()
-            .flatten()
-            .filter(|answer| matches!(answer, Answer::Int(_)))
-            .count()
+        let until = Instant::now() + within.min(FOREVER);
+        // Connections are ordered: an answer to anything says that all before it ran. The second time this includes
+        // what had to be sent again, with its script spelled out.
+        for _ in 0..2 {
+            let mut left: Vec<usize> = (0..self.len()).collect();
+            while !left.is_empty() {
+                let timeout = until.saturating_duration_since(Instant::now());
+                let answers = self.question(&left, wire::pttl(""), timeout, until, |_| false).await;
+                let mut answers = answers.into_iter();
+                left.retain(|_| !matches!(answers.next(), Some(Some(Answer::Int(_)))));
+                if Instant::now() >= until {
+                    return self.len() - left.len();
+                }
+                if !left.is_empty() {
+                    sleep(FLUSH_AGAIN).await;
+                }
+            }
+        }
+        self.len()
     }
 
     /// The nodes at these positions, counted from 0, over the same connections.

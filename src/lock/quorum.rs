@@ -13,7 +13,7 @@ use super::{
     claim::{Claim, Owned},
     renewals::Renewals,
     round::Answer,
-    tally::{Slot, is_decided, quorum, reliable, votes},
+    tally::{Slot, is_decided, quorum, votes},
     wire,
 };
 use crate::model::{Cause, Wait};
@@ -104,7 +104,7 @@ impl Quorum {
         let elapsed = start.elapsed();
         let slots: Box<[Slot]> = {
             let mut ballot = claim.ballot();
-            if ballot.votes() >= quorum(self.nodes.len()) && elapsed < reliable(terms.ttl) {
+            if !ballot.is_over(start + elapsed) {
                 ballot.hold(gauges);
                 drop(ballot);
                 return Ok(claim);

@@ -30,7 +30,7 @@ pub(super) struct Renewals {
     base: Instant,
     due: Mutex<Due>,
     /// Something is due earlier than the timer is set to.
-    earlier: Notify,
+    earlier: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
@@ -80,7 +80,7 @@ impl Renewals {
         Self {
             base: Instant::now(),
             due: Mutex::default(),
-            earlier: Notify::new(),
+            earlier: Arc::default(),
         }
     }
 
@@ -99,7 +99,7 @@ impl Renewals {
         let first = due.put(id, at);
         due.renewals.insert(id, renewal);
         if due.task.as_ref().is_none_or(JoinHandle::is_finished) {
-            due.task = Some(tokio::spawn(run(Arc::downgrade(self))));
+            due.task = Some(tokio::spawn(run(Arc::downgrade(self), Arc::clone(&self.earlier))));
         } else if first {
             self.earlier.notify_one();
         }
@@ -175,17 +175,18 @@ impl Renewal {
     }
 }
 
-async fn run(renewals: Weak<Renewals>) {
+/// Renews until nobody has the renewals any more: it must not keep them while it waits.
+async fn run(renewals: Weak<Renewals>, earlier: Arc<Notify>) {
     loop {
-        let Some(shared) = renewals.upgrade() else { return };
-        let next = shared.renew();
-        let earlier = shared.earlier.notified();
+        let Some(next) = renewals.upgrade().map(|renewals| renewals.renew()) else {
+            return;
+        };
         match next {
             Some(next) => tokio::select! {
                 () = sleep_until(next) => {}
-                () = earlier => {}
+                () = earlier.notified() => {}
             },
-            None => earlier.await,
+            None => earlier.notified().await,
         }
     }
 }
