@@ -210,3 +210,153 @@ mod tests {
         }
     }
 }
+
+/// The arithmetic above against a model of nodes, clocks and delays: it must add up to a lock.
+#[cfg(test)]
+mod world {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Short, so that what happens in the same few milliseconds is no rarity.
+    const TTL: Duration = Duration::from_millis(30);
+
+    /// What one holder-to-be asks of all nodes at `start`: the key, or, after the first time, an extension.
+    #[derive(Debug, Clone)]
+    struct Question {
+        start: Duration,
+        /// For each node how long the way there takes, and the way back.
+        ways: Vec<(Duration, Duration)>,
+    }
+
+    /// One question as one node sees it.
+    #[derive(Debug, Clone, Copy)]
+    struct Command {
+        client: usize,
+        node: usize,
+        start: Duration,
+        runs: Duration,
+        answered: Duration,
+        is_first: bool,
+    }
+
+    fn way() -> impl Strategy<Value = Duration> {
+        // Mostly quick, now and then as long as a node is paused.
+        prop_oneof![4 => 0u64..3, 1 => 0u64..60].prop_map(Duration::from_millis)
+    }
+
+    fn questions(nodes: usize) -> impl Strategy<Value = Vec<Question>> {
+        let question = (0u64..25, prop::collection::vec((way(), way()), nodes));
+        // Late enough for some to find the key free again.
+        let begin = 0u64..100;
+        (begin, prop::collection::vec(question, 1..6)).prop_map(|(begin, questions)| {
+            let mut start = Duration::from_millis(begin);
+            let ask = |(pause, ways)| {
+                start += Duration::from_millis(pause);
+                Question { start, ways }
+            };
+            questions.into_iter().map(ask).collect()
+        })
+    }
+
+    /// Connections are ordered: what comes later runs and is answered later.
+    fn commands(clients: &[Vec<Question>], nodes: usize) -> Vec<Command> {
+        let mut commands = Vec::new();
+        for (client, questions) in clients.iter().enumerate() {
+            for node in 0..nodes {
+                let (mut runs, mut answered) = (Duration::ZERO, Duration::ZERO);
+                for (number, question) in questions.iter().enumerate() {
+                    let (there, back) = question.ways[node];
+                    runs = runs.max(question.start + there);
+                    answered = answered.max(runs + back);
+                    let is_first = number == 0;
+                    let start = question.start;
+                    commands.push(Command {
+                        client,
+                        node,
+                        start,
+                        runs,
+                        answered,
+                        is_first,
+                    });
+                }
+            }
+        }
+        commands
+    }
+
+    /// Whether each command found the key free, or its client's. Nodes keep a key for the whole TTL on the fastest of
+    /// clocks, and expire it in whole milliseconds.
+    fn granted(commands: &mut [Command], nodes: usize) -> Vec<bool> {
+        let kept = TTL - TTL / 100 - Duration::from_millis(1);
+        let mut keys: Vec<Option<(usize, Duration)>> = vec![None; nodes];
+        commands.sort_by_key(|command| command.runs);
+        let run = |command: &Command| {
+            let key = &mut keys[command.node];
+            let holder = key
+                .filter(|(_, expires)| *expires > command.runs)
+                .map(|(holder, _)| holder);
+            let granted = if command.is_first {
+                holder.is_none()
+            } else {
+                holder == Some(command.client)
+            };
+            if granted {
+                *key = Some((command.client, command.runs + kept));
+            }
+            granted
+        };
+        commands.iter().map(run).collect()
+    }
+
+    /// From when to when this client could rely on the lock, as it saw the answers.
+    fn beliefs(client: usize, commands: &[Command], granted: &[bool], nodes: usize) -> Vec<(Duration, Duration)> {
+        let mut answers: Vec<_> = commands
+            .iter()
+            .zip(granted)
+            .filter(|(command, _)| command.client == client)
+            .collect();
+        answers.sort_by_key(|(command, _)| command.answered);
+        let mut stands = vec![None; nodes];
+        let mut beliefs: Vec<(Duration, Duration)> = Vec::new();
+        for (command, granted) in answers {
+            let now = command.answered;
+            let known = &mut stands[command.node];
+            // An extension never shortens what is known.
+            *known = granted.then(|| (command.start + reliable(TTL)).max(known.unwrap_or_default()));
+            if let Some(last) = beliefs.last_mut() {
+                if last.1 <= now {
+                    break; // once lost it stays lost
+                }
+                last.1 = now;
+            }
+            match validity_end(&stands).filter(|end| *end > now) {
+                Some(end) => beliefs.push((now, end)),
+                None if beliefs.is_empty() => {}
+                None => break,
+            }
+        }
+        beliefs
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(5000))]
+
+        #[test]
+        fn whatever_the_delays_no_two_rely_on_a_lock_at_a_time(
+            (nodes, clients) in prop::sample::select(vec![1usize, 2, 3, 4, 5]).prop_flat_map(|nodes| {
+                (Just(nodes), prop::collection::vec(questions(nodes), 2..5))
+            }),
+        ) {
+            let mut commands = commands(&clients, nodes);
+            let granted = granted(&mut commands, nodes);
+            let mut all: Vec<_> = (0..clients.len())
+                .flat_map(|client| beliefs(client, &commands, &granted, nodes))
+                .collect();
+            all.sort_unstable();
+            for pair in all.windows(2) {
+                prop_assert!(pair[0].1 <= pair[1].0, "{:?} and {:?}", pair[0], pair[1]);
+            }
+        }
+    }
+}
