@@ -1,6 +1,8 @@
 //! Real servers for integration tests.
 #![allow(dead_code)] // each test file uses a part of it
 
+pub mod belief;
+pub mod swarm;
 pub mod trio;
 
 use std::{

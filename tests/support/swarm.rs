@@ -1,0 +1,258 @@
+//! App servers whose workers fight over a few locks, and write down what they believe.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use lockstorm::{
+    lock::{Guard, Lock, NodeOptions, Nodes, Terms},
+    model::{Outcome, Wait},
+};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use tokio::{
+    runtime::Builder,
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+use super::{PATIENCE, belief::Beliefs};
+
+/// Fewer keys than workers, so that there is always somebody who waits.
+const KEYS: usize = 4;
+
+/// Longer than a test waits: a key that such a lock leaves behind is found.
+const LONG_TTL: Duration = Duration::from_secs(600);
+
+/// What happened to all workers of all app servers.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub acquired: AtomicUsize,
+    pub contended: AtomicUsize,
+    /// Refused for any other reason than contention.
+    pub refused: AtomicUsize,
+    /// Acquired, and lost before the release.
+    pub lost: AtomicUsize,
+    /// Acquires that were given up by dropping them.
+    pub dropped: AtomicUsize,
+    /// Extended at least once beyond the validity that it began with.
+    pub renewed: AtomicUsize,
+}
+
+/// Makes the lock of an app server.
+pub type Strategy = fn(&Nodes, u64) -> Lock;
+
+enum Order {
+    Pause(Duration),
+    Rest,
+    Kill,
+}
+
+/// An app server: a thread with a runtime of its own.
+pub struct AppServer {
+    orders: UnboundedSender<Order>,
+    thread: JoinHandle<()>,
+    beliefs: Arc<Beliefs>,
+    seed: u64,
+}
+
+impl AppServer {
+    /// Starts one with eight workers that fight over keys, and eight with a key each and a TTL longer than the test.
+    pub fn start(addrs: &[SocketAddr], strategy: Strategy, seed: u64, counts: &Arc<Counts>) -> Self {
+        let (orders, inbox) = unbounded_channel();
+        let beliefs = Arc::<Beliefs>::default();
+        let thread = thread::spawn({
+            let (addrs, beliefs, counts) = (addrs.to_vec(), Arc::clone(&beliefs), Arc::clone(counts));
+            move || serve(&addrs, strategy, seed, &beliefs, &counts, inbox)
+        });
+        Self {
+            orders,
+            thread,
+            beliefs,
+            seed,
+        }
+    }
+
+    /// Stops the whole app server for so long: workers, timers and renewals.
+    pub fn pause(&self, time: Duration) {
+        self.order(Order::Pause(time));
+    }
+
+    /// Ends the workers: what they hold and ask for is taken back in the background.
+    pub fn rest(&self) {
+        self.order(Order::Rest);
+    }
+
+    /// Ends it all without a chance to release anything.
+    pub fn kill(self) -> Arc<Beliefs> {
+        self.order(Order::Kill);
+        self.thread.join().expect("no worker panicked");
+        self.beliefs
+    }
+
+    /// What the keys that only its own workers use begin with. They expire long after the test.
+    pub fn own_keys(&self) -> String {
+        own_keys(self.seed)
+    }
+
+    /// What its workers believed so far.
+    pub fn beliefs(&self) -> &Beliefs {
+        &self.beliefs
+    }
+
+    fn order(&self, order: Order) {
+        // One that is gone has panicked, which its end will tell.
+        let _ = self.orders.send(order);
+    }
+}
+
+fn own_keys(seed: u64) -> String {
+    format!("own:{seed}:")
+}
+
+fn serve(
+    addrs: &[SocketAddr],
+    strategy: Strategy,
+    seed: u64,
+    beliefs: &Arc<Beliefs>,
+    counts: &Arc<Counts>,
+    mut inbox: UnboundedReceiver<Order>,
+) {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let nodes = Nodes::connect(addrs, NodeOptions::default());
+        let lock = strategy(&nodes, seed);
+        let mut workers = JoinSet::new();
+        for number in 0..8 {
+            let rng = StdRng::seed_from_u64(seed + number);
+            let worker = Worker {
+                lock: lock.clone(),
+                rng,
+                beliefs: Arc::clone(beliefs),
+                counts: Arc::clone(counts),
+            };
+            workers.spawn(worker.fight());
+            workers.spawn(mind_own_business(lock.clone(), format!("{}{number}", own_keys(seed))));
+        }
+        loop {
+            tokio::select! {
+                order = inbox.recv() => match order {
+                    Some(Order::Pause(time)) => thread::sleep(time),
+                    Some(Order::Rest) => workers.shutdown().await,
+                    Some(Order::Kill) | None => return,
+                },
+                Some(ended) = workers.join_next() => ended.expect("no worker panicked"),
+            }
+        }
+    });
+    beliefs.end_all();
+    // With the runtime all that was held is gone, unsent.
+    drop(runtime);
+}
+
+/// Holds a lock again and again that nobody else wants, and that would not expire.
+async fn mind_own_business(lock: Lock, key: String) {
+    let terms = Terms {
+        ttl: LONG_TTL,
+        node_timeout: Duration::from_millis(40),
+        ..Terms::default()
+    };
+    loop {
+        if let Ok(guard) = lock.acquire(&key, &terms).await {
+            sleep(Duration::from_millis(3)).await;
+            guard.release().await;
+        }
+        sleep(Duration::from_millis(3)).await;
+    }
+}
+
+struct Worker {
+    lock: Lock,
+    rng: StdRng,
+    beliefs: Arc<Beliefs>,
+    counts: Arc<Counts>,
+}
+
+impl Worker {
+    async fn fight(mut self) {
+        loop {
+            let key = self.rng.random_range(0..KEYS);
+            let name = format!("hot:{key}");
+            let terms = self.terms();
+            let patience = if self.rng.random_bool(0.1) {
+                Duration::from_millis(self.rng.random_range(0..10))
+            } else {
+                PATIENCE
+            };
+            // The clone lets the worker change while its acquire is under way.
+            let lock = self.lock.clone();
+            match timeout(patience, lock.acquire(&name, &terms)).await {
+                Err(_) => count(&self.counts.dropped),
+                Ok(Ok(guard)) => self.hold(key, guard, &terms).await,
+                Ok(Err(refusal)) => {
+                    if refusal.outcome() == Outcome::Contended {
+                        count(&self.counts.contended);
+                    } else {
+                        count(&self.counts.refused);
+                    }
+                    sleep(Duration::from_millis(2)).await;
+                }
+            }
+        }
+    }
+
+    fn terms(&mut self) -> Terms {
+        let ttl = Duration::from_millis(self.rng.random_range(150..400));
+        let retry = Wait::Retry {
+            retries: 20,
+            delay: Duration::from_millis(2),
+            jitter: Duration::from_millis(8),
+        };
+        Terms {
+            ttl,
+            renew: self.rng.random_bool(0.5).then_some(ttl / 3),
+            wait: [Wait::FailFast, retry, retry, Wait::Queue][self.rng.random_range(0..4)],
+            node_timeout: Duration::from_millis(40),
+            repair: self.rng.random(),
+            ..Terms::default()
+        }
+    }
+
+    /// Holds the lock for a moment, now and then for longer than its TTL, and does not care when it is lost.
+    async fn hold(&mut self, key: usize, guard: Guard, terms: &Terms) {
+        let mut holding = self.beliefs.begin(key, &guard);
+        let first = holding.belief();
+        count(&self.counts.acquired);
+        let looks = if self.rng.random_bool(0.05) { 20 } else { 1 };
+        for _ in 0..looks {
+            sleep(Duration::from_millis(self.rng.random_range(0..10)) + terms.ttl / 20 * u32::from(looks > 1)).await;
+            if self.rng.random_bool(0.1) {
+                // Whether it could be extended is seen when we look.
+                let _ = guard.extend().await;
+            }
+            holding.look(&guard);
+        }
+        if holding.belief().end > first.end + Duration::from_millis(1) {
+            count(&self.counts.renewed);
+        }
+        if guard.is_lost() {
+            count(&self.counts.lost);
+        }
+        drop(holding);
+        if self.rng.random() {
+            guard.release().await;
+        } else {
+            drop(guard);
+        }
+    }
+}
+
+fn count(counter: &AtomicUsize) {
+    counter.fetch_add(1, Relaxed);
+}
