@@ -18,16 +18,6 @@ use tokio::{
     time::sleep,
 };
 
-/// How often the server ran a command since its statistics were reset.
-fn calls(server: &RedisServer, command: &str) -> u64 {
-    let stats: String = server.query(cmd("INFO").arg("commandstats"));
-    let line = stats
-        .lines()
-        .find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
-    let digits = line.and_then(|rest| rest.split(',').next());
-    digits.map_or(0, |digits| digits.parse().expect("a number"))
-}
-
 fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
@@ -70,8 +60,8 @@ fn scripts_are_loaded_once_and_again_when_a_node_forgot_them() {
     trio.no_keys();
     for server in &trio.servers {
         // Once for the extension and once for the deletion after the flush.
-        assert!(calls(server, "eval") <= 2);
-        assert!(calls(server, "evalsha") + calls(server, "delifeq") + calls(server, "delex") >= 4);
+        assert!(server.calls("eval") <= 2);
+        assert!(server.calls("evalsha") + server.calls("delifeq") + server.calls("delex") >= 4);
     }
 }
 
@@ -87,8 +77,8 @@ fn a_node_that_compares_and_deletes_by_itself_is_asked_to() {
     }
     trio.no_keys();
     for server in &trio.servers {
-        assert!(calls(server, "delifeq") + calls(server, "delex") >= 10);
-        assert_eq!(calls(server, "evalsha"), 0);
+        assert!(server.calls("delifeq") + server.calls("delex") >= 10);
+        assert_eq!(server.calls("evalsha"), 0);
     }
     // They can't publish: a release that others may wait for goes by the script.
     let waiting = Terms {
@@ -98,7 +88,7 @@ fn a_node_that_compares_and_deletes_by_itself_is_asked_to() {
     let guard = trio.acquire(&lock, &waiting).unwrap();
     trio.runtime.block_on(guard.release());
     trio.no_keys();
-    assert!(trio.servers.iter().all(|server| calls(server, "evalsha") >= 1));
+    assert!(trio.servers.iter().all(|server| server.calls("evalsha") >= 1));
 }
 
 #[test]
@@ -221,7 +211,7 @@ fn a_release_is_announced_and_a_rollback_is_not() {
     assert!(trio.acquire(&lock, &waiting).is_err());
     trio.runtime.block_on(holder.release());
     trio.no_keys();
-    let published = |server: &RedisServer| calls(server, "publish");
+    let published = |server: &RedisServer| server.calls("publish");
     assert_eq!(trio.servers.iter().map(published).sum::<u64>(), 0);
     let guard = trio
         .acquire(

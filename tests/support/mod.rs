@@ -130,6 +130,16 @@ impl RedisServer {
         self.query::<Vec<String>>(redis::cmd("KEYS").arg("*")).len()
     }
 
+    /// How often the server ran a command, in scripts or out of them, since it started or its statistics were reset.
+    pub fn calls(&self, command: &str) -> u64 {
+        let stats: String = self.query(redis::cmd("INFO").arg("commandstats"));
+        let line = stats
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
+        let digits = line.and_then(|rest| rest.split(',').next());
+        digits.map_or(0, |digits| digits.parse().expect("a number"))
+    }
+
     fn pid(&self) -> Pid {
         Pid::from_raw(self.child.id().cast_signed())
     }
