@@ -20,8 +20,8 @@ pub(super) enum Moment {
 }
 
 impl Moment {
-    /// The phase whose times include an acquire that began at `began` and ended at this moment. One that began before the
-    /// phase is among them, since the longest waits are those that no phase holds from end to end.
+    /// The phase whose times include what ends at this moment, its acquire having begun at `began`. One that began before
+    /// the phase is among them, since the longest waits are those that no phase holds from end to end.
     pub fn times_of(self, began: Self) -> Option<Phase> {
         match self {
             Self::Baseline => Some(Phase::Baseline),

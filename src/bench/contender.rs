@@ -121,6 +121,7 @@ impl Contender {
         settings.insert("release".to_owned(), "returns when all nodes have answered".to_owned());
         if self == Self::Naive {
             settings.insert("reconnect".to_owned(), "never".to_owned());
+            settings.insert("validity".to_owned(), "not checked".to_owned());
         }
     }
 }

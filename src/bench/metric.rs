@@ -87,6 +87,7 @@ impl Metric {
     pub fn of(self, run: &Run, case: &Case) -> Option<f64> {
         let figures = run.figures.as_ref()?;
         let granted = |figure: f64| (figures.acquire.n > 0).then_some(figure);
+        let released = |figure: f64| (figures.release.n > 0).then_some(figure);
         let refused = |figure: f64| (figures.refusal.n > 0).then_some(figure);
         let of_healthy = |figure: fn(&Figures) -> f64| {
             let healthy = figure(run.baseline.as_ref()?);
@@ -97,8 +98,8 @@ impl Metric {
             Self::AcquireP50 => granted(figures.acquire.p50_us),
             Self::AcquireP99 => granted(figures.acquire.p99_us),
             Self::AcquireP999 => granted(figures.acquire.p999_us),
-            Self::ReleaseP50 => granted(figures.release.p50_us),
-            Self::ReleaseP99 => granted(figures.release.p99_us),
+            Self::ReleaseP50 => released(figures.release.p50_us),
+            Self::ReleaseP99 => released(figures.release.p99_us),
             Self::RefusalP50 => refused(figures.refusal.p50_us),
             Self::RefusalMax => refused(figures.refusal.max_us),
             Self::ClientCpu => figures.client_cpu_s_per_100k,
@@ -114,7 +115,10 @@ impl Metric {
             }
             Self::OfHealthyCycles => of_healthy(|figures| figures.cycles_per_s),
             Self::OfHealthyAcquireP99 => of_healthy(|figures| figures.acquire.p99_us),
-            Self::OfHealthyReleaseP99 => of_healthy(|figures| figures.release.p99_us),
+            Self::OfHealthyReleaseP99 => {
+                released(0.0)?;
+                of_healthy(|figures| figures.release.p99_us)
+            }
             Self::GrowthMib => Some(run.rss_after_mib? - run.rss_before_mib?),
             Self::BackInUseMs => run.back_in_use_ms,
             Self::SurvivorKeys => run.survivor_keys.map(|keys| keys as f64),

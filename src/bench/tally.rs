@@ -61,12 +61,15 @@ impl Default for Tally {
     }
 }
 
-/// The times of one cycle.
+/// One cycle, each part with the phase that counts it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cycle {
-    pub acquire: Duration,
+    pub acquire: Option<(Phase, Duration)>,
+    pub release: Option<(Phase, Duration)>,
+    /// Between both; counted with the acquire.
     pub held: Duration,
-    pub release: Duration,
+    /// The phase in which it ended.
+    pub ended: Option<Phase>,
 }
 
 impl Tally {
@@ -140,16 +143,18 @@ impl Recorder {
         Self((0..threads.max(1)).map(|_| Mutex::default()).collect())
     }
 
-    /// Counts the times of a cycle in one phase, and the cycle itself in one.
-    pub fn cycle(&self, times: Option<Phase>, cycles: Option<Phase>, cycle: Cycle) {
+    /// Counts a cycle.
+    pub fn cycle(&self, cycle: &Cycle) {
         self.with(|tallies| {
-            if let Some(phase) = times {
+            if let Some((phase, took)) = cycle.acquire {
                 let tally = &mut tallies[phase as usize];
-                record(&mut tally.acquire, cycle.acquire);
-                record(&mut tally.release, cycle.release);
+                record(&mut tally.acquire, took);
                 tally.held_ns += u64::try_from(cycle.held.as_nanos()).unwrap_or(LONGEST_NS);
             }
-            if let Some(phase) = cycles {
+            if let Some((phase, took)) = cycle.release {
+                record(&mut tallies[phase as usize].release, took);
+            }
+            if let Some(phase) = cycle.ended {
                 tallies[phase as usize].cycles += 1;
             }
         });

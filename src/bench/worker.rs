@@ -46,10 +46,11 @@ impl<C: Client> Worker<C> {
             let answer = self.client.acquire(&self.key).await;
             let acquired = Instant::now();
             self.seat.end();
+            let answered = self.board.moment().times_of(began);
             let held = match answer {
                 Ok(held) => held,
                 Err(refused) => {
-                    if let Some(phase) = self.board.moment().times_of(began) {
+                    if let Some(phase) = answered {
                         self.recorder.refused(phase, acquired - start, refused);
                     }
                     sleep(AFTER_REFUSAL).await;
@@ -63,14 +64,15 @@ impl<C: Client> Worker<C> {
                 Instant::now()
             };
             self.client.release(&self.key, held).await;
-            let cycle = Cycle {
-                acquire: acquired - start,
+            let release = releasing.elapsed();
+            let moment = self.board.moment();
+            self.recorder.cycle(&Cycle {
+                acquire: answered.map(|phase| (phase, acquired - start)),
+                release: moment.times_of(began).map(|phase| (phase, release)),
                 held: releasing - acquired,
-                release: releasing.elapsed(),
-            };
-            let ended = self.board.moment();
-            self.recorder.cycle(ended.times_of(began), ended.cycles_of(), cycle);
-            if ended == Moment::Measured {
+                ended: moment.cycles_of(),
+            });
+            if moment == Moment::Measured {
                 self.seat.count();
             }
         }

@@ -10,7 +10,7 @@ use redis::aio::MultiplexedConnection;
 use super::super::client::{Client, Refused, Setup};
 use super::{DELETE, connect, delete, pause, set, token};
 
-/// Asks all nodes at once and waits for all of them. It does not reconnect.
+/// Asks all nodes at once and waits for all of them. It neither reconnects nor looks at the clock.
 #[derive(Clone)]
 pub(in crate::bench) struct Naive(Arc<Inner>);
 
