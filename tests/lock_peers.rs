@@ -854,7 +854,6 @@ fn a_lock_that_is_gone_leaves_no_task_behind() {
 // Waiting.
 
 #[test]
-#[ignore = "waiters of one app server do not queue yet"]
 fn all_of_64_tasks_that_want_one_key_get_it_in_the_order_in_which_they_came() {
     let _turn = serial();
     let trio = Trio::start();
@@ -881,7 +880,6 @@ fn all_of_64_tasks_that_want_one_key_get_it_in_the_order_in_which_they_came() {
 }
 
 #[test]
-#[ignore = "a release does not wake those who wait yet"]
 fn waiters_of_several_app_servers_all_get_their_turn() {
     let _turn = serial();
     let trio = Trio::start();

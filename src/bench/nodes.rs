@@ -77,15 +77,23 @@ impl NodeCounts {
         }
     }
 
-    /// Commands that clients sent.
+    /// Commands that clients sent. A script that publishes also deletes, so what was published beyond that was sent.
     pub fn commands(&self) -> u64 {
+        let calls = |command: &str| self.calls.get(command).copied().unwrap_or(0);
         let scripts = self.calls.contains_key("evalsha") || self.calls.contains_key("eval");
         let sent = |command: &str| !(scripts && WITHIN_SCRIPTS.contains(&command));
-        self.calls
+        let commands: u64 = self
+            .calls
             .iter()
             .filter(|(command, _)| sent(command))
             .map(|(_, n)| n)
-            .sum()
+            .sum();
+        commands
+            + if scripts {
+                calls("publish").saturating_sub(calls("del"))
+            } else {
+                0
+            }
     }
 }
 
@@ -128,6 +136,14 @@ mod tests {
         assert_eq!(counts.commands(), 10 + 9 + 1);
         let none = counts.since(&counts);
         assert_eq!((none.commands(), none.calls.len()), (0, 0));
+    }
+
+    #[test]
+    fn what_was_published_without_a_script_was_sent() {
+        let counts = NodeCounts::read(
+            "cmdstat_evalsha:calls=5,u=1\r\ncmdstat_del:calls=4,u=1\r\ncmdstat_publish:calls=7,u=1\r\n",
+        );
+        assert_eq!(counts.commands(), 5 + 3);
     }
 
     #[test]

@@ -16,13 +16,14 @@ use tokio::{
 use super::{
     Gauges, Nodes, Released, Terms,
     ballot::{Ballot, Effect},
+    channels::Channels,
     job::{Delete, Done, Job, Place, Report},
     reply::Reply,
     round::{Answer, Round},
     tally::{Slot, reliable},
     wire::{self, Wire},
 };
-use crate::model::{Cause, Wait};
+use crate::model::Cause;
 
 /// One attempt. The caller owns it through an [`Owned`]; its commands and their connections share it.
 #[derive(Debug)]
@@ -35,8 +36,8 @@ pub(super) struct Claim {
     node_timeout: Duration,
     /// The lock may not be held longer than this.
     lifetime_ends: Option<Instant>,
-    /// Whether those who wait for the key are told of the release.
-    announces: bool,
+    /// Where those who wait for the key are told of the release; none: they are not told.
+    channels: Option<Arc<Channels>>,
     /// Whether nodes that lost the key are asked for it again.
     repairs: bool,
     gauges: Arc<Gauges>,
@@ -65,8 +66,15 @@ impl Drop for Owned {
 }
 
 impl Claim {
-    /// Asks all nodes at once, under a new token, and does not wait.
-    pub(super) fn ask(nodes: &Nodes, key: &str, terms: &Terms, gauges: &Arc<Gauges>) -> Owned {
+    /// Asks all nodes at once, under a new token, and does not wait. `channels`: those who wait for the key are told of
+    /// the release.
+    pub(super) fn ask(
+        nodes: &Nodes,
+        key: &str,
+        terms: &Terms,
+        gauges: &Arc<Gauges>,
+        channels: Option<&Arc<Channels>>,
+    ) -> Owned {
         let start = Instant::now();
         let claim = Arc::new(Self {
             nodes: nodes.clone(),
@@ -75,7 +83,7 @@ impl Claim {
             ttl: terms.ttl,
             node_timeout: terms.node_timeout,
             lifetime_ends: terms.lifetime.map(|lifetime| start + lifetime),
-            announces: terms.wait == Wait::Queue,
+            channels: channels.map(Arc::clone),
             repairs: terms.repair,
             gauges: Arc::clone(gauges),
             ballot: Mutex::new(Ballot::new(nodes.len())),
@@ -163,6 +171,13 @@ impl Claim {
     pub(super) fn deleted(&self, deleted: Option<bool>) {
         let effect = self.ballot().deleted(deleted);
         self.apply(effect);
+    }
+
+    /// Node `index` told so many clients of the release.
+    pub(super) fn told(&self, index: usize, clients: u64) {
+        if let Some(channels) = &self.channels {
+            channels.told(index, self.wire.key(), clients);
+        }
     }
 
     fn apply(&self, effect: Effect) -> Done {
@@ -266,7 +281,7 @@ impl Claim {
     fn take_back(self: &Arc<Self>, awaited: bool) {
         let (holders, announce) = {
             let mut ballot = self.ballot();
-            let announce = self.announces && ballot.is_held();
+            let announce = self.channels.is_some() && ballot.is_held();
             (ballot.close(&self.gauges), announce)
         };
         if holders.is_empty() {
@@ -285,9 +300,13 @@ impl Claim {
         }
     }
 
-    /// Deletes the keys; resolves when a quorum confirmed it, all answered, or the node timeout is over.
-    pub(super) async fn release(self: &Arc<Self>) -> Released {
+    /// Deletes the keys, and does not wait.
+    pub(super) fn release(self: &Arc<Self>) {
         self.take_back(true);
+    }
+
+    /// Resolves when a quorum confirmed the release, all answered, or the node timeout is over.
+    pub(super) async fn released(&self) -> Released {
         let until = Instant::now() + self.node_timeout;
         let released = poll_fn(|cx| {
             let mut ballot = self.ballot();

@@ -162,7 +162,7 @@ impl QuorumCounter {
         let proposal = wire::propose(key, number);
         let answers = self
             .nodes
-            .question(&all, proposal, self.node_timeout, until, enough)
+            .question(&all, &proposal, self.node_timeout, until, enough)
             .await;
         if count(&answers, took) >= quorum {
             return Ok(None);

@@ -37,37 +37,14 @@ impl From<io::Error> for Failed {
     }
 }
 
-/// Connects and greets.
+/// Connects, greets and prepares for locks.
 pub(super) async fn greet(address: &Address, give_up: Duration) -> Result<Greeted, Failed> {
-    let mut stream = address.connect(give_up).await?;
-    let mut commands = Vec::new();
-    if let Some((user, password)) = address.credentials() {
-        let mut auth = cmd("AUTH");
-        if let Some(user) = user {
-            auth.arg(user);
-        }
-        commands.push(auth.arg(password).to_owned());
-    }
-    if address.database() != 0 {
-        commands.push(cmd("SELECT").arg(address.database()).to_owned());
-    }
-    let required = commands.len();
-    for script in [&DELETE, &RELEASE, &EXTEND] {
-        commands.push(cmd("SCRIPT").arg("LOAD").arg(script.body).to_owned());
-    }
+    let mut commands: Vec<Cmd> = [&DELETE, &RELEASE, &EXTEND]
+        .map(|script| cmd("SCRIPT").arg("LOAD").arg(script.body).to_owned())
+        .into();
     // Every user may run it, and it tells the version.
     commands.push(cmd("HELLO"));
-    let packed: Vec<u8> = commands.iter().flat_map(Cmd::get_packed_command).collect();
-    stream.write_all(&packed).await?;
-    let replies = read(&mut stream, commands.len()).await?;
-    for reply in &replies[..required] {
-        if let Reply::Error(_) = reply {
-            return Err(match reply.clone().cause() {
-                Cause::NoPermission(text) | Cause::Error(text) => Failed::Denied(text),
-                _ => io::Error::from(io::ErrorKind::InvalidData).into(),
-            });
-        }
-    }
+    let (stream, replies) = enter(address, give_up, &commands).await?;
     // The scripts are sent whole where they could not be loaded. A node that asks for a password says so here at last.
     if let Some(Reply::Error(text)) = replies.last()
         && text.starts_with("NOAUTH")
@@ -76,6 +53,40 @@ pub(super) async fn greet(address: &Address, give_up: Duration) -> Result<Greete
     }
     let native = replies.last().and_then(native);
     Ok(Greeted { stream, native })
+}
+
+/// Connects, says who we are and which database is meant, and then `commands`; the replies to those.
+pub(super) async fn enter(
+    address: &Address,
+    give_up: Duration,
+    commands: &[Cmd],
+) -> Result<(TcpStream, Vec<Reply>), Failed> {
+    let mut stream = address.connect(give_up).await?;
+    let mut greeting = Vec::new();
+    if let Some((user, password)) = address.credentials() {
+        let mut auth = cmd("AUTH");
+        if let Some(user) = user {
+            auth.arg(user);
+        }
+        greeting.push(auth.arg(password).to_owned());
+    }
+    if address.database() != 0 {
+        greeting.push(cmd("SELECT").arg(address.database()).to_owned());
+    }
+    let required = greeting.len();
+    greeting.extend_from_slice(commands);
+    let packed: Vec<u8> = greeting.iter().flat_map(Cmd::get_packed_command).collect();
+    stream.write_all(&packed).await?;
+    let mut replies = read(&mut stream, greeting.len()).await?;
+    for reply in replies.drain(..required) {
+        if let Reply::Error(_) = reply {
+            return Err(match reply.cause() {
+                Cause::NoPermission(text) | Cause::Error(text) => Failed::Denied(text),
+                _ => io::Error::from(io::ErrorKind::InvalidData).into(),
+            });
+        }
+    }
+    Ok((stream, replies))
 }
 
 /// Reads as many replies.

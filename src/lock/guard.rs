@@ -1,6 +1,6 @@
 use std::{future::pending, time::Duration};
 
-use super::{NotExtended, claim::Owned, lease, local::LocalGuard, renewals::Renewing, tally::quorum};
+use super::{NotExtended, claim::Owned, lease, line::Turn, local::LocalGuard, renewals::Renewing, tally::quorum};
 
 /// What a release did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,7 +35,9 @@ enum Held {
 struct QuorumGuard {
     claim: Owned,
     /// Ends with the guard.
-    _renewal: Option<Renewing>,
+    renewal: Option<Renewing>,
+    /// Goes on to the next of this app server who waits, once the deletes are queued: what that one asks goes behind them.
+    turn: Option<Turn>,
 }
 
 impl Guard {
@@ -55,12 +57,15 @@ impl Guard {
         }
     }
 
-    pub(super) const fn quorum(claim: Owned, renewal: Option<Renewing>, attempts: u32, waited: bool) -> Self {
+    pub(super) const fn quorum(
+        claim: Owned,
+        renewal: Option<Renewing>,
+        turn: Option<Turn>,
+        attempts: u32,
+        waited: bool,
+    ) -> Self {
         Self {
-            held: Held::Quorum(QuorumGuard {
-                claim,
-                _renewal: renewal,
-            }),
+            held: Held::Quorum(QuorumGuard { claim, renewal, turn }),
             attempts,
             waited,
         }
@@ -145,9 +150,11 @@ impl Guard {
     /// Releases the lock. Resolves when a quorum of nodes deleted the key, all answered, or the node timeout is over,
     /// whichever is first; the other deletes go on in the background.
     pub async fn release(self) -> Released {
-        match self.claim() {
-            Some(claim) => claim.release().await,
-            None => Released::default(),
-        }
+        let Held::Quorum(QuorumGuard { claim, renewal, turn }) = self.held else {
+            return Released::default();
+        };
+        claim.release();
+        drop((renewal, turn));
+        claim.released().await
     }
 }

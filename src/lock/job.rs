@@ -63,7 +63,8 @@ pub(super) struct Question {
     pub(super) command: Packed,
     /// How long the node may owe the reply before it is suspect.
     pub(super) timeout: Duration,
-    pub(super) report: Report,
+    /// None: nobody waits for the answer.
+    pub(super) report: Option<Report>,
 }
 
 /// Where the answer to a command goes.
@@ -132,7 +133,7 @@ impl Job {
     pub(super) fn reply(self, reply: Reply) -> Done {
         match (self, reply) {
             (Self::Set { place, start }, reply) => place.claim.voted(place.index, reply, start),
-            (Self::Delete(delete), Reply::Int(deleted)) => delete.done(deleted == 1),
+            (Self::Delete(delete), Reply::Int(deleted)) => delete.done(deleted),
             (Self::Delete(mut delete), Reply::Error(text)) if !delete.spelled_out && is_unknown(&text) => {
                 delete.spelled_out = true;
                 Done::Again(Self::Delete(delete))
@@ -168,7 +169,9 @@ impl Job {
                 done
             }
             (Self::Ask(question), reply) => {
-                question.report.put(reply.into());
+                if let Some(report) = question.report {
+                    report.put(reply.into());
+                }
                 Done::Kept
             }
         }
@@ -179,14 +182,10 @@ impl Job {
         match self {
             Self::Set { place, .. } => place.claim.failed(place.index, cause),
             Self::Delete(delete) => Done::Owed(delete.postpone()),
-            Self::Extend { report, .. } => {
+            Self::Extend { report, .. } | Self::Ask(Question { report, .. }) => {
                 if let Some(report) = report {
                     report.put(Answer::Failed(cause));
                 }
-                Done::Kept
-            }
-            Self::Ask(question) => {
-                question.report.put(Answer::Failed(cause));
                 Done::Kept
             }
         }
@@ -194,10 +193,13 @@ impl Job {
 }
 
 impl Delete {
-    /// The node ran it.
-    fn done(self, deleted: bool) -> Done {
+    /// The node ran it: 0 if the key was gone or somebody else's, otherwise 1 and how many were told of it.
+    fn done(self, deleted: i64) -> Done {
         if self.awaited {
-            self.place.claim.deleted(Some(deleted));
+            self.place.claim.deleted(Some(deleted > 0));
+        }
+        if deleted > 1 {
+            self.place.claim.told(self.place.index, deleted.unsigned_abs() - 1);
         }
         Done::Finished
     }

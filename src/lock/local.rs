@@ -1,111 +1,57 @@
 //! A keyed mutex inside one app server, first come, first served.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::{
+    FOREVER, Gauges, Guard,
+    line::{Entered, Lines, Turn},
 };
-
-use tokio::{
-    sync::oneshot,
-    time::{Instant, timeout_at},
-};
-
-use super::{Gauges, Guard};
-
-/// The keys that are held, with those who wait for each. A key that nobody holds has no entry.
-type Held = HashMap<Arc<str>, VecDeque<oneshot::Sender<LocalGuard>>>;
 
 /// The keyed mutex; clones share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Local {
-    held: Arc<Mutex<Held>>,
-}
+pub(super) struct Local(Lines);
 
 impl Local {
-    /// Takes the key, or waits in its queue until `deadline`; without a deadline it does not wait.
+    /// Takes the key, or waits in its line until `deadline`; without a deadline it does not wait.
     pub(super) async fn acquire(&self, key: &str, gauges: &Arc<Gauges>, deadline: Option<Instant>) -> Option<Guard> {
-        let (turn, deadline) = {
-            let mut held = self.lock();
-            let Some(queue) = held.get_mut(key) else {
-                let key = Arc::<str>::from(key);
-                held.insert(Arc::clone(&key), VecDeque::new());
-                return Some(Guard::local(self.guard(key, Arc::clone(gauges)), false));
-            };
-            let deadline = deadline?;
-            // Those who gave up leave from the front, so that a key held for long collects no dead waiters.
-            while queue.front().is_some_and(oneshot::Sender::is_closed) {
-                queue.pop_front();
-            }
-            let (sender, receiver) = oneshot::channel();
-            queue.push_back(sender);
-            (receiver, deadline)
+        let Some(deadline) = deadline else {
+            return Some(guard(self.0.try_enter(key)?, gauges, false));
         };
-        let _waiting = gauges.wait();
-        let guard = timeout_at(deadline, turn).await.ok()?.ok()?;
-        Some(Guard::local(guard, true))
-    }
-
-    fn guard(&self, key: Arc<str>, gauges: Arc<Gauges>) -> LocalGuard {
-        gauges.hold();
-        LocalGuard {
-            local: self.clone(),
-            key: Some(key),
-            gauges,
-        }
-    }
-
-    /// Hands the key to the next who still waits, or frees it.
-    fn pass_on(&self, key: Arc<str>, gauges: &Arc<Gauges>) {
-        loop {
-            let next = {
-                let mut held = self.lock();
-                let next = held.get_mut(&key).and_then(VecDeque::pop_front);
-                if next.is_none() {
-                    held.remove(&key);
-                }
-                next
-            };
-            let Some(next) = next else { return };
-            // A waiter that gives up from now on drops the guard, which passes it on again.
-            match next.send(self.guard(Arc::clone(&key), Arc::clone(gauges))) {
-                Ok(()) => return,
-                Err(refused) => refused.disarm(),
+        match self.0.enter(key, Instant::now()) {
+            Entered::First(turn) => Some(guard(turn, gauges, false)),
+            Entered::Behind(place) => {
+                let _waiting = gauges.wait();
+                let turn = place.turn(deadline, FOREVER).await.ok()?;
+                Some(guard(turn, gauges, true))
             }
         }
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn guard(turn: Turn, gauges: &Arc<Gauges>, waited: bool) -> Guard {
+    gauges.hold();
+    let gauges = Arc::clone(gauges);
+    Guard::local(LocalGuard { _turn: turn, gauges }, waited)
 }
 
 /// A key held; dropping it passes the key on.
 #[derive(Debug)]
 pub(super) struct LocalGuard {
-    local: Local,
-    /// None once disarmed.
-    key: Option<Arc<str>>,
+    _turn: Turn,
     gauges: Arc<Gauges>,
-}
-
-impl LocalGuard {
-    fn disarm(mut self) {
-        self.key = None;
-    }
 }
 
 impl Drop for LocalGuard {
     fn drop(&mut self) {
         self.gauges.unhold();
-        if let Some(key) = self.key.take() {
-            self.local.pass_on(key, &self.gauges);
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{sync::Mutex, time::Duration};
 
     use super::*;
 
@@ -142,7 +88,7 @@ mod tests {
         assert_eq!(*order.lock().unwrap(), expected);
         drop(other);
         assert_eq!((gauges.holding(), gauges.waiting()), (0, 0));
-        assert!(local.lock().is_empty());
+        assert!(local.0.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
@@ -153,9 +99,9 @@ mod tests {
             let deadline = Instant::now() + Duration::from_millis(5);
             assert!(local.acquire("k", &gauges, Some(deadline)).await.is_none());
         }
-        assert!(local.lock()["k"].len() <= 1);
+        assert!(local.0.behind("k") <= 1);
         drop(guard);
-        assert!(local.lock().is_empty());
+        assert!(local.0.is_empty());
         assert_eq!(gauges.holding(), 0);
     }
 
@@ -170,7 +116,7 @@ mod tests {
         drop(guard);
         drop(gone);
         assert!(next.await.is_some());
-        assert!(local.lock().is_empty());
+        assert!(local.0.is_empty());
     }
 
     /// Polls once, without a task to wake.

@@ -32,17 +32,22 @@
 
 mod address;
 mod ballot;
+mod channel;
+mod channels;
 mod claim;
 mod connection;
+mod feed;
 pub mod fence;
 mod gauges;
 mod greeting;
 mod guard;
 mod job;
 mod lease;
+mod line;
 mod local;
 mod node;
 mod nodes;
+mod queue;
 mod quorum;
 mod redlock;
 mod refusal;

@@ -288,7 +288,7 @@ mod tests {
     }
 
     fn ask(nodes: &Nodes) -> Owned {
-        Claim::ask(nodes, "k", &Terms::default(), &Arc::<Gauges>::default())
+        Claim::ask(nodes, "k", &Terms::default(), &Arc::<Gauges>::default(), None)
     }
 
     fn slot(claim: &Claim) -> Slot {

@@ -47,11 +47,15 @@ impl Default for NodeOptions {
 #[derive(Clone)]
 pub struct Nodes(Arc<[Arc<Handle>]>);
 
-struct Handle(Arc<Node>);
+struct Handle {
+    node: Arc<Node>,
+    address: Address,
+    options: NodeOptions,
+}
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.0.abandon();
+        self.node.abandon();
     }
 }
 
@@ -82,23 +86,28 @@ impl Nodes {
             reconnect_backoff: options.reconnect_backoff.min(Duration::from_millis(100)),
             ..options
         };
-        let start = |address| {
+        let start = |address: Address| {
             let node = Arc::new(Node::new());
-            tokio::spawn(connection::run(Arc::clone(&node), address, options));
-            Arc::new(Handle(node))
+            tokio::spawn(connection::run(Arc::clone(&node), address.clone(), options));
+            Arc::new(Handle { node, address, options })
         };
         Self(addresses.into_iter().map(start).collect())
     }
 
     #[cfg(test)]
     pub(super) fn unconnected(nodes: &[Arc<Node>]) -> Self {
-        Self(nodes.iter().map(|node| Arc::new(Handle(Arc::clone(node)))).collect())
+        let handle = |node: &Arc<Node>| Handle {
+            node: Arc::clone(node),
+            address: Address::from(SocketAddr::from(([127, 0, 0, 1], 0))),
+            options: NodeOptions::default(),
+        };
+        Self(nodes.iter().map(|node| Arc::new(handle(node))).collect())
     }
 
     /// Waits until all nodes are connected, or for `within`; how many are connected then.
     pub async fn ready(&self, within: Duration) -> usize {
         let until = Instant::now() + within.min(FOREVER);
-        let mut links: Vec<_> = self.0.iter().map(|handle| handle.0.watch()).collect();
+        let mut links: Vec<_> = self.0.iter().map(|handle| handle.node.watch()).collect();
         for link in &mut links {
             // Too late or never: it is not among those counted below.
             let _ = timeout_at(until, link.wait_for(|up| *up)).await;
@@ -117,7 +126,7 @@ impl Nodes {
             let mut left: Vec<usize> = (0..self.len()).collect();
             while !left.is_empty() {
                 let timeout = until.saturating_duration_since(Instant::now());
-                let answers = self.question(&left, wire::pttl(""), timeout, until, |_| false).await;
+                let answers = self.question(&left, &wire::pttl(""), timeout, until, |_| false).await;
                 let mut answers = answers.into_iter();
                 left.retain(|_| !matches!(answers.next(), Some(Some(Answer::Int(_)))));
                 if Instant::now() >= until {
@@ -157,7 +166,7 @@ impl Nodes {
     pub(super) async fn question(
         &self,
         indexes: &[usize],
-        command: Packed,
+        command: &Packed,
         timeout: Duration,
         until: Instant,
         enough: impl Fn(&[Option<Answer>]) -> bool,
@@ -165,26 +174,44 @@ impl Nodes {
         let round = Arc::new(Round::new(indexes.len()));
         for (place, &index) in indexes.iter().enumerate() {
             let question = Question {
-                command: Arc::clone(&command),
+                command: Arc::clone(command),
                 timeout,
-                report: Report {
+                report: Some(Report {
                     round: Arc::clone(&round),
                     index: place,
-                },
+                }),
             };
             self.push(index, Job::Ask(question));
         }
         round.wait(until, enough).await
     }
 
+    /// Sends a command to all nodes that can be asked now; nobody waits for the answers. `timeout` as above.
+    pub(super) fn tell(&self, command: &Packed, timeout: Duration) {
+        for index in 0..self.len() {
+            let question = Question {
+                command: Arc::clone(command),
+                timeout,
+                report: None,
+            };
+            self.push(index, Job::Ask(question));
+        }
+    }
+
+    /// Where node `index` is, and how to connect to it.
+    pub(super) fn address(&self, index: usize) -> (&Address, NodeOptions) {
+        let handle = &self.0[index];
+        (&handle.address, handle.options)
+    }
+
     /// Queues a command for node `index`; never waits.
     pub(super) fn push(&self, index: usize, job: Job) {
-        self.0[index].0.push(job);
+        self.0[index].node.push(job);
     }
 
     /// Why a command for node `index` was never written.
     pub(super) fn unasked(&self, index: usize) -> Cause {
-        self.0[index].0.unasked()
+        self.0[index].node.unasked()
     }
 }
 

@@ -13,7 +13,6 @@ use std::{
 use redis::Script;
 
 /// The channel on which a released lock is announced: this and the key.
-#[allow(dead_code)] // for subscribers
 pub(super) const CHANNEL_PREFIX: &str = "lockstorm:released:";
 
 /// A script that nodes keep under its hash.
@@ -57,11 +56,12 @@ pub(super) static DELETE: LazyLock<Lua> = LazyLock::new(|| {
     )
 });
 
-/// The same, and tells those who wait for the key.
+/// The same, and tells those who wait for the key: 1 and how many were told. Who may not publish deletes all the same.
 pub(super) static RELEASE: LazyLock<Lua> = LazyLock::new(|| {
     Lua::new(
-        "if redis.call('get',KEYS[1])==ARGV[1] then redis.call('del',KEYS[1]) \
-         redis.call('publish','lockstorm:released:'..KEYS[1],ARGV[1]) return 1 end return 0",
+        "if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end redis.call('del',KEYS[1]) \
+         local told=redis.pcall('publish','lockstorm:released:'..KEYS[1],ARGV[1]) \
+         return type(told)=='number' and told+1 or 1",
         1,
     )
 });
@@ -116,7 +116,7 @@ impl Wire {
         out.extend_from_slice(&self.set);
     }
 
-    /// Compare-and-delete by a script: 1 if the key was deleted, 0 if it was gone or somebody else's.
+    /// Compare-and-delete by a script: 1 or more if the key was deleted, 0 if it was gone or somebody else's.
     pub(super) fn delete(&self, out: &mut Vec<u8>, script: &Lua, spelled_out: bool) {
         out.extend_from_slice(script.head(spelled_out));
         out.extend_from_slice(&self.set[self.key.start..self.token.end]);
@@ -145,6 +145,14 @@ impl Wire {
         out.extend_from_slice(&self.set[self.ttl.clone()]);
     }
 
+    /// The key as it was packed.
+    pub(super) fn key(&self) -> &str {
+        let packed = &self.set[self.key.clone()];
+        let start = packed.iter().position(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        // It came from a text.
+        std::str::from_utf8(&packed[start..packed.len() - 2]).unwrap_or_default()
+    }
+
     /// The token as it was packed.
     pub(super) fn token(&self) -> &str {
         let end = self.token.end - 2;
@@ -159,6 +167,26 @@ pub(super) type Packed = Arc<[u8]>;
 /// The time a key has left, in milliseconds: −2 without the key, −1 if it never expires.
 pub(super) fn pttl(key: &str) -> Packed {
     redis::cmd("PTTL").arg(key).get_packed_command().into()
+}
+
+/// Tells all who wait for the key.
+pub(super) fn publish(key: &str, message: &str) -> Packed {
+    let mut command = redis::cmd("PUBLISH");
+    command.arg(channel(key)).arg(message);
+    command.get_packed_command().into()
+}
+
+/// `SUBSCRIBE` or `UNSUBSCRIBE` for the channels of these keys.
+pub(super) fn subscription(command: &str, keys: &[Arc<str>]) -> Vec<u8> {
+    let mut command = redis::cmd(command);
+    for key in keys {
+        command.arg(channel(key));
+    }
+    command.get_packed_command()
+}
+
+fn channel(key: &str) -> String {
+    format!("{CHANNEL_PREFIX}{key}")
 }
 
 /// Sets the key to a number if it holds a lower one, or none: the number, or else the one it holds, negated.
@@ -228,7 +256,7 @@ mod tests {
         fn packs_as_the_redis_crate_packs(key in ".{0,40}", ttl in 1u64..1 << 50) {
             let token = token();
             let wire = Wire::new(&key, &token, Duration::from_millis(ttl));
-            prop_assert_eq!(wire.token().as_bytes(), token);
+            prop_assert_eq!((wire.key(), wire.token().as_bytes()), (&key[..], &token[..]));
             let token = &token[..];
             let set = cmd("SET").arg(&key).arg(token).arg("PX").arg(ttl).arg("NX").get_packed_command();
             prop_assert_eq!(packed(|out| wire.set(out)), set);

@@ -1,0 +1,147 @@
+//! A connection on which one node tells of released locks. It has nothing to do with the connection for locks: that one
+//! must not carry anything else, and a node does not take other commands from subscribers.
+
+use std::{
+    collections::HashSet,
+    io,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    sync::mpsc,
+    time::{MissedTickBehavior, interval, sleep, timeout},
+};
+
+use super::{
+    NodeOptions,
+    address::Address,
+    channels::Channels,
+    greeting,
+    reply::{Malformed, Reply},
+    wire::{self, CHANNEL_PREFIX},
+};
+
+/// How often channels are looked for that nobody uses any more.
+const SWEEP: Duration = Duration::from_secs(1);
+
+/// A message may not be longer.
+const INPUT_LIMIT: usize = 1 << 20;
+
+/// Keys to subscribe to, from whoever begins to wait for them.
+type Keys = mpsc::UnboundedReceiver<Arc<str>>;
+
+/// Keeps a connection to node `index`; ends only by being aborted.
+pub(super) async fn run(
+    channels: Weak<Channels>,
+    index: usize,
+    address: Address,
+    options: NodeOptions,
+    mut keys: Keys,
+) {
+    loop {
+        let entered = timeout(options.connect_timeout, greeting::enter(&address, options.give_up, &[])).await;
+        if let Ok(Ok((stream, _))) = entered {
+            let mut feed = Feed {
+                channels: channels.clone(),
+                index,
+                stream,
+                input: Vec::new(),
+                subscribed: HashSet::new(),
+            };
+            // How it broke is no matter: those who wait ask again from time to time.
+            let _ = feed.drive(&mut keys).await;
+            if let Some(channels) = channels.upgrade() {
+                channels.lose(index);
+            }
+        }
+        sleep(options.reconnect_backoff).await;
+    }
+}
+
+struct Feed<S> {
+    channels: Weak<Channels>,
+    index: usize,
+    stream: S,
+    /// What is not read as replies yet.
+    input: Vec<u8>,
+    subscribed: HashSet<Arc<str>>,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Feed<S> {
+    async fn drive(&mut self, keys: &mut Keys) -> io::Result<()> {
+        let mut sweep = interval(SWEEP);
+        sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        self.subscribe(self.wanted()).await?;
+        loop {
+            tokio::select! {
+                read = self.stream.read_buf(&mut self.input) => {
+                    if read? == 0 {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                    self.hand_out()?;
+                }
+                Some(key) = keys.recv() => self.subscribe(vec![key]).await?,
+                _ = sweep.tick() => self.sweep().await?,
+            }
+        }
+    }
+
+    fn wanted(&self) -> Vec<Arc<str>> {
+        self.channels
+            .upgrade()
+            .map_or_else(Vec::new, |channels| channels.keys())
+    }
+
+    async fn subscribe(&mut self, keys: Vec<Arc<str>>) -> io::Result<()> {
+        if !keys.is_empty() {
+            self.stream.write_all(&wire::subscription("SUBSCRIBE", &keys)).await?;
+            self.subscribed.extend(keys);
+        }
+        Ok(())
+    }
+
+    /// Leaves the channels that nobody uses any more.
+    async fn sweep(&mut self) -> io::Result<()> {
+        if let Some(channels) = self.channels.upgrade() {
+            channels.sweep();
+        }
+        let wanted: HashSet<_> = self.wanted().into_iter().collect();
+        let left: Vec<_> = self.subscribed.difference(&wanted).map(Arc::clone).collect();
+        if !left.is_empty() {
+            self.stream.write_all(&wire::subscription("UNSUBSCRIBE", &left)).await?;
+            self.subscribed.retain(|key| wanted.contains(key));
+        }
+        Ok(())
+    }
+
+    /// Hands the messages that are there to their channels.
+    fn hand_out(&mut self) -> io::Result<()> {
+        let mut done = 0;
+        while let Some((reply, length)) =
+            Reply::parse(&self.input[done..]).map_err(|Malformed| io::ErrorKind::InvalidData)?
+        {
+            done += length;
+            let Reply::Array(parts) = reply else {
+                // A refusal: the user may not subscribe.
+                continue;
+            };
+            let [Reply::Text(kind), Reply::Text(channel), content] = &parts[..] else {
+                continue;
+            };
+            let channel = channel.strip_prefix(CHANNEL_PREFIX);
+            let channel = channel.and_then(|key| self.channels.upgrade()?.get(key));
+            match (channel, kind.as_str(), content) {
+                (Some(channel), "message", Reply::Text(message)) => channel.hear(self.index, message),
+                (Some(channel), "subscribe", _) => channel.subscribe(self.index, true),
+                _ => {}
+            }
+        }
+        self.input.drain(..done);
+        if self.input.len() > INPUT_LIMIT {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Ok(())
+    }
+}
