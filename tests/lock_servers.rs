@@ -10,7 +10,9 @@ use lockstorm::{
 };
 use redis::cmd;
 use support::{
-    PATIENCE, RedisServer, eventually, serial,
+    PATIENCE, RedisServer, eventually,
+    listener::Listener,
+    serial,
     trio::{KEY, TERMS, Trio, keys_of},
 };
 use tokio::{
@@ -205,14 +207,14 @@ fn a_release_is_announced_and_a_rollback_is_not() {
         deadline: Duration::from_millis(1),
         ..TERMS
     };
+    let listener = Listener::start(&trio.servers[0]);
     let holder = trio.acquire(&lock, &TERMS).unwrap();
     // A split vote is rolled back: this one has one vote.
     trio.servers[0].query::<()>(cmd("DEL").arg(KEY));
     assert!(trio.acquire(&lock, &waiting).is_err());
     trio.runtime.block_on(holder.release());
     trio.no_keys();
-    let published = |server: &RedisServer| server.calls("publish");
-    assert_eq!(trio.servers.iter().map(published).sum::<u64>(), 0);
+    assert_eq!(listener.released(), Vec::<String>::new());
     let guard = trio
         .acquire(
             &lock,
@@ -222,9 +224,9 @@ fn a_release_is_announced_and_a_rollback_is_not() {
             },
         )
         .unwrap();
+    let token = guard.token().to_owned();
     trio.runtime.block_on(guard.release());
     trio.no_keys();
-    eventually("every node told it once", || {
-        trio.servers.iter().all(|server| published(server) == 1)
-    });
+    eventually("the node told it", || !listener.released().is_empty());
+    assert_eq!(listener.released(), [token]);
 }

@@ -334,3 +334,134 @@ impl Announcement {
         words.next().is_none().then_some(announcement)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OURS: u64 = 7;
+
+    fn channel() -> Channel {
+        let channel = Channel::new(OURS, 3);
+        (0..3).for_each(|index| channel.subscribe(index, true));
+        channel
+    }
+
+    fn token(number: u64) -> String {
+        format!("{number:032x}")
+    }
+
+    fn says(id: u64, number: u64, waited: Option<u64>) -> String {
+        let waited = waited.map(Duration::from_millis);
+        Announcement { id, number, waited }.write()
+    }
+
+    fn ahead(channel: &Channel, since: Instant) -> u128 {
+        channel.courtesy(since).as_millis() / GRACE.as_millis()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_release_is_news_once_a_quorum_tells_it_and_at_once_when_all_do() {
+        let channel = channel();
+        let before = channel.news();
+        channel.hear(0, &token(1));
+        channel.hear(1, &token(2));
+        channel.hear(0, &token(1));
+        assert_eq!(channel.news(), before);
+        channel.hear(0, &token(2));
+        assert_eq!(channel.news(), before + 1);
+        let (start, far) = (Instant::now(), Instant::now() + Duration::from_secs(60));
+        channel.turn(start, far, before, far).await;
+        assert!(start.elapsed() >= STRAGGLERS);
+        channel.hear(2, &token(2));
+        let start = Instant::now();
+        channel.turn(start, far, before, far).await;
+        assert_eq!((start.elapsed(), channel.news()), (Duration::ZERO, before + 1));
+        // Nothing new: until it is time to ask anyway, or the time is over.
+        channel
+            .turn(start, start + Duration::from_secs(1), before + 1, far)
+            .await;
+        assert_eq!(start.elapsed(), Duration::from_secs(1));
+        channel
+            .turn(start, far, before + 1, start + Duration::from_secs(2))
+            .await;
+        assert_eq!(start.elapsed(), Duration::from_secs(2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nodes_that_can_not_tell_are_not_waited_for_and_their_return_is_news() {
+        let channel = channel();
+        channel.subscribe(2, false);
+        let before = channel.news();
+        channel.hear(0, &token(1));
+        channel.hear(1, &token(1));
+        let (start, far) = (Instant::now(), Instant::now() + Duration::from_secs(60));
+        channel.turn(start, far, before, far).await;
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        channel.subscribe(1, false);
+        assert_eq!(channel.news(), before + 1);
+        channel.subscribe(1, true);
+        assert_eq!(channel.news(), before + 2);
+        channel.subscribe(2, true);
+        assert_eq!(channel.news(), before + 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn others_go_first_in_the_order_in_which_they_began_to_wait() {
+        let channel = channel();
+        let since = Instant::now();
+        tokio::time::advance(Duration::from_millis(50)).await;
+        assert_eq!(ahead(&channel, since), 0);
+        channel.hear(0, &says(1, 1, Some(60)));
+        channel.hear(1, &says(1, 1, Some(60)));
+        channel.hear(0, &says(2, 1, Some(40)));
+        channel.hear(0, &says(OURS, 1, Some(90)));
+        assert_eq!(ahead(&channel, since), 1);
+        assert_eq!(ahead(&channel, since + Duration::from_millis(20)), 2);
+        // An older word from a slower node does not count.
+        channel.hear(0, &says(1, 3, None));
+        channel.hear(2, &says(1, 2, Some(70)));
+        assert_eq!(ahead(&channel, since), 0);
+        channel.hear(0, &says(1, 4, Some(100)));
+        assert_eq!(ahead(&channel, since), 1);
+        tokio::time::advance(MEMORY).await;
+        assert_eq!(ahead(&channel, since), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_what_somebody_needs_is_announced_and_not_twice() {
+        let channel = channel();
+        let since = Some(Instant::now());
+        assert_eq!(channel.announce(since, false), None);
+        assert_eq!(channel.announce(since, true).unwrap(), says(OURS, 1, Some(0)));
+        assert_eq!(channel.announce(since, true), None);
+        tokio::time::advance(SAID_LATELY).await;
+        assert_eq!(channel.announce(since, true).unwrap(), says(OURS, 2, Some(100)));
+        channel.note_others();
+        assert_eq!(channel.announce(None, false).unwrap(), says(OURS, 3, None));
+        assert_eq!(channel.announce(None, false), None);
+    }
+
+    #[test]
+    fn announcements_are_read_as_they_were_written_and_nothing_else_is() {
+        for waited in [None, Some(0), Some(123_456)] {
+            let waited = waited.map(Duration::from_micros);
+            let announcement = Announcement {
+                id: u64::MAX,
+                number: 9,
+                waited,
+            };
+            assert_eq!(Announcement::read(&announcement.write()), Some(announcement));
+        }
+        for other in [
+            &token(5)[..],
+            "",
+            "waiting",
+            "waiting x 1 2",
+            "waiting 1 2 -1",
+            "waiting 1 2 3 4",
+        ] {
+            assert_eq!(Announcement::read(other), None, "{other}");
+        }
+    }
+}

@@ -203,6 +203,24 @@ impl Lock {
         }
     }
 
+    /// The same with one attempt, however the terms say to wait. If they say in line, those who do are told of the
+    /// release.
+    ///
+    /// # Errors
+    /// The [`Refusal`] of the attempt.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn try_acquire(&self, key: &str, terms: &Terms) -> Result<Guard, Refusal> {
+        match &self.strategy {
+            Strategy::Quorum(quorum) => quorum.try_acquire(key, &terms.bounded(), &self.gauges).await,
+            Strategy::None | Strategy::Local(_) => {
+                let wait = Wait::FailFast;
+                self.acquire(key, &Terms { wait, ..*terms }).await
+            }
+        }
+    }
+
     /// What this lock is doing now.
     #[must_use]
     pub fn gauges(&self) -> Arc<Gauges> {

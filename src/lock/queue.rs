@@ -36,12 +36,12 @@ pub(super) async fn acquire(quorum: &Quorum, key: &str, terms: &Terms, gauges: &
         Entered::First(turn) => (turn, false),
         Entered::Behind(place) => {
             let _waiting = gauges.wait();
-            // So that others are heard, and know that somebody waits here.
-            let channel = quorum.channels.join(key);
-            let front = quorum.lines.front(key);
-            quorum
-                .channels
-                .announce(key, &channel, front, false, terms.node_timeout);
+            // Without others nobody needs to know, and nodes need not tell us. They say at a release if somebody is there.
+            let channel = quorum.channels.get(key);
+            if let Some(channel) = &channel {
+                let front = quorum.lines.front(key);
+                quorum.channels.announce(key, channel, front, false, terms.node_timeout);
+            }
             (place.turn(deadline, terms.ttl).await?, true)
         }
     };
@@ -107,6 +107,7 @@ impl Head<'_> {
             let missed = match (attempt, last) {
                 (Ok(claim), _) => {
                     self.turn.hold(&claim);
+                    self.channel = self.channel.or_else(|| self.quorum.channels.get(self.key));
                     self.announce(self.quorum.lines.front(self.key), false);
                     let renewal = self.quorum.renew(&claim, self.terms);
                     return Ok(Guard::quorum(claim, renewal, Some(self.turn), attempts, waited));
@@ -127,8 +128,7 @@ impl Head<'_> {
 
     /// When to ask again after an attempt that began when so much news was `heard`, unless there is news.
     async fn next(&mut self, missed: &Missed, heard: u64) -> Instant {
-        let join = || self.quorum.channels.join(self.key);
-        let channel = Arc::clone(self.channel.get_or_insert_with(join));
+        let channel = Arc::clone(self.channel.get_or_insert_with(|| self.quorum.channels.join(self.key)));
         channel.took(missed.elapsed);
         self.announce(Some(self.since), true);
         if missed.refusal == Refusal::Contended && votes(&missed.slots) > 0 && self.splits < SPLITS {

@@ -91,6 +91,22 @@ impl Quorum {
         terms.renew.map(|interval| self.renewals.start(claim, interval))
     }
 
+    /// Tries once.
+    pub(super) async fn try_acquire(&self, key: &str, terms: &Terms, gauges: &Arc<Gauges>) -> Result<Guard, Refusal> {
+        // If nobody has the turn, those who come while the lock is held wait behind it.
+        let turn = (terms.wait == Wait::Queue).then(|| self.lines.try_enter(key)).flatten();
+        let deadline = Instant::now() + terms.deadline;
+        let claim = match self.attempt(key, terms, gauges, deadline).await {
+            Ok(claim) => claim,
+            Err(missed) => return Err(missed.refusal),
+        };
+        if let Some(turn) = &turn {
+            turn.hold(&claim);
+        }
+        let renewal = self.renew(&claim, terms);
+        Ok(Guard::quorum(claim, renewal, turn, 1, false))
+    }
+
     /// Asks every node once.
     pub(super) async fn attempt(
         &self,

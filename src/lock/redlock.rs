@@ -72,11 +72,7 @@ impl Redlock {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn try_acquire(&self, key: &str) -> Result<Guard, Refusal> {
-        let terms = Terms {
-            wait: Wait::FailFast,
-            ..self.terms
-        };
-        self.lock.acquire(key, &terms).await
+        self.lock.try_acquire(key, &self.terms).await
     }
 
     /// The terms.

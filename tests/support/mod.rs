@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test file uses a part of it
 
 pub mod belief;
+pub mod listener;
 pub mod swarm;
 pub mod trio;
 

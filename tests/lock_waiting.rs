@@ -1,0 +1,388 @@
+//! Waiting in line for a lock: in one app server, and among several, on real servers.
+
+mod support;
+
+use std::{
+    cell::Cell,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    thread,
+    time::Duration,
+};
+
+use lockstorm::{
+    lock::{Guard, Lock, NodeOptions, Nodes, Redlock, Refusal, Terms},
+    model::{Outcome, Wait},
+};
+use redis::cmd;
+use support::{
+    PATIENCE, RedisServer, eventually, serial,
+    trio::{IMPATIENT, KEY, TERMS, Trio, app_server},
+};
+use tokio::{
+    runtime::Runtime,
+    sync::oneshot,
+    task::{JoinHandle, yield_now},
+    time::{Instant, sleep, timeout},
+};
+
+const QUEUE: Terms = Terms {
+    wait: Wait::Queue,
+    ..TERMS
+};
+
+/// Who waits asks again after this time at the earliest if nothing is heard.
+const EARLIEST_POLL: Duration = Duration::from_millis(50);
+
+/// Another app server on the same nodes, in the same runtime.
+async fn another(trio: &Trio) -> Lock {
+    let addrs: Vec<_> = trio.servers.iter().map(RedisServer::addr).collect();
+    let nodes = Nodes::connect(&addrs, NodeOptions::default());
+    nodes.ready(Duration::from_secs(1)).await;
+    Lock::redlock(&nodes, 2)
+}
+
+async fn until(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
+        sleep(Duration::from_millis(1)).await;
+    }
+}
+
+fn wait(lock: &Lock, terms: Terms) -> JoinHandle<(Result<Guard, Refusal>, Instant)> {
+    let lock = lock.clone();
+    tokio::spawn(async move {
+        let acquired = lock.acquire(KEY, &terms).await;
+        (acquired, Instant::now())
+    })
+}
+
+/// Whether a release by `holder` wakes one that waits in `waiter`: it has the lock before it would have asked again.
+async fn release_wakes(holder: &Lock, waiter: &Lock, end: impl AsyncFn(Guard)) -> bool {
+    let guard = holder.acquire(KEY, &QUEUE).await.unwrap();
+    let start = Instant::now();
+    let waiting = wait(waiter, QUEUE);
+    until("it waits", || waiter.gauges().waiting() == 1).await;
+    // Its connections for news are made, or are there.
+    sleep(Duration::from_millis(15)).await;
+    end(guard).await;
+    let (guard, acquired) = waiting.await.unwrap();
+    guard.unwrap().release().await;
+    acquired - start < EARLIEST_POLL
+}
+
+async fn release(guard: Guard) {
+    guard.release().await;
+}
+
+/// A machine that stops for some milliseconds may be late, not each time.
+async fn in_one_of_many(what: &str, attempt: impl AsyncFn() -> bool) {
+    for _ in 0..100 {
+        if attempt().await {
+            return;
+        }
+    }
+    panic!("never: {what}");
+}
+
+#[test]
+fn those_of_one_app_server_cost_each_node_a_set_and_a_release_each() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let lock = trio.redlock();
+    trio.runtime.block_on(async {
+        let mut tasks: Vec<JoinHandle<()>> = Vec::new();
+        for _ in 0..40 {
+            let lock = lock.clone();
+            tasks.push(tokio::spawn(async move {
+                for _ in 0..5 {
+                    let guard = lock.acquire(KEY, &QUEUE).await.unwrap();
+                    assert_eq!(guard.attempts(), 1);
+                    yield_now().await;
+                    guard.release().await;
+                }
+            }));
+        }
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(trio.nodes.flush(PATIENCE).await, 3);
+    });
+    assert_eq!(lock.gauges().attempts(), 200);
+    for server in &trio.servers {
+        let calls = ["set", "evalsha", "pttl", "subscribe"].map(|command| server.calls(command));
+        // The flush asks for a TTL, twice.
+        assert_eq!(calls, [200, 200, 2, 0]);
+    }
+}
+
+#[test]
+fn a_release_wakes_another_app_server() {
+    let _turn = serial();
+    let trio = Trio::start();
+    trio.runtime.block_on(async {
+        let (one, other) = (trio.redlock(), another(&trio).await);
+        in_one_of_many("a release", async || release_wakes(&one, &other, release).await).await;
+        in_one_of_many("a drop", async || {
+            release_wakes(&other, &one, async |guard| drop(guard)).await
+        })
+        .await;
+    });
+    trio.no_keys();
+}
+
+#[test]
+fn a_lock_that_was_tried_for_wakes_those_in_line_as_well() {
+    let _turn = serial();
+    let trio = Trio::start();
+    trio.runtime.block_on(async {
+        let (waiter, nodes) = (another(&trio).await, trio.nodes.clone());
+        let redlock = Redlock::builder(nodes)
+            .ttl(TERMS.ttl)
+            .wait_up_to(PATIENCE)
+            .node_timeout(TERMS.node_timeout)
+            .build();
+        in_one_of_many("a release", async || {
+            let guard = redlock.try_acquire(KEY).await.unwrap();
+            assert_eq!(redlock.try_acquire(KEY).await.unwrap_err(), Refusal::Contended);
+            let start = Instant::now();
+            let waiting = wait(&waiter, QUEUE);
+            until("it waits", || waiter.gauges().waiting() == 1).await;
+            sleep(Duration::from_millis(15)).await;
+            guard.release().await;
+            let (guard, acquired) = waiting.await.unwrap();
+            guard.unwrap().release().await;
+            acquired - start < EARLIEST_POLL
+        })
+        .await;
+    });
+    trio.no_keys();
+}
+
+#[test]
+fn a_release_wakes_others_while_a_node_is_paused_or_down_or_its_news_were_cut_off() {
+    let _turn = serial();
+    let mut trio = Trio::start();
+    let (one, other) = trio.runtime.block_on(async { (trio.redlock(), another(&trio).await) });
+    let wakes = |trio: &Trio| {
+        let woken = async || release_wakes(&one, &other, release).await;
+        trio.runtime.block_on(in_one_of_many("a release", woken));
+    };
+    wakes(&trio);
+    for server in &trio.servers {
+        let kill = ["KILL", "TYPE", "pubsub"];
+        assert!(server.query::<usize>(cmd("CLIENT").arg(&kill)) > 0);
+    }
+    wakes(&trio);
+    trio.servers[0].pause();
+    wakes(&trio);
+    trio.servers[0].resume();
+    trio.kill(1);
+    wakes(&trio);
+    trio.servers[1].restart();
+    trio.no_keys();
+}
+
+#[test]
+fn a_lock_whose_holder_died_is_had_when_its_ttl_is_over_and_not_before() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let ttl = Duration::from_millis(700);
+    let (runtime, nodes) = app_server(&trio.servers);
+    let start = std::time::Instant::now();
+    let guard = runtime
+        .block_on(Lock::redlock(&nodes, 1).acquire(KEY, &Terms { ttl, ..QUEUE }))
+        .unwrap();
+    let lock = trio.redlock();
+    trio.runtime.block_on(async {
+        let waiting = wait(&lock, QUEUE);
+        until("it waits", || lock.gauges().waiting() == 1).await;
+        runtime.shutdown_background();
+        let (guard, _) = waiting.await.unwrap();
+        assert!(start.elapsed() >= ttl);
+        guard.unwrap().release().await;
+    });
+    drop(guard);
+    trio.no_keys();
+}
+
+#[test]
+fn a_lock_that_is_held_beyond_its_ttl_goes_on_to_the_next_of_its_own_app_server() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let lock = trio.redlock();
+    let brief = Terms {
+        ttl: Duration::from_millis(300),
+        ..QUEUE
+    };
+    let late = trio.acquire(&lock, &brief).unwrap();
+    trio.runtime.block_on(async {
+        let (second, third) = (wait(&lock, QUEUE), wait(&lock, QUEUE));
+        let (second, _) = second.await.unwrap();
+        assert!(late.is_lost());
+        // Its release is none of the others' business.
+        late.release().await;
+        sleep(Duration::from_millis(20)).await;
+        assert!(!third.is_finished());
+        second.unwrap().release().await;
+        third.await.unwrap().0.unwrap().release().await;
+    });
+    trio.no_keys();
+}
+
+#[test]
+fn those_behind_hear_of_an_outage_and_not_of_contention() {
+    let _turn = serial();
+    let mut trio = Trio::start();
+    let lock = trio.redlock();
+    trio.kill(0);
+    trio.kill(1);
+    let terms = Terms {
+        wait: Wait::Queue,
+        deadline: Duration::from_millis(400),
+        ..IMPATIENT
+    };
+    trio.runtime.block_on(async {
+        for waiting in [wait(&lock, terms), wait(&lock, terms), wait(&lock, terms)] {
+            let (refused, _) = waiting.await.unwrap();
+            assert_eq!(refused.unwrap_err().outcome(), Outcome::NoQuorum);
+        }
+    });
+    assert_eq!((lock.gauges().waiting(), lock.gauges().holding()), (0, 0));
+    eventually("nothing stays on the survivor", || trio.servers[2].keys() == 0);
+}
+
+#[test]
+fn who_gives_up_while_it_is_its_turn_passes_it_on() {
+    let _turn = serial();
+    let trio = Trio::start();
+    trio.runtime.block_on(async {
+        let (one, other) = (trio.redlock(), another(&trio).await);
+        let guard = one.acquire(KEY, &QUEUE).await.unwrap();
+        let (first, second) = (wait(&other, QUEUE), wait(&other, QUEUE));
+        until("both wait", || other.gauges().waiting() == 2).await;
+        first.abort();
+        assert!(first.await.unwrap_err().is_cancelled());
+        guard.release().await;
+        second.await.unwrap().0.unwrap().release().await;
+        assert_eq!((other.gauges().waiting(), other.gauges().holding()), (0, 0));
+    });
+    trio.no_keys();
+}
+
+#[test]
+fn who_may_not_use_the_channels_waits_all_the_same() {
+    let _turn = serial();
+    let trio = Trio::start();
+    for server in &trio.servers {
+        let rules = ["SETUSER", "default", "resetchannels", "-publish", "-subscribe"];
+        let _: () = server.query(cmd("ACL").arg(&rules));
+    }
+    trio.runtime.block_on(async {
+        let (one, other) = (trio.redlock(), another(&trio).await);
+        for _ in 0..5 {
+            let guard = one.acquire(KEY, &QUEUE).await.unwrap();
+            let waiting = wait(&other, QUEUE);
+            until("it waits", || other.gauges().waiting() == 1).await;
+            let released = guard.release().await;
+            assert_eq!((released.gone, released.unconfirmed <= 1), (0, true), "{released:?}");
+            waiting.await.unwrap().0.unwrap().release().await;
+        }
+    });
+    trio.no_keys();
+}
+
+#[test]
+fn an_app_server_that_wants_the_lock_all_the_time_leaves_it_to_others() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let (runtime, nodes) = app_server(&trio.servers);
+    let lock = Lock::redlock(&nodes, 3);
+    let (greedy, cycles) = (lock.clone(), lock.gauges());
+    let greedy = runtime_thread(runtime, async move {
+        loop {
+            let guard = greedy.acquire(KEY, &QUEUE).await.unwrap();
+            sleep(Duration::from_millis(2)).await;
+            guard.release().await;
+        }
+    });
+    eventually("it is at work", || cycles.attempts() > 10);
+    let lock = trio.redlock();
+    trio.runtime.block_on(async {
+        for _ in 0..20 {
+            let guard = timeout(PATIENCE, lock.acquire(KEY, &QUEUE))
+                .await
+                .expect("it is left to us");
+            guard.unwrap().release().await;
+        }
+    });
+    greedy.end();
+}
+
+#[test]
+fn app_servers_take_turns() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let end = Arc::new(AtomicBool::new(false));
+    let mut servers = Vec::new();
+    for seed in 0..3 {
+        let (runtime, nodes) = app_server(&trio.servers);
+        let (lock, end) = (Lock::redlock(&nodes, seed), Arc::clone(&end));
+        servers.push(thread::spawn(move || {
+            let cycles = Cell::new(0);
+            runtime.block_on(async {
+                let task = async || {
+                    while !end.load(SeqCst) {
+                        let guard = lock.acquire(KEY, &QUEUE).await.unwrap();
+                        sleep(Duration::from_millis(1)).await;
+                        guard.release().await;
+                        cycles.set(cycles.get() + 1);
+                        if cycles.get() == 100 {
+                            end.store(true, SeqCst);
+                        }
+                    }
+                };
+                tokio::join!(task(), task(), task(), task());
+                nodes.flush(PATIENCE).await;
+            });
+            (cycles.get(), lock.gauges().attempts())
+        }));
+    }
+    let counts: Vec<(u64, u64)> = servers.into_iter().map(|server| server.join().unwrap()).collect();
+    let (least, most) = (counts.iter().min().unwrap().0, counts.iter().max().unwrap().0);
+    assert!(least * 2 > most, "cycles and attempts of each: {counts:?}");
+    let attempts: u64 = counts.iter().map(|(_, attempts)| attempts).sum();
+    let cycles: u64 = counts.iter().map(|(cycles, _)| cycles).sum();
+    assert!(attempts <= cycles * 8, "cycles and attempts of each: {counts:?}");
+    trio.no_keys();
+}
+
+/// An app server with a thread of its own.
+struct Running {
+    end: oneshot::Sender<()>,
+    thread: thread::JoinHandle<()>,
+}
+
+fn runtime_thread(runtime: Runtime, work: impl Future<Output = ()> + Send + 'static) -> Running {
+    let (end, ended) = oneshot::channel();
+    let thread = thread::spawn(move || {
+        runtime.block_on(async {
+            tokio::select! {
+                () = work => {}
+                _ = ended => {}
+            }
+        });
+    });
+    Running { end, thread }
+}
+
+impl Running {
+    /// Kills it.
+    fn end(self) {
+        self.end.send(()).expect("it runs");
+        self.thread.join().unwrap();
+    }
+}
