@@ -430,7 +430,7 @@ async fn fickle(lock: &Lock, seed: u64) -> usize {
                 let wait = [Wait::FailFast, RETRY, Wait::Queue][rng.random_range(0..3)];
                 let key = format!("fickle:{}", rng.random_range(0..16));
                 let terms = Terms { wait, ..IMPATIENT };
-                match give_up_after(rng.random_range(0..60), lock.acquire(&key, &terms)).await {
+                match give_up_after(rng.random_range(0..200), lock.acquire(&key, &terms)).await {
                     None => *given_up.lock().unwrap() += 1,
                     Some(Ok(guard)) if rng.random() => drop(guard),
                     Some(Ok(guard)) => drop(give_up_after(rng.random_range(0..20), guard.release()).await),
@@ -453,13 +453,13 @@ fn futures_dropped_wherever_they_are_leave_nothing_behind() {
         let given_up = fickle(&lock, 1).await;
         (given_up, trio.nodes.flush(PATIENCE).await)
     });
-    assert!((500..3000).contains(&given_up), "{given_up} of 3200");
+    assert!((100..3150).contains(&given_up), "{given_up} of 3200");
     assert_eq!(healthy, 3);
     assert_eq!(keys_of(&trio.servers), [0, 0, 0]);
     assert_eq!((lock.gauges().holding(), lock.gauges().waiting()), (0, 0));
 
     trio.servers[1].pause();
-    assert!(trio.runtime.block_on(fickle(&lock, 2)) > 500);
+    assert!(trio.runtime.block_on(fickle(&lock, 2)) > 100);
     trio.servers[1].resume();
     trio.no_keys();
     assert_eq!((lock.gauges().holding(), lock.gauges().waiting()), (0, 0));
