@@ -2,9 +2,16 @@
 
 use std::{fmt, io, net::SocketAddr, time::Duration};
 
-use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, RedisResult};
+use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 use socket2::{SockRef, TcpKeepalive};
-use tokio::net::TcpStream;
+use tokio::{
+    net::TcpStream,
+    time::{Instant, timeout_at},
+};
+
+use super::stream::Stream;
+#[cfg(feature = "tls")]
+use super::tls::Tls;
 
 /// A node's address that can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,12 +23,15 @@ pub struct BadAddress {
     pub why: String,
 }
 
-/// One node's address, user, password and database.
+/// One node's address, user, password and database, and how to make sure that it is that node.
 #[derive(Clone)]
 pub(super) struct Address {
     host: String,
     port: u16,
     settings: RedisConnectionInfo,
+    /// None: plain TCP.
+    #[cfg(feature = "tls")]
+    tls: Option<Tls>,
 }
 
 impl fmt::Debug for Address {
@@ -33,37 +43,52 @@ impl fmt::Debug for Address {
 
 impl From<SocketAddr> for Address {
     fn from(addr: SocketAddr) -> Self {
-        Self {
-            host: addr.ip().to_string(),
-            port: addr.port(),
-            settings: RedisConnectionInfo::default(),
-        }
+        Self::plain(addr.ip().to_string(), addr.port(), RedisConnectionInfo::default())
     }
 }
 
 impl Address {
-    /// Reads `redis://[user[:password]@]host[:port][/database]`.
+    const fn plain(host: String, port: u16, settings: RedisConnectionInfo) -> Self {
+        Self {
+            host,
+            port,
+            settings,
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
+    }
+
+    /// Reads `redis://[user[:password]@]host[:port][/database]`, or `rediss://` for TLS.
     pub(super) fn parse(url: &str) -> Result<Self, BadAddress> {
         let bad = |why: String| BadAddress {
             url: hide_password(url),
             why,
         };
+        if cfg!(not(feature = "tls")) && ["rediss://", "valkeys://"].iter().any(|scheme| url.starts_with(scheme)) {
+            return Err(bad("TLS is not built in, which takes the feature `tls`".into()));
+        }
         let info = url.into_connection_info().map_err(|error| bad(error.to_string()))?;
+        let settings = info.redis_settings().clone();
         match info.addr() {
-            ConnectionAddr::Tcp(host, port) => Ok(Self {
-                host: host.clone(),
-                port: *port,
-                settings: info.redis_settings().clone(),
+            ConnectionAddr::Tcp(host, port) => Ok(Self::plain(host.clone(), *port, settings)),
+            #[cfg(feature = "tls")]
+            ConnectionAddr::TcpTls { insecure: true, .. } => Err(bad(
+                "#insecure is refused; to trust a certificate, name the file of its authority in SSL_CERT_FILE".into(),
+            )),
+            #[cfg(feature = "tls")]
+            ConnectionAddr::TcpTls { host, port, .. } => Ok(Self {
+                tls: Some(Tls::new(host).map_err(bad)?),
+                ..Self::plain(host.clone(), *port, settings)
             }),
-            ConnectionAddr::TcpTls { .. } => Err(bad("TLS is not built in".into())),
             _ => Err(bad("only TCP can be used".into())),
         }
     }
 
-    /// Connects. A peer that is not heard of for `give_up` although something was sent to it is given up: the
+    /// Connects until then. A peer that is not heard of for `give_up` although something was sent to it is given up: the
     /// connection breaks then. A node that is stopped is heard of: its kernel answers.
-    pub(super) async fn connect(&self, give_up: Duration) -> io::Result<TcpStream> {
-        let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
+    pub(super) async fn connect(&self, give_up: Duration, until: Instant) -> io::Result<Stream> {
+        let connect = TcpStream::connect((self.host.as_str(), self.port));
+        let stream = timeout_at(until, connect).await??;
         // Without these the connection is slower, or takes longer to break; it is not wrong.
         let _ = stream.set_nodelay(true);
         let socket = SockRef::from(&stream);
@@ -71,7 +96,11 @@ impl Address {
         let _ = socket.set_tcp_keepalive(&probes);
         #[cfg(target_os = "linux")]
         let _ = socket.set_tcp_user_timeout(Some(give_up));
-        Ok(stream)
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return Ok(Stream::Tls(tls.handshake(stream, until).await?.into()));
+        }
+        Ok(Stream::Plain(stream))
     }
 
     /// User and password, if the node asks for any.
@@ -82,13 +111,6 @@ impl Address {
     /// The number of the database.
     pub(super) fn database(&self) -> i64 {
         self.settings.db()
-    }
-
-    /// The same for the `redis` crate.
-    #[allow(dead_code)] // for subscribers
-    pub(super) fn info(&self) -> RedisResult<ConnectionInfo> {
-        let info = ConnectionAddr::Tcp(self.host.clone(), self.port).into_connection_info()?;
-        Ok(info.set_redis_settings(self.settings.clone()))
     }
 }
 
@@ -125,9 +147,18 @@ mod tests {
             "http://me:secret@host",
             "unix:///tmp/x",
             "redis://me:secret@host:x",
+            "rediss://me:secret@host#insecure",
+            "rediss://me:secret@host#else",
         ] {
             let error = Address::parse(url).unwrap_err().to_string();
             assert!(!error.contains("secret") && error.contains("redis://"), "{error}");
         }
+    }
+
+    #[test]
+    #[cfg(not(feature = "tls"))]
+    fn without_tls_the_feature_that_brings_it_is_named() {
+        let error = Address::parse("rediss://me:secret@host").unwrap_err().to_string();
+        assert!(error.contains("the feature `tls`"), "{error}");
     }
 }

@@ -55,7 +55,7 @@ pub(super) async fn run(node: Arc<Node>, address: Address, options: NodeOptions)
     let _end = EndOnDrop(&node);
     let mut hesitation = Some(HESITATION);
     loop {
-        let greet = timeout(options.connect_timeout, greeting::greet(&address, options.give_up));
+        let greet = greeting::greet(&address, &options);
         let greeted = match hesitation.take() {
             None => greet.await,
             Some(patience) => {
@@ -71,7 +71,7 @@ pub(super) async fn run(node: Arc<Node>, address: Address, options: NodeOptions)
         };
         let (mut written, mut unwritten, mut cause) = (VecDeque::new(), VecDeque::new(), Cause::Refused);
         match greeted {
-            Ok(Ok(greeted)) => {
+            Ok(greeted) => {
                 node.connected();
                 let mut connection = Connection::new(greeted.stream, greeted.native, options.reconnect_backoff);
                 if connection.drive(&node).await.is_ok() {
@@ -81,8 +81,10 @@ pub(super) async fn run(node: Arc<Node>, address: Address, options: NodeOptions)
                 unwritten.extend(connection.refused.into_iter().map(Job::Delete));
                 written = connection.written.into_iter().map(|(job, _)| job).collect();
             }
-            Ok(Err(greeting::Failed::Denied(text))) => cause = Cause::NoPermission(text),
-            Ok(Err(greeting::Failed::Io(_))) | Err(_) => {}
+            Err(greeting::Failed::Denied(text)) => cause = Cause::NoPermission(text),
+            #[cfg(feature = "tls")]
+            Err(greeting::Failed::Tls(text)) => cause = Cause::Tls(text),
+            Err(greeting::Failed::Io(_)) => {}
         }
         node.disconnected(written, unwritten, &cause);
         if node.is_abandoned() && !node.is_owing() {

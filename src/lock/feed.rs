@@ -11,7 +11,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     sync::mpsc,
-    time::{MissedTickBehavior, interval, sleep, timeout},
+    time::{MissedTickBehavior, interval, sleep},
 };
 
 use super::{
@@ -41,8 +41,7 @@ pub(super) async fn run(
     mut keys: Keys,
 ) {
     loop {
-        let entered = timeout(options.connect_timeout, greeting::enter(&address, options.give_up, &[])).await;
-        if let Ok(Ok((stream, _))) = entered {
+        if let Ok((stream, _)) = greeting::enter(&address, &options, &[]).await {
             let mut feed = Feed {
                 channels: channels.clone(),
                 index,
@@ -97,6 +96,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Feed<S> {
     async fn subscribe(&mut self, keys: Vec<Arc<str>>) -> io::Result<()> {
         if !keys.is_empty() {
             self.stream.write_all(&wire::subscription("SUBSCRIBE", &keys)).await?;
+            self.stream.flush().await?;
             self.subscribed.extend(keys);
         }
         Ok(())
@@ -111,6 +111,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Feed<S> {
         let left: Vec<_> = self.subscribed.difference(&wanted).map(Arc::clone).collect();
         if !left.is_empty() {
             self.stream.write_all(&wire::subscription("UNSUBSCRIBE", &left)).await?;
+            self.stream.flush().await?;
             self.subscribed.retain(|key| wanted.contains(key));
         }
         Ok(())

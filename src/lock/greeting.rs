@@ -1,23 +1,27 @@
 //! What a new connection begins with: who we are, the database, the scripts, and what kind of server answers.
 
-use std::{io, time::Duration};
+use std::io;
 
 use redis::{Cmd, cmd};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
+    time::{Instant, timeout_at},
 };
 
+#[cfg(feature = "tls")]
+use super::tls;
 use super::{
+    FOREVER, NodeOptions,
     address::Address,
     reply::{Malformed, Reply},
+    stream::Stream,
     wire::{DELETE, EXTEND, Native, RELEASE},
 };
 use crate::model::Cause;
 
 /// A connection that is ready for locks.
 pub(super) struct Greeted {
-    pub(super) stream: TcpStream,
+    pub(super) stream: Stream,
     /// How the node compares and deletes by itself, if it can.
     pub(super) native: Option<Native>,
 }
@@ -29,22 +33,29 @@ pub(super) enum Failed {
     Io(#[allow(dead_code)] io::Error), // shown by Debug
     /// The node does not let us in.
     Denied(String),
+    /// TLS was not agreed on.
+    #[cfg(feature = "tls")]
+    Tls(String),
 }
 
 impl From<io::Error> for Failed {
     fn from(error: io::Error) -> Self {
+        #[cfg(feature = "tls")]
+        if let Some(why) = tls::reason(&error) {
+            return Self::Tls(why);
+        }
         Self::Io(error)
     }
 }
 
 /// Connects, greets and prepares for locks.
-pub(super) async fn greet(address: &Address, give_up: Duration) -> Result<Greeted, Failed> {
+pub(super) async fn greet(address: &Address, options: &NodeOptions) -> Result<Greeted, Failed> {
     let mut commands: Vec<Cmd> = [&DELETE, &RELEASE, &EXTEND]
         .map(|script| cmd("SCRIPT").arg("LOAD").arg(script.body).to_owned())
         .into();
     // Every user may run it, and it tells the version.
     commands.push(cmd("HELLO"));
-    let (stream, replies) = enter(address, give_up, &commands).await?;
+    let (stream, replies) = enter(address, options, &commands).await?;
     // The scripts are sent whole where they could not be loaded. A node that asks for a password says so here at last.
     if let Some(Reply::Error(text)) = replies.last()
         && text.starts_with("NOAUTH")
@@ -55,13 +66,21 @@ pub(super) async fn greet(address: &Address, give_up: Duration) -> Result<Greete
     Ok(Greeted { stream, native })
 }
 
-/// Connects, says who we are and which database is meant, and then `commands`; the replies to those.
+/// Connects, says who we are and which database is meant, and then `commands`; the replies to those. All of it takes no
+/// longer than one attempt to connect may.
 pub(super) async fn enter(
     address: &Address,
-    give_up: Duration,
+    options: &NodeOptions,
     commands: &[Cmd],
-) -> Result<(TcpStream, Vec<Reply>), Failed> {
-    let mut stream = address.connect(give_up).await?;
+) -> Result<(Stream, Vec<Reply>), Failed> {
+    let until = Instant::now() + options.connect_timeout.min(FOREVER);
+    let mut stream = address.connect(options.give_up, until).await?;
+    let introduced = timeout_at(until, introduce(&mut stream, address, commands)).await;
+    let replies = introduced.map_err(io::Error::from)??;
+    Ok((stream, replies))
+}
+
+async fn introduce(stream: &mut Stream, address: &Address, commands: &[Cmd]) -> Result<Vec<Reply>, Failed> {
     let mut greeting = Vec::new();
     if let Some((user, password)) = address.credentials() {
         let mut auth = cmd("AUTH");
@@ -77,7 +96,8 @@ pub(super) async fn enter(
     greeting.extend_from_slice(commands);
     let packed: Vec<u8> = greeting.iter().flat_map(Cmd::get_packed_command).collect();
     stream.write_all(&packed).await?;
-    let mut replies = read(&mut stream, greeting.len()).await?;
+    stream.flush().await?;
+    let mut replies = read(stream, greeting.len()).await?;
     for reply in replies.drain(..required) {
         if let Reply::Error(_) = reply {
             return Err(match reply.cause() {
@@ -86,11 +106,11 @@ pub(super) async fn enter(
             });
         }
     }
-    Ok((stream, replies))
+    Ok(replies)
 }
 
 /// Reads as many replies.
-async fn read(stream: &mut TcpStream, count: usize) -> io::Result<Vec<Reply>> {
+async fn read(stream: &mut Stream, count: usize) -> io::Result<Vec<Reply>> {
     let (mut replies, mut input) = (Vec::new(), Vec::new());
     let mut start = 0;
     while replies.len() < count {

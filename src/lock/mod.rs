@@ -26,6 +26,15 @@
 //! A node that does not allow it gives no vote, with the cause [`NoPermission`](crate::model::Cause::NoPermission); if
 //! that is what a quorum fails for, the refusal is [`Refusal::NotPermitted`].
 //!
+//! # TLS
+//! Nodes are reached over TLS at URLs like `rediss://user:password@host:6380/0`, with the feature `tls`, which is on by
+//! default. The node must have a certificate for the host of the URL, signed by somebody whom this machine trusts, or by
+//! an authority in the file that the environment variable `SSL_CERT_FILE` names, which then counts instead of the
+//! machine's own. They are read by [`Nodes::open`]. There is no way around that check: `#insecure` is refused. A node that
+//! fails it gives no vote, with the cause [`Tls`](crate::model::Cause::Tls).
+//!
+//! We have no certificate of our own to show: nodes must not ask for it (`tls-auth-clients no`), but for a password.
+//!
 //! # What may stay behind
 //! Nothing, with one exception: if a connection dies while a `SET` is under way and the node runs it only after the
 //! delete that was sent on the next connection has expired, its key stays until its TTL is over.
@@ -54,7 +63,10 @@ mod refusal;
 mod renewals;
 mod reply;
 mod round;
+mod stream;
 mod tally;
+#[cfg(feature = "tls")]
+mod tls;
 mod wire;
 
 use std::{sync::Arc, time::Duration};

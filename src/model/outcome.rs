@@ -36,6 +36,8 @@ pub enum Cause {
     Busy,
     /// The node's user may not run the command or use the key (`NOPERM`), or its password is wrong.
     NoPermission(String),
+    /// No connection: the node can't prove who it is, or does not agree on TLS.
+    Tls(String),
     /// The node answered with another error, for example `READONLY` or `OOM`.
     Error(String),
 }
@@ -58,6 +60,7 @@ impl fmt::Display for Cause {
             Self::Suspect => f.write_str("suspect"),
             Self::Busy => f.write_str("busy"),
             Self::NoPermission(text) => write!(f, "no permission: {text}"),
+            Self::Tls(text) => write!(f, "TLS: {text}"),
             Self::Error(text) => write!(f, "error: {text}"),
         }
     }

@@ -164,7 +164,7 @@ const fn addr(port: u16) -> SocketAddr {
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), port)
 }
 
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind(addr(0)).expect("a free port on loopback");
     listener.local_addr().expect("a bound socket has an address").port()
 }

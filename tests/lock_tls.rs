@@ -1,0 +1,263 @@
+//! Lock nodes that are reached over TLS, and what is said of those that can't prove who they are.
+#![cfg(feature = "tls")]
+
+mod support;
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use lockstorm::{
+    lock::{BadAddress, NodeOptions, Nodes, Redlock, RedlockBuilder, Refusal},
+    model::Cause,
+};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use redis::cmd;
+use support::{PATIENCE, RedisServer, eventually, free_port, serial, server_bin};
+use tempfile::TempDir;
+use tokio::{
+    runtime::{Builder, Runtime},
+    time::{Instant, sleep},
+};
+
+/// Tells a test that is run again, in a process which trusts an authority of ours, what it needs.
+const TASK: &str = "LOCKSTORM_TEST_TLS";
+
+/// Whether the server can do TLS. If not, it says so at its first option, or else at the second: it never runs.
+fn has_tls() -> bool {
+    let output = Command::new(server_bin())
+        .args(["--tls-port", "0", "--port", "none"])
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    let has_tls = !String::from_utf8_lossy(&said).contains("tls-port");
+    if !has_tls {
+        eprintln!("ignored: {} is built without TLS", server_bin().display());
+    }
+    has_tls
+}
+
+/// Somebody who signs certificates, and the files of them.
+struct Authority {
+    dir: TempDir,
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new(name: &str) -> Self {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("authority.pem"), issuer.pem()).unwrap();
+        Self { dir, issuer }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.dir.path().join("authority.pem")
+    }
+
+    /// A server with a certificate for `name`, and the port on which it speaks TLS. On its other port it does not.
+    fn server(&self, name: &str, options: &[&str]) -> (RedisServer, u16) {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new([name.to_owned()]).unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let file = |ending: &str, text: String| {
+            let path = self.dir.path().join(format!("{name}.{ending}"));
+            fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let (certificate, key) = (file("pem", certificate.pem()), file("key", key.serialize_pem()));
+        let (port, authority) = (free_port(), self.file());
+        let tls_port = port.to_string();
+        let mut all = vec!["--tls-port", &tls_port, "--tls-cert-file", &certificate];
+        all.extend([
+            "--tls-key-file",
+            &key,
+            "--tls-ca-cert-file",
+            authority.to_str().unwrap(),
+        ]);
+        all.extend(["--tls-auth-clients", "no"]);
+        all.extend(options);
+        (RedisServer::start_with(&all), port)
+    }
+}
+
+/// Runs a test of this file in a process of its own, which trusts those only whom this authority has signed.
+fn run_again(test: &str, authority: &Path, task: &str) {
+    let output = Command::new(env::current_exe().unwrap())
+        .args(["--exact", test, "--ignored", "--nocapture"])
+        .env("SSL_CERT_FILE", authority)
+        .env_remove("SSL_CERT_DIR")
+        .env(TASK, task)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+fn patient(nodes: Nodes) -> RedlockBuilder {
+    Redlock::builder(nodes)
+        .ttl(Duration::from_secs(60))
+        .node_timeout(Duration::from_secs(5))
+        .seed(1)
+}
+
+#[test]
+fn a_lock_is_acquired_extended_waited_for_and_released_over_tls() {
+    if !has_tls() {
+        return;
+    }
+    let _turn = serial();
+    let authority = Authority::new("ours");
+    let names = ["localhost", "127.0.0.1", "localhost"];
+    let (servers, ports): (Vec<_>, Vec<_>) = names.iter().map(|name| authority.server(name, &[])).unzip();
+    let urls = names
+        .iter()
+        .zip(ports)
+        .map(|(name, port)| format!("rediss://locks:secret@{name}:{port}/2"));
+    for server in &servers {
+        let mut user = cmd("ACL");
+        user.arg("SETUSER")
+            .arg("locks")
+            .arg(&["on", ">secret", "~*", "&*", "+@all"]);
+        server.query::<String>(&user);
+    }
+    run_again("lock", &authority.file(), &urls.collect::<Vec<_>>().join(" "));
+    eventually("no key is left", || {
+        let keys = |server: &RedisServer| server.query::<String>(cmd("INFO").arg("keyspace")).contains("db");
+        !servers.iter().any(keys)
+    });
+    assert!(servers.iter().all(|server| server.calls("pexpire") == 1));
+}
+
+#[test]
+#[ignore = "run by another test in a process that trusts its authority"]
+fn lock() {
+    let Ok(urls) = env::var(TASK) else { return };
+    let urls: Vec<_> = urls.split(' ').collect();
+    runtime().block_on(async {
+        let nodes = Nodes::open(&urls, NodeOptions::default()).unwrap();
+        assert_eq!(nodes.ready(PATIENCE).await, 3);
+        let redlock = patient(nodes.clone()).wait_up_to(PATIENCE).build();
+        let guard = redlock.acquire("sku:7").await.unwrap();
+        assert!(guard.extend().await.is_ok());
+        assert_eq!(redlock.try_acquire("sku:7").await.unwrap_err(), Refusal::Contended);
+        let other = patient(nodes.clone()).wait_up_to(PATIENCE).build();
+        let (released, next) = tokio::join!(
+            async {
+                while other.gauges().waiting() == 0 {
+                    sleep(Duration::from_millis(1)).await;
+                }
+                guard.release().await
+            },
+            other.acquire("sku:7")
+        );
+        assert!(released.deleted >= 2, "{released:?}");
+        let next = next.unwrap();
+        assert!(next.waited());
+        drop(next);
+        assert_eq!(nodes.flush(PATIENCE).await, 3);
+    });
+}
+
+#[test]
+fn who_can_not_prove_who_it_is_gives_no_vote_and_the_reason_is_told() {
+    if !has_tls() {
+        return;
+    }
+    let _turn = serial();
+    let [authority, stranger, namesake] = ["ours", "a stranger", "ours"].map(Authority::new);
+    let (_strange, strange) = stranger.server("localhost", &[]);
+    let (_wrong, wrong) = namesake.server("localhost", &[]);
+    let (_elsewhere, elsewhere) = authority.server("elsewhere.example", &[]);
+    let (curious, asking) = authority.server("localhost", &["--tls-auth-clients", "yes"]);
+    let cases = [
+        (strange, "nobody whom this machine trusts signed the node's certificate"),
+        (wrong, "nobody whom this machine trusts signed the node's certificate"),
+        (elsewhere, "not valid for name \"localhost\""),
+        (asking, "tls-auth-clients no"),
+        (curious.port(), "does not speak TLS"),
+    ];
+    let cases = cases.map(|(port, reason)| format!("rediss://localhost:{port} {reason}"));
+    run_again("be_refused", &authority.file(), &cases.join("\n"));
+}
+
+#[test]
+#[ignore = "run by another test in a process that trusts its authority"]
+fn be_refused() {
+    let Ok(cases) = env::var(TASK) else { return };
+    for case in cases.lines() {
+        let (url, reason) = case.split_once(' ').unwrap();
+        runtime().block_on(async {
+            let redlock = patient(Nodes::open(&[url], NodeOptions::default()).unwrap()).build();
+            let start = Instant::now();
+            loop {
+                let refusal = redlock.acquire("sku:7").await.unwrap_err();
+                if let Refusal::NoQuorum { causes } = &refusal
+                    && let Some(Cause::Tls(text)) = &causes[0]
+                {
+                    assert!(text.contains(reason), "{text}");
+                    assert!(refusal.to_string().contains(reason), "{refusal}");
+                    break;
+                }
+                // Asked before the handshake has failed.
+                assert!(start.elapsed() < PATIENCE, "{url}: {refusal}");
+                sleep(Duration::from_millis(5)).await;
+            }
+        });
+    }
+}
+
+#[test]
+fn a_wrong_password_is_told_from_a_wrong_certificate() {
+    if !has_tls() {
+        return;
+    }
+    let _turn = serial();
+    let authority = Authority::new("ours");
+    let (server, port) = authority.server("localhost", &[]);
+    server.query::<String>(cmd("ACL").arg("SETUSER").arg("locks").arg("on").arg(">secret"));
+    let url = format!("rediss://locks:wrong@localhost:{port}");
+    run_again("be_denied", &authority.file(), &url);
+}
+
+#[test]
+#[ignore = "run by another test in a process that trusts its authority"]
+fn be_denied() {
+    let Ok(url) = env::var(TASK) else { return };
+    runtime().block_on(async {
+        let redlock = patient(Nodes::open(&[url], NodeOptions::default()).unwrap()).build();
+        let start = Instant::now();
+        while !matches!(redlock.acquire("sku:7").await, Err(Refusal::NotPermitted { .. })) {
+            assert!(start.elapsed() < PATIENCE, "not denied");
+            sleep(Duration::from_millis(5)).await;
+        }
+    });
+}
+
+#[test]
+fn a_file_of_authorities_that_can_not_be_read_is_told_at_once() {
+    run_again("miss_the_authorities", Path::new("/nowhere/authorities.pem"), "-");
+}
+
+#[test]
+#[ignore = "run by another test in a process that trusts nobody"]
+fn miss_the_authorities() {
+    if env::var(TASK).is_err() {
+        return;
+    }
+    runtime().block_on(async {
+        let BadAddress { url, why } = Nodes::open(&["rediss://me:secret@host"], NodeOptions::default()).unwrap_err();
+        assert_eq!(url, "rediss://me:***@host");
+        assert!(why.contains("SSL_CERT_FILE") && why.contains("/nowhere/"), "{why}");
+    });
+}
