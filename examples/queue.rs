@@ -1,0 +1,71 @@
+//! Several tasks wait in line for one lock.
+//!
+//! `cargo run --example queue [redis://HOST:PORT ...]`; without URLs on three servers of its own.
+
+mod support;
+
+use std::{process::ExitCode, time::Duration};
+
+use lockstorm::lock::{Nodes, Redlock, Refusal};
+use support::Outcome;
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
+
+const KEY: &str = "example:printer";
+const TASKS: usize = 5;
+
+fn main() -> ExitCode {
+    support::run(queue)
+}
+
+async fn queue(nodes: Nodes) -> Outcome {
+    // The clones of a lock share its connections, its line and its figures.
+    let redlock = Redlock::builder(nodes.clone())
+        .wait_up_to(Duration::from_secs(5))
+        .build();
+    let gauges = redlock.gauges();
+
+    let mut tasks = JoinSet::new();
+    for task in 1..=TASKS {
+        tasks.spawn(print(redlock.clone(), task));
+    }
+    sleep(Duration::from_millis(30)).await;
+    println!(
+        "after 30ms: {} holds the lock, {} wait",
+        gauges.holding(),
+        gauges.waiting()
+    );
+    while let Some(printed) = tasks.join_next().await {
+        printed??;
+    }
+    println!(
+        "{} attempts were made for {TASKS} locks: who waits is told, and does not keep asking",
+        gauges.attempts()
+    );
+
+    // A wait has an end, and then the refusal says why.
+    let guard = redlock.acquire(KEY).await?;
+    let hurried = Redlock::builder(nodes).wait_up_to(Duration::from_millis(50)).build();
+    if let Err(refusal) = hurried.acquire(KEY).await {
+        println!("given up after 50ms: {refusal}");
+    }
+    guard.release().await;
+    Ok(())
+}
+
+/// Holds the lock for 50 ms.
+async fn print(redlock: Redlock, task: usize) -> Result<(), Refusal> {
+    let start = Instant::now();
+    let guard = redlock.acquire(KEY).await?;
+    let (waited, attempts) = (start.elapsed(), guard.attempts());
+    // If it waited, somebody else held the lock meanwhile: read again whatever was read before.
+    println!(
+        "task {task} waited {waited:.1?}, read anew: {}, attempts: {attempts}",
+        guard.waited()
+    );
+    sleep(Duration::from_millis(50)).await;
+    guard.release().await;
+    Ok(())
+}

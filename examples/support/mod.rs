@@ -1,0 +1,53 @@
+//! Nodes for the examples: those whose URLs are given as arguments, or else three servers of a lab of our own.
+
+use std::{env, error::Error, process::ExitCode, time::Duration};
+
+use lockstorm::{
+    lab::{Lab, LabOptions, ServerBinary, keeper},
+    lock::{NodeOptions, Nodes},
+    scenario::{LabSpec, Persistence},
+};
+use tokio::runtime::Builder;
+
+pub type Outcome = Result<(), Box<dyn Error>>;
+
+/// Runs an example with its nodes, and ends the lab.
+pub fn run(example: impl AsyncFnOnce(Nodes) -> Outcome) -> ExitCode {
+    let urls: Vec<_> = env::args().skip(1).collect();
+    // A lab runs its own program again as the process that starts the servers, and kills them whatever becomes of us.
+    if urls.first().is_some_and(|argument| argument == keeper::ARGUMENT) {
+        return keeper::main();
+    }
+    match on_nodes(&urls, example) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn on_nodes(urls: &[String], example: impl AsyncFnOnce(Nodes) -> Outcome) -> Outcome {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        if !urls.is_empty() {
+            return with(Nodes::open(urls, NodeOptions::default())?, example).await;
+        }
+        let spec = LabSpec {
+            hosts: 3,
+            persistence: Persistence::None,
+            port: None,
+        };
+        let lab = Lab::up(&spec, LabOptions::new(ServerBinary::find(None)?)?).await?;
+        let outcome = with(Nodes::connect(&lab.nodes(), NodeOptions::default()), example).await;
+        lab.down().await;
+        outcome
+    })
+}
+
+async fn with(nodes: Nodes, example: impl AsyncFnOnce(Nodes) -> Outcome) -> Outcome {
+    // Not needed: the first acquire waits for its nodes too. But so the times below are those of locks.
+    let ready = nodes.ready(Duration::from_secs(1)).await;
+    println!("{ready} of {} nodes are connected", nodes.len());
+    example(nodes).await
+}
