@@ -20,6 +20,7 @@ use support::{PATIENCE, RedisServer, eventually, free_port, serial, server_bin};
 use tempfile::TempDir;
 use tokio::{
     runtime::{Builder, Runtime},
+    task::JoinSet,
     time::{Instant, sleep},
 };
 
@@ -63,16 +64,20 @@ impl Authority {
 
     /// A server with a certificate for `name`, and the port on which it speaks TLS. On its other port it does not.
     fn server(&self, name: &str, options: &[&str]) -> (RedisServer, u16) {
+        self.server_with(&CertificateParams::new([name.to_owned()]).unwrap(), options)
+    }
+
+    fn server_with(&self, params: &CertificateParams, options: &[&str]) -> (RedisServer, u16) {
         let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new([name.to_owned()]).unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let port = free_port();
         let file = |ending: &str, text: String| {
-            let path = self.dir.path().join(format!("{name}.{ending}"));
+            let path = self.dir.path().join(format!("{port}.{ending}"));
             fs::write(&path, text).unwrap();
             path.to_str().unwrap().to_owned()
         };
         let (certificate, key) = (file("pem", certificate.pem()), file("key", key.serialize_pem()));
-        let (port, authority) = (free_port(), self.file());
+        let authority = self.file();
         let tls_port = port.to_string();
         let mut all = vec!["--tls-port", &tls_port, "--tls-cert-file", &certificate];
         all.extend([
@@ -165,6 +170,20 @@ fn lock() {
         let next = next.unwrap();
         assert!(next.waited());
         drop(next);
+        // Many at once: what is written must leave the buffers of TLS too.
+        let mut tasks = JoinSet::new();
+        for task in 0..200 {
+            let redlock = redlock.clone();
+            tasks.spawn(async move {
+                for _ in 0..10 {
+                    redlock.acquire(&format!("sku:{task}")).await?.release().await;
+                }
+                Ok::<_, Refusal>(())
+            });
+        }
+        while let Some(ended) = tasks.join_next().await {
+            ended.unwrap().unwrap();
+        }
         assert_eq!(nodes.flush(PATIENCE).await, 3);
     });
 }
@@ -178,11 +197,15 @@ fn who_can_not_prove_who_it_is_gives_no_vote_and_the_reason_is_told() {
     let [authority, stranger, namesake] = ["ours", "a stranger", "ours"].map(Authority::new);
     let (_strange, strange) = stranger.server("localhost", &[]);
     let (_wrong, wrong) = namesake.server("localhost", &[]);
+    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let (_presumptuous, presumptuous) = authority.server_with(&params, &[]);
     let (_elsewhere, elsewhere) = authority.server("elsewhere.example", &[]);
     let (curious, asking) = authority.server("localhost", &["--tls-auth-clients", "yes"]);
     let cases = [
         (strange, "nobody whom this machine trusts signed the node's certificate"),
         (wrong, "nobody whom this machine trusts signed the node's certificate"),
+        (presumptuous, "the node's certificate is that of an authority"),
         (elsewhere, "not valid for name \"localhost\""),
         (asking, "tls-auth-clients no"),
         (curious.port(), "does not speak TLS"),

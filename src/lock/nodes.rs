@@ -69,10 +69,11 @@ impl Nodes {
         Self::start(addrs.iter().map(|&addr| Address::from(addr)), options)
     }
 
-    /// The same for addresses like `redis://user:password@host:6379/0`. Names are looked up at each attempt to connect.
+    /// The same for addresses like `redis://user:password@host:6379/0`, or `rediss://` for TLS (see [there](super#tls)).
+    /// Names are looked up at each attempt to connect; the authorities that TLS trusts are read here, from files.
     ///
     /// # Errors
-    /// If one is no such address.
+    /// If one is no such address, or wants TLS and there are no authorities to trust.
     ///
     /// # Panics
     /// Outside a tokio runtime.

@@ -71,6 +71,12 @@ pub(super) fn reason(error: &io::Error) -> Option<String> {
         Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature) => {
             "nobody whom this machine trusts signed the node's certificate; SSL_CERT_FILE may name its authority".into()
         }
+        // What `openssl req -x509` makes. Its type is not public.
+        Error::InvalidCertificate(CertificateError::Other(other))
+            if other.to_string().contains("CaUsedAsEndEntity") =>
+        {
+            "the node's certificate is that of an authority; it needs one of its own, signed by it".into()
+        }
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => "the node does not speak TLS on this port".into(),
         // A Redis that does not speak TLS waits for the rest of what it takes for a command.
         Error::HandshakeNotComplete => {
