@@ -589,3 +589,30 @@ fn a_node_that_answers_with_an_error_is_a_cause_of_its_own() {
         "{causes:?}"
     );
 }
+
+#[test]
+fn acquires_that_wait_behind_others_of_their_own_app_server_do_not_blame_the_nodes() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let lock = trio.redlock();
+    // Far more than nodes answer within the node timeout.
+    let terms = Terms {
+        node_timeout: Duration::from_millis(100),
+        ..TERMS
+    };
+    trio.runtime.block_on(async {
+        let mut tasks = JoinSet::new();
+        for task in 0..100_000 {
+            let lock = lock.clone();
+            tasks.spawn(async move { lock.acquire(&format!("k:{task}"), &terms).await });
+        }
+        let mut guards = Vec::new();
+        while let Some(acquired) = tasks.join_next().await {
+            guards.push(acquired.unwrap().unwrap());
+        }
+        assert_eq!(lock.gauges().holding(), 100_000);
+        drop(guards);
+        assert_eq!(trio.nodes.flush(PATIENCE).await, 3);
+    });
+    assert_eq!(keys_of(&trio.servers), [0, 0, 0]);
+}

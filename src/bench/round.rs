@@ -61,10 +61,15 @@ impl Round<'_> {
             }
         }
         self.restore().await?;
+        self.flush().await?;
+        Ok(run)
+    }
+
+    async fn flush(&self) -> Result<(), BenchError> {
         for address in self.lab.nodes() {
             nodes::flush(address).await?;
         }
-        Ok(run)
+        Ok(())
     }
 
     async fn measure(&self, run: &mut Run) -> Result<(), Stopped> {
@@ -74,7 +79,9 @@ impl Round<'_> {
             let phase = self.phase(&fleet, Phase::Baseline, self.time).await;
             let counts = fleet.stop().await?;
             run.baseline = Some(figures(&counts, &phase));
+            // It may end as it likes: what it leaves behind is not counted here.
             drop(fleet);
+            self.flush().await?;
             self.apply(Action::Pause, &[VICTIM]).await?;
         }
         let mut fleet = self.start().await?;

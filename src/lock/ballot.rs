@@ -2,7 +2,7 @@
 //!
 //! Pure state: no clock, no socket. The times in it come from the callers.
 
-use std::task::Waker;
+use std::{task::Waker, time::Duration};
 
 use smallvec::SmallVec;
 use tokio::time::Instant;
@@ -47,6 +47,8 @@ pub(super) struct Ballot {
     stands: PerNode<Option<Instant>>,
     /// Once lost, a lock stays lost, whatever an extension that was under way says.
     lost: bool,
+    /// When a `SET` was last written.
+    written: Option<Instant>,
     /// How many nodes were asked to delete the key.
     told: usize,
     released: Released,
@@ -60,6 +62,7 @@ impl Ballot {
             slots: (0..nodes).map(|_| Slot::Queued).collect(),
             stands: (0..nodes).map(|_| None).collect(),
             lost: false,
+            written: None,
             told: 0,
             released: Released::default(),
             waiter: None,
@@ -84,12 +87,20 @@ impl Ballot {
     }
 
     /// Says that the `SET` for node `index` is being written. False if it was withdrawn and must not be.
-    pub(super) fn write(&mut self, index: usize) -> bool {
+    pub(super) fn write(&mut self, index: usize, now: Instant) -> bool {
         if self.phase == Phase::Closed {
             return false;
         }
         self.slots[index] = Slot::Written;
+        self.written = Some(now);
         true
+    }
+
+    /// Until when replies may be waited for at `now`, if nodes may take `timeout` each. That counts from the writing: what
+    /// still waits behind others' commands is not the nodes' fault.
+    pub(super) fn patience(&self, now: Instant, timeout: Duration) -> Instant {
+        let queued = self.slots.contains(&Slot::Queued);
+        self.written.filter(|_| !queued).unwrap_or(now) + timeout
     }
 
     /// Takes the reply of node `index` to a `SET`; a vote stands until `stands`, if it may count at all.
@@ -283,13 +294,13 @@ mod tests {
     fn what_was_written_is_taken_back_and_what_was_not_is_withdrawn() {
         let (mut ballot, gauges, stands) = ballot(5);
         for index in 0..4 {
-            assert!(ballot.write(index));
+            assert!(ballot.write(index, Instant::now()));
         }
         assert!(!ballot.vote(0, Reply::Ok, Some(stands), &gauges).finished);
         assert!(ballot.vote(1, Reply::Nil, None, &gauges).finished);
         assert!(!ballot.fail(2, Cause::Disconnected, &gauges).finished);
         assert_eq!(ballot.close(&gauges)[..], [0, 2, 3]);
-        assert!(!ballot.write(4));
+        assert!(!ballot.write(4, Instant::now()));
         assert!(ballot.close(&gauges).is_empty());
         // Its delete is on its way: only the answer to that finishes it.
         assert!(!ballot.vote(3, Reply::Nil, None, &gauges).finished);

@@ -140,8 +140,8 @@ impl Claim {
     // From here on: what happens to its commands.
 
     /// Says that the `SET` for node `index` is being written. False if it was withdrawn and must not be.
-    pub(super) fn write(&self, index: usize) -> bool {
-        self.ballot().write(index)
+    pub(super) fn write(&self, index: usize, now: Instant) -> bool {
+        self.ballot().write(index, now)
     }
 
     /// Takes the reply to a `SET` that was queued at `start`.
@@ -192,8 +192,24 @@ impl Claim {
 
     // And what the caller does.
 
-    /// Waits until no further vote can change the outcome, or until the time is over.
-    pub(super) async fn decided(&self, until: Instant) {
+    /// Waits until no further vote can change the outcome, the nodes have had their time to reply, or until `limit`.
+    /// Whether it was the limit.
+    pub(super) async fn decided(&self, limit: Instant) -> bool {
+        let mut until = self.start + self.node_timeout;
+        loop {
+            self.decided_until(until.min(limit)).await;
+            let (now, ballot) = (Instant::now(), self.ballot());
+            until = ballot.patience(now, self.node_timeout);
+            if ballot.is_decided() || now >= until {
+                return false;
+            }
+            if now >= limit {
+                return true;
+            }
+        }
+    }
+
+    async fn decided_until(&self, until: Instant) {
         let decided = poll_fn(|cx| {
             let mut ballot = self.ballot();
             if ballot.is_decided() {

@@ -32,8 +32,9 @@ use crate::model::Cause;
 /// Bytes collected for writing before the rest stays in the queue, where it can still be withdrawn.
 const OUTPUT_LIMIT: usize = 1 << 16;
 
-/// Commands that may owe a reply before the rest stays in the queue: a node that is stopped collects no more.
-const IN_FLIGHT_LIMIT: usize = 1 << 14;
+/// Commands that may owe a reply before the rest stays in the queue, where it can still be withdrawn: a node that is stopped
+/// collects no more, and one that is busy needs less than a node timeout for them.
+const IN_FLIGHT_LIMIT: usize = 1 << 11;
 
 /// The room for replies; an error line may not be longer.
 const INPUT_SIZE: usize = 1 << 15;
@@ -181,7 +182,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let mut withdrawn = 0;
         while self.can_fill() {
             let Some(job) = self.unwritten.pop_front() else { break };
-            if job.write(&mut self.output, self.native) {
+            if job.write(&mut self.output, self.native, now) {
                 self.written.push_back((job, now));
             } else {
                 withdrawn += 1;

@@ -104,11 +104,11 @@ impl Job {
         }
     }
 
-    /// Appends the command to `out`. False if it was withdrawn.
-    pub(super) fn write(&self, out: &mut Vec<u8>, native: Option<Native>) -> bool {
+    /// Appends the command to `out`, at `now`. False if it was withdrawn.
+    pub(super) fn write(&self, out: &mut Vec<u8>, native: Option<Native>, now: Instant) -> bool {
         match self {
             Self::Set { place, .. } => {
-                if !place.claim.write(place.index) {
+                if !place.claim.write(place.index, now) {
                     return false;
                 }
                 place.claim.wire().set(out);

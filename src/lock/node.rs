@@ -299,7 +299,7 @@ mod tests {
     fn written(node: &Node) -> VecDeque<Job> {
         let mut jobs = VecDeque::new();
         node.take(&mut jobs, Waker::noop());
-        jobs.retain(|job| job.write(&mut Vec::new(), None));
+        jobs.retain(|job| job.write(&mut Vec::new(), None, Instant::now()));
         jobs
     }
 
@@ -374,7 +374,7 @@ mod tests {
             panic!("it is sent again");
         };
         let mut out = Vec::new();
-        assert!(job.write(&mut out, None));
+        assert!(job.write(&mut out, None, Instant::now()));
         assert!(String::from_utf8_lossy(&out).contains("redis.call"));
     }
 

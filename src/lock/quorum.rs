@@ -16,7 +16,7 @@ use super::{
     line::Lines,
     queue,
     renewals::{Renewals, Renewing},
-    tally::{Slot, is_decided, quorum, votes},
+    tally::{Slot, quorum, votes},
 };
 use crate::model::Wait;
 
@@ -119,8 +119,7 @@ impl Quorum {
         gauges.attempt();
         let channels = (terms.wait == Wait::Queue).then_some(&self.channels);
         let claim = Claim::ask(&self.nodes, key, terms, gauges, channels);
-        let until = start + terms.node_timeout;
-        claim.decided(until.min(deadline)).await;
+        let cut_short = claim.decided(deadline).await;
         // Read after the votes: the lock can be relied on from here on, if at all.
         let elapsed = start.elapsed();
         let slots: Box<[Slot]> = {
@@ -138,7 +137,6 @@ impl Quorum {
         } else {
             Refusal::new(quorum(self.nodes.len()), claim.causes(&slots))
         };
-        let cut_short = deadline < until && !is_decided(quorum(slots.len()), &slots);
         Err(Missed {
             refusal,
             slots,
