@@ -57,7 +57,8 @@ impl Quorum {
     /// Tries as often as the terms say, and gives the last refusal.
     pub(super) async fn acquire(&self, key: &str, terms: &Terms, gauges: &Arc<Gauges>) -> Result<Guard, Refusal> {
         let (retries, delay, jitter) = match terms.wait {
-            Wait::Queue => return queue::acquire(self, key, terms, gauges).await,
+            // In a place of its own: who does not wait in line need not keep room for it.
+            Wait::Queue => return Box::pin(queue::acquire(self, key, terms, gauges)).await,
             Wait::FailFast => (0, Duration::ZERO, Duration::ZERO),
             Wait::Retry { retries, delay, jitter } => (retries, delay, jitter),
         };
