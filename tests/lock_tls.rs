@@ -27,18 +27,15 @@ use tokio::{
 /// Tells a test that is run again, in a process which trusts an authority of ours, what it needs.
 const TASK: &str = "LOCKSTORM_TEST_TLS";
 
-/// Whether the server can do TLS. If not, it says so at its first option, or else at the second: it never runs.
-fn has_tls() -> bool {
+/// Fails if the server can't do TLS. Such a server says so at its first option, any other at the second: it never runs.
+fn needs_tls() {
     let output = Command::new(server_bin())
         .args(["--tls-port", "0", "--port", "none"])
         .output()
         .unwrap();
     let said = [output.stdout, output.stderr].concat();
     let has_tls = !String::from_utf8_lossy(&said).contains("tls-port");
-    if !has_tls {
-        eprintln!("ignored: {} is built without TLS", server_bin().display());
-    }
-    has_tls
+    assert!(has_tls, "{} is built without TLS", server_bin().display());
 }
 
 /// Somebody who signs certificates, and the files of them.
@@ -118,9 +115,7 @@ fn patient(nodes: Nodes) -> RedlockBuilder {
 
 #[test]
 fn a_lock_is_acquired_extended_waited_for_and_released_over_tls() {
-    if !has_tls() {
-        return;
-    }
+    needs_tls();
     let _turn = serial();
     let authority = Authority::new("ours");
     let names = ["localhost", "127.0.0.1", "localhost"];
@@ -190,9 +185,7 @@ fn lock() {
 
 #[test]
 fn who_can_not_prove_who_it_is_gives_no_vote_and_the_reason_is_told() {
-    if !has_tls() {
-        return;
-    }
+    needs_tls();
     let _turn = serial();
     let [authority, stranger, namesake] = ["ours", "a stranger", "ours"].map(Authority::new);
     let (_strange, strange) = stranger.server("localhost", &[]);
@@ -242,9 +235,7 @@ fn be_refused() {
 
 #[test]
 fn a_wrong_password_is_told_from_a_wrong_certificate() {
-    if !has_tls() {
-        return;
-    }
+    needs_tls();
     let _turn = serial();
     let authority = Authority::new("ours");
     let (server, port) = authority.server("localhost", &[]);
