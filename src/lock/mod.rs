@@ -95,7 +95,8 @@ pub struct Terms {
     pub wait: Wait,
     /// The bound of the whole acquire, all attempts and waits included.
     pub deadline: Duration,
-    /// How long a node may take for a reply before the attempt goes on without it.
+    /// How long a node may take for a reply before the attempt goes on without it. Counted from when it was asked: time in
+    /// the app server's own queue counts against the deadline only.
     pub node_timeout: Duration,
     /// How long a lock may be held at most, renewals and extensions included; none: as long as it is extended.
     pub lifetime: Option<Duration>,

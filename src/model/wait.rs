@@ -18,6 +18,8 @@ pub enum Wait {
         jitter: Duration,
     },
     /// Wait in line: those of one app server are served first come, first served, and only the first of them asks the
-    /// nodes, when the lock is released or expires. Bounded by the arm's deadline.
+    /// nodes, when the lock is released or expires. Nodes tell of the release of locks that were themselves acquired in
+    /// this way; others are found free when they are asked for again, 50 to 100 ms later. Among app servers who has waited
+    /// longest asks first, as far as they hear of each other. Bounded by the arm's deadline.
     Queue,
 }
