@@ -7,6 +7,7 @@ pub struct Gauges {
     partial: AtomicUsize,
     waiting: AtomicUsize,
     attempts: AtomicU64,
+    waits: AtomicU64,
 }
 
 impl Gauges {
@@ -34,6 +35,13 @@ impl Gauges {
         self.attempts.load(Relaxed)
     }
 
+    /// Waits begun since the lock was made: in line, for news, and between two attempts. One acquire may wait several
+    /// times.
+    #[must_use]
+    pub fn waits(&self) -> u64 {
+        self.waits.load(Relaxed)
+    }
+
     pub(super) fn attempt(&self) {
         self.attempts.fetch_add(1, Relaxed);
     }
@@ -57,6 +65,7 @@ impl Gauges {
     /// Counts a waiting acquire until the result is dropped.
     pub(super) fn wait(&self) -> Waiting<'_> {
         self.waiting.fetch_add(1, Relaxed);
+        self.waits.fetch_add(1, Relaxed);
         Waiting(self)
     }
 }

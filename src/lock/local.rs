@@ -64,7 +64,8 @@ mod tests {
         let (local, gauges) = (Local::default(), Arc::<Gauges>::default());
         let first = local.acquire("k", &gauges, None).await.unwrap();
         assert!(local.acquire("k", &gauges, None).await.is_none());
-        let other = local.acquire("other", &gauges, None).await.unwrap();
+        let other = local.acquire("other", &gauges, soon()).await.unwrap();
+        assert_eq!(gauges.waits(), 0);
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut tasks = Vec::new();
         for number in 0..50 {
@@ -76,7 +77,7 @@ mod tests {
             }));
             tokio::task::yield_now().await;
         }
-        assert_eq!((gauges.holding(), gauges.waiting()), (2, 50));
+        assert_eq!((gauges.holding(), gauges.waiting(), gauges.waits()), (2, 50, 50));
         // Every third gives up, also the one whose turn is next.
         tasks.iter().step_by(3).for_each(tokio::task::JoinHandle::abort);
         drop(first);

@@ -96,7 +96,7 @@ pub struct Terms {
     /// The bound of the whole acquire, all attempts and waits included.
     pub deadline: Duration,
     /// How long a node may take for a reply before the attempt goes on without it. Counted from when it was asked: time in
-    /// the app server's own queue counts against the deadline only.
+    /// the app server's own queue counts against the deadline only. Never longer than the TTL, whatever is given here.
     pub node_timeout: Duration,
     /// How long a lock may be held at most, renewals and extensions included; none: as long as it is extended.
     pub lifetime: Option<Duration>,
@@ -131,12 +131,14 @@ impl Terms {
     fn bounded(self) -> Self {
         let millisecond = Duration::from_millis(1);
         let whole = |duration: Duration| Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
+        let ttl = whole(self.ttl.clamp(millisecond, FOREVER));
         Self {
-            ttl: whole(self.ttl.clamp(millisecond, FOREVER)),
+            ttl,
             renew: self.renew.map(|interval| interval.clamp(millisecond, FOREVER)),
             wait: self.wait,
             deadline: self.deadline.min(FOREVER),
-            node_timeout: self.node_timeout.min(FOREVER),
+            // Later votes are worth nothing.
+            node_timeout: self.node_timeout.min(ttl),
             lifetime: self.lifetime.map(|most| most.min(FOREVER)),
             repair: self.repair,
         }

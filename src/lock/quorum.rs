@@ -120,7 +120,9 @@ impl Quorum {
         gauges.attempt();
         let channels = (terms.wait == Wait::Queue).then_some(&self.channels);
         let claim = Claim::ask(&self.nodes, key, terms, gauges, channels);
-        let cut_short = claim.decided(deadline).await;
+        // Later votes are worth nothing.
+        let ends = start + terms.ttl;
+        let cut_short = claim.decided(deadline.min(ends)).await && deadline < ends;
         // Read after the votes: the lock can be relied on from here on, if at all.
         let elapsed = start.elapsed();
         let slots: Box<[Slot]> = {
