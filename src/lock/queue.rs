@@ -129,9 +129,13 @@ impl Head<'_> {
     /// When to ask again after an attempt that began when so much news was `heard`, unless there is news.
     async fn next(&mut self, missed: &Missed, heard: u64) -> Instant {
         let channel = Arc::clone(self.channel.get_or_insert_with(|| self.quorum.channels.join(self.key)));
-        channel.took(missed.elapsed);
         self.announce(Some(self.since), true);
-        if missed.refusal == Refusal::Contended && votes(&missed.slots) > 0 && self.splits < SPLITS {
+        let contended = missed.refusal == Refusal::Contended;
+        if contended {
+            // Without an answer it says nothing about round trips.
+            channel.took(missed.elapsed);
+        }
+        if contended && votes(&missed.slots) > 0 && self.splits < SPLITS {
             self.splits += 1;
             let spread = channel.spread() * self.splits;
             return Instant::now() + self.quorum.random(Duration::ZERO..=spread);
