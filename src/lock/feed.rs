@@ -41,6 +41,11 @@ pub(super) async fn run(
     mut keys: Keys,
 ) {
     loop {
+        // Also while the node is down nothing is to collect here. A new connection asks for all keys that are wanted then.
+        if let Some(channels) = channels.upgrade() {
+            channels.sweep();
+        }
+        while keys.try_recv().is_ok() {}
         if let Ok((stream, _)) = greeting::enter(&address, &options, &[]).await {
             let mut feed = Feed {
                 channels: channels.clone(),
