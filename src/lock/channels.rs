@@ -97,10 +97,9 @@ impl Channels {
         }
     }
 
-    /// Node `index` told `others` clients, ourselves included, of a release of ours.
-    pub(super) fn told(self: &Arc<Self>, index: usize, key: &str, others: u64) {
-        let ourselves = self.get(key).is_some_and(|channel| channel.is_subscribed(index));
-        if others > u64::from(ourselves) {
+    /// Node `index` told somebody of a release of ours. If it tells us, too, we hear from the others whether they wait.
+    pub(super) fn told(self: &Arc<Self>, index: usize, key: &str) {
+        if !self.get(key).is_some_and(|channel| channel.is_subscribed(index)) {
             self.join(key).note_others();
         }
     }

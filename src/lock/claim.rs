@@ -173,10 +173,10 @@ impl Claim {
         self.apply(effect);
     }
 
-    /// Node `index` told so many clients of the release.
-    pub(super) fn told(&self, index: usize, clients: u64) {
+    /// Node `index` told somebody of the release.
+    pub(super) fn told(&self, index: usize) {
         if let Some(channels) = &self.channels {
-            channels.told(index, self.wire.key(), clients);
+            channels.told(index, self.wire.key());
         }
     }
 

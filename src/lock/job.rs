@@ -199,7 +199,7 @@ impl Delete {
             self.place.claim.deleted(Some(deleted > 0));
         }
         if deleted > 1 {
-            self.place.claim.told(self.place.index, deleted.unsigned_abs() - 1);
+            self.place.claim.told(self.place.index);
         }
         Done::Finished
     }
