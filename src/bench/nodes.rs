@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, RedisResult};
+use redis::RedisResult;
+
+use crate::lab::connect;
 
 /// How long a node that is up may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -32,7 +33,7 @@ impl NodeCounts {
     pub async fn of(address: SocketAddr) -> RedisResult<Self> {
         let info: String = redis::cmd("INFO")
             .arg("all")
-            .query_async(&mut connect(address).await?)
+            .query_async(&mut connect(address, PATIENCE).await?)
             .await?;
         Ok(Self::read(&info))
     }
@@ -101,22 +102,15 @@ impl NodeCounts {
 pub(super) async fn keys(address: SocketAddr) -> RedisResult<u64> {
     let keys: Vec<String> = redis::cmd("KEYS")
         .arg("bench:*")
-        .query_async(&mut connect(address).await?)
+        .query_async(&mut connect(address, PATIENCE).await?)
         .await?;
     Ok(keys.len() as u64)
 }
 
 /// Removes all keys.
 pub(super) async fn flush(address: SocketAddr) -> RedisResult<()> {
-    redis::cmd("FLUSHALL").exec_async(&mut connect(address).await?).await
-}
-
-async fn connect(address: SocketAddr) -> RedisResult<MultiplexedConnection> {
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(PATIENCE))
-        .set_response_timeout(Some(PATIENCE));
-    redis::Client::open(format!("redis://{address}"))?
-        .get_multiplexed_async_connection_with_config(&config)
+    redis::cmd("FLUSHALL")
+        .exec_async(&mut connect(address, PATIENCE).await?)
         .await
 }
 

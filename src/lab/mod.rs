@@ -29,6 +29,7 @@ pub use self::error::LabError;
 pub use self::settings::{NodeSettings, Role};
 pub use self::state::{DownWhy, Effect, HostState};
 pub use self::stats::NodeStats;
+pub(crate) use self::stats::connect;
 
 use self::client::Client;
 use self::node::{Node, Plan};

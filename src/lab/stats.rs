@@ -41,7 +41,7 @@ impl Admin {
         let stats = timeout(PATIENCE, async {
             let mut connection = match connection.take() {
                 Some(connection) => connection,
-                None => connect(address).await?,
+                None => connect(address, PATIENCE).await?,
             };
             let stats = ask(&mut connection).await?;
             Ok::<_, redis::RedisError>((stats, connection))
@@ -52,10 +52,11 @@ impl Admin {
     }
 }
 
-async fn connect(address: SocketAddr) -> RedisResult<MultiplexedConnection> {
+/// A connection to a node or the cache that fails if connecting or an answer takes longer than `patience`.
+pub(crate) async fn connect(address: SocketAddr, patience: Duration) -> RedisResult<MultiplexedConnection> {
     let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(PATIENCE))
-        .set_response_timeout(Some(PATIENCE));
+        .set_connection_timeout(Some(patience))
+        .set_response_timeout(Some(patience));
     redis::Client::open(format!("redis://{address}"))?
         .get_multiplexed_async_connection_with_config(&config)
         .await

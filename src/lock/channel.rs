@@ -14,7 +14,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{ballot::PerNode, tally::quorum, wire::Token};
+use super::{announcement::Announcement, ballot::PerNode, tally::quorum, wire::Token};
 
 /// News that a lock was released, on enough nodes, waits this long for the other nodes, so that those who ask then get
 /// the votes of all.
@@ -303,38 +303,6 @@ impl State {
     }
 }
 
-/// What app servers tell each other on the channel of a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Announcement {
-    id: u64,
-    number: u64,
-    /// How long the first of those waits who will ask for the lock; none if nobody waits any more. Not since when: no two
-    /// clocks are compared.
-    waited: Option<Duration>,
-}
-
-impl Announcement {
-    fn write(&self) -> String {
-        let waited = self
-            .waited
-            .map_or("-".to_owned(), |waited| waited.as_micros().to_string());
-        format!("waiting {:016x} {} {waited}", self.id, self.number)
-    }
-
-    fn read(message: &str) -> Option<Self> {
-        let mut words = message.strip_prefix("waiting ")?.split(' ');
-        let announcement = Self {
-            id: u64::from_str_radix(words.next()?, 16).ok()?,
-            number: words.next()?.parse().ok()?,
-            waited: match words.next()? {
-                "-" => None,
-                micros => Some(Duration::from_micros(micros.parse().ok()?)),
-            },
-        };
-        words.next().is_none().then_some(announcement)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -440,28 +408,5 @@ mod tests {
         channel.note_others();
         assert_eq!(channel.announce(None, false).unwrap(), says(OURS, 3, None));
         assert_eq!(channel.announce(None, false), None);
-    }
-
-    #[test]
-    fn announcements_are_read_as_they_were_written_and_nothing_else_is() {
-        for waited in [None, Some(0), Some(123_456)] {
-            let waited = waited.map(Duration::from_micros);
-            let announcement = Announcement {
-                id: u64::MAX,
-                number: 9,
-                waited,
-            };
-            assert_eq!(Announcement::read(&announcement.write()), Some(announcement));
-        }
-        for other in [
-            &token(5)[..],
-            "",
-            "waiting",
-            "waiting x 1 2",
-            "waiting 1 2 -1",
-            "waiting 1 2 3 4",
-        ] {
-            assert_eq!(Announcement::read(other), None, "{other}");
-        }
     }
 }

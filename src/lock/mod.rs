@@ -40,6 +40,7 @@
 //! delete that was sent on the next connection has expired, its key stays until its TTL is over.
 
 mod address;
+mod announcement;
 mod ballot;
 mod channel;
 mod channels;
