@@ -6,7 +6,10 @@ use crate::scenario::{Condition, FaultSpec, FaultStart, Metric};
 /// The faults of a scenario and how far each has come. Pure: time and figures come in, what is due comes out.
 #[derive(Debug, Clone)]
 pub struct Schedule {
+    /// Those of the scenario, then those that were added.
     entries: Vec<Entry>,
+    /// How many are the scenario's.
+    scripted: usize,
 }
 
 /// One thing to do now.
@@ -26,6 +29,15 @@ pub struct Due {
 struct Entry {
     spec: FaultSpec,
     stage: Stage,
+}
+
+impl Entry {
+    const fn new(spec: FaultSpec) -> Self {
+        Self {
+            spec,
+            stage: Stage::Waiting,
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -48,15 +60,23 @@ impl Schedule {
     /// The faults of a scenario, none begun.
     #[must_use]
     pub fn new(faults: &[FaultSpec]) -> Self {
+        let entries = faults.iter().cloned().map(Entry::new).collect();
         Self {
-            entries: faults
-                .iter()
-                .map(|spec| Entry {
-                    spec: spec.clone(),
-                    stage: Stage::Waiting,
-                })
-                .collect(),
+            entries,
+            scripted: faults.len(),
         }
+    }
+
+    /// Adds a fault that is none of the scenario's; returns its number.
+    pub fn add(&mut self, fault: FaultSpec) -> usize {
+        self.entries.push(Entry::new(fault));
+        self.entries.len()
+    }
+
+    /// Whether fault `number` is one of the scenario's.
+    #[must_use]
+    pub const fn is_scripted(&self, number: usize) -> bool {
+        number <= self.scripted
     }
 
     /// What is due `now`, counted from the start of the measured part. Each thing is returned once. `figure` tells the
@@ -129,10 +149,10 @@ impl Schedule {
         }
     }
 
-    /// The faults, counted from 1, that have not taken effect: never begun, or failed.
+    /// The faults of the scenario, counted from 1, that have not taken effect: never begun, or failed.
     #[must_use]
     pub fn without_effect(&self) -> Vec<usize> {
-        (1..=self.entries.len())
+        (1..=self.scripted)
             .filter(|&fault| self.effect_of(fault).is_none())
             .collect()
     }

@@ -10,5 +10,7 @@ pub mod units;
 pub use expiries::Expiries;
 pub use figures::{Figures, HitsPerExpiry, Quantiles};
 pub use recorder::{Count, ProviderCall, Recorder, Tally, histogram};
-pub use series::{Point, Series};
-pub use snapshot::{ArmView, HostStatus, HostView, Knobs, NodeFigures, Phase, ServerStatus, ServerView, Snapshot};
+pub use series::{Beat, Point, Series, Trace};
+pub use snapshot::{
+    ArmView, Health, HostStatus, HostView, Knobs, Live, NodeFigures, Phase, ServerStatus, ServerView, Snapshot,
+};

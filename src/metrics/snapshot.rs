@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::metrics::{Figures, Series};
+use crate::metrics::{Figures, Series, Trace};
 use crate::model::{Event, Held, HostId, ServerId};
 use crate::scenario::Scenario;
 
@@ -29,6 +29,11 @@ pub struct Snapshot {
     pub events: Arc<Vec<Event>>,
     /// The knobs as they are now.
     pub knobs: Knobs,
+    /// What the scenario will do by itself, the next first, a line each with its progress:
+    /// `bounce host 1 at 48 held, now 31`.
+    pub scheduled: Vec<String>,
+    /// While the workers finish: how long they will be waited for yet.
+    pub patience_left: Option<Duration>,
 }
 
 impl Snapshot {
@@ -132,6 +137,8 @@ pub struct ArmView {
     pub figures: Figures,
     /// One point a second; the newest is of the second under way.
     pub series: Arc<Series>,
+    /// The last five minutes by tenths of a second.
+    pub trace: Arc<Trace>,
     /// The votes that the newest released lock was held with and the number of nodes asked; none for arms without nodes or
     /// before the first.
     pub votes: Option<(usize, usize)>,
@@ -141,6 +148,43 @@ pub struct ArmView {
     pub sold_out: bool,
     /// Whether it has done all its requests.
     pub done: bool,
+    /// Seconds of the measured part that it took for them; none while it is not done.
+    pub finish: Option<f64>,
+    /// How it fares now.
+    pub live: Live,
+}
+
+/// How an arm fares at this moment, from the nodes that it needs and the acquires that wait: ended requests say nothing of
+/// those that are stuck.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Live {
+    /// Whether it can work.
+    pub health: Health,
+    /// Answers a second, over the last five seconds.
+    pub per_second: f64,
+    /// Attempts at its lock in the last five seconds that failed for lack of nodes.
+    pub failed_attempts: u64,
+    /// How long the oldest of its acquires has been waiting.
+    pub oldest_wait: Option<Duration>,
+}
+
+/// Whether an arm can work.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Health {
+    /// All that it needs is there.
+    #[default]
+    Well,
+    /// The one node of its lock does not run.
+    NodeDown(HostId),
+    /// Too few nodes of its lock run.
+    NoQuorum {
+        /// So many run.
+        up: usize,
+        /// So many there are.
+        of: usize,
+    },
+    /// Its nodes run, and it has answered nobody for so long although there is work.
+    Stalled(Duration),
 }
 
 /// The values that can be turned while a run goes on. None: the scenario has no such value.

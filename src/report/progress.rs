@@ -209,7 +209,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::metrics::{Figures, Knobs, Quantiles, Series};
+    use crate::metrics::{Figures, Knobs, Live, Quantiles, Series};
     use crate::scenario::{Overrides, Source, parse};
 
     fn snapshot(name: &str, phase: Phase, elapsed: f64, figures: &Figures) -> Snapshot {
@@ -219,10 +219,13 @@ mod tests {
             label: arm.label(),
             figures: figures.clone(),
             series: Arc::new(Series::default()),
+            trace: Arc::default(),
             votes: None,
             trouble: None,
             sold_out: false,
             done: false,
+            finish: None,
+            live: Live::default(),
         });
         Snapshot {
             number: 0,
@@ -240,6 +243,8 @@ mod tests {
                 rate: None,
                 hold: Duration::ZERO,
             },
+            scheduled: Vec::new(),
+            patience_left: None,
         }
     }
 

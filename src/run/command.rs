@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::model::{Action, Target};
+use crate::model::{Action, HostId, Target};
 
 /// What the console, a test or a signal handler can tell a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,10 +12,18 @@ pub enum Command {
         /// To whom.
         target: Target,
     },
+    /// Kill a host and bring it back [`Command::BOUNCE`] after its death was verified: empty, unless it keeps what it knows.
+    Bounce(HostId),
     /// Turn a knob.
     Turn(Knob),
-    /// End the load now, read the ledger, finish.
+    /// End the load now: acquires that wait are cancelled, the ledger is read, the summary made. Sent again while that is
+    /// under way it waits for nobody any more.
     Stop,
+}
+
+impl Command {
+    /// How long a bounced host is away.
+    pub const BOUNCE: Duration = Duration::from_millis(300);
 }
 
 /// A knob and its new value.

@@ -177,6 +177,7 @@ impl Engine {
                 command = commands.recv(), if commanded => match command {
                     Some(Command::Stop) => return true,
                     Some(Command::Fault { action, target }) => self.order_fault(action, target, None).await,
+                    Some(Command::Bounce(host)) => self.bounce(host).await,
                     Some(Command::Turn(knob)) => self.turn(knob),
                     None => commanded = false,
                 },

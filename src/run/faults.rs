@@ -3,12 +3,13 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
+use super::Command;
 use super::engine::Engine;
 use crate::fault::{Due, Schedule};
 use crate::lab::Lab;
 use crate::metrics::Phase;
 use crate::model::{Action, EventKind, HostId, ServerId, Target};
-use crate::scenario::FaultSpec;
+use crate::scenario::{FaultSpec, FaultStart};
 
 /// The faults of a run: what the scenario schedules, and what is under way on the hosts.
 #[derive(Debug)]
@@ -76,10 +77,22 @@ impl Engine {
         }
     }
 
+    /// Kills a host now and brings it back after its verified death: a fault like the scenario's own.
+    pub(super) async fn bounce(&mut self, host: HostId) {
+        self.faults.schedule.add(FaultSpec {
+            start: FaultStart::At(Duration::ZERO),
+            action: Action::Kill,
+            targets: vec![Target::Host(host)],
+            lasts: Some(Command::BOUNCE),
+        });
+        self.due_faults().await;
+    }
+
     /// Orders a fault, by key or by schedule, and logs it.
     pub(super) async fn order_fault(&mut self, action: Action, target: Target, due: Option<Due>) {
         let why = match due {
             None => String::new(),
+            Some(due) if !self.faults.schedule.is_scripted(due.fault) => " (bounce)".to_owned(),
             Some(due) if due.undo => format!(" (end of fault {})", due.fault),
             Some(due) => format!(" (fault {})", due.fault),
         };

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::engine::Engine;
 use super::knobs;
 use crate::lab::HostState;
-use crate::metrics::{ArmView, HostStatus, HostView, NodeFigures, Phase, ServerView, Snapshot};
+use crate::metrics::{ArmView, HostStatus, HostView, Live, NodeFigures, Phase, ServerView, Snapshot};
 use crate::model::{Event, HostId, ServerId};
 use crate::scenario::{ArmSpec, LockKind, Scenario};
 
@@ -23,6 +23,8 @@ pub(super) fn first(scenario: &Arc<Scenario>) -> Snapshot {
         arms: Vec::new(),
         events: Arc::default(),
         knobs: knobs::of(scenario),
+        scheduled: Vec::new(),
+        patience_left: None,
     }
 }
 
@@ -54,6 +56,8 @@ impl Engine {
             arms: (0..self.arms.len()).map(|arm| self.arm_view(arm)).collect(),
             events,
             knobs: self.knobs,
+            scheduled: Vec::new(),
+            patience_left: None,
         }
     }
 
@@ -98,10 +102,13 @@ impl Engine {
             name: arm.spec.name.clone(),
             label: arm.spec.label(),
             series: collector.series(),
+            trace: Arc::default(),
             votes: collector.newest_votes(),
             trouble: collector.trouble().cloned(),
             sold_out: collector.books().sold_out,
             done: self.is_done(index),
+            finish: None,
+            live: Live::default(),
             figures,
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockstorm::metrics::{
-    ArmView, Figures, HitsPerExpiry, HostStatus, HostView, Knobs, NodeFigures, Phase, Point, Quantiles, Series,
+    ArmView, Figures, HitsPerExpiry, HostStatus, HostView, Knobs, Live, NodeFigures, Phase, Point, Quantiles, Series,
     ServerStatus, ServerView, Snapshot,
 };
 use lockstorm::model::{Action, Event, EventKind, HostId, Outcomes, ServerId, Target, Wait};
@@ -187,6 +187,8 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
             event(1, 0.0, "the measured part begins"),
         ]),
         knobs,
+        scheduled: Vec::new(),
+        patience_left: None,
         scenario: Arc::new(scenario),
     }
 }
@@ -261,10 +263,13 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
             ..Figures::default()
         },
         series: Arc::new(series),
+        trace: Arc::default(),
         votes: (nodes > 0).then_some((nodes, nodes)),
         trouble: None,
         sold_out: false,
         done: false,
+        finish: None,
+        live: Live::default(),
     }
 }
 

@@ -253,7 +253,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::metrics::Figures;
+    use crate::metrics::{Figures, Live};
 
     #[test]
     fn a_count_that_is_rare_has_a_column_once_it_occurs() {
@@ -263,10 +263,13 @@ mod tests {
             label: String::new(),
             figures: Figures::default(),
             series: Arc::default(),
+            trace: Arc::default(),
             votes: None,
             trouble: None,
             sold_out: false,
             done: false,
+            finish: None,
+            live: Live::default(),
         };
         let fenced = Column::Extra(Metric::Fenced);
         assert!(!fitting(&workload, &[arm.clone()], 500).contains(&fenced));
