@@ -18,4 +18,5 @@ pub mod run;
 pub mod scenario;
 pub mod store;
 pub mod swarm;
+pub mod timer;
 pub mod workload;

@@ -17,7 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["store"],
     &["metrics"],
     &["scenario"],
-    &["model"],
+    &["model", "timer"],
 ];
 
 /// The program, which may use all of the library and does so by its name.

@@ -45,6 +45,10 @@ pub(super) struct Ballot {
     slots: PerNode<Slot>,
     /// For each node, until when its key is known to stand.
     stands: PerNode<Option<Instant>>,
+    /// For each node, whether it ever granted its vote, after the release too.
+    granted: u64,
+    /// The latest end of validity that was ever known.
+    relied: Option<Instant>,
     /// Once lost, a lock stays lost, whatever an extension that was under way says.
     lost: bool,
     /// When a `SET` was last written.
@@ -61,6 +65,8 @@ impl Ballot {
             phase: Phase::Asking,
             slots: (0..nodes).map(|_| Slot::Queued).collect(),
             stands: (0..nodes).map(|_| None).collect(),
+            granted: 0,
+            relied: None,
             lost: false,
             written: None,
             told: 0,
@@ -86,6 +92,22 @@ impl Ballot {
         votes(&self.slots)
     }
 
+    /// The nodes that ever granted their vote, after the release too.
+    pub(super) const fn granted(&self) -> usize {
+        self.granted.count_ones() as usize
+    }
+
+    /// Whether every node that was asked has answered, or can't any more.
+    pub(super) fn is_answered(&self) -> bool {
+        let open = |slot: &Slot| matches!(slot, Slot::Queued | Slot::Written);
+        !self.slots.iter().any(open)
+    }
+
+    /// The latest end of validity that was ever known, whatever became of the lock.
+    pub(super) fn relied(&self) -> Option<Instant> {
+        self.ends().max(self.relied)
+    }
+
     /// Says that the `SET` for node `index` is being written. False if it was withdrawn and must not be.
     pub(super) fn write(&mut self, index: usize, now: Instant) -> bool {
         if self.phase == Phase::Closed {
@@ -108,6 +130,8 @@ impl Ballot {
         let slot = match reply {
             Reply::Ok => {
                 self.stands[index] = stands;
+                // Of more than 64 nodes the last ones are not told apart.
+                self.granted |= 1 << index.min(63);
                 Slot::Yes
             }
             Reply::Nil => Slot::No(Cause::Held),
@@ -186,6 +210,7 @@ impl Ballot {
         }
         // An answer that comes when the validity is over can't speak for the time in between.
         let over = self.is_over(now);
+        self.relied = self.relied();
         self.stands[index] = stands.map(|stands| self.stands[index].map_or(stands, |before| before.max(stands)));
         let lost = !self.lost && (over || self.is_over(now));
         self.lost |= lost;

@@ -17,6 +17,7 @@ use super::{
     Gauges, Nodes, Released, Terms,
     ballot::{Ballot, Effect},
     channels::Channels,
+    gauges::Kind,
     job::{Delete, Done, Job, Place, Report},
     reply::Reply,
     round::{Answer, Round},
@@ -141,7 +142,16 @@ impl Claim {
 
     /// Says that the `SET` for node `index` is being written. False if it was withdrawn and must not be.
     pub(super) fn write(&self, index: usize, now: Instant) -> bool {
-        self.ballot().write(index, now)
+        let written = self.ballot().write(index, now);
+        if written {
+            self.sends(index, Kind::Set);
+        }
+        written
+    }
+
+    /// Counts a command for node `index`.
+    pub(super) fn sends(&self, index: usize, kind: Kind) {
+        self.gauges.send(index, kind);
     }
 
     /// Takes the reply to a `SET` that was queued at `start`.

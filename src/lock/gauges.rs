@@ -1,5 +1,34 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+/// The commands that one node was sent for locks. Scripts that a node did not know are counted each time they were sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// `SET … NX PX`.
+    pub sets: u64,
+    /// Extensions.
+    pub extends: u64,
+    /// Compare-and-deletes.
+    pub deletes: u64,
+}
+
+/// Nodes whose commands are told apart; those beyond are counted with the last one.
+const NODES: usize = 16;
+
+#[derive(Debug, Default)]
+struct NodeSent {
+    sets: AtomicU64,
+    extends: AtomicU64,
+    deletes: AtomicU64,
+}
+
+/// The kinds of command that are counted.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind {
+    Set,
+    Extend,
+    Delete,
+}
+
 /// What a lock is doing now. Shared by all clones of a [`Lock`](super::Lock); read it from any thread.
 #[derive(Debug, Default)]
 pub struct Gauges {
@@ -8,6 +37,7 @@ pub struct Gauges {
     waiting: AtomicUsize,
     attempts: AtomicU64,
     waits: AtomicU64,
+    sent: [NodeSent; NODES],
 }
 
 impl Gauges {
@@ -40,6 +70,27 @@ impl Gauges {
     #[must_use]
     pub fn waits(&self) -> u64 {
         self.waits.load(Relaxed)
+    }
+
+    /// The commands that the node at this position was sent since the lock was made.
+    #[must_use]
+    pub fn sent(&self, node: usize) -> Sent {
+        let sent = &self.sent[node.min(NODES - 1)];
+        Sent {
+            sets: sent.sets.load(Relaxed),
+            extends: sent.extends.load(Relaxed),
+            deletes: sent.deletes.load(Relaxed),
+        }
+    }
+
+    pub(super) fn send(&self, node: usize, kind: Kind) {
+        let sent = &self.sent[node.min(NODES - 1)];
+        match kind {
+            Kind::Set => &sent.sets,
+            Kind::Extend => &sent.extends,
+            Kind::Delete => &sent.deletes,
+        }
+        .fetch_add(1, Relaxed);
     }
 
     pub(super) fn attempt(&self) {

@@ -1,6 +1,16 @@
-use std::{future::pending, time::Duration};
+use std::{future::pending, sync::Arc, time::Duration};
 
-use super::{NotExtended, claim::Owned, lease, line::Turn, local::LocalGuard, renewals::Renewing, tally::quorum};
+use tokio::time::{Instant, sleep_until};
+
+use super::{
+    NotExtended,
+    claim::{Claim, Owned},
+    lease,
+    line::Turn,
+    local::LocalGuard,
+    renewals::Renewing,
+    tally::quorum,
+};
 
 /// What a release did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,6 +48,27 @@ struct QuorumGuard {
     renewal: Option<Renewing>,
     /// Goes on to the next of this app server who waits, once the deletes are queued: what that one asks goes behind them.
     turn: Option<Turn>,
+}
+
+/// Votes of a lock that may come after its release.
+#[derive(Debug)]
+pub struct LateVotes(Option<Arc<Claim>>);
+
+impl LateVotes {
+    /// The votes, if no more can come.
+    #[must_use]
+    pub fn known(&self) -> Option<usize> {
+        let Some(claim) = &self.0 else { return Some(0) };
+        let ballot = claim.ballot();
+        ballot.is_answered().then(|| ballot.granted())
+    }
+
+    /// Waits until every node has answered or has had its node timeout since the acquire began.
+    pub async fn wait(self) -> usize {
+        let Some(claim) = self.0 else { return 0 };
+        sleep_until(claim.start() + claim.node_timeout()).await;
+        claim.ballot().granted()
+    }
 }
 
 impl Guard {
@@ -126,6 +157,19 @@ impl Guard {
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.validity().is_zero()
+    }
+
+    /// Whether the section has outlasted the lock: even the latest validity that it ever had is over. Never without nodes.
+    #[must_use]
+    pub fn overran(&self) -> bool {
+        self.claim()
+            .is_some_and(|claim| claim.ballot().relied().is_none_or(|ends| ends <= Instant::now()))
+    }
+
+    /// The votes that this lock will have in the end, to be asked for before its release.
+    #[must_use]
+    pub fn late_votes(&self) -> LateVotes {
+        LateVotes(self.claim().map(|claim| Arc::clone(claim)))
     }
 
     /// Resolves when the lock is lost, up to 2 ms before its validity ends; never for a lock without nodes.

@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use super::{
     claim::Claim,
+    gauges::Kind,
     reply::Reply,
     round::{Answer, Round},
     wire::{DELETE, Native, Packed, RELEASE},
@@ -113,17 +114,23 @@ impl Job {
                 }
                 place.claim.wire().set(out);
             }
-            Self::Delete(delete) => match native {
-                // These commands can't publish.
-                Some(native) if !delete.announce && !delete.spelled_out => {
-                    delete.place.claim.wire().delete_natively(out, native)
+            Self::Delete(delete) => {
+                delete.place.claim.sends(delete.place.index, Kind::Delete);
+                match native {
+                    // These commands can't publish.
+                    Some(native) if !delete.announce && !delete.spelled_out => {
+                        delete.place.claim.wire().delete_natively(out, native)
+                    }
+                    _ => {
+                        let script = if delete.announce { &RELEASE } else { &DELETE };
+                        delete.place.claim.wire().delete(out, script, delete.spelled_out);
+                    }
                 }
-                _ => {
-                    let script = if delete.announce { &RELEASE } else { &DELETE };
-                    delete.place.claim.wire().delete(out, script, delete.spelled_out);
-                }
-            },
-            Self::Extend { place, spelled_out, .. } => place.claim.wire().extend(out, *spelled_out),
+            }
+            Self::Extend { place, spelled_out, .. } => {
+                place.claim.sends(place.index, Kind::Extend);
+                place.claim.wire().extend(out, *spelled_out);
+            }
             Self::Ask(question) => out.extend_from_slice(&question.command),
         }
         true

@@ -75,8 +75,8 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 pub use address::BadAddress;
-pub use gauges::Gauges;
-pub use guard::{Guard, Released};
+pub use gauges::{Gauges, Sent};
+pub use guard::{Guard, LateVotes, Released};
 pub use nodes::{NodeOptions, Nodes};
 pub use redlock::{Redlock, RedlockBuilder};
 pub use refusal::{NotExtended, Refusal};
@@ -234,6 +234,15 @@ impl Lock {
                 let wait = Wait::FailFast;
                 self.acquire(key, &Terms { wait, ..*terms }).await
             }
+        }
+    }
+
+    /// The same lock, with the same connections and waiters, that counts in other gauges.
+    #[must_use]
+    pub fn counted_by(&self, gauges: Arc<Gauges>) -> Self {
+        Self {
+            strategy: self.strategy.clone(),
+            gauges,
         }
     }
 

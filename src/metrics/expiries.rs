@@ -1,54 +1,115 @@
 use std::collections::{HashMap, VecDeque};
 
-use super::{HitsPerExpiry, ProviderCall};
+use super::{HitsPerExpiry, Part, ProviderCall};
 
 /// How many versions of a key stay open for late calls. A call for an older one than that would be a second expiry late.
 const OPEN_VERSIONS: usize = 4;
 
 /// Counts provider calls per superseded value version. Windows of time miscount: a stampede that queues at the database
 /// outlasts any window.
+///
+/// A version counts if all of its stampede was seen: its first call belongs to the measured part, and it was refilled before
+/// the load ended.
 #[derive(Debug, Default)]
 pub struct Expiries {
-    open: HashMap<(u32, u64), VecDeque<(u64, u64)>>,
+    open: HashMap<(u32, u64), VecDeque<Version>>,
+    /// Versions that are not open any more.
+    closed: Sum,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Version {
+    superseded: u64,
+    calls: u64,
+    begun_in: Part,
+    refilled: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
     expiries: u64,
     calls: u64,
     max: u64,
 }
 
+impl Version {
+    const fn counts(&self) -> bool {
+        matches!(self.begun_in, Part::Measured) && self.refilled
+    }
+}
+
+impl Sum {
+    fn add(&mut self, version: &Version) {
+        if version.counts() {
+            self.expiries += 1;
+            self.calls += version.calls;
+            self.max = self.max.max(version.calls);
+        }
+    }
+}
+
 impl Expiries {
     /// Counts one call. Cold starts (nothing to supersede) are no expiry and are left out.
-    pub fn count(&mut self, call: ProviderCall) {
+    pub fn count(&mut self, call: ProviderCall, part: Part) {
+        if let Some(version) = self.version(call, part) {
+            version.calls += 1;
+        }
+    }
+
+    /// Takes note that what a call was made for is in the cache, before the load ended.
+    pub fn refilled(&mut self, call: ProviderCall, part: Part) {
+        if let Some(version) = self.version(call, part) {
+            version.refilled = true;
+        }
+    }
+
+    fn version(&mut self, call: ProviderCall, part: Part) -> Option<&mut Version> {
         if call.supersedes == 0 {
-            return;
+            return None;
         }
         let versions = self.open.entry((call.cache, call.key)).or_default();
-        if let Some((_, calls)) = versions.iter_mut().find(|(version, _)| *version == call.supersedes) {
-            *calls += 1;
-            self.max = self.max.max(*calls);
-        } else {
-            self.expiries += 1;
-            self.max = self.max.max(1);
-            versions.push_back((call.supersedes, 1));
-            if versions.len() > OPEN_VERSIONS {
-                versions.pop_front();
+        let known = versions
+            .iter()
+            .position(|version| version.superseded == call.supersedes);
+        let index = known.unwrap_or_else(|| {
+            if versions.len() == OPEN_VERSIONS
+                && let Some(oldest) = versions.pop_front()
+            {
+                self.closed.add(&oldest);
             }
+            versions.push_back(Version {
+                superseded: call.supersedes,
+                calls: 0,
+                begun_in: part,
+                refilled: false,
+            });
+            versions.len() - 1
+        });
+        let version = versions.get_mut(index)?;
+        if part == Part::WarmUp {
+            // The collector may see the app servers' calls in another order than they were made.
+            version.begun_in = Part::WarmUp;
         }
-        self.calls += 1;
+        Some(version)
     }
 
     /// The result so far.
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // counts beyond 2^53 do not occur in a run
     pub fn hits_per_expiry(&self) -> HitsPerExpiry {
-        let mean = if self.expiries == 0 {
+        let mut sum = self.closed;
+        for version in self.open.values().flatten() {
+            sum.add(version);
+        }
+        let mean = if sum.expiries == 0 {
             0.0
         } else {
-            self.calls as f64 / self.expiries as f64
+            sum.calls as f64 / sum.expiries as f64
         };
         HitsPerExpiry {
-            expiries: self.expiries,
+            expiries: sum.expiries,
             mean,
-            max: self.max,
+            max: sum.max,
         }
     }
 }
@@ -65,29 +126,31 @@ mod tests {
         }
     }
 
+    /// Calls for versions of a key, each refilled.
+    fn measured(expiries: &mut Expiries, key: u64, versions: &[u64]) {
+        for &version in versions {
+            expiries.count(call(key, version), Part::Measured);
+            expiries.refilled(call(key, version), Part::Measured);
+        }
+    }
+
     #[test]
     fn one_call_per_version_is_perfect() {
         let mut expiries = Expiries::default();
-        for version in 1..=10 {
-            expiries.count(call(1, version));
-        }
-        assert_eq!(
-            expiries.hits_per_expiry(),
-            HitsPerExpiry {
-                expiries: 10,
-                mean: 1.0,
-                max: 1
-            }
-        );
+        measured(&mut expiries, 1, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+        let perfect = HitsPerExpiry {
+            expiries: 10,
+            mean: 1.0,
+            max: 1,
+        };
+        assert_eq!(expiries.hits_per_expiry(), perfect);
     }
 
     #[test]
     fn calls_for_one_version_add_up_even_when_they_come_late() {
         let mut expiries = Expiries::default();
-        for supersedes in [1, 1, 1, 4, 1, 4] {
-            expiries.count(call(1, supersedes));
-        }
-        expiries.count(call(2, 1));
+        measured(&mut expiries, 1, &[1, 1, 1, 4, 1, 4]);
+        measured(&mut expiries, 2, &[1]);
         let hits = expiries.hits_per_expiry();
         assert_eq!((hits.expiries, hits.max), (3, 4));
         assert!((hits.mean - 7.0 / 3.0).abs() < 1e-9);
@@ -96,7 +159,28 @@ mod tests {
     #[test]
     fn a_cold_start_is_no_expiry() {
         let mut expiries = Expiries::default();
-        expiries.count(call(1, 0));
+        measured(&mut expiries, 1, &[0]);
         assert_eq!(expiries.hits_per_expiry(), HitsPerExpiry::default());
+    }
+
+    #[test]
+    fn a_stampede_that_began_in_the_warm_up_is_left_out_whole() {
+        let mut expiries = Expiries::default();
+        expiries.count(call(1, 5), Part::WarmUp);
+        measured(&mut expiries, 1, &[5, 5, 6]);
+        // Of another app server, collected later.
+        measured(&mut expiries, 2, &[8]);
+        expiries.count(call(2, 8), Part::WarmUp);
+        let hits = expiries.hits_per_expiry();
+        assert_eq!((hits.expiries, hits.max), (1, 1), "version 6 of key 1 alone");
+    }
+
+    #[test]
+    fn a_stampede_that_is_cut_by_the_end_is_left_out() {
+        let mut expiries = Expiries::default();
+        measured(&mut expiries, 1, &[1, 1]);
+        expiries.count(call(1, 2), Part::Measured);
+        let hits = expiries.hits_per_expiry();
+        assert_eq!((hits.expiries, hits.max), (1, 2));
     }
 }

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +24,12 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
+    /// The same of a histogram that may not be there.
+    #[must_use]
+    pub fn of_any(histogram: Option<&Histogram<u64>>) -> Self {
+        histogram.map(Self::of).unwrap_or_default()
+    }
+
     /// Reads them off a histogram of microseconds; all zero when it is empty.
     #[must_use]
     pub fn of(histogram: &Histogram<u64>) -> Self {
@@ -50,33 +58,110 @@ pub struct HitsPerExpiry {
     pub max: u64,
 }
 
-/// Everything counted of one arm, from the start of the measured part until now.
+/// Acquires apart by their outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)] // the fields are the variants of `Outcome`
+pub struct ByOutcome {
+    pub acquired: Quantiles,
+    pub contended: Quantiles,
+    pub no_quorum: Quantiles,
+    pub expired: Quantiles,
+    pub unknown: Quantiles,
+}
+
+/// One lock node, as an arm dealt with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeLoad {
+    /// The host that it runs on, from 1.
+    pub host: usize,
+    /// `SET … NX PX` that it was sent.
+    pub sets: u64,
+    /// Extensions.
+    pub extends: u64,
+    /// Compare-and-deletes.
+    pub deletes: u64,
+    /// Why it gave no vote, in acquires that failed for lack of nodes: how often for each cause.
+    pub causes: BTreeMap<String, u64>,
+}
+
+/// One app server's part in an arm.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerLoad {
+    /// Which, from 1.
+    pub server: usize,
+    /// Requests that were dealt to it (open loop) or that its workers began (closed loop).
+    pub offered: u64,
+    /// Requests that ended.
+    pub completed: u64,
+    /// Requests that were queued or under way when it was killed.
+    pub dropped: u64,
+    /// Requests that were begun and had not ended at the end.
+    pub unfinished: u64,
+    /// Requests that waited for a worker at the end of the load.
+    pub never_begun: u64,
+    /// Requests that began more than 10 ms after their intended start.
+    pub late: u64,
+    /// Its orders in the ledger.
+    pub orders: u64,
+    /// Time of its requests from their intended start to their end.
+    pub response_us: Quantiles,
+}
+
+/// Everything counted of one arm's measured part until now: what requests did whose start (the intended one in an open
+/// loop) was at second 0 or later.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Acquires by outcome.
     pub outcomes: Outcomes,
-    /// Released locks by the votes they were held with, those that came after the quorum included: index = votes.
-    pub votes: Vec<u64>,
+    /// Released locks by the votes that were known at the release: index = votes.
+    pub votes_at_release: Vec<u64>,
+    /// The same locks by the votes that they had in the end: replies that came later, up to the node timeout, included.
+    pub votes_in_the_end: Vec<u64>,
+    /// Attempts that the acquires took.
+    pub attempts: u64,
     /// Time of one acquire, waiting included, whatever its outcome.
     pub acquire_us: Quantiles,
+    /// The same apart by outcome.
+    pub acquire_us_by: ByOutcome,
     /// Time of a request from its intended start to its end.
     pub response_us: Quantiles,
-    /// Measured time inside the lock.
+    /// Time of a request from its actual start to its end.
+    pub service_us: Quantiles,
+    /// What the generator of load itself was late by, part of the response time.
+    pub lag_us: Quantiles,
+    /// Measured time inside the lock: reading, the hold, writing.
     pub hold_us: Quantiles,
-    /// Requests that the schedule called for by now (open loop) or that workers began (closed loop).
+    /// What a hold took beyond the time that was drawn for it: the error of the timer.
+    pub overshoot_us: Quantiles,
+    /// Requests that were due by now (open loop) or that workers began (closed loop): the sum of the next four.
     pub offered: u64,
     /// Requests that ended.
     pub completed: u64,
+    /// Requests that were queued or under way on an app server that was killed, or due when none was left.
+    pub dropped: u64,
+    /// Requests that were begun and have not ended.
+    pub unfinished: u64,
+    /// Requests that wait for a free worker; at the end those that never had one.
+    pub never_begun: u64,
+    /// Requests that ended with an answer: no error, nothing given up, dropped or fenced.
+    pub answered: u64,
     /// Requests that began more than 10 ms after their intended start (open loop).
     pub late: u64,
-    /// Completed requests a second.
+    /// Seconds until its last request ended, of an arm that has done all of a fixed number; none else.
+    pub finish: Option<f64>,
+    /// Answers a second: until its finish, or else until the load ended.
     pub throughput: f64,
     /// Orders in the ledger.
     pub orders: u64,
     /// Orders beyond the initial stock, summed over the products.
     pub oversold: u64,
-    /// Orders + units left − initial units, where positive, summed over the products.
+    /// Orders + units left − initial units, where positive, summed over the products. It is a net count and may fall: a
+    /// later stale write can make up for a lost one.
     pub lost_updates: u64,
+    /// The most that it ever was.
+    pub lost_updates_peak: u64,
+    /// Second in which the first update was lost, by the time of the sale that proves it.
+    pub first_lost_at: Option<f64>,
     /// Requests that were told "sold out".
     pub sold_out: u64,
     /// Calls of the provider (the database behind a cache).
@@ -89,12 +174,14 @@ pub struct Figures {
     pub stale_reads: u64,
     /// Requests that ended without an answer because the lock was not to be had.
     pub gave_up: u64,
-    /// Pages that an Active list held beyond one of each, summed over the lists read.
+    /// Pages beyond one of each in lists that were said to be complete, each filling of a list counted once.
     pub duplicate_pages: u64,
-    /// Pages that an Active list lacked, summed over the lists read.
+    /// Pages that such lists lacked.
     pub missing_pages: u64,
     /// Locks lost while they were held, as the lock engine told the holder.
     pub locks_lost: u64,
+    /// Sections that went on when the validity of their lock was over.
+    pub overran: u64,
     /// Work dropped because the holder heard of the loss in time.
     pub aborted: u64,
     /// Requests refused by the fence: a newer token had been there.
@@ -105,6 +192,10 @@ pub struct Figures {
     pub holding: u64,
     /// Locks held now with fewer votes than there are nodes.
     pub partial: u64,
+    /// What each lock node was asked, for the arm; empty without nodes.
+    pub nodes: Vec<NodeLoad>,
+    /// What each app server did, for the arm.
+    pub servers: Vec<ServerLoad>,
 }
 
 impl Figures {
@@ -128,6 +219,18 @@ impl Figures {
             Metric::ResponseP99 => self.response_us.p99,
             Metric::ResponseP999 => self.response_us.p999,
             Metric::ResponseMax => self.response_us.max,
+            Metric::ServiceP50 => self.service_us.p50,
+            Metric::ServiceP99 => self.service_us.p99,
+            Metric::LagP50 => self.lag_us.p50,
+            Metric::LagP99 => self.lag_us.p99,
+            Metric::Attempts => self.attempts,
+            Metric::Offered => self.offered,
+            Metric::Dropped => self.dropped,
+            Metric::Unfinished => self.unfinished,
+            Metric::NeverBegun => self.never_begun,
+            Metric::Answered => self.answered,
+            Metric::LostUpdatesPeak => self.lost_updates_peak,
+            Metric::Overran => self.overran,
             Metric::Throughput => return self.throughput,
             Metric::Completed => self.completed,
             Metric::Late => self.late,

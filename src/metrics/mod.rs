@@ -5,12 +5,16 @@ mod figures;
 mod recorder;
 mod series;
 mod snapshot;
+mod sums;
+mod timeline;
 pub mod units;
 
 pub use expiries::Expiries;
-pub use figures::{Figures, HitsPerExpiry, Quantiles};
-pub use recorder::{Count, ProviderCall, Recorder, Tally, histogram};
+pub use figures::{ByOutcome, Figures, HitsPerExpiry, NodeLoad, Quantiles, ServerLoad};
+pub use recorder::{Counter, DamagedList, Newest, Piece, ProviderCall, Recorder, Tally};
 pub use series::{Beat, Point, Series, Trace};
 pub use snapshot::{
     ArmView, Health, HostStatus, HostView, Knobs, Live, NodeFigures, Phase, ServerStatus, ServerView, Snapshot,
 };
+pub use sums::{Count, Sums, Time, Votes, histogram};
+pub use timeline::{Part, Timeline, When};

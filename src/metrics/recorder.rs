@@ -1,39 +1,57 @@
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
-
-use crate::model::{Outcome, Outcomes};
-
-/// The largest latency that is told apart, in microseconds: ten minutes.
-const LONGEST_US: u64 = 600_000_000;
+use super::sums::{Count, Sums, Time};
+use super::timeline::{Part, Timeline, When};
+use crate::model::{Cause, Outcome};
 
 /// Counts of one app server and arm. Its lock is uncontended but for the collector, which takes it ten times a second for
 /// the time of a swap; an app server that is paused never holds it.
 #[derive(Debug)]
-pub struct Recorder(Mutex<Tally>);
+pub struct Recorder {
+    timeline: Arc<Timeline>,
+    tally: Mutex<Tally>,
+}
 
 /// What a recorder counted since the collector last came.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Tally {
-    /// Acquires by outcome.
-    pub outcomes: Outcomes,
-    /// Released locks by the votes they were held with.
-    pub votes: [u64; 10],
+    /// What was counted, apart by the part of the run and by tenths of a second; usually one or two.
+    pub pieces: Vec<Piece>,
+    /// Cleared pieces, to be filled again.
+    spare: Vec<Piece>,
+    /// What is not summed up.
+    pub newest: Newest,
+}
+
+/// The newest of its kind, or the first.
+#[derive(Debug, Default)]
+pub struct Newest {
     /// Votes and nodes of the newest released lock.
-    pub newest_votes: Option<(usize, usize)>,
+    pub votes: Option<(usize, usize)>,
     /// Why the newest acquire failed for lack of nodes; emptied by the next acquired lock.
     pub trouble: Option<String>,
-    /// Microseconds of each acquire.
-    pub acquire: Histogram<u64>,
-    /// Microseconds from intended start to end of each request.
-    pub response: Histogram<u64>,
-    /// Microseconds inside the lock.
-    pub hold: Histogram<u64>,
-    /// Plain counts, by [`Count`].
-    counts: [u64; Count::ALL],
-    /// Provider calls: which cache, which key, which version they supersede (0: a cold start).
+    /// What the first request that failed in the database or the cache was told.
+    pub first_error: Option<String>,
+    /// When the newest measured request ended.
+    pub end: Option<Instant>,
+}
+
+/// What was counted of one part of the run in one tenth of a second.
+#[derive(Debug)]
+pub struct Piece {
+    /// The part of the run.
+    pub part: Part,
+    /// The tenth of a second.
+    pub when: When,
+    /// Counts and distributions.
+    pub sums: Sums,
+    /// Calls of the provider.
     pub provider_calls: Vec<ProviderCall>,
+    /// Versions that were filled anew.
+    pub refills: Vec<ProviderCall>,
+    /// Lists that claimed to be complete and were not as they should be.
+    pub damaged_lists: Vec<DamagedList>,
 }
 
 /// One call of the provider.
@@ -47,177 +65,252 @@ pub struct ProviderCall {
     pub supersedes: u64,
 }
 
-/// What is counted one by one.
+/// A list that was said to be complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(usize)]
-pub enum Count {
-    /// A request began.
-    Started,
-    /// A request ended, whatever its answer.
-    Completed,
-    /// A request began more than 10 ms after its intended start.
-    Late,
-    /// A request was told "sold out".
-    SoldOut,
-    /// An order was committed, as the worker was told; the ledger has the last word.
-    Order,
-    /// A read was served fresh.
-    Hit,
-    /// A read was served stale.
-    StaleRead,
-    /// A request ended without an answer.
-    GaveUp,
-    /// A page beyond one of each was found in an Active list.
-    DuplicatePage,
-    /// A page was missing from an Active list.
-    MissingPage,
-    /// A lock was lost while it was held.
-    LockLost,
-    /// Work was dropped for a lost lock.
-    Aborted,
-    /// A request was refused by the fence.
-    Fenced,
-    /// The database or the cache failed a request.
-    Error,
-}
-
-impl Count {
-    const ALL: usize = Self::Error as usize + 1;
+pub struct DamagedList {
+    /// The position of the cache in the scenario.
+    pub cache: u32,
+    /// The key.
+    pub key: u64,
+    /// Which filling of it.
+    pub version: u64,
+    /// Pages beyond one of each.
+    pub duplicate: u64,
+    /// Pages that are not there.
+    pub missing: u64,
 }
 
 impl Tally {
-    fn new() -> Self {
-        Self {
-            outcomes: Outcomes::default(),
-            votes: [0; 10],
-            newest_votes: None,
-            trouble: None,
-            acquire: histogram(),
-            response: histogram(),
-            hold: histogram(),
-            counts: [0; Count::ALL],
-            provider_calls: Vec::new(),
-        }
-    }
-
-    /// One of the plain counts.
+    /// The sums of a part, whenever it was counted.
     #[must_use]
-    pub const fn count(&self, count: Count) -> u64 {
-        self.counts[count as usize]
+    pub fn sums(&self, part: Part) -> Sums {
+        let mut sums = Sums::default();
+        for piece in self.pieces.iter().filter(|piece| piece.part == part) {
+            sums.add(&piece.sums);
+        }
+        sums
     }
 
     /// Makes it as new, keeping its memory.
     pub fn clear(&mut self) {
-        self.outcomes = Outcomes::default();
-        self.votes = [0; 10];
-        self.newest_votes = None;
-        self.trouble = None;
-        for histogram in [&mut self.acquire, &mut self.response, &mut self.hold] {
-            if !histogram.is_empty() {
-                histogram.reset();
+        for mut piece in self.pieces.drain(..) {
+            piece.clear();
+            // Who was paused for long may have left many.
+            if self.spare.len() < 4 {
+                self.spare.push(piece);
             }
         }
-        self.counts = [0; Count::ALL];
+        self.newest = Newest::default();
+    }
+
+    fn piece(&mut self, part: Part, when: When) -> (&mut Piece, &mut Newest) {
+        let found = self
+            .pieces
+            .iter()
+            .rposition(|piece| piece.part == part && piece.when == when);
+        let index = found.unwrap_or_else(|| {
+            let mut piece = self.spare.pop().unwrap_or_else(Piece::new);
+            (piece.part, piece.when) = (part, when);
+            self.pieces.push(piece);
+            self.pieces.len() - 1
+        });
+        (&mut self.pieces[index], &mut self.newest)
+    }
+}
+
+impl Piece {
+    fn new() -> Self {
+        Self {
+            part: Part::WarmUp,
+            when: When::AfterEnd,
+            sums: Sums::default(),
+            provider_calls: Vec::new(),
+            refills: Vec::new(),
+            damaged_lists: Vec::new(),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.sums.clear();
         self.provider_calls.clear();
+        self.refills.clear();
+        self.damaged_lists.clear();
     }
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// An empty histogram of microseconds, three significant digits, that grows with its largest value.
-#[must_use]
-pub fn histogram() -> Histogram<u64> {
-    // A precision of 3 is within the 0 to 5 that the constructor accepts.
-    let mut histogram = Histogram::new(3).expect("3 significant digits are valid");
-    histogram.auto(true);
-    histogram
-}
-
-fn record(histogram: &mut Histogram<u64>, took: Duration) {
-    let micros = u64::try_from(took.as_micros()).unwrap_or(LONGEST_US);
-    // Auto-resizing histograms take any value up to the cap.
-    let _ = histogram.record(micros.clamp(1, LONGEST_US));
 }
 
 impl Recorder {
-    /// An empty recorder.
+    /// An empty recorder of a run.
     #[must_use]
-    pub fn new() -> Self {
-        Self(Mutex::new(Tally::new()))
-    }
-
-    fn tally(&self) -> MutexGuard<'_, Tally> {
-        // A panic while counting leaves counts that are still counts.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Counts one of these.
-    pub fn count(&self, count: Count) {
-        self.add(count, 1);
-    }
-
-    /// Counts several of these.
-    pub fn add(&self, count: Count, n: u64) {
-        self.tally().counts[count as usize] += n;
-    }
-
-    /// An acquire that was granted after `took`.
-    pub fn acquired(&self, took: Duration) {
-        let mut tally = self.tally();
-        tally.outcomes.count(Outcome::Acquired);
-        record(&mut tally.acquire, took);
-        tally.trouble = None;
-    }
-
-    /// A lock that was held with `votes` of `nodes`, told when it is released: votes that came after the quorum count too.
-    pub fn voted(&self, votes: usize, nodes: usize) {
-        if nodes > 0 {
-            let mut tally = self.tally();
-            let last = tally.votes.len() - 1;
-            tally.votes[votes.min(last)] += 1;
-            tally.newest_votes = Some((votes, nodes));
+    pub fn new(timeline: Arc<Timeline>) -> Self {
+        Self {
+            timeline,
+            tally: Mutex::default(),
         }
     }
 
-    /// An acquire that was refused after `took`; `trouble` names the causes when nodes were lacking.
-    pub fn refused(&self, took: Duration, outcome: Outcome, trouble: Option<String>) {
-        let mut tally = self.tally();
-        tally.outcomes.count(outcome);
-        record(&mut tally.acquire, took);
-        if trouble.is_some() {
-            tally.trouble = trouble;
-        }
+    /// When second 0 is and when the load ended.
+    #[must_use]
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
     }
 
-    /// Time inside the lock.
-    pub fn held(&self, took: Duration) {
-        record(&mut self.tally().hold, took);
-    }
-
-    /// A request that ended `took` after its intended start.
-    pub fn completed(&self, took: Duration) {
-        let mut tally = self.tally();
-        tally.counts[Count::Completed as usize] += 1;
-        record(&mut tally.response, took);
-    }
-
-    /// The provider is about to be called.
-    pub fn provider_call(&self, call: ProviderCall) {
-        self.tally().provider_calls.push(call);
+    /// Counts for requests that belong to this part of the run.
+    #[must_use]
+    pub const fn of(self: &Arc<Self>, part: Part) -> Counter<'_> {
+        Counter { recorder: self, part }
     }
 
     /// Exchanges what was counted for an empty tally: the collector's way to read.
     pub fn swap(&self, empty: Tally) -> Tally {
         std::mem::replace(&mut *self.tally(), empty)
     }
+
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        // A panic while counting leaves counts that are still counts.
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-impl Default for Recorder {
-    fn default() -> Self {
-        Self::new()
+/// Counts what one request does, with the time of each count, in the part of the run that the request belongs to.
+#[derive(Debug, Clone, Copy)]
+pub struct Counter<'a> {
+    recorder: &'a Arc<Recorder>,
+    part: Part,
+}
+
+impl Counter<'_> {
+    /// The part of the run.
+    #[must_use]
+    pub const fn part(&self) -> Part {
+        self.part
     }
+
+    /// Where it counts, for what outlives the request.
+    #[must_use]
+    pub fn recorder(&self) -> Arc<Recorder> {
+        Arc::clone(self.recorder)
+    }
+
+    /// The microseconds from second 0 to now, negative before it.
+    #[must_use]
+    pub fn micros(&self) -> i64 {
+        self.recorder.timeline.micros(Instant::now())
+    }
+
+    fn put(&self, what: impl FnOnce(&mut Piece, &mut Newest)) {
+        let mut tally = self.recorder.tally();
+        // Read under the lock: what is counted after the collector came is not of a time before it.
+        let when = self.recorder.timeline.when(Instant::now());
+        let (piece, newest) = tally.piece(self.part, when);
+        what(piece, newest);
+    }
+
+    /// Counts one of these.
+    pub fn count(&self, count: Count) {
+        self.put(|piece, _| piece.sums.add_count(count, 1));
+    }
+
+    /// Times one of these.
+    pub fn time(&self, time: Time, took: Duration) {
+        self.put(|piece, _| piece.sums.record(time, took));
+    }
+
+    /// An acquire that was granted after `took`.
+    pub fn acquired(&self, took: Duration) {
+        self.put(|piece, newest| {
+            piece.sums.outcomes.count(Outcome::Acquired);
+            piece.sums.record(Time::Acquired, took);
+            newest.trouble = None;
+        });
+    }
+
+    /// An acquire that was refused after `took`; `causes` and `trouble` say why each node gave no vote, when nodes were
+    /// lacking.
+    pub fn refused(&self, took: Duration, outcome: Outcome, causes: &[Option<Cause>], trouble: Option<String>) {
+        self.put(|piece, newest| {
+            piece.sums.outcomes.count(outcome);
+            piece.sums.record(outcome.into(), took);
+            for (node, cause) in causes.iter().enumerate() {
+                if let Some(cause) = cause {
+                    *piece.sums.causes.entry((node, cause.kind())).or_default() += 1;
+                }
+            }
+            if trouble.is_some() {
+                newest.trouble = trouble;
+            }
+        });
+    }
+
+    /// A lock that is released with `votes` of `nodes`, as far as they are known.
+    pub fn voted(&self, votes: usize, nodes: usize) {
+        if nodes > 0 {
+            self.put(|piece, newest| {
+                count_votes(&mut piece.sums.votes_at_release, votes);
+                newest.votes = Some((votes, nodes));
+            });
+        }
+    }
+
+    /// The same lock, when all nodes have answered or had their time to.
+    pub fn voted_in_the_end(&self, votes: usize, nodes: usize) {
+        if nodes > 0 {
+            self.put(|piece, _| {
+                count_votes(&mut piece.sums.votes_in_the_end, votes);
+            });
+        }
+    }
+
+    /// A request began `lag` after the generator should have begun it, and `late` after its intended start.
+    pub fn started(&self, lag: Duration, late: bool) {
+        self.put(|piece, _| {
+            piece.sums.add_count(Count::Started, 1);
+            piece.sums.record(Time::Lag, lag);
+            if late {
+                piece.sums.add_count(Count::Late, 1);
+            }
+        });
+    }
+
+    /// A request that was to begin at `intended` and began at `started` has ended.
+    pub fn completed(&self, intended: Instant, started: Instant) {
+        let (now, part) = (Instant::now(), self.part);
+        self.put(|piece, newest| {
+            piece.sums.add_count(Count::Completed, 1);
+            piece.sums.record(Time::Response, now.duration_since(intended));
+            piece.sums.record(Time::Service, now.duration_since(started));
+            if part == Part::Measured {
+                newest.end = newest.end.max(Some(now));
+            }
+        });
+    }
+
+    /// A request failed in the database or the cache.
+    pub fn failed(&self, error: impl FnOnce() -> String) {
+        self.put(|piece, newest| {
+            piece.sums.add_count(Count::Error, 1);
+            newest.first_error.get_or_insert_with(error);
+        });
+    }
+
+    /// The provider is about to be called.
+    pub fn provider_call(&self, call: ProviderCall) {
+        self.put(|piece, _| {
+            piece.sums.add_count(Count::ProviderCall, 1);
+            piece.provider_calls.push(call);
+        });
+    }
+
+    /// What the call was made for is in the cache.
+    pub fn refilled(&self, call: ProviderCall) {
+        self.put(|piece, _| piece.refills.push(call));
+    }
+
+    /// A list that claims to be complete has too much or too little.
+    pub fn damaged_list(&self, list: DamagedList) {
+        self.put(|piece, _| piece.damaged_lists.push(list));
+    }
+}
+
+fn count_votes(counts: &mut super::sums::Votes, votes: usize) {
+    counts[votes.min(counts.len() - 1)] += 1;
 }

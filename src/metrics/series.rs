@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Outcomes;
 
-/// One second of one arm. Counts are of that second alone, not since the start.
+/// One second of one arm. Counts are of that second alone, by the time of each count, not since the start. Those of the
+/// measured part add up, with what was counted after the end of the load, to the arm's figures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// The second: 0 is the first of the measured part; negative in the warm-up.
@@ -19,18 +20,38 @@ pub struct Point {
     pub response_p50_us: u64,
     /// Its 99th percentile.
     pub response_p99_us: u64,
+    /// Requests that were begun.
+    pub begun: u64,
+    /// Requests that were begun late.
+    pub late: u64,
     /// Requests that ended.
     pub completed: u64,
-    /// Orders appended.
+    /// Those that ended with an answer.
+    pub answered: u64,
+    /// Orders, by the time of the sale.
     pub orders: u64,
-    /// Units oversold.
+    /// Units oversold, by the time of the sale.
     pub oversold: u64,
-    /// Updates lost.
+    /// Updates lost, by the time of the sale that overwrote them; what was made up for later is not taken off.
     pub lost_updates: u64,
+    /// Requests that were told "sold out".
+    pub sold_out: u64,
     /// Provider calls.
     pub db_hits: u64,
+    /// Reads served fresh.
+    pub hits: u64,
     /// Stale reads.
     pub stale_reads: u64,
+    /// Requests that gave up.
+    pub gave_up: u64,
+    /// Locks lost while held.
+    pub locks_lost: u64,
+    /// Work dropped for a lost lock.
+    pub aborted: u64,
+    /// Requests refused by the fence.
+    pub fenced: u64,
+    /// Requests that failed.
+    pub errors: u64,
 }
 
 /// The newest points of a run: a ring of fixed size, oldest first.
@@ -43,15 +64,30 @@ impl Series {
     /// How many seconds the ring holds: an hour.
     pub const CAPACITY: usize = 3600;
 
-    /// Appends a point, or replaces the newest one if it is of the same second.
+    /// The point of this second, made if it is not there yet; none if it is older than the ring reaches. Seconds in between
+    /// are filled with empty points: that nothing happened is worth a point.
+    pub fn at(&mut self, second: i64) -> Option<&mut Point> {
+        let first = self.points.front().map_or(second, |oldest| oldest.second);
+        let mut next = self.points.back().map_or(second, |newest| newest.second + 1);
+        while next <= second {
+            if self.points.len() == Self::CAPACITY {
+                self.points.pop_front();
+            }
+            self.points.push_back(Point {
+                second: next,
+                ..Point::default()
+            });
+            next += 1;
+        }
+        let first = self.points.front().map_or(first, |oldest| oldest.second);
+        self.points.get_mut(usize::try_from(second - first).ok()?)
+    }
+
+    /// Appends a point, or replaces the one of the same second.
     pub fn put(&mut self, point: Point) {
-        if self.points.back().is_some_and(|newest| newest.second == point.second) {
-            self.points.pop_back();
+        if let Some(place) = self.at(point.second) {
+            *place = point;
         }
-        if self.points.len() == Self::CAPACITY {
-            self.points.pop_front();
-        }
-        self.points.push_back(point);
     }
 
     /// The points, oldest first.

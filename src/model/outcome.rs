@@ -50,6 +50,24 @@ impl Cause {
     }
 }
 
+impl Cause {
+    /// Its kind in one word, without the node's own text: for counting.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Refused => "refused",
+            Self::Timeout => "timeout",
+            Self::Disconnected => "disconnected",
+            Self::Suspect => "suspect",
+            Self::Busy => "busy",
+            Self::NoPermission(_) => "no_permission",
+            Self::Tls(_) => "tls",
+            Self::Error(_) => "error",
+        }
+    }
+}
+
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

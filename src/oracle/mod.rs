@@ -2,4 +2,4 @@
 
 mod stock;
 
-pub use stock::{Books, StockAudit};
+pub use stock::{Books, News, Sales, StockAudit};

@@ -1,22 +1,88 @@
-/// The books of one arm: the append-only order ledger against the stock that is left. The ledger is the truth.
+use std::collections::BTreeMap;
+
+use crate::metrics::{Timeline, When};
+use crate::store::Order;
+
+/// The books of one arm: the append-only order ledger, read in its order. The ledger is the truth.
+///
+/// Each order notes the units that its sale left. A sale must leave one unit less than the one before it; if it leaves more,
+/// it was made from an old reading and has overwritten the sales in between: so many updates are lost. If it leaves less, it
+/// makes up for some. Their sum is orders + units left − initial units.
 #[derive(Debug, Clone)]
 pub struct StockAudit {
     initial: u64,
-    orders: Vec<u64>,
-    left: Vec<u64>,
+    products: Vec<Product>,
+    /// Products with units left.
+    unsold: usize,
+    books: Books,
+    /// What was added since it was last asked for.
+    news: News,
 }
 
-/// What the books say, summed over the products.
+#[derive(Debug, Clone, Copy)]
+struct Product {
+    orders: u64,
+    left: u64,
+    /// Updates that measured sales lost, less those that they made up for.
+    lost: i64,
+    /// Measured orders beyond the initial stock.
+    oversold: u64,
+}
+
+/// What the books say of the measured part, summed over the products.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Books {
     /// Orders.
     pub orders: u64,
     /// Orders beyond the initial stock of their product.
     pub oversold: u64,
-    /// Orders + units left − initial units, where positive: sales whose write was overwritten.
+    /// Orders + units left − initial units, where positive: sales whose write was overwritten. A later stale write can make
+    /// up for one, so it can fall.
     pub lost_updates: u64,
-    /// Whether no product has a unit left: only then can overselling not be hidden by unsold stock.
+    /// The most that it ever was.
+    pub lost_updates_peak: u64,
+    /// When the first update was lost, in microseconds since second 0.
+    pub first_lost_us: Option<i64>,
+    /// When the first unit was oversold, in microseconds since second 0.
+    pub first_oversold_us: Option<i64>,
+    /// Whether no product has a unit left, be it sold in the warm-up: only then can overselling not be hidden by unsold
+    /// stock.
     pub sold_out: bool,
+}
+
+/// Orders of the measured part as they were added, apart by tenths of a second and by app server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct News {
+    /// By the time of the sale.
+    pub tenths: BTreeMap<When, Sales>,
+    /// By app server, from 1.
+    pub servers: BTreeMap<usize, u64>,
+}
+
+/// Sales of a tenth of a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sales {
+    /// Orders.
+    pub orders: u64,
+    /// Those beyond the initial stock.
+    pub oversold: u64,
+    /// Updates that they lost; those that they made up for are not taken off.
+    pub lost_updates: u64,
+}
+
+impl News {
+    /// Adds later news.
+    pub fn add(&mut self, later: Self) {
+        for (when, more) in later.tenths {
+            let sales = self.tenths.entry(when).or_default();
+            sales.orders += more.orders;
+            sales.oversold += more.oversold;
+            sales.lost_updates += more.lost_updates;
+        }
+        for (server, orders) in later.servers {
+            *self.servers.entry(server).or_default() += orders;
+        }
+    }
 }
 
 impl StockAudit {
@@ -24,129 +90,231 @@ impl StockAudit {
     #[must_use]
     pub fn new(products: u64, initial: u64) -> Self {
         let products = usize::try_from(products).unwrap_or(usize::MAX);
+        let product = Product {
+            orders: 0,
+            left: initial,
+            lost: 0,
+            oversold: 0,
+        };
+        let unsold = if initial > 0 { products } else { 0 };
         Self {
             initial,
-            orders: vec![0; products],
-            left: vec![initial; products],
+            products: vec![product; products],
+            unsold,
+            books: Books {
+                sold_out: unsold == 0,
+                ..Books::default()
+            },
+            news: News::default(),
         }
     }
 
-    /// Adds new orders of the ledger: pairs of product (from 0) and count.
-    pub fn add_orders(&mut self, orders: &[(u64, u64)]) {
-        for &(product, count) in orders {
-            if let Some(total) = index(product).and_then(|product| self.orders.get_mut(product)) {
-                *total += count;
-            }
-        }
-    }
-
-    /// Replaces all orders by the whole ledger.
-    pub fn set_orders(&mut self, orders: &[(u64, u64)]) {
-        self.orders.fill(0);
-        self.add_orders(orders);
-    }
-
-    /// Replaces the units left: pairs of product and units. To be read *after* the orders while the load runs: a sale in
-    /// between then hides damage for a moment instead of inventing some.
-    pub fn set_left(&mut self, left: &[(u64, u64)]) {
-        for &(product, units) in left {
-            if let Some(slot) = index(product).and_then(|product| self.left.get_mut(product)) {
-                *slot = units;
-            }
-        }
-    }
-
-    /// Closes the books.
-    #[must_use]
-    pub fn books(&self) -> Books {
-        let mut books = Books {
-            sold_out: true,
-            ..Books::default()
+    /// Adds the next order of the ledger.
+    pub fn add(&mut self, order: &Order, timeline: &Timeline) {
+        let index = usize::try_from(order.product).ok();
+        let Some(product) = index.and_then(|index| self.products.get_mut(index)) else {
+            return;
         };
-        for (&orders, &left) in self.orders.iter().zip(&self.left) {
-            books.orders += orders;
-            books.oversold += orders.saturating_sub(self.initial);
-            books.lost_updates += (orders + left).saturating_sub(self.initial);
-            books.sold_out &= left == 0;
+        // Stocks are far below 2^63.
+        let lost = order.units.cast_signed() - product.left.cast_signed() + 1;
+        self.unsold -= usize::from(product.left > 0 && order.units == 0);
+        self.unsold += usize::from(product.left == 0 && order.units > 0);
+        product.left = order.units;
+        product.orders += 1;
+        let books = &mut self.books;
+        books.sold_out = self.unsold == 0;
+        if !order.measured {
+            return;
         }
-        books
+        let beyond = u64::from(product.orders > self.initial);
+        product.oversold += beyond;
+        let before = product.lost.max(0).cast_unsigned();
+        product.lost += lost;
+        books.orders += 1;
+        books.oversold += beyond;
+        books.lost_updates = books.lost_updates + product.lost.max(0).cast_unsigned() - before;
+        books.lost_updates_peak = books.lost_updates_peak.max(books.lost_updates);
+        if books.lost_updates > 0 {
+            books.first_lost_us.get_or_insert(order.at_us);
+        }
+        if beyond > 0 {
+            books.first_oversold_us.get_or_insert(order.at_us);
+        }
+        let sales = self.news.tenths.entry(timeline.when_micros(order.at_us)).or_default();
+        sales.orders += 1;
+        sales.oversold += beyond;
+        sales.lost_updates += lost.max(0).cast_unsigned();
+        if let Some(server) = server(&order.buyer) {
+            *self.news.servers.entry(server).or_default() += 1;
+        }
+    }
+
+    /// What the books say.
+    #[must_use]
+    pub const fn books(&self) -> Books {
+        self.books
+    }
+
+    /// What was added since the last call.
+    pub fn news(&mut self) -> News {
+        std::mem::take(&mut self.news)
     }
 
     /// The product that was oversold most, and by how many units.
     #[must_use]
     pub fn worst(&self) -> Option<(usize, u64)> {
-        let (product, orders) = self.orders.iter().enumerate().max_by_key(|(_, orders)| **orders)?;
-        let over = orders.saturating_sub(self.initial);
-        (over > 0).then_some((product, over))
+        let oversold = |(_, product): &(usize, &Product)| product.oversold;
+        let (index, product) = self.products.iter().enumerate().max_by_key(oversold)?;
+        (product.oversold > 0).then_some((index, product.oversold))
+    }
+
+    /// A product whose units are not what its last order left, with both numbers: somebody else has written the stock, or
+    /// an order is missing. `left`: pairs of product and units, read when nobody sells any more.
+    #[must_use]
+    pub fn contradiction(&self, left: &[(u64, u64)]) -> Option<(u64, u64, u64)> {
+        left.iter().find_map(|&(product, units)| {
+            let noted = self.products.get(usize::try_from(product).ok()?)?.left;
+            (noted != units).then_some((product, noted, units))
+        })
     }
 }
 
-fn index(product: u64) -> Option<usize> {
-    usize::try_from(product).ok()
+/// The app server of a buyer called `s1w3`.
+fn server(buyer: &str) -> Option<usize> {
+    buyer.strip_prefix('s')?.split('w').next()?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
+
+    struct Ledger {
+        audit: StockAudit,
+        timeline: Timeline,
+        orders: i64,
+    }
+
+    impl Ledger {
+        fn new(products: u64, initial: u64) -> Self {
+            Self {
+                audit: StockAudit::new(products, initial),
+                timeline: Timeline::from(Instant::now()),
+                orders: 0,
+            }
+        }
+
+        /// A sale of `product` that leaves `units`, a tenth of a second after the one before.
+        fn sale(&mut self, product: u64, units: u64) -> Books {
+            self.part(product, units, true)
+        }
+
+        fn part(&mut self, product: u64, units: u64, measured: bool) -> Books {
+            self.orders += 1;
+            let order = Order {
+                id: self.orders,
+                product,
+                units,
+                at_us: self.orders * 100_000,
+                measured,
+                buyer: format!("s{}w7", self.orders % 2 + 1),
+            };
+            self.audit.add(&order, &self.timeline);
+            self.audit.books()
+        }
+    }
 
     #[test]
     fn honest_sales_leave_clean_books() {
-        let mut audit = StockAudit::new(2, 10);
-        audit.add_orders(&[(0, 10), (1, 4)]);
-        audit.set_left(&[(0, 0), (1, 6)]);
-        assert_eq!(
-            audit.books(),
-            Books {
-                orders: 14,
-                oversold: 0,
-                lost_updates: 0,
-                sold_out: false
-            }
-        );
-        assert_eq!(audit.worst(), None);
+        let mut ledger = Ledger::new(2, 2);
+        ledger.sale(0, 1);
+        ledger.sale(1, 1);
+        let books = ledger.sale(0, 0);
+        let clean = Books {
+            orders: 3,
+            ..Books::default()
+        };
+        assert_eq!(books, clean);
+        assert_eq!(ledger.audit.worst(), None);
+        assert!(ledger.sale(1, 0).sold_out);
+        assert_eq!(ledger.audit.contradiction(&[(0, 0), (1, 0)]), None);
+        assert_eq!(ledger.audit.contradiction(&[(0, 0), (1, 1)]), Some((1, 0, 1)));
     }
 
     #[test]
     fn an_overwritten_sale_is_a_lost_update_before_it_can_be_oversold() {
-        let mut audit = StockAudit::new(1, 10);
-        audit.add_orders(&[(0, 5)]);
-        audit.set_left(&[(0, 7)]);
+        let mut ledger = Ledger::new(1, 10);
+        ledger.sale(0, 9);
+        ledger.sale(0, 8);
+        // Two more read 8 and both leave 7.
+        ledger.sale(0, 7);
+        let books = ledger.sale(0, 7);
+        assert_eq!((books.orders, books.lost_updates, books.oversold), (4, 1, 0));
+        assert_eq!(books.first_lost_us, Some(400_000));
+    }
+
+    #[test]
+    fn lost_updates_can_be_made_up_for_and_their_peak_stays() {
+        let mut ledger = Ledger::new(1, 10);
+        ledger.sale(0, 9);
+        ledger.sale(0, 8);
+        // A late write of who read 10, then one of who had read 8.
+        assert_eq!(ledger.sale(0, 9).lost_updates, 2);
+        let books = ledger.sale(0, 7);
+        assert_eq!((books.lost_updates, books.lost_updates_peak), (1, 2));
         assert_eq!(
-            audit.books(),
-            Books {
-                orders: 5,
-                oversold: 0,
-                lost_updates: 2,
-                sold_out: false
-            }
+            (books.orders + 7).saturating_sub(10),
+            books.lost_updates,
+            "orders + left − initial"
         );
+        assert_eq!(books.first_lost_us, Some(300_000));
     }
 
     #[test]
     fn a_surplus_of_one_product_does_not_hide_the_damage_of_another() {
-        let mut audit = StockAudit::new(2, 10);
-        audit.add_orders(&[(0, 13), (1, 1)]);
-        audit.set_left(&[(0, 0), (1, 5)]);
-        let books = audit.books();
-        assert_eq!((books.oversold, books.lost_updates), (3, 3));
-        assert_eq!(audit.worst(), Some((0, 3)));
+        let mut ledger = Ledger::new(2, 2);
+        for units in [1, 1, 1, 0] {
+            ledger.sale(0, units);
+        }
+        // This one leaves less than it should.
+        let books = ledger.sale(1, 0);
+        assert_eq!((books.oversold, books.lost_updates), (2, 2));
+        assert_eq!(ledger.audit.worst(), Some((0, 2)));
+        assert_eq!(books.first_oversold_us, Some(300_000));
+        assert!(books.sold_out);
     }
 
     #[test]
-    fn the_whole_ledger_replaces_what_was_added_bit_by_bit() {
-        let mut audit = StockAudit::new(1, 2);
-        audit.add_orders(&[(0, 1)]);
-        audit.add_orders(&[(0, 1)]);
-        audit.set_orders(&[(0, 3)]);
-        audit.set_left(&[(0, 0)]);
+    fn the_warm_up_moves_the_stock_and_counts_for_nothing() {
+        let mut ledger = Ledger::new(1, 2);
+        ledger.part(0, 1, false);
+        assert_eq!(ledger.part(0, 1, false), Books::default());
+        assert_eq!(ledger.audit.news(), News::default());
+        let books = ledger.sale(0, 0);
         assert_eq!(
-            audit.books(),
-            Books {
-                orders: 3,
-                oversold: 1,
-                lost_updates: 1,
-                sold_out: true
-            }
+            (books.orders, books.lost_updates, books.oversold),
+            (1, 0, 1),
+            "the third of two"
         );
+    }
+
+    #[test]
+    fn news_are_told_once_by_the_time_of_the_sale() {
+        let mut ledger = Ledger::new(1, 10);
+        ledger.sale(0, 9);
+        ledger.sale(0, 9);
+        let news = ledger.audit.news();
+        let sales = |orders, lost_updates| Sales {
+            orders,
+            oversold: 0,
+            lost_updates,
+        };
+        assert_eq!(
+            news.tenths.into_iter().collect::<Vec<_>>(),
+            [(When::Tenth(1), sales(1, 0)), (When::Tenth(2), sales(1, 1))]
+        );
+        assert_eq!(news.servers.into_iter().collect::<Vec<_>>(), [(1, 1), (2, 1)]);
+        assert_eq!(ledger.audit.news(), News::default());
     }
 }

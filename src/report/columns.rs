@@ -52,22 +52,38 @@ const LOCKS: &[Column] = &[
     column("no quorum", |arm| asked(arm, arm.figures.outcomes.no_quorum)),
     optional("expired", |arm| asked(arm, arm.figures.outcomes.expired)),
     optional("unknown", |arm| asked(arm, arm.figures.outcomes.unknown)),
-    column("votes", votes),
+    column("attempts/acquire", attempts),
+    column("votes at release", |arm| votes(arm, &arm.figures.votes_at_release)),
+    column("votes in the end", |arm| votes(arm, &arm.figures.votes_in_the_end)),
     column("held p99", |arm| {
         arm.locks.then(|| quantile(arm.figures.hold_us, |q| q.p99)).flatten()
     }),
     optional("lost while held", |arm| asked(arm, arm.figures.locks_lost)),
-    optional("dropped work", |arm| asked(arm, arm.figures.aborted)),
+    column("overran", overran),
+    optional("aborted", |arm| asked(arm, arm.figures.aborted)),
 ];
 
 /// How the load went, whatever the workload.
 const LOAD: &[Column] = &[
     column("offered", |arm| number(arm.figures.offered)),
-    column("achieved", |arm| number(arm.figures.completed)),
-    column("per second", |arm| Some(Cell::plain(rate(arm.figures.throughput)))),
+    column("completed", |arm| number(arm.figures.completed)),
+    optional("dropped", |arm| doubtful(arm.figures.dropped)),
+    optional("unfinished", |arm| doubtful(arm.figures.unfinished)),
+    optional("never begun", |arm| doubtful(arm.figures.never_begun)),
+    column("done/s", |arm| Some(Cell::plain(rate(arm.figures.throughput)))),
+    optional("finished at", |arm| {
+        Some(
+            arm.figures
+                .finish
+                .map_or_else(|| Cell::plain("0"), |finish| Cell::plain(format!("{finish:.1} s"))),
+        )
+    }),
     column("late", |arm| number(arm.figures.late)),
     column("response p50", |arm| quantile(arm.figures.response_us, |q| q.p50)),
     column("p99", |arm| quantile(arm.figures.response_us, |q| q.p99)),
+    column("service p50", |arm| quantile(arm.figures.service_us, |q| q.p50)),
+    column("p99", |arm| quantile(arm.figures.service_us, |q| q.p99)),
+    column("generator's lag p99", |arm| quantile(arm.figures.lag_us, |q| q.p99)),
     optional("gave up", |arm| number(arm.figures.gave_up)),
     optional("fenced", |arm| doubtful(arm.figures.fenced)),
     optional("errors", |arm| doubtful(arm.figures.errors)),
@@ -77,7 +93,7 @@ const LOAD: &[Column] = &[
 const INVENTORY: &[Column] = &[
     column("orders", |arm| number(arm.figures.orders)),
     column("told sold out", |arm| number(arm.figures.sold_out)),
-    column("lost updates", |arm| Some(damage(arm.figures.lost_updates))),
+    column("lost updates", lost_updates),
     column("oversold", oversold),
     column("at most (95 %)", bound),
 ];
@@ -191,6 +207,17 @@ fn quantile(quantiles: Quantiles, which: fn(Quantiles) -> u64) -> Option<Cell> {
     (quantiles.count > 0).then(|| Cell::plain(micros(which(quantiles))))
 }
 
+/// The net count, and its peak where it was more.
+#[allow(clippy::unnecessary_wraps)] // the shape of a column
+fn lost_updates(arm: &Arm<'_>) -> Option<Cell> {
+    let (now, peak) = (arm.figures.lost_updates, arm.figures.lost_updates_peak);
+    if peak > now {
+        let text = format!("✖ {} (peak {})", count(now), count(peak));
+        return Some(Cell::new(Tone::Bad, text));
+    }
+    Some(damage(now))
+}
+
 fn damage(n: u64) -> Cell {
     if n == 0 {
         Cell::new(Tone::Good, "✔ 0")
@@ -214,14 +241,36 @@ fn oversold(arm: &Arm<'_>) -> Option<Cell> {
 #[allow(clippy::cast_precision_loss)] // two digits are printed
 fn bound(arm: &Arm<'_>) -> Option<Cell> {
     let figures = arm.figures;
-    let none = figures.oversold == 0 && figures.lost_updates == 0 && figures.orders > 3;
+    let none = figures.oversold == 0 && figures.lost_updates_peak == 0 && figures.orders > 3;
     none.then(|| Cell::plain(format!("{:.2} %", 300.0 / figures.orders as f64)))
+}
+
+/// The mean number of attempts that an acquire took.
+#[allow(clippy::cast_precision_loss)] // one digit is printed
+fn attempts(arm: &Arm<'_>) -> Option<Cell> {
+    let acquires = arm.figures.outcomes.total();
+    (arm.nodes > 0 && acquires > 0)
+        .then(|| Cell::plain(format!("{:.1}", arm.figures.attempts as f64 / acquires as f64)))
+}
+
+/// Sections that outlasted their validity, as a share of all; none among n means fewer than 3 in n.
+#[allow(clippy::cast_precision_loss)] // two digits are printed
+fn overran(arm: &Arm<'_>) -> Option<Cell> {
+    let (overran, sections) = (arm.figures.overran, arm.figures.hold_us.count);
+    if arm.nodes == 0 || sections == 0 {
+        return None;
+    }
+    let percent = |n: u64| n as f64 * 100.0 / sections as f64;
+    Some(if overran == 0 {
+        Cell::plain(format!("0 (< {:.2} %)", percent(3).min(100.0)))
+    } else {
+        Cell::new(Tone::Doubt, format!("{} ({:.2} %)", count(overran), percent(overran)))
+    })
 }
 
 /// The mean votes that locks were held with, of the nodes that are asked: `3/3`, `2.4/3`.
 #[allow(clippy::cast_precision_loss)] // one digit is printed
-fn votes(arm: &Arm<'_>) -> Option<Cell> {
-    let counts = &arm.figures.votes;
+fn votes(arm: &Arm<'_>, counts: &[u64]) -> Option<Cell> {
     let acquired: u64 = counts.iter().sum();
     if arm.nodes == 0 || acquired == 0 {
         return None;

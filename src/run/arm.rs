@@ -4,18 +4,16 @@ use super::RunError;
 use super::auditor::{Auditor, LiveAudit};
 use super::collector::Collector;
 use crate::lab::Lab;
-use crate::metrics::Recorder;
+use crate::metrics::{Recorder, Timeline};
 use crate::oracle::Books;
 use crate::scenario::{ArmSpec, Scenario, WorkloadSpec};
 use crate::store::{Initial, Place};
-use crate::swarm::{Pace, Pacer};
 use crate::workload;
 
 /// One arm, as the run sees it.
 pub(super) struct Arm {
     pub spec: Arc<ArmSpec>,
     pub collector: Collector,
-    pub pacer: Arc<Pacer>,
     pub audit: Option<LiveAudit>,
     pub place: Arc<Place>,
     /// Whether the last whole second had acquires and none of them was granted for lack of nodes.
@@ -25,13 +23,14 @@ pub(super) struct Arm {
 }
 
 impl Arm {
-    /// Makes the tables, the stock and the pace of the arm at position `index`, with one recorder for each app server.
+    /// Makes the tables and the stock of the arm at position `index`, with one recorder for each app server.
     pub async fn prepare(
         scenario: &Scenario,
         lab: &Lab,
         index: usize,
         spec: &ArmSpec,
         recorders: Vec<Arc<Recorder>>,
+        timeline: &Arc<Timeline>,
     ) -> Result<Self, RunError> {
         let store_error = |error| RunError::Store(spec.name.clone(), error);
         let initial = Initial::from(&scenario.workload);
@@ -47,25 +46,13 @@ impl Arm {
         let audit = match &scenario.workload {
             WorkloadSpec::Inventory(inventory) => {
                 let store = place.open(1).await.map_err(store_error)?;
-                Some(Auditor::new(inventory, store, cache).start())
+                Some(Auditor::new(inventory, store, cache, Arc::clone(timeline)).start())
             }
             WorkloadSpec::CacheFill { .. } => None,
         };
-        let swarm = &scenario.swarm;
-        let since = tokio::time::Instant::now();
-        let pace = match swarm.rate {
-            Some(rate) => Pace::Open {
-                since,
-                first: 0,
-                rate,
-                ramp: swarm.ramp,
-            },
-            None => Pace::Closed { think: swarm.think },
-        };
         Ok(Self {
             spec: Arc::new(spec.clone()),
-            collector: Collector::new(recorders),
-            pacer: Arc::new(Pacer::new(pace, swarm.requests)),
+            collector: Collector::new(recorders, Arc::clone(timeline)),
             audit,
             place: Arc::new(place),
             blocked: false,

@@ -3,23 +3,31 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-use crate::oracle::{Books, StockAudit};
+use crate::metrics::Timeline;
+use crate::oracle::{Books, News, StockAudit};
 use crate::scenario::{InventorySpec, StockIn};
-use crate::store::{Store, StoreError};
-use crate::workload::{Cache, CacheError, stock_in_cache};
+use crate::store::{Order, Store, StoreError};
+use crate::workload::{Cache, CacheError, orders_in_cache, stock_in_cache};
 
 /// How often the books are looked at while the load runs.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// Reads one arm's ledger and stock with a connection of its own, never one of the workers'.
+/// Reads one arm's ledger with a connection of its own, never one of the workers'.
 #[derive(Debug)]
 pub(super) struct Auditor {
-    store: Store,
-    /// The cache node, when the stock lives there.
-    stock_in_redis: Option<Cache>,
+    ledger: Ledger,
     spec: InventorySpec,
     audit: StockAudit,
+    timeline: Arc<Timeline>,
     last_order: i64,
+}
+
+/// Where stock and orders are.
+#[derive(Debug)]
+enum Ledger {
+    Database(Store),
+    /// The cache node, when the stock lives there.
+    Redis(Cache),
 }
 
 /// An auditor at work, and what it found last.
@@ -30,8 +38,17 @@ pub(super) struct LiveAudit {
     auditor: Arc<tokio::sync::Mutex<Auditor>>,
 }
 
-/// What a look found: the books, and the product that was oversold most with its surplus.
-pub(super) type Found = (Books, Option<(usize, u64)>);
+/// What a look found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub books: Books,
+    /// What was added to them since it was last taken.
+    pub news: News,
+    /// The product that was oversold most, with its surplus.
+    pub worst: Option<(usize, u64)>,
+    /// Why the newest look failed, if it did.
+    pub error: Option<String>,
+}
 
 /// Why the books could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -40,43 +57,48 @@ pub(super) enum AuditError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Cache(#[from] CacheError),
+    #[error("product {product} has {units} units, but its last order in the ledger left {noted}: somebody else wrote")]
+    Contradiction { product: u64, noted: u64, units: u64 },
 }
 
 impl Auditor {
-    pub fn new(spec: &InventorySpec, store: Store, cache: Cache) -> Self {
-        let stock_in_redis = (spec.stock_in == StockIn::Redis).then_some(cache);
-        let audit = StockAudit::new(spec.products, spec.stock);
+    pub fn new(spec: &InventorySpec, store: Store, cache: Cache, timeline: Arc<Timeline>) -> Self {
         Self {
-            store,
-            stock_in_redis,
+            ledger: match spec.stock_in {
+                StockIn::Database => Ledger::Database(store),
+                StockIn::Redis => Ledger::Redis(cache),
+            },
+            audit: StockAudit::new(spec.products, spec.stock),
             spec: spec.clone(),
-            audit,
+            timeline,
             last_order: 0,
         }
     }
 
-    /// Reads what is new in the ledger, then the stock: in this order a sale in between invents no damage.
+    /// Reads what is new in the ledger.
     async fn look(&mut self) -> Result<(), AuditError> {
-        let (last, orders) = self.store.orders_since(self.last_order).await?;
-        self.last_order = last;
-        self.audit.add_orders(&orders);
-        self.read_stock().await
-    }
-
-    /// Reads the whole ledger: the truth, once nobody writes any more.
-    async fn close(&mut self) -> Result<(), AuditError> {
-        let orders = self.store.orders().await?;
-        self.audit.set_orders(&orders);
-        self.read_stock().await
-    }
-
-    async fn read_stock(&mut self) -> Result<(), AuditError> {
-        let left = match &self.stock_in_redis {
-            None => self.store.stock().await?,
-            Some(cache) => stock_in_cache(&self.spec, cache).await?,
+        let orders: Vec<Order> = match &self.ledger {
+            Ledger::Database(store) => store.orders_since(self.last_order).await?,
+            Ledger::Redis(cache) => orders_in_cache(self.last_order, cache).await?,
         };
-        self.audit.set_left(&left);
+        for order in &orders {
+            self.audit.add(order, &self.timeline);
+            self.last_order = self.last_order.max(order.id);
+        }
         Ok(())
+    }
+
+    /// Reads the rest of the ledger and holds the stock against it, once nobody sells any more.
+    async fn close(&mut self) -> Result<(), AuditError> {
+        self.look().await?;
+        let left = match &self.ledger {
+            Ledger::Database(store) => store.stock().await?,
+            Ledger::Redis(cache) => stock_in_cache(&self.spec, cache).await?,
+        };
+        match self.audit.contradiction(&left) {
+            None => Ok(()),
+            Some((product, noted, units)) => Err(AuditError::Contradiction { product, noted, units }),
+        }
     }
 
     /// Starts looking again and again, on the present runtime.
@@ -89,10 +111,8 @@ impl Auditor {
                 loop {
                     let mut auditor = auditor.lock().await;
                     // A look that fails under load is made again; the last one, after the load, must not fail.
-                    if auditor.look().await.is_ok() {
-                        *found.lock().unwrap_or_else(PoisonError::into_inner) =
-                            (auditor.audit.books(), auditor.audit.worst());
-                    }
+                    let looked = auditor.look().await;
+                    tell(&mut auditor, &found, looked.err());
                     drop(auditor);
                     tokio::time::sleep(EVERY).await;
                 }
@@ -102,24 +122,33 @@ impl Auditor {
     }
 }
 
+fn tell(auditor: &mut Auditor, found: &Mutex<Found>, error: Option<AuditError>) {
+    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+    found.books = auditor.audit.books();
+    found.news.add(auditor.audit.news());
+    found.worst = auditor.audit.worst();
+    found.error = error.map(|error| error.to_string());
+}
+
 impl LiveAudit {
-    /// What the last look found.
+    /// What the last look found; its news are given once.
     pub fn found(&self) -> Found {
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        Found {
+            books: found.books,
+            news: std::mem::take(&mut found.news),
+            worst: found.worst,
+            error: found.error.clone(),
+        }
     }
 
-    /// Looks now.
-    pub async fn look(&self) -> Result<Books, AuditError> {
-        let mut auditor = self.auditor.lock().await;
-        auditor.look().await?;
-        Ok(auditor.audit.books())
-    }
-
-    /// Ends the looking and reads the whole ledger a last time.
-    pub async fn close(self) -> Result<Books, AuditError> {
+    /// Ends the looking and reads the rest of the ledger.
+    pub async fn close(self) -> Result<Found, AuditError> {
         self.task.abort();
         let mut auditor = self.auditor.lock().await;
         auditor.close().await?;
-        Ok(auditor.audit.books())
+        tell(&mut auditor, &self.found, None);
+        drop(auditor);
+        Ok(self.found())
     }
 }

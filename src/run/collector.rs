@@ -1,112 +1,91 @@
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Instant;
 
 use hdrhistogram::Histogram;
 
-use crate::metrics::{Count, Expiries, Figures, Point, Quantiles, Recorder, Series, Tally, histogram};
+use crate::metrics::{
+    ByOutcome, Count, DamagedList, Expiries, Figures, NodeLoad, Part, Piece, Point, Quantiles, Recorder, Series,
+    ServerLoad, Sums, Tally, Time, Timeline, Trace, When, histogram,
+};
 use crate::model::Outcomes;
-use crate::oracle::Books;
+use crate::oracle::{Books, News};
 
-/// Gathers what the recorders of one arm counted, into totals and into one point a second.
+/// Gathers what the recorders of one arm counted, into totals, one point a second and one beat a tenth of a second: each
+/// count by its own time, whenever it is collected.
 #[derive(Debug)]
 pub(super) struct Collector {
+    timeline: Arc<Timeline>,
     recorders: Vec<Arc<Recorder>>,
     /// A cleared tally that is exchanged for a full one, and cleared again.
     spare: Tally,
-    total: Totals,
-    second: Totals,
-    second_number: i64,
+    /// The measured part.
+    total: Sums,
+    /// What of it was counted after the load had ended.
+    after_end: Sums,
+    servers: Vec<ServerSums>,
+    /// The newest seconds and tenths, which may not be over.
+    seconds: BTreeMap<i64, Slice>,
+    tenths: BTreeMap<i64, Slice>,
     expiries: Expiries,
+    damaged_lists: HashMap<(u32, u64, u64), DamagedList>,
     series: Arc<Series>,
+    trace: Arc<Trace>,
     books: Books,
-    /// What the books said when the measured part began.
-    books_before: Books,
-    /// What they said when the second under way began.
-    books_at_second: Books,
+    /// Sales that were sent after the load had ended.
+    sales_after_end: Point,
     newest_votes: Option<(usize, usize)>,
     trouble: Option<String>,
+    first_error: Option<String>,
+    newest_end: Option<Instant>,
+    /// The newest second that was told to be over.
+    told: Option<i64>,
 }
 
-/// What is summed over a stretch of time.
+/// What one app server did in the measured part.
 #[derive(Debug)]
-struct Totals {
-    outcomes: Outcomes,
-    votes: [u64; 10],
+struct ServerSums {
+    started: u64,
+    completed: u64,
+    late: u64,
+    orders: u64,
+    response: Histogram<u64>,
+}
+
+/// A second, or a tenth of one.
+#[derive(Debug)]
+struct Slice {
+    counts: Point,
     acquire: Histogram<u64>,
     response: Histogram<u64>,
-    hold: Histogram<u64>,
-    counts: Vec<(Count, u64)>,
-    db_hits: u64,
 }
 
-/// The counts that [`Figures`] shows.
-const COUNTED: [Count; 13] = [
-    Count::Completed,
-    Count::Late,
-    Count::SoldOut,
-    Count::Hit,
-    Count::StaleRead,
-    Count::GaveUp,
-    Count::DuplicatePage,
-    Count::MissingPage,
-    Count::LockLost,
-    Count::Aborted,
-    Count::Fenced,
-    Count::Error,
-    Count::Order,
-];
+/// What the run knows of an arm besides its recorders.
+#[derive(Debug, Default)]
+pub(super) struct Around {
+    /// Seconds of the measured part.
+    pub elapsed: f64,
+    /// Whether it has done all of a fixed number of requests.
+    pub done: bool,
+    /// Locks held now, and those of them with fewer votes than there are nodes.
+    pub held: (u64, u64),
+    /// By app server.
+    pub servers: Vec<Intakes>,
+    /// Requests that were due when no app server was left.
+    pub dropped: u64,
+    /// Attempts at its lock.
+    pub attempts: u64,
+    /// Its lock nodes, with the commands that they were sent.
+    pub nodes: Vec<NodeLoad>,
+}
 
-impl Totals {
-    fn new() -> Self {
-        Self {
-            outcomes: Outcomes::default(),
-            votes: [0; 10],
-            acquire: histogram(),
-            response: histogram(),
-            hold: histogram(),
-            counts: COUNTED.map(|count| (count, 0)).to_vec(),
-            db_hits: 0,
-        }
-    }
-
-    fn add(&mut self, tally: &Tally) {
-        self.outcomes.add(&tally.outcomes);
-        for (sum, votes) in self.votes.iter_mut().zip(tally.votes) {
-            *sum += votes;
-        }
-        for (sum, part) in [
-            (&mut self.acquire, &tally.acquire),
-            (&mut self.response, &tally.response),
-            (&mut self.hold, &tally.hold),
-        ] {
-            if !part.is_empty() {
-                // Both resize by themselves, so that no value is out of range.
-                let _ = sum.add(part);
-            }
-        }
-        for (count, sum) in &mut self.counts {
-            *sum += tally.count(*count);
-        }
-        self.db_hits += tally.provider_calls.len() as u64;
-    }
-
-    fn count(&self, wanted: Count) -> u64 {
-        self.counts
-            .iter()
-            .find(|(count, _)| *count == wanted)
-            .map_or(0, |(_, sum)| *sum)
-    }
-
-    fn clear(&mut self) {
-        self.outcomes = Outcomes::default();
-        self.votes = [0; 10];
-        for histogram in [&mut self.acquire, &mut self.response, &mut self.hold] {
-            histogram.reset();
-        }
-        for (_, sum) in &mut self.counts {
-            *sum = 0;
-        }
-        self.db_hits = 0;
-    }
+/// What the run knows of an app server's part in an arm.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Intakes {
+    /// Measured requests that were dealt to it; none in a closed loop.
+    pub dealt: Option<u64>,
+    /// Whether it was killed.
+    pub killed: bool,
 }
 
 /// How an arm's lock fared in a second that has just ended.
@@ -115,117 +94,340 @@ pub(super) struct SecondEnded {
     pub outcomes: Outcomes,
 }
 
-impl Collector {
-    pub fn new(recorders: Vec<Arc<Recorder>>) -> Self {
+impl Slice {
+    fn new() -> Self {
         Self {
-            recorders,
-            spare: Tally::default(),
-            total: Totals::new(),
-            second: Totals::new(),
-            second_number: i64::MIN,
-            expiries: Expiries::default(),
-            series: Arc::new(Series::default()),
-            books: Books::default(),
-            books_before: Books::default(),
-            books_at_second: Books::default(),
-            newest_votes: None,
-            trouble: None,
+            counts: Point::default(),
+            acquire: histogram(),
+            response: histogram(),
         }
     }
 
-    /// Takes in what was counted since the last call, as part of this second. Says how the last second went if it has ended.
-    pub fn collect(&mut self, second: i64) -> Option<SecondEnded> {
-        let ended = (second != self.second_number && self.second_number != i64::MIN).then(|| {
-            self.put_point();
-            SecondEnded {
-                outcomes: self.second.outcomes,
-            }
-        });
-        if second != self.second_number {
-            self.second.clear();
-            self.second_number = second;
-            self.books_at_second = self.books;
+    fn add(&mut self, sums: &Sums) {
+        count(&mut self.counts, sums);
+        // Both resize by themselves, so that no value is out of range.
+        for part in Time::ACQUIRES.iter().filter_map(|time| sums.time(*time)) {
+            let _ = self.acquire.add(part);
         }
-        for recorder in &self.recorders {
-            let full = recorder.swap(std::mem::take(&mut self.spare));
-            self.total.add(&full);
-            self.second.add(&full);
-            for call in &full.provider_calls {
-                self.expiries.count(*call);
+        if let Some(part) = sums.time(Time::Response) {
+            let _ = self.response.add(part);
+        }
+    }
+}
+
+/// Adds to a point what sums have of it; the sales come from the ledger.
+fn count(point: &mut Point, sums: &Sums) {
+    point.outcomes.add(&sums.outcomes);
+    point.answered += sums.answered();
+    for (place, which) in [
+        (&mut point.begun, Count::Started),
+        (&mut point.late, Count::Late),
+        (&mut point.completed, Count::Completed),
+        (&mut point.sold_out, Count::SoldOut),
+        (&mut point.db_hits, Count::ProviderCall),
+        (&mut point.hits, Count::Hit),
+        (&mut point.stale_reads, Count::StaleRead),
+        (&mut point.gave_up, Count::GaveUp),
+        (&mut point.locks_lost, Count::LockLost),
+        (&mut point.aborted, Count::Aborted),
+        (&mut point.fenced, Count::Fenced),
+        (&mut point.errors, Count::Error),
+    ] {
+        *place += sums.count(which);
+    }
+}
+
+impl Collector {
+    pub fn new(recorders: Vec<Arc<Recorder>>, timeline: Arc<Timeline>) -> Self {
+        let server = |_: &Arc<Recorder>| ServerSums {
+            started: 0,
+            completed: 0,
+            late: 0,
+            orders: 0,
+            response: histogram(),
+        };
+        Self {
+            timeline,
+            servers: recorders.iter().map(server).collect(),
+            recorders,
+            spare: Tally::default(),
+            total: Sums::default(),
+            after_end: Sums::default(),
+            seconds: BTreeMap::new(),
+            tenths: BTreeMap::new(),
+            expiries: Expiries::default(),
+            damaged_lists: HashMap::new(),
+            series: Arc::default(),
+            trace: Arc::default(),
+            books: Books::default(),
+            sales_after_end: Point::default(),
+            newest_votes: None,
+            trouble: None,
+            first_error: None,
+            newest_end: None,
+            told: None,
+        }
+    }
+
+    /// Takes in what was counted since the last call. Says how the last whole second went, once.
+    pub fn collect(&mut self) -> Option<SecondEnded> {
+        // Before the recorders are read: what they count from now on may be of a later second.
+        let now = self.timeline.when(Instant::now());
+        let mut touched = BTreeSet::new();
+        for server in 0..self.recorders.len() {
+            let full = self.recorders[server].swap(std::mem::take(&mut self.spare));
+            for piece in &full.pieces {
+                touched.extend(self.take(server, piece));
             }
-            self.newest_votes = full.newest_votes.or(self.newest_votes);
-            if full.trouble.is_some() {
-                self.trouble.clone_from(&full.trouble);
-            } else if full.outcomes.acquired > 0 {
-                self.trouble = None;
-            }
+            self.take_newest(&full);
             self.spare = full;
             self.spare.clear();
         }
-        self.put_point();
-        ended
+        self.draw(touched, now);
+        self.second_ended(now)
     }
 
-    /// Takes in the newest books.
-    pub const fn audit(&mut self, books: Books) {
+    /// Takes in a piece of app server `server`. Says which tenth of a second it is of, if it belongs in the series.
+    fn take(&mut self, server: usize, piece: &Piece) -> Option<i64> {
+        let measured = piece.part == Part::Measured;
+        for call in &piece.provider_calls {
+            self.expiries.count(*call, piece.part);
+        }
+        if piece.when != When::AfterEnd {
+            for call in &piece.refills {
+                self.expiries.refilled(*call, piece.part);
+            }
+        }
+        if measured {
+            self.total.add(&piece.sums);
+            if piece.when == When::AfterEnd {
+                self.after_end.add(&piece.sums);
+            }
+            self.servers[server].add(&piece.sums);
+            for list in &piece.damaged_lists {
+                let known = self
+                    .damaged_lists
+                    .entry((list.cache, list.key, list.version))
+                    .or_insert(*list);
+                known.duplicate = known.duplicate.max(list.duplicate);
+                known.missing = known.missing.max(list.missing);
+            }
+        }
+        // What the warm-up leaves to be done after second 0 belongs to neither.
+        let When::Tenth(tenth) = piece.when else { return None };
+        if measured != (tenth >= 0) {
+            return None;
+        }
+        let second = tenth.div_euclid(10);
+        for (slices, place) in [(&mut self.seconds, second), (&mut self.tenths, tenth)] {
+            slices.entry(place).or_insert_with(Slice::new).add(&piece.sums);
+        }
+        Some(tenth)
+    }
+
+    fn take_newest(&mut self, tally: &Tally) {
+        let newest = &tally.newest;
+        self.newest_votes = newest.votes.or(self.newest_votes);
+        let acquired = |piece: &Piece| piece.sums.outcomes.acquired > 0;
+        if newest.trouble.is_some() {
+            self.trouble.clone_from(&newest.trouble);
+        } else if tally.pieces.iter().any(acquired) {
+            self.trouble = None;
+        }
+        if self.first_error.is_none() {
+            self.first_error.clone_from(&newest.first_error);
+        }
+        self.newest_end = self.newest_end.max(newest.end);
+    }
+
+    /// Puts what was touched into the series, and forgets what is over.
+    fn draw(&mut self, touched: BTreeSet<i64>, now: When) {
+        // Snapshots that are being drawn keep the series they have.
+        let (series, trace) = (Arc::make_mut(&mut self.series), Arc::make_mut(&mut self.trace));
+        let seconds: BTreeSet<i64> = touched.iter().map(|tenth| tenth.div_euclid(10)).collect();
+        for second in seconds {
+            if let (Some(point), Some(slice)) = (series.at(second), self.seconds.get(&second)) {
+                let [acquire, response] = [&slice.acquire, &slice.response].map(Quantiles::of);
+                *point = Point {
+                    second,
+                    acquire_p50_us: acquire.p50,
+                    acquire_p99_us: acquire.p99,
+                    response_p50_us: response.p50,
+                    response_p99_us: response.p99,
+                    orders: point.orders,
+                    oversold: point.oversold,
+                    lost_updates: point.lost_updates,
+                    ..slice.counts
+                };
+            }
+        }
+        for tenth in touched {
+            if let (Some(beat), Some(slice)) = (trace.at(tenth), self.tenths.get(&tenth)) {
+                let [acquire, response] = [&slice.acquire, &slice.response].map(Quantiles::of);
+                (beat.acquire_p50_us, beat.acquire_p99_us) = (acquire.p50, acquire.p99);
+                (beat.response_p50_us, beat.response_p99_us) = (response.p50, response.p99);
+                beat.no_quorum = slice.counts.outcomes.no_quorum;
+                beat.db_hits = slice.counts.db_hits;
+                beat.stale_reads = slice.counts.stale_reads;
+            }
+        }
+        if let When::Tenth(tenth) = now {
+            // That nothing happened is worth a point.
+            series.at(tenth.div_euclid(10));
+            // Every recorder was read after that tenth had begun: nothing older can come.
+            self.seconds = self.seconds.split_off(&tenth.div_euclid(10));
+            self.tenths = self.tenths.split_off(&tenth);
+        }
+    }
+
+    fn second_ended(&mut self, now: When) -> Option<SecondEnded> {
+        let over = now.second()? - 1;
+        if self.told.replace(over) == Some(over) {
+            return None;
+        }
+        let point = self.series.iter().rev().find(|point| point.second == over)?;
+        Some(SecondEnded {
+            outcomes: point.outcomes,
+        })
+    }
+
+    /// Takes in the newest books, and what was added to them.
+    pub fn audit(&mut self, books: Books, news: &News) {
         self.books = books;
+        if news.tenths.is_empty() {
+            return;
+        }
+        let (series, trace) = (Arc::make_mut(&mut self.series), Arc::make_mut(&mut self.trace));
+        for (when, sales) in &news.tenths {
+            let point = match when {
+                When::Tenth(tenth) => series.at(tenth.div_euclid(10)),
+                When::AfterEnd => Some(&mut self.sales_after_end),
+            };
+            if let Some(point) = point {
+                point.orders += sales.orders;
+                point.oversold += sales.oversold;
+                point.lost_updates += sales.lost_updates;
+            }
+            if let When::Tenth(tenth) = when
+                && sales.oversold + sales.lost_updates > 0
+                && let Some(beat) = trace.at(*tenth)
+            {
+                beat.oversold += sales.oversold;
+                beat.lost_updates += sales.lost_updates;
+            }
+        }
+        for (server, orders) in &news.servers {
+            if let Some(sums) = self.servers.get_mut(server.wrapping_sub(1)) {
+                sums.orders += orders;
+            }
+        }
     }
 
-    /// Takes in the books as they were closed after the load.
-    pub fn close_books(&mut self, books: Books) {
-        self.books = books;
-        self.put_point();
-    }
-
-    /// Forgets what was counted so far: the measured part begins.
-    pub fn measure(&mut self, second: i64) {
-        self.collect(second);
-        self.total.clear();
-        self.second.clear();
-        self.expiries = Expiries::default();
-        self.books_before = self.books;
-        self.books_at_second = self.books;
-        self.put_point();
-    }
-
-    /// The figures of the measured part, `elapsed` seconds long so far; `offered` comes from the pacer and `held` from the locks.
-    #[allow(clippy::cast_precision_loss)] // counts beyond 2^53 do not occur in a run
-    pub fn figures(&self, elapsed: f64, offered: u64, held: (u64, u64)) -> Figures {
-        let total = &self.total;
-        let completed = total.count(Count::Completed);
-        let books = since(&self.books, &self.books_before);
+    /// The figures of the measured part so far.
+    #[allow(clippy::cast_precision_loss)] // counts and microseconds beyond 2^53 do not occur in a run
+    pub fn figures(&self, around: Around) -> Figures {
+        let (total, books) = (&self.total, &self.books);
+        let servers: Vec<ServerLoad> = self
+            .servers
+            .iter()
+            .enumerate()
+            .map(|(index, sums)| {
+                let intakes = around.servers.get(index).copied().unwrap_or_default();
+                sums.load(index + 1, intakes)
+            })
+            .collect();
+        let sum = |part: fn(&ServerLoad) -> u64| servers.iter().map(part).sum::<u64>();
+        let origin = self.timeline.origin();
+        let finish = origin
+            .zip(self.newest_end)
+            .filter(|_| around.done)
+            .map(|(origin, end)| end.saturating_duration_since(origin).as_secs_f64());
+        // What was answered while the workers finished was not answered in the time that is divided by.
+        let (answers, seconds) = match finish {
+            Some(finish) => (total.answered(), finish),
+            None => (total.answered() - self.after_end.answered(), around.elapsed),
+        };
+        let of = |time| Quantiles::of_any(total.time(time));
+        let mut nodes = around.nodes;
+        for (place, node) in nodes.iter_mut().enumerate() {
+            node.causes = total
+                .causes
+                .iter()
+                .filter(|((index, _), _)| *index == place)
+                .map(|((_, cause), n)| ((*cause).to_owned(), *n))
+                .collect();
+        }
         Figures {
             outcomes: total.outcomes,
-            votes: total.votes.to_vec(),
-            acquire_us: Quantiles::of(&total.acquire),
-            response_us: Quantiles::of(&total.response),
-            hold_us: Quantiles::of(&total.hold),
-            offered,
-            completed,
+            votes_at_release: total.votes_at_release.to_vec(),
+            votes_in_the_end: total.votes_in_the_end.to_vec(),
+            attempts: around.attempts,
+            acquire_us: Quantiles::of(&total.acquires()),
+            acquire_us_by: ByOutcome {
+                acquired: of(Time::Acquired),
+                contended: of(Time::Contended),
+                no_quorum: of(Time::NoQuorum),
+                expired: of(Time::Expired),
+                unknown: of(Time::Unknown),
+            },
+            response_us: of(Time::Response),
+            service_us: of(Time::Service),
+            lag_us: of(Time::Lag),
+            hold_us: of(Time::Hold),
+            overshoot_us: of(Time::Overshoot),
+            offered: sum(|server| server.offered) + around.dropped,
+            completed: sum(|server| server.completed),
+            dropped: sum(|server| server.dropped) + around.dropped,
+            unfinished: sum(|server| server.unfinished),
+            never_begun: sum(|server| server.never_begun),
+            answered: total.answered(),
             late: total.count(Count::Late),
-            throughput: if elapsed > 0.0 { completed as f64 / elapsed } else { 0.0 },
+            finish,
+            throughput: if seconds > 0.0 { answers as f64 / seconds } else { 0.0 },
             orders: books.orders,
             oversold: books.oversold,
             lost_updates: books.lost_updates,
+            lost_updates_peak: books.lost_updates_peak,
+            first_lost_at: books.first_lost_us.map(|us| us as f64 / 1e6),
             sold_out: total.count(Count::SoldOut),
-            db_hits: total.db_hits,
+            db_hits: total.count(Count::ProviderCall),
             db_hits_per_expiry: self.expiries.hits_per_expiry(),
             hits: total.count(Count::Hit),
             stale_reads: total.count(Count::StaleRead),
             gave_up: total.count(Count::GaveUp),
-            duplicate_pages: total.count(Count::DuplicatePage),
-            missing_pages: total.count(Count::MissingPage),
+            duplicate_pages: self.damaged_lists.values().map(|list| list.duplicate).sum(),
+            missing_pages: self.damaged_lists.values().map(|list| list.missing).sum(),
             locks_lost: total.count(Count::LockLost),
+            overran: total.count(Count::Overran),
             aborted: total.count(Count::Aborted),
             fenced: total.count(Count::Fenced),
             errors: total.count(Count::Error),
-            holding: held.0,
-            partial: held.1,
+            holding: around.held.0,
+            partial: around.held.1,
+            nodes,
+            servers,
         }
     }
 
     pub fn series(&self) -> Arc<Series> {
         self.series.clone()
+    }
+
+    pub fn trace(&self) -> Arc<Trace> {
+        self.trace.clone()
+    }
+
+    /// What was counted after the load had ended, while the workers finished.
+    pub fn after_end(&self) -> Point {
+        let mut point = self.sales_after_end;
+        count(&mut point, &self.after_end);
+        let [acquire, response] = [
+            Quantiles::of(&self.after_end.acquires()),
+            Quantiles::of_any(self.after_end.time(Time::Response)),
+        ];
+        (point.acquire_p50_us, point.acquire_p99_us) = (acquire.p50, acquire.p99);
+        (point.response_p50_us, point.response_p99_us) = (response.p50, response.p99);
+        point
     }
 
     pub const fn newest_votes(&self) -> Option<(usize, usize)> {
@@ -236,156 +438,45 @@ impl Collector {
         self.trouble.as_ref()
     }
 
+    /// What the first request that failed in the database or the cache was told.
+    pub const fn first_error(&self) -> Option<&String> {
+        self.first_error.as_ref()
+    }
+
     pub const fn books(&self) -> &Books {
         &self.books
     }
-
-    fn put_point(&mut self) {
-        let (second, books) = (&self.second, since(&self.books, &self.books_at_second));
-        let (acquire, response) = (Quantiles::of(&second.acquire), Quantiles::of(&second.response));
-        let point = Point {
-            second: self.second_number,
-            outcomes: second.outcomes,
-            acquire_p50_us: acquire.p50,
-            acquire_p99_us: acquire.p99,
-            response_p50_us: response.p50,
-            response_p99_us: response.p99,
-            completed: second.count(Count::Completed),
-            orders: books.orders,
-            oversold: books.oversold,
-            lost_updates: books.lost_updates,
-            db_hits: second.db_hits,
-            stale_reads: second.count(Count::StaleRead),
-        };
-        // Snapshots that are being drawn keep the series they have.
-        Arc::make_mut(&mut self.series).put(point);
-    }
 }
 
-/// What was added to the books since `before`. Lost updates can fall while a sale is under way, but never below zero.
-const fn since(now: &Books, before: &Books) -> Books {
-    Books {
-        orders: now.orders.saturating_sub(before.orders),
-        oversold: now.oversold.saturating_sub(before.oversold),
-        lost_updates: now.lost_updates.saturating_sub(before.lost_updates),
-        sold_out: now.sold_out,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::metrics::ProviderCall;
-    use crate::model::Outcome;
-
-    const MS: Duration = Duration::from_millis(1);
-
-    fn two() -> (Vec<Arc<Recorder>>, Collector) {
-        let recorders = vec![Arc::new(Recorder::new()), Arc::new(Recorder::new())];
-        (recorders.clone(), Collector::new(recorders))
-    }
-
-    #[test]
-    fn app_servers_add_up_and_seconds_are_apart() {
-        let (recorders, mut collector) = two();
-        collector.measure(0);
-        for recorder in &recorders {
-            recorder.acquired(MS);
-            recorder.voted(3, 3);
-            recorder.completed(MS * 5);
+impl ServerSums {
+    fn add(&mut self, sums: &Sums) {
+        self.started += sums.count(Count::Started);
+        self.completed += sums.count(Count::Completed);
+        self.late += sums.count(Count::Late);
+        if let Some(part) = sums.time(Time::Response) {
+            let _ = self.response.add(part);
         }
-        assert_eq!(collector.collect(0), None);
-        recorders[0].refused(MS * 2, Outcome::NoQuorum, Some("node 1 refused".to_owned()));
-        let ended = collector.collect(1).expect("second 0 is over");
-        assert_eq!(ended.outcomes.acquired, 2);
-        let figures = collector.figures(2.0, 7, (1, 0));
-        assert_eq!((figures.outcomes.acquired, figures.outcomes.no_quorum), (2, 1));
-        assert_eq!((figures.completed, figures.offered, figures.holding), (2, 7, 1));
-        assert_eq!(figures.acquire_us.count, 3);
-        assert!((figures.throughput - 1.0).abs() < 1e-9);
-        assert_eq!(collector.trouble().map(String::as_str), Some("node 1 refused"));
-        let points: Vec<_> = collector
-            .series()
-            .iter()
-            .map(|point| (point.second, point.outcomes.total()))
-            .collect();
-        assert_eq!(points, [(0, 2), (1, 1)]);
     }
 
-    #[test]
-    fn warm_up_is_not_counted() {
-        let (recorders, mut collector) = two();
-        collector.collect(-1);
-        recorders[0].acquired(MS);
-        recorders[0].count(Count::Hit);
-        recorders[0].provider_call(ProviderCall {
-            cache: 0,
-            key: 1,
-            supersedes: 4,
-        });
-        collector.audit(Books {
-            orders: 5,
-            oversold: 2,
-            lost_updates: 3,
-            sold_out: false,
-        });
-        collector.measure(0);
-        let figures = collector.figures(1.0, 0, (0, 0));
-        assert_eq!(
-            figures,
-            Figures {
-                votes: vec![0; 10],
-                ..Figures::default()
-            }
-        );
-        collector.audit(Books {
-            orders: 9,
-            oversold: 2,
-            lost_updates: 4,
-            sold_out: true,
-        });
-        recorders[1].provider_call(ProviderCall {
-            cache: 0,
-            key: 1,
-            supersedes: 8,
-        });
-        collector.collect(0);
-        let figures = collector.figures(1.0, 0, (0, 0));
-        assert_eq!((figures.orders, figures.oversold, figures.lost_updates), (4, 0, 1));
-        assert_eq!((figures.db_hits, figures.db_hits_per_expiry.max), (1, 1));
-    }
-
-    #[test]
-    fn every_plain_count_reaches_its_figure_and_no_other() {
-        type Read = fn(&Figures) -> u64;
-        let table: [(Count, Read); 11] = [
-            (Count::Late, |f| f.late),
-            (Count::SoldOut, |f| f.sold_out),
-            (Count::Hit, |f| f.hits),
-            (Count::StaleRead, |f| f.stale_reads),
-            (Count::GaveUp, |f| f.gave_up),
-            (Count::DuplicatePage, |f| f.duplicate_pages),
-            (Count::MissingPage, |f| f.missing_pages),
-            (Count::LockLost, |f| f.locks_lost),
-            (Count::Aborted, |f| f.aborted),
-            (Count::Fenced, |f| f.fenced),
-            (Count::Error, |f| f.errors),
-        ];
-        for (count, read) in table {
-            let (recorders, mut collector) = two();
-            recorders[1].count(count);
-            collector.collect(0);
-            let figures = collector.figures(1.0, 0, (0, 0));
-            for (other, read_other) in table {
-                assert_eq!(
-                    read_other(&figures),
-                    u64::from(other == count),
-                    "{count:?} seen as {other:?}"
-                );
-            }
-            assert_eq!(read(&figures), 1);
+    fn load(&self, server: usize, intakes: Intakes) -> ServerLoad {
+        let offered = intakes.dealt.unwrap_or(self.started);
+        let left = offered.saturating_sub(self.completed);
+        let unfinished = self.started.saturating_sub(self.completed);
+        let (dropped, unfinished, never_begun) = if intakes.killed {
+            (left, 0, 0)
+        } else {
+            (0, unfinished, left.saturating_sub(unfinished))
+        };
+        ServerLoad {
+            server,
+            offered,
+            completed: self.completed,
+            dropped,
+            unfinished,
+            never_begun,
+            late: self.late,
+            orders: self.orders,
+            response_us: Quantiles::of(&self.response),
         }
     }
 }

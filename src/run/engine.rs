@@ -2,18 +2,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 use super::arm::Arm;
 use super::clock_watch::ClockWatch;
+use super::collector::{Around, Intakes};
 use super::events::EventLog;
 use super::faults::Faults;
+use super::record::SecondZero;
 use super::{Command, Record, RunError, RunOptions};
 use crate::lab::{Lab, LabOptions, NodeStats, ServerBinary};
-use crate::metrics::{Figures, Knobs, Phase, Recorder, Snapshot};
-use crate::model::{EventKind, ServerId};
-use crate::scenario::{Metric, Scenario};
+use crate::metrics::{Figures, Knobs, NodeLoad, Phase, Recorder, ServerStatus, Snapshot, Timeline};
+use crate::model::{EventKind, HostId, ServerId};
+use crate::scenario::{LockKind, Metric, Scenario};
 use crate::store;
-use crate::swarm::{AppServer, ArmPlan, ServerPlan};
+use crate::swarm::{AppServer, ArmPlan, Load, ServerPlan};
 use crate::workload::Dials;
 
 /// Snapshots come ten times a second.
@@ -30,6 +33,11 @@ pub(super) struct Engine {
     pub(super) server_name: Arc<str>,
     pub(super) lab: Arc<Lab>,
     pub(super) servers: Vec<AppServer>,
+    pub(super) load: Load,
+    /// Cancelled when the run must end: acquires that wait are given up.
+    hurry: CancellationToken,
+    /// Second 0 and the end, for all who count.
+    pub(super) timeline: Arc<Timeline>,
     pub(super) arms: Vec<Arm>,
     pub(super) log: EventLog,
     pub(super) faults: Faults,
@@ -39,8 +47,10 @@ pub(super) struct Engine {
     pub(super) warnings: Vec<String>,
     /// When the measured part began, or will begin.
     pub(super) origin: Instant,
-    /// Seconds of the measured part when the load ended.
-    pub(super) ended_at: Option<f64>,
+    /// The same by the clocks of the host, once the load has begun.
+    pub(super) second_zero: Option<SecondZero>,
+    /// While the workers finish: until when they are waited for.
+    pub(super) patience: Option<Instant>,
     pub(super) number: u64,
     pub(super) dials: Arc<Dials>,
     clock: ClockWatch,
@@ -80,8 +90,15 @@ pub(super) async fn run(
             return Err(error);
         }
     };
-    let interrupted = engine.play(&mut commands).await;
-    engine.drain().await;
+    let interrupted = match engine.play(&mut commands).await {
+        Ok(interrupted) => interrupted,
+        Err(error) => {
+            engine.give_up().await;
+            lab.down().await;
+            return Err(error);
+        }
+    };
+    engine.drain(interrupted, &mut commands).await;
     let record = engine.finish(started, interrupted).await;
     lab.down().await;
     record
@@ -117,7 +134,18 @@ impl Engine {
         let (dials, knobs) = (Arc::new(Dials::default()), snapshots.borrow().knobs);
         enough_connections(&scenario).await?;
         let mut arms = Vec::new();
-        let servers = match staff(&scenario, &lab, &dials, &mut arms).await {
+        let timeline = Arc::new(Timeline::new());
+        let load = Load::new(&scenario, &timeline);
+        let hurry = CancellationToken::new();
+        let swarm = Swarm {
+            scenario: &scenario,
+            lab: &lab,
+            dials: &dials,
+            timeline: &timeline,
+            load: &load,
+            hurry: &hurry,
+        };
+        let servers = match swarm.staff(&mut arms).await {
             Ok(servers) => servers,
             Err(error) => {
                 for arm in &arms {
@@ -134,13 +162,17 @@ impl Engine {
             server_name: binary.to_string().into(),
             lab,
             servers,
+            load,
+            hurry,
+            timeline,
             arms,
             log: EventLog::new(origin),
             phase: Phase::WarmUp,
             knobs,
             warnings: Vec::new(),
             origin,
-            ended_at: None,
+            second_zero: None,
+            patience: None,
             number,
             dials,
             clock: ClockWatch::new(),
@@ -150,15 +182,18 @@ impl Engine {
     }
 
     /// Lets the load run until its end, or until it is told to stop. Says whether it was stopped.
-    async fn play(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> bool {
-        self.origin = Instant::now() + self.scenario.warmup;
+    async fn play(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Result<bool, RunError> {
+        let scenario = self.scenario.clone();
+        let begin = Instant::now();
+        // One instant for all: whatever a request does belongs to the side of it that the request began on.
+        self.origin = begin + scenario.warmup;
+        self.timeline.begin(self.origin);
+        self.timeline.end(self.origin + scenario.duration);
+        self.second_zero = Some(SecondZero::at(self.origin));
         self.log.set_origin(self.origin);
-        let now = tokio::time::Instant::now();
-        for arm in &self.arms {
-            arm.pacer.start(now);
-        }
-        if self.scenario.warmup.is_zero() {
-            self.measure().await;
+        self.load.begin(&scenario, begin)?;
+        if scenario.warmup.is_zero() {
+            self.measure();
         } else {
             self.log.push(EventKind::Phase, "warm-up: not counted");
         }
@@ -175,7 +210,7 @@ impl Engine {
         loop {
             tokio::select! {
                 command = commands.recv(), if commanded => match command {
-                    Some(Command::Stop) => return true,
+                    Some(Command::Stop) => return Ok(true),
                     Some(Command::Fault { action, target }) => self.order_fault(action, target, None).await,
                     Some(Command::Bounce(host)) => self.bounce(host).await,
                     Some(Command::Turn(knob)) => self.turn(knob),
@@ -186,50 +221,48 @@ impl Engine {
                 _ = conditions.tick() => self.due_faults().await,
                 _ = tick.tick() => {
                     if self.phase == Phase::WarmUp && Instant::now() >= self.origin {
-                        self.measure().await;
+                        self.measure();
                     }
                     self.tick();
                     if self.is_over() {
-                        return false;
+                        return Ok(false);
                     }
                 }
             }
         }
     }
 
-    /// The measured part begins: what was counted so far is forgotten.
-    async fn measure(&mut self) {
-        // Exactly now, so that the first second is a whole one.
-        self.origin = Instant::now();
-        self.log.set_origin(self.origin);
-        for arm in &mut self.arms {
-            if let Some(Ok(books)) = match &arm.audit {
-                Some(audit) => Some(audit.look().await),
-                None => None,
-            } {
-                arm.collector.audit(books);
-            }
-            arm.collector.measure(0);
-            arm.pacer.measure();
-        }
+    /// The measured part has begun: its requests count from `origin` on, whenever we notice.
+    fn measure(&mut self) {
         self.phase = Phase::Running;
-        self.log.push(EventKind::Phase, "the measured part begins");
+        self.log
+            .push_at(self.origin, EventKind::Phase, "the measured part begins");
     }
 
     fn is_over(&self) -> bool {
         self.phase == Phase::Running
-            && (self.elapsed() >= self.scenario.duration.as_secs_f64()
+            && (Instant::now() >= self.origin + self.scenario.duration
                 || self.arms.iter().enumerate().all(|(i, _)| self.is_done(i)))
     }
 
     /// Whether an arm has begun all its requests and no worker is left at one.
     pub(super) fn is_done(&self, arm: usize) -> bool {
-        self.arms[arm].pacer.exhausted() && self.servers.iter().all(|server| server.active(arm) == 0)
+        let idle = |(index, server): (usize, &AppServer)| match self.load.busy(index, arm) {
+            // What a killed app server had is dropped.
+            Some(busy) => busy == 0 || server.status().0 == ServerStatus::Killed,
+            None => server.active(arm) == 0,
+        };
+        self.load.exhausted(arm) && self.servers.iter().enumerate().all(idle)
     }
 
     /// Seconds of the measured part.
     pub(super) fn elapsed(&self) -> f64 {
-        self.ended_at.unwrap_or_else(|| self.log.seconds(Instant::now()))
+        let now = self.log.seconds(Instant::now());
+        let length = self
+            .timeline
+            .length()
+            .map_or(f64::INFINITY, |length| length.as_secs_f64());
+        now.min(length)
     }
 
     fn tick(&mut self) {
@@ -251,15 +284,13 @@ impl Engine {
     }
 
     fn collect(&mut self) {
-        #[allow(clippy::cast_possible_truncation)] // seconds of a run
-        let second = self.elapsed().floor() as i64;
         for arm in &mut self.arms {
             let worst = arm.audit.as_ref().and_then(|audit| {
-                let (books, worst) = audit.found();
-                arm.collector.audit(books);
-                worst
+                let found = audit.found();
+                arm.collector.audit(found.books, &found.news);
+                found.worst
             });
-            let ended = arm.collector.collect(second);
+            let ended = arm.collector.collect();
             super::announce::damage(arm, worst, &mut self.log);
             if let Some(ended) = ended {
                 super::announce::quorum(arm, ended.outcomes, &mut self.log);
@@ -268,10 +299,44 @@ impl Engine {
     }
 
     pub(super) fn figures(&self, arm: usize) -> Figures {
-        let offered = self.arms[arm].pacer.offered(tokio::time::Instant::now());
-        self.arms[arm]
-            .collector
-            .figures(self.elapsed(), offered, self.held(arm))
+        let intakes = |(index, server): (usize, &AppServer)| Intakes {
+            dealt: self.load.dealt(index, arm),
+            killed: server.status().0 == ServerStatus::Killed,
+        };
+        let attempts = self.servers.iter().filter_map(|server| server.gauges(arm));
+        self.arms[arm].collector.figures(Around {
+            elapsed: self.elapsed(),
+            done: self.scenario.swarm.requests.is_some() && self.is_done(arm),
+            held: self.held(arm),
+            servers: self.servers.iter().enumerate().map(intakes).collect(),
+            dropped: self.load.dropped(),
+            attempts: attempts.map(|gauges| gauges.attempts()).sum(),
+            nodes: self.nodes(arm),
+        })
+    }
+
+    /// The lock nodes of an arm, with the commands that they were sent for it.
+    fn nodes(&self, arm: usize) -> Vec<NodeLoad> {
+        let spec = &self.arms[arm].spec;
+        let hosts: Vec<HostId> = match spec.lock {
+            LockKind::None | LockKind::Local => Vec::new(),
+            LockKind::Single => vec![spec.host],
+            LockKind::Redlock => (0..self.scenario.lab.hosts).map(HostId::from_index).collect(),
+        };
+        let load = |(place, host): (usize, HostId)| {
+            let mut load = NodeLoad {
+                host: host.0,
+                ..NodeLoad::default()
+            };
+            for gauges in self.servers.iter().filter_map(|server| server.gauges(arm)) {
+                let sent = gauges.sent(place);
+                load.sets += sent.sets;
+                load.extends += sent.extends;
+                load.deletes += sent.deletes;
+            }
+            load
+        };
+        hosts.into_iter().enumerate().map(load).collect()
     }
 
     /// Locks of an arm that are held now, and those of them with fewer votes than there are nodes: read from the locks
@@ -309,20 +374,65 @@ impl Engine {
         stats
     }
 
-    /// Ends the load: no further request begins, those under way may end.
-    async fn drain(&mut self) {
-        self.ended_at = Some(self.elapsed());
+    /// Ends the load: no further request begins, those under way may end. Of a run that was `stopped` acquires that wait are
+    /// given up; told to stop once more, it waits for nobody.
+    async fn drain(&mut self, stopped: bool, commands: &mut mpsc::UnboundedReceiver<Command>) {
+        self.timeline.end(Instant::now());
+        // Where it was to end, unless it was stopped before.
+        let end = self.origin + self.timeline.length().unwrap_or_default();
+        self.load.end(end);
         self.phase = Phase::Draining;
-        self.log.push(EventKind::Phase, "the load has ended");
+        self.log.push_at(end, EventKind::Phase, "the load has ended");
+        if stopped {
+            self.hurry.cancel();
+        }
+        let patience = Instant::now() + PATIENCE;
+        self.patience = Some(patience);
         self.publish();
-        for arm in &self.arms {
-            arm.pacer.end(tokio::time::Instant::now());
+        let mut servers = std::mem::take(&mut self.servers);
+        let hurried = CancellationToken::new();
+        {
+            let finish = async {
+                for server in &mut servers {
+                    server.drain(patience, &hurried).await;
+                }
+            };
+            tokio::pin!(finish);
+            let mut tick = tokio::time::interval(TICK);
+            let mut commanded = true;
+            loop {
+                tokio::select! {
+                    () = &mut finish => break,
+                    command = commands.recv(), if commanded => match command {
+                        Some(Command::Stop) => {
+                            // A second order to stop: also of a run that came to its end by itself.
+                            if self.hurry.is_cancelled() {
+                                hurried.cancel();
+                            }
+                            self.hurry.cancel();
+                        }
+                        Some(_) => {}
+                        None => commanded = false,
+                    },
+                    _ = tick.tick() => self.publish(),
+                }
+            }
         }
-        let deadline = Instant::now() + PATIENCE;
-        for server in &mut self.servers {
-            server.drain(deadline.saturating_duration_since(Instant::now())).await;
-        }
+        self.servers = servers;
+        self.patience = None;
         self.collect();
+    }
+
+    /// The run ends without a record: nothing of it stays.
+    async fn give_up(&mut self) {
+        self.load.end(Instant::now());
+        for server in &mut self.servers {
+            let _ = server.kill().await;
+        }
+        self.servers.clear();
+        for arm in &self.arms {
+            arm.place.remove().await;
+        }
     }
 
     pub(super) fn publish(&mut self) {
@@ -333,47 +443,52 @@ impl Engine {
     }
 }
 
-/// Makes the arms and starts the app servers. The arms made so far are in `arms` if that fails.
-async fn staff(
-    scenario: &Scenario,
-    lab: &Lab,
-    dials: &Arc<Dials>,
-    arms: &mut Vec<Arm>,
-) -> Result<Vec<AppServer>, RunError> {
-    let mut plans: Vec<Vec<ArmPlan>> = vec![Vec::new(); scenario.swarm.servers];
-    for (index, spec) in scenario.arms.iter().enumerate() {
-        let recorders: Vec<Arc<Recorder>> = plans.iter().map(|_| Arc::new(Recorder::new())).collect();
-        let arm = Arm::prepare(scenario, lab, index, spec, recorders.clone()).await?;
-        for (plan, recorder) in plans.iter_mut().zip(recorders) {
-            let (spec, place, pacer) = (arm.spec.clone(), arm.place.clone(), arm.pacer.clone());
-            plan.push(ArmPlan {
-                spec,
-                place,
-                recorder,
-                pacer,
-            });
+/// What the arms and the app servers of a run are made from.
+struct Swarm<'a> {
+    scenario: &'a Scenario,
+    lab: &'a Lab,
+    dials: &'a Arc<Dials>,
+    timeline: &'a Arc<Timeline>,
+    load: &'a Load,
+    hurry: &'a CancellationToken,
+}
+
+impl Swarm<'_> {
+    /// Makes the arms and starts the app servers. The arms made so far are in `arms` if that fails.
+    async fn staff(&self, arms: &mut Vec<Arm>) -> Result<Vec<AppServer>, RunError> {
+        let (scenario, swarm) = (self.scenario, &self.scenario.swarm);
+        let mut plans: Vec<Vec<ArmPlan>> = vec![Vec::new(); swarm.servers];
+        for (index, spec) in scenario.arms.iter().enumerate() {
+            let recorder = |_: &Vec<ArmPlan>| Arc::new(Recorder::new(Arc::clone(self.timeline)));
+            let recorders: Vec<Arc<Recorder>> = plans.iter().map(recorder).collect();
+            let arm = Arm::prepare(scenario, self.lab, index, spec, recorders.clone(), self.timeline).await?;
+            for (server, (plan, recorder)) in plans.iter_mut().zip(recorders).enumerate() {
+                let (spec, place) = (arm.spec.clone(), arm.place.clone());
+                plan.push(ArmPlan::new(spec, place, recorder, self.load, [server, index]));
+            }
+            arms.push(arm);
         }
-        arms.push(arm);
+        let (workload, database) = (Arc::new(scenario.workload.clone()), Arc::new(scenario.database.clone()));
+        let mut servers = Vec::new();
+        for (index, arms) in plans.into_iter().enumerate() {
+            let plan = ServerPlan {
+                id: ServerId::from_index(index),
+                workers: swarm.workers,
+                servers: swarm.servers,
+                ramp: swarm.ramp,
+                nodes: self.lab.nodes(),
+                cache: self.lab.cache(),
+                workload: workload.clone(),
+                database: database.clone(),
+                dials: self.dials.clone(),
+                seed: scenario.seed,
+                hurry: self.hurry.clone(),
+                arms,
+            };
+            servers.push(AppServer::start(plan).await?);
+        }
+        Ok(servers)
     }
-    let (workload, database) = (Arc::new(scenario.workload.clone()), Arc::new(scenario.database.clone()));
-    let mut servers = Vec::new();
-    for (index, arms) in plans.into_iter().enumerate() {
-        let plan = ServerPlan {
-            id: ServerId::from_index(index),
-            workers: scenario.swarm.workers,
-            servers: scenario.swarm.servers,
-            ramp: scenario.swarm.ramp,
-            nodes: lab.nodes(),
-            cache: lab.cache(),
-            workload: workload.clone(),
-            database: database.clone(),
-            dials: dials.clone(),
-            seed: scenario.seed,
-            arms,
-        };
-        servers.push(AppServer::start(plan).await?);
-    }
-    Ok(servers)
 }
 
 /// Refuses a scenario that needs more connections than the database can give: it would hang for them instead.

@@ -48,7 +48,12 @@ impl EventLog {
 
     /// Logs an event of now.
     pub fn push(&mut self, kind: EventKind, text: impl Into<String>) -> u64 {
-        let (id, at) = (self.all.len() as u64, self.seconds(Instant::now()));
+        self.push_at(Instant::now(), kind, text)
+    }
+
+    /// Logs an event of that instant, which must not be before that of the newest one by more than a moment.
+    pub fn push_at(&mut self, at: Instant, kind: EventKind, text: impl Into<String>) -> u64 {
+        let (id, at) = (self.all.len() as u64, self.seconds(at));
         self.all.push(Event {
             id,
             at,

@@ -135,7 +135,14 @@ impl Engine {
                 ));
             }
         };
-        done.map(|at| (at, text.to_owned())).map_err(|error| error.to_string())
+        let done = done
+            .map(|at| (at, text.to_owned()))
+            .map_err(|error| error.to_string())?;
+        if action == Action::Kill {
+            // It is verified: from now on nothing is dealt to it.
+            self.load.remove(id.index());
+        }
+        Ok(done)
     }
 
     /// Warns of scheduled faults that did not happen. Says whether all did.

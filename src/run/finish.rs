@@ -45,6 +45,7 @@ impl Engine {
             format: Record::FORMAT,
             lockstorm: env!("CARGO_PKG_VERSION").to_owned(),
             started: humantime::format_rfc3339_seconds(started).to_string(),
+            second_zero: self.second_zero.clone(),
             scenario_toml: scenario.to_toml(),
             seed: scenario.seed,
             machine: Machine::this(),
@@ -71,11 +72,11 @@ impl Engine {
     async fn close_books(&mut self) -> Result<(), RunError> {
         for arm in &mut self.arms {
             if let Some(audit) = arm.audit.take() {
-                let books = audit
+                let found = audit
                     .close()
                     .await
                     .map_err(|error| RunError::Audit(arm.spec.name.clone(), error.to_string()))?;
-                arm.collector.close_books(books);
+                arm.collector.audit(found.books, &found.news);
             }
         }
         Ok(())
@@ -110,6 +111,8 @@ impl Engine {
             sold_out_all: arm.collector.books().sold_out,
             figures: self.figures(index),
             series: arm.collector.series().as_ref().clone(),
+            after_end: arm.collector.after_end(),
+            first_error: arm.collector.first_error().cloned(),
         }
     }
 

@@ -46,9 +46,7 @@ impl Engine {
                 if self.knobs.rate.is_none() {
                     return;
                 }
-                for arm in &self.arms {
-                    arm.pacer.set_rate(rate, tokio::time::Instant::now());
-                }
+                self.load.set_rate(rate);
                 self.knobs.rate = Some(rate);
                 format!("{rate:.0} requests a second for each arm")
             }

@@ -1,9 +1,12 @@
 //! The record: everything one run produced, one JSON file. `docs` of each field are the format's documentation.
 
+use std::time::{Duration, Instant, SystemTime};
+
+use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use crate::lab::NodeSettings;
-use crate::metrics::{Figures, Series};
+use crate::metrics::{Figures, Point, Series};
 use crate::model::{Event, Held};
 use crate::scenario::Scenario;
 
@@ -16,6 +19,8 @@ pub struct Record {
     pub lockstorm: String,
     /// When the run began, RFC 3339 in UTC.
     pub started: String,
+    /// Second 0 of the measured part by the clocks of the host; none if it was stopped before.
+    pub second_zero: Option<SecondZero>,
     /// The scenario as run, overrides included.
     pub scenario: Scenario,
     /// The same as a scenario file, to run it again.
@@ -44,12 +49,35 @@ pub struct Record {
 
 impl Record {
     /// The version of the format that this program writes.
-    pub const FORMAT: u32 = 1;
+    pub const FORMAT: u32 = 2;
 
     /// Whether every expectation held.
     #[must_use]
     pub fn all_held(&self) -> bool {
         self.expectations.iter().all(|verdict| verdict.result != Held::No)
+    }
+}
+
+/// An instant by the clocks of the host: logs of other programs can be laid beside the record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecondZero {
+    /// The wall clock (CLOCK_REALTIME), RFC 3339 in UTC, to the microsecond.
+    pub wall: String,
+    /// CLOCK_MONOTONIC in microseconds: one clock for all processes of a machine, until it restarts.
+    pub monotonic_us: i64,
+}
+
+impl SecondZero {
+    /// `origin` by the clocks of the host, read now.
+    pub(super) fn at(origin: Instant) -> Self {
+        let (now, wall) = (Instant::now(), SystemTime::now());
+        let monotonic = clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(Duration::ZERO, Duration::from);
+        let ahead = origin.saturating_duration_since(now);
+        let behind = now.saturating_duration_since(origin);
+        Self {
+            wall: humantime::format_rfc3339_micros(wall + ahead - behind).to_string(),
+            monotonic_us: i64::try_from((monotonic + ahead).saturating_sub(behind).as_micros()).unwrap_or(i64::MAX),
+        }
     }
 }
 
@@ -93,6 +121,11 @@ pub struct ArmRecord {
     pub figures: Figures,
     /// One point a second.
     pub series: Series,
+    /// What was counted after the load had ended, while the workers finished; its `second` says nothing. Together with the
+    /// points from second 0 on it adds up to the figures.
+    pub after_end: Point,
+    /// What the first request that failed in the database or the cache was told; none if none did.
+    pub first_error: Option<String>,
 }
 
 /// An expectation and what became of it.

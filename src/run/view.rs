@@ -57,7 +57,7 @@ impl Engine {
             events,
             knobs: self.knobs,
             scheduled: Vec::new(),
-            patience_left: None,
+            patience_left: self.patience.map(|until| until.saturating_duration_since(now)),
         }
     }
 
@@ -102,12 +102,12 @@ impl Engine {
             name: arm.spec.name.clone(),
             label: arm.spec.label(),
             series: collector.series(),
-            trace: Arc::default(),
+            trace: collector.trace(),
             votes: collector.newest_votes(),
             trouble: collector.trouble().cloned(),
             sold_out: collector.books().sold_out,
             done: self.is_done(index),
-            finish: None,
+            finish: figures.finish,
             live: Live::default(),
             figures,
         }

@@ -18,6 +18,8 @@
 //! | `servers` | app servers, 1 to 64 | 4 |
 //! | `workers` | on each app server, for each arm; 100,000 in all | 16 |
 //! | `rate` | requests a second for each arm: `"400/s"` or a number | closed loop |
+//! | `balance` | with `rate`, which app server a request goes to: `"round-robin"`, `"random"`, `"least-busy"` | `"round-robin"` |
+//! | `arrivals` | with `rate`: `"even"` or `"poisson"` | `"even"` |
 //! | `requests` | for each arm, after which it is done | until `duration` |
 //! | `ramp` | the load grows to its full size over this time | `"0s"` |
 //! | `think` | mean pause of a worker between requests; not with `rate` | `"0s"` |
@@ -83,8 +85,8 @@ pub use overrides::Overrides;
 pub use read::parse;
 pub use source::Source;
 pub use spec::{
-    ArmSpec, CacheSpec, DatabaseSpec, FaultSpec, FaultStart, Fence, InventorySpec, LabSpec, LockKind, OnLoss,
-    Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, WorkloadSpec,
+    ArmSpec, Arrivals, Balance, CacheSpec, DatabaseSpec, FaultSpec, FaultStart, Fence, InventorySpec, LabSpec,
+    LockKind, OnLoss, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, WorkloadSpec,
 };
 pub(crate) use suggest::hint;
 pub use warnings::warnings;

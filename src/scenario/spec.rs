@@ -70,12 +70,63 @@ pub struct SwarmSpec {
     pub workers: usize,
     /// Requests a second for each arm (open loop); none: closed loop.
     pub rate: Option<f64>,
+    /// Which app server a request goes to (open loop only).
+    pub balance: Balance,
+    /// How requests are spaced (open loop only).
+    pub arrivals: Arrivals,
     /// Requests for each arm, after which the arm is done; none: until `duration` ends.
     pub requests: Option<u64>,
     /// Over this time from the start the load grows linearly to its full size.
     pub ramp: Duration,
     /// Mean of the exponential pause of a worker between two requests (closed loop only).
     pub think: Duration,
+}
+
+/// Which app server a request of an open loop goes to. Request i goes to the same one in every arm.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Balance {
+    /// One after the other.
+    #[default]
+    RoundRobin,
+    /// At random, from the seed.
+    Random,
+    /// The one with the fewest requests that are queued or under way, over all arms.
+    LeastBusy,
+}
+
+impl Balance {
+    /// The word for it in scenarios.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RoundRobin => "round-robin",
+            Self::Random => "random",
+            Self::LeastBusy => "least-busy",
+        }
+    }
+}
+
+/// How requests of an open loop are spaced.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// Evenly. With constant holds requests then never overlap, or always do.
+    #[default]
+    Even,
+    /// At random, as from many independent users: a Poisson process, from the seed.
+    Poisson,
+}
+
+impl Arrivals {
+    /// The word for it in scenarios.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Even => "even",
+            Self::Poisson => "poisson",
+        }
+    }
 }
 
 /// What the workers do inside the lock.

@@ -27,6 +27,10 @@ impl Scenario {
         out.pair("servers", self.swarm.servers);
         out.pair("workers", self.swarm.workers);
         out.optional("rate", self.swarm.rate.map(float));
+        if self.swarm.rate.is_some() {
+            out.pair("balance", quote(self.swarm.balance.name()));
+            out.pair("arrivals", quote(self.swarm.arrivals.name()));
+        }
         out.optional("requests", self.swarm.requests);
         out.pair("ramp", time(self.swarm.ramp));
         out.pair("think", time(self.swarm.think));

@@ -7,7 +7,7 @@ use sqlx::Any;
 use sqlx::any::AnyArguments;
 use sqlx::query::QueryScalar;
 
-use super::statements::{no_product, pass};
+use super::statements::{Mark, no_product};
 use super::{Store, StoreError, signed, unsigned};
 
 /// What a holder shows at the stock. Of two holders with the same number the one that is accepted first wins.
@@ -22,7 +22,7 @@ pub struct Token<'a> {
 const DRAW: &str = "UPDATE stock SET drawn = drawn + 1 WHERE product = $1 RETURNING drawn";
 const READ: &str = "UPDATE stock SET token = $2, holder = $3
     WHERE product = $1 AND (token < $2 OR (token = $2 AND holder = $3)) RETURNING units";
-const SELL: &str = "UPDATE stock SET units = $4, buyer = $3, token = $2, holder = $3
+const SELL: &str = "UPDATE stock SET units = $4, buyer = $5, at_us = $6, measured = $7, token = $2, holder = $3
     WHERE product = $1 AND (token < $2 OR (token = $2 AND holder = $3))";
 
 impl Store {
@@ -50,21 +50,30 @@ impl Store {
             drop(connection);
             return Err(self.refusal(product, token).await);
         };
-        pass(service).await;
+        self.pass(service).await;
         Ok(units)
     }
 
-    /// Writes the units `left` of a product and appends the order of the token's owner, if the stock accepts the token: one
-    /// statement, one transaction.
+    /// Writes the units `left` of a product and appends the order, if the stock accepts the token: one statement, one
+    /// transaction.
     ///
     /// # Errors
     /// The stock has accepted a newer token; the database failed, or has no such product. Nothing is written then.
-    pub async fn sell_fenced(&self, product: u64, left: u64, token: Token<'_>) -> Result<(), StoreError> {
+    pub async fn sell_fenced(
+        &self,
+        product: u64,
+        left: u64,
+        token: Token<'_>,
+        mark: Mark<'_>,
+    ) -> Result<(), StoreError> {
         let result = sqlx::query(SELL)
             .bind(signed(product))
             .bind(signed(token.number))
             .bind(token.owner)
             .bind(signed(left))
+            .bind(mark.buyer)
+            .bind(mark.at_us)
+            .bind(i64::from(mark.measured))
             .execute(&self.pool)
             .await?;
         if result.rows_affected() == 0 {

@@ -15,7 +15,7 @@ pub use fence::Token;
 pub use initial::{Catalogue, Initial};
 pub use place::Place;
 pub use room::room;
-pub use statements::{Store, Value};
+pub use statements::{Mark, Order, Store, Value};
 
 /// Why the database did not do what it was asked.
 #[derive(Debug, thiserror::Error)]

@@ -6,6 +6,9 @@
 //!
 //! The fence is in the stock's rows too (`drawn`, `token`, `holder`), so that its check and what it guards are that same one
 //! statement. Statements that leave the units alone append no order.
+//!
+//! An order notes the units that its sale left: of two orders in a row the second must leave one unit less than the first,
+//! else it has overwritten sales in between. So the ledger alone tells each lost update, with its time.
 
 use sqlx::{AnyConnection, raw_sql};
 
@@ -19,12 +22,17 @@ pub const SQLITE_TABLES: &str = "
         PRIMARY KEY (cache, key, page)
     ) WITHOUT ROWID;
     CREATE TABLE stock (
-        product INTEGER PRIMARY KEY, units BIGINT NOT NULL CHECK (units >= 0), buyer TEXT NOT NULL,
+        product INTEGER PRIMARY KEY, units BIGINT NOT NULL CHECK (units >= 0),
+        buyer TEXT NOT NULL, at_us BIGINT NOT NULL DEFAULT 0, measured BIGINT NOT NULL DEFAULT 0,
         drawn BIGINT NOT NULL DEFAULT 0, token BIGINT NOT NULL DEFAULT 0, holder TEXT NOT NULL DEFAULT ''
     );
-    CREATE TABLE orders (id INTEGER PRIMARY KEY, product BIGINT NOT NULL, buyer TEXT NOT NULL);
+    CREATE TABLE orders (
+        id INTEGER PRIMARY KEY, product BIGINT NOT NULL, units BIGINT NOT NULL,
+        buyer TEXT NOT NULL, at_us BIGINT NOT NULL, measured BIGINT NOT NULL
+    );
     CREATE TRIGGER sale AFTER UPDATE OF units ON stock BEGIN
-        INSERT INTO orders (product, buyer) VALUES (NEW.product, NEW.buyer);
+        INSERT INTO orders (product, units, buyer, at_us, measured)
+        VALUES (NEW.product, NEW.units, NEW.buyer, NEW.at_us, NEW.measured);
     END";
 
 /// SQLite: a session does not sync (only a power loss could tell) and waits for its turn to write.
@@ -38,11 +46,15 @@ pub const POSTGRES_TABLES: &str = "
         PRIMARY KEY (cache, key, page)
     );
     CREATE TABLE stock (
-        product BIGINT PRIMARY KEY, units BIGINT NOT NULL CHECK (units >= 0), buyer TEXT NOT NULL,
+        product BIGINT PRIMARY KEY, units BIGINT NOT NULL CHECK (units >= 0),
+        buyer TEXT NOT NULL, at_us BIGINT NOT NULL DEFAULT 0, measured BIGINT NOT NULL DEFAULT 0,
         drawn BIGINT NOT NULL DEFAULT 0, token BIGINT NOT NULL DEFAULT 0, holder TEXT NOT NULL DEFAULT ''
     ) WITH (fillfactor = 50);
     CREATE SEQUENCE order_ids;
-    CREATE TABLE orders (id BIGINT PRIMARY KEY, product BIGINT NOT NULL, buyer TEXT NOT NULL);
+    CREATE TABLE orders (
+        id BIGINT PRIMARY KEY, product BIGINT NOT NULL, units BIGINT NOT NULL,
+        buyer TEXT NOT NULL, at_us BIGINT NOT NULL, measured BIGINT NOT NULL
+    );
     CREATE FUNCTION number_order() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         PERFORM pg_advisory_xact_lock(TG_RELID::bigint);
         NEW.id := nextval('order_ids');
@@ -50,7 +62,8 @@ pub const POSTGRES_TABLES: &str = "
     END $$;
     CREATE TRIGGER number_order BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION number_order();
     CREATE FUNCTION sale() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        INSERT INTO orders (product, buyer) VALUES (NEW.product, NEW.buyer);
+        INSERT INTO orders (product, units, buyer, at_us, measured)
+        VALUES (NEW.product, NEW.units, NEW.buyer, NEW.at_us, NEW.measured);
         RETURN NULL;
     END $$;
     CREATE TRIGGER sale AFTER UPDATE OF units ON stock FOR EACH ROW EXECUTE FUNCTION sale()";

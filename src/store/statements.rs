@@ -3,28 +3,71 @@ use std::time::Duration;
 use sqlx::AnyPool;
 
 use super::{StoreError, signed, unsigned};
+use crate::timer::Timer;
 
 /// What the catalogue holds for a key.
 pub type Value = String;
 
 const PROVIDE: &str = "SELECT value FROM catalogue WHERE cache = $1 AND key = $2 AND page = $3";
 const UNITS: &str = "SELECT units FROM stock WHERE product = $1";
-const SELL: &str = "UPDATE stock SET units = $2, buyer = $3 WHERE product = $1";
-const SELL_ONE: &str = "UPDATE stock SET units = units - 1, buyer = $2 WHERE product = $1 AND units > 0";
-const APPEND: &str = "INSERT INTO orders (product, buyer) VALUES ($1, $2)";
-const ORDERS_SINCE: &str = "SELECT product, COUNT(*), MAX(id) FROM orders WHERE id > $1 GROUP BY product";
-const ORDERS: &str = "SELECT product, COUNT(*) FROM orders GROUP BY product ORDER BY product";
+const SELL: &str = "UPDATE stock SET units = $2, buyer = $3, at_us = $4, measured = $5 WHERE product = $1";
+const SELL_ONE: &str = "UPDATE stock SET units = units - 1, buyer = $2, at_us = $3, measured = $4
+    WHERE product = $1 AND units > 0";
+const ORDERS_SINCE: &str = "SELECT id, product, units, at_us, measured, buyer FROM orders WHERE id > $1 ORDER BY id";
 const STOCK: &str = "SELECT product, units FROM stock ORDER BY product";
+
+/// What an order notes besides its product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark<'a> {
+    /// Who buys.
+    pub buyer: &'a str,
+    /// When the sale was sent, in microseconds since second 0 of the run; negative before it.
+    pub at_us: i64,
+    /// Whether the request belongs to the measured part of the run.
+    pub measured: bool,
+}
+
+/// An order of the ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// Grows with each order.
+    pub id: i64,
+    /// The product, from 0.
+    pub product: u64,
+    /// The units that the sale left.
+    pub units: u64,
+    /// As in [`Mark`].
+    pub at_us: i64,
+    /// As in [`Mark`].
+    pub measured: bool,
+    /// As in [`Mark`].
+    pub buyer: String,
+}
 
 /// A pool of connections to the tables of one arm, of one app server.
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(super) pool: AnyPool,
+    timer: Timer,
 }
 
 impl Store {
-    pub(super) const fn new(pool: AnyPool) -> Self {
-        Self { pool }
+    pub(super) fn new(pool: AnyPool) -> Self {
+        Self {
+            pool,
+            timer: Timer::default(),
+        }
+    }
+
+    /// The same connections, with this timer for service times.
+    #[must_use]
+    pub fn timed_by(self, timer: Timer) -> Self {
+        Self { timer, ..self }
+    }
+
+    /// Lets a service time pass.
+    pub(super) async fn pass(&self, service: Duration) {
+        self.timer.sleep(service).await;
     }
 
     /// The provider behind a cache: reads the value of `key`, or one `page` (from 1) of its list, and holds its connection
@@ -46,7 +89,7 @@ impl Store {
             .bind(i64::from(page.unwrap_or(0)))
             .fetch_optional(&mut *connection)
             .await?;
-        pass(service).await;
+        self.pass(service).await;
         found.ok_or_else(|| StoreError::Missing(format!("value for key {key} of {cache}")))
     }
 
@@ -60,19 +103,21 @@ impl Store {
             .bind(signed(product))
             .fetch_optional(&mut *connection)
             .await?;
-        pass(service).await;
+        self.pass(service).await;
         units.map(unsigned).ok_or_else(|| no_product(product))
     }
 
-    /// Writes the units `left` of a product and appends the order of `by`: one statement, one transaction.
+    /// Writes the units `left` of a product and appends the order: one statement, one transaction.
     ///
     /// # Errors
     /// The database failed, or has no such product. Nothing is written then.
-    pub async fn sell(&self, product: u64, left: u64, by: &str) -> Result<(), StoreError> {
+    pub async fn sell(&self, product: u64, left: u64, mark: Mark<'_>) -> Result<(), StoreError> {
         let result = sqlx::query(SELL)
             .bind(signed(product))
             .bind(signed(left))
-            .bind(by)
+            .bind(mark.buyer)
+            .bind(mark.at_us)
+            .bind(i64::from(mark.measured))
             .execute(&self.pool)
             .await?;
         if result.rows_affected() == 0 {
@@ -85,50 +130,34 @@ impl Store {
     ///
     /// # Errors
     /// The database failed; nothing is written then.
-    pub async fn sell_one(&self, product: u64, by: &str) -> Result<bool, StoreError> {
+    pub async fn sell_one(&self, product: u64, mark: Mark<'_>) -> Result<bool, StoreError> {
         let result = sqlx::query(SELL_ONE)
             .bind(signed(product))
-            .bind(by)
+            .bind(mark.buyer)
+            .bind(mark.at_us)
+            .bind(i64::from(mark.measured))
             .execute(&self.pool)
             .await?;
         Ok(result.rows_affected() > 0)
     }
 
-    /// Appends an order without touching the stock: for stock that lives elsewhere.
+    /// The orders after `last_id` (0: from the start), in their order. No order is ever missed or read twice: ids appear in
+    /// their order.
     ///
     /// # Errors
     /// The database failed.
-    pub async fn append_order(&self, product: u64, by: &str) -> Result<(), StoreError> {
-        sqlx::query(APPEND)
-            .bind(signed(product))
-            .bind(by)
-            .execute(&self.pool)
-            .await?;
-        Ok(())
-    }
-
-    /// The orders after `last_id` (0: from the start), counted per product, and the id to go on from. No order is ever
-    /// missed or counted twice: ids appear in their order.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub async fn orders_since(&self, last_id: i64) -> Result<(i64, Vec<(u64, u64)>), StoreError> {
-        let rows: Vec<(i64, i64, i64)> = sqlx::query_as(ORDERS_SINCE).bind(last_id).fetch_all(&self.pool).await?;
-        let newest = rows.iter().map(|row| row.2).max().unwrap_or(last_id);
-        Ok((
-            newest,
-            rows.into_iter()
-                .map(|(product, orders, _)| (unsigned(product), unsigned(orders)))
-                .collect(),
-        ))
-    }
-
-    /// The whole ledger: orders per product, by product; products without an order are left out.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub async fn orders(&self) -> Result<Vec<(u64, u64)>, StoreError> {
-        self.pairs(ORDERS).await
+    pub async fn orders_since(&self, last_id: i64) -> Result<Vec<Order>, StoreError> {
+        let rows: Vec<(i64, i64, i64, i64, i64, String)> =
+            sqlx::query_as(ORDERS_SINCE).bind(last_id).fetch_all(&self.pool).await?;
+        let order = |(id, product, units, at_us, measured, buyer)| Order {
+            id,
+            product: unsigned(product),
+            units: unsigned(units),
+            at_us,
+            measured: measured != 0,
+            buyer,
+        };
+        Ok(rows.into_iter().map(order).collect())
     }
 
     /// Units left per product, by product.
@@ -136,25 +165,14 @@ impl Store {
     /// # Errors
     /// The database failed.
     pub async fn stock(&self) -> Result<Vec<(u64, u64)>, StoreError> {
-        self.pairs(STOCK).await
-    }
-
-    async fn pairs(&self, statement: &'static str) -> Result<Vec<(u64, u64)>, StoreError> {
-        let rows: Vec<(i64, i64)> = sqlx::query_as(statement).fetch_all(&self.pool).await?;
+        let rows: Vec<(i64, i64)> = sqlx::query_as(STOCK).fetch_all(&self.pool).await?;
         Ok(rows
             .into_iter()
-            .map(|(product, n)| (unsigned(product), unsigned(n)))
+            .map(|(product, units)| (unsigned(product), unsigned(units)))
             .collect())
     }
 }
 
 pub(super) fn no_product(product: u64) -> StoreError {
     StoreError::Missing(format!("product {product}"))
-}
-
-/// The service time; none at all must not cost the timer's millisecond.
-pub(super) async fn pass(service: Duration) {
-    if !service.is_zero() {
-        tokio::time::sleep(service).await;
-    }
 }

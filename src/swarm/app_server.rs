@@ -5,8 +5,10 @@ use std::sync::mpsc as gate;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
-use super::Pacer;
+use super::intake::Intake;
+use super::load::Load;
 use super::serve::serve;
 use crate::lock::Gauges;
 use crate::metrics::{Recorder, ServerStatus};
@@ -38,6 +40,8 @@ pub struct ServerPlan {
     pub dials: Arc<Dials>,
     /// The scenario's seed.
     pub seed: u64,
+    /// Acquires that still wait when this is cancelled are given up.
+    pub hurry: CancellationToken,
     /// The arms.
     pub arms: Vec<ArmPlan>,
 }
@@ -51,8 +55,31 @@ pub struct ArmPlan {
     pub place: Arc<Place>,
     /// Where this app server counts.
     pub recorder: Arc<Recorder>,
-    /// When requests begin.
-    pub pacer: Arc<Pacer>,
+    /// Where its workers get their requests from.
+    intake: Arc<Intake>,
+}
+
+impl ArmPlan {
+    /// The part of app server `server` in arm `arm` of the load; both count from 0.
+    #[must_use]
+    pub fn new(
+        spec: Arc<ArmSpec>,
+        place: Arc<Place>,
+        recorder: Arc<Recorder>,
+        load: &Load,
+        [server, arm]: [usize; 2],
+    ) -> Self {
+        Self {
+            spec,
+            place,
+            recorder,
+            intake: load.intake(server, arm),
+        }
+    }
+
+    pub(super) const fn intake(&self) -> &Arc<Intake> {
+        &self.intake
+    }
 }
 
 /// Why an app server could not start or be changed.
@@ -61,6 +88,8 @@ pub struct ArmPlan {
 pub enum SwarmError {
     #[error("{0}: its thread could not start: {1}")]
     Thread(ServerId, std::io::Error),
+    #[error("the thread that deals requests could not start: {0}")]
+    Dealer(std::io::Error),
     #[error("{0}: the database of arm \"{1}\": {2}")]
     Store(ServerId, String, StoreError),
     #[error("{0}: {1}")]
@@ -87,7 +116,8 @@ pub struct AppServer {
 /// What the run can see of one arm on one app server.
 #[derive(Debug, Clone)]
 pub(super) struct ArmState {
-    pub gauges: Arc<Gauges>,
+    /// Of its lock, for requests of the warm-up and for measured ones.
+    pub gauges: [Arc<Gauges>; 2],
     pub active: Arc<AtomicUsize>,
 }
 
@@ -163,9 +193,16 @@ impl AppServer {
         if self.status == ServerStatus::Killed {
             return (0, 0);
         }
-        self.arms
-            .get(arm)
-            .map_or((0, 0), |arm| (arm.gauges.holding(), arm.gauges.partial()))
+        let gauges = self.arms.get(arm).map(|arm| &arm.gauges).into_iter().flatten();
+        gauges.fold((0, 0), |(holding, partial), gauges| {
+            (holding + gauges.holding(), partial + gauges.partial())
+        })
+    }
+
+    /// What this arm's lock did for measured requests.
+    #[must_use]
+    pub fn gauges(&self, arm: usize) -> Option<&Gauges> {
+        self.arms.get(arm).map(|arm| &*arm.gauges[1])
     }
 
     /// Workers of this arm that have not ended.
@@ -230,17 +267,22 @@ impl AppServer {
         Ok(at)
     }
 
-    /// Waits until all workers have ended (their pacers must have) and ends the thread; kills it after `patience`.
-    pub async fn drain(&mut self, patience: Duration) {
+    /// Waits until all workers have ended (the load must have) and ends the thread; after `patience`, or when it is `hurried`,
+    /// its runtime is dropped with what is still under way. It counts as up all the same: that is no fault.
+    pub async fn drain(&mut self, patience: Instant, hurried: &CancellationToken) {
         if self.status == ServerStatus::Paused {
             let _ = self.resume().await;
         }
         self.order(Order::Drain);
-        let Some(ended) = &mut self.ended else { return };
-        if tokio::time::timeout(patience, ended).await.is_err() {
-            let _ = self.kill().await;
+        let Some(mut ended) = self.ended.take() else { return };
+        tokio::select! {
+            biased;
+            _ = &mut ended => return,
+            () = tokio::time::sleep_until(patience.into()) => {}
+            () = hurried.cancelled() => {}
         }
-        self.ended = None;
+        self.order(Order::Kill);
+        let _ = ended.await;
     }
 
     fn order(&self, order: Order) {

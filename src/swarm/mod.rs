@@ -1,9 +1,13 @@
-//! The swarm: app servers, the workers on them, and the pace at which they begin their requests.
+//! The swarm: app servers, the workers on them, and the load that is dealt to them.
 
 mod app_server;
-mod pacer;
+mod arrivals;
+mod balance;
+mod dealer;
+mod intake;
+mod load;
 mod serve;
 mod worker;
 
 pub use app_server::{AppServer, ArmPlan, ServerPlan, SwarmError};
-pub use pacer::{Pace, Pacer};
+pub use load::Load;

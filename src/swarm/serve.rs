@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::TaskTracker;
 
 use super::app_server::{ArmState, Order, ServerPlan, SwarmError};
 use super::worker::{self, Crew, mix};
-use crate::lock::{Lock, NodeOptions, Nodes};
+use crate::lock::{Gauges, Lock, NodeOptions, Nodes};
 use crate::scenario::LockKind;
+use crate::timer::Timer;
 use crate::workload::{Tools, Workload, connect_cache};
 
 /// How long an app server waits for its lock nodes before it starts without those that are missing.
@@ -21,7 +23,8 @@ pub(super) async fn serve(
     mut inbox: mpsc::UnboundedReceiver<Order>,
     report: oneshot::Sender<Result<Vec<ArmState>, SwarmError>>,
 ) {
-    let crews = match crews(&plan).await {
+    let after = TaskTracker::new();
+    let crews = match crews(&plan, &after).await {
         Ok((crews, states)) => {
             let _ = report.send(Ok(states));
             crews
@@ -51,6 +54,9 @@ pub(super) async fn serve(
         for worker in workers.into_iter().flatten() {
             let _ = worker.await;
         }
+        // Votes that are still waited for, a node timeout at most.
+        after.close();
+        after.wait().await;
     };
     tokio::select! {
         () = all => {}
@@ -86,7 +92,8 @@ fn staff(
     }
 }
 
-async fn crews(plan: &ServerPlan) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), SwarmError> {
+async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), SwarmError> {
+    let timer = Timer::start();
     let nodes = Nodes::connect(&plan.nodes, NodeOptions::default());
     if plan.arms.iter().any(|arm| arm.spec.lock.uses_nodes()) {
         nodes.ready(NODES_READY).await;
@@ -104,26 +111,32 @@ async fn crews(plan: &ServerPlan) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), Swa
             .place
             .open(plan.database.pool)
             .await
-            .map_err(|error| SwarmError::Store(plan.id, arm.spec.name.clone(), error))?;
+            .map_err(|error| SwarmError::Store(plan.id, arm.spec.name.clone(), error))?
+            .timed_by(timer.clone());
         let cache = connect_cache(plan.cache, index)
             .await
             .map_err(|error| SwarmError::Cache(plan.id, error))?;
-        let (gauges, active) = (lock.gauges(), Arc::new(AtomicUsize::new(0)));
+        // What the warm-up does is counted apart.
+        let warm_up = lock.counted_by(Arc::new(Gauges::default()));
+        let gauges = [warm_up.gauges(), lock.gauges()];
+        let active = Arc::new(AtomicUsize::new(0));
         let tools = Tools {
             arm: arm.spec.clone(),
-            lock,
+            locks: [warm_up, lock],
             store,
             cache,
-            recorder: arm.recorder.clone(),
             dials: plan.dials.clone(),
+            timer: timer.clone(),
+            hurry: plan.hurry.child_token(),
+            after: after.clone(),
             server: plan.id,
         };
         let workload = Workload::new(&plan.workload, &plan.database, tools);
-        let (pacer, recorder) = (arm.pacer.clone(), arm.recorder.clone());
         crews.push(Arc::new(Crew {
             workload,
-            pacer,
-            recorder,
+            intake: Arc::clone(arm.intake()),
+            recorder: arm.recorder.clone(),
+            timer: timer.clone(),
             wanted: AtomicUsize::new(0),
             active: active.clone(),
             seed,

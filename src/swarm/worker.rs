@@ -1,13 +1,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use super::Pacer;
-use crate::metrics::{Count, Recorder};
-use crate::workload::Workload;
+use super::intake::Intake;
+use crate::metrics::Recorder;
+use crate::timer::Timer;
+use crate::workload::{Done, Workload};
 
 /// A request that begins so long after its intended start counts as late.
 const LATE: Duration = Duration::from_millis(10);
@@ -16,8 +17,9 @@ const LATE: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) struct Crew {
     pub workload: Workload,
-    pub pacer: Arc<Pacer>,
+    pub intake: Arc<Intake>,
     pub recorder: Arc<Recorder>,
+    pub timer: Timer,
     /// Workers numbered from this on end after the request they are at.
     pub wanted: AtomicUsize,
     /// Workers that have not ended; read by the run.
@@ -41,9 +43,7 @@ pub(super) fn spawn(crew: &Arc<Crew>, number: usize, delay: Duration) -> tokio::
     let crew = crew.clone();
     tokio::spawn(async move {
         let _active = active;
-        if !delay.is_zero() {
-            tokio::time::sleep(delay).await;
-        }
+        crew.timer.sleep(delay).await;
         work(&crew, number).await;
     })
 }
@@ -51,15 +51,19 @@ pub(super) fn spawn(crew: &Arc<Crew>, number: usize, delay: Duration) -> tokio::
 async fn work(crew: &Crew, number: usize) {
     let mut rng = SmallRng::seed_from_u64(mix(crew.seed, number as u64));
     while number < crew.wanted.load(Ordering::Relaxed) {
-        let Some(intended) = crew.pacer.next(&mut rng).await else {
+        let Some(begin) = crew.intake.next(&crew.timer, &mut rng).await else {
             break;
         };
-        crew.recorder.count(Count::Started);
-        if intended.elapsed() > LATE {
-            crew.recorder.count(Count::Late);
+        let started = Instant::now();
+        let counter = crew.recorder.of(begin.part);
+        counter.started(begin.lag, started.saturating_duration_since(begin.intended) > LATE);
+        if crew.workload.request(counter, &mut rng, number).await == Done::Cancelled {
+            break;
         }
-        crew.workload.request(&mut rng, number).await;
-        crew.recorder.completed(intended.elapsed());
+        counter.completed(begin.intended, started);
+        if let Intake::Open(queue) = &*crew.intake {
+            queue.ended_one();
+        }
     }
 }
 

@@ -21,6 +21,9 @@ pub enum CacheError {
     /// A product's stock key is not there.
     #[error("the cache node has no stock of product {0}")]
     NoStock(u64),
+    /// An order of the ledger that it keeps can't be read.
+    #[error("the cache node's ledger has {0:?}, which is no order")]
+    NoOrder(String),
 }
 
 /// One arm's part of the cache node: a Redis database of its own, so that keys of the arms are alike and don't meet. One

@@ -3,7 +3,7 @@ use rand::rngs::SmallRng;
 use super::chance::{Choice, draw, weighted};
 use super::section::Section;
 use super::{Failed, Tools, list, object};
-use crate::metrics::{Count, ProviderCall};
+use crate::metrics::{Count, Counter, ProviderCall};
 use crate::model::Wait;
 use crate::scenario::{CacheSpec, LockKind, ServiceTime};
 use crate::store::Value;
@@ -25,8 +25,8 @@ pub struct CacheFill {
 pub(super) struct Entry<'a> {
     pub spec: &'a CacheSpec,
     /// The position of its cache in the scenario.
-    cache: u32,
-    key: u64,
+    pub cache: u32,
+    pub key: u64,
     /// The value: a string or a list.
     pub data: String,
     /// Whether it is fresh, apart from the value because it expires earlier.
@@ -48,6 +48,7 @@ pub(super) struct Look {
 /// A fill under way: what calls the provider.
 pub(super) struct Filler<'a, 'b> {
     pub tools: &'a Tools,
+    pub counter: Counter<'a>,
     pub entry: &'a Entry<'a>,
     pub section: &'a Section<'b>,
     /// The version that the last look found, to be superseded.
@@ -69,20 +70,21 @@ impl CacheFill {
     }
 
     /// One reader wants one value.
-    pub(super) async fn request(&self, rng: &mut SmallRng) -> Result<(), Failed> {
+    pub(super) async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng) -> Result<(), Failed> {
         let entry = self.draw(rng);
-        let look = self.look(&entry).await?;
+        let look = self.look(counter, &entry).await?;
         if look.fresh {
-            self.count(Count::Hit);
+            counter.count(Count::Hit);
             return Ok(());
         }
-        match self.tools.enter(&entry.data).await {
+        match self.tools.enter(counter, &entry.data).await {
             Ok(section) => {
-                let done = self.inside(&entry, &look, &section, rng).await;
+                let done = self.inside(counter, &entry, &look, &section, rng).await;
                 section.leave().await;
                 done
             }
-            Err(_) => self.outside(&entry, look).await,
+            Err(Failed::Refused) => self.outside(counter, &entry, look).await,
+            Err(failed) => Err(failed),
         }
     }
 
@@ -102,16 +104,17 @@ impl CacheFill {
         }
     }
 
-    async fn look(&self, entry: &Entry<'_>) -> Result<Look, Failed> {
+    async fn look(&self, counter: Counter<'_>, entry: &Entry<'_>) -> Result<Look, Failed> {
         match entry.spec.pages {
             None => object::look(&self.tools.cache, entry).await,
-            Some(pages) => list::look(&self.tools, entry, pages).await,
+            Some(pages) => list::look(&self.tools, counter, entry, pages).await,
         }
     }
 
     /// With the lock: look again, if the arm does, and fill.
     async fn inside(
         &self,
+        counter: Counter<'_>,
         entry: &Entry<'_>,
         seen: &Look,
         section: &Section<'_>,
@@ -119,15 +122,16 @@ impl CacheFill {
     ) -> Result<(), Failed> {
         let mut supersedes = seen.version;
         if self.tools.arm.second_look && self.tools.arm.lock != LockKind::None {
-            let look = self.look(entry).await?;
+            let look = self.look(counter, entry).await?;
             if look.fresh {
-                self.count(Count::Hit);
+                counter.count(Count::Hit);
                 return Ok(());
             }
             supersedes = look.version;
         }
         let filler = Filler {
             tools: &self.tools,
+            counter,
             entry,
             section,
             supersedes,
@@ -137,29 +141,26 @@ impl CacheFill {
             None => object::fill(&filler, rng).await,
             Some(pages) => list::fill(&filler, pages, rng).await,
         };
-        if filled.is_err() {
-            filler.give_up().await;
+        match &filled {
+            Ok(()) => filler.refilled(),
+            Err(_) => filler.give_up().await,
         }
         filled
     }
 
     /// Without the lock: what there is, if the arm serves it.
-    async fn outside(&self, entry: &Entry<'_>, mut look: Look) -> Result<(), Failed> {
+    async fn outside(&self, counter: Counter<'_>, entry: &Entry<'_>, mut look: Look) -> Result<(), Failed> {
         if self.tools.arm.wait != Wait::FailFast {
-            look = self.look(entry).await?;
+            look = self.look(counter, entry).await?;
         }
         if look.fresh {
-            self.count(Count::Hit);
+            counter.count(Count::Hit);
         } else if look.servable && self.tools.arm.serve_stale {
-            self.count(Count::StaleRead);
+            counter.count(Count::StaleRead);
         } else {
             return Err(Failed::Refused);
         }
         Ok(())
-    }
-
-    fn count(&self, count: Count) {
-        self.tools.recorder.count(count);
     }
 }
 
@@ -167,19 +168,33 @@ impl Filler<'_, '_> {
     /// Calls the provider for the object or a page of the list. Each page is a value of its own among the provider's
     /// calls, so that one call for each version of each page is perfect.
     pub async fn provide(&self, page: Option<u32>, rng: &mut SmallRng) -> Result<Value, Failed> {
-        let pages = u64::from(self.entry.spec.pages.unwrap_or(1));
         let part = page.map_or(0, |page| u64::from(page.saturating_sub(1)));
-        self.tools.recorder.provider_call(ProviderCall {
-            cache: self.entry.cache,
-            key: self.entry.key * pages + part,
-            supersedes: self.supersedes,
-        });
+        self.counter.provider_call(self.call(part));
         let service = draw(self.time, rng);
         Ok(self
             .tools
             .store
             .provide(&self.entry.spec.name, self.entry.key, page, service)
             .await?)
+    }
+
+    /// Tells that what was asked for is in the cache.
+    fn refilled(&self) {
+        for part in 0..self.pages() {
+            self.counter.refilled(self.call(part));
+        }
+    }
+
+    fn pages(&self) -> u64 {
+        self.entry.spec.pages.map_or(1, u64::from)
+    }
+
+    fn call(&self, part: u64) -> ProviderCall {
+        ProviderCall {
+            cache: self.entry.cache,
+            key: self.entry.key * self.pages() + part,
+            supersedes: self.supersedes,
+        }
     }
 
     /// How long a fill under way is announced: as long as the lock lives by itself. A filler that dies must not announce

@@ -1,4 +1,5 @@
 use std::sync::LazyLock;
+use std::time::Instant;
 
 use rand::rngs::SmallRng;
 use redis::Script;
@@ -6,17 +7,18 @@ use redis::Script;
 use super::chance::{Choice, draw};
 use super::section::Section;
 use super::{Cache, CacheError, Failed, Tools};
-use crate::metrics::Count;
+use crate::metrics::{Count, Counter, Part, Time};
 use crate::scenario::{Fence, InventorySpec, ServiceTime, StockIn, Update, WorkloadSpec};
-use crate::store::Token;
+use crate::store::{Mark, Order, Token};
 
-/// Takes one unit if there is one. Returns whether it did; nothing without the key.
+/// Takes one unit if there is one, and appends the order. Returns whether it did; nothing without the key.
 static TAKE_ONE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local units = redis.call('GET', KEYS[1])
          if not units then return nil end
          if tonumber(units) < 1 then return 0 end
-         redis.call('DECR', KEYS[1])
+         units = redis.call('DECR', KEYS[1])
+         redis.call('RPUSH', KEYS[2], ARGV[1] .. ' ' .. units .. ' ' .. ARGV[2])
          return 1",
     )
 });
@@ -47,18 +49,16 @@ impl Inventory {
     }
 
     /// One customer buys one unit of one product.
-    pub(super) async fn request(&self, rng: &mut SmallRng, worker: usize) -> Result<(), Failed> {
+    pub(super) async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng, worker: usize) -> Result<(), Failed> {
         let product = self.choice.draw(rng);
         let by = format!("s{}w{worker}", self.tools.server.0);
-        let section = self.tools.enter(&format!("product:{product}")).await?;
+        let section = self.tools.enter(counter, &format!("product:{product}")).await?;
         let sold = match self.tools.arm.update {
-            Update::ReadWrite => self.read_and_write(product, &by, &section, rng).await,
-            Update::Atomic => self.update(product, &by, &section, rng).await,
+            Update::ReadWrite => self.read_and_write(product, &by, &section, counter, rng).await,
+            Update::Atomic => self.update(product, &by, &section, counter, rng).await,
         };
         section.leave().await;
-        self.tools
-            .recorder
-            .count(if sold? { Count::Order } else { Count::SoldOut });
+        counter.count(if sold? { Count::Order } else { Count::SoldOut });
         Ok(())
     }
 
@@ -68,25 +68,25 @@ impl Inventory {
         product: u64,
         by: &str,
         section: &Section<'_>,
+        counter: Counter<'_>,
         rng: &mut SmallRng,
     ) -> Result<bool, Failed> {
         let token = self.token(product, by).await?;
         let Some(left) = self.units(product, token, rng).await?.checked_sub(1) else {
             return Ok(false);
         };
-        self.think(rng).await;
+        self.think(counter, rng).await;
         section.check()?;
+        let mark = mark(by, counter);
         match (self.stock_in, token) {
-            (StockIn::Database, None) => self.tools.store.sell(product, left, by).await?,
-            (StockIn::Database, Some(token)) => self.tools.store.sell_fenced(product, left, token).await?,
+            (StockIn::Database, None) => self.tools.store.sell(product, left, mark).await?,
+            (StockIn::Database, Some(token)) => self.tools.store.sell_fenced(product, left, token, mark).await?,
             (StockIn::Redis, _) => {
-                let mut cache = self.tools.cache.connection();
-                redis::cmd("SET")
-                    .arg(stock_key(product))
-                    .arg(left)
-                    .exec_async(&mut cache)
-                    .await?;
-                self.tools.store.append_order(product, by).await?;
+                let mut sale = redis::pipe();
+                sale.atomic();
+                sale.cmd("SET").arg(stock_key(product)).arg(left);
+                sale.cmd("RPUSH").arg(ORDERS).arg(row(product, left, mark));
+                sale.exec_async(&mut self.tools.cache.connection()).await?;
             }
         }
         Ok(true)
@@ -121,29 +121,73 @@ impl Inventory {
     }
 
     /// The atomic way: think first, then one conditional statement.
-    async fn update(&self, product: u64, by: &str, section: &Section<'_>, rng: &mut SmallRng) -> Result<bool, Failed> {
-        self.think(rng).await;
+    async fn update(
+        &self,
+        product: u64,
+        by: &str,
+        section: &Section<'_>,
+        counter: Counter<'_>,
+        rng: &mut SmallRng,
+    ) -> Result<bool, Failed> {
+        self.think(counter, rng).await;
         section.check()?;
+        let mark = mark(by, counter);
         match self.stock_in {
-            StockIn::Database => Ok(self.tools.store.sell_one(product, by).await?),
+            StockIn::Database => Ok(self.tools.store.sell_one(product, mark).await?),
             StockIn::Redis => {
-                let mut cache = self.tools.cache.connection();
-                let taken: Option<bool> = TAKE_ONE.key(stock_key(product)).invoke_async(&mut cache).await?;
-                let taken = taken.ok_or(CacheError::NoStock(product))?;
-                if taken {
-                    self.tools.store.append_order(product, by).await?;
-                }
-                Ok(taken)
+                let taken: Option<bool> = TAKE_ONE
+                    .key(stock_key(product))
+                    .key(ORDERS)
+                    .arg(product)
+                    .arg(note(mark))
+                    .invoke_async(&mut self.tools.cache.connection())
+                    .await?;
+                Ok(taken.ok_or(CacheError::NoStock(product))?)
             }
         }
     }
 
-    async fn think(&self, rng: &mut SmallRng) {
+    async fn think(&self, counter: Counter<'_>, rng: &mut SmallRng) {
         let time = draw(self.tools.dials.hold(self.hold), rng);
         if !time.is_zero() {
-            tokio::time::sleep(time).await;
+            let start = Instant::now();
+            self.tools.timer.sleep(time).await;
+            counter.time(Time::Overshoot, start.elapsed().saturating_sub(time));
         }
     }
+}
+
+fn mark<'a>(buyer: &'a str, counter: Counter<'_>) -> Mark<'a> {
+    Mark {
+        buyer,
+        at_us: counter.micros(),
+        measured: counter.part() == Part::Measured,
+    }
+}
+
+/// The ledger of an arm whose stock lives in Redis: a list beside the stock, so that a sale is one step there too.
+const ORDERS: &str = "orders";
+
+/// An order as an element of that list: product, units left, and its mark.
+fn row(product: u64, left: u64, mark: Mark<'_>) -> String {
+    format!("{product} {left} {}", note(mark))
+}
+
+fn note(mark: Mark<'_>) -> String {
+    format!("{} {} {}", mark.at_us, u8::from(mark.measured), mark.buyer)
+}
+
+/// The way back; `id` is its place in the list, counted from 1.
+fn order(id: i64, row: &str) -> Option<Order> {
+    let mut parts = row.splitn(5, ' ');
+    Some(Order {
+        id,
+        product: parts.next()?.parse().ok()?,
+        units: parts.next()?.parse().ok()?,
+        at_us: parts.next()?.parse().ok()?,
+        measured: parts.next()? == "1",
+        buyer: parts.next()?.to_owned(),
+    })
 }
 
 fn stock_key(product: u64) -> String {
@@ -168,6 +212,23 @@ pub async fn prepare_cache(workload: &WorkloadSpec, cache: &Cache) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// The orders after number `last_id` (0: from the start) in an arm's part of the cache node, in their order.
+///
+/// # Errors
+/// The cache node failed, or what it has there is no order of ours.
+pub async fn orders_in_cache(last_id: i64, cache: &Cache) -> Result<Vec<Order>, CacheError> {
+    let rows: Vec<String> = redis::cmd("LRANGE")
+        .arg(ORDERS)
+        .arg(last_id)
+        .arg(-1)
+        .query_async(&mut cache.connection())
+        .await?;
+    (last_id + 1..)
+        .zip(rows)
+        .map(|(id, row)| order(id, &row).ok_or(CacheError::NoOrder(row)))
+        .collect()
 }
 
 /// Units left per product in an arm's part of the cache node: the oracle's view where the stock lives there.

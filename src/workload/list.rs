@@ -5,11 +5,11 @@ use rand::rngs::SmallRng;
 use super::cache::millis;
 use super::cache_fill::{ACTIVE, Entry, Filler, IN_PROGRESS, Look};
 use super::{Failed, Tools};
-use crate::metrics::Count;
+use crate::metrics::{Counter, DamagedList};
 
-/// Reads state, version and list as one, and counts the pages of an Active list that are there twice or not at all. A list
+/// Reads state, version and list as one, and notes an Active list whose pages are there twice or not at all. A list
 /// that is not Active may be half of one, so it is never served.
-pub async fn look(tools: &Tools, entry: &Entry<'_>, pages: u32) -> Result<Look, Failed> {
+pub async fn look(tools: &Tools, counter: Counter<'_>, entry: &Entry<'_>, pages: u32) -> Result<Look, Failed> {
     let mut read = redis::pipe();
     read.atomic();
     read.cmd("GET").arg(&entry.state);
@@ -20,10 +20,14 @@ pub async fn look(tools: &Tools, entry: &Entry<'_>, pages: u32) -> Result<Look, 
     let fresh = state.as_deref() == Some(ACTIVE) && !list.is_empty();
     if fresh {
         let (duplicate, missing) = damage(&list, pages);
-        for (count, n) in [(Count::DuplicatePage, duplicate), (Count::MissingPage, missing)] {
-            if n > 0 {
-                tools.recorder.add(count, n);
-            }
+        if duplicate + missing > 0 {
+            counter.damaged_list(DamagedList {
+                cache: entry.cache,
+                key: entry.key,
+                version: version.unwrap_or(0),
+                duplicate,
+                missing,
+            });
         }
     }
     Ok(Look {

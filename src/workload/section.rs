@@ -1,35 +1,40 @@
 use std::time::Instant;
 
 use super::{Failed, Tools};
-use crate::lock::{Guard, Terms};
-use crate::metrics::Count;
-use crate::model::Outcome;
+use crate::lock::{Guard, Refusal, Terms};
+use crate::metrics::{Count, Counter, Time};
+use crate::model::{Cause, Outcome};
 use crate::scenario::{LockKind, OnLoss};
 
 /// The time inside the lock, of an arm without one too. End it with [`Section::leave`].
 pub(super) struct Section<'a> {
     tools: &'a Tools,
+    counter: Counter<'a>,
     guard: Guard,
     since: Instant,
 }
 
 impl Tools {
     /// Acquires the arm's lock for `what`, and counts how that went (an arm without a lock acquires nothing).
-    pub(super) async fn enter(&self, what: &str) -> Result<Section<'_>, Failed> {
+    pub(super) async fn enter<'a>(&'a self, counter: Counter<'a>, what: &str) -> Result<Section<'a>, Failed> {
         let asked = Instant::now();
-        let acquired = self
-            .lock
-            .acquire(&format!("{}:{what}", self.arm.name), &self.terms())
-            .await;
+        let key = format!("{}:{what}", self.arm.name);
+        let terms = self.terms();
+        let acquired = tokio::select! {
+            biased;
+            acquired = self.lock(counter.part()).acquire(&key, &terms) => acquired,
+            () = self.hurry.cancelled() => return Err(Failed::Cancelled),
+        };
         let since = Instant::now();
         let counted = self.arm.lock != LockKind::None;
         match acquired {
             Ok(guard) => {
                 if counted {
-                    self.recorder.acquired(since - asked);
+                    counter.acquired(since - asked);
                 }
                 Ok(Section {
                     tools: self,
+                    counter,
                     guard,
                     since,
                 })
@@ -39,7 +44,7 @@ impl Tools {
                     let outcome = refusal.outcome();
                     let nodes_lacked = matches!(outcome, Outcome::NoQuorum | Outcome::Unknown);
                     let trouble = nodes_lacked.then(|| refusal.to_string());
-                    self.recorder.refused(since - asked, outcome, trouble);
+                    counter.refused(since - asked, outcome, causes(&refusal), trouble);
                 }
                 Err(Failed::Refused)
             }
@@ -60,6 +65,13 @@ impl Tools {
     }
 }
 
+fn causes(refusal: &Refusal) -> &[Option<Cause>] {
+    match refusal {
+        Refusal::NoQuorum { causes } | Refusal::NotPermitted { causes } | Refusal::Unknown { causes } => causes,
+        Refusal::Contended | Refusal::Expired { .. } => &[],
+    }
+}
+
 impl Section<'_> {
     /// To be asked right before the work is written.
     ///
@@ -77,13 +89,31 @@ impl Section<'_> {
         self.tools.arm.lock != LockKind::None && !self.guard.is_lost()
     }
 
-    /// Counts the time inside and a lost lock, and releases it.
+    /// Counts the time inside, the votes and a lost lock, and releases it.
     pub(super) async fn leave(self) {
-        self.tools.recorder.held(self.since.elapsed());
-        self.tools.recorder.voted(self.guard.votes(), self.guard.nodes());
+        let counter = self.counter;
+        counter.time(Time::Hold, self.since.elapsed());
+        counter.voted(self.guard.votes(), self.guard.nodes());
         if self.guard.is_lost() {
-            self.tools.recorder.count(Count::LockLost);
+            counter.count(Count::LockLost);
         }
+        if self.guard.overran() {
+            counter.count(Count::Overran);
+        }
+        self.count_late_votes();
         self.guard.release().await;
+    }
+
+    /// Counts the votes that the lock has in the end: now if all nodes have answered, else when they have had their time.
+    fn count_late_votes(&self) {
+        let (late, nodes) = (self.guard.late_votes(), self.guard.nodes());
+        if let Some(votes) = late.known() {
+            self.counter.voted_in_the_end(votes, nodes);
+            return;
+        }
+        let (recorder, part) = (self.counter.recorder(), self.counter.part());
+        self.tools.after.spawn(async move {
+            recorder.of(part).voted_in_the_end(late.wait().await, nodes);
+        });
     }
 }

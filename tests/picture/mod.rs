@@ -10,8 +10,8 @@ use lockstorm::metrics::{
 };
 use lockstorm::model::{Action, Event, EventKind, HostId, Outcomes, ServerId, Target, Wait};
 use lockstorm::scenario::{
-    ArmSpec, CacheSpec, DatabaseSpec, Expectation, Fence, InventorySpec, LabSpec, LockKind, Metric, OnLoss, Op,
-    Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, WorkloadSpec,
+    ArmSpec, Arrivals, Balance, CacheSpec, DatabaseSpec, Expectation, Fence, InventorySpec, LabSpec, LockKind, Metric,
+    OnLoss, Op, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, WorkloadSpec,
 };
 
 const fn ms(ms: u64) -> Duration {
@@ -70,6 +70,8 @@ pub fn inventory() -> Scenario {
             requests: None,
             ramp: Duration::ZERO,
             think: Duration::ZERO,
+            balance: Balance::RoundRobin,
+            arrivals: Arrivals::Even,
         },
         workload: WorkloadSpec::Inventory(InventorySpec {
             products: 200,
@@ -117,6 +119,8 @@ pub fn stampede() -> Scenario {
             rate: None,
             workers: 25,
             think: ms(50),
+            balance: Balance::RoundRobin,
+            arrivals: Arrivals::Even,
             ..inventory().swarm
         },
         workload: WorkloadSpec::CacheFill { caches: vec![cache] },

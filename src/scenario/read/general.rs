@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::reader::Reader;
-use super::super::spec::{DatabaseSpec, LabSpec, Persistence, ServiceTime, SwarmSpec};
+use super::super::spec::{Arrivals, Balance, DatabaseSpec, LabSpec, Persistence, ServiceTime, SwarmSpec};
 use super::super::tree::Value;
 use super::super::value;
 
@@ -13,6 +13,13 @@ const PERSISTENCE: &[(&str, Persistence)] = &[
     ("aof-everysec", Persistence::AofEverysec),
     ("aof-always", Persistence::AofAlways),
 ];
+
+const BALANCE: &[(&str, Balance)] = &[
+    ("round-robin", Balance::RoundRobin),
+    ("random", Balance::Random),
+    ("least-busy", Balance::LeastBusy),
+];
+const ARRIVALS: &[(&str, Arrivals)] = &[("even", Arrivals::Even), ("poisson", Arrivals::Poisson)];
 
 /// The most workers in all arms together: each is a task with buffers of its own.
 const MOST_WORKERS: usize = 100_000;
@@ -42,6 +49,18 @@ pub(super) fn swarm(mut reader: Reader<'_>, duration: Duration, arms: usize) -> 
         reader.complain("workers", format!("{sum}; {MOST_WORKERS} at most"));
     }
     let rate = reader.get("rate", value::rate);
+    let balance = reader.get("balance", value::word(BALANCE));
+    let arrivals = reader.get("arrivals", value::word(ARRIVALS));
+    if rate.is_none() && reader.sound(&["rate"]) {
+        for (key, given) in [("balance", balance.is_some()), ("arrivals", arrivals.is_some())] {
+            if given {
+                reader.complain(
+                    key,
+                    "needs rate: in a closed loop each worker takes its own requests; set rate, or leave it out",
+                );
+            }
+        }
+    }
     let requests = reader.get("requests", value::count(1..=1_000_000_000_000));
     let ramp = reader.or("ramp", Duration::ZERO, value::duration);
     let think = reader.or("think", Duration::ZERO, value::duration);
@@ -60,6 +79,8 @@ pub(super) fn swarm(mut reader: Reader<'_>, duration: Duration, arms: usize) -> 
         servers,
         workers,
         rate,
+        balance: balance.unwrap_or_default(),
+        arrivals: arrivals.unwrap_or_default(),
         requests,
         ramp,
         think,

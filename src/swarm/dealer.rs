@@ -1,0 +1,261 @@
+//! The load balancer of an open loop: a thread that deals each request to an app server when it is due.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::arrivals::Arrivals;
+use super::balance::Balance;
+use super::intake::{Begin, Queue};
+use crate::metrics::{Part, Timeline};
+use crate::scenario::SwarmSpec;
+
+/// Deals requests from the instant that it was started at until it is told to end. Request i is due at the same instant in
+/// every arm and goes to the same app server: arms differ in their locks only.
+#[derive(Debug)]
+pub(super) struct Dealer {
+    shared: Arc<Shared>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    /// The state was changed from outside.
+    changed: Condvar,
+    timeline: Arc<Timeline>,
+    /// By app server, then by arm.
+    queues: Vec<Vec<Arc<Queue>>>,
+    /// Measured requests that found no app server, the same for each arm.
+    dropped: AtomicU64,
+    limit: Option<u64>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// When the load began.
+    since: Instant,
+    arrivals: Arrivals,
+    balance: Balance,
+    /// The number of the next request.
+    number: u64,
+    /// Measured requests that were dealt, or dropped.
+    measured: u64,
+    /// What is due by then is dealt, and nothing more.
+    end: Option<Instant>,
+}
+
+impl State {
+    fn due(&self) -> Instant {
+        // Rates are positive, so that no time is infinite; a thousand years are beyond every run.
+        self.since + Duration::try_from_secs_f64(self.arrivals.due()).unwrap_or(Duration::from_secs(1 << 35))
+    }
+}
+
+impl Dealer {
+    /// Starts dealing into `queues` (by app server, then by arm): the first request is due at `since`.
+    ///
+    /// # Errors
+    /// The thread could not be started.
+    pub fn start(
+        swarm: &SwarmSpec,
+        rate: f64,
+        seed: u64,
+        timeline: &Arc<Timeline>,
+        queues: Vec<Vec<Arc<Queue>>>,
+        since: Instant,
+    ) -> std::io::Result<Self> {
+        let state = State {
+            since,
+            arrivals: Arrivals::new(swarm.arrivals, rate, swarm.ramp.as_secs_f64(), seed),
+            balance: Balance::new(swarm.balance, queues.len(), seed),
+            number: 0,
+            measured: 0,
+            end: None,
+        };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            timeline: Arc::clone(timeline),
+            queues,
+            dropped: AtomicU64::new(0),
+            limit: swarm.requests,
+        });
+        let thread = thread::Builder::new().name("dealer".to_owned()).spawn({
+            let shared = Arc::clone(&shared);
+            move || shared.deal()
+        })?;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Sets the rate from now on.
+    pub fn set_rate(&self, rate: f64) {
+        self.change(|state| {
+            let now = state.since.elapsed().as_secs_f64();
+            state.arrivals.set_rate(rate, now);
+        });
+    }
+
+    /// Takes an app server out of rotation.
+    pub fn remove(&self, server: usize) {
+        self.change(|state| state.balance.remove(server));
+    }
+
+    /// What was due by `end` is dealt, nothing more comes, and no worker begins another request.
+    pub fn end(&mut self, end: Instant) {
+        self.change(|state| state.end = Some(end));
+        if let Some(thread) = self.thread.take() {
+            // A dealer that panicked deals nothing any more, which is what is wanted.
+            let _ = thread.join();
+        }
+        for queue in self.shared.queues.iter().flatten() {
+            queue.close();
+        }
+    }
+
+    /// Measured requests that were due so far, for each arm.
+    pub fn offered(&self) -> u64 {
+        self.shared.state().measured
+    }
+
+    /// Those of them that found no app server.
+    pub fn dropped(&self) -> u64 {
+        self.shared.dropped.load(Relaxed)
+    }
+
+    /// Whether all requests of a limited load are dealt.
+    pub fn exhausted(&self) -> bool {
+        self.shared.limit.is_some_and(|limit| self.offered() >= limit)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.shared.state());
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Drop for Dealer {
+    fn drop(&mut self) {
+        self.end(Instant::now());
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn deal(&self) {
+        let mut state = self.state();
+        loop {
+            let (now, due) = (Instant::now(), state.due());
+            if state.end.is_some_and(|end| due > end) || self.limit.is_some_and(|limit| state.measured >= limit) {
+                return;
+            }
+            if due <= now {
+                self.deal_one(&mut state, due, now);
+            } else {
+                let waited = self.changed.wait_timeout(state, due - now);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+        }
+    }
+
+    fn deal_one(&self, state: &mut State, due: Instant, now: Instant) {
+        let request = Begin {
+            intended: due,
+            lag: now - due,
+            part: self.timeline.part(due),
+        };
+        // Over all arms, so that every arm's request goes to the same app server.
+        let busy = |server: usize| self.queues[server].iter().map(|queue| queue.busy()).sum();
+        let measured = u64::from(request.part == Part::Measured);
+        match state.balance.pick(state.number, busy) {
+            Some(server) => self.queues[server].iter().for_each(|queue| queue.deal(request)),
+            None => drop(self.dropped.fetch_add(measured, Relaxed)),
+        }
+        state.number += 1;
+        state.measured += measured;
+        state.arrivals.advance();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Arrivals as Kind, Balance as By};
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn swarm(requests: Option<u64>) -> SwarmSpec {
+        SwarmSpec {
+            servers: 2,
+            workers: 1,
+            rate: Some(1000.0),
+            requests,
+            ramp: Duration::ZERO,
+            think: Duration::ZERO,
+            balance: By::RoundRobin,
+            arrivals: Kind::Even,
+        }
+    }
+
+    fn queues() -> Vec<Vec<Arc<Queue>>> {
+        (0..2).map(|_| (0..2).map(|_| Arc::default()).collect()).collect()
+    }
+
+    fn dealt(queues: &[Vec<Arc<Queue>>]) -> Vec<u64> {
+        queues.iter().flatten().map(|queue| queue.dealt()).collect()
+    }
+
+    #[test]
+    fn what_was_due_is_offered_and_nothing_else() {
+        let queues = queues();
+        let since = Instant::now();
+        // The first 20 are warm-up: those due from 20 ms on count.
+        let timeline = Arc::new(Timeline::from(since + MS * 20));
+        let mut dealer = Dealer::start(&swarm(None), 1000.0, 1, &timeline, queues.clone(), since).expect("a thread");
+        // An end in the past of a dealer that may be late: what was due by then is dealt all the same, and only that.
+        std::thread::sleep(MS * 60);
+        dealer.end(since + MS * 59);
+        assert_eq!((dealer.offered(), dealer.dropped()), (40, 0));
+        assert_eq!(dealt(&queues), [20; 4], "each arm in turn");
+    }
+
+    #[test]
+    fn a_limit_counts_measured_requests() {
+        let queues = queues();
+        let since = Instant::now();
+        let timeline = Arc::new(Timeline::from(since + MS * 10));
+        let dealer = Dealer::start(&swarm(Some(7)), 1000.0, 1, &timeline, queues.clone(), since).expect("a thread");
+        while !dealer.exhausted() {
+            std::thread::sleep(MS);
+        }
+        drop(dealer);
+        assert_eq!(dealt(&queues).iter().sum::<u64>(), 14, "7 for each of two arms");
+        assert_eq!(queues[0][0].busy() + queues[1][0].busy(), 17, "with the warm-up");
+    }
+
+    #[test]
+    fn without_an_app_server_requests_are_dropped() {
+        let queues = queues();
+        let since = Instant::now();
+        let timeline = Arc::new(Timeline::from(since));
+        let mut dealer = Dealer::start(&swarm(None), 1000.0, 1, &timeline, queues.clone(), since).expect("a thread");
+        dealer.remove(0);
+        dealer.remove(1);
+        let before = dealer.offered();
+        std::thread::sleep(MS * 20);
+        dealer.end(Instant::now());
+        assert!(dealer.dropped() >= 10, "{}", dealer.dropped());
+        assert_eq!(
+            dealer.offered(),
+            dealer.dropped() + dealt(&queues)[0] + dealt(&queues)[2]
+        );
+        assert!(dealt(&queues)[0] + dealt(&queues)[2] <= before + 1);
+    }
+}

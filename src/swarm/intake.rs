@@ -1,0 +1,284 @@
+//! Where the workers of one arm on one app server get their requests from.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rand::{Rng, RngExt};
+use tokio::sync::Notify;
+
+use crate::metrics::{Part, Timeline};
+use crate::timer::Timer;
+
+/// A request that a worker is to begin now.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begin {
+    /// When it was to begin.
+    pub intended: Instant,
+    /// What the generator of load is late by.
+    pub lag: Duration,
+    /// The part of the run that it belongs to.
+    pub part: Part,
+}
+
+/// The source of requests.
+#[derive(Debug)]
+pub(super) enum Intake {
+    /// A worker begins its next request a pause after the last one.
+    Closed(Arc<ClosedLoop>),
+    /// Requests come whatever becomes of the earlier ones, and queue for a free worker.
+    Open(Arc<Queue>),
+}
+
+impl Intake {
+    /// Waits until this worker shall begin a request; none: there is none left to begin.
+    pub async fn next(&self, timer: &Timer, rng: &mut (impl Rng + Send)) -> Option<Begin> {
+        match self {
+            Self::Closed(closed) => closed.next(timer, rng).await,
+            Self::Open(queue) => queue.next().await,
+        }
+    }
+}
+
+/// A closed loop, shared by all workers of an arm.
+#[derive(Debug)]
+pub(super) struct ClosedLoop {
+    /// The mean of the exponential pause.
+    think: Duration,
+    /// Measured requests, after which there is none.
+    limit: Option<u64>,
+    /// Measured requests that were begun.
+    begun: AtomicU64,
+    ended: AtomicBool,
+    end: Notify,
+    timeline: Arc<Timeline>,
+}
+
+impl ClosedLoop {
+    pub fn new(think: Duration, limit: Option<u64>, timeline: Arc<Timeline>) -> Self {
+        Self {
+            think,
+            limit,
+            begun: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
+            end: Notify::new(),
+            timeline,
+        }
+    }
+
+    /// No further request begins.
+    pub fn end(&self) {
+        self.ended.store(true, Relaxed);
+        self.end.notify_waiters();
+    }
+
+    /// Whether no further request will begin.
+    pub fn exhausted(&self) -> bool {
+        self.ended.load(Relaxed) || self.limit.is_some_and(|limit| self.begun.load(Relaxed) >= limit)
+    }
+
+    async fn next(&self, timer: &Timer, rng: &mut (impl Rng + Send)) -> Option<Begin> {
+        let from = Instant::now();
+        let pause = exponential(self.think, rng);
+        if !pause.is_zero() {
+            let end = self.end.notified();
+            tokio::pin!(end);
+            // From here on its end is not missed.
+            end.as_mut().enable();
+            if !self.exhausted() {
+                tokio::select! {
+                    () = timer.sleep_until(from + pause) => {}
+                    () = end => {}
+                }
+            }
+        }
+        let now = Instant::now();
+        let part = self.timeline.part(now);
+        if self.ended.load(Relaxed) || (part == Part::Measured && !self.take()) {
+            return None;
+        }
+        Some(Begin {
+            intended: now,
+            lag: now.saturating_duration_since(from + pause),
+            part,
+        })
+    }
+
+    /// Takes one of the measured requests, if any is left.
+    fn take(&self) -> bool {
+        let next = |begun| {
+            let free = self.limit.is_none_or(|limit| begun < limit);
+            free.then_some(begun + 1)
+        };
+        let taken = self.begun.fetch_update(Relaxed, Relaxed, next).is_ok();
+        if self.limit.is_some() && self.exhausted() {
+            // Those who pause have nothing to wait for.
+            self.end.notify_waiters();
+        }
+        taken
+    }
+}
+
+/// The requests that were dealt to one arm on one app server and wait for a free worker there.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    waiting: Mutex<VecDeque<Begin>>,
+    come: Notify,
+    closed: AtomicBool,
+    /// Measured requests that were dealt to it.
+    dealt: AtomicU64,
+    /// Requests that it has: dealt, and not ended.
+    busy: AtomicU64,
+}
+
+impl Queue {
+    /// Adds a request.
+    pub fn deal(&self, request: Begin) {
+        if request.part == Part::Measured {
+            self.dealt.fetch_add(1, Relaxed);
+        }
+        self.busy.fetch_add(1, Relaxed);
+        self.waiting().push_back(request);
+        self.come.notify_one();
+    }
+
+    /// A request has ended.
+    pub fn ended_one(&self) {
+        self.busy.fetch_sub(1, Relaxed);
+    }
+
+    /// Requests that it has: dealt, and not ended.
+    pub fn busy(&self) -> u64 {
+        self.busy.load(Relaxed)
+    }
+
+    /// Measured requests that were dealt to it.
+    pub fn dealt(&self) -> u64 {
+        self.dealt.load(Relaxed)
+    }
+
+    /// No further request begins; those that wait never do.
+    pub fn close(&self) {
+        self.closed.store(true, Relaxed);
+        self.come.notify_waiters();
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Begin>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn next(&self) -> Option<Begin> {
+        loop {
+            let come = self.come.notified();
+            tokio::pin!(come);
+            // From here on none is missed.
+            come.as_mut().enable();
+            if self.closed.load(Relaxed) {
+                return None;
+            }
+            if let Some(request) = self.waiting().pop_front() {
+                return Some(request);
+            }
+            come.await;
+        }
+    }
+}
+
+/// A draw from the exponential distribution by inversion.
+fn exponential(mean: Duration, rng: &mut impl Rng) -> Duration {
+    if mean.is_zero() {
+        return Duration::ZERO;
+    }
+    let u: f64 = rng.random();
+    mean.mul_f64(-(1.0 - u).ln())
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand::rngs::SmallRng;
+
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn request(part: Part) -> Begin {
+        Begin {
+            intended: Instant::now(),
+            lag: Duration::ZERO,
+            part,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_limit_ends_the_arm_and_warm_up_does_not_count() {
+        let timeline = Arc::new(Timeline::new());
+        let closed = ClosedLoop::new(Duration::ZERO, Some(3), Arc::clone(&timeline));
+        let (timer, mut rng) = (Timer::start(), SmallRng::seed_from_u64(1));
+        for _ in 0..10 {
+            let begin = closed.next(&timer, &mut rng).await.expect("the warm-up has no limit");
+            assert_eq!(begin.part, Part::WarmUp);
+        }
+        timeline.begin(Instant::now());
+        for _ in 0..3 {
+            let begin = closed.next(&timer, &mut rng).await.expect("one of three");
+            assert_eq!(begin.part, Part::Measured);
+        }
+        assert!(closed.exhausted());
+        assert!(closed.next(&timer, &mut rng).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn an_end_wakes_those_who_pause_and_those_who_have_nothing_to_do() {
+        let closed = Arc::new(ClosedLoop::new(HOUR, None, Arc::default()));
+        let queue = Arc::new(Queue::default());
+        let timer = Timer::start();
+        let pausing = tokio::spawn({
+            let (closed, timer) = (Arc::clone(&closed), timer.clone());
+            async move { closed.next(&timer, &mut SmallRng::seed_from_u64(3)).await.is_none() }
+        });
+        let idle = tokio::spawn({
+            let queue = Arc::clone(&queue);
+            async move { queue.next().await.is_none() }
+        });
+        tokio::task::yield_now().await;
+        closed.end();
+        queue.close();
+        assert!(pausing.await.expect("no panic") && idle.await.expect("no panic"));
+    }
+
+    #[tokio::test]
+    async fn what_is_dealt_is_begun_in_its_order_and_what_waits_at_the_end_is_not() {
+        let queue = Queue::default();
+        let [first, second] = [request(Part::Measured), request(Part::Measured)];
+        queue.deal(request(Part::WarmUp));
+        queue.deal(first);
+        queue.deal(second);
+        assert_eq!((queue.dealt(), queue.busy()), (2, 3), "the warm-up counts as work only");
+        assert_eq!(queue.next().await.map(|begin| begin.part), Some(Part::WarmUp));
+        queue.ended_one();
+        assert_eq!(queue.next().await.map(|begin| begin.intended), Some(first.intended));
+        assert_eq!(queue.busy(), 2);
+        queue.close();
+        assert!(queue.next().await.is_none(), "the second was never begun");
+    }
+
+    #[tokio::test]
+    async fn every_request_wakes_a_worker() {
+        let queue = Arc::new(Queue::default());
+        let workers: Vec<_> = (0..8)
+            .map(|_| {
+                let queue = Arc::clone(&queue);
+                tokio::spawn(async move { queue.next().await.is_some() })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        for _ in 0..8 {
+            queue.deal(request(Part::Measured));
+        }
+        for worker in workers {
+            assert!(worker.await.expect("no panic"));
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The load of a run, as the run steers it: closed loops, or a dealer with its queues.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::app_server::SwarmError;
+use super::dealer::Dealer;
+use super::intake::{ClosedLoop, Intake, Queue};
+use crate::metrics::Timeline;
+use crate::scenario::Scenario;
+
+/// Where all workers of a run get their requests from.
+#[derive(Debug)]
+pub struct Load {
+    timeline: Arc<Timeline>,
+    source: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// By arm.
+    Closed(Vec<Arc<ClosedLoop>>),
+    Open {
+        /// By app server, then by arm.
+        queues: Vec<Vec<Arc<Queue>>>,
+        /// Once the load has begun.
+        dealer: Option<Dealer>,
+    },
+}
+
+impl Load {
+    /// The load of a scenario. It begins with [`Load::begin`].
+    #[must_use]
+    pub fn new(scenario: &Scenario, timeline: &Arc<Timeline>) -> Self {
+        let (swarm, arms) = (&scenario.swarm, scenario.arms.len());
+        let source = if swarm.rate.is_some() {
+            let queues = || (0..arms).map(|_| Arc::default()).collect();
+            Source::Open {
+                queues: (0..swarm.servers).map(|_| queues()).collect(),
+                dealer: None,
+            }
+        } else {
+            let closed = || Arc::new(ClosedLoop::new(swarm.think, swarm.requests, Arc::clone(timeline)));
+            Source::Closed((0..arms).map(|_| closed()).collect())
+        };
+        Self {
+            timeline: Arc::clone(timeline),
+            source,
+        }
+    }
+
+    /// What the workers of this arm on this app server take their requests from.
+    pub(super) fn intake(&self, server: usize, arm: usize) -> Arc<Intake> {
+        Arc::new(match &self.source {
+            Source::Closed(arms) => Intake::Closed(Arc::clone(&arms[arm])),
+            Source::Open { queues, .. } => Intake::Open(Arc::clone(&queues[server][arm])),
+        })
+    }
+
+    /// An open loop begins to deal: its first request is due at `since`.
+    ///
+    /// # Errors
+    /// The dealer's thread could not be started.
+    pub fn begin(&mut self, scenario: &Scenario, since: Instant) -> Result<(), SwarmError> {
+        if let (Source::Open { queues, dealer }, Some(rate)) = (&mut self.source, scenario.swarm.rate) {
+            let started = Dealer::start(
+                &scenario.swarm,
+                rate,
+                scenario.seed,
+                &self.timeline,
+                queues.clone(),
+                since,
+            );
+            *dealer = Some(started.map_err(SwarmError::Dealer)?);
+        }
+        Ok(())
+    }
+
+    /// Sets the rate from now on; nothing in a closed loop.
+    pub fn set_rate(&self, rate: f64) {
+        if let Some(dealer) = self.dealer() {
+            dealer.set_rate(rate);
+        }
+    }
+
+    /// A killed app server leaves the rotation: from now on nothing is dealt to it.
+    pub fn remove(&self, server: usize) {
+        if let Some(dealer) = self.dealer() {
+            dealer.remove(server);
+        }
+    }
+
+    /// No further request begins. What was due by `end` stays offered, begun or not.
+    pub fn end(&mut self, end: Instant) {
+        match &mut self.source {
+            Source::Closed(arms) => arms.iter().for_each(|closed| closed.end()),
+            Source::Open { dealer, .. } => {
+                if let Some(dealer) = dealer {
+                    dealer.end(end);
+                }
+            }
+        }
+    }
+
+    /// Measured requests that were dealt to this app server and arm; none in a closed loop, where workers take them.
+    #[must_use]
+    pub fn dealt(&self, server: usize, arm: usize) -> Option<u64> {
+        match &self.source {
+            Source::Closed(_) => None,
+            Source::Open { queues, .. } => Some(queues[server][arm].dealt()),
+        }
+    }
+
+    /// Measured requests, for each arm, that were due when no app server was left.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dealer().map_or(0, Dealer::dropped)
+    }
+
+    /// Whether no further request of this arm will come.
+    #[must_use]
+    pub fn exhausted(&self, arm: usize) -> bool {
+        match &self.source {
+            Source::Closed(arms) => arms[arm].exhausted(),
+            Source::Open { dealer, .. } => dealer.as_ref().is_some_and(Dealer::exhausted),
+        }
+    }
+
+    /// Requests of this arm that an app server has: dealt, and not ended; none in a closed loop.
+    #[must_use]
+    pub fn busy(&self, server: usize, arm: usize) -> Option<u64> {
+        match &self.source {
+            Source::Closed(_) => None,
+            Source::Open { queues, .. } => Some(queues[server][arm].busy()),
+        }
+    }
+
+    const fn dealer(&self) -> Option<&Dealer> {
+        match &self.source {
+            Source::Open { dealer, .. } => dealer.as_ref(),
+            Source::Closed(_) => None,
+        }
+    }
+}
