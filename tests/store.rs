@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockstorm::scenario::{DatabaseSpec, ServiceTime};
-use lockstorm::store::{Catalogue, Initial, Place, Store, StoreError, Token};
+use lockstorm::store::{Catalogue, Initial, Mark, Order, Place, Store, StoreError, Token};
 
 const NO_TIME: Duration = Duration::ZERO;
 
@@ -47,6 +47,33 @@ fn total(rows: &[(u64, u64)]) -> u64 {
     rows.iter().map(|row| row.1).sum()
 }
 
+/// What an order notes of a sale where only the buyer matters.
+const fn by(buyer: &str) -> Mark<'_> {
+    Mark {
+        buyer,
+        at_us: 0,
+        measured: true,
+    }
+}
+
+/// Orders after this one, counted by product, and the newest of them.
+async fn since(store: &Store, last: i64) -> (i64, Vec<(u64, u64)>) {
+    let orders = store.orders_since(last).await.expect("orders");
+    let mut products = std::collections::BTreeMap::new();
+    for order in &orders {
+        *products.entry(order.product).or_insert(0) += 1;
+    }
+    (
+        orders.last().map_or(last, |order| order.id),
+        products.into_iter().collect(),
+    )
+}
+
+/// The whole ledger, counted by product.
+async fn ledger(store: &Store) -> Vec<(u64, u64)> {
+    since(store, 0).await.1
+}
+
 async fn reads_and_sells(url: &str) {
     let dir = tempfile::tempdir().expect("a directory");
     let place = place(url, "sells", dir.path()).await;
@@ -77,34 +104,52 @@ async fn reads_and_sells(url: &str) {
         store.stock().await.expect("stock"),
         [(0, 10), (1, 10), (2, 10), (3, 10)]
     );
-    assert_eq!(store.orders().await.expect("orders"), []);
-    assert_eq!(store.orders_since(0).await.expect("orders"), (0, vec![]));
+    assert_eq!(store.orders_since(0).await.expect("orders"), []);
 
-    store.sell(1, 9, "s1w1").await.expect("a sale");
-    store.sell(1, 9, "s2w1").await.expect("the same unit again");
-    assert!(store.sell_one(2, "s1w1").await.expect("a sale"));
-    store.append_order(3, "o'brien").await.expect("an order alone");
+    let warm_up = Mark {
+        buyer: "o'brien",
+        at_us: -1_500_000,
+        measured: false,
+    };
+    store.sell(1, 9, warm_up).await.expect("a sale");
+    store.sell(1, 9, by("s2w1")).await.expect("the same unit again");
+    let later = Mark {
+        at_us: 2_500_000,
+        ..by("s1w1")
+    };
+    assert!(store.sell_one(2, later).await.expect("a sale"));
     assert_eq!(store.units(1, NO_TIME).await.expect("units"), 9);
     assert_eq!(store.stock().await.expect("stock"), [(0, 10), (1, 9), (2, 9), (3, 10)]);
-    assert_eq!(store.orders().await.expect("orders"), [(1, 2), (2, 1), (3, 1)]);
+    let order = |id, product, units, mark: Mark<'_>| Order {
+        id,
+        product,
+        units,
+        at_us: mark.at_us,
+        measured: mark.measured,
+        buyer: mark.buyer.to_owned(),
+    };
+    assert_eq!(
+        store.orders_since(0).await.expect("orders"),
+        [
+            order(1, 1, 9, warm_up),
+            order(2, 1, 9, by("s2w1")),
+            order(3, 2, 9, later)
+        ],
+        "each with the units that it left and its mark"
+    );
 
-    let (seen, mut orders) = store.orders_since(0).await.expect("orders");
-    orders.sort_unstable();
-    assert_eq!(orders, [(1, 2), (2, 1), (3, 1)]);
-    store.sell(0, 9, "s1w1").await.expect("a sale");
-    let (newest, orders) = store.orders_since(seen).await.expect("orders");
+    let (seen, orders) = since(&store, 0).await;
+    assert_eq!(orders, [(1, 2), (2, 1)]);
+    store.sell(0, 9, by("s1w1")).await.expect("a sale");
+    let (newest, orders) = since(&store, seen).await;
     assert_eq!(orders, [(0, 1)]);
-    assert_eq!(store.orders_since(newest).await.expect("orders"), (newest, vec![]));
+    assert_eq!(since(&store, newest).await, (newest, vec![]));
 
-    for result in [store.sell(4, 1, "x").await, store.units(4, NO_TIME).await.map(drop)] {
+    for result in [store.sell(4, 1, by("x")).await, store.units(4, NO_TIME).await.map(drop)] {
         assert!(matches!(result, Err(StoreError::Missing(_))), "{result:?}");
     }
-    assert!(!store.sell_one(4, "x").await.expect("no such product is not sold"));
-    assert_eq!(
-        total(&store.orders().await.expect("orders")),
-        5,
-        "what failed left no order"
-    );
+    assert!(!store.sell_one(4, by("x")).await.expect("no such product is not sold"));
+    assert_eq!(total(&ledger(&store).await), 4, "what failed left no order");
     drop(store);
     place.remove().await;
 }
@@ -134,19 +179,16 @@ async fn the_atomic_sale_never_oversells(url: &str) {
     let store = place.open(1).await.expect("a pool");
     let (mut last, mut seen) = (0, 0);
     while servers.iter().any(|server| !server.is_finished()) {
-        let (newest, orders) = store.orders_since(last).await.expect("orders");
+        let (newest, orders) = since(&store, last).await;
         (last, seen) = (newest, seen + total(&orders));
     }
     let told: u64 = servers
         .into_iter()
         .map(|server| server.join().expect("an app server"))
         .sum();
-    seen += total(&store.orders_since(last).await.expect("orders").1);
+    seen += total(&since(&store, last).await.1);
 
-    assert_eq!(
-        store.orders().await.expect("orders"),
-        [(0, 10), (1, 10), (2, 10), (3, 10)]
-    );
+    assert_eq!(ledger(&store).await, [(0, 10), (1, 10), (2, 10), (3, 10)]);
     assert_eq!((seen, told), (40, 40));
     assert_eq!(total(&store.stock().await.expect("stock")), 0);
     drop(store);
@@ -156,7 +198,7 @@ async fn the_atomic_sale_never_oversells(url: &str) {
 async fn buy(store: Store, by: String) -> u64 {
     let mut sold = 0;
     for round in 0..12 {
-        sold += u64::from(store.sell_one(round % 4, &by).await.expect("an answer"));
+        sold += u64::from(store.sell_one(round % 4, self::by(&by)).await.expect("an answer"));
     }
     sold
 }
@@ -189,32 +231,41 @@ async fn the_fence_refuses_whoever_comes_after_a_newer_token(url: &str) {
     );
 
     // At the write: older ones are refused, and of two alike the second owner.
-    store.sell_fenced(1, 9, token(2, "a")).await.expect("the first to come");
-    let error = store.sell_fenced(1, 7, token(1, "b")).await.expect_err("it is older");
-    assert!(refused(&Err::<(), _>(error)));
-    assert!(refused(&store.sell_fenced(1, 7, token(2, "b")).await));
     store
-        .sell_fenced(1, 8, token(2, "a"))
+        .sell_fenced(1, 9, token(2, "a"), by("s1w1"))
+        .await
+        .expect("the first to come");
+    let error = store
+        .sell_fenced(1, 7, token(1, "b"), by("s1w1"))
+        .await
+        .expect_err("it is older");
+    assert!(refused(&Err::<(), _>(error)));
+    assert!(refused(&store.sell_fenced(1, 7, token(2, "b"), by("s1w1")).await));
+    store
+        .sell_fenced(1, 8, token(2, "a"), by("s1w1"))
         .await
         .expect("the same holder again");
 
     // At the read, which shuts out the holder before.
     let units = store.units_fenced(1, token(3, "b"), NO_TIME).await;
     assert_eq!(units.expect("it is newer"), 8);
-    assert!(refused(&store.sell_fenced(1, 7, token(2, "a")).await));
+    assert!(refused(&store.sell_fenced(1, 7, token(2, "a"), by("s1w1")).await));
     assert!(refused(&store.units_fenced(1, token(2, "a"), NO_TIME).await));
     assert!(refused(&store.units_fenced(1, token(3, "c"), NO_TIME).await));
     store
-        .sell_fenced(1, 7, token(3, "b"))
+        .sell_fenced(1, 7, token(3, "b"), by("s1w1"))
         .await
         .expect("it holds the fence");
 
     // A read without a token asks nobody, and another product's fence is another.
     assert_eq!(store.units(1, NO_TIME).await.expect("units"), 7);
-    store.sell_fenced(0, 9, token(1, "c")).await.expect("a sale");
+    store
+        .sell_fenced(0, 9, token(1, "c"), by("s1w1"))
+        .await
+        .expect("a sale");
 
     assert_eq!(
-        store.orders().await.expect("orders"),
+        ledger(&store).await,
         [(0, 1), (1, 3)],
         "draws, reads and refusals append no order"
     );
@@ -222,7 +273,7 @@ async fn the_fence_refuses_whoever_comes_after_a_newer_token(url: &str) {
     for missing in [
         store.draw_token(4).await,
         store.units_fenced(4, token(1, "a"), NO_TIME).await,
-        store.sell_fenced(4, 1, token(1, "a")).await.map(|()| 0),
+        store.sell_fenced(4, 1, token(1, "a"), by("s1w1")).await.map(|()| 0),
     ] {
         assert!(matches!(missing, Err(StoreError::Missing(_))), "{missing:?}");
     }
@@ -244,23 +295,23 @@ async fn a_fence_at_the_write_misses_what_one_at_the_read_sees(url: &str) {
     // The newer one writes first: the older one's write would undo its sale, and is refused.
     let (older, newer) = (draw(0, "a").await, draw(0, "b").await);
     let (left, same) = (read(0).await, read(0).await);
-    store.sell_fenced(0, left, newer).await.expect("a sale");
-    assert!(refused(&store.sell_fenced(0, same, older).await));
+    store.sell_fenced(0, left, newer, by("s1w1")).await.expect("a sale");
+    assert!(refused(&store.sell_fenced(0, same, older, by("s1w1")).await));
 
     // The older one writes first: both tokens come in their order, and an update is lost all the same.
     let (older, newer) = (draw(1, "a").await, draw(1, "b").await);
     let (left, same) = (read(1).await, read(1).await);
-    store.sell_fenced(1, left, older).await.expect("a sale");
-    store.sell_fenced(1, same, newer).await.expect("a sale");
+    store.sell_fenced(1, left, older, by("s1w1")).await.expect("a sale");
+    store.sell_fenced(1, same, newer, by("s1w1")).await.expect("a sale");
 
     // Checked at the read too, the older one is out as soon as the newer one has read.
     let (older, newer) = (draw(2, "a").await, draw(2, "b").await);
     let left = store.units_fenced(2, older, NO_TIME).await.expect("units") - 1;
     let same = store.units_fenced(2, newer, NO_TIME).await.expect("units") - 1;
-    assert!(refused(&store.sell_fenced(2, left, older).await));
-    store.sell_fenced(2, same, newer).await.expect("a sale");
+    assert!(refused(&store.sell_fenced(2, left, older, by("s1w1")).await));
+    store.sell_fenced(2, same, newer, by("s1w1")).await.expect("a sale");
 
-    assert_eq!(store.orders().await.expect("orders"), [(0, 1), (1, 2), (2, 1)]);
+    assert_eq!(ledger(&store).await, [(0, 1), (1, 2), (2, 1)]);
     assert_eq!(store.stock().await.expect("stock"), [(0, 9), (1, 9), (2, 9), (3, 10)]);
     drop(store);
     place.remove().await;
@@ -294,7 +345,7 @@ async fn a_fence_at_read_and_write_needs_no_lock(url: &str) {
     drawn.sort_unstable();
     assert_eq!(drawn, (1..=240).collect::<Vec<_>>(), "each token is drawn once");
     let store = place.open(1).await.expect("a pool");
-    let sold = total(&store.orders().await.expect("orders"));
+    let sold = total(&ledger(&store).await);
     let left = store.stock().await.expect("stock")[0].1;
     assert!(sold > 0 && sold + left == 10, "{sold} orders, {left} units left");
     drop(store);
@@ -315,7 +366,7 @@ async fn buy_fenced(store: Store, by: String) -> Vec<u64> {
                 .await?
                 .checked_sub(1)
             {
-                Some(left) => store.sell_fenced(0, left, token).await,
+                Some(left) => store.sell_fenced(0, left, token, self::by(&by)).await,
                 None => Ok(()),
             }
         };
@@ -344,7 +395,7 @@ async fn a_kill_tears_no_sale(url: &str) {
                 let store = place.open(2).await.expect("a pool");
                 for worker in 0..2 {
                     let store = store.clone();
-                    tokio::spawn(async move { while store.sell_one(worker, "s1w1").await.expect("a sale") {} });
+                    tokio::spawn(async move { while store.sell_one(worker, by("s1w1")).await.expect("a sale") {} });
                 }
                 for worker in 2..4 {
                     let store = store.clone();
@@ -361,9 +412,9 @@ async fn a_kill_tears_no_sale(url: &str) {
         .expect("an app server");
         // What was in flight may still arrive between these two readings: then the next reading agrees.
         loop {
-            let before = total(&store.orders().await.expect("orders"));
+            let before = total(&ledger(&store).await);
             let left = total(&store.stock().await.expect("stock"));
-            sold = total(&store.orders().await.expect("orders"));
+            sold = total(&ledger(&store).await);
             if before == sold {
                 assert_eq!(left + sold, 4_000_000, "kill {kill}");
                 break;
@@ -380,7 +431,10 @@ async fn sell_fenced(store: &Store, product: u64) {
     let number = store.draw_token(product).await.expect("a token");
     let token = Token { number, owner: "s1w1" };
     let left = store.units_fenced(product, token, NO_TIME).await.expect("units") - 1;
-    store.sell_fenced(product, left, token).await.expect("a sale");
+    store
+        .sell_fenced(product, left, token, by("s1w1"))
+        .await
+        .expect("a sale");
 }
 
 async fn a_stampede_queues_for_connections(url: &str) {
@@ -492,12 +546,12 @@ async fn arms_do_not_share_tables() {
     one.open(1)
         .await
         .expect("a pool")
-        .sell(0, 3, "x")
+        .sell(0, 3, by("x"))
         .await
         .expect("a sale");
     let other = other.open(1).await.expect("a pool");
     assert_eq!(other.units(0, NO_TIME).await.expect("units"), 10);
-    assert_eq!(other.orders().await.expect("orders"), []);
+    assert_eq!(ledger(&other).await, []);
 }
 
 #[tokio::test]

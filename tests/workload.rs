@@ -6,19 +6,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockstorm::lock::{Lock, NodeOptions, Nodes};
-use lockstorm::metrics::{Count, ProviderCall, Recorder, Tally};
+use lockstorm::metrics::{Count, Part, ProviderCall, Recorder, Sums, Tally, Time, Timeline};
 use lockstorm::model::{HostId, ServerId, Wait};
 use lockstorm::scenario::{
     ArmSpec, CacheSpec, DatabaseSpec, Fence, InventorySpec, LockKind, OnLoss, Popularity, Renew, ServiceTime, StockIn,
     Update, WorkloadSpec,
 };
 use lockstorm::store::{Catalogue, Initial, Place, Store};
-use lockstorm::workload::{Cache, Dials, Tools, Workload, connect_cache, prepare_cache, stock_in_cache};
+use lockstorm::timer::Timer;
+use lockstorm::workload::{
+    Cache, Dials, Done, Tools, Workload, connect_cache, orders_in_cache, prepare_cache, stock_in_cache,
+};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use redis::{FromRedisValue, cmd};
 use support::RedisServer;
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -105,10 +110,13 @@ fn sells(stock_in: StockIn, hold: Duration) -> WorkloadSpec {
 /// One app server with its workers, one arm, and one node that is cache and lock node at once.
 struct Bench {
     node: Arc<RedisServer>,
-    work: Arc<Workload>,
+    work: Option<Arc<Workload>>,
+    database: DatabaseSpec,
     spec: WorkloadSpec,
     recorder: Arc<Recorder>,
     dials: Arc<Dials>,
+    hurry: CancellationToken,
+    after: TaskTracker,
     store: Store,
     cache: Cache,
     _dir: TempDir,
@@ -148,26 +156,45 @@ impl Bench {
             LockKind::Single => Lock::single(&nodes, 0, 1),
             LockKind::Redlock => Lock::redlock(&nodes, 1),
         };
-        let (recorder, dials) = (Arc::new(Recorder::new()), Arc::new(Dials::new()));
-        let tools = Tools {
-            arm: Arc::new(arm),
-            lock,
-            store: store.clone(),
-            cache: cache.clone(),
-            recorder: Arc::clone(&recorder),
-            dials: Arc::clone(&dials),
-            server: ServerId(1),
-        };
-        Self {
+        let timeline = Timeline::from(std::time::Instant::now());
+        let bench = Self {
             node: Arc::clone(node),
-            work: Arc::new(Workload::new(&spec, &database, tools)),
             spec,
-            recorder,
-            dials,
+            recorder: Arc::new(Recorder::new(Arc::new(timeline))),
+            dials: Arc::new(Dials::new()),
+            hurry: CancellationToken::new(),
+            after: TaskTracker::new(),
             store,
             cache,
+            work: None,
+            database,
             _dir: dir,
+        };
+        let work = bench.workload(arm, lock);
+        Self {
+            work: Some(Arc::new(work)),
+            ..bench
         }
+    }
+
+    /// The same work under another lock.
+    fn workload(&self, arm: ArmSpec, lock: Lock) -> Workload {
+        let tools = Tools {
+            arm: Arc::new(arm),
+            locks: [lock.clone(), lock],
+            store: self.store.clone(),
+            cache: self.cache.clone(),
+            dials: Arc::clone(&self.dials),
+            timer: Timer::start(),
+            hurry: self.hurry.clone(),
+            after: self.after.clone(),
+            server: ServerId(1),
+        };
+        Workload::new(&self.spec, &self.database, tools)
+    }
+
+    fn work(&self) -> Arc<Workload> {
+        Arc::clone(self.work.as_ref().expect("it is made with the bench"))
     }
 
     /// One request; what it counted.
@@ -184,11 +211,11 @@ impl Bench {
         self.recorder.swap(Tally::default())
     }
 
-    fn start(&self, worker: usize) -> tokio::task::JoinHandle<()> {
-        let work = Arc::clone(&self.work);
+    fn start(&self, worker: usize) -> tokio::task::JoinHandle<Done> {
+        let (work, recorder) = (self.work(), Arc::clone(&self.recorder));
         tokio::spawn(async move {
             let mut rng = SmallRng::seed_from_u64(worker as u64);
-            work.request(&mut rng, worker).await;
+            work.request(recorder.of(Part::Measured), &mut rng, worker).await
         })
     }
 
@@ -209,33 +236,29 @@ impl Bench {
 
     /// (orders, units left) of the only product.
     async fn books(&self) -> (u64, u64) {
-        let orders = self
-            .store
-            .orders()
-            .await
-            .expect("orders")
-            .first()
-            .map_or(0, |row| row.1);
-        let stock = match &self.spec {
-            WorkloadSpec::Inventory(spec) if spec.stock_in == StockIn::Redis => {
-                stock_in_cache(spec, &self.cache).await.expect("the stock keys")
-            }
-            _ => self.store.stock().await.expect("the stock"),
+        let (orders, stock) = match &self.spec {
+            WorkloadSpec::Inventory(spec) if spec.stock_in == StockIn::Redis => (
+                orders_in_cache(0, &self.cache).await.expect("the ledger"),
+                stock_in_cache(spec, &self.cache).await.expect("the stock keys"),
+            ),
+            _ => (
+                self.store.orders_since(0).await.expect("the ledger"),
+                self.store.stock().await.expect("the stock"),
+            ),
         };
         assert_eq!(stock.len(), 1);
-        (orders, stock[0].1)
+        (orders.len() as u64, stock[0].1)
     }
 }
 
-const ANSWERS: [(Count, &str); 11] = [
+const ANSWERS: [(Count, &str); 10] = [
     (Count::Hit, "hits"),
     (Count::StaleRead, "stale"),
     (Count::GaveUp, "gave up"),
-    (Count::DuplicatePage, "duplicate"),
-    (Count::MissingPage, "missing"),
     (Count::Order, "orders"),
     (Count::SoldOut, "sold out"),
     (Count::LockLost, "lost"),
+    (Count::Overran, "overran"),
     (Count::Aborted, "aborted"),
     (Count::Fenced, "fenced"),
     (Count::Error, "errors"),
@@ -243,19 +266,44 @@ const ANSWERS: [(Count, &str); 11] = [
 
 /// All that was counted, provider calls included: `2 hits, 1 calls`.
 fn counted(tally: &Tally) -> String {
-    let calls = tally.provider_calls.len() as u64;
+    let sums = sums(tally);
+    let lists = tally.pieces.iter().flat_map(|piece| &piece.damaged_lists);
+    let (duplicate, missing) = lists.fold((0, 0), |(duplicate, missing), list| {
+        (duplicate + list.duplicate, missing + list.missing)
+    });
     ANSWERS
         .iter()
-        .map(|(count, name)| (tally.count(*count), *name))
-        .chain([(calls, "calls")])
+        .map(|(count, name)| (sums.count(*count), *name))
+        .chain([
+            (duplicate, "duplicate"),
+            (missing, "missing"),
+            (calls(tally).len() as u64, "calls"),
+        ])
         .filter(|(n, _)| *n > 0)
         .map(|(n, name)| format!("{n} {name}"))
         .collect::<Vec<_>>()
         .join(", ")
 }
 
+fn sums(tally: &Tally) -> Sums {
+    tally.sums(Part::Measured)
+}
+
+fn timed(tally: &Tally, time: Time) -> u64 {
+    sums(tally).time(time).map_or(0, |times| times.len())
+}
+
+fn least(tally: &Tally, time: Time) -> u64 {
+    sums(tally).time(time).map_or(0, |times| times.min())
+}
+
+fn calls(tally: &Tally) -> Vec<ProviderCall> {
+    let calls = tally.pieces.iter().flat_map(|piece| &piece.provider_calls);
+    calls.copied().collect()
+}
+
 fn supersedes(tally: &Tally) -> Vec<u64> {
-    tally.provider_calls.iter().map(|call| call.supersedes).collect()
+    calls(tally).iter().map(|call| call.supersedes).collect()
 }
 
 /// Runs a test alone, with a node of its own, on a runtime like an app server's.
@@ -282,7 +330,7 @@ fn a_value_is_filled_once_and_then_served() {
                 key: 0,
                 supersedes: 0,
             };
-            assert_eq!(first.provider_calls, [call]);
+            assert_eq!(calls(&first), [call]);
             assert_eq!(counted(&bench.request().await), "1 hits");
 
             let values: Vec<String> = bench.query("MGET", &["offers:0:CacheState", "offers:0", "offers:0:Version"]);
@@ -317,12 +365,15 @@ fn only_lock_arms_count_acquires() {
             let bench = Bench::new(&node, arm(lock), sells(StockIn::Database, ms(0)), ms(0)).await;
             let tally = bench.request().await;
             assert_eq!(
-                (tally.outcomes.acquired, tally.outcomes.total()),
+                (sums(&tally).outcomes.acquired, sums(&tally).outcomes.total()),
                 (acquired, acquired),
                 "{lock:?}"
             );
-            assert_eq!((tally.newest_votes, tally.acquire.len()), (votes, acquired));
-            assert_eq!(tally.hold.len(), 1);
+            assert_eq!((tally.newest.votes, sums(&tally).acquires().len()), (votes, acquired));
+            assert_eq!(timed(&tally, Time::Hold), 1);
+            let locked = u64::from(votes.is_some());
+            assert_eq!(sums(&tally).votes_at_release[1], locked);
+            assert_eq!(sums(&tally).votes_in_the_end[1], locked);
         }
     });
 }
@@ -353,7 +404,10 @@ fn without_the_lock_stale_data_is_served_or_the_reader_gives_up() {
         );
         serving.expire();
         let stale = serving.request().await;
-        assert_eq!((counted(&stale).as_str(), stale.outcomes.contended), ("1 stale", 1));
+        assert_eq!(
+            (counted(&stale).as_str(), sums(&stale).outcomes.contended),
+            ("1 stale", 1)
+        );
         assert_eq!(counted(&refusing.request().await), "1 gave up");
     });
 }
@@ -416,7 +470,7 @@ fn who_waited_in_vain_looks_again() {
         request.await.expect("a worker");
         let tally = bench.recorder.swap(Tally::default());
         assert_eq!(counted(&tally), "1 hits");
-        assert_eq!((tally.outcomes.acquired, tally.outcomes.total()), (0, 1));
+        assert_eq!((sums(&tally).outcomes.acquired, sums(&tally).outcomes.total()), (0, 1));
     });
 }
 
@@ -544,11 +598,7 @@ fn a_list_is_filled_page_by_page_under_a_lock() {
                 "4 gave up, 4 calls",
                 "{lock:?}: one fills, and half a list is not served"
             );
-            let parts: Vec<_> = tally
-                .provider_calls
-                .iter()
-                .map(|call| (call.key, call.supersedes))
-                .collect();
+            let parts: Vec<_> = calls(&tally).iter().map(|call| (call.key, call.supersedes)).collect();
             assert_eq!(
                 parts,
                 [(0, 0), (1, 0), (2, 0), (3, 0)],
@@ -637,9 +687,12 @@ fn choices_come_from_the_seed() {
             let bench = Bench::new(&node, arm(LockKind::None), spec.clone(), ms(0)).await;
             let mut rng = SmallRng::seed_from_u64(42);
             for _ in 0..30 {
-                bench.work.request(&mut rng, 0).await;
+                bench
+                    .work()
+                    .request(bench.recorder.of(Part::Measured), &mut rng, 0)
+                    .await;
             }
-            runs.push(bench.recorder.swap(Tally::default()).provider_calls);
+            runs.push(calls(&bench.recorder.swap(Tally::default())));
         }
         assert_eq!(runs[0], runs[1]);
         for cache in [0, 1] {
@@ -719,9 +772,12 @@ fn customers_give_up_without_the_lock() {
         let bench = Bench::new(&node, arm(LockKind::Single), sells(StockIn::Database, ms(0)), ms(0)).await;
         bench.take_lock("arm:product:0");
         let tally = bench.request().await;
-        assert_eq!((counted(&tally).as_str(), tally.outcomes.contended), ("1 gave up", 1));
         assert_eq!(
-            (tally.trouble, tally.hold.len()),
+            (counted(&tally).as_str(), sums(&tally).outcomes.contended),
+            ("1 gave up", 1)
+        );
+        assert_eq!(
+            (tally.newest.trouble.clone(), timed(&tally, Time::Hold)),
             (None, 0),
             "contention is no trouble with nodes"
         );
@@ -740,12 +796,13 @@ fn a_dead_lock_node_is_no_quorum_with_its_cause() {
         lock_node.kill();
         // The first request may still find the connection that breaks.
         let mut tally = bench.request().await;
-        while tally.outcomes.no_quorum == 0 {
+        while sums(&tally).outcomes.no_quorum == 0 {
             assert_eq!(counted(&tally), "1 gave up");
             tally = bench.request().await;
         }
         assert_eq!(counted(&tally), "1 gave up");
-        let trouble = tally.trouble.expect("the causes");
+        assert_eq!(sums(&tally).causes.values().sum::<u64>(), 1, "one node, one cause");
+        let trouble = tally.newest.trouble.expect("the causes");
         assert!(trouble.contains("no quorum: node 1"), "{trouble}");
     });
 }
@@ -885,13 +942,13 @@ fn turned_dials_count_from_the_next_request_on() {
         let tally = bench.recorder.swap(Tally::default());
         assert_eq!(counted(&tally), "1 orders");
         // Three significant digits.
-        assert!(tally.hold.min() >= 149_000, "{}", tally.hold.min());
+        assert!(least(&tally, Time::Hold) >= 149_000, "{}", least(&tally, Time::Hold));
 
         let bench = Bench::new(&node, arm(LockKind::Single), reads(None), ms(0)).await;
         bench.dials.set_hold(ms(150));
         let tally = bench.request().await;
         assert_eq!(counted(&tally), "1 calls");
-        assert!(tally.hold.min() >= 149_000, "{}", tally.hold.min());
+        assert!(least(&tally, Time::Hold) >= 149_000, "{}", least(&tally, Time::Hold));
     });
 }
 
@@ -921,11 +978,113 @@ fn a_request_is_small() {
         for spec in [reads(None), reads(Some(3)), sells(StockIn::Redis, ms(0))] {
             let bench = Bench::new(&node, arm(LockKind::Redlock), spec, ms(0)).await;
             let mut rng = SmallRng::seed_from_u64(1);
-            let request = bench.work.request(&mut rng, 0);
+            let work = bench.work();
+            let request = work.request(bench.recorder.of(Part::Measured), &mut rng, 0);
             let size = size_of_val(&request);
             assert!(size <= 2048, "{size} bytes");
             fn sendable(_: impl Send) {}
             sendable(request);
         }
+    });
+}
+
+/// Nobody waits for a lock that a run which must end does not need any more.
+#[test]
+fn who_waits_for_a_lock_when_the_run_must_end_gives_up_unfinished() {
+    test(async |node| {
+        let bench = Bench::new(&node, waiting(LockKind::Single), sells(StockIn::Database, ms(0)), ms(0)).await;
+        bench.take_lock("arm:product:0");
+        let request = bench.start(0);
+        tokio::time::sleep(ms(20)).await;
+        assert!(!request.is_finished(), "it waits for as long as it may");
+        bench.hurry.cancel();
+        assert_eq!(request.await.expect("a worker"), Done::Cancelled);
+        assert_eq!(
+            counted(&bench.recorder.swap(Tally::default())),
+            "",
+            "it is no answer of any kind"
+        );
+        bench.query::<()>("DEL", &["arm:product:0"]);
+        assert_eq!(
+            counted(&bench.request().await),
+            "1 orders",
+            "a lock that is free is no wait"
+        );
+    });
+}
+
+/// A node that answers late: its vote is not known at the release, and counts in the end.
+#[test]
+fn votes_that_come_after_the_release_count_in_the_end() {
+    test(async |node| {
+        let spec = sells(StockIn::Database, ms(0));
+        let lock_node = RedisServer::start();
+        let bench = Bench::new(&node, arm(LockKind::None), spec.clone(), ms(0)).await;
+        // Three nodes, one of them asleep until its vote is not needed any more.
+        let slow = RedisServer::start();
+        let nodes = Nodes::connect(&[node.addr(), lock_node.addr(), slow.addr()], NodeOptions::default());
+        nodes.ready(ms(5000)).await;
+        let lock = Lock::redlock(&nodes, 1);
+        let arm = ArmSpec {
+            node_timeout: ms(2000),
+            ..waiting(LockKind::Redlock)
+        };
+        let work = bench.workload(arm, lock.clone());
+        slow.pause();
+        let mut rng = SmallRng::seed_from_u64(1);
+        let done = work.request(bench.recorder.of(Part::Measured), &mut rng, 0).await;
+        assert_eq!(done, Done::Ended);
+        let at_release = sums(&bench.recorder.swap(Tally::default()));
+        assert_eq!(
+            (at_release.votes_at_release[2], at_release.votes_in_the_end),
+            (1, [0; 10])
+        );
+        slow.resume();
+        bench.after.close();
+        bench.after.wait().await;
+        let in_the_end = sums(&bench.recorder.swap(Tally::default()));
+        assert_eq!(in_the_end.votes_in_the_end[3], 1, "{:?}", in_the_end.votes_in_the_end);
+        // What each node was sent, exactly.
+        for node in 0..3 {
+            let sent = lock.gauges().sent(node);
+            assert_eq!((sent.sets, sent.extends, sent.deletes), (1, 0, 1), "node {node}");
+        }
+    });
+}
+
+/// Where stock and ledger live in Redis a sale is one step too: killed at any moment, both agree.
+#[test]
+fn a_kill_tears_no_sale_in_redis() {
+    test(async |node| {
+        let spec = WorkloadSpec::Inventory(InventorySpec {
+            products: 1,
+            stock: 1_000_000,
+            popularity: Popularity::Uniform,
+            hold: constant(ms(0)),
+            stock_in: StockIn::Redis,
+        });
+        let mut sold = 0;
+        for (kill, update) in (0..30).zip([Update::Atomic, Update::ReadWrite].into_iter().cycle()) {
+            let arm = ArmSpec {
+                update,
+                ..arm(LockKind::None)
+            };
+            let bench = Bench::new(&node, arm, spec.clone(), ms(0)).await;
+            let (work, recorder) = (bench.work(), Arc::clone(&bench.recorder));
+            let worker = tokio::spawn(async move {
+                let mut rng = SmallRng::seed_from_u64(1);
+                loop {
+                    work.request(recorder.of(Part::Measured), &mut rng, 0).await;
+                }
+            });
+            tokio::time::sleep(Duration::from_micros(300 + 137 * kill)).await;
+            worker.abort();
+            let _ = worker.await;
+            let (orders, left) = bench.books().await;
+            assert_eq!(orders + left, 1_000_000, "kill {kill}");
+            sold += orders;
+            node.query::<()>(&cmd("FLUSHALL"));
+        }
+        assert!(sold > 0, "nothing was sold, so nothing was shown");
     });
 }

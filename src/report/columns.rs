@@ -3,7 +3,7 @@
 use super::paint::Tone;
 use super::table::{Cell, Table};
 use crate::metrics::units::{count, micros, rate};
-use crate::metrics::{Figures, Quantiles};
+use crate::metrics::{Figures, NodeLoad, Quantiles, ServerLoad};
 use crate::run::{ArmRecord, Record};
 use crate::scenario::{ArmSpec, LockKind, WorkloadSpec};
 
@@ -49,12 +49,18 @@ const LOCKS: &[Column] = &[
     column("max", |arm| quantile(arm.figures.acquire_us, |q| q.max)),
     column("acquired", |arm| locked(arm, arm.figures.outcomes.acquired)),
     column("contended", |arm| locked(arm, arm.figures.outcomes.contended)),
+    optional("contended p99", |arm| {
+        quantile(arm.figures.acquire_us_by.contended, |q| q.p99)
+    }),
     column("no quorum", |arm| asked(arm, arm.figures.outcomes.no_quorum)),
+    optional("no quorum p99", |arm| {
+        quantile(arm.figures.acquire_us_by.no_quorum, |q| q.p99)
+    }),
     optional("expired", |arm| asked(arm, arm.figures.outcomes.expired)),
     optional("unknown", |arm| asked(arm, arm.figures.outcomes.unknown)),
-    column("attempts/acquire", attempts),
+    column("attempts", attempts),
     column("votes at release", |arm| votes(arm, &arm.figures.votes_at_release)),
-    column("votes in the end", |arm| votes(arm, &arm.figures.votes_in_the_end)),
+    column("in the end", |arm| votes(arm, &arm.figures.votes_in_the_end)),
     column("held p99", |arm| {
         arm.locks.then(|| quantile(arm.figures.hold_us, |q| q.p99)).flatten()
     }),
@@ -83,7 +89,7 @@ const LOAD: &[Column] = &[
     column("p99", |arm| quantile(arm.figures.response_us, |q| q.p99)),
     column("service p50", |arm| quantile(arm.figures.service_us, |q| q.p50)),
     column("p99", |arm| quantile(arm.figures.service_us, |q| q.p99)),
-    column("generator's lag p99", |arm| quantile(arm.figures.lag_us, |q| q.p99)),
+    column("lag p99", |arm| quantile(arm.figures.lag_us, |q| q.p99)),
     optional("gave up", |arm| number(arm.figures.gave_up)),
     optional("fenced", |arm| doubtful(arm.figures.fenced)),
     optional("errors", |arm| doubtful(arm.figures.errors)),
@@ -123,6 +129,73 @@ pub(super) fn locks(record: &Record) -> Option<Table> {
 /// The table of the load.
 pub(super) fn load(record: &Record) -> Table {
     table("load", LOAD.iter(), &arms(record))
+}
+
+/// What each lock node was sent for each arm, and why it gave no vote; none without nodes.
+pub(super) fn lock_nodes(record: &Record) -> Option<Table> {
+    let head = ["nodes", "sets", "extensions", "deletes", "no vote, in refused acquires"];
+    let row = |(arm, node): (&ArmRecord, &NodeLoad)| {
+        let causes: Vec<String> = node
+            .causes
+            .iter()
+            .map(|(cause, n)| format!("{} × {cause}", count(*n)))
+            .collect();
+        vec![
+            Cell::plain(format!("{}, host {}", arm.name, node.host)),
+            Cell::plain(count(node.sets)),
+            Cell::plain(count(node.extends)),
+            Cell::plain(count(node.deletes)),
+            Cell::new(Tone::Doubt, causes.join(", ")),
+        ]
+    };
+    let rows: Vec<_> = record
+        .arms
+        .iter()
+        .flat_map(|arm| arm.figures.nodes.iter().map(move |node| (arm, node)))
+        .map(row)
+        .collect();
+    (!rows.is_empty()).then(|| Table {
+        head: head.map(str::to_owned).to_vec(),
+        rows,
+    })
+}
+
+/// What each app server did for each arm, where requests are dealt to them; none in a closed loop.
+pub(super) fn servers(record: &Record) -> Option<Table> {
+    record.scenario.swarm.rate?;
+    let head = [
+        "app servers",
+        "offered",
+        "completed",
+        "dropped",
+        "late",
+        "orders",
+        "response p50",
+        "p99",
+    ];
+    let row = |(arm, load): (&ArmRecord, &ServerLoad)| {
+        let times = |which| quantile(load.response_us, which).unwrap_or_else(Cell::none);
+        vec![
+            Cell::plain(format!("{}, {}", arm.name, load.server)),
+            Cell::plain(count(load.offered)),
+            Cell::plain(count(load.completed)),
+            Cell::plain(count(load.dropped)),
+            Cell::plain(count(load.late)),
+            Cell::plain(count(load.orders)),
+            times(|q| q.p50),
+            times(|q| q.p99),
+        ]
+    };
+    let rows = record
+        .arms
+        .iter()
+        .flat_map(|arm| arm.figures.servers.iter().map(move |load| (arm, load)))
+        .map(row)
+        .collect();
+    Some(Table {
+        head: head.map(str::to_owned).to_vec(),
+        rows,
+    })
 }
 
 /// The table of what the workload came to.

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use super::{FileError, Paint, RecordFile, render, summary};
-use crate::metrics::{Figures, HitsPerExpiry, Quantiles, Series};
+use crate::metrics::{Figures, HitsPerExpiry, Point, Quantiles, Series};
 use crate::model::{Action, Event, EventKind, Held, HostId, Outcomes, Target};
 use crate::run::{ArmRecord, Machine, Record, Timeouts, Verdict};
 use crate::scenario::{Overrides, Scenario, Source, builtin, parse};
@@ -38,12 +38,15 @@ fn record(scenario: Scenario, figures: impl Fn(&str) -> (Figures, bool)) -> Reco
             sold_out_all,
             figures,
             series: Series::default(),
+            after_end: Point::default(),
+            first_error: None,
         }
     };
     Record {
         format: Record::FORMAT,
         lockstorm: "0.0.0".to_owned(),
         started: "2026-01-02T03:04:05Z".to_owned(),
+        second_zero: None,
         scenario_toml: String::new(),
         seed: scenario.seed,
         machine: Machine {
@@ -107,7 +110,10 @@ fn sales() -> Record {
                     contended: 20,
                     ..Outcomes::default()
                 };
-                figures.votes = vec![0, 1580];
+                figures.votes_at_release = vec![0, 1580];
+                figures.votes_in_the_end = vec![0, 1580];
+                figures.attempts = 1760;
+                figures.overran = 12;
                 figures.hold_us = quantiles(5_000, 12_300, 14_000);
             }
             _ => {
@@ -119,7 +125,8 @@ fn sales() -> Record {
                     unknown: 6,
                     ..Outcomes::default()
                 };
-                figures.votes = vec![0, 0, 300, 1200];
+                figures.votes_at_release = vec![0, 0, 300, 1200];
+                figures.votes_in_the_end = vec![0, 0, 0, 1500];
                 (figures.locks_lost, figures.fenced) = (2, 2);
             }
         }

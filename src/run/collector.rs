@@ -480,3 +480,311 @@ impl ServerSums {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::metrics::ProviderCall;
+    use crate::model::{Cause, Outcome};
+    use crate::oracle::Sales;
+
+    const MS: Duration = Duration::from_millis(1);
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    /// Two recorders and their collector in a run whose second 0 was an hour ago: whatever is counted is of that second, and
+    /// on the slowest machine of the next.
+    fn two() -> (Vec<Arc<Recorder>>, Collector) {
+        let origin = Instant::now().checked_sub(HOUR).expect("the machine runs for an hour");
+        timed(Timeline::from(origin))
+    }
+
+    fn timed(timeline: Timeline) -> (Vec<Arc<Recorder>>, Collector) {
+        let timeline = Arc::new(timeline);
+        let recorder = || Arc::new(Recorder::new(Arc::clone(&timeline)));
+        let recorders = vec![recorder(), recorder()];
+        (recorders.clone(), Collector::new(recorders, timeline))
+    }
+
+    fn figures(collector: &mut Collector, servers: Vec<Intakes>) -> Figures {
+        collector.collect();
+        collector.figures(Around {
+            elapsed: 2.0,
+            servers,
+            ..Around::default()
+        })
+    }
+
+    fn begin_and_end(recorder: &Arc<Recorder>, part: Part) {
+        let counter = recorder.of(part);
+        counter.started(Duration::ZERO, false);
+        counter.completed(Instant::now(), Instant::now());
+    }
+
+    #[test]
+    fn app_servers_add_up() {
+        let (recorders, mut collector) = two();
+        for recorder in &recorders {
+            let counter = recorder.of(Part::Measured);
+            counter.acquired(MS);
+            counter.voted(2, 3);
+            counter.voted_in_the_end(3, 3);
+            begin_and_end(recorder, Part::Measured);
+        }
+        let causes = [Some(Cause::Refused), None, Some(Cause::Error("OOM".to_owned()))];
+        let trouble = Some("node 1 refused".to_owned());
+        recorders[1]
+            .of(Part::Measured)
+            .refused(MS * 2, Outcome::NoQuorum, &causes, trouble);
+        let figures = figures(&mut collector, Vec::new());
+        assert_eq!((figures.outcomes.acquired, figures.outcomes.no_quorum), (2, 1));
+        assert_eq!((figures.completed, figures.offered, figures.answered), (2, 2, 2));
+        assert_eq!((figures.votes_at_release[2], figures.votes_in_the_end[3]), (2, 2));
+        assert_eq!(figures.acquire_us.count, 3);
+        assert_eq!(
+            (
+                figures.acquire_us_by.acquired.count,
+                figures.acquire_us_by.no_quorum.count
+            ),
+            (2, 1)
+        );
+        assert!((figures.throughput - 1.0).abs() < 1e-9);
+        assert_eq!(collector.trouble().map(String::as_str), Some("node 1 refused"));
+        let points: u64 = collector.series().iter().map(|point| point.completed).sum();
+        assert_eq!(points, 2);
+    }
+
+    #[test]
+    fn causes_stand_at_their_node() {
+        let (recorders, mut collector) = two();
+        let counter = recorders[0].of(Part::Measured);
+        counter.refused(MS, Outcome::NoQuorum, &[None, Some(Cause::Timeout)], None);
+        counter.refused(MS, Outcome::NoQuorum, &[None, Some(Cause::Timeout)], None);
+        collector.collect();
+        let node = |host| NodeLoad {
+            host,
+            ..NodeLoad::default()
+        };
+        let figures = collector.figures(Around {
+            nodes: vec![node(1), node(2)],
+            ..Around::default()
+        });
+        assert!(figures.nodes[0].causes.is_empty());
+        assert_eq!(figures.nodes[1].causes["timeout"], 2);
+    }
+
+    #[test]
+    fn what_the_warm_up_began_counts_for_nothing_whenever_it_ends() {
+        let (recorders, mut collector) = two();
+        let counter = recorders[0].of(Part::WarmUp);
+        counter.acquired(MS);
+        counter.voted(3, 3);
+        counter.count(Count::Hit);
+        counter.time(Time::Hold, MS);
+        counter.damaged_list(DamagedList {
+            cache: 0,
+            key: 1,
+            version: 1,
+            duplicate: 3,
+            missing: 1,
+        });
+        begin_and_end(&recorders[0], Part::WarmUp);
+        let zero = Figures {
+            votes_at_release: vec![0; 10],
+            votes_in_the_end: vec![0; 10],
+            servers: vec![
+                ServerLoad {
+                    server: 1,
+                    ..ServerLoad::default()
+                },
+                ServerLoad {
+                    server: 2,
+                    ..ServerLoad::default()
+                },
+            ],
+            ..Figures::default()
+        };
+        assert_eq!(figures(&mut collector, Vec::new()), zero);
+        let points: u64 = collector.series().iter().map(|point| point.completed).sum();
+        assert_eq!(points, 0, "nor in the series");
+    }
+
+    #[test]
+    fn what_ends_after_the_load_stands_apart_and_is_no_throughput() {
+        let origin = Instant::now().checked_sub(HOUR).expect("the machine runs for an hour");
+        let timeline = Timeline::from(origin);
+        timeline.end(origin + Duration::from_secs(2));
+        let (recorders, mut collector) = timed(timeline);
+        begin_and_end(&recorders[0], Part::Measured);
+        let figures = figures(&mut collector, Vec::new());
+        assert_eq!((figures.completed, figures.answered), (1, 1));
+        assert!(figures.throughput.abs() < 1e-9, "{}", figures.throughput);
+        assert_eq!(collector.after_end().completed, 1);
+        assert_eq!(collector.series().iter().count(), 0, "no second of the measured part");
+    }
+
+    #[test]
+    fn offered_is_the_sum_of_what_became_of_it() {
+        let (recorders, mut collector) = two();
+        for recorder in &recorders {
+            begin_and_end(recorder, Part::Measured);
+            begin_and_end(recorder, Part::Measured);
+            recorder.of(Part::Measured).started(MS, true);
+        }
+        // Ten were dealt to each, and the second one is dead.
+        let intakes = |killed| Intakes {
+            dealt: Some(10),
+            killed,
+        };
+        collector.collect();
+        let figures = collector.figures(Around {
+            servers: vec![intakes(false), intakes(true)],
+            dropped: 5,
+            ..Around::default()
+        });
+        let [up, killed] = [&figures.servers[0], &figures.servers[1]];
+        assert_eq!((up.completed, up.unfinished, up.never_begun, up.dropped), (2, 1, 7, 0));
+        assert_eq!(
+            (killed.completed, killed.unfinished, killed.never_begun, killed.dropped),
+            (2, 0, 0, 8)
+        );
+        let parts = [
+            figures.completed,
+            figures.dropped,
+            figures.unfinished,
+            figures.never_begun,
+        ];
+        assert_eq!((figures.offered, parts), (25, [4, 13, 1, 7]));
+        assert_eq!((figures.late, up.late), (2, 1));
+    }
+
+    #[test]
+    fn an_arm_that_is_done_is_measured_until_its_last_answer() {
+        let (recorders, mut collector) = two();
+        begin_and_end(&recorders[0], Part::Measured);
+        recorders[0].of(Part::Measured).count(Count::GaveUp);
+        collector.collect();
+        let done = collector.figures(Around {
+            elapsed: 7200.0,
+            done: true,
+            ..Around::default()
+        });
+        let finish = done.finish.expect("it is done");
+        assert!((3600.0..7200.0).contains(&finish), "{finish}");
+        assert_eq!((done.completed, done.answered), (1, 0), "giving up is no answer");
+        assert_eq!(collector.figures(Around::default()).finish, None);
+    }
+
+    #[test]
+    fn sales_stand_in_the_second_of_their_own_time() {
+        let (_, mut collector) = two();
+        let mut news = News::default();
+        let sales = |orders, oversold, lost_updates| Sales {
+            orders,
+            oversold,
+            lost_updates,
+        };
+        news.tenths.insert(When::Tenth(13), sales(5, 0, 2));
+        news.tenths.insert(When::Tenth(19), sales(1, 1, 0));
+        news.tenths.insert(When::AfterEnd, sales(4, 0, 0));
+        news.servers.insert(2, 10);
+        let books = Books {
+            orders: 10,
+            oversold: 1,
+            lost_updates: 1,
+            lost_updates_peak: 2,
+            first_lost_us: Some(1_320_000),
+            ..Books::default()
+        };
+        collector.audit(books, &news);
+        let figures = collector.figures(Around::default());
+        assert_eq!(
+            (figures.orders, figures.lost_updates, figures.lost_updates_peak),
+            (10, 1, 2)
+        );
+        assert_eq!(figures.first_lost_at, Some(1.32));
+        assert_eq!([0, 1].map(|server| figures.servers[server].orders), [0, 10]);
+        let series = collector.series();
+        let point = series.iter().find(|point| point.second == 1).expect("second 1");
+        assert_eq!((point.orders, point.oversold, point.lost_updates), (6, 1, 2));
+        assert_eq!(collector.after_end().orders, 4);
+        let trace = collector.trace();
+        let beats: Vec<_> = trace
+            .iter()
+            .map(|beat| (beat.tenth, beat.lost_updates, beat.oversold))
+            .collect();
+        assert_eq!(beats, [(13, 2, 0), (19, 0, 1)]);
+    }
+
+    #[test]
+    fn a_damaged_list_is_counted_once_however_often_it_is_read() {
+        let (recorders, mut collector) = two();
+        let list = |version, duplicate| DamagedList {
+            cache: 0,
+            key: 1,
+            version,
+            duplicate,
+            missing: 0,
+        };
+        for (recorder, list) in recorders
+            .iter()
+            .cycle()
+            .zip([list(1, 2), list(1, 3), list(1, 3), list(2, 1)])
+        {
+            recorder.of(Part::Measured).damaged_list(list);
+        }
+        assert_eq!(figures(&mut collector, Vec::new()).duplicate_pages, 4);
+    }
+
+    #[test]
+    fn stampedes_are_judged_by_calls_and_refills() {
+        let (recorders, mut collector) = two();
+        let call = ProviderCall {
+            cache: 0,
+            key: 1,
+            supersedes: 4,
+        };
+        recorders[0].of(Part::Measured).provider_call(call);
+        recorders[1].of(Part::Measured).provider_call(call);
+        assert_eq!(
+            figures(&mut collector, Vec::new()).db_hits_per_expiry.expiries,
+            0,
+            "it is not over"
+        );
+        recorders[0].of(Part::Measured).refilled(call);
+        let figures = figures(&mut collector, Vec::new());
+        assert_eq!((figures.db_hits, figures.db_hits_per_expiry.expiries), (2, 1));
+        assert_eq!(figures.db_hits_per_expiry.max, 2);
+    }
+
+    #[test]
+    fn every_plain_count_reaches_its_figure_and_no_other() {
+        type Read = fn(&Figures) -> u64;
+        let table: [(Count, Read); 8] = [
+            (Count::SoldOut, |f| f.sold_out),
+            (Count::Hit, |f| f.hits),
+            (Count::StaleRead, |f| f.stale_reads),
+            (Count::GaveUp, |f| f.gave_up),
+            (Count::LockLost, |f| f.locks_lost),
+            (Count::Overran, |f| f.overran),
+            (Count::Aborted, |f| f.aborted),
+            (Count::Fenced, |f| f.fenced),
+        ];
+        for (count, read) in table {
+            let (recorders, mut collector) = two();
+            recorders[1].of(Part::Measured).count(count);
+            let figures = figures(&mut collector, Vec::new());
+            for (other, read_other) in table {
+                let expected = u64::from(other == count);
+                assert_eq!(read_other(&figures), expected, "{count:?} seen as {other:?}");
+            }
+            assert_eq!(read(&figures), 1);
+        }
+        let (recorders, mut collector) = two();
+        recorders[1].of(Part::Measured).failed(|| "disk full".to_owned());
+        recorders[1].of(Part::Measured).failed(|| "another".to_owned());
+        assert_eq!(figures(&mut collector, Vec::new()).errors, 2);
+        assert_eq!(collector.first_error().map(String::as_str), Some("disk full"));
+    }
+}

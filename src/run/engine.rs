@@ -380,7 +380,7 @@ impl Engine {
         self.timeline.end(Instant::now());
         // Where it was to end, unless it was stopped before.
         let end = self.origin + self.timeline.length().unwrap_or_default();
-        self.load.end(end);
+        self.load.end();
         self.phase = Phase::Draining;
         self.log.push_at(end, EventKind::Phase, "the load has ended");
         if stopped {
@@ -425,7 +425,7 @@ impl Engine {
 
     /// The run ends without a record: nothing of it stays.
     async fn give_up(&mut self) {
-        self.load.end(Instant::now());
+        self.load.end();
         for server in &mut self.servers {
             let _ = server.kill().await;
         }

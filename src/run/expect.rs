@@ -91,7 +91,7 @@ fn show(metric: Metric, value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Figures, Series};
+    use crate::metrics::{Figures, Point, Series};
     use crate::scenario::{Overrides, Source, builtin, parse};
 
     fn scenario() -> Scenario {
@@ -125,6 +125,8 @@ mod tests {
             sold_out_all,
             figures,
             series: Series::default(),
+            after_end: Point::default(),
+            first_error: None,
         };
         verdicts(&scenario(), &[arm], course)[0].result
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::arrivals::Arrivals;
 use super::balance::Balance;
 use super::intake::{Begin, Queue};
-use crate::metrics::{Part, Timeline};
+use crate::metrics::{Part, Timeline, When};
 use crate::scenario::SwarmSpec;
 
 /// Deals requests from the instant that it was started at until it is told to end. Request i is due at the same instant in
@@ -42,8 +42,8 @@ struct State {
     number: u64,
     /// Measured requests that were dealt, or dropped.
     measured: u64,
-    /// What is due by then is dealt, and nothing more.
-    end: Option<Instant>,
+    /// Nothing is waited for any more.
+    ended: bool,
 }
 
 impl State {
@@ -72,7 +72,7 @@ impl Dealer {
             balance: Balance::new(swarm.balance, queues.len(), seed),
             number: 0,
             measured: 0,
-            end: None,
+            ended: false,
         };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
@@ -105,9 +105,10 @@ impl Dealer {
         self.change(|state| state.balance.remove(server));
     }
 
-    /// What was due by `end` is dealt, nothing more comes, and no worker begins another request.
-    pub fn end(&mut self, end: Instant) {
-        self.change(|state| state.end = Some(end));
+    /// What was due before the end of the timeline, or by now, is dealt, nothing more comes, and no worker begins another
+    /// request.
+    pub fn end(&mut self) {
+        self.change(|state| state.ended = true);
         if let Some(thread) = self.thread.take() {
             // A dealer that panicked deals nothing any more, which is what is wanted.
             let _ = thread.join();
@@ -140,7 +141,7 @@ impl Dealer {
 
 impl Drop for Dealer {
     fn drop(&mut self) {
-        self.end(Instant::now());
+        self.end();
     }
 }
 
@@ -153,7 +154,8 @@ impl Shared {
         let mut state = self.state();
         loop {
             let (now, due) = (Instant::now(), state.due());
-            if state.end.is_some_and(|end| due > end) || self.limit.is_some_and(|limit| state.measured >= limit) {
+            let over = self.timeline.when(due) == When::AfterEnd || (state.ended && due > now);
+            if over || self.limit.is_some_and(|limit| state.measured >= limit) {
                 return;
             }
             if due <= now {
@@ -218,10 +220,11 @@ mod tests {
         let since = Instant::now();
         // The first 20 are warm-up: those due from 20 ms on count.
         let timeline = Arc::new(Timeline::from(since + MS * 20));
+        timeline.end(since + MS * 60);
         let mut dealer = Dealer::start(&swarm(None), 1000.0, 1, &timeline, queues.clone(), since).expect("a thread");
-        // An end in the past of a dealer that may be late: what was due by then is dealt all the same, and only that.
-        std::thread::sleep(MS * 60);
-        dealer.end(since + MS * 59);
+        // A dealer that is late, or is ended late: what was due by then is dealt all the same, and only that.
+        std::thread::sleep(MS * 100);
+        dealer.end();
         assert_eq!((dealer.offered(), dealer.dropped()), (40, 0));
         assert_eq!(dealt(&queues), [20; 4], "each arm in turn");
     }
@@ -250,7 +253,7 @@ mod tests {
         dealer.remove(1);
         let before = dealer.offered();
         std::thread::sleep(MS * 20);
-        dealer.end(Instant::now());
+        dealer.end();
         assert!(dealer.dropped() >= 10, "{}", dealer.dropped());
         assert_eq!(
             dealer.offered(),

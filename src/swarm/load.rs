@@ -90,13 +90,13 @@ impl Load {
         }
     }
 
-    /// No further request begins. What was due by `end` stays offered, begun or not.
-    pub fn end(&mut self, end: Instant) {
+    /// No further request begins. What was due before the timeline's end stays offered, begun or not.
+    pub fn end(&mut self) {
         match &mut self.source {
             Source::Closed(arms) => arms.iter().for_each(|closed| closed.end()),
             Source::Open { dealer, .. } => {
                 if let Some(dealer) = dealer {
-                    dealer.end(end);
+                    dealer.end();
                 }
             }
         }

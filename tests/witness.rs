@@ -1,0 +1,460 @@
+//! The figures of load against witnesses that are not our code: what nodes say that they run (`MONITOR`), and what SQL
+//! says of the ledger. Real lab, real swarm. Counts must agree exactly; lateness is not asserted.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use lockstorm::metrics::{Figures, Point};
+use lockstorm::model::{Action, ServerId, Target};
+use lockstorm::run::{ArmRecord, Command, Record, RunHandle, RunOptions, start};
+use lockstorm::scenario::{Overrides, Source, parse};
+use sqlx::Connection;
+use support::serial;
+
+/// What the outside saw of a run.
+struct Outside {
+    /// By host: `SET`s of lock keys, and scripts (or native commands) that take them back.
+    nodes: Vec<Seen>,
+    /// By arm: all orders, and those marked as measured.
+    orders: Vec<(u64, u64)>,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    sets: u64,
+    deletes: u64,
+}
+
+/// A run of two arms on two app servers. Each request sells a unit: stock and products are plenty.
+fn scenario(swarm: &str, rest: &str, port: u16) -> String {
+    format!(
+        r#"
+title = "witness"
+{rest}
+[lab]
+port = {port}
+[swarm]
+servers = 2
+{swarm}
+[workload]
+kind     = "inventory"
+products = 500
+stock    = 100000
+hold     = {{ median = "1ms", sigma = 0.3 }}
+[[arm]]
+name = "local"
+lock = "local"
+deadline = "60s"
+[[arm]]
+name = "redlock"
+lock = "redlock"
+ttl  = "60s"
+node_timeout = "20s"
+deadline = "60s"
+wait = {{ retries = 10000, delay = "5ms", jitter = "5ms" }}
+"#
+    )
+}
+
+struct Run {
+    handle: RunHandle,
+}
+
+impl Run {
+    fn start(text: &str) -> Self {
+        let source = Source {
+            name: "witness".to_owned(),
+            text: text.to_owned(),
+        };
+        let scenario = parse(&source, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"));
+        let options = RunOptions {
+            keeper: Some(PathBuf::from(env!("CARGO_BIN_EXE_lockstorm"))),
+            ..RunOptions::default()
+        };
+        Self {
+            handle: start(scenario, options),
+        }
+    }
+
+    fn order(&self, command: Command) {
+        self.handle.commands.send(command).expect("the run takes commands");
+    }
+
+    fn finish(self) -> Record {
+        self.handle.finish().unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+fn arm<'a>(record: &'a Record, name: &str) -> &'a ArmRecord {
+    record.arms.iter().find(|arm| arm.name == name).expect("the arm")
+}
+
+/// What must be true of every arm of every run, whatever it did.
+fn laws(record: &Record) {
+    for arm in &record.arms {
+        let figures = &arm.figures;
+        let parts = figures.completed + figures.dropped + figures.unfinished + figures.never_begun;
+        assert_eq!(figures.offered, parts, "{}: {figures:?}", arm.name);
+        let servers = |of: fn(&lockstorm::metrics::ServerLoad) -> u64| figures.servers.iter().map(of).sum::<u64>();
+        assert_eq!(servers(|server| server.completed), figures.completed, "{}", arm.name);
+        assert_eq!(servers(|server| server.orders), figures.orders, "{}", arm.name);
+        let series = |of: fn(&Point) -> u64| {
+            let measured = arm.series.iter().filter(|point| point.second >= 0);
+            measured.map(of).sum::<u64>() + of(&arm.after_end)
+        };
+        assert_eq!(series(|point| point.completed), figures.completed, "{}", arm.name);
+        assert_eq!(series(|point| point.orders), figures.orders, "{}", arm.name);
+        assert_eq!(
+            series(|point| point.outcomes.acquired),
+            figures.outcomes.acquired,
+            "{}",
+            arm.name
+        );
+        assert_eq!(series(|point| point.late), figures.late, "{}", arm.name);
+        let last = arm.series.iter().map(|point| point.second).max().unwrap_or(0);
+        #[allow(clippy::cast_precision_loss)]
+        let last = last as f64;
+        assert!(last < record.elapsed, "{}: a point of second {last}", arm.name);
+    }
+}
+
+/// Every measured request sold one unit: orders, acquires, votes and requests must be one number.
+fn one_order_for_each(figures: &Figures, locked: bool) {
+    assert_eq!(figures.orders, figures.completed, "{figures:?}");
+    assert_eq!(
+        (figures.sold_out, figures.errors, figures.gave_up),
+        (0, 0, 0),
+        "{figures:?}"
+    );
+    assert_eq!(figures.hold_us.count, figures.completed);
+    assert_eq!(figures.answered, figures.completed);
+    assert_eq!(figures.response_us.count, figures.completed);
+    if locked {
+        assert_eq!(figures.outcomes.acquired, figures.completed, "{figures:?}");
+        assert_eq!(
+            figures.votes_at_release.iter().sum::<u64>(),
+            figures.completed,
+            "{figures:?}"
+        );
+        assert_eq!(
+            figures.votes_in_the_end.iter().sum::<u64>(),
+            figures.completed,
+            "{figures:?}"
+        );
+        assert_eq!(
+            figures.attempts, figures.nodes[0].sets,
+            "each attempt is a SET on each node"
+        );
+        assert_eq!(
+            figures.nodes[0].deletes, figures.nodes[0].sets,
+            "and each is taken back"
+        );
+    }
+}
+
+fn runtime<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(work)
+}
+
+/// What a node says that it runs, from the moment that it answers until it ends: `MONITOR`.
+struct Monitor {
+    /// Microseconds of CLOCK_MONOTONIC when it had begun.
+    since: Option<i64>,
+    seen: Seen,
+}
+
+fn monitor(port: u16, over: Arc<AtomicBool>) -> JoinHandle<Monitor> {
+    std::thread::spawn(move || {
+        let mut seen = Seen::default();
+        let mut since = None;
+        while since.is_none() && !over.load(Relaxed) {
+            let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else {
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            };
+            if stream.write_all(b"MONITOR\r\n").is_err() {
+                continue;
+            }
+            for line in BufReader::new(stream).lines() {
+                // The node has ended.
+                let Ok(line) = line else { break };
+                if line == "+OK" {
+                    since = Some(monotonic());
+                }
+                if line.contains(" lua] ") {
+                    continue;
+                }
+                let word = line.split('"').nth(1).unwrap_or_default().to_uppercase();
+                match word.as_str() {
+                    "SET" if line.contains("\"redlock:") => seen.sets += 1,
+                    "EVALSHA" | "EVAL" | "DELIFEQ" | "DELEX" => seen.deletes += 1,
+                    _ => {}
+                }
+            }
+        }
+        Monitor { since, seen }
+    })
+}
+
+fn monotonic() -> i64 {
+    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).expect("a clock");
+    Duration::from(now).as_micros().try_into().expect("a small number")
+}
+
+/// Plays it under the eyes of `MONITOR`, and reads the ledgers by SQL when all is over. None if `MONITOR` came too late.
+fn play(swarm: &str, rest: &str) -> Option<(Record, Outside)> {
+    let port = free_ports();
+    let over = Arc::new(AtomicBool::new(false));
+    let monitors: Vec<_> = (port..port + 3).map(|port| monitor(port, Arc::clone(&over))).collect();
+    let run = Run::start(&scenario(swarm, rest, port));
+    support::eventually("the load runs", || !run.handle.snapshots.borrow().arms.is_empty());
+    // The run removes its directory; what is linked elsewhere stays, and SQLite finds all of it in the file in the end.
+    let dir = directory(port);
+    let kept = tempfile::tempdir_in(dir.parent().expect("a directory above")).expect("a directory");
+    for arm in 0..2 {
+        let name = format!("arm-{arm}.sqlite");
+        std::fs::hard_link(dir.join(&name), kept.path().join(&name)).expect("a link");
+    }
+    let record = run.finish();
+    over.store(true, Relaxed);
+    let monitors = monitors.into_iter().map(|monitor| monitor.join().expect("a monitor"));
+    let monitors: Vec<Monitor> = monitors.collect();
+    let warm_up = i64::try_from(record.scenario.warmup.as_micros()).expect("it is short");
+    let begin = record.second_zero.as_ref().expect("it has run").monotonic_us - warm_up;
+    if !monitors
+        .iter()
+        .all(|monitor| monitor.since.is_some_and(|since| since < begin))
+    {
+        return None;
+    }
+    let outside = Outside {
+        nodes: monitors.iter().map(|monitor| monitor.seen).collect(),
+        orders: (0..2)
+            .map(|arm| orders(&kept.path().join(format!("arm-{arm}.sqlite"))))
+            .collect(),
+    };
+    Some((record, outside))
+}
+
+/// All orders of a ledger, and those marked as measured, by SQL.
+fn orders(file: &Path) -> (u64, u64) {
+    runtime(async {
+        sqlx::any::install_default_drivers();
+        let url = format!("sqlite://{}", file.display());
+        let mut database = sqlx::AnyConnection::connect(&url).await.expect("the arm's file");
+        let query = "SELECT COUNT(*), COALESCE(SUM(measured), 0) FROM orders";
+        let row: (i64, i64) = sqlx::query_as(query)
+            .fetch_one(&mut database)
+            .await
+            .expect("the ledger");
+        (row.0.unsigned_abs(), row.1.unsigned_abs())
+    })
+}
+
+/// The run's directory: a node works in a folder of it.
+fn directory(port: u16) -> PathBuf {
+    let client = redis::Client::open(format!("redis://127.0.0.1:{port}")).expect("an address");
+    let mut connection = client.get_connection().expect("a node");
+    let (_, dir): (String, String) = redis::cmd("CONFIG")
+        .arg(&["GET", "dir"])
+        .query(&mut connection)
+        .expect("CONFIG");
+    Path::new(&dir).parent().expect("the run's directory").to_owned()
+}
+
+/// The first of four ports in a row that are free now.
+fn free_ports() -> u16 {
+    let free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    (21_000..60_000)
+        .step_by(10)
+        .map(|port| port + u16::try_from(std::process::id() % 1000).unwrap_or(0))
+        .find(|&port| (port..port + 4).all(free))
+        .expect("free ports")
+}
+
+#[test]
+fn counts_agree_with_what_nodes_and_database_saw() {
+    let _lab = serial();
+    let mut shown = 0;
+    for (workers, think) in [(8, "20ms"), (512, "1500ms")] {
+        for load in ["rate = 200".to_owned(), format!("think = \"{think}\"")] {
+            for (warmup, requests) in [("0s", None), ("0s", Some(300)), ("700ms", None), ("700ms", Some(300))] {
+                let limit = requests.map_or_else(String::new, |n: u64| format!("requests = {n}"));
+                let swarm = format!("workers = {workers}\n{load}\n{limit}");
+                let rest = format!("duration = \"2s\"\nwarmup = \"{warmup}\"");
+                let what = format!("{swarm}\n{rest}");
+                let Some((record, outside)) = (0..3).find_map(|_| play(&swarm, &rest)) else {
+                    panic!("MONITOR never came before the load: {what}");
+                };
+                laws(&record);
+                for (arm, seen) in record.arms.iter().zip(&outside.orders) {
+                    let figures = &arm.figures;
+                    one_order_for_each(figures, arm.name == "redlock");
+                    assert_eq!(figures.orders, seen.1, "{}: {what}", arm.name);
+                    assert_eq!(
+                        seen.0 > seen.1,
+                        warmup != "0s",
+                        "{}: the warm-up sells too: {what}",
+                        arm.name
+                    );
+                    if load.starts_with("rate") {
+                        // Due at 0, 5, 10 ms … before the end, or as many as are asked for; up to rounding.
+                        let due: u64 = requests.unwrap_or(400);
+                        assert!(figures.offered.abs_diff(due) <= 1, "{}: {what}", figures.offered);
+                    }
+                    if let Some(requests) = requests {
+                        let begun = figures.offered - figures.never_begun;
+                        assert!(
+                            begun <= requests && figures.completed <= requests,
+                            "{what}: {figures:?}"
+                        );
+                    }
+                    #[allow(clippy::cast_precision_loss)]
+                    if figures.finish.is_none() {
+                        let in_time = (figures.answered - arm.after_end.answered) as f64;
+                        assert!((figures.throughput * record.elapsed - in_time).abs() < 0.5, "{what}");
+                    }
+                }
+                if warmup == "0s" {
+                    let figures = &arm(&record, "redlock").figures;
+                    for (node, seen) in figures.nodes.iter().zip(&outside.nodes) {
+                        let said = Seen {
+                            sets: node.sets,
+                            deletes: node.deletes + node.extends,
+                        };
+                        assert_eq!(said, *seen, "host {}: {what}", node.host);
+                    }
+                }
+                shown += 1;
+            }
+        }
+    }
+    assert_eq!(shown, 16);
+}
+
+#[test]
+fn a_request_goes_to_the_same_app_server_in_every_arm() {
+    let _lab = serial();
+    for balance in ["round-robin", "random", "least-busy"] {
+        let swarm = format!("workers = 8\nrate = 300\nbalance = \"{balance}\"\narrivals = \"poisson\"");
+        let run = Run::start(&scenario(&swarm, "duration = \"1500ms\"", free_ports()));
+        let record = run.finish();
+        laws(&record);
+        let [local, redlock] = ["local", "redlock"].map(|name| arm(&record, name).figures.servers.clone());
+        for (local, redlock) in local.iter().zip(&redlock) {
+            assert_eq!(local.offered, redlock.offered, "{balance}");
+            // Of 450 requests each has about half; a block of one app server's workers at a time is far from that.
+            assert!((120..330).contains(&local.offered), "{balance}: {}", local.offered);
+        }
+        if balance == "round-robin" {
+            assert!(local[0].offered.abs_diff(local[1].offered) <= 1);
+        }
+    }
+}
+
+#[test]
+fn what_a_killed_app_server_had_is_dropped_and_nothing_is_dealt_to_it_any_more() {
+    let _lab = serial();
+    let swarm = "workers = 8\nrate = 300";
+    let run = Run::start(&scenario(swarm, "duration = \"60s\"", free_ports()));
+    support::eventually("it has answered", || {
+        let snapshot = run.handle.snapshots.borrow();
+        snapshot.arms.iter().any(|arm| arm.figures.completed >= 100)
+    });
+    let server = |id| Target::Server(ServerId(id));
+    // Paused it collects a queue, which is lost with it.
+    for action in [Action::Pause, Action::Kill] {
+        if action == Action::Kill {
+            support::eventually("it has a queue", || {
+                let snapshot = run.handle.snapshots.borrow();
+                snapshot.arms.iter().all(|arm| arm.figures.servers[0].never_begun >= 20)
+            });
+        }
+        let target = server(1);
+        run.order(Command::Fault { action, target });
+    }
+    support::eventually("it is dead", || {
+        let snapshot = run.handle.snapshots.borrow();
+        snapshot.servers[0].state == lockstorm::metrics::ServerStatus::Killed
+    });
+    let then = run.handle.snapshots.borrow().arms[0].figures.servers.clone();
+    support::eventually("the other one goes on", || {
+        let snapshot = run.handle.snapshots.borrow();
+        snapshot.arms[0].figures.servers[1].completed > then[1].completed + 200
+    });
+    let target = server(2);
+    run.order(Command::Fault {
+        action: Action::Kill,
+        target,
+    });
+    let all = |figures: &Figures| figures.servers.iter().map(|server| server.offered).sum::<u64>();
+    support::eventually("requests find nobody", || {
+        let snapshot = run.handle.snapshots.borrow();
+        snapshot.arms[0].figures.offered > all(&snapshot.arms[0].figures) + 50
+    });
+    run.order(Command::Stop);
+    let record = run.finish();
+    laws(&record);
+    for arm in &record.arms {
+        let figures = &arm.figures;
+        assert!(figures.servers[0].dropped >= 20, "{}: {figures:?}", arm.name);
+        assert!(
+            figures.servers[0].offered <= then[0].offered + 10,
+            "{}: dealt to the dead",
+            arm.name
+        );
+        assert_eq!(
+            figures.never_begun + figures.unfinished,
+            0,
+            "nobody is left: {figures:?}"
+        );
+        let by_server: u64 = figures.servers.iter().map(|server| server.dropped).sum();
+        assert!(figures.dropped >= by_server + 50, "{}: {figures:?}", arm.name);
+    }
+}
+
+#[test]
+fn a_paused_app_server_keeps_its_queue_and_its_requests_are_late() {
+    let _lab = serial();
+    let swarm = "workers = 64\nrate = 200";
+    let fault = "[[fault]]\nat = \"3s\"\ndo = \"pause\"\non = \"server:1\"\nfor = \"2s\"\n";
+    let text = scenario(swarm, "duration = \"10s\"", free_ports()) + fault;
+    let record = Run::start(&text).finish();
+    laws(&record);
+    let effects: Vec<f64> = record
+        .events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            lockstorm::model::EventKind::Fault { effect_at, .. } => *effect_at,
+            _ => None,
+        })
+        .collect();
+    let [paused, resumed] = effects[..] else {
+        panic!("{effects:?}")
+    };
+    for arm in &record.arms {
+        let there = &arm.figures.servers[0];
+        assert_eq!(
+            there.offered.abs_diff(arm.figures.servers[1].offered) / 2,
+            0,
+            "it stays in rotation"
+        );
+        assert!(there.late >= 190, "{}: {} late", arm.name, there.late);
+        #[allow(clippy::cast_precision_loss)]
+        let p99 = there.response_us.p99 as f64 / 1e6;
+        let pause = resumed - paused;
+        assert!(
+            p99 >= 0.8 * pause && p99 <= pause + 0.25,
+            "{}: p99 {p99} s of {pause} s",
+            arm.name
+        );
+    }
+}
