@@ -17,6 +17,11 @@ use crate::model::Cause;
 /// Room for this many nodes without an allocation of its own.
 pub(super) type PerNode<T> = SmallVec<[T; 5]>;
 
+/// The place of a node in a set of nodes. Of more than 64 the last ones are not told apart.
+fn bit(index: usize) -> u64 {
+    1 << index.min(63)
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// The caller waits for votes.
@@ -47,6 +52,8 @@ pub(super) struct Ballot {
     stands: PerNode<Option<Instant>>,
     /// For each node, whether it ever granted its vote, after the release too.
     granted: u64,
+    /// For each node, whether a `SET` was written that it has not answered.
+    asked: u64,
     /// The latest end of validity that was ever known.
     relied: Option<Instant>,
     /// Once lost, a lock stays lost, whatever an extension that was under way says.
@@ -66,6 +73,7 @@ impl Ballot {
             slots: (0..nodes).map(|_| Slot::Queued).collect(),
             stands: (0..nodes).map(|_| None).collect(),
             granted: 0,
+            asked: 0,
             relied: None,
             lost: false,
             written: None,
@@ -97,10 +105,9 @@ impl Ballot {
         self.granted.count_ones() as usize
     }
 
-    /// Whether every node that was asked has answered, or can't any more.
+    /// Whether no further vote can come: every node has answered, or was not asked in time.
     pub(super) fn is_answered(&self) -> bool {
-        let open = |slot: &Slot| matches!(slot, Slot::Queued | Slot::Written);
-        !self.slots.iter().any(open)
+        self.asked == 0 && (self.phase == Phase::Closed || !self.slots.contains(&Slot::Queued))
     }
 
     /// The latest end of validity that was ever known, whatever became of the lock.
@@ -114,6 +121,7 @@ impl Ballot {
             return false;
         }
         self.slots[index] = Slot::Written;
+        self.asked |= bit(index);
         self.written = Some(now);
         true
     }
@@ -127,11 +135,11 @@ impl Ballot {
 
     /// Takes the reply of node `index` to a `SET`; a vote stands until `stands`, if it may count at all.
     pub(super) fn vote(&mut self, index: usize, reply: Reply, stands: Option<Instant>, gauges: &Gauges) -> Effect {
+        self.asked &= !bit(index);
         let slot = match reply {
             Reply::Ok => {
                 self.stands[index] = stands;
-                // Of more than 64 nodes the last ones are not told apart.
-                self.granted |= 1 << index.min(63);
+                self.granted |= bit(index);
                 Slot::Yes
             }
             Reply::Nil => Slot::No(Cause::Held),
@@ -142,6 +150,7 @@ impl Ballot {
 
     /// Writes down that node `index` gives no reply.
     pub(super) fn fail(&mut self, index: usize, cause: Cause, gauges: &Gauges) -> Effect {
+        self.asked &= !bit(index);
         self.put(index, Slot::No(cause), gauges)
     }
 

@@ -194,7 +194,7 @@ fn stock_key(product: u64) -> String {
     format!("stock:{product}")
 }
 
-/// Fills an arm's part of the cache node before its load begins: the stock keys, where the stock lives there.
+/// Fills an arm's part of the cache node before its load begins: where the stock lives there, its keys, and no orders.
 ///
 /// # Errors
 /// The cache node failed.
@@ -203,6 +203,10 @@ pub async fn prepare_cache(workload: &WorkloadSpec, cache: &Cache) -> Result<(),
         return Ok(());
     };
     if spec.stock_in == StockIn::Redis {
+        redis::cmd("DEL")
+            .arg(ORDERS)
+            .exec_async(&mut cache.connection())
+            .await?;
         for products in batches(spec) {
             let mut pairs = redis::cmd("MSET");
             for product in products {
