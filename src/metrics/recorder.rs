@@ -24,6 +24,8 @@ pub struct Tally {
     pub newest_votes: Option<(usize, usize)>,
     /// Why the newest acquire failed for lack of nodes; emptied by the next acquired lock.
     pub trouble: Option<String>,
+    /// Why the first of the failed requests failed.
+    pub first_error: Option<String>,
     /// Microseconds of each acquire.
     pub acquire: Histogram<u64>,
     /// Microseconds from intended start to end of each request.
@@ -92,6 +94,7 @@ impl Tally {
             votes: [0; 10],
             newest_votes: None,
             trouble: None,
+            first_error: None,
             acquire: histogram(),
             response: histogram(),
             hold: histogram(),
@@ -112,6 +115,7 @@ impl Tally {
         self.votes = [0; 10];
         self.newest_votes = None;
         self.trouble = None;
+        self.first_error = None;
         for histogram in [&mut self.acquire, &mut self.response, &mut self.hold] {
             if !histogram.is_empty() {
                 histogram.reset();
@@ -191,6 +195,13 @@ impl Recorder {
         if trouble.is_some() {
             tally.trouble = trouble;
         }
+    }
+
+    /// A request that failed; `why` is asked for once in a while only.
+    pub fn failed(&self, why: impl FnOnce() -> String) {
+        let mut tally = self.tally();
+        tally.counts[Count::Error as usize] += 1;
+        tally.first_error.get_or_insert_with(why);
     }
 
     /// Time inside the lock.

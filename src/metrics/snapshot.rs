@@ -152,6 +152,9 @@ pub struct ArmView {
     pub finish: Option<f64>,
     /// How it fares now.
     pub live: Live,
+    /// Why nothing good can be said of it, whatever its figures are: what was lost, a fault of the scenario that did not take
+    /// effect (known at the end), too many failed requests.
+    pub doubt: Option<String>,
 }
 
 /// How an arm fares at this moment, from the nodes that it needs and the acquires that wait: ended requests say nothing of

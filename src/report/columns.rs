@@ -77,7 +77,7 @@ const LOAD: &[Column] = &[
 const INVENTORY: &[Column] = &[
     column("orders", |arm| number(arm.figures.orders)),
     column("told sold out", |arm| number(arm.figures.sold_out)),
-    column("lost updates", |arm| Some(damage(arm.figures.lost_updates))),
+    column("lost updates", |arm| Some(damage(arm, arm.figures.lost_updates))),
     column("oversold", oversold),
     column("at most (95 %)", bound),
 ];
@@ -92,8 +92,8 @@ const CACHE_FILL: &[Column] = &[
         expired(arm, format!("{:.2}", arm.figures.db_hits_per_expiry.mean))
     }),
     column("worst", |arm| expired(arm, count(arm.figures.db_hits_per_expiry.max))),
-    optional("duplicate pages", |arm| Some(damage(arm.figures.duplicate_pages))),
-    optional("missing pages", |arm| Some(damage(arm.figures.missing_pages))),
+    optional("duplicate pages", |arm| Some(damage(arm, arm.figures.duplicate_pages))),
+    optional("missing pages", |arm| Some(damage(arm, arm.figures.missing_pages))),
 ];
 
 /// The table of the locks; none when no arm takes one.
@@ -153,7 +153,7 @@ fn table<'a>(title: &str, columns: impl Iterator<Item = &'a Column>, arms: &[Arm
             && cells
                 .iter()
                 .flatten()
-                .all(|cell| matches!(cell.text.as_str(), "0" | "✔ 0"))
+                .all(|cell| matches!(cell.text.as_str(), "0" | "✔ 0" | "? 0"))
         {
             continue;
         }
@@ -191,11 +191,12 @@ fn quantile(quantiles: Quantiles, which: fn(Quantiles) -> u64) -> Option<Cell> {
     (quantiles.count > 0).then(|| Cell::plain(micros(which(quantiles))))
 }
 
-fn damage(n: u64) -> Cell {
-    if n == 0 {
-        Cell::new(Tone::Good, "✔ 0")
-    } else {
-        Cell::new(Tone::Bad, format!("✖ {}", count(n)))
+fn damage(arm: &Arm<'_>, n: u64) -> Cell {
+    match (n, &arm.record.doubt) {
+        (0, None) => Cell::new(Tone::Good, "✔ 0"),
+        // It could not have shown.
+        (0, Some(_)) => Cell::new(Tone::Doubt, "? 0"),
+        _ => Cell::new(Tone::Bad, format!("✖ {}", count(n))),
     }
 }
 
@@ -206,7 +207,7 @@ fn oversold(arm: &Arm<'_>) -> Option<Cell> {
     Some(match (figures.oversold, arm.record.sold_out_all) {
         (0, false) if figures.lost_updates == 0 => Cell::plain("0, not sold out"),
         (0, false) => Cell::new(Tone::Doubt, "? not sold out"),
-        (oversold, _) => damage(oversold),
+        (oversold, _) => damage(arm, oversold),
     })
 }
 
@@ -214,7 +215,7 @@ fn oversold(arm: &Arm<'_>) -> Option<Cell> {
 #[allow(clippy::cast_precision_loss)] // two digits are printed
 fn bound(arm: &Arm<'_>) -> Option<Cell> {
     let figures = arm.figures;
-    let none = figures.oversold == 0 && figures.lost_updates == 0 && figures.orders > 3;
+    let none = figures.oversold == 0 && figures.lost_updates == 0 && figures.orders > 3 && arm.record.doubt.is_none();
     none.then(|| Cell::plain(format!("{:.2} %", 300.0 / figures.orders as f64)))
 }
 

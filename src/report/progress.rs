@@ -226,6 +226,7 @@ mod tests {
             done: false,
             finish: None,
             live: Live::default(),
+            doubt: None,
         });
         Snapshot {
             number: 0,

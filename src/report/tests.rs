@@ -36,6 +36,8 @@ fn record(scenario: Scenario, figures: impl Fn(&str) -> (Figures, bool)) -> Reco
             lock: "lock".to_owned(),
             ttl_ms: 2000.0,
             sold_out_all,
+            doubt: None,
+            first_error: None,
             figures,
             series: Series::default(),
         }
@@ -60,6 +62,7 @@ fn record(scenario: Scenario, figures: impl Fn(&str) -> (Figures, bool)) -> Reco
         },
         elapsed: 30.0,
         interrupted: false,
+        inconclusive: Vec::new(),
         arms: scenario.arms.iter().map(|spec| arm(&spec.name)).collect(),
         expectations: Vec::new(),
         events: Vec::new(),

@@ -1,7 +1,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::oracle::{Books, StockAudit};
 use crate::scenario::{InventorySpec, StockIn};
@@ -10,6 +11,11 @@ use crate::workload::{Cache, CacheError, stock_in_cache};
 
 /// How often the books are looked at while the load runs.
 const EVERY: Duration = Duration::from_millis(250);
+
+/// Books that can't be read for so long are lost.
+const LOST: Duration = Duration::from_secs(2);
+/// How long the last look may take: all orders of the run are read.
+const CLOSING: Duration = Duration::from_secs(30);
 
 /// Reads one arm's ledger and stock with a connection of its own, never one of the workers'.
 #[derive(Debug)]
@@ -26,6 +32,8 @@ pub(super) struct Auditor {
 #[derive(Debug)]
 pub(super) struct LiveAudit {
     found: Arc<Mutex<Found>>,
+    /// Since when every look has failed, and why the first of them did.
+    failing: Arc<Mutex<Option<(Instant, String)>>>,
     task: JoinHandle<()>,
     auditor: Arc<tokio::sync::Mutex<Auditor>>,
 }
@@ -40,6 +48,8 @@ pub(super) enum AuditError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Cache(#[from] CacheError),
+    #[error("no answer within {CLOSING:?}")]
+    Silent,
 }
 
 impl Auditor {
@@ -83,22 +93,41 @@ impl Auditor {
     pub fn start(self) -> LiveAudit {
         let auditor = Arc::new(tokio::sync::Mutex::new(self));
         let found = Arc::new(Mutex::new(Found::default()));
+        let failing = Arc::new(Mutex::new(None));
         let task = tokio::spawn({
-            let (auditor, found) = (auditor.clone(), found.clone());
+            let (auditor, found, failing) = (auditor.clone(), found.clone(), failing.clone());
             async move {
                 loop {
                     let mut auditor = auditor.lock().await;
                     // A look that fails under load is made again; the last one, after the load, must not fail.
-                    if auditor.look().await.is_ok() {
+                    let looked = auditor.look().await;
+                    if looked.is_ok() {
                         *found.lock().unwrap_or_else(PoisonError::into_inner) =
                             (auditor.audit.books(), auditor.audit.worst());
                     }
                     drop(auditor);
+                    note(&failing, looked.err());
                     tokio::time::sleep(EVERY).await;
                 }
             }
         });
-        LiveAudit { found, task, auditor }
+        LiveAudit {
+            found,
+            failing,
+            task,
+            auditor,
+        }
+    }
+}
+
+/// Keeps since when every look has failed.
+fn note(failing: &Mutex<Option<(Instant, String)>>, error: Option<AuditError>) {
+    let mut failing = failing.lock().unwrap_or_else(PoisonError::into_inner);
+    match error {
+        None => *failing = None,
+        Some(error) => {
+            failing.get_or_insert_with(|| (Instant::now(), error.to_string()));
+        }
     }
 }
 
@@ -106,6 +135,14 @@ impl LiveAudit {
     /// What the last look found.
     pub fn found(&self) -> Found {
         *self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why the books can't be read, if they could not for so long that the database, or the cache node that keeps the
+    /// stock, must be lost.
+    pub fn lost(&self) -> Option<String> {
+        let failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, why) = failing.as_ref()?;
+        (since.elapsed() >= LOST).then(|| why.clone())
     }
 
     /// Looks now.
@@ -119,7 +156,9 @@ impl LiveAudit {
     pub async fn close(self) -> Result<Books, AuditError> {
         self.task.abort();
         let mut auditor = self.auditor.lock().await;
-        auditor.close().await?;
+        timeout(CLOSING, auditor.close())
+            .await
+            .map_err(|_| AuditError::Silent)??;
         Ok(auditor.audit.books())
     }
 }

@@ -24,6 +24,7 @@ pub(super) struct Collector {
     books_at_second: Books,
     newest_votes: Option<(usize, usize)>,
     trouble: Option<String>,
+    first_error: Option<String>,
 }
 
 /// What is summed over a stretch of time.
@@ -130,6 +131,7 @@ impl Collector {
             books_at_second: Books::default(),
             newest_votes: None,
             trouble: None,
+            first_error: None,
         }
     }
 
@@ -154,6 +156,9 @@ impl Collector {
                 self.expiries.count(*call);
             }
             self.newest_votes = full.newest_votes.or(self.newest_votes);
+            if self.first_error.is_none() {
+                self.first_error.clone_from(&full.first_error);
+            }
             if full.trouble.is_some() {
                 self.trouble.clone_from(&full.trouble);
             } else if full.outcomes.acquired > 0 {
@@ -182,6 +187,7 @@ impl Collector {
         self.collect(second);
         self.total.clear();
         self.second.clear();
+        self.first_error = None;
         self.expiries = Expiries::default();
         self.books_before = self.books;
         self.books_at_second = self.books;
@@ -234,6 +240,11 @@ impl Collector {
 
     pub const fn trouble(&self) -> Option<&String> {
         self.trouble.as_ref()
+    }
+
+    /// Why the first failed request of the measured part failed.
+    pub const fn first_error(&self) -> Option<&String> {
+        self.first_error.as_ref()
     }
 
     pub const fn books(&self) -> &Books {

@@ -7,6 +7,7 @@ use super::arm::Arm;
 use super::clock_watch::ClockWatch;
 use super::events::EventLog;
 use super::faults::Faults;
+use super::lab_watch::LabWatch;
 use super::{Command, Record, RunError, RunOptions};
 use crate::lab::{Lab, LabOptions, NodeStats, ServerBinary};
 use crate::metrics::{Figures, Knobs, Phase, Recorder, Snapshot};
@@ -46,6 +47,12 @@ pub(super) struct Engine {
     clock: ClockWatch,
     /// Whether the host's wall clock stepped: the run proves nothing then.
     pub(super) clock_stepped: bool,
+    /// What changes in the lab without an order.
+    pub(super) watch: LabWatch,
+    /// What was lost that the run can't do without: it proves nothing then.
+    pub(super) lost: Vec<String>,
+    /// Why scheduled faults took no effect, known at the end.
+    pub(super) unmet: Vec<String>,
     snapshots: watch::Sender<Arc<Snapshot>>,
 }
 
@@ -129,6 +136,9 @@ impl Engine {
         let origin = Instant::now();
         Ok(Self {
             faults: Faults::new(&scenario.faults),
+            watch: LabWatch::new(&lab, scenario.lab.hosts),
+            lost: Vec::new(),
+            unmet: Vec::new(),
             node_stats: vec![None; scenario.lab.hosts],
             scenario,
             server_name: binary.to_string().into(),
@@ -189,6 +199,9 @@ impl Engine {
                         self.measure().await;
                     }
                     self.tick();
+                    if self.cannot_go_on() {
+                        return true;
+                    }
                     if self.is_over() {
                         return false;
                     }
@@ -233,7 +246,9 @@ impl Engine {
     }
 
     fn tick(&mut self) {
+        self.watch();
         self.collect();
+        self.feel_pulses();
         if let Some(step) = self.clock.look() {
             self.clock_stepped = true;
             let text = format!(
@@ -261,6 +276,7 @@ impl Engine {
             });
             let ended = arm.collector.collect(second);
             super::announce::damage(arm, worst, &mut self.log);
+            super::announce::failures(arm, &mut self.log);
             if let Some(ended) = ended {
                 super::announce::quorum(arm, ended.outcomes, &mut self.log);
             }
@@ -276,7 +292,7 @@ impl Engine {
 
     /// Locks of an arm that are held now, and those of them with fewer votes than there are nodes: read from the locks
     /// themselves.
-    fn held(&self, arm: usize) -> (u64, u64) {
+    pub(super) fn held(&self, arm: usize) -> (u64, u64) {
         let held = self.servers.iter().map(|server| server.held(arm));
         held.fold((0, 0), |sum, (holding, partial)| {
             (sum.0 + holding as u64, sum.1 + partial as u64)

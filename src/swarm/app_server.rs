@@ -13,7 +13,7 @@ use crate::metrics::{Recorder, ServerStatus};
 use crate::model::ServerId;
 use crate::scenario::{ArmSpec, DatabaseSpec, WorkloadSpec};
 use crate::store::{Place, StoreError};
-use crate::workload::{CacheError, Dials};
+use crate::workload::{CacheError, Dials, Waiting};
 
 /// What an app server is made of.
 #[derive(Debug, Clone)]
@@ -89,6 +89,7 @@ pub struct AppServer {
 pub(super) struct ArmState {
     pub gauges: Arc<Gauges>,
     pub active: Arc<AtomicUsize>,
+    pub waiting: Arc<Waiting>,
 }
 
 #[derive(Debug)]
@@ -166,6 +167,21 @@ impl AppServer {
         self.arms
             .get(arm)
             .map_or((0, 0), |arm| (arm.gauges.holding(), arm.gauges.partial()))
+    }
+
+    /// Attempts at this arm's lock that failed for lack of nodes, since the app server started.
+    #[must_use]
+    pub fn failed_attempts(&self, arm: usize) -> u64 {
+        self.arms.get(arm).map_or(0, |arm| arm.gauges.failed())
+    }
+
+    /// When the oldest acquire of this arm began that has not ended yet; none of an app server that is dead.
+    #[must_use]
+    pub fn oldest_wait(&self, arm: usize) -> Option<Instant> {
+        if self.status == ServerStatus::Killed {
+            return None;
+        }
+        self.arms.get(arm)?.waiting.oldest()
     }
 
     /// Workers of this arm that have not ended.

@@ -10,7 +10,7 @@ use super::app_server::{ArmState, Order, ServerPlan, SwarmError};
 use super::worker::{self, Crew, mix};
 use crate::lock::{Lock, NodeOptions, Nodes};
 use crate::scenario::LockKind;
-use crate::workload::{Tools, Workload, connect_cache};
+use crate::workload::{Tools, Waiting, Workload, connect_cache};
 
 /// How long an app server waits for its lock nodes before it starts without those that are missing.
 const NODES_READY: Duration = Duration::from_secs(2);
@@ -109,12 +109,14 @@ async fn crews(plan: &ServerPlan) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), Swa
             .await
             .map_err(|error| SwarmError::Cache(plan.id, error))?;
         let (gauges, active) = (lock.gauges(), Arc::new(AtomicUsize::new(0)));
+        let waiting = Arc::new(Waiting::default());
         let tools = Tools {
             arm: arm.spec.clone(),
             lock,
             store,
             cache,
             recorder: arm.recorder.clone(),
+            waiting: waiting.clone(),
             dials: plan.dials.clone(),
             server: plan.id,
         };
@@ -128,7 +130,11 @@ async fn crews(plan: &ServerPlan) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), Swa
             active: active.clone(),
             seed,
         }));
-        states.push(ArmState { gauges, active });
+        states.push(ArmState {
+            gauges,
+            active,
+            waiting,
+        });
     }
     Ok((crews, states))
 }

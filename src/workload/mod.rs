@@ -9,6 +9,8 @@ mod inventory;
 mod list;
 mod object;
 mod section;
+mod trouble;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -18,6 +20,7 @@ pub use cache::{CACHE_CONNECT_TIMEOUT, CACHE_REPLY_TIMEOUT, Cache, CacheError, c
 pub use cache_fill::CacheFill;
 pub use dials::Dials;
 pub use inventory::{Inventory, prepare_cache, stock_in_cache};
+pub use waiting::Waiting;
 
 use crate::lock::Lock;
 use crate::metrics::{Count, Recorder};
@@ -38,6 +41,8 @@ pub struct Tools {
     pub cache: Cache,
     /// Where everything is counted.
     pub recorder: Arc<Recorder>,
+    /// The acquires that have not ended yet.
+    pub waiting: Arc<Waiting>,
     /// The knobs of the run.
     pub dials: Arc<Dials>,
     /// The app server.
@@ -77,7 +82,7 @@ impl Workload {
             Err(Failed::Store(StoreError::Fenced { .. })) => tools.recorder.count(Count::Fenced),
             Err(failed) => {
                 tracing::debug!(arm = tools.arm.name, server = %tools.server, worker, "{failed}");
-                tools.recorder.count(Count::Error);
+                tools.recorder.failed(|| failed.to_string());
             }
         }
     }

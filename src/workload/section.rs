@@ -1,9 +1,9 @@
 use std::time::Instant;
 
+use super::trouble::trouble;
 use super::{Failed, Tools};
 use crate::lock::{Guard, Terms};
 use crate::metrics::Count;
-use crate::model::Outcome;
 use crate::scenario::{LockKind, OnLoss};
 
 /// The time inside the lock, of an arm without one too. End it with [`Section::leave`].
@@ -17,10 +17,12 @@ impl Tools {
     /// Acquires the arm's lock for `what`, and counts how that went (an arm without a lock acquires nothing).
     pub(super) async fn enter(&self, what: &str) -> Result<Section<'_>, Failed> {
         let asked = Instant::now();
+        let pending = self.waiting.begin(asked);
         let acquired = self
             .lock
             .acquire(&format!("{}:{what}", self.arm.name), &self.terms())
             .await;
+        drop(pending);
         let since = Instant::now();
         let counted = self.arm.lock != LockKind::None;
         match acquired {
@@ -37,9 +39,8 @@ impl Tools {
             Err(refusal) => {
                 if counted {
                     let outcome = refusal.outcome();
-                    let nodes_lacked = matches!(outcome, Outcome::NoQuorum | Outcome::Unknown);
-                    let trouble = nodes_lacked.then(|| refusal.to_string());
-                    self.recorder.refused(since - asked, outcome, trouble);
+                    self.recorder
+                        .refused(since - asked, outcome, trouble(&refusal, &self.arm));
                 }
                 Err(Failed::Refused)
             }

@@ -270,6 +270,7 @@ mod tests {
             done: false,
             finish: None,
             live: Live::default(),
+            doubt: None,
         };
         let fenced = Column::Extra(Metric::Fenced);
         assert!(!fitting(&workload, &[arm.clone()], 500).contains(&fenced));
