@@ -522,3 +522,22 @@ fn a_database_that_can_not_write_is_no_success() {
     assert!(open("redlock."), "{stdout}{stderr}");
     assert_eq!(code, Some(5), "{stdout}{stderr}");
 }
+
+#[test]
+fn a_database_that_is_lost_leaves_everything_open() {
+    let place = Place::new();
+    let (run, mut stderr) = going_on(&place, &["--duration", "8s", "--set", HOLDS]);
+    let labs = fs::read_dir(place.path().join("labs")).unwrap();
+    let lab = fs::read_dir(labs.map(|user| user.unwrap().path()).next().unwrap());
+    let database = lab.unwrap().next().unwrap().unwrap().path().join("arm-0.sqlite");
+    // Somebody writes over the arm's database and then throws it away.
+    fs::write(&database, vec![7; 1 << 17]).unwrap();
+    fs::write(&database, "").unwrap();
+    let lost = "single: its books can't be read: ";
+    read_until(&mut stderr, lost);
+    let (code, record, stdout, said) = ended(&place, run, stderr);
+    assert_eq!(code, Some(5), "{stdout}{said}");
+    assert!(is_said(&record.inconclusive, lost), "{:?}", record.inconclusive);
+    assert_eq!(record.expectations[0].result, Held::Inconclusive);
+    assert!(!stdout.contains('✔'), "{stdout}");
+}
