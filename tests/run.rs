@@ -329,6 +329,38 @@ fn an_arm_without_its_nodes_says_so_at_once() {
 }
 
 #[test]
+fn an_arm_that_stands_still_says_for_how_long() {
+    let _lab = one_at_a_time();
+    // All want the same lock, so that somebody always waits.
+    let run = Run::start(
+        CLOSED,
+        &["workload.products=1", "workload.hold=300ms", "arm.redlock.wait=queue"],
+    );
+    run.until("it answers", |s| {
+        s.arms[0].live.per_second > 0.5 && s.arms[0].live.oldest_wait.is_some()
+    });
+    for server in [1, 2] {
+        run.fault(Action::Pause, Target::Server(ServerId(server)));
+    }
+    run.until(
+        "it stands still",
+        |s| matches!(s.arms[0].live.health, Health::Stalled(time) if time > Duration::from_secs(2)),
+    );
+    for server in [1, 2] {
+        run.fault(Action::Resume, Target::Server(ServerId(server)));
+    }
+    run.until("it is well", |s| s.arms[0].live.health == Health::Well);
+    let record = run.stop();
+    assert!(
+        record.events.iter().any(|event| event
+            .text
+            .starts_with("app server 1 paused: its timers and renewals stand still (")),
+        "{:?}",
+        record.events
+    );
+}
+
+#[test]
 fn app_servers_are_paused_and_killed_without_the_others() {
     let _lab = one_at_a_time();
     let run = Run::start(CLOSED, &[]);

@@ -42,6 +42,9 @@ const fn optional(title: &'static str, cell: fn(&Arm<'_>) -> Option<Cell>) -> Co
     }
 }
 
+/// Acquires refused for lack of nodes.
+const NO_QUORUM: &str = "no quorum";
+
 /// How the locks did.
 const LOCKS: &[Column] = &[
     column("acquire p50", |arm| quantile(arm.figures.acquire_us, |q| q.p50)),
@@ -49,7 +52,7 @@ const LOCKS: &[Column] = &[
     column("max", |arm| quantile(arm.figures.acquire_us, |q| q.max)),
     column("acquired", |arm| locked(arm, arm.figures.outcomes.acquired)),
     column("contended", |arm| locked(arm, arm.figures.outcomes.contended)),
-    column("no quorum", |arm| asked(arm, arm.figures.outcomes.no_quorum)),
+    column(NO_QUORUM, |arm| asked(arm, arm.figures.outcomes.no_quorum)),
     optional("expired", |arm| asked(arm, arm.figures.outcomes.expired)),
     optional("unknown", |arm| asked(arm, arm.figures.outcomes.unknown)),
     column("votes", votes),
@@ -99,9 +102,17 @@ const CACHE_FILL: &[Column] = &[
 /// The table of the locks; none when no arm takes one.
 pub(super) fn locks(record: &Record) -> Option<Table> {
     let arms = arms(record);
-    arms.iter()
+    let mut table = arms
+        .iter()
         .any(|arm| arm.locks)
-        .then(|| table("locks", LOCKS.iter(), &arms))
+        .then(|| table("locks", LOCKS.iter(), &arms))?;
+    // A quorum is of several nodes.
+    if arms.iter().map(|arm| arm.nodes).max() == Some(1) {
+        for title in table.head.iter_mut().filter(|title| *title == NO_QUORUM) {
+            "node unreachable".clone_into(title);
+        }
+    }
+    Some(table)
 }
 
 /// The table of the load.

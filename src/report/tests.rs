@@ -213,6 +213,20 @@ fn what_proves_nothing_is_not_praised() {
 }
 
 #[test]
+fn one_node_has_no_quorum_to_lack() {
+    let mut record = sales();
+    assert!(summary(&record).contains("no quorum"));
+    // Redlock is the last one.
+    record.scenario.arms.pop();
+    record.arms.pop();
+    let text = summary(&record);
+    assert!(
+        text.contains("node unreachable") && !text.contains("no quorum"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_summary_of_caches() {
     insta::assert_snapshot!(summary(&caches()));
 }
