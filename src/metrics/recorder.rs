@@ -197,7 +197,7 @@ impl Recorder {
         }
     }
 
-    /// A request that failed; `why` is asked for once in a while only.
+    /// A request that failed; `why` is asked for the first one only, until the collector comes.
     pub fn failed(&self, why: impl FnOnce() -> String) {
         let mut tally = self.tally();
         tally.counts[Count::Error as usize] += 1;
