@@ -641,3 +641,24 @@ fn views_and_hints_follow_the_run() {
     press(&mut app, "vvv");
     assert_eq!(app.view(), View::Summary);
 }
+
+#[test]
+fn what_proves_nothing_gets_no_check_mark() {
+    let mut snapshot = picture::finished(picture::storm(), Vec::new());
+    let reason = "fault 1 never fired: single.holding reached 31 of 48";
+    for arm in &mut snapshot.arms {
+        arm.doubt = Some(reason.to_owned());
+    }
+    let mut app = showing(snapshot);
+    for (view, name) in [(View::Summary, "summary"), (View::Scoreboard, "scoreboard")] {
+        while app.view() != view {
+            press(&mut app, "v");
+        }
+        let shown = screens(&app);
+        assert!(!shown.contains('✔'), "{name}: {shown}");
+        assert!(shown.contains('✖'), "damage stays: {name}: {shown}");
+        if view == View::Summary {
+            assert!(shown.contains(&format!("inconclusive: {reason}")), "{shown}");
+        }
+    }
+}

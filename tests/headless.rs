@@ -1,14 +1,14 @@
 //! A headless run of the real binary on real servers: what it leaves on disk and on its outputs, and how it ends.
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lockstorm::run::Record;
+use lockstorm::run::{Held, Record};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
@@ -144,7 +144,7 @@ fn a_run_leaves_its_record_and_its_summary() {
         "load ",
         "stock ",
         "redlock: ",
-        "✔ redlock.acquired is ",
+        "✔ redlock: acquired ",
         "seed 7",
     ] {
         assert!(stdout.contains(part), "{part:?} is missing: {stdout}");
@@ -218,12 +218,21 @@ fn expectations_decide_the_exit_code() {
             .unwrap(),
     );
     assert_eq!(code, Some(3), "{stdout}");
-    assert!(stdout.contains("✖ redlock.acquired is "), "{stdout}");
+    assert!(stdout.contains("✖ redlock: acquired "), "{stdout}");
     assert!(stdout.contains("\u{1b}["), "colour was asked for");
     fs::write(place.path().join("two-arms.toml"), format!("{SCENARIO}{NEVER}")).unwrap();
     let (code, stdout, _) = told(place.run(&["--duration", "1s"]).wait_with_output().unwrap());
     assert_eq!(code, Some(5), "a fault that does not occur proves nothing: {stdout}");
-    assert!(stdout.contains("? redlock.acquired is "), "{stdout}");
+    assert!(stdout.contains("? redlock: acquired "), "{stdout}");
+    assert!(
+        stdout.contains("fault 1 never fired: redlock.holding reached "),
+        "{stdout}"
+    );
+    assert!(stdout.contains(" of 1,000"), "{stdout}");
+    assert!(
+        !stdout.contains('✔'),
+        "nothing is praised that proves nothing: {stdout}"
+    );
 }
 
 #[test]
@@ -311,5 +320,224 @@ fn a_terminal_gets_a_bar_and_colour_unless_no_color_is_set() {
     );
     let plain = on_a_terminal(&place, Some("1"));
     assert!(!is_painted(&plain), "{plain:?}");
-    assert!(plain.contains("✔ redlock.acquired is "), "{plain:?}");
+    assert!(plain.contains("✔ redlock: acquired "), "{plain:?}");
+}
+
+/// The process ids of the children of `parent`.
+fn children(parent: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{parent}/task"));
+    let lists = tasks
+        .into_iter()
+        .flatten()
+        .filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok());
+    lists
+        .flat_map(|list| {
+            list.split_whitespace()
+                .map(|pid| pid.parse().unwrap())
+                .collect::<Vec<u32>>()
+        })
+        .collect()
+}
+
+/// The keeper of a run, and the servers that it has started: hosts 1 to 3, then the cache node, told by their directories.
+fn processes(run: &Child) -> (u32, Vec<(String, u32)>) {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        assert!(Instant::now() < end, "no lab");
+        thread::sleep(Duration::from_millis(20));
+        let [keeper] = children(run.id())[..] else { continue };
+        let servers: Vec<_> = children(keeper)
+            .into_iter()
+            .filter_map(|pid| {
+                let directory = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+                Some((directory.file_name()?.to_string_lossy().into_owned(), pid))
+            })
+            .collect();
+        if servers.iter().filter(|(name, _)| name != "/").count() == 4 {
+            return (keeper, servers);
+        }
+    }
+}
+
+fn signal_process(pid: u32, signal: Signal) {
+    kill(Pid::from_raw(i32::try_from(pid).unwrap()), signal).unwrap();
+}
+
+/// Lines of standard error until one contains `wanted`.
+fn read_until(stderr: &mut impl BufRead, wanted: &str) -> String {
+    let mut all = String::new();
+    loop {
+        let from = all.len();
+        assert!(stderr.read_line(&mut all).unwrap() > 0, "no {wanted:?} in {all}");
+        if all[from..].contains(wanted) {
+            return all;
+        }
+    }
+}
+
+/// What is left of a run whose standard error has been read in part: its exit code, its record, standard output and the
+/// rest of standard error.
+fn ended(place: &Place, mut run: Child, mut stderr: impl Read) -> (Option<i32>, Record, String, String) {
+    let (mut out, mut rest) = (String::new(), String::new());
+    stderr.read_to_string(&mut rest).unwrap();
+    run.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    let code = run.wait().unwrap().code();
+    let record = fs::read(place.path().join("out.json")).unwrap_or_else(|error| panic!("{error}: {rest}"));
+    (code, serde_json::from_slice(&record).unwrap(), out, rest)
+}
+
+/// A run of the two arms that goes on, with its standard error.
+fn going_on(place: &Place, arguments: &[&str]) -> (Child, BufReader<ChildStderr>) {
+    let record = ["--record", "out.json"];
+    let mut run = place.run(&[&record, arguments].concat());
+    let mut stderr = BufReader::new(run.stderr.take().unwrap());
+    read_until(&mut stderr, "s of ");
+    (run, stderr)
+}
+
+fn is_said(texts: &[String], wanted: &str) -> bool {
+    texts.iter().any(|text| text.contains(wanted))
+}
+
+const HOLDS: &str = "expect.redlock.acquired=> 0";
+
+#[test]
+fn a_keeper_that_is_killed_ends_the_run_with_what_ran() {
+    let place = Place::new();
+    for arguments in [&[][..], &["--set", HOLDS]] {
+        let (run, stderr) = going_on(&place, arguments);
+        let (keeper, servers) = processes(&run);
+        thread::sleep(Duration::from_millis(300));
+        signal_process(keeper, Signal::SIGKILL);
+        let (code, record, stdout, said) = ended(&place, run, stderr);
+        assert_eq!(code, Some(5), "{stdout}{said}");
+        assert!(said.contains("the keeper process is gone"), "{said}");
+        assert!(record.interrupted && record.elapsed < 60.0);
+        assert!(record.arms.iter().all(|arm| arm.figures.outcomes.acquired > 0));
+        assert!(
+            is_said(&record.inconclusive, "the keeper process is gone"),
+            "{:?}",
+            record.inconclusive
+        );
+        assert!(!stdout.contains('✔'), "{stdout}");
+        assert_eq!(place.labs(), 0, "its directory is removed");
+        for (name, pid) in servers {
+            let end = Instant::now() + PATIENCE;
+            while fs::read_link(format!("/proc/{pid}/cwd")).is_ok() {
+                assert!(Instant::now() < end, "{name} runs on");
+                thread::sleep(Duration::from_millis(20));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cache_node_that_dies_leaves_everything_open() {
+    let place = Place::new();
+    for (signal, fate) in [
+        (Signal::SIGKILL, "the cache node died: killed by a signal from outside"),
+        (Signal::SIGSTOP, "the cache node is stopped by a signal from outside"),
+    ] {
+        let (run, mut stderr) = going_on(&place, &["--duration", "4s", "--set", HOLDS]);
+        let (_, servers) = processes(&run);
+        let cache = servers.iter().find(|(name, _)| name == "cache").unwrap().1;
+        signal_process(cache, signal);
+        read_until(&mut stderr, fate);
+        let (code, record, stdout, said) = ended(&place, run, stderr);
+        assert_eq!(code, Some(5), "{stdout}{said}");
+        assert!(is_said(&record.inconclusive, fate), "{:?}", record.inconclusive);
+        assert!(is_said(&record.warnings, fate), "{:?}", record.warnings);
+        assert_eq!(record.expectations[0].result, Held::Inconclusive);
+        assert!(!stdout.contains('✔'), "{stdout}");
+        assert_eq!(place.labs(), 0);
+    }
+}
+
+#[test]
+fn hosts_that_somebody_else_kills_or_stops_are_events_and_void_nothing() {
+    let place = Place::new();
+    let (run, mut stderr) = going_on(&place, &["--duration", "4s", "--set", HOLDS]);
+    let (_, servers) = processes(&run);
+    let pid = |name: &str| servers.iter().find(|(server, _)| server == name).unwrap().1;
+    signal_process(pid("host-3"), Signal::SIGSTOP);
+    read_until(&mut stderr, "host 3 is stopped by a signal from outside");
+    signal_process(pid("host-3"), Signal::SIGCONT);
+    read_until(&mut stderr, "host 3 goes on by a signal from outside");
+    signal_process(pid("host-1"), Signal::SIGKILL);
+    read_until(
+        &mut stderr,
+        "host 1 died: killed by a signal from outside: single has no lock node",
+    );
+    let (code, record, stdout, said) = ended(&place, run, stderr);
+    assert_eq!(code, Some(0), "{stdout}{said}");
+    assert_eq!(record.inconclusive, [""; 0]);
+    for fate in ["host 3 is stopped", "host 3 goes on", "host 1 died"] {
+        assert!(is_said(&record.warnings, fate), "{:?}", record.warnings);
+        assert!(record.events.iter().any(|event| event.text.contains(fate)), "{fate}");
+    }
+}
+
+#[test]
+fn a_database_that_can_not_write_is_no_success() {
+    let place = Place::new();
+    // As a full disk does it, but for this run alone: files may not grow beyond 256 KiB, and writing more is an error.
+    let program = env!("CARGO_BIN_EXE_lockstorm");
+    let run =
+        format!("trap '' XFSZ; ulimit -f 256; exec '{program}' run two-arms.toml --duration 8s --record out.json");
+    let output = |more: &str| {
+        let mut command = Command::new("bash");
+        command
+            .args(["-c", &format!("{run} {more}")])
+            .current_dir(place.path())
+            .env("TMPDIR", place.path().join("labs"));
+        let told = told(command.output().unwrap());
+        let record: Record = serde_json::from_slice(&fs::read(place.path().join("out.json")).unwrap()).unwrap();
+        (told, record)
+    };
+    let ((code, stdout, stderr), record) = output("");
+    assert_eq!(code, Some(5), "{stdout}{stderr}");
+    let failed: Vec<_> = record.arms.iter().filter(|arm| arm.figures.errors > 0).collect();
+    assert!(!failed.is_empty(), "{stdout}{stderr}");
+    for arm in failed {
+        let first = arm.first_error.as_ref().expect("the words of the first failure");
+        assert!(
+            stderr.contains(&format!("{}: requests fail: {first}", arm.name)),
+            "{stderr}"
+        );
+        assert!(stdout.contains(first), "{stdout}");
+        assert!(arm.doubt.is_some() && !record.inconclusive.is_empty());
+    }
+    // Who expects failures has thought of them; the arms that nobody thought of stay open.
+    let ((code, stdout, stderr), record) = output(
+        "--set 'expect.single.errors=> 0' --set 'expect.single.acquired=> 0' --set 'expect.redlock.acquired=> 0'",
+    );
+    let open = |name: &str| {
+        let mut of = record
+            .expectations
+            .iter()
+            .filter(|verdict| verdict.expectation.starts_with(name));
+        of.any(|verdict| verdict.result == Held::Inconclusive)
+    };
+    assert!(!open("single."), "{stdout}{stderr}");
+    assert!(open("redlock."), "{stdout}{stderr}");
+    assert_eq!(code, Some(5), "{stdout}{stderr}");
+}
+
+#[test]
+fn a_database_that_is_lost_leaves_everything_open() {
+    let place = Place::new();
+    let (run, mut stderr) = going_on(&place, &["--duration", "8s", "--set", HOLDS]);
+    let labs = fs::read_dir(place.path().join("labs")).unwrap();
+    let lab = fs::read_dir(labs.map(|user| user.unwrap().path()).next().unwrap());
+    let database = lab.unwrap().next().unwrap().unwrap().path().join("arm-0.sqlite");
+    // Somebody writes over the arm's database and then throws it away.
+    fs::write(&database, vec![7; 1 << 17]).unwrap();
+    fs::write(&database, "").unwrap();
+    let lost = "single: its books can't be read: ";
+    read_until(&mut stderr, lost);
+    let (code, record, stdout, said) = ended(&place, run, stderr);
+    assert_eq!(code, Some(5), "{stdout}{said}");
+    assert!(is_said(&record.inconclusive, lost), "{:?}", record.inconclusive);
+    assert_eq!(record.expectations[0].result, Held::Inconclusive);
+    assert!(!stdout.contains('✔'), "{stdout}");
 }

@@ -188,14 +188,24 @@ fn quorum_loss_is_refused_with_its_causes_and_ends_by_itself() {
         "two of three hosts again: {acquired} acquired, {refused} refused"
     );
     let causes = |event: &&lockstorm::model::Event| {
-        matches!(&event.kind, EventKind::Lock { arm } if arm == "redlock") && event.text.contains("node 1 refused")
+        matches!(&event.kind, EventKind::Lock { arm } if arm == "redlock")
+            && event.text.contains("node 1 down (connection refused)")
     };
     let event = record
         .events
         .iter()
         .find(causes)
         .unwrap_or_else(|| panic!("{:#?}", record.events));
-    assert!(event.text.contains("node 2 refused"), "{}", event.text);
+    assert!(
+        event.text.contains("node 2 down (connection refused)"),
+        "{}",
+        event.text
+    );
+    assert!(
+        event.text.starts_with("redlock: all acquires failing: "),
+        "{}",
+        event.text
+    );
     assert!(
         redlock.figures.votes_at_release[2] > 0 && redlock.figures.votes_at_release[3] > 0,
         "{:?}",

@@ -1,11 +1,13 @@
 //! A run under command: faults, knobs, pace, app servers, and what its record says of them.
 
+use std::io::Write as _;
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use lockstorm::metrics::{HostStatus, Phase, ServerStatus, Snapshot};
+use lockstorm::metrics::{Health, HostStatus, Phase, ServerStatus, Snapshot};
 use lockstorm::model::{Action, EventKind, Held, HostId, ServerId, Target};
 use lockstorm::run::{self, Command, Knob, Record, RunHandle, RunOptions};
 use lockstorm::scenario::{Overrides, Source, parse};
@@ -183,6 +185,179 @@ fn hosts_are_killed_paused_and_brought_back_on_command() {
         Action::Shutdown,
     ];
     assert_eq!(effects, expected.map(|action| (action, true)));
+}
+
+fn is_said(snapshot: &Snapshot, wanted: &str) -> bool {
+    snapshot.events.iter().any(|event| event.text.contains(wanted))
+}
+
+const BY_HAND: &str = r#"
+[[fault]]
+at = "3s"
+do = "kill"
+on = "host:1"
+for = "1s"
+[[fault]]
+when = "redlock.holding >= 5000"
+do = "kill"
+on = "host:2"
+"#;
+
+#[test]
+fn a_scheduled_fault_whose_target_is_down_by_hand_has_taken_effect() {
+    let _lab = one_at_a_time();
+    let run = Run::start(&format!("{CLOSED}{BY_HAND}"), &[]);
+    run.until("what is scheduled is announced with its progress", |s| {
+        let said = |wanted: &str| s.scheduled.iter().any(|line| line.starts_with(wanted));
+        said("scheduled: kill host 2 at 5,000 held, now ") && said("scheduled: bounce host 1 at 3 s")
+    });
+    run.fault(Action::Kill, Target::Host(HostId(1)));
+    run.until("host 1 is down by hand", |s| is_said(s, "host 1 killed"));
+    run.until("the scheduled kill has taken effect", |s| {
+        is_said(s, "it was down already (killed), effective after")
+    });
+    run.until("it is undone", |s| *host(s, 1) == HostStatus::Up);
+    let record = run.stop();
+    assert_eq!(record.inconclusive.len(), 1, "{:?}", record.inconclusive);
+    let never = &record.inconclusive[0];
+    assert!(
+        never.starts_with("fault 2 never fired: redlock.holding reached ") && never.ends_with(" of 5,000"),
+        "{never}"
+    );
+}
+
+/// Sends a command to a node on a connection of its own, and gives that.
+fn send(port: u16, command: &str) -> TcpStream {
+    let mut node = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("it accepts");
+    node.write_all(command.as_bytes()).expect("it listens");
+    node
+}
+
+const SHUTDOWN: &str = r#"
+[[fault]]
+at = "2s"
+do = "shutdown"
+on = "host:3"
+for = "2s"
+"#;
+
+#[test]
+fn a_fault_that_is_late_counts_when_it_comes_true() {
+    let _lab = one_at_a_time();
+    let run = Run::start(&format!("{CLOSED}{SHUTDOWN}"), &[]);
+    // A node that is at a script can't end, as one that saves for long can't.
+    let port = run.now().hosts[2].port;
+    let _busy = send(port, "EVAL \"while true do end\" 0\r\n");
+    run.until("it is late", |s| {
+        is_said(s, "shutdown host 3 (fault 1): not verified within 10 s")
+    });
+    assert_eq!(*host(&run.now(), 3), HostStatus::Up);
+    let _end = send(port, "SCRIPT KILL\r\n");
+    run.until("it comes true", |s| is_said(s, "host 3 shut down (its process is gone"));
+    run.until("it is undone so long after that", |s| {
+        is_said(s, "host 3 is back EMPTY")
+    });
+    let record = run.stop();
+    assert_eq!(record.inconclusive, [""; 0]);
+    let effect = |wanted: Action| {
+        record.events.iter().find_map(|event| match &event.kind {
+            EventKind::Fault {
+                action,
+                effect_at: Some(at),
+                error: None,
+                ..
+            } if *action == wanted => Some((event.at, *at)),
+            _ => None,
+        })
+    };
+    let (ordered, down) = effect(Action::Shutdown).expect("it counts");
+    let (undone, _) = effect(Action::Restart).expect("it was undone");
+    assert!(down - ordered >= 10.0, "{ordered} {down}");
+    assert!(undone - down >= 2.0, "{down} {undone}");
+}
+
+#[test]
+fn what_a_bounce_did_to_held_locks_is_said() {
+    let _lab = one_at_a_time();
+    let run = Run::start(CLOSED, &["workload.hold=3s", "arm.redlock.lock=single"]);
+    let before = run.until("locks are held", |s| s.arms[0].figures.holding >= 4);
+    assert_eq!(before.arms[0].live.health, Health::Well);
+    run.order(Command::Bounce(HostId(1)));
+    let after = run.until("host 1 is back", |s| is_said(s, "host 1 is back EMPTY: "));
+    let event = after
+        .events
+        .iter()
+        .find(|e| e.text.contains("EMPTY"))
+        .expect("it is there");
+    let words: Vec<_> = event.text.split_whitespace().collect();
+    let forgotten: u64 = words[5].parse().unwrap_or_else(|_| panic!("{}", event.text));
+    assert!((1..=8).contains(&forgotten), "{}", event.text);
+    assert!(
+        event.text.contains("locks that are held are forgotten there"),
+        "{}",
+        event.text
+    );
+    run.stop();
+}
+
+#[test]
+fn an_arm_without_its_nodes_says_so_at_once() {
+    let _lab = one_at_a_time();
+    // They wait for so long that no acquire ends.
+    let run = Run::start(CLOSED, &["arm.redlock.deadline=5m", "arm.redlock.wait=queue"]);
+    run.until("it answers", |s| {
+        s.arms[0].live.per_second > 10.0 && s.arms[0].live.health == Health::Well
+    });
+    run.fault(Action::Pause, Target::Host(HostId(1)));
+    run.fault(Action::Kill, Target::Host(HostId(2)));
+    let lacking = run.until("it has no quorum", |s| {
+        s.arms[0].live.health == Health::NoQuorum { up: 1, of: 3 }
+    });
+    run.until("attempts fail and the oldest waits", |s| {
+        let live = &s.arms[0].live;
+        live.failed_attempts > 0 && live.oldest_wait.is_some_and(|wait| wait > Duration::from_secs(2))
+    });
+    run.until("nobody is answered", |s| s.arms[0].live.per_second < 0.1);
+    let now = run.now();
+    assert!(now.elapsed > lacking.elapsed);
+    assert_eq!(now.arms[0].figures.outcomes.no_quorum, 0, "no acquire has ended");
+    run.fault(Action::Resume, Target::Host(HostId(1)));
+    run.until("it is well", |s| {
+        s.arms[0].live.health == Health::Well && s.arms[0].live.per_second > 1.0
+    });
+    run.stop();
+}
+
+#[test]
+fn an_arm_that_stands_still_says_for_how_long() {
+    let _lab = one_at_a_time();
+    // All want the same lock, so that somebody always waits.
+    let run = Run::start(
+        CLOSED,
+        &["workload.products=1", "workload.hold=300ms", "arm.redlock.wait=queue"],
+    );
+    run.until("it answers", |s| {
+        s.arms[0].live.per_second > 0.5 && s.arms[0].live.oldest_wait.is_some()
+    });
+    for server in [1, 2] {
+        run.fault(Action::Pause, Target::Server(ServerId(server)));
+    }
+    run.until(
+        "it stands still",
+        |s| matches!(s.arms[0].live.health, Health::Stalled(time) if time > Duration::from_secs(2)),
+    );
+    for server in [1, 2] {
+        run.fault(Action::Resume, Target::Server(ServerId(server)));
+    }
+    run.until("it is well", |s| s.arms[0].live.health == Health::Well);
+    let record = run.stop();
+    assert!(
+        record.events.iter().any(|event| event
+            .text
+            .starts_with("app server 1 paused: its timers and renewals stand still (")),
+        "{:?}",
+        record.events
+    );
 }
 
 #[test]

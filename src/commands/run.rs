@@ -52,12 +52,12 @@ pub fn run(args: &RunArgs, color: Color) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The exit code that the expectations ask for.
+/// The exit code that the record asks for: an expectation that failed, damage proven against it included, outweighs doubt.
 fn judge(record: &Record) -> ExitCode {
     let any = |result| record.expectations.iter().any(|verdict| verdict.result == result);
     if any(Held::No) {
         ExitCode::from(3)
-    } else if any(Held::Inconclusive) {
+    } else if any(Held::Inconclusive) || !record.inconclusive.is_empty() {
         ExitCode::from(5)
     } else {
         ExitCode::SUCCESS

@@ -74,11 +74,11 @@ fn record_text(record: &Record) -> String {
         "{}, seed {}, {ended} after {:.1} s\n",
         record.started, record.seed, record.elapsed
     );
-    for arm in &record.arms {
+    for (arm, spec) in record.arms.iter().zip(&scenario.arms) {
         let _ = writeln!(
             out,
             "{}",
-            sentence(&arm.name, &arm.figures, &scenario.workload, arm.sold_out_all)
+            sentence(spec, &arm.figures, &scenario.workload, arm.sold_out_all)
         );
     }
     table(
@@ -108,11 +108,11 @@ fn snapshot_text(snapshot: &Snapshot) -> String {
         "seed {}, after {:.1} s of a run that goes on\n",
         scenario.seed, snapshot.elapsed
     );
-    for arm in &snapshot.arms {
+    for (arm, spec) in snapshot.arms.iter().zip(&scenario.arms) {
         let _ = writeln!(
             out,
             "{}",
-            sentence(&arm.name, &arm.figures, &scenario.workload, arm.sold_out)
+            sentence(spec, &arm.figures, &scenario.workload, arm.sold_out)
         );
     }
     table(

@@ -123,7 +123,19 @@ impl Headline {
         }
     }
 
+    /// The arm's score. Nothing is praised that proves nothing: what was lost, what never happened.
     pub fn score(self, arm: &ArmView, damage: &Damage) -> Score {
+        let score = self.face_value(arm, damage);
+        if score.mark == Mark::Good && arm.doubt.is_some() {
+            return Score {
+                mark: Mark::Pending,
+                ..score
+            };
+        }
+        score
+    }
+
+    fn face_value(self, arm: &ArmView, damage: &Damage) -> Score {
         let figures = &arm.figures;
         match self {
             Self::Oversold => damaged(damage.oversold, figures.oversold, arm.sold_out),

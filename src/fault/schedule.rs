@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::model::{Action, Target};
-use crate::scenario::{Condition, FaultSpec, FaultStart, Metric};
+use crate::scenario::{Condition, FaultSpec, FaultStart, Metric, Op};
 
 /// The faults of a scenario and how far each has come. Pure: time and figures come in, what is due comes out.
 #[derive(Debug, Clone)]
@@ -26,22 +26,41 @@ pub struct Due {
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
-    spec: FaultSpec,
-    stage: Stage,
+pub(super) struct Entry {
+    pub(super) spec: FaultSpec,
+    pub(super) stage: Stage,
+    /// How far each comparison of its condition has come.
+    pub(super) parts: Vec<Part>,
+    /// Why it has not taken effect although it was ordered.
+    pub(super) trouble: Option<String>,
+}
+
+/// How far one comparison of a condition has come; none while it was not looked at.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Part {
+    /// The figure as it was last.
+    pub(super) now: Option<f64>,
+    /// The figure when it was nearest to its bound.
+    pub(super) best: Option<f64>,
 }
 
 impl Entry {
-    const fn new(spec: FaultSpec) -> Self {
+    fn new(spec: FaultSpec) -> Self {
+        let parts = match &spec.start {
+            FaultStart::When(condition) => vec![Part::default(); condition.all.len()],
+            FaultStart::At(_) | FaultStart::After(..) => Vec::new(),
+        };
         Self {
             spec,
             stage: Stage::Waiting,
+            parts,
+            trouble: None,
         }
     }
 }
 
 #[derive(Debug, Clone)]
-enum Stage {
+pub(super) enum Stage {
     /// Not begun.
     Waiting,
     /// Ordered; `pending` targets have not answered yet, `hit` have taken effect, the last at `at`.
@@ -85,15 +104,18 @@ impl Schedule {
         let mut due = Vec::new();
         for index in 0..self.entries.len() {
             let fault = index + 1;
-            let start = match &self.entries[index].stage {
-                Stage::Waiting => match &self.entries[index].spec.start {
-                    FaultStart::At(at) => now >= *at,
-                    FaultStart::When(condition) => holds(condition, &figure),
-                    FaultStart::After(other, delay) => self.effect_of(*other).is_some_and(|at| now >= at + *delay),
-                },
-                _ => false,
+            let other = match self.entries[index].spec.start {
+                FaultStart::After(other, _) => self.effect_of(other),
+                FaultStart::At(_) | FaultStart::When(_) => None,
             };
             let entry = &mut self.entries[index];
+            let waiting = matches!(entry.stage, Stage::Waiting);
+            let start = waiting
+                && match &entry.spec.start {
+                    FaultStart::At(at) => now >= *at,
+                    FaultStart::When(condition) => holds(condition, &mut entry.parts, &figure),
+                    FaultStart::After(_, delay) => other.is_some_and(|at| now >= at + *delay),
+                };
             if start {
                 entry.stage = Stage::Ordered {
                     pending: entry.spec.targets.len(),
@@ -149,6 +171,15 @@ impl Schedule {
         }
     }
 
+    /// Tells why a [`Due`] that began a fault has not taken effect: it failed, or it is late and still waited for.
+    pub fn not_yet(&mut self, due: Due, why: &str) {
+        if !due.undo
+            && let Some(entry) = self.entries.get_mut(due.fault.wrapping_sub(1))
+        {
+            entry.trouble = Some(why.to_owned());
+        }
+    }
+
     /// The faults of the scenario, counted from 1, that have not taken effect: never begun, or failed.
     #[must_use]
     pub fn without_effect(&self) -> Vec<usize> {
@@ -157,8 +188,18 @@ impl Schedule {
             .collect()
     }
 
-    fn effect_of(&self, fault: usize) -> Option<Duration> {
-        match self.entries.get(fault.wrapping_sub(1))?.stage {
+    /// The scenario's own faults.
+    pub(super) fn scripted(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().take(self.scripted)
+    }
+
+    pub(super) fn entry(&self, fault: usize) -> Option<&Entry> {
+        self.entries.get(fault.wrapping_sub(1))
+    }
+
+    /// When a fault took effect, if it has.
+    pub(super) fn effect_of(&self, fault: usize) -> Option<Duration> {
+        match self.entry(fault)?.stage {
             Stage::InEffect { at, .. } => Some(at),
             Stage::Over { at } => at,
             Stage::Waiting | Stage::Ordered { .. } => None,
@@ -166,18 +207,33 @@ impl Schedule {
     }
 }
 
-fn holds(condition: &Condition, figure: &impl Fn(&str, Metric) -> f64) -> bool {
-    condition
-        .all
-        .iter()
-        .all(|part| part.op.holds(figure(&part.arm, part.metric), part.bound))
+/// Whether all comparisons hold; notes how far each has come.
+fn holds(condition: &Condition, parts: &mut [Part], figure: &impl Fn(&str, Metric) -> f64) -> bool {
+    let mut all = true;
+    for (wanted, part) in condition.all.iter().zip(parts) {
+        let now = figure(&wanted.arm, wanted.metric);
+        let better = |best: f64| match wanted.op {
+            Op::AtLeast | Op::Greater => best.max(now),
+            Op::AtMost | Op::Less => best.min(now),
+            Op::Equal | Op::NotEqual if wanted.op.holds(best, wanted.bound) => best,
+            Op::Equal | Op::NotEqual if (now - wanted.bound).abs() < (best - wanted.bound).abs() => now,
+            Op::Equal => best,
+            Op::NotEqual => now,
+        };
+        *part = Part {
+            now: Some(now),
+            best: Some(part.best.map_or(now, better)),
+        };
+        all &= wanted.op.holds(now, wanted.bound);
+    }
+    all
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::HostId;
-    use crate::scenario::{Expectation, Op};
+    use crate::scenario::Expectation;
 
     const fn secs(n: u64) -> Duration {
         Duration::from_secs(n)

@@ -111,6 +111,14 @@ impl Client {
         self.board.borrow().slots[id].clone()
     }
 
+    /// The last words of a keeper that is gone.
+    pub(super) fn gone(&self) -> Option<String> {
+        match &self.board.borrow().keeper {
+            Keeper::Gone(why) => Some(why.clone()),
+            Keeper::Starting | Keeper::Ready(_) => None,
+        }
+    }
+
     /// Starts a process; returns when it runs.
     pub(super) async fn spawn(&self, spawn: Spawn) -> Result<Result<u32, String>, LabError> {
         let id = spawn.id;

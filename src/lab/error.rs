@@ -119,4 +119,10 @@ pub enum LabError {
         /// What was missing.
         why: String,
     },
+    /// The action was sent and its effect has not shown yet; it may still come.
+    #[error("not verified within {within:?}")]
+    NotYet {
+        /// How long it was waited for.
+        within: Duration,
+    },
 }

@@ -153,6 +153,19 @@ impl Lab {
         )
     }
 
+    /// The state of the cache node, which no action of ours ever changes.
+    #[must_use]
+    pub fn cache_state(&self) -> HostState {
+        // `up` returns no lab without a cache node, and it is the last one.
+        self.client.slot(self.nodes.len() - 1).state
+    }
+
+    /// The last words of the keeper once it is gone, and every process with it.
+    #[must_use]
+    pub fn keeper_gone(&self) -> Option<String> {
+        self.client.gone()
+    }
+
     /// The process id of a host's lock node; none while it is down.
     #[must_use]
     pub fn pid(&self, host: HostId) -> Option<u32> {

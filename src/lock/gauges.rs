@@ -36,6 +36,7 @@ pub struct Gauges {
     partial: AtomicUsize,
     waiting: AtomicUsize,
     attempts: AtomicU64,
+    failed: AtomicU64,
     waits: AtomicU64,
     sent: [NodeSent; NODES],
 }
@@ -63,6 +64,12 @@ impl Gauges {
     #[must_use]
     pub fn attempts(&self) -> u64 {
         self.attempts.load(Relaxed)
+    }
+
+    /// Attempts since the lock was made that failed for lack of nodes: no quorum, or not known.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.failed.load(Relaxed)
     }
 
     /// Waits begun since the lock was made: in line, for news, and between two attempts. One acquire may wait several
@@ -95,6 +102,10 @@ impl Gauges {
 
     pub(super) fn attempt(&self) {
         self.attempts.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn fail(&self) {
+        self.failed.fetch_add(1, Relaxed);
     }
 
     pub(super) fn hold(&self) {

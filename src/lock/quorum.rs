@@ -18,7 +18,7 @@ use super::{
     renewals::{Renewals, Renewing},
     tally::{Slot, quorum, votes},
 };
-use crate::model::Wait;
+use crate::model::{Outcome, Wait};
 
 /// A lock over independent nodes; over a single one it is `SET NX PX` with compare-and-delete.
 #[derive(Debug)]
@@ -140,6 +140,9 @@ impl Quorum {
         } else {
             Refusal::new(quorum(self.nodes.len()), claim.causes(&slots))
         };
+        if matches!(refusal.outcome(), Outcome::NoQuorum | Outcome::Unknown) {
+            gauges.fail();
+        }
         Err(Missed {
             refusal,
             slots,

@@ -30,7 +30,7 @@ pub struct Snapshot {
     /// The knobs as they are now.
     pub knobs: Knobs,
     /// What the scenario will do by itself, the next first, a line each with its progress:
-    /// `bounce host 1 at 48 held, now 31`.
+    /// `scheduled: bounce host 1 at 48 held, now 31`.
     pub scheduled: Vec<String>,
     /// While the workers finish: how long they will be waited for yet.
     pub patience_left: Option<Duration>,
@@ -152,6 +152,9 @@ pub struct ArmView {
     pub finish: Option<f64>,
     /// How it fares now.
     pub live: Live,
+    /// Why nothing good can be said of it, whatever its figures are: what was lost, a fault of the scenario that did not take
+    /// effect (known at the end), too many failed requests.
+    pub doubt: Option<String>,
 }
 
 /// How an arm fares at this moment, from the nodes that it needs and the acquires that wait: ended requests say nothing of

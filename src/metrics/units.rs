@@ -1,5 +1,7 @@
 //! How figures are written for people, the same in the console, the summary and the sentences.
 
+use crate::scenario::{Metric, Unit};
+
 /// Microseconds as milliseconds or seconds, two digits: `0.42 ms`, `2.1 ms`, `61 ms`, `1.3 s`.
 #[must_use]
 #[allow(clippy::cast_precision_loss)] // two digits are printed
@@ -44,6 +46,18 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
+/// A figure with its unit: `1,400`, `0.42 ms`, `398/s`.
+#[must_use]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // figures are not negative
+pub fn figure(metric: Metric, value: f64) -> String {
+    match metric.unit() {
+        Unit::Micros => micros(value.round() as u64),
+        Unit::PerSecond => format!("{}/s", rate(value)),
+        Unit::Count if value.fract() == 0.0 => count(value as u64),
+        Unit::Count => format!("{value:.2}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +86,19 @@ mod tests {
         );
         assert_eq!(counted(1, "order", "orders"), "1 order");
         assert_eq!(counted(1_600, "order", "orders"), "1,600 orders");
+    }
+
+    #[test]
+    fn figures_carry_their_unit() {
+        let figures = [
+            (Metric::Oversold, 1400.0, "1,400"),
+            (Metric::DbHitsPerExpiry, 86.25, "86.25"),
+            (Metric::AcquireP99, 2_100.0, "2.1 ms"),
+            (Metric::Throughput, 398.4, "398/s"),
+        ];
+        for (metric, value, text) in figures {
+            assert_eq!(figure(metric, value), text);
+        }
     }
 
     #[test]

@@ -42,6 +42,9 @@ const fn optional(title: &'static str, cell: fn(&Arm<'_>) -> Option<Cell>) -> Co
     }
 }
 
+/// Acquires refused for lack of nodes.
+const NO_QUORUM: &str = "no quorum";
+
 /// How the locks did.
 const LOCKS: &[Column] = &[
     column("acquire p50", |arm| quantile(arm.figures.acquire_us, |q| q.p50)),
@@ -52,8 +55,8 @@ const LOCKS: &[Column] = &[
     optional("contended p99", |arm| {
         quantile(arm.figures.acquire_us_by.contended, |q| q.p99)
     }),
-    column("no quorum", |arm| asked(arm, arm.figures.outcomes.no_quorum)),
-    optional("no quorum p99", |arm| {
+    column(NO_QUORUM, |arm| asked(arm, arm.figures.outcomes.no_quorum)),
+    optional("refused p99", |arm| {
         quantile(arm.figures.acquire_us_by.no_quorum, |q| q.p99)
     }),
     optional("expired", |arm| asked(arm, arm.figures.outcomes.expired)),
@@ -114,16 +117,24 @@ const CACHE_FILL: &[Column] = &[
         expired(arm, format!("{:.2}", arm.figures.db_hits_per_expiry.mean))
     }),
     column("worst", |arm| expired(arm, count(arm.figures.db_hits_per_expiry.max))),
-    optional("duplicate pages", |arm| Some(damage(arm.figures.duplicate_pages))),
-    optional("missing pages", |arm| Some(damage(arm.figures.missing_pages))),
+    optional("duplicate pages", |arm| Some(damage(arm, arm.figures.duplicate_pages))),
+    optional("missing pages", |arm| Some(damage(arm, arm.figures.missing_pages))),
 ];
 
 /// The table of the locks; none when no arm takes one.
 pub(super) fn locks(record: &Record) -> Option<Table> {
     let arms = arms(record);
-    arms.iter()
+    let mut table = arms
+        .iter()
         .any(|arm| arm.locks)
-        .then(|| table("locks", LOCKS.iter(), &arms))
+        .then(|| table("locks", LOCKS.iter(), &arms))?;
+    // A quorum is of several nodes.
+    if arms.iter().map(|arm| arm.nodes).max() == Some(1) {
+        for title in table.head.iter_mut().filter(|title| *title == NO_QUORUM) {
+            "node unreachable".clone_into(title);
+        }
+    }
+    Some(table)
 }
 
 /// The table of the load.
@@ -242,7 +253,7 @@ fn table<'a>(title: &str, columns: impl Iterator<Item = &'a Column>, arms: &[Arm
             && cells
                 .iter()
                 .flatten()
-                .all(|cell| matches!(cell.text.as_str(), "0" | "✔ 0"))
+                .all(|cell| matches!(cell.text.as_str(), "0" | "✔ 0" | "? 0"))
         {
             continue;
         }
@@ -288,14 +299,15 @@ fn lost_updates(arm: &Arm<'_>) -> Option<Cell> {
         let text = format!("✖ {} (peak {})", count(now), count(peak));
         return Some(Cell::new(Tone::Bad, text));
     }
-    Some(damage(now))
+    Some(damage(arm, now))
 }
 
-fn damage(n: u64) -> Cell {
-    if n == 0 {
-        Cell::new(Tone::Good, "✔ 0")
-    } else {
-        Cell::new(Tone::Bad, format!("✖ {}", count(n)))
+fn damage(arm: &Arm<'_>, n: u64) -> Cell {
+    match (n, &arm.record.doubt) {
+        (0, None) => Cell::new(Tone::Good, "✔ 0"),
+        // It could not have shown.
+        (0, Some(_)) => Cell::new(Tone::Doubt, "? 0"),
+        _ => Cell::new(Tone::Bad, format!("✖ {}", count(n))),
     }
 }
 
@@ -306,7 +318,7 @@ fn oversold(arm: &Arm<'_>) -> Option<Cell> {
     Some(match (figures.oversold, arm.record.sold_out_all) {
         (0, false) if figures.lost_updates == 0 => Cell::plain("0, not sold out"),
         (0, false) => Cell::new(Tone::Doubt, "? not sold out"),
-        (oversold, _) => damage(oversold),
+        (oversold, _) => damage(arm, oversold),
     })
 }
 
@@ -314,7 +326,8 @@ fn oversold(arm: &Arm<'_>) -> Option<Cell> {
 #[allow(clippy::cast_precision_loss)] // two digits are printed
 fn bound(arm: &Arm<'_>) -> Option<Cell> {
     let figures = arm.figures;
-    let none = figures.oversold == 0 && figures.lost_updates_peak == 0 && figures.orders > 3;
+    let none =
+        figures.oversold == 0 && figures.lost_updates_peak == 0 && figures.orders > 3 && arm.record.doubt.is_none();
     none.then(|| Cell::plain(format!("{:.2} %", 300.0 / figures.orders as f64)))
 }
 

@@ -136,7 +136,7 @@ const fn worth_telling(event: &Event, phase: &Phase) -> bool {
     match &event.kind {
         EventKind::Fault { effect_at, error, .. } => effect_at.is_some() || error.is_some(),
         EventKind::Damage { .. } | EventKind::Lock { .. } => true,
-        EventKind::Warning => matches!(phase, Phase::SetUp(_) | Phase::WarmUp | Phase::Running),
+        EventKind::Warning => !matches!(phase, Phase::Finished { .. } | Phase::Failed(_)),
         EventKind::Phase | EventKind::Knob => false,
     }
 }
@@ -226,6 +226,7 @@ mod tests {
             done: false,
             finish: None,
             live: Live::default(),
+            doubt: None,
         });
         Snapshot {
             number: 0,

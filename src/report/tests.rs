@@ -36,6 +36,7 @@ fn record(scenario: Scenario, figures: impl Fn(&str) -> (Figures, bool)) -> Reco
             lock: "lock".to_owned(),
             ttl_ms: 2000.0,
             sold_out_all,
+            doubt: None,
             figures,
             series: Series::default(),
             after_end: Point::default(),
@@ -63,6 +64,7 @@ fn record(scenario: Scenario, figures: impl Fn(&str) -> (Figures, bool)) -> Reco
         },
         elapsed: 30.0,
         interrupted: false,
+        inconclusive: Vec::new(),
         arms: scenario.arms.iter().map(|spec| arm(&spec.name)).collect(),
         expectations: Vec::new(),
         events: Vec::new(),
@@ -145,7 +147,8 @@ fn sales() -> Record {
     };
     record.events = vec![
         fault(0, 8.0, Action::Kill, Some(8.003), None),
-        fault(1, 16.0, Action::Restart, None, Some("it does not answer")),
+        fault(1, 16.0, Action::Restart, None, Some("no effect: it does not answer")),
+        fault(2, 17.0, Action::Shutdown, None, Some("not verified within 10 s")),
     ];
     let verdict = |expectation: &str, result, text: &str| Verdict {
         expectation: expectation.to_owned(),
@@ -154,19 +157,15 @@ fn sales() -> Record {
         text: text.to_owned(),
     };
     record.expectations = vec![
-        verdict(
-            "redlock.oversold == 0",
-            Held::Yes,
-            "redlock.oversold is 0, expected == 0",
-        ),
-        verdict("none.oversold == 0", Held::No, "none.oversold is 214, expected == 0"),
+        verdict("redlock.oversold == 0", Held::Yes, "redlock: oversold 0 (expected = 0)"),
+        verdict("none.oversold == 0", Held::No, "none: oversold 214 (expected = 0)"),
         verdict(
             "single.oversold == 0",
             Held::Inconclusive,
-            "single.oversold is 0; but the stock did not sell out",
+            "single: oversold 0 (expected = 0); but oversold is not measurable until the stock is sold out",
         ),
     ];
-    record.warnings = vec!["single: not sold out: oversold cannot show".to_owned()];
+    record.warnings = vec!["\"single\": oversold not measurable until sold out; lost updates are".to_owned()];
     record
 }
 
@@ -200,6 +199,37 @@ fn caches() -> Record {
 #[test]
 fn a_summary_of_sales() {
     insta::assert_snapshot!(summary(&sales()));
+}
+
+#[test]
+fn what_proves_nothing_is_not_praised() {
+    let mut record = sales();
+    let reason = "fault 1 never fired: single.holding reached 31 of 48";
+    record.inconclusive = vec![reason.to_owned()];
+    record.warnings.push(reason.to_owned());
+    record.expectations.clear();
+    for arm in &mut record.arms {
+        arm.doubt = Some(reason.to_owned());
+    }
+    let text = summary(&record);
+    assert!(!text.contains('✔'), "{text}");
+    assert!(text.contains("? 0") && text.contains("✖ 214"), "{text}");
+    assert_eq!(text.matches(reason).count(), 1, "it is said once: {text}");
+    assert!(text.contains(&format!("inconclusive\n  ? {reason}\n")), "{text}");
+}
+
+#[test]
+fn one_node_has_no_quorum_to_lack() {
+    let mut record = sales();
+    assert!(summary(&record).contains("no quorum"));
+    // Redlock is the last one.
+    record.scenario.arms.pop();
+    record.arms.pop();
+    let text = summary(&record);
+    assert!(
+        text.contains("node unreachable") && !text.contains("no quorum"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -27,9 +27,16 @@ pub fn render(record: &Record, paint: Paint) -> String {
     sections.push(sentences(record));
     sections.extend(list("faults", faults(&record.events), paint));
     sections.extend(list("expectations", expectations(record), paint));
+    let inconclusive = record
+        .inconclusive
+        .iter()
+        .map(|reason| (Tone::Doubt, format!("? {reason}")))
+        .collect();
+    sections.extend(list("inconclusive", inconclusive, paint));
     let warnings = record
         .warnings
         .iter()
+        .filter(|text| !record.inconclusive.contains(text))
         .map(|text| (Tone::Doubt, format!("! {text}")))
         .collect();
     sections.extend(list("warnings", warnings, paint));
@@ -76,7 +83,11 @@ fn sentences(record: &Record) -> String {
     record
         .arms
         .iter()
-        .map(|arm| sentence(&arm.name, &arm.figures, &record.scenario.workload, arm.sold_out_all) + "\n")
+        .zip(&record.scenario.arms)
+        .map(|(arm, spec)| {
+            let words = sentence(spec, &arm.figures, &record.scenario.workload, arm.sold_out_all);
+            format!("{words}\n")
+        })
         .collect()
 }
 
@@ -108,8 +119,8 @@ fn fault(event: &Event) -> Option<(Tone, String)> {
     };
     let (tone, effect) = match (effect_at, error) {
         (Some(effect_at), _) => (Tone::Plain, format!("in effect at {effect_at:.3} s")),
-        (None, Some(error)) => (Tone::Doubt, format!("? no effect: {error}")),
-        (None, None) => (Tone::Doubt, "? no effect before the end".to_owned()),
+        (None, Some(error)) => (Tone::Doubt, format!("? {error}")),
+        (None, None) => (Tone::Doubt, "? not verified before the end".to_owned()),
     };
     Some((tone, format!("{:>8.3} s  {action} {target}: {effect}", event.at)))
 }

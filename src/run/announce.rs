@@ -2,6 +2,7 @@
 
 use super::arm::Arm;
 use super::events::EventLog;
+use crate::metrics::units::count;
 use crate::model::{EventKind, Outcomes};
 
 /// Announces the first lost updates and the first oversold units of an arm.
@@ -12,20 +13,18 @@ pub(super) fn damage(arm: &mut Arm, worst: Option<(usize, u64)>, log: &mut Event
         log.push(
             event.clone(),
             format!(
-                "{name}: {} lost: two workers wrote the same stock",
-                updates(books.lost_updates)
+                "{name}: first lost updates: {} so far (one sale overwrote another)",
+                count(books.lost_updates)
             ),
         );
         arm.announced.lost_updates = books.lost_updates;
     }
     if books.oversold > 0 && arm.announced.oversold == 0 {
         let product = worst.map_or_else(String::new, |(product, units)| {
-            format!(", {units} of them of product {product}")
+            format!(" (product {product}: {})", count(units))
         });
-        log.push(
-            event,
-            format!("{name}: sold {} more than there were{product}", units(books.oversold)),
-        );
+        let text = format!("{name}: oversold by {} so far{product}", count(books.oversold));
+        log.push(event, text);
         arm.announced.oversold = books.oversold;
     }
 }
@@ -37,7 +36,7 @@ pub(super) fn quorum(arm: &mut Arm, second: Outcomes, log: &mut EventLog) {
     let refused = second.no_quorum + second.unknown;
     if refused > 0 && second.acquired == 0 && !arm.blocked {
         let why = arm.collector.trouble().cloned().unwrap_or_default();
-        log.push(event, format!("{name}: no lock for anybody: {why}"));
+        log.push(event, format!("{name}: all acquires failing: {why}"));
         arm.blocked = true;
     } else if second.acquired > 0 && arm.blocked {
         log.push(event, format!("{name}: locks are granted again"));
@@ -45,18 +44,10 @@ pub(super) fn quorum(arm: &mut Arm, second: Outcomes, log: &mut EventLog) {
     }
 }
 
-fn updates(n: u64) -> String {
-    if n == 1 {
-        "1 update".to_owned()
-    } else {
-        format!("{n} updates")
-    }
-}
-
-fn units(n: u64) -> String {
-    if n == 1 {
-        "1 unit".to_owned()
-    } else {
-        format!("{n} units")
+/// Announces that requests of an arm fail, with the words of the first.
+pub(super) fn failures(arm: &mut Arm, log: &mut EventLog) {
+    if let (false, Some(why)) = (arm.failing, arm.collector.first_error()) {
+        log.push(EventKind::Warning, format!("{}: requests fail: {why}", arm.spec.name));
+        arm.failing = true;
     }
 }

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use super::RunError;
 use super::auditor::{Auditor, LiveAudit};
 use super::collector::Collector;
+use super::live::Pulse;
 use crate::lab::Lab;
 use crate::metrics::{Recorder, Timeline};
 use crate::oracle::Books;
@@ -20,6 +21,9 @@ pub(super) struct Arm {
     pub blocked: bool,
     /// Damage that has been announced.
     pub announced: Books,
+    /// Whether it has been announced that requests fail.
+    pub failing: bool,
+    pub pulse: Pulse,
 }
 
 impl Arm {
@@ -57,6 +61,8 @@ impl Arm {
             place: Arc::new(place),
             blocked: false,
             announced: Books::default(),
+            failing: false,
+            pulse: Pulse::default(),
         })
     }
 }

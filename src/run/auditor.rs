@@ -1,7 +1,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::metrics::Timeline;
 use crate::oracle::{Books, News, StockAudit};
@@ -11,6 +12,11 @@ use crate::workload::{Cache, CacheError, orders_in_cache, stock_in_cache};
 
 /// How often the books are looked at while the load runs.
 const EVERY: Duration = Duration::from_millis(250);
+
+/// Books that can't be read for so long are lost.
+const LOST: Duration = Duration::from_secs(2);
+/// How long the last look may take: all orders of the run are read.
+const CLOSING: Duration = Duration::from_secs(30);
 
 /// Reads one arm's ledger with a connection of its own, never one of the workers'.
 #[derive(Debug)]
@@ -34,6 +40,8 @@ enum Ledger {
 #[derive(Debug)]
 pub(super) struct LiveAudit {
     found: Arc<Mutex<Found>>,
+    /// Since when every look has failed, and why the first of them did.
+    failing: Arc<Mutex<Option<(Instant, String)>>>,
     task: JoinHandle<()>,
     auditor: Arc<tokio::sync::Mutex<Auditor>>,
 }
@@ -46,8 +54,6 @@ pub(super) struct Found {
     pub news: News,
     /// The product that was oversold most, with its surplus.
     pub worst: Option<(usize, u64)>,
-    /// Why the newest look failed, if it did.
-    pub error: Option<String>,
 }
 
 /// Why the books could not be read.
@@ -59,6 +65,8 @@ pub(super) enum AuditError {
     Cache(#[from] CacheError),
     #[error("product {product} has {units} units, but its last order in the ledger left {noted}: somebody else wrote")]
     Contradiction { product: u64, noted: u64, units: u64 },
+    #[error("no answer within {CLOSING:?}")]
+    Silent,
 }
 
 impl Auditor {
@@ -105,29 +113,46 @@ impl Auditor {
     pub fn start(self) -> LiveAudit {
         let auditor = Arc::new(tokio::sync::Mutex::new(self));
         let found = Arc::new(Mutex::new(Found::default()));
+        let failing = Arc::new(Mutex::new(None));
         let task = tokio::spawn({
-            let (auditor, found) = (auditor.clone(), found.clone());
+            let (auditor, found, failing) = (auditor.clone(), found.clone(), failing.clone());
             async move {
                 loop {
                     let mut auditor = auditor.lock().await;
                     // A look that fails under load is made again; the last one, after the load, must not fail.
                     let looked = auditor.look().await;
-                    tell(&mut auditor, &found, looked.err());
+                    tell(&mut auditor, &found);
                     drop(auditor);
+                    note(&failing, looked.err());
                     tokio::time::sleep(EVERY).await;
                 }
             }
         });
-        LiveAudit { found, task, auditor }
+        LiveAudit {
+            found,
+            failing,
+            task,
+            auditor,
+        }
     }
 }
 
-fn tell(auditor: &mut Auditor, found: &Mutex<Found>, error: Option<AuditError>) {
+/// Keeps since when every look has failed.
+fn note(failing: &Mutex<Option<(Instant, String)>>, error: Option<AuditError>) {
+    let mut failing = failing.lock().unwrap_or_else(PoisonError::into_inner);
+    match error {
+        None => *failing = None,
+        Some(error) => {
+            failing.get_or_insert_with(|| (Instant::now(), error.to_string()));
+        }
+    }
+}
+
+fn tell(auditor: &mut Auditor, found: &Mutex<Found>) {
     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
     found.books = auditor.audit.books();
     found.news.add(auditor.audit.news());
     found.worst = auditor.audit.worst();
-    found.error = error.map(|error| error.to_string());
 }
 
 impl LiveAudit {
@@ -138,16 +163,25 @@ impl LiveAudit {
             books: found.books,
             news: std::mem::take(&mut found.news),
             worst: found.worst,
-            error: found.error.clone(),
         }
+    }
+
+    /// Why the books can't be read, if they could not for so long that the database, or the cache node that keeps the
+    /// stock, must be lost.
+    pub fn lost(&self) -> Option<String> {
+        let failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, why) = failing.as_ref()?;
+        (since.elapsed() >= LOST).then(|| why.clone())
     }
 
     /// Ends the looking and reads the rest of the ledger.
     pub async fn close(self) -> Result<Found, AuditError> {
         self.task.abort();
         let mut auditor = self.auditor.lock().await;
-        auditor.close().await?;
-        tell(&mut auditor, &self.found, None);
+        timeout(CLOSING, auditor.close())
+            .await
+            .map_err(|_| AuditError::Silent)??;
+        tell(&mut auditor, &self.found);
         drop(auditor);
         Ok(self.found())
     }

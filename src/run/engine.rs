@@ -9,6 +9,7 @@ use super::clock_watch::ClockWatch;
 use super::collector::{Around, Intakes};
 use super::events::EventLog;
 use super::faults::Faults;
+use super::lab_watch::LabWatch;
 use super::record::SecondZero;
 use super::{Command, Record, RunError, RunOptions};
 use crate::lab::{Lab, LabOptions, NodeStats, ServerBinary};
@@ -56,6 +57,12 @@ pub(super) struct Engine {
     clock: ClockWatch,
     /// Whether the host's wall clock stepped: the run proves nothing then.
     pub(super) clock_stepped: bool,
+    /// What changes in the lab without an order.
+    pub(super) watch: LabWatch,
+    /// What was lost that the run can't do without: it proves nothing then.
+    pub(super) lost: Vec<String>,
+    /// Why scheduled faults took no effect, known at the end.
+    pub(super) unmet: Vec<String>,
     snapshots: watch::Sender<Arc<Snapshot>>,
 }
 
@@ -157,6 +164,9 @@ impl Engine {
         let origin = Instant::now();
         Ok(Self {
             faults: Faults::new(&scenario.faults),
+            watch: LabWatch::new(&lab, scenario.lab.hosts),
+            lost: Vec::new(),
+            unmet: Vec::new(),
             node_stats: vec![None; scenario.lab.hosts],
             scenario,
             server_name: binary.to_string().into(),
@@ -224,6 +234,9 @@ impl Engine {
                         self.measure();
                     }
                     self.tick();
+                    if self.cannot_go_on() {
+                        return Ok(true);
+                    }
                     if self.is_over() {
                         return Ok(false);
                     }
@@ -266,7 +279,9 @@ impl Engine {
     }
 
     fn tick(&mut self) {
+        self.watch();
         self.collect();
+        self.feel_pulses();
         if let Some(step) = self.clock.look() {
             self.clock_stepped = true;
             let text = format!(
@@ -292,6 +307,7 @@ impl Engine {
             });
             let ended = arm.collector.collect();
             super::announce::damage(arm, worst, &mut self.log);
+            super::announce::failures(arm, &mut self.log);
             if let Some(ended) = ended {
                 super::announce::quorum(arm, ended.outcomes, &mut self.log);
             }
@@ -341,7 +357,7 @@ impl Engine {
 
     /// Locks of an arm that are held now, and those of them with fewer votes than there are nodes: read from the locks
     /// themselves.
-    fn held(&self, arm: usize) -> (u64, u64) {
+    pub(super) fn held(&self, arm: usize) -> (u64, u64) {
         let held = self.servers.iter().map(|server| server.held(arm));
         held.fold((0, 0), |sum, (holding, partial)| {
             (sum.0 + holding as u64, sum.1 + partial as u64)
@@ -389,36 +405,36 @@ impl Engine {
         let patience = Instant::now() + PATIENCE;
         self.patience = Some(patience);
         self.publish();
-        let mut servers = std::mem::take(&mut self.servers);
-        let hurried = CancellationToken::new();
+        for server in &mut self.servers {
+            server.drain().await;
+        }
+        let mut hurried = false;
+        let mut tick = tokio::time::interval(TICK);
+        let mut looks = tokio::time::interval(CONDITIONS);
+        let mut commanded = true;
+        // None is asked less often because another one has not ended.
+        while !self
+            .servers
+            .iter_mut()
+            .fold(true, |all, server| server.has_ended() && all)
         {
-            let finish = async {
-                for server in &mut servers {
-                    server.drain(patience, &hurried).await;
-                }
-            };
-            tokio::pin!(finish);
-            let mut tick = tokio::time::interval(TICK);
-            let mut commanded = true;
-            loop {
-                tokio::select! {
-                    () = &mut finish => break,
-                    command = commands.recv(), if commanded => match command {
-                        Some(Command::Stop) => {
-                            // A second order to stop: also of a run that came to its end by itself.
-                            if self.hurry.is_cancelled() {
-                                hurried.cancel();
-                            }
-                            self.hurry.cancel();
-                        }
-                        Some(_) => {}
-                        None => commanded = false,
-                    },
-                    _ = tick.tick() => self.publish(),
-                }
+            if hurried || Instant::now() >= patience {
+                self.servers.iter().for_each(AppServer::abandon);
+            }
+            tokio::select! {
+                command = commands.recv(), if commanded => match command {
+                    Some(Command::Stop) => {
+                        // Of a run that came to its end by itself the first order only cuts short what waits.
+                        hurried = self.hurry.is_cancelled();
+                        self.hurry.cancel();
+                    }
+                    Some(_) => {}
+                    None => commanded = false,
+                },
+                _ = tick.tick() => self.tick(),
+                _ = looks.tick() => {}
             }
         }
-        self.servers = servers;
         self.patience = None;
         self.collect();
     }

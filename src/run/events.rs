@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::effect::Effect;
 use crate::metrics::Snapshot;
 use crate::model::{Action, Event, EventKind, Target};
 
@@ -65,35 +66,52 @@ impl EventLog {
     }
 
     /// Logs a fault that is ordered now; its effect follows.
-    pub fn fault(&mut self, action: Action, target: Target, why: &str) -> u64 {
+    pub fn fault(&mut self, action: Action, target: Target, why: Option<&str>) -> u64 {
         let kind = EventKind::Fault {
             action,
             target,
             effect_at: None,
             error: None,
         };
+        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
         self.push(kind, format!("{action} {target}{why}"))
     }
 
-    /// Adds to fault `id` when its effect was verified, or why it was not.
-    pub fn effect(&mut self, id: u64, effect: Result<(Instant, String), String>) {
+    /// Adds to fault `id` what became of it: when its effect was verified and what that means, or why it was not. `why`
+    /// says who wanted it.
+    pub fn effect(&mut self, id: u64, effect: Effect, meaning: &str, why: Option<&str>) {
         let origin = self.origin;
         let Some(event) = usize::try_from(id).ok().and_then(|id| self.all.get_mut(id)) else {
             return;
         };
-        let EventKind::Fault { effect_at, error, .. } = &mut event.kind else {
+        let EventKind::Fault {
+            action,
+            target,
+            effect_at,
+            error,
+        } = &mut event.kind
+        else {
             return;
         };
+        let asked = why.map_or_else(
+            || format!("{action} {target}"),
+            |why| format!("{action} {target} ({why})"),
+        );
         match effect {
-            Ok((at, text)) => {
+            Effect::Shown { at, proof } => {
                 let at = seconds(origin, at);
-                *effect_at = Some(at);
-                let took = (at - event.at) * 1e3;
-                event.text = format!("{}, effective after {took:.0} ms: {text}", event.text);
+                (*effect_at, *error) = (Some(at), None);
+                let took = took((at - event.at).max(0.0));
+                let why = why.map_or_else(String::new, |why| format!(", {why}"));
+                event.text = format!("{meaning} ({proof}, effective after {took}{why})");
             }
-            Err(why) => {
-                event.text = format!("{}: no effect: {why}", event.text);
-                *error = Some(why);
+            Effect::Late(limit) => {
+                event.text = format!("{asked}: {limit}, still waited for");
+                *error = Some(limit);
+            }
+            Effect::Failed(reason) => {
+                event.text = format!("{asked}: no effect: {reason}");
+                *error = Some(format!("no effect: {reason}"));
             }
         }
         self.changed = true;
@@ -111,6 +129,15 @@ impl EventLog {
     /// Every event, for the record.
     pub fn into_all(self) -> Vec<Event> {
         self.all
+    }
+}
+
+/// `12 ms`, `14.2 s`.
+fn took(seconds: f64) -> String {
+    if seconds < 1.0 {
+        format!("{:.0} ms", seconds * 1e3)
+    } else {
+        format!("{seconds:.1} s")
     }
 }
 

@@ -1,12 +1,15 @@
 use super::record::{ArmRecord, Verdict};
+use crate::metrics::units::figure;
 use crate::model::Held;
-use crate::scenario::{Expectation, Metric, Op, Scenario, Unit, WorkloadSpec};
+use crate::scenario::{Expectation, Metric, Op, Scenario, WorkloadSpec};
 
 /// What a run must have been for its figures to prove something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Course {
-    /// Whether every scheduled fault took effect.
-    pub causes: bool,
+pub(super) struct Course<'a> {
+    /// What was lost that the run can't do without.
+    pub lost: Option<&'a str>,
+    /// Why a scheduled fault took no effect.
+    pub unmet: Option<&'a str>,
     /// Whether it was stopped before its end.
     pub interrupted: bool,
     /// Whether the host's wall clock stepped, by which keys expire.
@@ -14,7 +17,7 @@ pub(super) struct Course {
 }
 
 /// Holds the scenario's expectations against the arms' figures.
-pub(super) fn verdicts(scenario: &Scenario, arms: &[ArmRecord], course: Course) -> Vec<Verdict> {
+pub(super) fn verdicts(scenario: &Scenario, arms: &[ArmRecord], course: Course<'_>) -> Vec<Verdict> {
     scenario
         .expect
         .iter()
@@ -25,17 +28,25 @@ pub(super) fn verdicts(scenario: &Scenario, arms: &[ArmRecord], course: Course) 
         .collect()
 }
 
-fn verdict(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecord, course: Course) -> Verdict {
+fn verdict(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecord, course: Course<'_>) -> Verdict {
     let value = arm.figures.get(expectation.metric);
     let held = expectation.op.holds(value, expectation.bound);
     let name = format!("{}.{}", expectation.arm, expectation.metric.name());
-    let shown = show(expectation.metric, value);
+    let (shown, bound) = (
+        figure(expectation.metric, value),
+        figure(expectation.metric, expectation.bound),
+    );
     let (result, why) = match doubt(scenario, expectation, arm, held, course) {
         Some(why) => (Held::Inconclusive, format!("; but {why}")),
         None if held => (Held::Yes, String::new()),
         None => (Held::No, String::new()),
     };
-    let text = format!("{name} is {shown}, expected {}{why}", expectation.text);
+    let text = format!(
+        "{}: {} {shown} (expected {} {bound}){why}",
+        expectation.arm,
+        expectation.metric.name().replace('_', " "),
+        expectation.op.sign(),
+    );
     Verdict {
         expectation: format!("{name} {}", expectation.text),
         value,
@@ -50,22 +61,36 @@ fn doubt(
     expectation: &Expectation,
     arm: &ArmRecord,
     held: bool,
-    course: Course,
-) -> Option<&'static str> {
+    course: Course<'_>,
+) -> Option<String> {
     // A bound from above that is broken stays broken; one from below may yet be reached.
     let from_above = matches!(expectation.op, Op::Equal | Op::Less | Op::AtMost);
     let proven = (!held && from_above) || (held && !from_above);
+    // Damage is read from the books and stays damage, whatever is lost or fails later.
+    let damage = !held && from_above && is_damage(expectation.metric);
     if course.clock_stepped {
-        Some("the host's clock stepped, so it proves nothing")
-    } else if !course.causes && (held || !from_above) {
-        Some("a fault of the scenario did not take effect, so it proves nothing")
+        Some("the host's clock stepped, so it proves nothing".to_owned())
+    } else if let (Some(lost), false) = (course.lost, damage) {
+        Some(lost.to_owned())
+    } else if let (Some(unmet), true) = (course.unmet, held || !from_above) {
+        Some(unmet.to_owned())
+    } else if let (Some(doubt), false, None) = (&arm.doubt, damage, course.unmet) {
+        Some(doubt.clone())
     } else if course.interrupted && !proven {
-        Some("the run was stopped before its end")
+        Some("the run was stopped before its end".to_owned())
     } else if held && could_not_show(scenario, expectation, arm) {
-        Some("the stock did not sell out, so overselling could not show")
+        Some("oversold is not measurable until the stock is sold out".to_owned())
     } else {
         None
     }
+}
+
+/// Figures above zero that are proven damage.
+const fn is_damage(metric: Metric) -> bool {
+    matches!(
+        metric,
+        Metric::Oversold | Metric::LostUpdates | Metric::DuplicatePages | Metric::MissingPages
+    )
 }
 
 /// "Nothing was oversold" says nothing while units are left.
@@ -76,16 +101,6 @@ fn could_not_show(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecor
         && excludes
         && !arm.sold_out_all
         && arm.figures.lost_updates > 0
-}
-
-/// A figure with its unit.
-fn show(metric: Metric, value: f64) -> String {
-    match metric.unit() {
-        Unit::Micros => format!("{:.2}ms", value / 1e3),
-        Unit::PerSecond => format!("{value:.1}/s"),
-        Unit::Count if value.fract() == 0.0 => format!("{value:.0}"),
-        Unit::Count => format!("{value:.2}"),
-    }
 }
 
 #[cfg(test)]
@@ -111,7 +126,7 @@ mod tests {
         scenario
     }
 
-    fn result(oversold: u64, lost_updates: u64, sold_out_all: bool, course: Course) -> Held {
+    fn judge(oversold: u64, lost_updates: u64, sold_out_all: bool, doubt: Option<&str>, course: Course<'_>) -> Verdict {
         let figures = Figures {
             oversold,
             lost_updates,
@@ -123,39 +138,49 @@ mod tests {
             lock,
             ttl_ms: 1.0,
             sold_out_all,
+            doubt: doubt.map(str::to_owned),
             figures,
             series: Series::default(),
             after_end: Point::default(),
             first_error: None,
         };
-        verdicts(&scenario(), &[arm], course)[0].result
+        verdicts(&scenario(), &[arm], course).remove(0)
     }
+
+    fn result(oversold: u64, lost_updates: u64, sold_out_all: bool, course: Course<'_>) -> Held {
+        judge(oversold, lost_updates, sold_out_all, None, course).result
+    }
+
+    const WHOLE: Course<'static> = Course {
+        lost: None,
+        unmet: None,
+        interrupted: false,
+        clock_stepped: false,
+    };
 
     #[test]
     fn a_zero_counts_only_if_something_else_could_have_shown() {
-        let whole = Course {
-            causes: true,
-            interrupted: false,
-            clock_stepped: false,
+        let no_fault = Course {
+            unmet: Some("fault 1 never fired"),
+            ..WHOLE
         };
-        let no_fault = Course { causes: false, ..whole };
         let stopped = Course {
             interrupted: true,
-            ..whole
+            ..WHOLE
         };
         let stepped = Course {
             clock_stepped: true,
-            ..whole
+            ..WHOLE
         };
         assert_eq!(
             result(3, 3, true, stepped),
             Held::Inconclusive,
             "keys expired by a wrong clock"
         );
-        assert_eq!(result(0, 0, true, whole), Held::Yes);
-        assert_eq!(result(3, 3, true, whole), Held::No);
+        assert_eq!(result(0, 0, true, WHOLE), Held::Yes);
+        assert_eq!(result(3, 3, true, WHOLE), Held::No);
         assert_eq!(
-            result(0, 2, false, whole),
+            result(0, 2, false, WHOLE),
             Held::Inconclusive,
             "lost updates that unsold stock hides"
         );
@@ -171,5 +196,29 @@ mod tests {
         );
         assert_eq!(result(3, 3, true, no_fault), Held::No, "damage is damage");
         assert_eq!(result(3, 3, true, stopped), Held::No);
+    }
+
+    #[test]
+    fn what_was_lost_or_failed_proves_nothing_but_damage() {
+        let lost = Course {
+            lost: Some("the cache node died"),
+            ..WHOLE
+        };
+        assert_eq!(result(0, 0, true, lost), Held::Inconclusive);
+        assert_eq!(result(3, 3, true, lost), Held::No, "the books say so");
+        let failing = Some("redlock: 11 of 1,000 requests failed");
+        assert_eq!(judge(0, 0, true, failing, WHOLE).result, Held::Inconclusive);
+        assert_eq!(judge(3, 3, true, failing, WHOLE).result, Held::No);
+    }
+
+    #[test]
+    fn a_verdict_says_figure_and_bound_alike() {
+        let said = judge(1400, 1400, true, None, WHOLE).text;
+        assert_eq!(said, "redlock: oversold 1,400 (expected = 0)");
+        let unmet = Some("fault 1 never fired: single.holding reached 31 of 48");
+        assert_eq!(
+            judge(0, 0, true, None, Course { unmet, ..WHOLE }).text,
+            "redlock: oversold 0 (expected = 0); but fault 1 never fired: single.holding reached 31 of 48"
+        );
     }
 }

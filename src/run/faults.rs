@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use super::Command;
+use super::effect::Effect;
 use super::engine::Engine;
 use crate::fault::{Due, Schedule};
-use crate::lab::Lab;
-use crate::metrics::Phase;
-use crate::model::{Action, EventKind, HostId, ServerId, Target};
+use crate::lab::{Lab, LabError};
+use crate::metrics::{Phase, ServerStatus};
+use crate::model::{Action, HostId, ServerId, Target};
 use crate::scenario::{FaultSpec, FaultStart};
 
 /// The faults of a run: what the scenario schedules, and what is under way on the hosts.
@@ -26,7 +27,11 @@ pub(super) struct Report {
     event: u64,
     /// The scheduled fault that it belongs to.
     due: Option<Due>,
-    effect: Result<(Instant, String), String>,
+    action: Action,
+    target: Target,
+    /// Locks whose key was on the host when it was brought back.
+    held: u64,
+    effect: Effect,
 }
 
 impl Faults {
@@ -48,16 +53,35 @@ impl Faults {
         }
     }
 
-    /// Does it on a host, beside the run's loop: a node may take seconds to save and end.
-    fn on_host(&self, lab: Arc<Lab>, action: Action, host: HostId, event: u64, due: Option<Due>) {
+    /// Does it on a host, beside the run's loop: a node may take long to save and end. What is late is reported as late,
+    /// and once more when it has come true.
+    fn on_host(&self, lab: Arc<Lab>, action: Action, host: HostId, report: impl Fn(Effect) -> Report + Send + 'static) {
         let reports = self.reports.clone();
+        let scheduled = report(Effect::Late(String::new())).due.is_some();
         tokio::spawn(async move {
-            let effect = match lab.apply(action, host).await {
-                Ok(effect) => Ok((effect.at, effect.text)),
-                Err(error) => Err(error.to_string()),
+            let mut done = lab.apply(action, host).await;
+            if let Err(LabError::NotYet { within }) = done {
+                let limit = format!("not verified within {} s", within.as_secs());
+                let _ = reports.send(report(Effect::Late(limit)));
+                done = lab.comes_true(action, host).await;
+            }
+            let effect = match done {
+                Ok(effect) => Effect::Shown {
+                    at: effect.at,
+                    proof: effect.text,
+                },
+                Err(error @ LabError::Impossible { .. }) => match lab.already(action, host) {
+                    // What the scenario wants is so, whoever did it.
+                    Some(proof) if scheduled => Effect::Shown {
+                        at: Instant::now(),
+                        proof: format!("it {proof}"),
+                    },
+                    _ => Effect::Failed(error.to_string()),
+                },
+                Err(error) => Effect::Failed(error.to_string()),
             };
             // The run is over if nobody listens.
-            let _ = reports.send(Report { event, due, effect });
+            let _ = reports.send(report(effect));
         });
     }
 }
@@ -90,69 +114,112 @@ impl Engine {
 
     /// Orders a fault, by key or by schedule, and logs it.
     pub(super) async fn order_fault(&mut self, action: Action, target: Target, due: Option<Due>) {
-        let why = match due {
-            None => String::new(),
-            Some(due) if !self.faults.schedule.is_scripted(due.fault) => " (bounce)".to_owned(),
-            Some(due) if due.undo => format!(" (end of fault {})", due.fault),
-            Some(due) => format!(" (fault {})", due.fault),
+        let event = self.log.fault(action, target, self.who(due).as_deref());
+        let held = match (action, target) {
+            // Now, while it is still away: once it is back others get what it forgot.
+            (Action::Restart, Target::Host(host)) => self.locks_on(host),
+            _ => 0,
         };
-        let event = self.log.fault(action, target, &why);
+        let report = move |effect| Report {
+            event,
+            due,
+            action,
+            target,
+            held,
+            effect,
+        };
         match target {
-            Target::Host(host) => self.faults.on_host(self.lab.clone(), action, host, event, due),
+            Target::Host(host) => {
+                self.order_begins(host);
+                self.faults.on_host(self.lab.clone(), action, host, report);
+            }
             Target::Server(server) => {
-                let effect = self.on_server(action, server).await;
-                self.fault_reported(Report { event, due, effect });
+                let effect = self.on_server(action, server, due.is_some()).await;
+                self.fault_reported(report(effect));
             }
         }
         self.publish();
     }
 
+    /// Who wants it, unless it is a key.
+    fn who(&self, due: Option<Due>) -> Option<String> {
+        let due = due?;
+        Some(if !self.faults.schedule.is_scripted(due.fault) {
+            "bounce".to_owned()
+        } else if due.undo {
+            format!("end of fault {}", due.fault)
+        } else {
+            format!("fault {}", due.fault)
+        })
+    }
+
     pub(super) fn fault_reported(&mut self, report: Report) {
-        let Report { event, due, effect } = report;
-        if let Some(due) = due {
-            let at = effect
-                .as_ref()
-                .ok()
-                .map(|(at, _)| at.saturating_duration_since(self.origin));
-            self.faults.schedule.reported(due, at);
+        let Report {
+            event,
+            due,
+            action,
+            target,
+            held,
+            effect,
+        } = report;
+        let schedule = &mut self.faults.schedule;
+        match (due, &effect) {
+            (None, _) => {}
+            (Some(due), Effect::Shown { at, .. }) => {
+                schedule.reported(due, Some(at.saturating_duration_since(self.origin)));
+            }
+            (Some(due), Effect::Late(why)) => schedule.not_yet(due, why),
+            (Some(due), Effect::Failed(why)) => {
+                schedule.not_yet(due, why);
+                schedule.reported(due, None);
+            }
         }
-        self.log.effect(event, effect);
+        if let (Target::Host(host), false) = (target, matches!(effect, Effect::Late(_))) {
+            self.order_ends(host);
+        }
+        let (meaning, who) = (self.meaning(action, target, held), self.who(due));
+        self.log.effect(event, effect, &meaning, who.as_deref());
         self.publish();
     }
 
-    async fn on_server(&mut self, action: Action, id: ServerId) -> Result<(Instant, String), String> {
-        let server = self
-            .servers
-            .get_mut(id.index())
-            .ok_or_else(|| format!("there is no {id}"))?;
-        let (done, text) = match action {
-            Action::Kill => (server.kill().await, "its runtime is gone, its locks keep their TTL"),
+    async fn on_server(&mut self, action: Action, id: ServerId, scheduled: bool) -> Effect {
+        let Some(server) = self.servers.get_mut(id.index()) else {
+            return Effect::Failed(format!("there is no {id}"));
+        };
+        let already = match (action, server.status().0) {
+            (Action::Kill, ServerStatus::Killed) => Some("it was dead already"),
+            (Action::Pause, ServerStatus::Paused) => Some("it was paused already"),
+            (Action::Resume, ServerStatus::Up) => Some("it was up already"),
+            _ => None,
+        };
+        if let (true, Some(proof)) = (scheduled, already) {
+            return Effect::Shown {
+                at: Instant::now(),
+                proof: proof.to_owned(),
+            };
+        }
+        let (done, proof) = match action {
+            Action::Kill => (server.kill().await, "its runtime is gone"),
             Action::Pause => (server.pause().await, "its thread is blocked"),
-            Action::Resume => (server.resume().await, "its thread goes on"),
+            Action::Resume => (server.resume().await, "its thread runs again"),
             Action::Shutdown | Action::Restart => {
-                return Err(format!(
+                return Effect::Failed(format!(
                     "an app server can be killed, paused and resumed, not {action}ed"
                 ));
             }
         };
-        let done = done
-            .map(|at| (at, text.to_owned()))
-            .map_err(|error| error.to_string())?;
-        if action == Action::Kill {
-            // It is verified: from now on nothing is dealt to it.
-            self.load.remove(id.index());
+        match done {
+            Ok(at) => {
+                if action == Action::Kill {
+                    // It is verified: from now on nothing is dealt to it.
+                    self.load.remove(id.index());
+                }
+                Effect::Shown {
+                    at,
+                    proof: proof.to_owned(),
+                }
+            }
+            Err(error) => Effect::Failed(error.to_string()),
         }
-        Ok(done)
-    }
-
-    /// Warns of scheduled faults that did not happen. Says whether all did.
-    pub(super) fn all_faults_took_effect(&mut self) -> bool {
-        let missing = self.faults.schedule.without_effect();
-        for fault in &missing {
-            let text = format!("fault {fault} of the scenario did not take effect");
-            self.log.push(EventKind::Warning, text.clone());
-            self.warnings.push(text);
-        }
-        missing.is_empty()
     }
 }

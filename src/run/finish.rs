@@ -1,8 +1,10 @@
 //! The end of a run: the last look at the ledger, the verdicts, the record.
 
+use std::collections::HashSet;
 use std::time::SystemTime;
 
 use super::RunError;
+use super::doubt;
 use super::engine::Engine;
 use super::expect::{self, Course};
 use super::record::{ArmRecord, Machine, Record, Timeouts};
@@ -15,19 +17,25 @@ use crate::workload::CACHE_REPLY_TIMEOUT;
 impl Engine {
     /// Closes the books and writes the record. To be called once the load has ended.
     pub(super) async fn finish(mut self, started: SystemTime, interrupted: bool) -> Result<Record, RunError> {
-        let closed = self.close_books().await;
-        let causes = self.all_faults_took_effect();
+        self.close_books().await;
+        self.warn_of_faults();
+        self.warn_of_failures();
         self.warn_of_unsold_stock();
         let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
         let expectations = expect::verdicts(
             &self.scenario,
             &arms,
             Course {
-                causes,
+                lost: self.lost.first().map(String::as_str),
+                unmet: self.unmet.first().map(String::as_str),
                 interrupted,
                 clock_stepped: self.clock_stepped,
             },
         );
+        let mut inconclusive = self.void();
+        inconclusive.extend(arms.iter().filter_map(|arm| arm.doubt.clone()));
+        let mut said = HashSet::new();
+        inconclusive.retain(|reason| said.insert(reason.clone()));
         self.phase = Phase::Finished {
             interrupted,
             expectations: expectations
@@ -39,7 +47,6 @@ impl Engine {
             .push(EventKind::Phase, if interrupted { "stopped" } else { "finished" });
         self.publish();
         self.remove_places().await;
-        closed?;
         let scenario = Scenario::clone(&self.scenario);
         Ok(Record {
             format: Record::FORMAT,
@@ -53,6 +60,7 @@ impl Engine {
             timeouts: self.timeouts(),
             elapsed: self.elapsed(),
             interrupted,
+            inconclusive,
             arms,
             expectations,
             warnings: self.warnings,
@@ -69,17 +77,45 @@ impl Engine {
         }
     }
 
-    async fn close_books(&mut self) -> Result<(), RunError> {
+    /// Reads all ledgers a last time. What can't be read any more keeps the books that were read last, and proves nothing.
+    async fn close_books(&mut self) {
+        let mut unread = Vec::new();
         for arm in &mut self.arms {
             if let Some(audit) = arm.audit.take() {
-                let found = audit
-                    .close()
-                    .await
-                    .map_err(|error| RunError::Audit(arm.spec.name.clone(), error.to_string()))?;
-                arm.collector.audit(found.books, &found.news);
+                match audit.close().await {
+                    Ok(found) => arm.collector.audit(found.books, &found.news),
+                    Err(error) => unread.push(arm.books_lost(&error.to_string())),
+                }
             }
         }
-        Ok(())
+        for text in unread {
+            self.lose(text);
+        }
+    }
+
+    /// Scheduled faults that did not happen prove nothing.
+    fn warn_of_faults(&mut self) {
+        let schedule = &self.faults.schedule;
+        self.unmet = schedule
+            .without_effect()
+            .into_iter()
+            .map(|fault| schedule.unmet(fault))
+            .collect();
+        for text in self.unmet.clone() {
+            self.warn(text);
+        }
+    }
+
+    /// Failed requests are nobody's refusals: they are told with the words of the first.
+    fn warn_of_failures(&mut self) {
+        for index in 0..self.arms.len() {
+            let (arm, figures) = (&self.arms[index], self.figures(index));
+            if figures.errors > 0 {
+                let first = arm.collector.first_error().map(String::as_str);
+                let text = doubt::failed(&arm.spec.name, &figures, first);
+                self.warn(text);
+            }
+        }
     }
 
     /// Unsold stock hides overselling: a lost update shows as an oversold unit only once the product is sold out.
@@ -95,7 +131,7 @@ impl Engine {
             .collect();
         if !unsold.is_empty() {
             let text = format!(
-                "not sold out: oversold cannot show in full in {}; lost updates do",
+                "{}: oversold not measurable until sold out; lost updates are",
                 unsold.join(", ")
             );
             self.warn(text);
@@ -103,13 +139,14 @@ impl Engine {
     }
 
     fn arm_record(&self, index: usize) -> ArmRecord {
-        let arm = &self.arms[index];
+        let (arm, figures) = (&self.arms[index], self.figures(index));
         ArmRecord {
             name: arm.spec.name.clone(),
             lock: arm.spec.label(),
             ttl_ms: arm.spec.ttl.as_secs_f64() * 1e3,
             sold_out_all: arm.collector.books().sold_out,
-            figures: self.figures(index),
+            doubt: self.doubt_of(index, &figures),
+            figures,
             series: arm.collector.series().as_ref().clone(),
             after_end: arm.collector.after_end(),
             first_error: arm.collector.first_error().cloned(),

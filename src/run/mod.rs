@@ -6,6 +6,8 @@ mod auditor;
 mod clock_watch;
 mod collector;
 mod command;
+mod doubt;
+mod effect;
 mod engine;
 mod events;
 mod expect;
@@ -13,6 +15,8 @@ mod faults;
 mod finish;
 mod headless;
 mod knobs;
+mod lab_watch;
+mod live;
 mod machine;
 mod record;
 mod sentence;
@@ -84,9 +88,6 @@ pub enum RunError {
     /// The cache node could not be prepared.
     #[error(transparent)]
     Cache(#[from] CacheError),
-    /// The ledger of an arm could not be read when all was done: its figures would prove nothing.
-    #[error("the books of arm \"{0}\" could not be closed: {1}")]
-    Audit(String, String),
     /// It was stopped before the load began.
     #[error("stopped before the load began")]
     Stopped,

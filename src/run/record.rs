@@ -37,6 +37,9 @@ pub struct Record {
     pub elapsed: f64,
     /// Whether it was stopped before its end.
     pub interrupted: bool,
+    /// Why it proves nothing good, or one of its arms does not: what was lost, a clock that stepped, faults of the scenario
+    /// that did not take effect, arms with too many failed requests. Empty when all went as it should.
+    pub inconclusive: Vec<String>,
     /// One for each arm, in the scenario's order.
     pub arms: Vec<ArmRecord>,
     /// The expectations of the scenario and what became of them.
@@ -116,6 +119,10 @@ pub struct ArmRecord {
     pub ttl_ms: f64,
     /// Whether the stock sold out (`inventory`): before that, overselling cannot show.
     pub sold_out_all: bool,
+    /// Why nothing good can be said of it, whatever its figures are.
+    pub doubt: Option<String>,
+    /// Why the first of its failed requests failed.
+    pub first_error: Option<String>,
     /// Everything counted.
     #[serde(flatten)]
     pub figures: Figures,
@@ -124,8 +131,6 @@ pub struct ArmRecord {
     /// What was counted after the load had ended, while the workers finished; its `second` says nothing. Together with the
     /// points from second 0 on it adds up to the figures.
     pub after_end: Point,
-    /// What the first request that failed in the database or the cache was told; none if none did.
-    pub first_error: Option<String>,
 }
 
 /// An expectation and what became of it.

@@ -1,16 +1,16 @@
 use crate::metrics::Figures;
 use crate::metrics::units::{count, counted, micros};
-use crate::scenario::{InventorySpec, WorkloadSpec};
+use crate::scenario::{ArmSpec, InventorySpec, LockKind, WorkloadSpec};
 
 /// What one arm did, in one sentence for people. `sold_out`: whether all of its stock was sold (`inventory` only).
 #[must_use]
-pub fn sentence(name: &str, figures: &Figures, workload: &WorkloadSpec, sold_out: bool) -> String {
+pub fn sentence(arm: &ArmSpec, figures: &Figures, workload: &WorkloadSpec, sold_out: bool) -> String {
     let mut parts = match workload {
         WorkloadSpec::Inventory(spec) => inventory(figures, spec, sold_out),
         WorkloadSpec::CacheFill { .. } => cache_fill(figures),
     };
-    parts.extend(trouble(figures));
-    format!("{name}: {}.", parts.join("; "))
+    parts.extend(trouble(figures, arm.lock));
+    format!("{}: {}.", arm.name, parts.join("; "))
 }
 
 fn inventory(figures: &Figures, spec: &InventorySpec, sold_out: bool) -> Vec<String> {
@@ -40,7 +40,7 @@ fn inventory(figures: &Figures, spec: &InventorySpec, sold_out: bool) -> Vec<Str
         ));
     } else {
         parts.push(format!(
-            "took {} and left a part of its stock of {}, so that oversold cannot show in full",
+            "took {} and left a part of its stock of {}, and oversold is not measurable until it is sold out",
             counted(orders, "order", "orders"),
             count(stock),
         ));
@@ -99,13 +99,21 @@ fn cache_fill(figures: &Figures) -> Vec<String> {
     parts
 }
 
-fn trouble(figures: &Figures) -> Vec<String> {
+fn trouble(figures: &Figures, lock: LockKind) -> Vec<String> {
     let mut parts = Vec::new();
     if figures.outcomes.no_quorum > 0 {
-        parts.push(format!(
-            "{} refused for lack of a quorum",
-            counted(figures.outcomes.no_quorum, "acquire was", "acquires were")
-        ));
+        let refused = figures.outcomes.no_quorum;
+        parts.push(if lock == LockKind::Single {
+            format!(
+                "{} the lock node unreachable",
+                counted(refused, "acquire found", "acquires found")
+            )
+        } else {
+            format!(
+                "{} refused for lack of a quorum",
+                counted(refused, "acquire was", "acquires were")
+            )
+        });
     }
     if figures.outcomes.unknown > 0 {
         parts.push(format!(
@@ -144,7 +152,22 @@ mod tests {
     use super::*;
     use crate::metrics::{HitsPerExpiry, Quantiles};
     use crate::model::Outcomes;
-    use crate::scenario::{Popularity, ServiceTime, StockIn};
+    use crate::scenario::{Overrides, Popularity, ServiceTime, Source, StockIn, parse};
+
+    fn arm(name: &str) -> ArmSpec {
+        let source = Source::open("flash-sale").expect("it is built in");
+        let mut scenario = parse(&source, &Overrides::default()).expect("it is valid");
+        let lock = if name == "single" {
+            LockKind::Single
+        } else {
+            LockKind::Redlock
+        };
+        ArmSpec {
+            name: name.to_owned(),
+            lock,
+            ..scenario.arms.remove(0)
+        }
+    }
 
     fn stock(products: u64, stock: u64) -> WorkloadSpec {
         WorkloadSpec::Inventory(InventorySpec {
@@ -168,7 +191,7 @@ mod tests {
             ..Figures::default()
         };
         assert_eq!(
-            sentence("no lock", &figures, &stock(1, 200), true),
+            sentence(&arm("no lock"), &figures, &stock(1, 200), true),
             "no lock: took 414 orders for a stock of 200, so 214 units were oversold; lost 214 updates of the stock."
         );
     }
@@ -184,9 +207,26 @@ mod tests {
             ..Figures::default()
         };
         assert_eq!(
-            sentence("redlock", &figures, &stock(200, 50), true),
+            sentence(&arm("redlock"), &figures, &stock(200, 50), true),
             "redlock: sold its stock of 10,000 and not one unit more (at 95 % confidence fewer than 1 in 3,333 orders); \
              1 acquire was refused for lack of a quorum."
+        );
+    }
+
+    #[test]
+    fn a_single_lock_has_no_quorum_to_lack() {
+        let figures = Figures {
+            orders: 1,
+            outcomes: Outcomes {
+                no_quorum: 1_200,
+                ..Outcomes::default()
+            },
+            ..Figures::default()
+        };
+        let said = sentence(&arm("single"), &figures, &stock(1, 1), true);
+        assert!(
+            said.ends_with("; 1,200 acquires found the lock node unreachable."),
+            "{said}"
         );
     }
 
@@ -197,7 +237,7 @@ mod tests {
             locks_lost: 2,
             ..Figures::default()
         };
-        let said = |figures: &Figures| sentence("redlock", figures, &stock(1, 3), true);
+        let said = |figures: &Figures| sentence(&arm("redlock"), figures, &stock(1, 3), true);
         let sold = "redlock: sold its stock of 3 and not one unit more; 2 locks were lost while held";
         assert_eq!(said(&figures), format!("{sold}."));
         figures.fenced = 1;
@@ -211,13 +251,13 @@ mod tests {
             ..Figures::default()
         };
         assert_eq!(
-            sentence("single", &figures, &stock(64, 1_000), false),
+            sentence(&arm("single"), &figures, &stock(64, 1_000), false),
             "single: took 1,655 orders and lost no update of its stock (at 95 % confidence fewer than 1 in 551 orders)."
         );
         figures.lost_updates = 1;
         assert_eq!(
-            sentence("single", &figures, &stock(64, 1_000), false),
-            "single: took 1,655 orders and left a part of its stock of 64,000, so that oversold cannot show in full; \
+            sentence(&arm("single"), &figures, &stock(64, 1_000), false),
+            "single: took 1,655 orders and left a part of its stock of 64,000, and oversold is not measurable until it is sold out; \
              lost 1 update of the stock."
         );
     }
@@ -241,7 +281,7 @@ mod tests {
         };
         let workload = WorkloadSpec::CacheFill { caches: Vec::new() };
         assert_eq!(
-            sentence("single", &figures, &workload, false),
+            sentence(&arm("single"), &figures, &workload, false),
             "single: asked the database exactly once at each of 58 expiries; 99 % of the reads took at most 30 ms; \
              1,200 reads were stale."
         );
@@ -250,6 +290,6 @@ mod tests {
             mean: 86.25,
             max: 100,
         };
-        assert!(sentence("none", &figures, &workload, false).contains("86.2 times per expiry, 100 at worst"));
+        assert!(sentence(&arm("none"), &figures, &workload, false).contains("86.2 times per expiry, 100 at worst"));
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::engine::Engine;
 use super::knobs;
 use crate::lab::HostState;
-use crate::metrics::{ArmView, HostStatus, HostView, Live, NodeFigures, Phase, ServerView, Snapshot};
+use crate::metrics::{ArmView, HostStatus, HostView, NodeFigures, Phase, ServerView, Snapshot};
 use crate::model::{Event, HostId, ServerId};
 use crate::scenario::{ArmSpec, LockKind, Scenario};
 
@@ -56,7 +56,7 @@ impl Engine {
             arms: (0..self.arms.len()).map(|arm| self.arm_view(arm)).collect(),
             events,
             knobs: self.knobs,
-            scheduled: Vec::new(),
+            scheduled: self.faults.schedule.scheduled(),
             patience_left: self.patience.map(|until| until.saturating_duration_since(now)),
         }
     }
@@ -108,7 +108,8 @@ impl Engine {
             sold_out: collector.books().sold_out,
             done: self.is_done(index),
             finish: figures.finish,
-            live: Live::default(),
+            live: self.live(index),
+            doubt: self.doubt_of(index, &figures),
             figures,
         }
     }

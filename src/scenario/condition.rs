@@ -47,6 +47,19 @@ pub enum Op {
 }
 
 impl Op {
+    /// Its sign for people.
+    #[must_use]
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Less => "<",
+            Self::AtMost => "≤",
+            Self::Equal => "=",
+            Self::NotEqual => "≠",
+            Self::AtLeast => "≥",
+            Self::Greater => ">",
+        }
+    }
+
     /// Whether `value op bound` holds.
     #[must_use]
     pub fn holds(self, value: f64, bound: f64) -> bool {

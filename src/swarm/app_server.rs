@@ -15,7 +15,7 @@ use crate::metrics::{Recorder, ServerStatus};
 use crate::model::ServerId;
 use crate::scenario::{ArmSpec, DatabaseSpec, WorkloadSpec};
 use crate::store::{Place, StoreError};
-use crate::workload::{CacheError, Dials};
+use crate::workload::{CacheError, Dials, Waiting};
 
 /// What an app server is made of.
 #[derive(Debug, Clone)]
@@ -119,6 +119,7 @@ pub(super) struct ArmState {
     /// Of its lock, for requests of the warm-up and for measured ones.
     pub gauges: [Arc<Gauges>; 2],
     pub active: Arc<AtomicUsize>,
+    pub waiting: Arc<Waiting>,
 }
 
 #[derive(Debug)]
@@ -205,6 +206,22 @@ impl AppServer {
         self.arms.get(arm).map(|arm| &*arm.gauges[1])
     }
 
+    /// Attempts at this arm's lock that failed for lack of nodes, since the app server started.
+    #[must_use]
+    pub fn failed_attempts(&self, arm: usize) -> u64 {
+        let gauges = self.arms.get(arm).map(|arm| &arm.gauges).into_iter().flatten();
+        gauges.map(|gauges| gauges.failed()).sum()
+    }
+
+    /// When the oldest acquire of this arm began that has not ended yet; none of an app server that is dead.
+    #[must_use]
+    pub fn oldest_wait(&self, arm: usize) -> Option<Instant> {
+        if self.status == ServerStatus::Killed {
+            return None;
+        }
+        self.arms.get(arm)?.waiting.oldest()
+    }
+
     /// Workers of this arm that have not ended.
     #[must_use]
     pub fn active(&self, arm: usize) -> usize {
@@ -267,22 +284,28 @@ impl AppServer {
         Ok(at)
     }
 
-    /// Waits until all workers have ended (the load must have) and ends the thread; after `patience`, or when it is `hurried`,
-    /// its runtime is dropped with what is still under way. It counts as up all the same: that is no fault.
-    pub async fn drain(&mut self, patience: Instant, hurried: &CancellationToken) {
+    /// Lets the thread end when all workers have (the load must have), and goes on at once; [`AppServer::has_ended`] tells.
+    pub async fn drain(&mut self) {
         if self.status == ServerStatus::Paused {
             let _ = self.resume().await;
         }
         self.order(Order::Drain);
-        let Some(mut ended) = self.ended.take() else { return };
-        tokio::select! {
-            biased;
-            _ = &mut ended => return,
-            () = tokio::time::sleep_until(patience.into()) => {}
-            () = hurried.cancelled() => {}
-        }
+    }
+
+    /// Drops the runtime with what is still under way, while it drains. It counts as up all the same: that is no fault.
+    pub fn abandon(&self) {
         self.order(Order::Kill);
-        let _ = ended.await;
+    }
+
+    /// Whether its thread has ended.
+    pub fn has_ended(&mut self) -> bool {
+        if let Some(ended) = &mut self.ended
+            && ended.try_recv() == Err(oneshot::error::TryRecvError::Empty)
+        {
+            return false;
+        }
+        self.ended = None;
+        true
     }
 
     fn order(&self, order: Order) {

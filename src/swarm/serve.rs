@@ -12,7 +12,7 @@ use super::worker::{self, Crew, mix};
 use crate::lock::{Gauges, Lock, NodeOptions, Nodes};
 use crate::scenario::LockKind;
 use crate::timer::Timer;
-use crate::workload::{Tools, Workload, connect_cache};
+use crate::workload::{Tools, Waiting, Workload, connect_cache};
 
 /// How long an app server waits for its lock nodes before it starts without those that are missing.
 const NODES_READY: Duration = Duration::from_secs(2);
@@ -120,11 +120,13 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
         let warm_up = lock.counted_by(Arc::new(Gauges::default()));
         let gauges = [warm_up.gauges(), lock.gauges()];
         let active = Arc::new(AtomicUsize::new(0));
+        let waiting = Arc::new(Waiting::default());
         let tools = Tools {
             arm: arm.spec.clone(),
             locks: [warm_up, lock],
             store,
             cache,
+            waiting: waiting.clone(),
             dials: plan.dials.clone(),
             timer: timer.clone(),
             hurry: plan.hurry.child_token(),
@@ -141,7 +143,11 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
             active: active.clone(),
             seed,
         }));
-        states.push(ArmState { gauges, active });
+        states.push(ArmState {
+            gauges,
+            active,
+            waiting,
+        });
     }
     Ok((crews, states))
 }

@@ -9,6 +9,8 @@ mod inventory;
 mod list;
 mod object;
 mod section;
+mod trouble;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -20,6 +22,7 @@ pub use cache::{CACHE_CONNECT_TIMEOUT, CACHE_REPLY_TIMEOUT, Cache, CacheError, c
 pub use cache_fill::CacheFill;
 pub use dials::Dials;
 pub use inventory::{Inventory, orders_in_cache, prepare_cache, stock_in_cache};
+pub use waiting::Waiting;
 
 use crate::lock::Lock;
 use crate::metrics::{Count, Counter, Part};
@@ -39,6 +42,8 @@ pub struct Tools {
     pub store: Store,
     /// Its part of the cache node.
     pub cache: Cache,
+    /// The acquires that have not ended yet.
+    pub waiting: Arc<Waiting>,
     /// The knobs of the run.
     pub dials: Arc<Dials>,
     /// For all times that are simulated.

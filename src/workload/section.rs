@@ -1,9 +1,10 @@
 use std::time::Instant;
 
+use super::trouble::trouble;
 use super::{Failed, Tools};
 use crate::lock::{Guard, Refusal, Terms};
 use crate::metrics::{Count, Counter, Time};
-use crate::model::{Cause, Outcome};
+use crate::model::Cause;
 use crate::scenario::{LockKind, OnLoss};
 
 /// The time inside the lock, of an arm without one too. End it with [`Section::leave`].
@@ -20,11 +21,13 @@ impl Tools {
         let asked = Instant::now();
         let key = format!("{}:{what}", self.arm.name);
         let terms = self.terms();
+        let pending = self.waiting.begin(asked);
         let acquired = tokio::select! {
             biased;
             acquired = self.lock(counter.part()).acquire(&key, &terms) => acquired,
             () = self.hurry.cancelled() => return Err(Failed::Cancelled),
         };
+        drop(pending);
         let since = Instant::now();
         let counted = self.arm.lock != LockKind::None;
         match acquired {
@@ -42,9 +45,7 @@ impl Tools {
             Err(refusal) => {
                 if counted {
                     let outcome = refusal.outcome();
-                    let nodes_lacked = matches!(outcome, Outcome::NoQuorum | Outcome::Unknown);
-                    let trouble = nodes_lacked.then(|| refusal.to_string());
-                    counter.refused(since - asked, outcome, causes(&refusal), trouble);
+                    counter.refused(since - asked, outcome, causes(&refusal), trouble(&refusal, &self.arm));
                 }
                 Err(Failed::Refused)
             }

@@ -274,6 +274,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
         done: false,
         finish: None,
         live: Live::default(),
+        doubt: None,
     }
 }
 

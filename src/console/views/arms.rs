@@ -231,8 +231,9 @@ fn framed(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot
     };
     let title = " arms (same seed, same faults) ";
     let inventory = matches!(snapshot.scenario.workload, WorkloadSpec::Inventory(_));
-    let pending =
-        |(index, arm): (usize, &ArmView)| Headline::Oversold.score(arm, &app.damage(index)).mark == Mark::Pending;
+    let pending = |(index, arm): (usize, &ArmView)| {
+        arm.doubt.is_none() && Headline::Oversold.score(arm, &app.damage(index)).mark == Mark::Pending
+    };
     let legend = if inventory && snapshot.arms.iter().enumerate().any(pending) {
         " … not sold out yet: oversold cannot show "
     } else {
@@ -270,6 +271,7 @@ mod tests {
             done: false,
             finish: None,
             live: Live::default(),
+            doubt: None,
         };
         let fenced = Column::Extra(Metric::Fenced);
         assert!(!fitting(&workload, &[arm.clone()], 500).contains(&fenced));

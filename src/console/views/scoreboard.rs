@@ -113,6 +113,7 @@ fn tile(
         Span::styled(score.cell(), style),
     ];
     let remark = match score.mark {
+        Mark::Pending if arm.doubt.is_some() => "inconclusive",
         Mark::Pending if headline == Headline::Oversold => "not sold out yet",
         Mark::Pending => "nothing to judge yet",
         _ if damage.any() && score.mark != Mark::Damage => "✖ damage",

@@ -30,15 +30,21 @@ pub(super) fn render(
         Line::default(),
     ];
     let headline = Headline::of(scenario);
-    for (index, arm) in snapshot.arms.iter().enumerate() {
+    for (index, (arm, spec)) in snapshot.arms.iter().zip(&scenario.arms).enumerate() {
         let damage = app.damage(index);
         let mark = if damage.any() {
             Mark::Damage
         } else {
             headline.score(arm, &damage).mark
         };
-        let words = sentence(&arm.name, &arm.figures, &scenario.workload, arm.sold_out);
+        let words = sentence(spec, &arm.figures, &scenario.workload, arm.sold_out);
         lines.extend(hanging(mark.symbol(), mark_style(mark, theme), &words, columns));
+    }
+    let mut doubts: Vec<&str> = snapshot.arms.iter().filter_map(|arm| arm.doubt.as_deref()).collect();
+    doubts.dedup();
+    for doubt in doubts {
+        let (mark, style) = verdict(Held::Inconclusive, theme);
+        lines.extend(hanging(mark, style, &format!("inconclusive: {doubt}"), columns));
     }
     if !expectations.is_empty() {
         let held = expectations.iter().filter(|(held, _)| *held == Held::Yes).count();

@@ -1,0 +1,285 @@
+//! What a schedule says of itself: what comes next, and why a fault did not come.
+
+use std::time::Duration;
+
+use super::schedule::{Entry, Part, Schedule, Stage};
+use crate::metrics::units::figure;
+use crate::model::{Action, Target};
+use crate::scenario::{Condition, Expectation, FaultStart, Metric, Op};
+
+/// A host that is killed and back this soon is bounced.
+const BOUNCE: Duration = Duration::from_secs(1);
+
+impl Schedule {
+    /// What the scenario will do by itself, the next first, a line each: `scheduled: bounce host 1 at 48 held, now 31`.
+    #[must_use]
+    pub fn scheduled(&self) -> Vec<String> {
+        let mut lines: Vec<_> = self.scripted().filter_map(|entry| self.next_of(entry)).collect();
+        lines.sort_by_key(|(at, _)| *at);
+        lines
+            .into_iter()
+            .map(|(_, line)| format!("scheduled: {line}"))
+            .collect()
+    }
+
+    /// Why fault `number` has not taken effect, in one sentence.
+    #[must_use]
+    pub fn unmet(&self, number: usize) -> String {
+        let Some(entry) = self.entry(number) else {
+            return format!("there is no fault {number}");
+        };
+        let why = match (&entry.stage, &entry.spec.start, &entry.trouble) {
+            (Stage::Waiting, FaultStart::At(at), _) => format!("never fired: it was due at {}", span(*at)),
+            (Stage::Waiting, FaultStart::When(condition), _) => {
+                format!("never fired: {}", progress(condition, &entry.parts))
+            }
+            (Stage::Waiting, FaultStart::After(other, delay), _) => match self.effect_of(*other) {
+                None => format!("never fired: it waited for fault {other}"),
+                Some(at) => format!("never fired: it was due at {}", span(at + *delay)),
+            },
+            (Stage::Ordered { .. }, _, Some(why)) => format!("was {why}"),
+            (Stage::Ordered { .. }, _, None) => "was not verified before the end".to_owned(),
+            (Stage::InEffect { .. } | Stage::Over { .. }, _, Some(why)) => format!("had no effect: {why}"),
+            (Stage::InEffect { .. } | Stage::Over { .. }, _, None) => "had no effect".to_owned(),
+        };
+        format!("fault {number} {why}")
+    }
+
+    /// When an entry does something next (zero: at any moment), and what. None: nothing more, or nothing that can be told.
+    fn next_of(&self, entry: &Entry) -> Option<(Duration, String)> {
+        let spec = &entry.spec;
+        let what = match spec.lasts {
+            Some(lasts) if spec.action == Action::Kill && lasts <= BOUNCE => "bounce",
+            _ => spec.action.name(),
+        };
+        let whom = list(&spec.targets);
+        match (&entry.stage, &spec.start) {
+            (Stage::Waiting, FaultStart::At(at)) => Some((*at, format!("{what} {whom} at {}", span(*at)))),
+            (Stage::Waiting, FaultStart::When(condition)) => Some((
+                Duration::ZERO,
+                format!("{what} {whom} at {}", waiting_for(condition, &entry.parts)),
+            )),
+            (Stage::Waiting, FaultStart::After(other, delay)) => Some(match self.effect_of(*other) {
+                Some(at) => (at + *delay, format!("{what} {whom} at {}", span(at + *delay))),
+                None => (
+                    Duration::MAX,
+                    format!("{what} {whom} {} after fault {other}", span(*delay)),
+                ),
+            }),
+            (Stage::InEffect { at, hit }, _) => {
+                let (lasts, undo) = (spec.lasts?, spec.action.undo()?);
+                let at = *at + lasts;
+                Some((at, format!("{undo} {} at {}", list(hit), span(at))))
+            }
+            (Stage::Ordered { .. } | Stage::Over { .. }, _) => None,
+        }
+    }
+}
+
+/// The first comparison that does not hold now, and how far it is: `48 held, now 31`.
+fn waiting_for(condition: &Condition, parts: &[Part]) -> String {
+    let open = condition
+        .all
+        .iter()
+        .zip(parts)
+        .find(|(wanted, part)| !part.now.is_some_and(|now| wanted.op.holds(now, wanted.bound)));
+    let Some((wanted, part)) = open.or_else(|| condition.all.iter().zip(parts).next()) else {
+        return condition.text.clone();
+    };
+    let now = part
+        .now
+        .map_or_else(String::new, |now| format!(", now {}", figure(wanted.metric, now)));
+    let bound = figure(wanted.metric, wanted.bound);
+    if wanted.metric == Metric::Holding && wanted.op == Op::AtLeast {
+        let several = condition.all.iter().any(|other| other.arm != wanted.arm);
+        let whose = if several {
+            format!(" ({})", wanted.arm)
+        } else {
+            String::new()
+        };
+        return format!("{bound} held{now}{whose}");
+    }
+    format!("{} {} {bound}{now}", name(wanted), wanted.op.sign())
+}
+
+/// How near a condition came to being true: the first comparison that never held.
+fn progress(condition: &Condition, parts: &[Part]) -> String {
+    let never = condition
+        .all
+        .iter()
+        .zip(parts)
+        .find(|(wanted, part)| !part.best.is_some_and(|best| wanted.op.holds(best, wanted.bound)));
+    match never {
+        None => format!("\"{}\" never held all at once", condition.text),
+        Some((wanted, Part { best: None, .. })) => format!("{} was never looked at", name(wanted)),
+        Some((wanted, Part { best: Some(best), .. })) => {
+            let (best, bound) = (figure(wanted.metric, *best), figure(wanted.metric, wanted.bound));
+            match wanted.op {
+                Op::AtLeast | Op::Greater => format!("{} reached {best} of {bound}", name(wanted)),
+                op => format!("{} was {best} at best, not {} {bound}", name(wanted), op.sign()),
+            }
+        }
+    }
+}
+
+fn name(wanted: &Expectation) -> String {
+    format!("{}.{}", wanted.arm, wanted.metric.name())
+}
+
+fn list(targets: &[Target]) -> String {
+    let names: Vec<_> = targets.iter().map(Target::to_string).collect();
+    names.join(" and ")
+}
+
+/// `8 s`, `1.5 s`, `300 ms`.
+fn span(time: Duration) -> String {
+    let millis = time.as_millis();
+    match millis {
+        0..1_000 => format!("{millis} ms"),
+        _ if millis.is_multiple_of(1_000) => format!("{} s", millis / 1_000),
+        _ => format!("{:.1} s", time.as_secs_f64()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::HostId;
+    use crate::scenario::FaultSpec;
+
+    const fn secs(n: u64) -> Duration {
+        Duration::from_secs(n)
+    }
+
+    fn kill(start: FaultStart, host: usize, lasts: Option<Duration>) -> FaultSpec {
+        FaultSpec {
+            start,
+            action: Action::Kill,
+            targets: vec![Target::Host(HostId(host))],
+            lasts,
+        }
+    }
+
+    fn held(arm: &str, metric: Metric, op: Op, bound: f64) -> Expectation {
+        Expectation {
+            arm: arm.to_owned(),
+            metric,
+            op,
+            bound,
+            text: String::new(),
+        }
+    }
+
+    fn when(all: Vec<Expectation>) -> FaultStart {
+        let text = "the condition".to_owned();
+        FaultStart::When(Condition { text, all })
+    }
+
+    fn at_48() -> FaultStart {
+        when(vec![held("single", Metric::Holding, Op::AtLeast, 48.0)])
+    }
+
+    #[test]
+    fn what_comes_is_said_with_its_progress_the_next_first() {
+        let mut schedule = Schedule::new(&[
+            kill(FaultStart::At(secs(8)), 2, Some(secs(4))),
+            kill(FaultStart::After(1, Duration::from_millis(300)), 3, None),
+            kill(at_48(), 1, Some(Duration::from_millis(300))),
+        ]);
+        let due = schedule.due(secs(1), |_, _| 31.0);
+        assert!(due.is_empty());
+        assert_eq!(
+            schedule.scheduled(),
+            [
+                "scheduled: bounce host 1 at 48 held, now 31",
+                "scheduled: kill host 2 at 8 s",
+                "scheduled: kill host 3 300 ms after fault 1",
+            ]
+        );
+        let due = schedule.due(secs(8), |_, _| 31.0);
+        schedule.reported(due[0], Some(secs(9)));
+        assert_eq!(
+            schedule.scheduled()[1..],
+            ["scheduled: kill host 3 at 9.3 s", "scheduled: restart host 2 at 13 s"]
+        );
+    }
+
+    #[test]
+    fn of_several_conditions_the_one_that_is_open_is_said() {
+        let part = |arm, metric, op, bound| held(arm, metric, op, bound);
+        let mut schedule = Schedule::new(&[kill(
+            when(vec![
+                part("single", Metric::Holding, Op::AtLeast, 48.0),
+                part("redlock", Metric::Holding, Op::AtLeast, 48.0),
+                part("redlock", Metric::Partial, Op::Equal, 0.0),
+            ]),
+            1,
+            None,
+        )]);
+        let mut say = |single: f64, redlock: f64, partial: f64| {
+            schedule.due(secs(1), |arm, metric| match (arm, metric) {
+                (_, Metric::Partial) => partial,
+                ("single", _) => single,
+                _ => redlock,
+            });
+            schedule.scheduled()[0].clone()
+        };
+        assert_eq!(
+            say(50.0, 40.0, 2.0),
+            "scheduled: kill host 1 at 48 held, now 40 (redlock)"
+        );
+        assert_eq!(
+            say(50.0, 50.0, 2.0),
+            "scheduled: kill host 1 at redlock.partial = 0, now 2"
+        );
+        assert_eq!(
+            say(40.0, 40.0, 0.0),
+            "scheduled: kill host 1 at 48 held, now 40 (single)"
+        );
+        assert_eq!(
+            schedule.unmet(1),
+            "fault 1 never fired: \"the condition\" never held all at once"
+        );
+    }
+
+    #[test]
+    fn a_fault_that_never_fired_is_told_with_its_best_progress() {
+        let mut schedule = Schedule::new(&[
+            kill(at_48(), 1, None),
+            kill(FaultStart::At(secs(60)), 2, None),
+            kill(FaultStart::After(2, secs(1)), 3, None),
+        ]);
+        for holding in [7.0, 31.0, 12.0] {
+            schedule.due(secs(1), |_, _| holding);
+        }
+        assert_eq!(
+            schedule.unmet(1),
+            "fault 1 never fired: single.holding reached 31 of 48"
+        );
+        assert_eq!(schedule.unmet(2), "fault 2 never fired: it was due at 60 s");
+        assert_eq!(schedule.unmet(3), "fault 3 never fired: it waited for fault 2");
+    }
+
+    #[test]
+    fn a_late_fault_is_pending_and_counts_from_its_effect() {
+        let mut schedule = Schedule::new(&[kill(FaultStart::At(secs(1)), 1, Some(secs(2)))]);
+        let due = schedule.due(secs(1), |_, _| 0.0);
+        schedule.not_yet(due[0], "not verified within 10s");
+        assert_eq!(schedule.without_effect(), [1]);
+        assert_eq!(schedule.unmet(1), "fault 1 was not verified within 10s");
+        assert!(schedule.due(secs(12), |_, _| 0.0).is_empty(), "its time has not begun");
+        schedule.reported(due[0], Some(secs(15)));
+        assert!(schedule.without_effect().is_empty());
+        assert!(schedule.due(secs(16), |_, _| 0.0).is_empty());
+        assert_eq!(schedule.due(secs(17), |_, _| 0.0)[0].action, Action::Restart);
+    }
+
+    #[test]
+    fn a_fault_that_failed_says_why() {
+        let mut schedule = Schedule::new(&[kill(FaultStart::At(secs(1)), 1, None)]);
+        let due = schedule.due(secs(1), |_, _| 0.0);
+        schedule.not_yet(due[0], "there is no host 1");
+        schedule.reported(due[0], None);
+        assert_eq!(schedule.unmet(1), "fault 1 had no effect: there is no host 1");
+    }
+}

@@ -1,0 +1,92 @@
+//! Why a run, or one arm of it, proves nothing good, whatever its figures are.
+
+use super::arm::Arm;
+use super::engine::Engine;
+use crate::metrics::Figures;
+use crate::metrics::units::{count, counted};
+use crate::scenario::{Expectation, Metric};
+
+/// More failed requests than one in so many, and the others don't stand for all.
+const FEW: u64 = 100;
+
+/// Why an arm's figures don't stand for its requests: too many failed, and the scenario does not expect anything of that.
+pub(super) fn failures(name: &str, figures: &Figures, first: Option<&str>, expect: &[Expectation]) -> Option<String> {
+    let expected = expect
+        .iter()
+        .any(|expectation| expectation.arm == name && expectation.metric == Metric::Errors);
+    let many = figures.errors.saturating_mul(FEW) > figures.completed;
+    (many && figures.errors > 0 && !expected).then(|| failed(name, figures, first))
+}
+
+/// How many requests of an arm failed, with the words of the first.
+pub(super) fn failed(name: &str, figures: &Figures, first: Option<&str>) -> String {
+    let of = counted(figures.completed, "request", "requests");
+    let first = first.map_or_else(String::new, |first| format!(", the first: {first}"));
+    format!("{name}: {} of {of} failed{first}", count(figures.errors))
+}
+
+impl Arm {
+    /// Why its books can't be read, if they must be given up.
+    pub(super) fn unreadable(&self) -> Option<String> {
+        let why = self.audit.as_ref()?.lost()?;
+        Some(self.books_lost(&why))
+    }
+
+    pub(super) fn books_lost(&self, why: &str) -> String {
+        format!("{}: its books can't be read: {why}", self.spec.name)
+    }
+}
+
+impl Engine {
+    /// Why the whole run proves nothing good: losses, a clock that stepped, scheduled faults without effect.
+    pub(super) fn void(&self) -> Vec<String> {
+        let clock = self.clock_stepped.then(|| "the host's clock stepped".to_owned());
+        self.lost
+            .iter()
+            .cloned()
+            .chain(clock)
+            .chain(self.unmet.iter().cloned())
+            .collect()
+    }
+
+    /// Why nothing good can be said of an arm with these figures.
+    pub(super) fn doubt_of(&self, arm: usize, figures: &Figures) -> Option<String> {
+        let arm = &self.arms[arm];
+        let first = arm.collector.first_error().map(String::as_str);
+        let failures = || failures(&arm.spec.name, figures, first, &self.scenario.expect);
+        self.void().into_iter().next().or_else(failures)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Op;
+
+    #[test]
+    fn more_than_one_failure_in_a_hundred_is_a_doubt_unless_failures_are_expected() {
+        let figures = |errors| Figures {
+            completed: 1_000,
+            errors,
+            ..Figures::default()
+        };
+        let doubt = |errors, expect: &[Expectation]| failures("none", &figures(errors), Some("disk full"), expect);
+        assert_eq!(doubt(0, &[]), None);
+        assert_eq!(doubt(10, &[]), None);
+        assert_eq!(
+            doubt(11, &[]).as_deref(),
+            Some("none: 11 of 1,000 requests failed, the first: disk full")
+        );
+        let mut expected = Expectation {
+            arm: "none".to_owned(),
+            metric: Metric::Errors,
+            op: Op::Less,
+            bound: 500.0,
+            text: "< 500".to_owned(),
+        };
+        assert_eq!(doubt(11, &[expected.clone()]), None);
+        expected.arm = "other".to_owned();
+        assert!(doubt(11, &[expected]).is_some());
+        assert_eq!(failures("none", &Figures::default(), None, &[]), None);
+    }
+}
