@@ -3,9 +3,10 @@
 mod picture;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use lockstorm::console::{App, ConsoleOptions, Message, Order, Saving, ThemeName, View, keys, views};
-use lockstorm::metrics::{Phase, Snapshot};
+use lockstorm::metrics::{Health, Live, Phase, Snapshot, Trace};
 use lockstorm::model::{Action, Held, HostId, ServerId, Target};
 use lockstorm::run::{Command, Knob, RunError};
 use lockstorm::scenario::{LockKind, Update};
@@ -105,6 +106,11 @@ fn dashboard_in_the_storm() {
 #[test]
 fn dashboard_of_a_stampede() {
     insta::assert_snapshot!(screens(&showing(picture::stampeded())));
+}
+
+#[test]
+fn dashboard_of_stuck_arms() {
+    insta::assert_snapshot!(screens(&showing(stuck())));
 }
 
 #[test]
@@ -295,6 +301,189 @@ fn only_damage_is_red() {
     assert_eq!(count(picture::calm(picture::inventory(), 12.3)), 0);
     assert_eq!(count(picture::stampeded()), 0);
     assert!(count(picture::storm()) > 0);
+}
+
+/// The main scenario with the single arm's node dead and redlock without a quorum.
+fn stuck() -> Snapshot {
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    snapshot.arms[2].live = Live {
+        health: Health::NodeDown(HostId(1)),
+        failed_attempts: 214,
+        oldest_wait: Some(Duration::from_millis(4_100)),
+        ..Live::default()
+    };
+    snapshot.arms[3].live.health = Health::NoQuorum { up: 1, of: 3 };
+    snapshot.arms[1].live.health = Health::Stalled(Duration::from_millis(4_100));
+    snapshot
+}
+
+/// The row of the table for an arm.
+fn row_of(screen: &str, arm: &str) -> String {
+    let found = screen
+        .lines()
+        .find(|row| row.trim_start_matches(['│', '›', ' ']).starts_with(arm));
+    found.unwrap_or_else(|| panic!("no row of {arm}\n{screen}")).to_owned()
+}
+
+#[test]
+fn an_arm_that_is_stuck_does_not_look_healthy() {
+    for size in SIZES {
+        let app = showing(stuck());
+        let buffer = draw(&app, size);
+        let screen = text(&buffer);
+        for (arm, states) in [
+            ("single", ["▲ NODE DOWN", "▲ DOWN"]),
+            ("redlock", ["▲ NO QUORUM 1 of 3", "▲ 1 of 3"]),
+            ("local", ["▲ STANDS STILL 4.1 s", "▲ STILL"]),
+        ] {
+            let row = row_of(&screen, arm);
+            assert!(states.iter().any(|state| row.contains(state)), "{size:?}: {row}");
+            for healthy in [" ms", "1/1", "3/3"] {
+                assert!(!row.contains(healthy), "{size:?}: {row}");
+            }
+        }
+        let mut signs = buffer.content().iter().filter(|cell| cell.symbol() == "▲");
+        assert!(
+            signs.all(|cell| cell.fg == Color::Indexed(221)),
+            "the colour of a warning"
+        );
+    }
+    let screen = text(&draw(&showing(stuck()), (120, 36)));
+    let row = row_of(&screen, "single");
+    assert!(
+        row.contains("▲ NODE DOWN · 214 attempts failed · oldest wait 4.1 s"),
+        "{row}"
+    );
+    // The table of a run that has ended says what it was like in all.
+    let screen = text(&draw(&showing(picture::finished(stuck(), verdicts())), (120, 36)));
+    assert!(!screen.contains('▲'), "{screen}");
+}
+
+#[test]
+fn damage_is_never_dropped() {
+    let mut snapshot = picture::storm();
+    // As in the scenario about fencing: more counts than there is room for.
+    for arm in &mut snapshot.arms {
+        arm.figures.fenced = 31;
+        arm.figures.locks_lost = 12;
+        arm.figures.outcomes.expired = 3;
+        arm.figures.outcomes.unknown = 3;
+        arm.figures.errors = 3;
+        arm.figures.late = 3;
+    }
+    for snapshot in [picture::storm(), snapshot] {
+        for size in SIZES {
+            let screen = text(&draw(&showing(snapshot.clone()), size));
+            assert!(
+                screen.contains("lost updates    OVERSOLD") || screen.contains("lost updates  OVERSOLD"),
+                "{screen}"
+            );
+            assert_eq!(row_of(&screen, "single").matches("✖ 14").count(), 2, "{screen}");
+            assert!(screen.contains("✖ lost upd"), "the lane, at {size:?}\n{screen}");
+        }
+    }
+    // Where lanes are left out, that is said.
+    assert!(text(&draw(&showing(picture::storm()), (60, 16))).contains("+3 more ╵"));
+}
+
+#[test]
+fn arms_that_do_not_fit_are_counted_and_scrolled_to() {
+    let mut crowded = picture::inventory();
+    let many = (1..=30).map(|n| picture::arm(&format!("arm {n:02}"), LockKind::Redlock, Update::ReadWrite));
+    crowded.arms = many.collect();
+    for size in SIZES {
+        let mut app = showing(picture::calm(crowded.clone(), 12.3));
+        for chosen in 1..=30 {
+            let screen = text(&draw(&app, size));
+            let rows = (1..=30)
+                .filter(|n| screen.contains(&format!("{} arm {n:02}", if *n == chosen { '›' } else { ' ' })))
+                .count();
+            assert!(screen.contains(&format!("› arm {chosen:02}")), "{size:?}\n{screen}");
+            let more = screen.matches(" more").count();
+            assert!(rows < 30 && more >= 1, "{size:?}\n{screen}");
+            code(&mut app, KeyCode::Tab);
+        }
+    }
+    let screen = text(&draw(&showing(picture::calm(crowded, 12.3)), (120, 36)));
+    let shown = screen
+        .lines()
+        .filter(|row| row.contains("arm ") && row.contains("0.84 ms"))
+        .count();
+    assert!(screen.contains(&format!("+{} more", 30 - shown)), "{shown}\n{screen}");
+}
+
+#[test]
+fn a_spike_is_as_wide_as_the_picture_can_draw_it() {
+    // A second with one slow tenth.
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    let mut trace = Trace::default();
+    for tenth in 0..123 {
+        let beat = trace.at(tenth).expect("room");
+        beat.acquire_p50_us = 400;
+        beat.acquire_p99_us = if tenth == 65 { 900_000 } else { 2_000 };
+        beat.lost_updates = u64::from(tenth == 65);
+    }
+    let mut series = lockstorm::metrics::Series::default();
+    for point in snapshot.arms[2].series.iter() {
+        let mut point = *point;
+        if point.second == 6 {
+            point.acquire_p99_us = 900_000;
+            point.lost_updates = 1;
+        }
+        series.put(point);
+    }
+    snapshot.arms[2].series = Arc::new(series);
+    snapshot.arms[2].figures.lost_updates = 1;
+    // The columns of the row of the highest values, and of the lane.
+    let columns = |snapshot: Snapshot| {
+        let screen = text(&draw(&showing(snapshot), (120, 36)));
+        let row = |label: &str| {
+            let row = screen.lines().find(|row| row.contains(label)).expect("the row");
+            row.chars()
+                .filter(|c| ('\u{2801}'..='\u{28ff}').contains(c) || *c == '█')
+                .count()
+        };
+        [row("  1 s "), row("✖ lost upd")]
+    };
+    let seconds = columns(snapshot.clone());
+    snapshot.arms[2].trace = Arc::new(trace);
+    let tenths = columns(snapshot);
+    assert!(seconds.iter().all(|&columns| columns >= 7), "{seconds:?}");
+    assert!(tenths.iter().all(|columns| (1..=3).contains(columns)), "{tenths:?}");
+}
+
+#[test]
+fn a_lane_says_what_its_highest_bar_is() {
+    let mut app = showing(picture::storm());
+    code(&mut app, KeyCode::Tab);
+    for size in [(120, 36), (80, 24)] {
+        let screen = text(&draw(&app, size));
+        let lane = screen
+            .lines()
+            .find(|row| row.contains("no quorum ") && row.contains('█'));
+        assert!(lane.is_some_and(|lane| lane.contains("max 1252/s")), "{screen}");
+    }
+}
+
+#[test]
+fn blocks_of_damage_are_red_in_every_theme() {
+    // Red on the ground, also where words of damage stand on red.
+    for (theme, red) in [
+        (ThemeName::Dark, 203),
+        (ThemeName::Light, 160),
+        (ThemeName::HighContrast, 196),
+    ] {
+        let mut app = showing_in(picture::storm(), &options(theme, true));
+        let of = |buffer: &Buffer, symbols: &str| {
+            let cells = buffer.content().iter().filter(|cell| symbols.contains(cell.symbol()));
+            cells.filter(|cell| cell.fg == Color::Indexed(red)).count()
+        };
+        let dashboard = draw(&app, (120, 36));
+        assert!(of(&dashboard, "▓") > 0, "{}: the bars", theme.name());
+        assert!(of(&dashboard, "▁▂▃▄▅▆▇█") > 0, "{}: the lanes", theme.name());
+        press(&mut app, "v");
+        assert!(of(&draw(&app, (120, 36)), "█") > 50, "{}: the scoreboard", theme.name());
+    }
 }
 
 #[test]

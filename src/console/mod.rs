@@ -4,6 +4,7 @@
 //! a terminal and runs around them.
 
 mod actions;
+mod ailment;
 mod app;
 mod axis;
 mod hint;
@@ -11,6 +12,7 @@ mod inputs;
 pub mod keys;
 mod knobs;
 mod plot;
+mod samples;
 mod save;
 mod score;
 mod session;

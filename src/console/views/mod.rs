@@ -5,6 +5,7 @@ mod bars;
 mod dashboard;
 mod digits;
 mod events;
+mod excerpt;
 mod expectations;
 mod failed;
 mod footer;

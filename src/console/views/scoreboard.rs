@@ -2,7 +2,6 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::digits::{self, Size};
@@ -140,12 +139,11 @@ fn tile(
     };
     if let Some(size) = grid.size {
         let text = if grid.marks { large(score) } else { score.value.clone() };
-        // Blocks are their own ground.
-        let style = Style {
-            bg: theme.base.bg,
-            ..style
-        }
-        .remove_modifier(Modifier::REVERSED);
+        let style = if score.mark == Mark::Damage {
+            theme.bad_block
+        } else {
+            style
+        };
         digits::draw(frame.buffer_mut(), room, &text, size, style);
     }
 }
