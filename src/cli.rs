@@ -49,6 +49,12 @@ pub struct Cli {
     /// that a mark or a word does not say too.
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     pub color: Color,
+    /// Draw and print ASCII alone.
+    ///
+    /// That is also done on a terminal whose locale (LC_ALL, LC_CTYPE, LANG) names a charset that is not UTF-8, and on the
+    /// Linux console (TERM=linux).
+    #[arg(long, global = true)]
+    pub ascii: bool,
     /// Append what goes on inside to FILE: failed requests, clean-ups that did not work. For bug reports.
     #[arg(long, global = true, value_name = "FILE")]
     pub log: Option<PathBuf>,

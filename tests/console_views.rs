@@ -22,6 +22,7 @@ fn options(theme: ThemeName, colours: bool) -> ConsoleOptions {
     ConsoleOptions {
         theme,
         colours,
+        ascii: false,
         ..ConsoleOptions::default()
     }
 }
@@ -204,6 +205,11 @@ fn too_small() {
 
 /// Every view, in a state that has much to show.
 fn every_view() -> Vec<(&'static str, App)> {
+    every_view_in(&options(ThemeName::Dark, true))
+}
+
+fn every_view_in(options: &ConsoleOptions) -> Vec<(&'static str, App)> {
+    let showing = |snapshot| showing_in(snapshot, options);
     let after = |keys: &str| {
         let mut app = showing(picture::storm());
         press(&mut app, keys);
@@ -228,7 +234,7 @@ fn every_view() -> Vec<(&'static str, App)> {
         ("stopping", after("q")),
         ("restarting", after("R")),
         ("picker", after("o")),
-        ("no scenarios", App::new(Vec::new(), &options(ThemeName::Dark, true))),
+        ("no scenarios", App::new(Vec::new(), options)),
         ("stampede", showing(picture::stampeded())),
         ("summary", showing(picture::finished(picture::storm(), verdicts()))),
         ("set-up", showing(set_up)),
@@ -829,4 +835,105 @@ fn views_and_hints_follow_the_run() {
     assert_eq!(app.view(), View::Dashboard);
     press(&mut app, "vvv");
     assert_eq!(app.view(), View::Summary);
+}
+
+#[test]
+fn an_ascii_picture_is_ascii_and_says_the_same() {
+    let ascii = ConsoleOptions {
+        ascii: true,
+        ..options(ThemeName::Dark, true)
+    };
+    for (name, app) in every_view_in(&ascii) {
+        for size in SIZES {
+            let buffer = draw(&app, size);
+            for cell in buffer.content() {
+                assert!(
+                    cell.symbol().is_ascii() && cell.symbol().len() == 1,
+                    "{name} {size:?}: {}",
+                    cell.symbol()
+                );
+            }
+        }
+    }
+    insta::assert_snapshot!("dashboard_in_ascii", screens(&showing_in(stuck_in_the_storm(), &ascii)));
+    let mut app = showing_in(stuck_in_the_storm(), &ascii);
+    press(&mut app, "v");
+    insta::assert_snapshot!("scoreboard_in_ascii", screens(&app));
+    let screen = text(&draw(&app, (120, 36)));
+    assert!(screen.contains("X 214") && screen.contains("! NODE DOWN"), "{screen}");
+}
+
+/// The storm, and what it means for the arms that need the hosts that are down.
+fn stuck_in_the_storm() -> Snapshot {
+    let mut snapshot = picture::storm();
+    for (arm, live) in snapshot
+        .arms
+        .iter_mut()
+        .zip(stuck().arms.iter().map(|arm| arm.live.clone()))
+    {
+        arm.live = live;
+    }
+    snapshot
+}
+
+#[test]
+fn the_scoreboard_shows_who_is_stuck_and_what_was_done() {
+    let mut app = showing(stuck_in_the_storm());
+    press(&mut app, "v");
+    for size in SIZES {
+        let screen = text(&draw(&app, size));
+        for words in ["DOWN 6.2 s", "PAUSED 1.8 s", "▲", "✖ 214"] {
+            assert!(screen.contains(words), "{words} at {size:?}\n{screen}");
+        }
+    }
+    let screen = text(&draw(&app, (120, 36)));
+    assert!(
+        screen.contains("▲ NODE DOWN") && screen.contains("▲ NO QUORUM 1 of 3"),
+        "{screen}"
+    );
+    assert!(screen.contains("45.5s host 3 paused"), "{screen}");
+}
+
+#[test]
+fn lost_updates_are_on_the_scoreboard_until_the_stock_is_sold_out() {
+    let scoreboard = |snapshot: Snapshot| {
+        let mut app = showing(snapshot);
+        press(&mut app, "v");
+        text(&draw(&app, (120, 36)))
+    };
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    snapshot.arms[0].figures.lost_updates = 290;
+    let before = scoreboard(snapshot.clone());
+    assert!(
+        before.contains("✖ 290 lost updates") && before.contains("LOST UPDATES"),
+        "{before}"
+    );
+    assert!(!before.contains("OVERSOLD"), "{before}");
+    for arm in &mut snapshot.arms {
+        arm.sold_out = true;
+    }
+    snapshot.arms[0].figures.oversold = 324;
+    let after = scoreboard(snapshot);
+    assert!(
+        after.contains("✖ 324 oversold") && after.contains("UNITS OVERSOLD"),
+        "{after}"
+    );
+    assert!(!after.contains("LOST UPDATES"), "{after}");
+}
+
+#[test]
+fn names_are_large_and_a_rule_stands_between_two_arms() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "v");
+    for (size, rules) in [((120, 36), 2), ((80, 24), 1), ((60, 16), 2)] {
+        let screen = text(&draw(&app, size));
+        let between = screen.lines().filter(|row| row.matches('│').count() == rules).count();
+        assert!(between > usize::from(size.1) / 2, "{size:?}\n{screen}");
+    }
+    // "single" in letters of three rows, and no second time in small ones.
+    let screen = text(&draw(&app, (120, 36)));
+    assert!(screen.contains("▄▀▀ ▀█▀ █▄ █ ▄▀▀ █   █▀▀"), "{screen}");
+    assert!(!screen.contains("single  "), "{screen}");
+    // Without the room for that, or letters for it, the names are words.
+    assert!(text(&draw(&app, (80, 24))).contains("single  ✖ 14"));
 }

@@ -313,3 +313,18 @@ fn a_terminal_gets_a_bar_and_colour_unless_no_color_is_set() {
     assert!(!is_painted(&plain), "{plain:?}");
     assert!(plain.contains("✔ redlock.acquired is "), "{plain:?}");
 }
+
+#[test]
+fn an_ascii_summary_has_nothing_but_ascii() {
+    let place = Place::new();
+    let summary = |more: &[&str]| {
+        let arguments = [&["--duration", "1s", "--quiet"], more].concat();
+        let (code, stdout, stderr) = told(place.run(&arguments).wait_with_output().unwrap());
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(stdout.contains("redlock"), "{stdout}");
+        stdout
+    };
+    assert!(!summary(&[]).is_ascii(), "there are signs to replace");
+    let ascii = summary(&["--ascii"]);
+    assert!(ascii.is_ascii(), "{ascii}");
+}

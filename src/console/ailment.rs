@@ -41,6 +41,11 @@ impl Ailment {
         Some(Self { state, short, facts })
     }
 
+    /// The columns that it takes at least.
+    pub fn least(&self) -> usize {
+        text::width(&self.short)
+    }
+
     /// The state, and as many of the facts as there is room for.
     pub fn within(&self, columns: usize) -> String {
         if text::width(&self.state) > columns {

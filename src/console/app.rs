@@ -111,6 +111,8 @@ pub(super) struct Picker {
 #[derive(Debug)]
 pub struct App {
     pub(super) theme: Theme,
+    /// Whether the picture is made of ASCII alone.
+    pub(super) ascii: bool,
     pub(super) catalogue: Vec<(String, String)>,
     pub(super) stage: Stage,
     pub(super) scenario: Option<Arc<Scenario>>,
@@ -150,6 +152,7 @@ impl App {
     pub fn new(catalogue: Vec<(String, String)>, options: &ConsoleOptions) -> Self {
         Self {
             theme: Theme::new(options.theme, options.colours),
+            ascii: options.ascii,
             catalogue,
             stage: Stage::Picking,
             scenario: None,

@@ -91,7 +91,7 @@ fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected:
 }
 
 /// Symbol, words and style of its state.
-fn state(host: &HostView, theme: &Theme) -> (&'static str, String, Style) {
+pub(super) fn state(host: &HostView, theme: &Theme) -> (&'static str, String, Style) {
     match &host.state {
         HostStatus::Up => ("●", "UP".to_owned(), theme.good),
         HostStatus::Down(_) => ("✖", format!("DOWN {}", text::age(host.since)), theme.warn),
