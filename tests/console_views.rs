@@ -892,6 +892,16 @@ fn the_scoreboard_shows_who_is_stuck_and_what_was_done() {
         "{screen}"
     );
     assert!(screen.contains("45.5s host 3 paused"), "{screen}");
+    // Long words are cut, not left out.
+    let mut snapshot = stuck_in_the_storm();
+    for event in Arc::make_mut(&mut snapshot.events) {
+        event.text += ", effective after 8 ms: its process is gone and its port refuses";
+    }
+    app.update(Message::Snapshot(Arc::new(snapshot)));
+    for size in [(120, 36), (80, 24)] {
+        let screen = text(&draw(&app, size));
+        assert!(screen.contains("45.5s host 3 paused, ef"), "{screen}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::{fitting, hosts, line, servers};
 use crate::console::app::App;
+use crate::console::text;
 use crate::metrics::{HostStatus, ServerStatus, Snapshot};
 use crate::model::{EventKind, Target};
 
@@ -38,7 +39,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         frame,
         area,
         2,
-        fitting(faults(app, snapshot), columns, "   ").centered(),
+        fitting(faults(app, snapshot, columns), columns, "   ").centered(),
     );
 }
 
@@ -81,14 +82,15 @@ fn states<'a>(app: &App, snapshot: &Snapshot, short: bool) -> impl Iterator<Item
     hosts.chain(servers).collect::<Vec<_>>().into_iter()
 }
 
-/// What was done to them, the newest first.
-fn faults<'a>(app: &App, snapshot: &'a Snapshot) -> impl Iterator<Item = Vec<Span<'a>>> {
+/// What was done to them, the newest first, so short that there is room for two.
+fn faults<'a>(app: &App, snapshot: &Snapshot, columns: usize) -> impl Iterator<Item = Vec<Span<'a>>> {
     let theme = app.theme;
+    let room = (columns / 2).saturating_sub(12);
     let faults = snapshot.events.iter().rev();
     faults
         .filter(|event| matches!(event.kind, EventKind::Fault { .. }))
         .map(move |event| {
             let at = Span::styled(format!("{:.1}s ", event.at), theme.dim);
-            vec![at, Span::styled(event.text.as_str(), theme.warn)]
+            vec![at, Span::styled(text::fit(&event.text, room), theme.warn)]
         })
 }
