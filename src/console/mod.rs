@@ -10,6 +10,7 @@ mod hint;
 mod inputs;
 pub mod keys;
 mod knobs;
+mod orders;
 mod plot;
 mod save;
 mod score;

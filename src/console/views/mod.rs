@@ -60,7 +60,7 @@ pub fn render(frame: &mut Frame<'_>, app: &App) {
         None => {}
     }
     if let Stage::Stopping(then) = &app.stage {
-        stopping::render(frame, middle, &app.theme, then);
+        stopping::render(frame, middle, app, then);
     }
 }
 
