@@ -233,6 +233,17 @@ fn any_size_of_the_window_is_survived() {
 }
 
 #[test]
+fn a_terminal_without_a_cursor_gets_lines() {
+    let _alone = serial();
+    let arguments = ["light.toml", "--duration", "1s"];
+    let console = Console::start_on("dumb", WIDE, &arguments, &[("light.toml", LIGHT)]);
+    assert_eq!(console.gone(), 0);
+    let said = console.wait_for("a summary", |screen| screen.text.contains("redlock: "));
+    assert!(!console.has_taken_the_screen() && !console.is_raw(), "{}", said.text);
+    assert!(!console.has_moved_the_cursor(), "{}", said.text);
+}
+
+#[test]
 fn a_bad_scenario_does_not_touch_the_terminal() {
     let _alone = serial();
     let bad = LIGHT.replace("redlock\"\nttl", "redlok\"\nttl");

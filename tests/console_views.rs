@@ -510,6 +510,113 @@ fn the_final_rate_is_the_mean_over_the_run() {
 }
 
 #[test]
+fn the_head_says_which_rate_it_is() {
+    for size in [(120, 36), (80, 24)] {
+        let running = text(&draw(&showing(picture::storm()), size));
+        assert!(running.contains("done/s 5 s") && running.contains(" 398 "), "{running}");
+        let mut app = showing(picture::finished(picture::storm(), verdicts()));
+        press(&mut app, "v");
+        let over = text(&draw(&app, size));
+        assert!(over.contains("done/s") && !over.contains("done/s 5 s"), "{over}");
+    }
+}
+
+#[test]
+fn what_was_inconclusive_is_counted_and_gets_no_praise() {
+    let summary = |results: [Held; 3]| {
+        let mut verdicts = verdicts();
+        for (verdict, held) in verdicts.iter_mut().zip(results) {
+            verdict.0 = held;
+        }
+        text(&draw(
+            &showing(picture::finished(picture::storm(), verdicts)),
+            (120, 36),
+        ))
+    };
+    let doubtful = summary([Held::Inconclusive, Held::Yes, Held::Inconclusive]);
+    assert!(doubtful.contains("Expectations: 1 held, 2 inconclusive"), "{doubtful}");
+    assert!(
+        doubtful.contains("? redlock: ") && !doubtful.contains("✔ redlock: "),
+        "{doubtful}"
+    );
+    // Proven damage is no less so.
+    assert!(doubtful.contains("✖ no lock: "), "{doubtful}");
+    let held = summary([Held::Yes, Held::Yes, Held::No]);
+    assert!(
+        held.contains("Expectations: 2 held, 1 failed") && held.contains("✔ redlock: "),
+        "{held}"
+    );
+}
+
+#[test]
+fn thousands_stand_apart_everywhere() {
+    let mut snapshot = picture::storm();
+    for arm in &mut snapshot.arms {
+        arm.figures.orders = 1_600;
+        arm.figures.outcomes.contended = 4_321;
+        arm.figures.oversold = 2_345;
+        arm.live.per_second = 3_210.0;
+    }
+    snapshot.knobs.workers = 1_024;
+    let mut app = showing(snapshot);
+    let screen = text(&draw(&app, (120, 36)));
+    for number in ["1,600", "4,321", "2,345", "3,210", "4×1,024 workers", "1,980 ops/s"] {
+        assert!(screen.contains(number), "{number}\n{screen}");
+        assert!(!screen.contains(&number.replace(',', "")), "{number}\n{screen}");
+    }
+    press(&mut app, "v");
+    let scores = text(&draw(&app, (120, 36)));
+    assert!(scores.contains("✖ 2,345") && !scores.contains("2345"), "{scores}");
+}
+
+#[test]
+fn nothing_is_drawn_that_turns_the_writing_or_has_no_width() {
+    const UNSEEN: [char; 4] = ['\u{202e}', '\u{2028}', '\u{200b}', '\u{2066}'];
+    let bad: String = UNSEEN.iter().map(|c| format!("x{c}")).collect();
+    let mut scenario = picture::inventory();
+    scenario.title.clone_from(&bad);
+    scenario.name.clone_from(&bad);
+    for arm in &mut scenario.arms {
+        arm.name.clone_from(&bad);
+    }
+    let mut set_up = picture::calm(scenario.clone(), -1.0);
+    set_up.phase = Phase::SetUp(bad.clone());
+    let mut failed = set_up.clone();
+    failed.phase = Phase::Failed(bad.clone());
+    let mut running = and_then(
+        picture::calm(scenario, 12.3),
+        Action::Kill,
+        Target::Host(HostId(1)),
+        Some(12.3),
+    );
+    running.scheduled = vec![bad.clone()];
+    running.server = bad.as_str().into();
+    for event in Arc::make_mut(&mut running.events) {
+        event.text.clone_from(&bad);
+    }
+    running.hosts[0].state = lockstorm::metrics::HostStatus::Down(bad.clone());
+    for arm in &mut running.arms {
+        arm.trouble = Some(bad.clone());
+    }
+    let over = picture::finished(running.clone(), vec![(Held::No, bad.clone())]);
+    let mut apps: Vec<App> = [set_up, failed, over].map(showing).into();
+    for keys in ["", "v", "vv", "e", "?", " ", "q"] {
+        let mut app = showing(running.clone());
+        press(&mut app, keys);
+        apps.push(app);
+    }
+    let mut picking = App::new(vec![(bad.clone(), bad.clone())], &options(ThemeName::Dark, true));
+    picking.update(Message::Loaded(Err(bad.clone())));
+    apps.push(picking);
+    for (number, app) in apps.iter().enumerate() {
+        for size in [(160, 50), (120, 36), (80, 24), (60, 16)] {
+            let screen = text(&draw(app, size));
+            assert!(!screen.contains(UNSEEN), "{number}: {screen:?}");
+        }
+    }
+}
+
+#[test]
 fn the_picker_over_a_run_says_the_way_back() {
     let mut app = showing(picture::storm());
     press(&mut app, "o");

@@ -8,7 +8,7 @@ use ratatui::widgets::{Block, Borders};
 
 use super::{Frames, line, mark_style};
 use crate::console::app::App;
-use crate::console::score::{Damage, Headline, Mark, Score, rate_now};
+use crate::console::score::{Damage, Headline, Mark, Score};
 use crate::console::text::{self, NONE};
 use crate::console::theme::Theme;
 use crate::metrics::{ArmView, Phase, Snapshot};
@@ -48,7 +48,8 @@ impl Column {
         match self {
             Self::P50 => "p50",
             Self::P99 => "p99",
-            Self::Rate => "ok/s",
+            // While it runs, and the longer of its two titles.
+            Self::Rate => "done/s 5 s",
             Self::Contended => "contended",
             Self::NoQuorum => "no quorum",
             Self::Votes => "votes",
@@ -88,7 +89,7 @@ impl Column {
             Self::P99 => plain(text::micros(figures.acquire_us.p99)),
             Self::Rate if over => plain(text::rate(figures.throughput.round())),
             Self::Rate if arm.done => ("done".to_owned(), theme.dim),
-            Self::Rate => plain(text::count(rate_now(arm))),
+            Self::Rate => plain(text::rate(arm.live.per_second.round())),
             Self::Contended => of_lock(figures.outcomes.contended),
             Self::NoQuorum if figures.outcomes.no_quorum > 0 => (text::count(figures.outcomes.no_quorum), theme.warn),
             Self::NoQuorum => of_lock(0),
@@ -193,19 +194,19 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     // Wide screens spread the columns, but not so far that a row can't be followed.
     let spare = (total.saturating_sub(used + 1) / columns.len().max(1)).min(6);
 
+    // Once the load has ended its last seconds say nothing: the mean until the arm's finish does.
+    let over = matches!(snapshot.phase, Phase::Draining | Phase::Finished { .. });
     let mut head = vec![Span::raw(text::left("  arm", names + 2))];
     head.extend(
         columns
             .iter()
-            .map(|column| Span::raw(text::right(column.title(), column.width() + 2 + spare))),
+            .map(|column| Span::raw(text::right(head_of(*column, over), column.width() + 2 + spare))),
     );
     line(frame, inside, 0, Line::from(head).style(theme.dim));
 
     let rows = usize::from(inside.height).saturating_sub(1);
     // The charted arm stays in sight.
     let first = (app.arm + 1).saturating_sub(rows);
-    // Once the load has ended its last second says nothing: the mean over the run does.
-    let over = matches!(snapshot.phase, Phase::Draining | Phase::Finished { .. });
     for (row, (index, arm)) in (1..).zip(snapshot.arms.iter().enumerate().skip(first).take(rows)) {
         let damage = app.damage(index);
         let charted = index == app.arm;
@@ -222,6 +223,14 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     }
 }
 
+/// The title of a column, now.
+fn head_of(column: Column, over: bool) -> &'static str {
+    match column {
+        Column::Rate if over => "done/s",
+        column => column.title(),
+    }
+}
+
 fn framed(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: &Snapshot) -> Rect {
     let theme = &app.theme;
     let borders = match frames {
@@ -234,7 +243,7 @@ fn framed(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot
     let pending =
         |(index, arm): (usize, &ArmView)| Headline::Oversold.score(arm, &app.damage(index)).mark == Mark::Pending;
     let legend = if inventory && snapshot.arms.iter().enumerate().any(pending) {
-        " … not sold out yet: oversold cannot show "
+        " … oversold not measurable until sold out "
     } else {
         ""
     };
