@@ -1,4 +1,5 @@
 //! The console of the real binary in a pseudo-terminal of its own.
+#![allow(dead_code)] // each test binary uses its part
 
 use std::cell::RefCell;
 use std::fs;
