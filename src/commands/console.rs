@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use lockstorm::console::{self, ConsoleOptions, ThemeName};
 use lockstorm::lab::ServerBinary;
-use lockstorm::report::render;
+use lockstorm::report::{is_dumb, render};
 use lockstorm::run::{RunOptions, start};
 use lockstorm::scenario::builtin;
 
@@ -21,7 +21,8 @@ pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
     let first = args.scenario.as_deref();
     let scenario = first.map(|spec| load(spec, &args.changes).map_err(|errors| usage::no_scenario(spec, &errors)));
     let scenario = scenario.transpose()?;
-    if !(stdin().is_terminal() && stdout().is_terminal()) {
+    // A terminal that can't move its cursor has no screen to draw on.
+    if !(stdin().is_terminal() && stdout().is_terminal()) || is_dumb() {
         return run::run(&headless(args), color, ascii);
     }
     let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;

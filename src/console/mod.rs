@@ -12,6 +12,7 @@ mod hint;
 mod inputs;
 pub mod keys;
 mod knobs;
+mod orders;
 mod plot;
 mod samples;
 mod save;

@@ -190,19 +190,6 @@ fn damaged(proven: bool, count: u64, can_show: bool) -> Score {
     }
 }
 
-/// What an arm gets done a second, now: acquired locks in the last whole second, of an arm without acquires requests.
-pub(super) fn rate_now(arm: &ArmView) -> u64 {
-    let mut newest_first = arm.series.iter().rev();
-    let under_way = newest_first.next();
-    newest_first.next().or(under_way).map_or(0, |point| {
-        if arm.figures.outcomes.total() > 0 {
-            point.outcomes.acquired
-        } else {
-            point.completed
-        }
-    })
-}
-
 /// Whether the arm's newest acquires were refused for lack of nodes.
 pub(super) fn without_quorum(arm: &ArmView) -> bool {
     arm.trouble.is_some() && arm.series.newest().is_some_and(|point| point.outcomes.no_quorum > 0)

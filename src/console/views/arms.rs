@@ -10,7 +10,7 @@ use super::excerpt::Excerpt;
 use super::{Frames, line, mark_style};
 use crate::console::ailment::Ailment;
 use crate::console::app::App;
-use crate::console::score::{Damage, Headline, Mark, Score, rate_now};
+use crate::console::score::{Damage, Headline, Mark, Score};
 use crate::console::text::{self, NONE};
 use crate::console::theme::Theme;
 use crate::metrics::{ArmView, Phase, Snapshot};
@@ -50,7 +50,8 @@ impl Column {
         match self {
             Self::P50 => "p50",
             Self::P99 => "p99",
-            Self::Rate => "ok/s",
+            // While it runs, and the longer of its two titles.
+            Self::Rate => "done/s 5 s",
             Self::Contended => "contended",
             Self::NoQuorum => "no quorum",
             Self::Votes => "votes",
@@ -91,11 +92,11 @@ impl Column {
         )
     }
 
-    /// Whether it is zero or nothing in every arm.
+    /// Whether it is zero or nothing in every arm. That nothing gets done does say something.
     fn is_idle(self, arms: &[ArmView], theme: &Theme) -> bool {
         let damage = Damage::default();
         let mut cells = arms.iter().map(|arm| self.cell(arm, &damage, false, theme).0);
-        !arms.is_empty() && cells.all(|cell| cell == NONE || cell == "0")
+        self != Self::Rate && !arms.is_empty() && cells.all(|cell| cell == NONE || cell == "0")
     }
 
     fn cell(self, arm: &ArmView, damage: &Damage, over: bool, theme: &Theme) -> (String, Style) {
@@ -115,7 +116,7 @@ impl Column {
             Self::P99 => plain(text::micros(figures.acquire_us.p99)),
             Self::Rate if over => plain(text::rate(figures.throughput.round())),
             Self::Rate if arm.done => ("done".to_owned(), theme.dim),
-            Self::Rate => plain(text::count(rate_now(arm))),
+            Self::Rate => plain(text::rate(arm.live.per_second.round())),
             Self::Contended => of_lock(figures.outcomes.contended),
             Self::NoQuorum if figures.outcomes.no_quorum > 0 => (text::count(figures.outcomes.no_quorum), theme.warn),
             Self::NoQuorum => of_lock(0),
@@ -228,11 +229,13 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     let spare = (total.saturating_sub(used + 1) / columns.len().max(1)).min(6);
     let width = |column: &Column| column.width() + 2 + spare;
 
+    // Once the load has ended its last seconds say nothing: the mean until the arm's finish does.
+    let over = matches!(snapshot.phase, Phase::Draining | Phase::Finished { .. });
     let mut head = vec![Span::raw(text::left("  arm", names + 2))];
     head.extend(
         columns
             .iter()
-            .map(|column| Span::raw(text::right(column.title(), width(column)))),
+            .map(|column| Span::raw(text::right(head_of(*column, over), width(column)))),
     );
     line(frame, inside, 0, Line::from(head).style(theme.dim));
 
@@ -241,8 +244,6 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
         usize::from(inside.height).saturating_sub(1),
         app.arm,
     );
-    // Once the load has ended its last second says nothing: the mean over the run does.
-    let over = matches!(snapshot.phase, Phase::Draining | Phase::Finished { .. });
     let mut row = 1;
     for (index, arm) in snapshot
         .arms
@@ -278,6 +279,14 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     }
 }
 
+/// The title of a column, now.
+fn head_of(column: Column, over: bool) -> &'static str {
+    match column {
+        Column::Rate if over => "done/s",
+        column => column.title(),
+    }
+}
+
 fn framed(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: &Snapshot) -> Rect {
     let theme = &app.theme;
     let borders = match frames {
@@ -290,7 +299,7 @@ fn framed(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot
     let pending =
         |(index, arm): (usize, &ArmView)| Headline::Oversold.score(arm, &app.damage(index)).mark == Mark::Pending;
     let legend = if inventory && snapshot.arms.iter().enumerate().any(pending) {
-        " … not sold out yet: oversold cannot show "
+        " … oversold not measurable until sold out "
     } else {
         ""
     };
@@ -352,9 +361,12 @@ mod tests {
         arm.figures.orders = 9;
         arm.figures.acquire_us.p99 = 900;
         // Everything else is zero and goes before what says something, and damage stays although it is zero.
-        let kept = fitting(&workload, &[arm], 52);
+        let kept = fitting(&workload, &[arm], 64);
         let damage = [Column::LostUpdates, Column::Score(Headline::Oversold)];
-        assert_eq!(kept[..3], [Column::P99, Column::Contended, Column::Orders]);
+        assert_eq!(
+            kept[..4],
+            [Column::P99, Column::Rate, Column::Contended, Column::Orders]
+        );
         assert_eq!(kept[kept.len() - 2..], damage);
         assert_eq!(fitting(&workload, &[an_arm()], 24), damage);
     }

@@ -10,6 +10,7 @@ use crate::console::app::App;
 use crate::console::axis::TimeAxis;
 use crate::console::text;
 use crate::metrics::{ArmView, Snapshot};
+use crate::model::printable;
 
 /// From this size on panels get boxes.
 const ROOMY: (u16, u16) = (96, 30);
@@ -166,7 +167,10 @@ fn frame_of_time(
         }
     }
     // Why its acquires are refused right now.
-    let trouble = arm.trouble.as_deref().map(|trouble| format!(" {trouble} "));
+    let trouble = arm
+        .trouble
+        .as_deref()
+        .map(|trouble| format!(" {} ", printable(trouble)));
     let trouble = trouble
         .filter(|trouble| used + text::width(trouble) + 4 <= room)
         .unwrap_or_default();

@@ -71,7 +71,7 @@ fn screen(frame: &mut Frame<'_>, app: &App) {
         None => {}
     }
     if let Stage::Stopping(then) = &app.stage {
-        stopping::render(frame, middle, &app.theme, then);
+        stopping::render(frame, middle, app, then);
     }
 }
 
