@@ -1,10 +1,14 @@
 //! The command line: structs and their help, nothing else.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use lockstorm::bench::CASES;
+use lockstorm::scenario::builtin;
 
 /// A terminal chaos lab and benchmark suite for distributed locks on Redis.
 ///
@@ -49,6 +53,12 @@ pub struct Cli {
     /// that a mark or a word does not say too.
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     pub color: Color,
+    /// Draw and print ASCII alone.
+    ///
+    /// That is also done on a terminal whose locale (LC_ALL, LC_CTYPE, LANG) names a charset that is not UTF-8, and on the
+    /// Linux console (TERM=linux).
+    #[arg(long, global = true)]
+    pub ascii: bool,
     /// Append what goes on inside to FILE: failed requests, clean-ups that did not work. For bug reports.
     #[arg(long, global = true, value_name = "FILE")]
     pub log: Option<PathBuf>,
@@ -58,6 +68,7 @@ pub struct Cli {
 pub struct ConsoleArgs {
     /// A built-in scenario (`lockstorm scenarios` lists them) or a file. Left out: the console lets you choose, and a
     /// headless run takes single-vs-redlock.
+    #[arg(value_parser = Known(scenarios), hide_possible_values = true)]
     pub scenario: Option<String>,
     #[command(flatten)]
     pub changes: Changes,
@@ -107,7 +118,8 @@ pub enum Command {
 ///
 /// Progress goes to standard error: a bar on a terminal, else a line every few seconds. The summary goes to standard
 /// output: tables of the locks, the load and its results, a sentence for each arm, the faults, and what became of the
-/// scenario's expectations. One Ctrl-C ends the load and prints what ran until then; a second one ends at once.
+/// scenario's expectations. One Ctrl-C ends the load and prints what ran until then; a second one waits for no
+/// worker any more, a third one not even for the summary.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -124,6 +136,7 @@ The record is one JSON file: the scenario as run, seed, versions, machine, node 
 milliseconds. Every field is documented at the type `Record` of the library.")]
 pub struct RunArgs {
     /// A built-in scenario (`lockstorm scenarios` lists them) or a file.
+    #[arg(value_parser = Known(scenarios), hide_possible_values = true)]
     pub scenario: String,
     #[command(flatten)]
     pub changes: Changes,
@@ -161,6 +174,7 @@ Examples:
   lockstorm scenarios show stampede > my.toml && lockstorm check my.toml")]
     Show {
         /// Its name.
+        #[arg(value_parser = Known(scenarios), hide_possible_values = true)]
         name: String,
     },
 }
@@ -178,7 +192,7 @@ Examples:
 Exit codes: 0 the scenario is valid, 2 it is not.")]
 pub struct CheckArgs {
     /// A file, or the name of a built-in scenario.
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = Known(scenarios), hide_possible_values = true)]
     pub scenario: String,
     #[command(flatten)]
     pub changes: Changes,
@@ -206,7 +220,7 @@ The JSON file has every figure of every round, the machine, and how each contend
 microseconds, in _ms milliseconds, in _s seconds. Every field is documented at the type `BenchRecord` of the library.")]
 pub struct BenchArgs {
     /// Measure only this case; may be given again for another. Left out: all of them.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = Known(cases), hide_possible_values = true)]
     pub case: Vec<String>,
     /// List the cases, and how long all of it would take.
     #[arg(long)]
@@ -287,6 +301,37 @@ pub enum Theme {
     Dark,
     Light,
     HighContrast,
+}
+
+/// Any text; completion offers the names that this function lists. What is no name is answered by who looks it up.
+#[derive(Clone)]
+struct Known(fn() -> Vec<&'static str>);
+
+impl TypedValueParser for Known {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// The built-in scenarios.
+pub fn scenarios() -> Vec<&'static str> {
+    builtin::ALL.iter().map(|scenario| scenario.name).collect()
+}
+
+/// The cases of the bench.
+fn cases() -> Vec<&'static str> {
+    CASES.iter().map(|case| case.name).collect()
 }
 
 fn seed(text: &str) -> Result<u64, String> {

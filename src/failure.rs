@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::io::{Write as _, stderr};
 use std::process::ExitCode;
 
+use lockstorm::model::printable;
+
 /// A message for people, one mistake a line, and the exit code that goes with it.
 #[derive(Debug)]
 pub struct Failure {
@@ -39,5 +41,5 @@ impl Failure {
 
 /// One line on standard error. If nobody reads it there is nobody to tell that either.
 pub fn tell(line: &str) {
-    let _ = writeln!(stderr(), "lockstorm: {line}");
+    let _ = writeln!(stderr(), "lockstorm: {}", printable(line));
 }

@@ -55,11 +55,11 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         commands::usage::no_console_arguments(&cli.console)?;
     }
     match cli.command {
-        None => commands::console::open(cli.console, cli.color),
-        Some(Command::Run(args)) => commands::run::run(&args, cli.color),
+        None => commands::console::open(cli.console, cli.color, cli.ascii),
+        Some(Command::Run(args)) => commands::run::run(&args, cli.color, cli.ascii),
         Some(Command::Scenarios(args)) => commands::scenarios::scenarios(&args),
         Some(Command::Check(args)) => commands::scenarios::check(&args),
-        Some(Command::Bench(args)) => commands::bench::bench(&args, cli.color),
+        Some(Command::Bench(args)) => commands::bench::bench(&args, cli.color, cli.ascii),
         Some(Command::Lab(args)) => commands::lab::lab(&args),
         Some(Command::Completions(args)) => commands::docs::completions(&args),
         Some(Command::Man(args)) => commands::docs::man(&args),

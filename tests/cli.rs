@@ -319,6 +319,91 @@ fn documents_for_shells_and_readers() {
     refused(&["man", "rnu"], &["rnu", "run"]);
 }
 
+/// What the completion script offers in bash for the last of these words.
+fn offered(words: &[&str]) -> String {
+    let program = assert_cmd::cargo::cargo_bin("lockstorm");
+    let last = words.len() - 1;
+    let script = format!(
+        "source <('{}' completions bash); COMP_WORDS=({}); COMP_CWORD={last}; _lockstorm lockstorm '{}' '{}'; echo ${{COMPREPLY[@]}}",
+        program.display(),
+        words.join(" "),
+        words[last],
+        words[last - 1],
+    );
+    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn completion_knows_scenarios_and_cases_and_a_file_is_still_taken() {
+    assert_eq!(offered(&["lockstorm", "flash"]), "flash-sale");
+    assert_eq!(offered(&["lockstorm", "run", "stam"]), "stampede");
+    assert_eq!(offered(&["lockstorm", "check", "quorum"]), "quorum-loss");
+    assert_eq!(offered(&["lockstorm", "scenarios", "show", "fen"]), "fencing");
+    let cases = offered(&["lockstorm", "bench", "--case", "own"]);
+    assert!(cases.split(' ').any(|case| case == "own-64"), "{cases}");
+    // Where no name fits bash falls back to files; the other shells are told to.
+    assert_eq!(offered(&["lockstorm", "run", "./my"]), "");
+    for (shell, parts) in [
+        ("bash", ["-o default lockstorm", "stampede"]),
+        ("zsh", ["_lockstorm_scenarios()", "'files:file:_files'"]),
+        (
+            "fish",
+            [
+                "using_subcommand run\" -a \"single-vs-redlock ",
+                "using_subcommand check\" -a",
+            ],
+        ),
+    ] {
+        let script = lockstorm().args(["completions", shell]).output().unwrap().stdout;
+        let script = String::from_utf8(script).unwrap();
+        assert!(parts.iter().all(|part| script.contains(part)), "{shell}: {script}");
+        assert!(script.contains("own-64"), "{shell}");
+    }
+    let directory = temp();
+    let path = file(&directory, "my own.toml", embedded("stampede"));
+    lockstorm().arg("check").arg(path).assert().success();
+    lockstorm()
+        .args(["run", "--help"])
+        .assert()
+        .stdout(contains("possible values: single").not());
+}
+
+/// Characters that turn the direction of writing, break lines or have no width.
+const UNSEEN: [char; 4] = ['\u{202e}', '\u{2028}', '\u{200b}', '\u{1b}'];
+
+#[test]
+fn no_title_and_no_name_is_printed_raw() {
+    let directory = temp();
+    let named = |name: &str, title: &str| {
+        let text = embedded("stampede");
+        let old = text.lines().find(|line| line.starts_with("title")).unwrap();
+        file(&directory, name, text.replace(old, &format!("title = \"{title}\"")))
+    };
+    let path = named("a\u{202e}b\u{200b}.toml", "up\u{202e}down \u{2028} two\u{200b}lines");
+    let bad = file(&directory, "bad\u{202e}\u{200b}.toml", "sead = 1\n\"x\u{202e}y\" = 2");
+    for (command, path) in [("check", &path), ("check", &bad), ("run", &bad)] {
+        let output = lockstorm().arg(command).arg(path).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains('\u{fffd}') && !said.contains(UNSEEN), "{said:?}");
+        assert!(said.lines().all(|line| line.starts_with(['✔', 'l'])), "{said:?}");
+    }
+    refused(&["run", "no\u{202e}such"], &["no\u{fffd}such"]);
+}
+
+#[test]
+fn a_flag_that_contradicts_the_file_is_named_and_no_line_of_it() {
+    // Its ramp is longer than that.
+    refused(
+        &["run", "single-vs-redlock", "--duration", "5s"],
+        &["lockstorm: --duration 5s: swarm.ramp: a ramp of 8s is longer"],
+    );
+    refused(
+        &["run", "single-vs-redlock", "--set", "swarm.rate=100/s", "--seed", "3"],
+        &["lockstorm: --set swarm.rate=100/s: swarm.think: contradicts rate"],
+    );
+}
+
 #[test]
 fn a_reader_that_leaves_early_is_no_error() {
     let program = assert_cmd::cargo::cargo_bin("lockstorm");

@@ -125,12 +125,14 @@ fn an_app_server_is_paused_resumed_and_killed_by_key() {
 #[test]
 fn every_way_out_gives_the_terminal_back_and_leaves_nothing() {
     let _alone = serial();
-    let ways: [(Way, u32); 5] = [
+    let ways: [(Way, u32); 7] = [
         (Way::Signal(Signal::SIGTERM), 143),
         (Way::Signal(Signal::SIGINT), 130),
         (Way::Signal(Signal::SIGHUP), 129),
         (Way::Keys("\u{3}"), 0),
         (Way::Keys("\u{3}\u{3}"), 0),
+        (Way::Keys("qq"), 0),
+        (Way::Keys("\u{3}\u{3}\u{3}"), 0),
     ];
     for (way, expected) in ways {
         let mut console = light(WIDE);
@@ -141,6 +143,49 @@ fn every_way_out_gives_the_terminal_back_and_leaves_nothing() {
         }
         let (code, text) = console.end();
         assert_eq!(code, expected, "{way:?}:\n{text}");
+        // The second time it does not wait for workers, but it still says what ran.
+        if matches!(way, Way::Keys("qq" | "\u{3}\u{3}")) {
+            assert!(text.contains("redlock: "), "{way:?}: no summary:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn a_bounced_host_is_back_by_itself() {
+    let _alone = serial();
+    let mut console = light(WIDE);
+    let first = console.node(1).expect("a process for host 1");
+    console.press("1b");
+    console.wait_for("another process for host 1", |_| {
+        console.node(1).is_some_and(|process| process != first)
+    });
+    console.wait_for("host 1 is up", |screen| screen.host(1).contains("● UP"));
+    console.press("q");
+    let (code, text) = console.end();
+    assert_eq!(code, 0, "{text}");
+    for done in ["kill host 1: in effect", "restart host 1: in effect"] {
+        assert!(text.contains(done), "{done}:\n{text}");
+    }
+}
+
+#[test]
+fn keys_that_are_pressed_quickly_act_one_after_the_other() {
+    let _alone = serial();
+    let mut console = light(WIDE);
+    let [one, two] = [1, 2].map(|host| console.node(host).expect("a process"));
+    console.press("1pp2kr");
+    console.wait_for("another process for host 2", |_| {
+        console.node(2).is_some_and(|process| process != two)
+    });
+    console.wait_for("both are up", |screen| {
+        [1, 2].iter().all(|host| screen.host(*host).contains("● UP"))
+    });
+    assert_ne!(state(one), Some('T'));
+    assert_eq!(console.node(1), Some(one));
+    console.press("q");
+    let (_, text) = console.end();
+    for done in ["pause host 1", "resume host 1", "kill host 2", "restart host 2"] {
+        assert!(text.contains(&format!("{done}: in effect")), "{done}:\n{text}");
     }
 }
 
@@ -230,6 +275,17 @@ fn any_size_of_the_window_is_survived() {
     console.wait_for_run(3);
     console.press("q");
     assert_eq!(console.end().0, 0);
+}
+
+#[test]
+fn a_terminal_without_a_cursor_gets_lines() {
+    let _alone = serial();
+    let arguments = ["light.toml", "--duration", "1s"];
+    let console = Console::start_on("dumb", WIDE, &arguments, &[("light.toml", LIGHT)]);
+    assert_eq!(console.gone(), 0);
+    let said = console.wait_for("a summary", |screen| screen.text.contains("redlock: "));
+    assert!(!console.has_taken_the_screen() && !console.is_raw(), "{}", said.text);
+    assert!(!console.has_moved_the_cursor(), "{}", said.text);
 }
 
 #[test]

@@ -3,9 +3,10 @@
 mod picture;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use lockstorm::console::{App, ConsoleOptions, Message, Order, Saving, ThemeName, View, keys, views};
-use lockstorm::metrics::{Phase, Snapshot};
+use lockstorm::metrics::{Health, Live, Phase, Snapshot, Trace};
 use lockstorm::model::{Action, Held, HostId, ServerId, Target};
 use lockstorm::run::{Command, Knob, RunError};
 use lockstorm::scenario::{LockKind, Update};
@@ -21,6 +22,7 @@ fn options(theme: ThemeName, colours: bool) -> ConsoleOptions {
     ConsoleOptions {
         theme,
         colours,
+        ascii: false,
         ..ConsoleOptions::default()
     }
 }
@@ -105,6 +107,11 @@ fn dashboard_in_the_storm() {
 #[test]
 fn dashboard_of_a_stampede() {
     insta::assert_snapshot!(screens(&showing(picture::stampeded())));
+}
+
+#[test]
+fn dashboard_of_stuck_arms() {
+    insta::assert_snapshot!(screens(&showing(stuck())));
 }
 
 #[test]
@@ -198,6 +205,11 @@ fn too_small() {
 
 /// Every view, in a state that has much to show.
 fn every_view() -> Vec<(&'static str, App)> {
+    every_view_in(&options(ThemeName::Dark, true))
+}
+
+fn every_view_in(options: &ConsoleOptions) -> Vec<(&'static str, App)> {
+    let showing = |snapshot| showing_in(snapshot, options);
     let after = |keys: &str| {
         let mut app = showing(picture::storm());
         press(&mut app, keys);
@@ -222,7 +234,7 @@ fn every_view() -> Vec<(&'static str, App)> {
         ("stopping", after("q")),
         ("restarting", after("R")),
         ("picker", after("o")),
-        ("no scenarios", App::new(Vec::new(), &options(ThemeName::Dark, true))),
+        ("no scenarios", App::new(Vec::new(), options)),
         ("stampede", showing(picture::stampeded())),
         ("summary", showing(picture::finished(picture::storm(), verdicts()))),
         ("set-up", showing(set_up)),
@@ -295,6 +307,189 @@ fn only_damage_is_red() {
     assert_eq!(count(picture::calm(picture::inventory(), 12.3)), 0);
     assert_eq!(count(picture::stampeded()), 0);
     assert!(count(picture::storm()) > 0);
+}
+
+/// The main scenario with the single arm's node dead and redlock without a quorum.
+fn stuck() -> Snapshot {
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    snapshot.arms[2].live = Live {
+        health: Health::NodeDown(HostId(1)),
+        failed_attempts: 214,
+        oldest_wait: Some(Duration::from_millis(4_100)),
+        ..Live::default()
+    };
+    snapshot.arms[3].live.health = Health::NoQuorum { up: 1, of: 3 };
+    snapshot.arms[1].live.health = Health::Stalled(Duration::from_millis(4_100));
+    snapshot
+}
+
+/// The row of the table for an arm.
+fn row_of(screen: &str, arm: &str) -> String {
+    let found = screen
+        .lines()
+        .find(|row| row.trim_start_matches(['│', '›', ' ']).starts_with(arm));
+    found.unwrap_or_else(|| panic!("no row of {arm}\n{screen}")).to_owned()
+}
+
+#[test]
+fn an_arm_that_is_stuck_does_not_look_healthy() {
+    for size in SIZES {
+        let app = showing(stuck());
+        let buffer = draw(&app, size);
+        let screen = text(&buffer);
+        for (arm, states) in [
+            ("single", ["▲ NODE DOWN", "▲ DOWN"]),
+            ("redlock", ["▲ NO QUORUM 1 of 3", "▲ 1 of 3"]),
+            ("local", ["▲ STANDS STILL 4.1 s", "▲ STILL"]),
+        ] {
+            let row = row_of(&screen, arm);
+            assert!(states.iter().any(|state| row.contains(state)), "{size:?}: {row}");
+            for healthy in [" ms", "1/1", "3/3"] {
+                assert!(!row.contains(healthy), "{size:?}: {row}");
+            }
+        }
+        let mut signs = buffer.content().iter().filter(|cell| cell.symbol() == "▲");
+        assert!(
+            signs.all(|cell| cell.fg == Color::Indexed(221)),
+            "the colour of a warning"
+        );
+    }
+    let screen = text(&draw(&showing(stuck()), (120, 36)));
+    let row = row_of(&screen, "single");
+    assert!(
+        row.contains("▲ NODE DOWN · 214 attempts failed · oldest wait 4.1 s"),
+        "{row}"
+    );
+    // The table of a run that has ended says what it was like in all.
+    let screen = text(&draw(&showing(picture::finished(stuck(), verdicts())), (120, 36)));
+    assert!(!screen.contains('▲'), "{screen}");
+}
+
+#[test]
+fn damage_is_never_dropped() {
+    let mut snapshot = picture::storm();
+    // As in the scenario about fencing: more counts than there is room for.
+    for arm in &mut snapshot.arms {
+        arm.figures.fenced = 31;
+        arm.figures.locks_lost = 12;
+        arm.figures.outcomes.expired = 3;
+        arm.figures.outcomes.unknown = 3;
+        arm.figures.errors = 3;
+        arm.figures.late = 3;
+    }
+    for snapshot in [picture::storm(), snapshot] {
+        for size in SIZES {
+            let screen = text(&draw(&showing(snapshot.clone()), size));
+            let heads = screen
+                .lines()
+                .filter(|row| row.contains("lost updates") && row.contains("OVERSOLD"));
+            assert_eq!(heads.count(), 1, "{screen}");
+            assert_eq!(row_of(&screen, "single").matches("✖ 14").count(), 2, "{screen}");
+            assert!(screen.contains("✖ lost upd"), "the lane, at {size:?}\n{screen}");
+        }
+    }
+    // Where lanes are left out, that is said.
+    assert!(text(&draw(&showing(picture::storm()), (60, 16))).contains("+3 more ╵"));
+}
+
+#[test]
+fn arms_that_do_not_fit_are_counted_and_scrolled_to() {
+    let mut crowded = picture::inventory();
+    let many = (1..=30).map(|n| picture::arm(&format!("arm {n:02}"), LockKind::Redlock, Update::ReadWrite));
+    crowded.arms = many.collect();
+    for size in SIZES {
+        let mut app = showing(picture::calm(crowded.clone(), 12.3));
+        for chosen in 1..=30 {
+            let screen = text(&draw(&app, size));
+            let rows = (1..=30)
+                .filter(|n| screen.contains(&format!("{} arm {n:02}", if *n == chosen { '›' } else { ' ' })))
+                .count();
+            assert!(screen.contains(&format!("› arm {chosen:02}")), "{size:?}\n{screen}");
+            let more = screen.matches(" more").count();
+            assert!(rows < 30 && more >= 1, "{size:?}\n{screen}");
+            code(&mut app, KeyCode::Tab);
+        }
+    }
+    let screen = text(&draw(&showing(picture::calm(crowded, 12.3)), (120, 36)));
+    let shown = screen
+        .lines()
+        .filter(|row| row.contains("arm ") && row.contains("0.84 ms"))
+        .count();
+    assert!(screen.contains(&format!("+{} more", 30 - shown)), "{shown}\n{screen}");
+}
+
+#[test]
+fn a_spike_is_as_wide_as_the_picture_can_draw_it() {
+    // A second with one slow tenth.
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    let mut trace = Trace::default();
+    for tenth in 0..123 {
+        let beat = trace.at(tenth).expect("room");
+        beat.acquire_p50_us = 400;
+        beat.acquire_p99_us = if tenth == 65 { 900_000 } else { 2_000 };
+        beat.lost_updates = u64::from(tenth == 65);
+    }
+    let mut series = lockstorm::metrics::Series::default();
+    for point in snapshot.arms[2].series.iter() {
+        let mut point = *point;
+        if point.second == 6 {
+            point.acquire_p99_us = 900_000;
+            point.lost_updates = 1;
+        }
+        series.put(point);
+    }
+    snapshot.arms[2].series = Arc::new(series);
+    snapshot.arms[2].figures.lost_updates = 1;
+    // The columns of the row of the highest values, and of the lane.
+    let columns = |snapshot: Snapshot| {
+        let screen = text(&draw(&showing(snapshot), (120, 36)));
+        let row = |label: &str| {
+            let row = screen.lines().find(|row| row.contains(label)).expect("the row");
+            row.chars()
+                .filter(|c| ('\u{2801}'..='\u{28ff}').contains(c) || *c == '█')
+                .count()
+        };
+        [row("  1 s "), row("✖ lost upd")]
+    };
+    let seconds = columns(snapshot.clone());
+    snapshot.arms[2].trace = Arc::new(trace);
+    let tenths = columns(snapshot);
+    assert!(seconds.iter().all(|&columns| columns >= 7), "{seconds:?}");
+    assert!(tenths.iter().all(|columns| (1..=3).contains(columns)), "{tenths:?}");
+}
+
+#[test]
+fn a_lane_says_what_its_highest_bar_is() {
+    let mut app = showing(picture::storm());
+    code(&mut app, KeyCode::Tab);
+    for size in [(120, 36), (80, 24)] {
+        let screen = text(&draw(&app, size));
+        let lane = screen
+            .lines()
+            .find(|row| row.contains("no quorum ") && row.contains('█'));
+        assert!(lane.is_some_and(|lane| lane.contains("max 1,252/s")), "{screen}");
+    }
+}
+
+#[test]
+fn blocks_of_damage_are_red_in_every_theme() {
+    // Red on the ground, also where words of damage stand on red.
+    for (theme, red) in [
+        (ThemeName::Dark, 203),
+        (ThemeName::Light, 160),
+        (ThemeName::HighContrast, 196),
+    ] {
+        let mut app = showing_in(picture::storm(), &options(theme, true));
+        let of = |buffer: &Buffer, symbols: &str| {
+            let cells = buffer.content().iter().filter(|cell| symbols.contains(cell.symbol()));
+            cells.filter(|cell| cell.fg == Color::Indexed(red)).count()
+        };
+        let dashboard = draw(&app, (120, 36));
+        assert!(of(&dashboard, "▓") > 0, "{}: the bars", theme.name());
+        assert!(of(&dashboard, "▁▂▃▄▅▆▇█") > 0, "{}: the lanes", theme.name());
+        press(&mut app, "v");
+        assert!(of(&draw(&app, (120, 36)), "█") > 50, "{}: the scoreboard", theme.name());
+    }
 }
 
 #[test]
@@ -375,14 +570,16 @@ fn fault(action: Action, target: Target) -> Vec<Command> {
 fn faults_go_to_what_is_selected() {
     let mut app = showing(picture::storm());
     let [first, second, third] = [1, 2, 3].map(|number| Target::Host(HostId(number)));
+    let fresh = || showing(picture::storm());
     assert_eq!(commands(press(&mut app, "1k")), fault(Action::Kill, first));
-    assert_eq!(commands(press(&mut app, "x")), fault(Action::Shutdown, first));
-    assert_eq!(commands(press(&mut app, "p")), fault(Action::Pause, first));
+    assert_eq!(commands(press(&mut fresh(), "1x")), fault(Action::Shutdown, first));
+    assert_eq!(commands(press(&mut fresh(), "1p")), fault(Action::Pause, first));
+    assert_eq!(commands(press(&mut fresh(), "1b")), [Command::Bounce(HostId(1))]);
     // Host 2 is down, host 3 is paused.
     assert_eq!(commands(press(&mut app, "2r")), fault(Action::Restart, second));
     assert_eq!(commands(press(&mut app, "3r")), fault(Action::Resume, third));
-    assert_eq!(commands(press(&mut app, "p")), fault(Action::Resume, third));
-    assert_eq!(commands(press(&mut app, "k")), fault(Action::Kill, third));
+    assert_eq!(commands(press(&mut fresh(), "3p")), fault(Action::Resume, third));
+    assert_eq!(commands(press(&mut fresh(), "3k")), fault(Action::Kill, third));
     // The digits of app servers.
     assert_eq!(
         commands(press(&mut app, "s4p")),
@@ -508,6 +705,113 @@ fn the_final_rate_is_the_mean_over_the_run() {
 }
 
 #[test]
+fn the_head_says_which_rate_it_is() {
+    for size in [(120, 36), (80, 24)] {
+        let running = text(&draw(&showing(picture::storm()), size));
+        assert!(running.contains("done/s 5 s") && running.contains(" 398 "), "{running}");
+        let mut app = showing(picture::finished(picture::storm(), verdicts()));
+        press(&mut app, "v");
+        let over = text(&draw(&app, size));
+        assert!(over.contains("done/s") && !over.contains("done/s 5 s"), "{over}");
+    }
+}
+
+#[test]
+fn what_was_inconclusive_is_counted_and_gets_no_praise() {
+    let summary = |results: [Held; 3]| {
+        let mut verdicts = verdicts();
+        for (verdict, held) in verdicts.iter_mut().zip(results) {
+            verdict.0 = held;
+        }
+        text(&draw(
+            &showing(picture::finished(picture::storm(), verdicts)),
+            (120, 36),
+        ))
+    };
+    let doubtful = summary([Held::Inconclusive, Held::Yes, Held::Inconclusive]);
+    assert!(doubtful.contains("Expectations: 1 held, 2 inconclusive"), "{doubtful}");
+    assert!(
+        doubtful.contains("? redlock: ") && !doubtful.contains("✔ redlock: "),
+        "{doubtful}"
+    );
+    // Proven damage is no less so.
+    assert!(doubtful.contains("✖ no lock: "), "{doubtful}");
+    let held = summary([Held::Yes, Held::Yes, Held::No]);
+    assert!(
+        held.contains("Expectations: 2 held, 1 failed") && held.contains("✔ redlock: "),
+        "{held}"
+    );
+}
+
+#[test]
+fn thousands_stand_apart_everywhere() {
+    let mut snapshot = picture::storm();
+    for arm in &mut snapshot.arms {
+        arm.figures.orders = 1_600;
+        arm.figures.outcomes.contended = 4_321;
+        arm.figures.oversold = 2_345;
+        arm.live.per_second = 3_210.0;
+    }
+    snapshot.knobs.workers = 1_024;
+    let mut app = showing(snapshot);
+    let screen = text(&draw(&app, (120, 36)));
+    for number in ["1,600", "4,321", "2,345", "3,210", "4×1,024 workers", "1,980 ops/s"] {
+        assert!(screen.contains(number), "{number}\n{screen}");
+        assert!(!screen.contains(&number.replace(',', "")), "{number}\n{screen}");
+    }
+    press(&mut app, "v");
+    let scores = text(&draw(&app, (120, 36)));
+    assert!(scores.contains("✖ 2,345") && !scores.contains("2345"), "{scores}");
+}
+
+#[test]
+fn nothing_is_drawn_that_turns_the_writing_or_has_no_width() {
+    const UNSEEN: [char; 4] = ['\u{202e}', '\u{2028}', '\u{200b}', '\u{2066}'];
+    let bad: String = UNSEEN.iter().map(|c| format!("x{c}")).collect();
+    let mut scenario = picture::inventory();
+    scenario.title.clone_from(&bad);
+    scenario.name.clone_from(&bad);
+    for arm in &mut scenario.arms {
+        arm.name.clone_from(&bad);
+    }
+    let mut set_up = picture::calm(scenario.clone(), -1.0);
+    set_up.phase = Phase::SetUp(bad.clone());
+    let mut failed = set_up.clone();
+    failed.phase = Phase::Failed(bad.clone());
+    let mut running = and_then(
+        picture::calm(scenario, 12.3),
+        Action::Kill,
+        Target::Host(HostId(1)),
+        Some(12.3),
+    );
+    running.scheduled = vec![bad.clone()];
+    running.server = bad.as_str().into();
+    for event in Arc::make_mut(&mut running.events) {
+        event.text.clone_from(&bad);
+    }
+    running.hosts[0].state = lockstorm::metrics::HostStatus::Down(bad.clone());
+    for arm in &mut running.arms {
+        arm.trouble = Some(bad.clone());
+    }
+    let over = picture::finished(running.clone(), vec![(Held::No, bad.clone())]);
+    let mut apps: Vec<App> = [set_up, failed, over].map(showing).into();
+    for keys in ["", "v", "vv", "e", "?", " ", "q"] {
+        let mut app = showing(running.clone());
+        press(&mut app, keys);
+        apps.push(app);
+    }
+    let mut picking = App::new(vec![(bad.clone(), bad.clone())], &options(ThemeName::Dark, true));
+    picking.update(Message::Loaded(Err(bad.clone())));
+    apps.push(picking);
+    for (number, app) in apps.iter().enumerate() {
+        for size in [(160, 50), (120, 36), (80, 24), (60, 16)] {
+            let screen = text(&draw(app, size));
+            assert!(!screen.contains(UNSEEN), "{number}: {screen:?}");
+        }
+    }
+}
+
+#[test]
 fn the_picker_over_a_run_says_the_way_back() {
     let mut app = showing(picture::storm());
     press(&mut app, "o");
@@ -586,19 +890,341 @@ fn a_scenario_that_can_not_be_read_leaves_the_picker_open() {
 }
 
 #[test]
-fn quitting_ends_the_run_first_and_a_second_q_waits() {
+fn quitting_ends_the_run_and_a_second_time_it_waits_for_nobody() {
+    let interrupt = || Message::Key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL));
+    let ways: [fn() -> Message; 2] = [
+        || Message::Key(KeyEvent::new(KeyCode::Char('q'), KeyModifiers::NONE)),
+        || Message::Signal(15),
+    ];
+    for way in ways {
+        let mut app = showing(picture::storm());
+        assert_eq!(commands(app.update(way())), [Command::Stop]);
+        assert_eq!(
+            commands(app.update(interrupt())),
+            [Command::Stop],
+            "at once, but with the summary"
+        );
+        assert!(matches!(
+            app.update(Message::Finished(Err(RunError::Stopped))).as_slice(),
+            [Order::Quit]
+        ));
+    }
+    for way in ways {
+        let mut app = showing(picture::storm());
+        app.update(way());
+        app.update(way());
+        assert!(
+            matches!(app.update(way()).as_slice(), [Order::Quit]),
+            "the third does not wait"
+        );
+    }
+    // After R the first q only changes what comes after.
     let mut app = showing(picture::storm());
+    assert_eq!(commands(press(&mut app, "R")), [Command::Stop]);
+    assert_eq!(commands(press(&mut app, "q")), []);
     assert_eq!(commands(press(&mut app, "q")), [Command::Stop]);
-    assert!(press(&mut app, "qq").is_empty());
-    assert!(matches!(
-        app.update(Message::Finished(Err(RunError::Stopped))).as_slice(),
-        [Order::Quit]
-    ));
-    let mut app = showing(picture::storm());
-    assert_eq!(commands(app.update(Message::Signal(15))), [Command::Stop]);
+}
+
+#[test]
+fn the_wait_for_the_end_is_counted_down_and_says_what_the_key_does_now() {
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    // A picture that was frozen would stand still.
+    press(&mut app, " q");
+    let mut draining = picture::calm(picture::inventory(), 12.4);
+    draining.phase = Phase::Draining;
+    for (left, words) in [(3_200, "4 s at most"), (900, "1 s at most")] {
+        draining.patience_left = Some(std::time::Duration::from_millis(left));
+        app.update(Message::Snapshot(Arc::new(draining.clone())));
+        for size in SIZES {
+            let screen = text(&draw(&app, size));
+            assert!(
+                screen.contains(words) && screen.contains("q again: waits for nobody"),
+                "{screen}"
+            );
+        }
+    }
+    press(&mut app, "q");
+    let screen = text(&draw(&app, (80, 24)));
+    assert!(screen.contains("q again: leaves without the summary"), "{screen}");
+}
+
+/// The snapshot with one more event: this was done to that.
+fn and_then(mut snapshot: Snapshot, action: Action, target: Target, effect_at: Option<f64>) -> Snapshot {
+    let events = Arc::make_mut(&mut snapshot.events);
+    let id = events.last().map_or(0, |event| event.id + 1);
+    events.push(lockstorm::model::Event {
+        id,
+        at: snapshot.elapsed,
+        kind: lockstorm::model::EventKind::Fault {
+            action,
+            target,
+            effect_at,
+            error: None,
+        },
+        text: format!("{action} {target}, told by the run"),
+    });
+    snapshot
+}
+
+#[test]
+fn a_key_acts_on_the_state_that_was_ordered_not_on_the_last_picture() {
+    let host = Target::Host(HostId(1));
+    let server = Target::Server(ServerId(1));
+    for (keys, target, expected) in [
+        ("pp", host, [Action::Pause, Action::Resume]),
+        ("kr", host, [Action::Kill, Action::Restart]),
+        ("xr", host, [Action::Shutdown, Action::Restart]),
+        ("spp", server, [Action::Pause, Action::Resume]),
+    ] {
+        let mut app = showing(picture::calm(picture::inventory(), 12.3));
+        let expected = expected.map(|action| Command::Fault { action, target });
+        assert_eq!(commands(press(&mut app, keys)), expected, "{keys}");
+    }
+    for (keys, why) in [
+        ("kk", "host 1 is down: r restarts it"),
+        ("kp", "host 1 is down"),
+        ("skk", "was killed and stays dead"),
+        ("bk", "comes back by itself"),
+        ("bb", "comes back by itself"),
+    ] {
+        let mut app = showing(picture::calm(picture::inventory(), 12.3));
+        assert_eq!(commands(press(&mut app, keys)).len(), 1, "{keys}");
+        assert!(
+            app.status().unwrap_or_default().contains(why),
+            "{keys}: {:?}",
+            app.status()
+        );
+    }
+    // A picture from before the order changes nothing; one that shows it done does.
+    let calm = || picture::calm(picture::inventory(), 12.3);
+    let mut app = showing(calm());
+    press(&mut app, "p");
+    app.update(Message::Snapshot(Arc::new(calm())));
+    assert_eq!(commands(press(&mut app, "p")), fault(Action::Resume, host));
+    let both = and_then(
+        and_then(calm(), Action::Pause, host, Some(12.3)),
+        Action::Resume,
+        host,
+        Some(12.4),
+    );
+    app.update(Message::Snapshot(Arc::new(both)));
+    assert_eq!(commands(press(&mut app, "p")), fault(Action::Pause, host));
+}
+
+#[test]
+fn an_order_has_a_receipt_until_it_is_done_also_while_the_display_is_frozen() {
+    let host = Target::Host(HostId(1));
+    let calm = || picture::calm(picture::inventory(), 12.3);
+    for frozen in [false, true] {
+        let mut app = showing(calm());
+        press(&mut app, if frozen { " k" } else { "k" });
+        let screen = |app: &App| text(&draw(app, (80, 24)));
+        assert!(screen(&app).contains("killing host 1 …"), "{}", screen(&app));
+        app.update(Message::Snapshot(Arc::new(and_then(calm(), Action::Kill, host, None))));
+        assert!(screen(&app).contains("killing host 1 …"), "{}", screen(&app));
+        app.take_dirty();
+        app.update(Message::Snapshot(Arc::new(and_then(
+            calm(),
+            Action::Kill,
+            host,
+            Some(12.4),
+        ))));
+        assert!(app.take_dirty());
+        assert!(!screen(&app).contains("killing"), "{}", screen(&app));
+        let lines = screen(&app);
+        let said = lines.lines().nth(22).unwrap_or_default();
+        assert_eq!(said.contains("kill host 1, told by the run"), frozen, "{lines}");
+    }
+}
+
+#[test]
+fn a_frozen_display_says_that_the_run_continues() {
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    press(&mut app, " ");
+    for size in SIZES {
+        let screen = text(&draw(&app, size));
+        assert!(
+            screen.contains("Display frozen; run continues. Space: resume"),
+            "{screen}"
+        );
+    }
+}
+
+#[test]
+fn where_no_host_is_shown_a_fault_is_asked_for_twice() {
+    let host = Target::Host(HostId(1));
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    press(&mut app, "vv");
+    assert_eq!(commands(press(&mut app, "k")), []);
     assert!(
-        matches!(app.update(Message::Signal(15)).as_slice(), [Order::Quit]),
-        "the second signal does not wait"
+        app.status()
+            .unwrap_or_default()
+            .contains("press k again to kill host 1"),
+        "{:?}",
+        app.status()
+    );
+    // Another key in between: asked anew.
+    assert_eq!(commands(press(&mut app, "2k")), []);
+    assert_eq!(commands(press(&mut app, "1k")), []);
+    assert_eq!(commands(press(&mut app, "b")), []);
+    assert_eq!(commands(press(&mut app, "k")), []);
+    assert_eq!(commands(press(&mut app, "k")), fault(Action::Kill, host));
+    // The dashboard and the scoreboard show what becomes of it.
+    for views in ["", "v"] {
+        let mut app = showing(picture::calm(picture::inventory(), 12.3));
+        press(&mut app, views);
+        assert_eq!(commands(press(&mut app, "k")), fault(Action::Kill, host));
+    }
+}
+
+#[test]
+fn faults_act_through_the_expectations_and_the_help_says_that_it_closed() {
+    let host = Target::Host(HostId(1));
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    assert_eq!(commands(press(&mut app, "ek")), fault(Action::Kill, host));
+    let screen = text(&draw(&app, (120, 36)));
+    assert!(
+        screen.contains("Expectations, so far") && screen.contains("killing host 1"),
+        "{screen}"
+    );
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    assert_eq!(commands(press(&mut app, "?k")), []);
+    assert!(
+        app.status().unwrap_or_default().contains("press k again"),
+        "{:?}",
+        app.status()
+    );
+    assert_eq!(commands(press(&mut app, "k")), fault(Action::Kill, host));
+}
+
+#[test]
+fn before_the_load_and_after_a_failure_nothing_is_hidden() {
+    let set_up = || {
+        let mut snapshot = picture::calm(picture::inventory(), -1.0);
+        snapshot.phase = Phase::SetUp("waiting for 3 hosts to answer".to_owned());
+        snapshot.hosts.clear();
+        snapshot.servers.clear();
+        snapshot.arms.clear();
+        snapshot
+    };
+    for keys in ["e", " ", "v", "w", "1", "s", "k", "t", "S"] {
+        let mut app = showing(set_up());
+        let before = text(&draw(&app, (80, 24)));
+        assert_eq!(commands(press(&mut app, keys)), []);
+        assert!(app.status().is_some(), "{keys:?} does nothing and says nothing");
+        let after = text(&draw(&app, (80, 24)));
+        let body = |screen: &str| screen.lines().take(21).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(body(&before), body(&after), "{keys:?}");
+        // And what comes next is seen.
+        let mut failed = set_up();
+        failed.phase = Phase::Failed("redis-server ended at once".to_owned());
+        app.update(Message::Snapshot(Arc::new(failed)));
+        for more in ["e", " ", "k"] {
+            press(&mut app, more);
+            assert!(app.status().is_some(), "{more:?} after a failure");
+            let screen = text(&draw(&app, (80, 24)));
+            assert!(
+                screen.contains("the run failed") && screen.contains("ended at once"),
+                "{screen}"
+            );
+        }
+    }
+    // A failure ends a frozen display too.
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    press(&mut app, " ");
+    app.update(Message::Finished(Err(RunError::Other("the disk is full".to_owned()))));
+    assert!(text(&draw(&app, (80, 24))).contains("the disk is full"));
+}
+
+#[test]
+fn every_key_that_can_not_act_says_why() {
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    for (key, why) in [('z', "no key 'z' here: ? lists them"), ('K', "no key 'K' here")] {
+        press(&mut app, &key.to_string());
+        assert!(app.status().unwrap_or_default().contains(why), "{:?}", app.status());
+    }
+    app.update(Message::Key(KeyEvent::new(KeyCode::Char('x'), KeyModifiers::CONTROL)));
+    assert!(
+        app.status().unwrap_or_default().contains("'Ctrl-x'"),
+        "{:?}",
+        app.status()
+    );
+    code(&mut app, KeyCode::F(5));
+    assert!(app.status().unwrap_or_default().contains("'F5'"), "{:?}", app.status());
+    for key in [KeyCode::Esc, KeyCode::Up, KeyCode::PageDown] {
+        draw(&app, (120, 36));
+        code(&mut app, key);
+        assert!(app.status().is_some(), "{key:?}");
+    }
+    press(&mut app, "v");
+    for key in [KeyCode::Tab, KeyCode::Char('w')] {
+        code(&mut app, key);
+        assert!(
+            app.status().unwrap_or_default().contains("dashboard"),
+            "{:?}",
+            app.status()
+        );
+    }
+    let mut picking = App::new(catalogue(), &options(ThemeName::Dark, true));
+    press(&mut picking, "k");
+    assert!(picking.status().unwrap_or_default().contains("no key 'k' here"));
+    let mut bare = App::new(Vec::new(), &options(ThemeName::Dark, false));
+    for key in [KeyCode::Enter, KeyCode::Esc, KeyCode::Char('c')] {
+        assert!(code(&mut bare, key).is_empty());
+        assert!(bare.status().is_some(), "{key:?}");
+    }
+}
+
+#[test]
+fn what_is_scheduled_is_announced_and_no_hint_spoils_it() {
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    snapshot.scheduled = vec![
+        "bounce host 1 at 48 held, now 31".to_owned(),
+        "kill host 2 at 30 s".to_owned(),
+    ];
+    let app = showing(snapshot.clone());
+    for size in SIZES {
+        let screen = text(&draw(&app, size));
+        assert!(
+            screen.contains("scheduled: bounce host 1 at 48 held, now 31"),
+            "{screen}"
+        );
+        assert!(!screen.contains("press "), "{screen}");
+    }
+    assert!(text(&draw(&app, (120, 36))).contains("after it b bounces host 1 yourself"));
+    // Also while something is down, which the scenario may bring back by itself.
+    snapshot.hosts[1].state = lockstorm::metrics::HostStatus::Down("killed".to_owned());
+    let down = and_then(snapshot, Action::Kill, Target::Host(HostId(2)), Some(12.3));
+    let screen = text(&draw(&showing(down), (120, 36)));
+    assert!(
+        screen.contains("scheduled: bounce host 1") && !screen.contains("brings host 2 back"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn a_bounce_says_why_it_can_not_be() {
+    let mut app = showing(picture::storm());
+    for (keys, why) in [
+        ("2b", "host 2 is down: r restarts it"),
+        ("3b", "host 3 is paused: r resumes it"),
+        ("s1b", "only hosts are bounced"),
+    ] {
+        assert_eq!(commands(press(&mut app, keys)), [], "{keys}");
+        assert!(
+            app.status().unwrap_or_default().contains(why),
+            "{keys}: {:?}",
+            app.status()
+        );
+    }
+    let mut warming = picture::calm(picture::inventory(), -1.0);
+    warming.phase = Phase::WarmUp;
+    let mut app = showing(warming);
+    assert_eq!(commands(press(&mut app, "b")), []);
+    assert!(
+        app.status().unwrap_or_default().contains("warm-up"),
+        "{:?}",
+        app.status()
     );
 }
 
@@ -626,9 +1252,9 @@ fn a_summary_can_be_saved_while_the_run_goes_on() {
 #[test]
 fn views_and_hints_follow_the_run() {
     let mut app = showing(picture::calm(picture::inventory(), 12.3));
-    assert!(text(&draw(&app, (80, 24))).contains("press k: kill host 1, the node under arm single"));
+    assert!(text(&draw(&app, (80, 24))).contains("press b: bounce host 1, the node under arm single"));
     press(&mut app, "2");
-    assert!(text(&draw(&app, (80, 24))).contains("press 1 then k"));
+    assert!(text(&draw(&app, (80, 24))).contains("press 1 then b"));
     app.update(Message::Snapshot(Arc::new(picture::storm())));
     assert!(text(&draw(&app, (80, 24))).contains("r brings host 2 back: empty"));
     app.update(Message::Snapshot(Arc::new(picture::finished(
@@ -661,4 +1287,115 @@ fn what_proves_nothing_gets_no_check_mark() {
             assert!(shown.contains(&format!("inconclusive: {reason}")), "{shown}");
         }
     }
+}
+
+#[test]
+fn an_ascii_picture_is_ascii_and_says_the_same() {
+    let ascii = ConsoleOptions {
+        ascii: true,
+        ..options(ThemeName::Dark, true)
+    };
+    for (name, app) in every_view_in(&ascii) {
+        for size in SIZES {
+            let buffer = draw(&app, size);
+            for cell in buffer.content() {
+                assert!(
+                    cell.symbol().is_ascii() && cell.symbol().len() == 1,
+                    "{name} {size:?}: {}",
+                    cell.symbol()
+                );
+            }
+        }
+    }
+    insta::assert_snapshot!("dashboard_in_ascii", screens(&showing_in(stuck_in_the_storm(), &ascii)));
+    let mut app = showing_in(stuck_in_the_storm(), &ascii);
+    press(&mut app, "v");
+    insta::assert_snapshot!("scoreboard_in_ascii", screens(&app));
+    let screen = text(&draw(&app, (120, 36)));
+    assert!(screen.contains("X 214") && screen.contains("! NODE DOWN"), "{screen}");
+}
+
+/// The storm, and what it means for the arms that need the hosts that are down.
+fn stuck_in_the_storm() -> Snapshot {
+    let mut snapshot = picture::storm();
+    for (arm, live) in snapshot
+        .arms
+        .iter_mut()
+        .zip(stuck().arms.iter().map(|arm| arm.live.clone()))
+    {
+        arm.live = live;
+    }
+    snapshot
+}
+
+#[test]
+fn the_scoreboard_shows_who_is_stuck_and_what_was_done() {
+    let mut app = showing(stuck_in_the_storm());
+    press(&mut app, "v");
+    for size in SIZES {
+        let screen = text(&draw(&app, size));
+        for words in ["DOWN 6.2 s", "PAUSED 1.8 s", "▲", "✖ 214"] {
+            assert!(screen.contains(words), "{words} at {size:?}\n{screen}");
+        }
+    }
+    let screen = text(&draw(&app, (120, 36)));
+    assert!(
+        screen.contains("▲ NODE DOWN") && screen.contains("▲ NO QUORUM 1 of 3"),
+        "{screen}"
+    );
+    assert!(screen.contains("45.5s host 3 paused"), "{screen}");
+    // Long words are cut, not left out.
+    let mut snapshot = stuck_in_the_storm();
+    for event in Arc::make_mut(&mut snapshot.events) {
+        event.text += ", effective after 8 ms: its process is gone and its port refuses";
+    }
+    app.update(Message::Snapshot(Arc::new(snapshot)));
+    for size in [(120, 36), (80, 24)] {
+        let screen = text(&draw(&app, size));
+        assert!(screen.contains("45.5s host 3 paused, ef"), "{screen}");
+    }
+}
+
+#[test]
+fn lost_updates_are_on_the_scoreboard_until_the_stock_is_sold_out() {
+    let scoreboard = |snapshot: Snapshot| {
+        let mut app = showing(snapshot);
+        press(&mut app, "v");
+        text(&draw(&app, (120, 36)))
+    };
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    snapshot.arms[0].figures.lost_updates = 290;
+    let before = scoreboard(snapshot.clone());
+    assert!(
+        before.contains("✖ 290 lost updates") && before.contains("LOST UPDATES"),
+        "{before}"
+    );
+    assert!(!before.contains("OVERSOLD"), "{before}");
+    for arm in &mut snapshot.arms {
+        arm.sold_out = true;
+    }
+    snapshot.arms[0].figures.oversold = 324;
+    let after = scoreboard(snapshot);
+    assert!(
+        after.contains("✖ 324 oversold") && after.contains("UNITS OVERSOLD"),
+        "{after}"
+    );
+    assert!(!after.contains("LOST UPDATES"), "{after}");
+}
+
+#[test]
+fn names_are_large_and_a_rule_stands_between_two_arms() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "v");
+    for (size, rules) in [((120, 36), 2), ((80, 24), 1), ((60, 16), 2)] {
+        let screen = text(&draw(&app, size));
+        let between = screen.lines().filter(|row| row.matches('│').count() == rules).count();
+        assert!(between > usize::from(size.1) / 2, "{size:?}\n{screen}");
+    }
+    // "single" in letters of three rows, and no second time in small ones.
+    let screen = text(&draw(&app, (120, 36)));
+    assert!(screen.contains("▄▀▀ ▀█▀ █▄ █ ▄▀▀ █   █▀▀"), "{screen}");
+    assert!(!screen.contains("single  "), "{screen}");
+    // Without the room for that, or letters for it, the names are words.
+    assert!(text(&draw(&app, (80, 24))).contains("single  ✖ 14"));
 }

@@ -161,6 +161,25 @@ fn a_run_leaves_its_record_and_its_summary() {
 }
 
 #[test]
+fn the_summary_and_the_progress_print_no_title_raw() {
+    let place = Place::new();
+    let title = "title=up\u{202e}down\u{2028}two\u{200b}lines";
+    let (code, stdout, stderr) = told(
+        place
+            .run(&["--duration", "1s", "--set", title])
+            .wait_with_output()
+            .unwrap(),
+    );
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(
+        stdout.contains("two-arms · up\u{fffd}down two\u{fffd}lines"),
+        "{stdout}"
+    );
+    let all = stdout + &stderr;
+    assert!(!all.contains(['\u{202e}', '\u{2028}', '\u{200b}']), "{all:?}");
+}
+
+#[test]
 fn json_goes_to_standard_output_alone() {
     let place = Place::new();
     let (code, stdout, stderr) = told(
@@ -253,12 +272,31 @@ fn a_signal_ends_the_run_with_what_ran() {
 }
 
 #[test]
-fn a_second_signal_does_not_wait_and_leaves_nothing() {
+fn a_second_signal_ends_the_run_at_once_with_what_ran() {
+    let place = Place::new();
+    let child = place.run(&["--record", "out.json"]);
+    place.wait_for_labs(1);
+    thread::sleep(Duration::from_secs(1));
+    // Two of a kind could become one on their way.
+    send(&child, Signal::SIGINT);
+    send(&child, Signal::SIGTERM);
+    let (ended, stdout, stderr) = told(child.wait_with_output().unwrap());
+    assert!(matches!(ended, Some(130 | 143)), "{ended:?} {stderr}");
+    assert!(stdout.contains("(interrupted)"), "no summary: {stdout} {stderr}");
+    let record: Record = serde_json::from_slice(&fs::read(place.path().join("out.json")).unwrap()).unwrap();
+    assert!(record.interrupted);
+    assert_eq!(place.labs(), 0);
+}
+
+#[test]
+fn a_third_signal_does_not_wait_and_leaves_nothing() {
     let place = Place::new();
     let child = place.run(&[]);
     place.wait_for_labs(1);
     send(&child, Signal::SIGINT);
     send(&child, Signal::SIGTERM);
+    thread::sleep(Duration::from_millis(20));
+    send(&child, Signal::SIGINT);
     let (ended, _, stderr) = told(child.wait_with_output().unwrap());
     // Whichever the program sees first, it ended by a signal.
     assert!(matches!(ended, Some(130 | 143)), "{ended:?} {stderr}");
@@ -540,4 +578,19 @@ fn a_database_that_is_lost_leaves_everything_open() {
     assert!(is_said(&record.inconclusive, lost), "{:?}", record.inconclusive);
     assert_eq!(record.expectations[0].result, Held::Inconclusive);
     assert!(!stdout.contains('✔'), "{stdout}");
+}
+
+#[test]
+fn an_ascii_summary_has_nothing_but_ascii() {
+    let place = Place::new();
+    let summary = |more: &[&str]| {
+        let arguments = [&["--duration", "1s", "--quiet"], more].concat();
+        let (code, stdout, stderr) = told(place.run(&arguments).wait_with_output().unwrap());
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(stdout.contains("redlock"), "{stdout}");
+        stdout
+    };
+    assert!(!summary(&[]).is_ascii(), "there are signs to replace");
+    let ascii = summary(&["--ascii"]);
+    assert!(ascii.is_ascii(), "{ascii}");
 }

@@ -317,6 +317,25 @@ fn seed_and_duration_flags() {
 }
 
 #[test]
+fn what_contradicts_a_flag_names_the_flag_and_no_line() {
+    let base = format!("{INVENTORY}{ARMS}[swarm]\nthink = \"1ms\"\nramp = \"8s\"\n");
+    read(&base, &[]).expect("valid by itself");
+    let errors = read(&base, &["swarm.workers=2", "swarm.rate=100/s"]).expect_err("think and rate");
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(
+        errors[0].starts_with("--set swarm.rate=100/s: swarm.think: "),
+        "{errors:?}"
+    );
+    // Two that are right alone.
+    let errors = read(&base, &["duration=9s", "swarm.ramp=10s"]).expect_err("ramp and duration");
+    assert!(errors[0].starts_with("--set swarm.ramp=10s: "), "{errors:?}");
+    // What is wrong in the file is still the file's.
+    let errors = read(&format!("sead = 1\n{base}"), &["swarm.rate=100/s"]).expect_err("two mistakes");
+    let places: Vec<&str> = errors.iter().filter_map(|error| error.split(": ").next()).collect();
+    assert_eq!(places, ["my.toml:1", "--set swarm.rate=100/s"], "{errors:?}");
+}
+
+#[test]
 fn sources_that_are_none() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();

@@ -6,12 +6,12 @@ use lockstorm::bench::{BenchOptions, CASES, Case, Metric, Run, Step, bench as me
 use lockstorm::lab::ServerBinary;
 use lockstorm::report::{RecordFile, render_bench};
 
-use super::{colour, print, signalled};
+use super::{colour, print, print_for_people, signalled};
 use crate::cli::{BenchArgs, Color};
 use crate::failure::{Failure, tell};
 
 /// Measures. All that can be wrong with the request is found before anything is started.
-pub fn bench(args: &BenchArgs, color: Color) -> Result<ExitCode, Failure> {
+pub fn bench(args: &BenchArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
     let named: Result<Vec<Case>, _> = args.case.iter().map(|name| Case::find(name)).collect();
     let mut cases = named.map_err(Failure::usage)?;
     if cases.is_empty() {
@@ -46,7 +46,7 @@ pub fn bench(args: &BenchArgs, color: Color) -> Result<ExitCode, Failure> {
     let (record, stop) = measured.map_err(Failure::error)?;
     let written = file.as_ref().map(|file| file.write(&record)).transpose();
     // Even when the file could not be written, what was measured is shown.
-    print(render_bench(&record, colour::paint(color)))?;
+    print_for_people(render_bench(&record, colour::paint(color)), ascii)?;
     written.map_err(Failure::error)?;
     Ok(stop.map_or(ExitCode::SUCCESS, signalled))
 }

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use lockstorm::console::{self, ConsoleOptions, ThemeName};
 use lockstorm::lab::ServerBinary;
-use lockstorm::report::render;
+use lockstorm::report::{is_dumb, render};
 use lockstorm::run::{RunOptions, start};
 use lockstorm::scenario::builtin;
 
-use super::{colour, load, print, run, usage};
+use super::{colour, load, print_for_people, run, usage};
 use crate::cli::{Color, ConsoleArgs, RunArgs, Theme};
 use crate::failure::Failure;
 
@@ -17,12 +17,13 @@ use crate::failure::Failure;
 const DEFAULT: &str = "single-vs-redlock";
 
 /// Opens the console. What can be wrong with the request is said before the terminal changes.
-pub fn open(args: ConsoleArgs, color: Color) -> Result<ExitCode, Failure> {
+pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
     let first = args.scenario.as_deref();
     let scenario = first.map(|spec| load(spec, &args.changes).map_err(|errors| usage::no_scenario(spec, &errors)));
     let scenario = scenario.transpose()?;
-    if !(stdin().is_terminal() && stdout().is_terminal()) {
-        return run::run(&headless(args), color);
+    // A terminal that can't move its cursor has no screen to draw on.
+    if !(stdin().is_terminal() && stdout().is_terminal()) || is_dumb() {
+        return run::run(&headless(args), color, ascii);
     }
     let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
     let catalogue = builtin::ALL
@@ -42,11 +43,12 @@ pub fn open(args: ConsoleArgs, color: Color) -> Result<ExitCode, Failure> {
     let options = ConsoleOptions {
         theme: args.theme.map_or_else(ThemeName::default, theme),
         colours: colour::wanted(color),
+        ascii: ascii || console::ascii::wanted(),
         ..ConsoleOptions::default()
     };
     let exit = console::open(scenario, catalogue, reload, launch, options).map_err(Failure::error)?;
     if let Some(record) = &exit.record {
-        print(render(record, colour::paint(color)))?;
+        print_for_people(render(record, colour::paint(color)), ascii)?;
     }
     match (exit.signal, exit.failure) {
         // As shells number the end by a signal; there are fewer than 65 of them.

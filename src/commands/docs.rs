@@ -3,17 +3,46 @@
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use clap_complete::Shell;
 
 use super::print;
-use crate::cli::{Cli, CompletionsArgs, ManArgs};
+use crate::cli::{Cli, CompletionsArgs, ManArgs, scenarios};
 use crate::failure::Failure;
 
 /// Prints a completion script.
 pub fn completions(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "lockstorm", &mut script);
-    print(script)?;
+    print(with_scenarios(
+        args.shell,
+        String::from_utf8(script).map_err(Failure::error)?,
+    ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The script with the names of scenarios beside files: bash falls back to files by itself, zsh would offer the names
+/// only, and fish is not told of them.
+fn with_scenarios(shell: Shell, script: String) -> String {
+    let names = scenarios().join(" ");
+    match shell {
+        Shell::Zsh => {
+            let both = "_alternative 'scenarios:scenario:(NAMES)' 'files:file:_files'".replace("NAMES", &names);
+            let main = "if [ \"$funcstack[1]\" = \"_lockstorm\" ]";
+            script
+                .replace(&format!(":({names})'"), ":_lockstorm_scenarios'")
+                .replace(main, &format!("_lockstorm_scenarios() {{\n    {both}\n}}\n\n{main}"))
+        }
+        Shell::Fish => {
+            let takes = ["needs_command", "using_subcommand run", "using_subcommand check"].map(|when| (when, ""));
+            let shows = ("using_subcommand scenarios", "; and __fish_seen_subcommand_from show");
+            let line = |(when, and): (&str, &str)| {
+                let when = format!("__fish_lockstorm_{when}{and}");
+                format!("complete -c lockstorm -n \"{when}\" -a \"{names}\" -d 'Scenario'\n")
+            };
+            script + &takes.into_iter().chain([shows]).map(line).collect::<String>()
+        }
+        _ => script,
+    }
 }
 
 /// Prints a manual page.

@@ -9,9 +9,10 @@ pub mod run;
 pub mod scenarios;
 pub mod usage;
 
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{ErrorKind, IsTerminal, Write, stdout};
 use std::process::ExitCode;
 
+use lockstorm::console::ascii;
 use lockstorm::run::Stop;
 use lockstorm::scenario::{Overrides, Scenario, ScenarioErrors, Source, parse};
 
@@ -27,6 +28,12 @@ fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Prints what is made for people to read, in ASCII alone where that is asked for or the terminal shows nothing else.
+fn print_for_people(text: String, ascii: bool) -> Result<(), Failure> {
+    let ascii = ascii || stdout().is_terminal() && ascii::wanted();
+    print(if ascii { ascii::text(&text) } else { text })
 }
 
 /// Reads and validates a scenario, the changes of the command line included.

@@ -7,12 +7,12 @@ use lockstorm::report::{Progress, RecordFile, render};
 use lockstorm::run::{Ended, Held, Record, RunOptions, headless};
 use lockstorm::scenario::warnings;
 
-use super::{colour, load, print, signalled};
+use super::{colour, load, print, print_for_people, signalled};
 use crate::cli::{Color, RunArgs};
 use crate::failure::{Failure, tell};
 
 /// Runs the scenario. All that can be wrong with the request is found before anything is started.
-pub fn run(args: &RunArgs, color: Color) -> Result<ExitCode, Failure> {
+pub fn run(args: &RunArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
     let scenario = load(&args.scenario, &args.changes).map_err(Failure::usage)?;
     let file = args
         .record
@@ -41,11 +41,11 @@ pub fn run(args: &RunArgs, color: Color) -> Result<ExitCode, Failure> {
         Ended::Finished(record, stop) => {
             let written = file.as_ref().map(|file| file.write(&record)).transpose();
             // Even when the file could not be written, what was measured is shown.
-            print(if args.json {
-                json(&record)?
+            if args.json {
+                print(json(&record)?)?;
             } else {
-                render(&record, colour::paint(color))
-            })?;
+                print_for_people(render(&record, colour::paint(color)), ascii)?;
+            }
             written.map_err(Failure::error)?;
             Ok(stop.map_or_else(|| judge(&record), signalled))
         }

@@ -2,11 +2,12 @@
 
 use ratatui::crossterm::event::KeyEvent;
 
-use super::app::{App, Order, Overlay, Picker, Saving, Stage, Then, View, target_exists};
+use super::app::{App, Order, Overlay, Picker, Saving, Stage, View, target_exists};
 use super::keys::{self, Act, Step};
 use super::knobs;
+use super::orders::Expected;
 use super::theme::Theme;
-use crate::metrics::{HostStatus, Phase, ServerStatus, Snapshot};
+use crate::metrics::{HostStatus, Phase, ServerStatus, Snapshot, units};
 use crate::model::{Action as Fault, HostId, ServerId, Target};
 use crate::run::{Command, Knob};
 
@@ -15,59 +16,64 @@ const PAGE: usize = 10;
 
 impl App {
     pub(super) fn key(&mut self, key: &KeyEvent) -> Vec<Order> {
-        let Some(act) = keys::find(key, self.picker.is_some()) else {
-            return Vec::new();
+        let asked = self.asked.take();
+        let done = match keys::find(key, self.picker.is_some()) {
+            None => Err(format!("no key '{}' here: ? lists them", keys::name(key))),
+            // The help hides what a key would act on.
+            Some(act) if self.overlay == Some(Overlay::Help) && !is_of_overlay(act) => {
+                self.show(None);
+                Err(format!("the help is closed: press {} again", keys::name(key)))
+            }
+            Some(act) => self.act(act, asked == Some(act)),
         };
-        // An overlay hides what a key would act on, so the first key only takes it away.
-        let through = matches!(
-            act,
-            Act::Help
-                | Act::Expectations
-                | Act::Close
-                | Act::Quit
-                | Act::Interrupt
-                | Act::NextTheme
-                | Act::Scroll(_)
-                | Act::Page(_)
-                | Act::End(_)
-        );
-        if self.overlay.is_some() && !through {
-            self.show(None);
-            return Vec::new();
-        }
-        self.act(act).unwrap_or_else(|why| {
+        done.unwrap_or_else(|why| {
             self.status = Some(why);
             Vec::new()
         })
     }
 
-    fn act(&mut self, act: Act) -> Result<Vec<Order>, String> {
+    /// Does it; `again` says whether the last key asked for the same and was asked back.
+    fn act(&mut self, act: Act, again: bool) -> Result<Vec<Order>, String> {
         match act {
-            Act::Quit => return Ok(self.quit()),
-            Act::Interrupt if matches!(self.stage, Stage::Stopping(Then::Quit)) => return Ok(vec![Order::Quit]),
-            Act::Interrupt => return Ok(self.quit()),
-            Act::Fault(_) | Act::PauseOrResume | Act::Restore => return self.fault(act),
+            Act::Quit | Act::Interrupt => return Ok(self.quit()),
+            Act::Fault(_) | Act::Bounce | Act::PauseOrResume | Act::Restore => return self.fault(act, again),
             Act::Turn(dial, turn) => {
                 let knob = knobs::turn(dial, turn, self.live()?)?;
                 self.status = Some(describe(knob));
                 return Ok(vec![Order::Command(Command::Turn(knob))]);
             }
             Act::Reset => return self.reset(),
-            Act::Start => return Ok(self.start()),
+            Act::Start => return self.start(),
             Act::Save => return self.save(),
             Act::Select(number) => self.select(number)?,
             Act::SwitchDigits => self.switch_digits()?,
-            Act::Neighbour(step) => self.neighbour(step),
+            Act::Neighbour(step) => self.neighbour(step)?,
             Act::Arm(step) => {
-                let arms = self.newest.as_ref().map_or(1, |snapshot| snapshot.arms.len().max(1));
+                let arms = self.charted_view()?.arms.len();
+                if arms < 2 {
+                    return Err("there is no other arm to chart".to_owned());
+                }
                 self.arm = (self.arm + if step == Step::Forth { 1 } else { arms - 1 }) % arms;
             }
-            Act::NextView => self.next_view(),
-            Act::NextWindow => self.window = self.window.next(),
-            Act::Freeze => self.freeze_or_thaw(),
-            Act::Expectations => self.toggle(Overlay::Expectations),
+            Act::NextView => self.next_view()?,
+            Act::NextWindow => {
+                self.charted_view()?;
+                self.window = self.window.next();
+            }
+            Act::Freeze => self.freeze_or_thaw()?,
+            Act::Expectations if self.overlay != Some(Overlay::Expectations) => {
+                if self.begun()?.scenario.expect.is_empty() {
+                    return Err("this scenario expects nothing: it only shows".to_owned());
+                }
+                self.show(Some(Overlay::Expectations));
+            }
+            Act::Expectations => self.show(None),
             Act::Help => self.toggle(Overlay::Help),
+            Act::NextTheme if !self.theme.colours => return Err("a theme is colours, and they are off".to_owned()),
             Act::NextTheme => self.theme = Theme::new(self.theme.name.next(), self.theme.colours),
+            Act::Pick if matches!(self.stage, Stage::Stopping(_)) => {
+                return Err("the run is being stopped".to_owned());
+            }
             Act::Pick => {
                 self.show(None);
                 self.picker = Some(Picker {
@@ -77,11 +83,11 @@ impl App {
             }
             Act::Close if self.overlay.is_some() => self.show(None),
             // Without a run there is nothing behind the picker.
-            Act::Close if !matches!(self.stage, Stage::Picking) => self.picker = None,
-            Act::Close => {}
-            Act::Scroll(step) => self.scroll_by(step, 1),
-            Act::Page(step) => self.scroll_by(step, PAGE),
-            Act::End(step) => self.scroll_by(step, usize::MAX),
+            Act::Close if self.picker.is_some() && !matches!(self.stage, Stage::Picking) => self.picker = None,
+            Act::Close => return Err("nothing lies on top: q quits".to_owned()),
+            Act::Scroll(step) => self.scroll_by(step, 1)?,
+            Act::Page(step) => self.scroll_by(step, PAGE)?,
+            Act::End(step) => self.scroll_by(step, usize::MAX)?,
         }
         Ok(Vec::new())
     }
@@ -98,26 +104,93 @@ impl App {
         }
     }
 
-    fn fault(&self, act: Act) -> Result<Vec<Order>, String> {
+    /// The snapshot of a run whose load has begun.
+    fn begun(&self) -> Result<&Snapshot, String> {
+        let failed = || "the run failed: it has nothing to show".to_owned();
+        match self.newest.as_deref() {
+            _ if self.failure.is_some() => Err(failed()),
+            None => Err("the lab is still starting".to_owned()),
+            Some(snapshot) => match snapshot.phase {
+                Phase::SetUp(_) => Err("the lab is still starting".to_owned()),
+                Phase::Failed(_) => Err(failed()),
+                _ => Ok(snapshot),
+            },
+        }
+    }
+
+    /// The same, while the view with the charts is on.
+    fn charted_view(&self) -> Result<&Snapshot, String> {
+        let snapshot = self.begun()?;
+        if self.view == View::Dashboard {
+            Ok(snapshot)
+        } else {
+            Err("the charts are on the dashboard: v goes there".to_owned())
+        }
+    }
+
+    fn fault(&mut self, act: Act, again: bool) -> Result<Vec<Order>, String> {
         let target = self.selected;
         let snapshot = self.live()?;
+        if self.orders.expected(target) == Some(Expected::Bounce) {
+            return Err(format!("{target} is being bounced: it comes back by itself"));
+        }
         let action = match target {
             Target::Host(id) => {
-                let host = snapshot
-                    .hosts
-                    .get(id.index())
-                    .ok_or_else(|| format!("there is no {id}"))?;
-                host_fault(act, &host.state, &target)?
+                let host = snapshot.hosts.get(id.index());
+                let state = &host.ok_or_else(|| format!("there is no {id}"))?.state;
+                host_fault(act, &self.host_now(target, state), &target)?
             }
             Target::Server(id) => {
-                let server = snapshot
-                    .servers
-                    .get(id.index())
-                    .ok_or_else(|| format!("there is no {id}"))?;
-                server_fault(act, server.state, &target)?
+                let server = snapshot.servers.get(id.index());
+                let state = server.ok_or_else(|| format!("there is no {id}"))?.state;
+                server_fault(act, self.server_now(target, state), &target)?
             }
         };
-        Ok(vec![Order::Command(Command::Fault { action, target })])
+        if act == Act::Bounce && snapshot.phase == Phase::WarmUp {
+            return Err("nothing counts yet: b works once the warm-up is over".to_owned());
+        }
+        let (command, steps, verb) = match (act, target) {
+            (Act::Bounce, Target::Host(id)) => {
+                let steps = vec![Fault::Kill, Fault::Restart];
+                (Command::Bounce(id), steps, ["bounce", "bouncing"])
+            }
+            _ => (Command::Fault { action, target }, vec![action], verb(action)),
+        };
+        // The other views show the hosts and what becomes of them.
+        if matches!(self.view, View::Events | View::Summary) && !again {
+            let key = keys::label(act);
+            self.asked = Some(act);
+            return Err(format!(
+                "this view shows no hosts: press {key} again to {} {target}",
+                verb[0]
+            ));
+        }
+        let events = snapshot.events.clone();
+        self.orders.add(target, &steps, &events);
+        self.status = Some(format!("{} {target} …", verb[1]));
+        self.receipt = true;
+        Ok(vec![Order::Command(command)])
+    }
+
+    /// The state that a host will have been brought to by what was ordered of it.
+    fn host_now(&self, target: Target, shown: &HostStatus) -> HostStatus {
+        match self.orders.expected(target) {
+            Some(Expected::After(Fault::Kill)) => HostStatus::Down("killed".to_owned()),
+            Some(Expected::After(Fault::Shutdown)) => HostStatus::Down("shut down".to_owned()),
+            Some(Expected::After(Fault::Pause)) => HostStatus::Paused,
+            Some(Expected::After(Fault::Resume | Fault::Restart)) => HostStatus::Up,
+            Some(Expected::Bounce) | None => shown.clone(),
+        }
+    }
+
+    /// The same of an app server.
+    fn server_now(&self, target: Target, shown: ServerStatus) -> ServerStatus {
+        match self.orders.expected(target) {
+            Some(Expected::After(Fault::Kill)) => ServerStatus::Killed,
+            Some(Expected::After(Fault::Pause)) => ServerStatus::Paused,
+            Some(Expected::After(Fault::Resume)) => ServerStatus::Up,
+            _ => shown,
+        }
     }
 
     fn reset(&mut self) -> Result<Vec<Order>, String> {
@@ -125,10 +198,13 @@ impl App {
         Ok(self.launch(Box::new(scenario)))
     }
 
-    fn start(&mut self) -> Vec<Order> {
-        let Some(picker) = &self.picker else { return Vec::new() };
-        let chosen = self.catalogue.get(picker.selected);
-        chosen.map(|(name, _)| Order::Load(name.clone())).into_iter().collect()
+    fn start(&self) -> Result<Vec<Order>, String> {
+        let chosen = self
+            .picker
+            .as_ref()
+            .and_then(|picker| self.catalogue.get(picker.selected));
+        let (name, _) = chosen.ok_or("there is no scenario to start")?;
+        Ok(vec![Order::Load(name.clone())])
     }
 
     fn save(&self) -> Result<Vec<Order>, String> {
@@ -149,22 +225,21 @@ impl App {
         } else {
             Target::Host(HostId(number))
         };
-        match &self.newest {
-            Some(snapshot) if !target_exists(snapshot, target) => Err(format!("there is no {target}")),
-            _ => {
-                self.selected = target;
-                Ok(())
-            }
+        if !target_exists(self.begun()?, target) {
+            return Err(format!("there is no {target}"));
         }
+        self.selected = target;
+        Ok(())
     }
 
     fn switch_digits(&mut self) -> Result<(), String> {
+        self.begun()?;
         self.digits_pick_servers = !self.digits_pick_servers;
         self.select(1)
     }
 
-    fn neighbour(&mut self, step: Step) {
-        let Some(snapshot) = &self.newest else { return };
+    fn neighbour(&mut self, step: Step) -> Result<(), String> {
+        let snapshot = self.begun()?;
         let (number, of) = match self.selected {
             Target::Host(id) => (id.0, snapshot.hosts.len()),
             Target::Server(id) => (id.0, snapshot.servers.len()),
@@ -178,13 +253,11 @@ impl App {
             Target::Host(_) => Target::Host(HostId(next)),
             Target::Server(_) => Target::Server(ServerId(next)),
         };
+        Ok(())
     }
 
-    fn next_view(&mut self) {
-        let over = self
-            .newest
-            .as_ref()
-            .is_some_and(|snapshot| matches!(snapshot.phase, Phase::Finished { .. }));
+    fn next_view(&mut self) -> Result<(), String> {
+        let over = matches!(self.begun()?.phase, Phase::Finished { .. });
         self.scroll = 0;
         self.view = match self.view {
             View::Summary => View::Dashboard,
@@ -193,6 +266,7 @@ impl App {
             View::Events if over => View::Summary,
             View::Events => View::Dashboard,
         };
+        Ok(())
     }
 
     fn toggle(&mut self, overlay: Overlay) {
@@ -208,7 +282,7 @@ impl App {
         self.scroll = 0;
     }
 
-    fn scroll_by(&mut self, step: Step, lines: usize) {
+    fn scroll_by(&mut self, step: Step, lines: usize) -> Result<(), String> {
         let moved = |from: usize, most: usize| match step {
             Step::Forth => from.saturating_add(lines).min(most),
             Step::Back => from.min(most).saturating_sub(lines),
@@ -219,8 +293,10 @@ impl App {
                 picker.selected = moved(picker.selected, last);
                 picker.error = None;
             }
+            _ if self.scroll_most.get() == 0 => return Err("all of it is shown: there is nothing to scroll".to_owned()),
             _ => self.scroll = moved(self.scroll, self.scroll_most.get()),
         }
+        Ok(())
     }
 
     /// Where in the catalogue the present scenario is.
@@ -233,8 +309,37 @@ impl App {
     }
 }
 
+/// Whether a key acts on what lies on top, or on everything.
+const fn is_of_overlay(act: Act) -> bool {
+    matches!(
+        act,
+        Act::Help
+            | Act::Expectations
+            | Act::Close
+            | Act::Quit
+            | Act::Interrupt
+            | Act::NextTheme
+            | Act::Scroll(_)
+            | Act::Page(_)
+            | Act::End(_)
+    )
+}
+
+/// What doing it is called, and its being under way.
+const fn verb(action: Fault) -> [&'static str; 2] {
+    match action {
+        Fault::Kill => ["kill", "killing"],
+        Fault::Shutdown => ["shut down", "shutting down"],
+        Fault::Pause => ["pause", "pausing"],
+        Fault::Resume => ["resume", "resuming"],
+        Fault::Restart => ["restart", "restarting"],
+    }
+}
+
 fn host_fault(act: Act, state: &HostStatus, target: &Target) -> Result<Fault, String> {
     match (act, state) {
+        (Act::Bounce, HostStatus::Up) => Ok(Fault::Kill),
+        (Act::Bounce, HostStatus::Paused) => Err(format!("{target} is paused: r resumes it, then b bounces it")),
         (Act::Fault(Fault::Shutdown), HostStatus::Paused) => Err(format!(
             "{target} is paused and can't shut down: r resumes it, k kills it"
         )),
@@ -249,6 +354,7 @@ fn host_fault(act: Act, state: &HostStatus, target: &Target) -> Result<Fault, St
 
 fn server_fault(act: Act, state: ServerStatus, target: &Target) -> Result<Fault, String> {
     match (act, state) {
+        (Act::Bounce, _) => Err("only hosts are bounced: k kills an app server, p pauses it".to_owned()),
         (_, ServerStatus::Killed) => Err(format!("{target} was killed and stays dead: R starts the run anew")),
         (Act::Fault(Fault::Shutdown), _) => Err("only hosts are shut down: k kills an app server".to_owned()),
         (Act::PauseOrResume, ServerStatus::Up) => Ok(Fault::Pause),
@@ -263,6 +369,9 @@ fn describe(knob: Knob) -> String {
         Knob::Ttl(ttl) => format!("TTL {}", super::text::setting(ttl)),
         Knob::Hold(hold) => format!("hold {}", super::text::setting(hold)),
         Knob::Rate(rate) => format!("{} requests/s for each arm", super::text::rate(rate)),
-        Knob::Workers(workers) => format!("{workers} workers on each app server for each arm"),
+        Knob::Workers(workers) => format!(
+            "{} workers on each app server for each arm",
+            units::count(workers as u64)
+        ),
     }
 }

@@ -8,6 +8,8 @@ use ratatui::crossterm::event::{KeyEvent, KeyEventKind};
 
 use super::ConsoleOptions;
 use super::axis::Window;
+use super::keys::Act;
+use super::orders::Orders;
 use super::score::Damage;
 use super::theme::Theme;
 use crate::metrics::{ArmView, Phase, Snapshot};
@@ -111,6 +113,8 @@ pub(super) struct Picker {
 #[derive(Debug)]
 pub struct App {
     pub(super) theme: Theme,
+    /// Whether the picture is made of ASCII alone.
+    pub(super) ascii: bool,
     pub(super) catalogue: Vec<(String, String)>,
     pub(super) stage: Stage,
     pub(super) scenario: Option<Arc<Scenario>>,
@@ -132,6 +136,14 @@ pub struct App {
     pub(super) fault_seen: bool,
     /// A line about the last key, until the next one.
     pub(super) status: Option<String>,
+    /// Whether that line tells of an order under way.
+    pub(super) receipt: bool,
+    /// What the keys have ordered and no snapshot shows as done.
+    pub(super) orders: Orders,
+    /// A fault that the next key orders if it is the same: the view doesn't show what it would hit.
+    pub(super) asked: Option<Act>,
+    /// Whether the run was told a second time to stop, and so waits for nobody.
+    pub(super) hurried: bool,
     /// What the console itself did, with the second of the run.
     pub(super) notes: VecDeque<(f64, String)>,
     pub(super) scroll: usize,
@@ -150,6 +162,7 @@ impl App {
     pub fn new(catalogue: Vec<(String, String)>, options: &ConsoleOptions) -> Self {
         Self {
             theme: Theme::new(options.theme, options.colours),
+            ascii: options.ascii,
             catalogue,
             stage: Stage::Picking,
             scenario: None,
@@ -168,6 +181,10 @@ impl App {
             damage: Vec::new(),
             fault_seen: false,
             status: None,
+            receipt: false,
+            orders: Orders::default(),
+            asked: None,
+            hurried: false,
             notes: VecDeque::new(),
             scroll: 0,
             scroll_most: Cell::new(0),
@@ -183,6 +200,7 @@ impl App {
             Message::Key(key) => {
                 self.dirty = true;
                 self.status = None;
+                self.receipt = false;
                 self.key(&key)
             }
             Message::Resize => {
@@ -191,8 +209,8 @@ impl App {
             }
             Message::InputLost => self.quit(),
             Message::Signal(signal) => {
-                let again = self.signal.replace(signal).is_some();
-                if again { vec![Order::Quit] } else { self.quit() }
+                self.signal = Some(signal);
+                self.quit()
             }
             Message::Loaded(Ok(scenario)) => self.launch(scenario),
             Message::Loaded(Err(error)) => {
@@ -219,7 +237,8 @@ impl App {
     /// Starts this scenario, once the present run is down.
     pub fn launch(&mut self, scenario: Box<Scenario>) -> Vec<Order> {
         match self.stage {
-            Stage::Running | Stage::Stopping(Then::Launch(_)) => self.stop(Then::Launch(scenario)),
+            Stage::Running => self.stop(Then::Launch(scenario)),
+            Stage::Stopping(Then::Launch(_)) => self.hurry(),
             Stage::Stopping(Then::Quit) => Vec::new(),
             Stage::Picking | Stage::Over => self.launch_now(scenario),
         }
@@ -236,6 +255,7 @@ impl App {
         self.picker = None;
         self.overlay = None;
         self.fault_seen = false;
+        self.orders = Orders::default();
         self.damage.clear();
         self.notes.clear();
         self.scroll = 0;
@@ -249,15 +269,35 @@ impl App {
         self.dirty = true;
         self.picker = None;
         self.overlay = None;
+        // What is waited for is counted down: that is no picture to stand still.
+        self.frozen = None;
+        self.hurried = false;
         self.stage = Stage::Stopping(then);
         vec![Order::Command(Command::Stop)]
     }
 
+    /// Tells a run that is being stopped to wait for nobody any more.
+    fn hurry(&mut self) -> Vec<Order> {
+        self.dirty = true;
+        if std::mem::replace(&mut self.hurried, true) {
+            return Vec::new();
+        }
+        vec![Order::Command(Command::Stop)]
+    }
+
+    /// Ends the run and leaves: the first time in good order, the second time without waiting for the workers, the third
+    /// time at once, without the summary.
     pub(super) fn quit(&mut self) -> Vec<Order> {
         match self.stage {
             Stage::Picking | Stage::Over => vec![Order::Quit],
-            Stage::Running | Stage::Stopping(Then::Launch(_)) => self.stop(Then::Quit),
-            Stage::Stopping(Then::Quit) => Vec::new(),
+            Stage::Running => self.stop(Then::Quit),
+            Stage::Stopping(Then::Launch(_)) => {
+                self.dirty = true;
+                self.stage = Stage::Stopping(Then::Quit);
+                Vec::new()
+            }
+            Stage::Stopping(Then::Quit) if self.hurried => vec![Order::Quit],
+            Stage::Stopping(Then::Quit) => self.hurry(),
         }
     }
 
@@ -267,7 +307,11 @@ impl App {
             Ok(record) => self.record = Some(Arc::from(record)),
             // As it was asked to: no failure.
             Err(RunError::Stopped) => {}
-            Err(error) => self.failure = Some(error.to_string()),
+            Err(error) => {
+                self.failure = Some(error.to_string());
+                // A picture that stands still would hide it.
+                self.frozen = None;
+            }
         }
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Stopping(Then::Quit) => vec![Order::Quit],
@@ -304,8 +348,25 @@ impl App {
             self.view = View::Summary;
             self.scroll = 0;
         }
+        if matches!(snapshot.phase, Phase::Failed(_)) {
+            self.frozen = None;
+        }
+        self.settle(&snapshot);
         self.newest = Some(snapshot);
         self.dirty |= self.frozen.is_none();
+    }
+
+    /// Forgets the orders that this snapshot shows as done. The line about them goes; it stays where the picture doesn't
+    /// show what became of them.
+    fn settle(&mut self, snapshot: &Snapshot) {
+        let Some(done) = self.orders.settle(&snapshot.events) else {
+            return;
+        };
+        if self.receipt && (done.failed || self.orders.is_empty()) {
+            self.receipt = false;
+            self.status = (done.failed || self.frozen.is_some()).then_some(done.text);
+            self.dirty = true;
+        }
     }
 
     /// The snapshot that is shown: the newest, or the one that was frozen.
@@ -320,11 +381,19 @@ impl App {
         self.frozen.is_some()
     }
 
-    pub(super) fn freeze_or_thaw(&mut self) {
-        self.frozen = match &self.newest {
-            Some(newest) if self.frozen.is_none() => Some((newest.clone(), self.damage.clone())),
-            _ => None,
-        };
+    pub(super) fn freeze_or_thaw(&mut self) -> Result<(), String> {
+        if self.frozen.take().is_none() {
+            let moving = self.newest.as_ref().filter(|_| self.is_moving());
+            let newest = moving.ok_or("nothing moves here: Space freezes the display of a run")?;
+            self.frozen = Some((newest.clone(), self.damage.clone()));
+        }
+        Ok(())
+    }
+
+    /// Whether there is a picture that changes.
+    fn is_moving(&self) -> bool {
+        let moves = |phase: &Phase| matches!(phase, Phase::WarmUp | Phase::Running | Phase::Draining);
+        matches!(self.stage, Stage::Running) && self.newest.as_ref().is_some_and(|newest| moves(&newest.phase))
     }
 
     /// What is proven of the arm at this position, as far as the picture goes.

@@ -1,4 +1,4 @@
-//! The time axis that every panel shares: which second is in which column.
+//! The time axis that every panel shares: which instant is in which column.
 
 use std::ops::Range;
 
@@ -43,11 +43,15 @@ impl Window {
 /// The least time that an axis shows, so that the first second of a run doesn't fill the screen.
 const SHORTEST: i64 = 10;
 
-/// Whole seconds, newest at the right.
+/// Tenths in a second.
+const TENTHS: i64 = 10;
+
+/// Time in columns, now at the right. The columns are cut from second 0 on, so that what lies in one lies there until it
+/// leaves the axis at the left: a picture that moves doesn't flicker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TimeAxis {
-    /// The first second shown.
-    from: i64,
+    /// The number of the first column, counted from second 0.
+    first: i64,
     /// How many seconds.
     span: i64,
     /// The first second that there is something of.
@@ -66,45 +70,68 @@ impl TimeAxis {
             Window::Last(span) => span.min(past),
             Window::All => past,
         };
-        Self {
-            from: end - span,
+        let mut axis = Self {
+            first: 0,
             span,
             oldest,
             columns,
+        };
+        #[allow(clippy::cast_possible_truncation)] // tenths of a run
+        let newest = axis.slot((now * 10.0).floor() as i64);
+        axis.first = newest + 1 - i64::from(columns);
+        axis
+    }
+
+    /// The same time on twice as many columns.
+    pub const fn doubled(self) -> Self {
+        Self {
+            first: self.first * 2,
+            columns: self.columns * 2,
+            ..self
         }
     }
 
-    /// The same time on another number of columns.
-    pub const fn with_columns(self, columns: u16) -> Self {
-        Self { columns, ..self }
-    }
-
-    pub const fn span(&self) -> i64 {
-        self.span
+    /// The number of the column that a tenth begins in, counted from second 0.
+    const fn slot(&self, tenth: i64) -> i64 {
+        #[allow(clippy::cast_lossless)] // no `From` in a constant function
+        (tenth * self.columns as i64).div_euclid(self.span * TENTHS)
     }
 
     pub const fn columns(&self) -> u16 {
         self.columns
     }
 
+    /// The seconds that a column stands for.
+    pub fn column_length(&self) -> f64 {
+        #[allow(clippy::cast_precision_loss)] // seconds of a run
+        let span = self.span as f64;
+        span / f64::from(self.columns)
+    }
+
+    /// Whether a column stands for less than a second.
+    pub fn is_fine(&self) -> bool {
+        self.span < i64::from(self.columns)
+    }
+
     /// The column of an instant; none when it is not on the axis.
     pub fn column(&self, at: f64) -> Option<u16> {
         #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // seconds of a run
-        let column = ((at - self.from as f64) * f64::from(self.columns) / self.span as f64).floor() as i64;
+        let column = (at * f64::from(self.columns) / self.span as f64).floor() as i64 - self.first;
         u16::try_from(column).ok().filter(|&column| column < self.columns)
     }
 
-    /// The columns of a whole second, at least one; none when it is not on the axis.
-    pub fn second(&self, second: i64) -> Option<Range<u16>> {
-        if second < self.from || second >= self.from + self.span {
-            return None;
-        }
+    /// The columns of the time from one tenth up to another, at least one; none when nothing of it is on the axis.
+    pub fn tenths(&self, time: Range<i64>) -> Option<Range<u16>> {
         let columns = i64::from(self.columns);
-        let start = (second - self.from) * columns / self.span;
-        let end = ((second + 1 - self.from) * columns / self.span)
-            .max(start + 1)
-            .min(columns);
-        Some(u16::try_from(start).ok()?..u16::try_from(end).ok()?)
+        let start = self.slot(time.start) - self.first;
+        let end = (self.slot(time.end) - self.first).max(start + 1);
+        let (start, end) = (start.max(0), end.min(columns));
+        (start < end).then_some(u16::try_from(start).ok()?..u16::try_from(end).ok()?)
+    }
+
+    /// The columns of a whole second, at least one; none when nothing of it is on the axis.
+    pub fn second(&self, second: i64) -> Option<Range<u16>> {
+        self.tenths(second * TENTHS..(second + 1) * TENTHS)
     }
 
     /// Round seconds to write under the axis, so far apart that `gap` columns are free for each.
@@ -112,12 +139,14 @@ impl TimeAxis {
         const STEPS: [i64; 10] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
         let fits = |step: &i64| step * i64::from(self.columns) >= i64::from(gap) * self.span;
         let step = STEPS.into_iter().find(fits).unwrap_or(1200);
-        let first = self.from.max(self.oldest).div_euclid(step) * step;
-        let Self { from, span, oldest, .. } = *self;
+        let columns = i64::from(self.columns).max(1);
+        let from = (self.first * self.span).div_euclid(columns).max(self.oldest);
+        let end = ((self.first + columns) * self.span).div_euclid(columns);
+        let first = from.div_euclid(step) * step;
         (0..)
             .map(move |n| first + n * step)
-            .skip_while(move |&t| t < from.max(oldest))
-            .take_while(move |&t| t < from + span)
+            .skip_while(move |&t| t < from)
+            .take_while(move |&t| t <= end)
     }
 }
 
@@ -126,32 +155,59 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_second_ends_at_the_right_edge() {
+    fn now_is_at_the_right_edge() {
         for columns in [1, 7, 60, 100, 301] {
             for window in [Window::Last(30), Window::Last(300), Window::All] {
                 let axis = TimeAxis::new(window, 62.4, -3, columns);
+                assert_eq!(axis.tenths(624..625).map(|range| range.end), Some(columns));
+                assert_eq!(axis.column(62.4), Some(columns - 1));
                 assert_eq!(axis.second(62).map(|range| range.end), Some(columns));
-                assert_eq!(axis.second(63), None);
-                assert!(axis.column(62.9).is_some());
+                assert_eq!(axis.second(63 + 66), None);
             }
         }
     }
 
     #[test]
-    fn seconds_cover_the_axis_without_gaps() {
+    fn seconds_and_tenths_cover_the_axis_without_gaps() {
         let axis = TimeAxis::new(Window::Last(60), 100.0, 0, 97);
-        let mut next = 0;
-        for second in 41..=100 {
-            let range = axis.second(second).expect("on the axis");
-            assert_eq!(range.start, next);
-            next = range.end;
+        for tenths in [1, 10] {
+            let mut next = 0;
+            for start in (0..=1000).step_by(tenths) {
+                let Some(range) = axis.tenths(start..start + i64::try_from(tenths).expect("small")) else {
+                    continue;
+                };
+                assert!(range.start <= next, "{start}");
+                next = range.end;
+            }
+            assert_eq!(next, 97);
         }
-        assert_eq!(next, 97);
+    }
+
+    #[test]
+    fn what_is_in_a_column_stays_together_while_time_passes() {
+        // Tenths that share a column now share it a tenth later, too: one less than a column at the most has moved.
+        let together = |now: f64| {
+            let axis = TimeAxis::new(Window::Last(60), now, 0, 97).doubled();
+            let of = move |tenth| axis.tenths(tenth..tenth + 1).map(|range| range.start);
+            (900..1000).map(|tenth| of(tenth) == of(tenth + 1)).collect::<Vec<_>>()
+        };
+        assert!((1..40).all(|tenth| together(100.0) == together(100.0 + f64::from(tenth) / 10.0)));
+    }
+
+    #[test]
+    fn a_doubled_axis_has_two_columns_for_each() {
+        let axis = TimeAxis::new(Window::Last(60), 72.3, 0, 101);
+        for tenth in 200..723 {
+            let at = |axis: TimeAxis| axis.tenths(tenth..tenth + 1).map(|range| range.start);
+            assert_eq!(at(axis), at(axis.doubled()).map(|column| column / 2), "{tenth}");
+        }
+        assert!(!TimeAxis::new(Window::Last(300), 400.0, 0, 120).is_fine());
+        assert!(axis.is_fine());
     }
 
     #[test]
     fn an_instant_lies_in_its_second() {
-        let axis = TimeAxis::new(Window::Last(30), 29.0, 0, 90);
+        let axis = TimeAxis::new(Window::Last(30), 29.9, 0, 90);
         for second in 0..30 {
             #[allow(clippy::cast_precision_loss)]
             let column = axis.column(second as f64 + 0.5).expect("on the axis");

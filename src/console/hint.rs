@@ -1,20 +1,16 @@
 //! The line that names the next key worth pressing.
 
 use super::app::{App, Stage, Then, View};
-use super::text;
 use crate::metrics::{HostStatus, HostView, Phase, ServerStatus, Snapshot};
 use crate::model::Target;
-use crate::scenario::{FaultStart, LockKind, Persistence};
+use crate::scenario::{LockKind, Persistence};
 
 /// What to say, the most useful first: what does not fit on the line is left out.
 pub(super) fn hint(app: &App, snapshot: &Snapshot) -> Vec<String> {
     let parts: &[&str] = match (&app.stage, &snapshot.phase) {
-        (Stage::Stopping(Then::Quit), _) => &["stopping: the workers finish and the lab goes down …"],
+        (Stage::Stopping(Then::Quit), _) => &["stopping: lockstorm quits when the lab is down …"],
         (Stage::Stopping(Then::Launch(_)), _) => &["stopping: a fresh lab starts when this one is down …"],
-        _ if app.is_frozen() => &[
-            "frozen: Space shows the run again",
-            "it goes on, and the fault keys work",
-        ],
+        _ if app.is_frozen() => &["Display frozen; run continues. Space: resume", "the fault keys work"],
         (_, Phase::SetUp(_) | Phase::Failed(_)) => &[],
         (_, Phase::Draining) => &["the load has ended; the workers finish", "then the ledger is read"],
         (_, Phase::Finished { .. }) if app.view == View::Summary => {
@@ -28,44 +24,55 @@ pub(super) fn hint(app: &App, snapshot: &Snapshot) -> Vec<String> {
 }
 
 fn before_any_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
-    let mut parts = Vec::new();
+    let scheduled = scheduled(app, snapshot);
+    if !scheduled.is_empty() {
+        return scheduled;
+    }
     let single = snapshot
         .hosts
         .iter()
         .find_map(|host| Some((host, host.single_arms.first()?)));
     let redlock = snapshot.scenario.arms.iter().find(|arm| arm.lock == LockKind::Redlock);
-    if let Some((host, arm)) = single {
-        let keys = keys(app, Target::Host(host.id), 'k');
-        parts.push(format!("press {keys}: kill {}, the node under arm {arm}", host.id));
+    let part = if let Some((host, arm)) = single {
+        let keys = keys(app, Target::Host(host.id), 'b');
+        Some(format!("press {keys}: bounce {}, the node under arm {arm}", host.id))
     } else if let (Some(arm), Some(host)) = (redlock, snapshot.hosts.first()) {
-        let keys = keys(app, Target::Host(host.id), 'k');
-        parts.push(format!(
-            "press {keys}: kill {}, one of the nodes under arm {}",
+        let keys = keys(app, Target::Host(host.id), 'b');
+        Some(format!(
+            "press {keys}: bounce {}, one of the nodes under arm {}",
             host.id, arm.name
-        ));
-    } else if let Some(server) = snapshot.servers.first() {
-        let keys = keys(app, Target::Server(server.id), 'p');
-        parts.push(format!("press {keys}: pause {}, timers and all", server.id));
-    }
-    let scheduled = snapshot
-        .scenario
-        .faults
-        .iter()
-        .find_map(|fault| match (&fault.start, fault.targets.first()) {
-            (FaultStart::At(at), Some(target)) if at.as_secs_f64() > snapshot.elapsed => Some(format!(
-                "at {} the scenario itself: {} {target}",
-                text::setting(*at),
-                fault.action
-            )),
-            _ => None,
-        });
-    parts.extend(scheduled);
-    parts
+        ))
+    } else {
+        let server = snapshot.servers.first();
+        server.map(|server| {
+            let keys = keys(app, Target::Server(server.id), 'p');
+            format!("press {keys}: pause {}, timers and all", server.id)
+        })
+    };
+    part.into_iter().collect()
+}
+
+/// What the scenario will do by itself, and then the reader's turn: a key before it could keep it from happening.
+fn scheduled(app: &App, snapshot: &Snapshot) -> Vec<String> {
+    let (Some(next), Some(host)) = (snapshot.scheduled.first(), snapshot.hosts.first()) else {
+        return Vec::new();
+    };
+    let keys = keys(app, Target::Host(host.id), 'b');
+    vec![
+        format!("scheduled: {next}"),
+        format!("after it {keys} bounces {} yourself", host.id),
+    ]
 }
 
 fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
-    let mut parts = Vec::new();
-    let ailing = snapshot.hosts.iter().find(|host| host.state != HostStatus::Up);
+    let mut parts = scheduled(app, snapshot);
+    if !parts.is_empty() {
+        return parts;
+    }
+    // Of a host with an order under way the next picture says more.
+    let is_ailing =
+        |host: &&HostView| host.state != HostStatus::Up && app.orders.expected(Target::Host(host.id)).is_none();
+    let ailing = snapshot.hosts.iter().find(is_ailing);
     if let Some(host) = ailing {
         let keys = keys(app, Target::Host(host.id), 'r');
         parts.push(match &host.state {
@@ -86,6 +93,10 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
         ));
     }
     if parts.is_empty() {
+        if let Some(host) = snapshot.hosts.first() {
+            let keys = keys(app, Target::Host(host.id), 'b');
+            parts.push(format!("{keys} bounces {} again", host.id));
+        }
         parts.extend(
             [
                 "v shows the scoreboard",

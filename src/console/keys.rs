@@ -16,6 +16,8 @@ pub enum Act {
     Neighbour(Step),
     /// Do this to what is selected.
     Fault(Fault),
+    /// Kill the host that is selected and let it come back at once.
+    Bounce,
     /// Pause what is selected, or let it go on.
     PauseOrResume,
     /// Restart or resume what is selected, whichever it needs.
@@ -54,7 +56,7 @@ pub enum Act {
     Close,
     /// End the run and leave.
     Quit,
-    /// The same, and leave at once when that is under way already.
+    /// The same, by Ctrl-C.
     Interrupt,
 }
 
@@ -161,6 +163,14 @@ pub const TABLE: &[Row] = &[
             (Char('8'), Act::Select(8)),
             (Char('9'), Act::Select(9)),
         ],
+    ),
+    row(
+        Group::Faults,
+        Scope::Run,
+        "b",
+        "bounce",
+        "kill a host; back in 300 ms",
+        &[(Char('b'), Act::Bounce)],
     ),
     row(
         Group::Faults,
@@ -376,10 +386,26 @@ pub const TABLE: &[Row] = &[
         Scope::Both,
         "q",
         "quit",
-        "end the run, lab down, quit",
+        "end the run; again: at once",
         &[(Char('q'), Act::Quit)],
     ),
 ];
+
+/// The keys of an act as the table writes them.
+#[must_use]
+pub fn label(act: Act) -> &'static str {
+    let row = TABLE.iter().find(|row| row.keys.iter().any(|(_, own)| *own == act));
+    row.map_or("", |row| row.label)
+}
+
+/// A key as it is written: `z`, `F1`, `Ctrl-x`.
+#[must_use]
+pub fn name(event: &KeyEvent) -> String {
+    let with = [(KeyModifiers::CONTROL, "Ctrl-"), (KeyModifiers::ALT, "Alt-")];
+    let with = with.iter().filter(|(modifier, _)| event.modifiers.contains(*modifier));
+    let prefix: String = with.map(|(_, name)| *name).collect();
+    format!("{prefix}{}", event.code)
+}
 
 /// The act of a key.
 #[must_use]

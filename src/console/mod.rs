@@ -4,13 +4,17 @@
 //! a terminal and runs around them.
 
 mod actions;
+mod ailment;
 mod app;
+pub mod ascii;
 mod axis;
 mod hint;
 mod inputs;
 pub mod keys;
 mod knobs;
+mod orders;
 mod plot;
+mod samples;
 mod save;
 mod score;
 mod session;
@@ -35,6 +39,8 @@ pub struct ConsoleOptions {
     pub theme: ThemeName,
     /// Whether there are colours at all. The default follows `NO_COLOR`.
     pub colours: bool,
+    /// Whether the picture is made of ASCII alone. The default follows the locale and `TERM`.
+    pub ascii: bool,
     /// Where the save key writes.
     pub save_dir: PathBuf,
 }
@@ -45,6 +51,7 @@ impl Default for ConsoleOptions {
         Self {
             theme: ThemeName::default(),
             colours: !no_colour,
+            ascii: ascii::wanted(),
             save_dir: PathBuf::from("."),
         }
     }

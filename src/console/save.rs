@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use super::app::Saving;
 use super::text;
-use crate::metrics::{Figures, Snapshot};
+use crate::metrics::{Figures, Snapshot, units};
 use crate::model::Event;
 use crate::run::{Held, Record, sentence};
 
@@ -127,7 +127,7 @@ fn table<'a>(out: &mut String, arms: impl Iterator<Item = (&'a str, &'a Figures)
     let titles = [
         "p50",
         "p99",
-        "req/s",
+        "done/s",
         "acquired",
         "contended",
         "no quorum",
@@ -145,12 +145,12 @@ fn table<'a>(out: &mut String, arms: impl Iterator<Item = (&'a str, &'a Figures)
             text::micros(figures.acquire_us.p50),
             text::micros(figures.acquire_us.p99),
             text::decimal(figures.throughput),
-            figures.outcomes.acquired.to_string(),
-            figures.outcomes.contended.to_string(),
-            figures.outcomes.no_quorum.to_string(),
-            figures.orders.to_string(),
-            figures.oversold.to_string(),
-            figures.db_hits.to_string(),
+            units::count(figures.outcomes.acquired),
+            units::count(figures.outcomes.contended),
+            units::count(figures.outcomes.no_quorum),
+            units::count(figures.orders),
+            units::count(figures.oversold),
+            units::count(figures.db_hits),
         ];
         let _ = write!(out, "{}", text::left(name, 20));
         for cell in cells {

@@ -112,11 +112,33 @@ impl Headline {
         })
     }
 
+    /// What to show of an arm in one figure: a stock that is not sold out can't be oversold, but updates can be lost from the
+    /// first sale on. Damage is never left for a figure without.
+    pub const fn showing(self, arm: &ArmView, damage: &Damage) -> Self {
+        match self {
+            Self::Oversold if damage.oversold && (arm.sold_out || !damage.lost_updates) => Self::Oversold,
+            Self::Oversold if arm.sold_out && !damage.lost_updates => Self::Oversold,
+            Self::Oversold => Self::LostUpdates,
+            other => other,
+        }
+    }
+
+    /// What it counts, in a few columns.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Oversold => "oversold",
+            Self::LostUpdates => "lost updates",
+            Self::DuplicatePages => "dup. pages",
+            Self::HitsPerExpiry => "hits/expiry",
+            Self::NoQuorum => "no quorum",
+        }
+    }
+
     /// What it counts.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Oversold => "units oversold",
-            Self::LostUpdates => "updates lost",
+            Self::LostUpdates => "lost updates",
             Self::DuplicatePages => "duplicate pages",
             Self::HitsPerExpiry => "database hits per expiry",
             Self::NoQuorum => "acquires without quorum",
@@ -180,19 +202,6 @@ fn damaged(proven: bool, count: u64, can_show: bool) -> Score {
     }
 }
 
-/// What an arm gets done a second, now: acquired locks in the last whole second, of an arm without acquires requests.
-pub(super) fn rate_now(arm: &ArmView) -> u64 {
-    let mut newest_first = arm.series.iter().rev();
-    let under_way = newest_first.next();
-    newest_first.next().or(under_way).map_or(0, |point| {
-        if arm.figures.outcomes.total() > 0 {
-            point.outcomes.acquired
-        } else {
-            point.completed
-        }
-    })
-}
-
 /// Whether the arm's newest acquires were refused for lack of nodes.
 pub(super) fn without_quorum(arm: &ArmView) -> bool {
     arm.trouble.is_some() && arm.series.newest().is_some_and(|point| point.outcomes.no_quorum > 0)
@@ -200,7 +209,10 @@ pub(super) fn without_quorum(arm: &ArmView) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::metrics::Live;
 
     #[test]
     fn the_mark_of_damage_stays_when_the_figure_falls() {
@@ -213,6 +225,43 @@ mod tests {
         assert!(damage.any());
         assert_eq!(damaged(damage.lost_updates, 7, true).cell(), "✖ 7");
         assert_eq!(damaged(damage.lost_updates, 0, true).cell(), "✖ 0");
+    }
+
+    #[test]
+    fn updates_are_lost_before_a_stock_can_be_oversold() {
+        let figures = |oversold, lost_updates| {
+            let mut damage = Damage::default();
+            damage.latch(&Figures {
+                oversold,
+                lost_updates,
+                ..Figures::default()
+            });
+            damage
+        };
+        let shown = |sold_out, damage: Damage| {
+            let arm = ArmView {
+                name: String::new(),
+                label: String::new(),
+                figures: Figures::default(),
+                series: Arc::default(),
+                trace: Arc::default(),
+                votes: None,
+                trouble: None,
+                sold_out,
+                done: false,
+                finish: None,
+                live: Live::default(),
+            };
+            Headline::Oversold.showing(&arm, &damage)
+        };
+        assert_eq!(shown(false, figures(0, 0)), Headline::LostUpdates);
+        assert_eq!(shown(false, figures(0, 290)), Headline::LostUpdates);
+        assert_eq!(shown(false, figures(1, 290)), Headline::LostUpdates);
+        assert_eq!(shown(true, figures(14, 14)), Headline::Oversold);
+        assert_eq!(shown(true, figures(0, 0)), Headline::Oversold);
+        // Damage goes before a zero.
+        assert_eq!(shown(true, figures(0, 2)), Headline::LostUpdates);
+        assert_eq!(shown(false, figures(2, 0)), Headline::Oversold);
     }
 
     #[test]

@@ -5,16 +5,17 @@ use std::time::Duration;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::metrics::units;
+use crate::model::printable;
 
 /// What stands for a figure that an arm doesn't have.
 pub const NONE: &str = "–";
 
-/// A count in at most five columns: `9999`, `12.3k`, `123k`, `4.5M`.
+/// A count in at most five columns: `9,999`, `12.3k`, `123k`, `4.5M`.
 pub fn count(n: u64) -> String {
     #[allow(clippy::cast_precision_loss)] // three digits are shown
     let value = n as f64;
     match n {
-        0..10_000 => n.to_string(),
+        0..10_000 => units::count(n),
         10_000..99_950 => format!("{:.1}k", value / 1e3),
         99_950..999_500 => format!("{:.0}k", value / 1e3),
         999_500..99_950_000 => format!("{:.1}M", value / 1e6),
@@ -87,9 +88,9 @@ pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text in at most `columns`, with an ellipsis where it had to be cut; control characters are left out.
+/// The text in at most `columns`, with an ellipsis where it had to be cut; it is made [`printable`].
 pub fn fit(text: &str, columns: usize) -> String {
-    let clean: String = text.chars().filter(|c| !c.is_control()).collect();
+    let clean = printable(text);
     if clean.width() <= columns {
         return clean;
     }
@@ -107,13 +108,12 @@ pub fn fit(text: &str, columns: usize) -> String {
     if columns == 0 { String::new() } else { kept + "…" }
 }
 
-/// The text in lines of at most `columns`, broken between words and inside a word that is longer than a line; control
-/// characters are left out.
+/// The text in lines of at most `columns`, broken between words and inside a word that is longer than a line; it is made
+/// [`printable`].
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in text.split_whitespace() {
-        let word: String = word.chars().filter(|c| !c.is_control()).collect();
+    for word in printable(text).split_whitespace() {
         // A word longer than a line begins where there is room for any of it.
         let needed = if word.width() > columns { 1 } else { word.width() };
         if !line.is_empty() && line.width() + 1 + needed > columns {
@@ -154,7 +154,7 @@ mod tests {
         let said: Vec<_> = [0, 9_999, 10_000, 12_345, 99_949, 123_456, 999_500, 45_000_000]
             .map(count)
             .into();
-        assert_eq!(said, ["0", "9999", "10.0k", "12.3k", "99.9k", "123k", "1.0M", "45.0M"]);
+        assert_eq!(said, ["0", "9,999", "10.0k", "12.3k", "99.9k", "123k", "1.0M", "45.0M"]);
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
     fn means_and_rates() {
         assert_eq!(
             [1.0, 2.55, 99.94, 99.96, 1302.4].map(decimal),
-            ["1.0", "2.5", "99.9", "100", "1302"]
+            ["1.0", "2.5", "99.9", "100", "1,302"]
         );
         assert_eq!([400.0, 2.5, 50.0, 1.0].map(rate), ["400", "2.5", "50", "1"]);
     }
@@ -179,7 +179,8 @@ mod tests {
         assert_eq!(fit("redlock", 7), "redlock");
         assert_eq!(fit("redlock", 4), "red…");
         assert_eq!(fit("漢字漢字", 5), "漢字…");
-        assert_eq!(fit("a\u{1b}[31mb", 10), "a[31mb");
+        assert_eq!(fit("a\u{1b}[31mb", 10), "a\u{fffd}[31mb");
+        assert_eq!(fit("a\u{202e}b", 10), "a\u{fffd}b");
         assert_eq!((left("ab", 4), right("ab", 4)), ("ab  ".to_owned(), "  ab".to_owned()));
         assert_eq!(fit("x", 0), "");
     }
@@ -190,5 +191,6 @@ mod tests {
         assert_eq!(wrap("at /tmp/lockstorm/x y", 8), ["at /tmp/", "lockstor", "m/x y"]);
         assert_eq!(wrap("漢字漢字", 5), ["漢字", "漢字"]);
         assert_eq!(wrap("", 5), [""]);
+        assert_eq!(wrap("a\u{2028}b\u{200b}c", 5), ["a", "b\u{fffd}c"]);
     }
 }

@@ -69,6 +69,8 @@ pub(super) struct Theme {
     pub warn: Style,
     /// Proven damage, and nothing else.
     pub bad: Style,
+    /// The same where it is drawn in blocks, which are their own ground.
+    pub bad_block: Style,
     /// The line of the median.
     pub p50: Style,
     /// The line of the 99th percentile.
@@ -84,11 +86,13 @@ impl Theme {
             return Self::plain(name);
         }
         match name {
-            ThemeName::Dark => Self::coloured(name, [234, 252, 245, 255, 117, 114, 221, 203, 74, 222], 24),
-            ThemeName::Light => Self::coloured(name, [231, 236, 242, 16, 25, 28, 130, 160, 24, 130], 153),
+            ThemeName::Dark => Self::coloured(name, [234, 252, 245, 255, 117, 114, 221, 203, 74, 177], 24),
+            ThemeName::Light => Self::coloured(name, [231, 236, 242, 16, 25, 28, 130, 160, 24, 90], 153),
             ThemeName::HighContrast => {
-                let mut theme = Self::coloured(name, [16, 231, 250, 231, 51, 46, 226, 231, 51, 226], 21);
+                let mut theme = Self::coloured(name, [16, 231, 250, 231, 51, 46, 226, 231, 51, 213], 21);
+                // Words stand on red; blocks are red.
                 theme.bad = theme.bad.bg(Color::Indexed(160));
+                theme.bad_block = theme.bad_block.fg(Color::Indexed(196));
                 theme.selected = Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(226)).bold();
                 for style in [&mut theme.base, &mut theme.good, &mut theme.warn, &mut theme.p50] {
                     *style = style.bold();
@@ -113,6 +117,7 @@ impl Theme {
             good: on_ground(good),
             warn: on_ground(warn),
             bad: on_ground(bad).bold(),
+            bad_block: on_ground(bad).bold(),
             p50: on_ground(p50),
             p99: on_ground(p99).bold(),
             badge: Style::new().fg(strong).bg(Color::Indexed(badge)).bold(),
@@ -132,9 +137,32 @@ impl Theme {
             good: plain,
             warn: plain.bold(),
             bad: plain.reversed().bold(),
+            bad_block: plain.bold(),
             p50: plain,
             p99: plain.bold(),
             badge: plain.reversed(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_shares_the_chart_has_a_colour_of_its_own() {
+        for name in ThemeName::ALL {
+            let theme = Theme::new(name, true);
+            let colours = [
+                theme.p50.fg,
+                theme.p99.fg,
+                theme.warn.fg,
+                theme.bad_block.fg,
+                theme.dim.fg,
+            ];
+            for (index, colour) in colours.iter().enumerate() {
+                assert!(!colours[..index].contains(colour), "{}: {colours:?}", name.name());
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ mod fault;
 mod held;
 mod id;
 mod outcome;
+mod printable;
 mod wait;
 
 pub use event::{Event, EventKind};
@@ -12,4 +13,5 @@ pub use fault::{Action, Target};
 pub use held::Held;
 pub use id::{HostId, ServerId};
 pub use outcome::{Cause, Outcome, Outcomes};
+pub use printable::printable;
 pub use wait::Wait;

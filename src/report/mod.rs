@@ -13,5 +13,5 @@ mod text;
 pub use bench::render_bench;
 pub use file::{FileError, RecordFile};
 pub use paint::Paint;
-pub use progress::Progress;
+pub use progress::{Progress, is_dumb};
 pub use text::{render, summary};

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::metrics::units::{count, micros, rate};
 use crate::metrics::{ArmView, Phase, Snapshot};
-use crate::model::{Event, EventKind};
+use crate::model::{Event, EventKind, printable};
 use crate::scenario::WorkloadSpec;
 
 /// Between two lines where there is no bar.
@@ -34,10 +34,10 @@ enum Out {
 }
 
 impl Progress {
-    /// A bar if standard error is a terminal, else lines.
+    /// A bar if standard error is a terminal that can draw one, else lines.
     #[must_use]
     pub fn new() -> Self {
-        if !stderr().is_terminal() {
+        if !stderr().is_terminal() || is_dumb() {
             return Self::to(Out::Lines);
         }
         let style = ProgressStyle::with_template("{prefix} {bar:24} {wide_msg}");
@@ -77,7 +77,7 @@ impl Progress {
         if let Out::Bar(bar) = &self.out {
             bar.set_prefix(phase(snapshot));
             bar.set_position(position(snapshot));
-            bar.set_message(arms(snapshot));
+            bar.set_message(printable(&arms(snapshot)));
         } else {
             self.line(snapshot);
         }
@@ -116,6 +116,7 @@ impl Progress {
     }
 
     fn say(&self, line: &str) {
+        let line = &printable(line);
         match &self.out {
             Out::Quiet => {}
             // Progress that nobody reads any more is no reason to end a run.
@@ -129,6 +130,12 @@ impl Default for Progress {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Whether the terminal can only write line after line: `TERM=dumb`.
+#[must_use]
+pub fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 /// A fault is told when its effect is known. Warnings about the figures come with the summary.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::columns;
 use super::paint::{Paint, Tone};
 use crate::metrics::units::{counted, rate};
-use crate::model::{Event, EventKind, Held};
+use crate::model::{Event, EventKind, Held, printable};
 use crate::run::{Record, sentence};
 
 /// The summary as plain text.
@@ -57,7 +57,8 @@ fn head(record: &Record, paint: Paint) -> String {
         (None, Some(n)) => format!("{} per arm", counted(n, "request", "requests")),
     };
     let server = record.nodes.first().map_or("no server", |node| node.server.as_str());
-    let title = format!("{} · {}", scenario.name, scenario.title);
+    // A record may be somebody else's.
+    let title = printable(&format!("{} · {}", scenario.name, scenario.title));
     let cut = if record.interrupted {
         format!(" of {} (interrupted)", span(scenario.duration.as_secs_f64()))
     } else {
@@ -98,7 +99,7 @@ fn list(title: &str, lines: Vec<(Tone, String)>, paint: Paint) -> Option<String>
     let mut text = format!("{}\n", paint.apply(Tone::Strong, title));
     for (tone, line) in lines {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "  {}", paint.apply(tone, &line));
+        let _ = writeln!(text, "  {}", paint.apply(tone, &printable(&line)));
     }
     Some(text)
 }

@@ -25,13 +25,13 @@ pub enum Stop {
 pub enum Ended {
     /// With its record. By a signal the run was cut short, but drained and counted all the same.
     Finished(Box<Record>, Option<Stop>),
-    /// Without a record: by a signal before the load began, or at once by a second signal. The keeper cleans up when this
+    /// Without a record: by a signal before the load began, or at once by a third signal. The keeper cleans up when this
     /// process ends.
     Abandoned(Stop),
 }
 
 /// Runs a scenario to its end and shows each snapshot on the way. The first SIGINT or SIGTERM ends the load, the second
-/// one gives up waiting.
+/// one waits for no worker any more, the third one not even for the record.
 ///
 /// # Errors
 /// Whatever kept the run from its record.
@@ -60,10 +60,11 @@ async fn follow(
     // A thread of our own and not the runtime's: the runtime would wait for it even when we no longer want to.
     let (done, mut end) = oneshot::channel();
     thread::spawn(move || {
-        // Nobody listens any more after a second signal.
+        // Nobody listens any more after a third signal.
         let _ = done.send(handle.finish());
     });
-    let mut asked = None;
+    // The first signal says how the run ended; the others only say how soon.
+    let (mut asked, mut times) = (None, 0);
     loop {
         let stop = select! {
             result = &mut end => {
@@ -83,10 +84,11 @@ async fn follow(
             _ = interrupt.recv() => Stop::Interrupt,
             _ = terminate.recv() => Stop::Terminate,
         };
-        if asked.is_some() {
+        asked.get_or_insert(stop);
+        times += 1;
+        if times > 2 {
             return Ok(Ended::Abandoned(stop));
         }
-        asked = Some(stop);
         // A run that has already ended takes no commands, and needs none.
         let _ = commands.send(Command::Stop);
     }

@@ -2,7 +2,7 @@
 
 use super::Knob;
 use super::engine::Engine;
-use crate::metrics::Knobs;
+use crate::metrics::{Knobs, units};
 use crate::model::EventKind;
 use crate::scenario::{Scenario, WorkloadSpec};
 
@@ -40,7 +40,10 @@ impl Engine {
                     server.set_workers(workers);
                 }
                 self.knobs.workers = workers;
-                format!("{workers} workers on each app server for each arm")
+                format!(
+                    "{} workers on each app server for each arm",
+                    units::count(workers as u64)
+                )
             }
             Knob::Rate(rate) => {
                 if self.knobs.rate.is_none() {
@@ -48,7 +51,9 @@ impl Engine {
                 }
                 self.load.set_rate(rate);
                 self.knobs.rate = Some(rate);
-                format!("{rate:.0} requests a second for each arm")
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a positive rate
+                let whole = rate.round() as u64;
+                format!("{} requests a second for each arm", units::count(whole))
             }
             Knob::Hold(hold) => {
                 self.dials.set_hold(hold);

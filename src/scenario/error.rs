@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::model::printable;
+
 /// One mistake in one line: `file:line: key: what; cure`, or `--flag: what; cure`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
@@ -15,18 +17,11 @@ pub struct ScenarioError {
 impl ScenarioError {
     pub(super) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
-            place: one_line(&place.into()),
-            message: one_line(&message.into()),
+            // Whatever a parser, the system or a name in the file says: one line.
+            place: printable(place.into().trim_end()),
+            message: printable(message.into().trim_end()),
         }
     }
-}
-
-/// Whatever a parser, the system or a name in the file says: one line, and nothing that a terminal would obey.
-fn one_line(text: &str) -> String {
-    let text = text.trim_end().replace('\n', " ");
-    text.chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
 }
 
 /// Everything that is wrong with a scenario, in the order of the file, then of the flags. Never empty.

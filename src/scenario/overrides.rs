@@ -18,6 +18,32 @@ pub struct Overrides {
 }
 
 impl Overrides {
+    /// Every flag as it was typed, with the change that it alone makes.
+    pub(super) fn each(&self) -> Vec<(String, Self)> {
+        let set = self.set.iter().map(|assignment| {
+            let only = Self {
+                set: vec![assignment.clone()],
+                ..Self::default()
+            };
+            (format!("--set {assignment}"), only)
+        });
+        let seed = self.seed.map(|seed| {
+            let only = Self {
+                seed: Some(seed),
+                ..Self::default()
+            };
+            (format!("--seed {seed}"), only)
+        });
+        let duration = self.duration.map(|duration| {
+            let only = Self {
+                duration: Some(duration),
+                ..Self::default()
+            };
+            (format!("--duration {}", humantime::format_duration(duration)), only)
+        });
+        set.chain(seed).chain(duration).collect()
+    }
+
     /// Changes the tree; the values remember their flags. Returns the flags that could not be followed.
     pub(super) fn apply(&self, root: &mut Table) -> Vec<ScenarioError> {
         let mut errors = Vec::new();

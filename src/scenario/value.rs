@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::suggest;
 use super::tree::Value;
+use crate::model::printable;
 
 /// The longest duration that a scenario may name.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -22,7 +23,9 @@ pub(super) fn text(value: &Value) -> Result<String, String> {
 pub(super) fn name(value: &Value) -> Result<String, String> {
     let name = text(value)?;
     let fits = |c: char| c.is_alphanumeric() || " -_".contains(c);
-    if name.trim() != name || !name.chars().all(fits) || name.split(' ').any(|word| word == "and") {
+    // Some letters have no width.
+    let is_seen = printable(&name) == name;
+    if name.trim() != name || !is_seen || !name.chars().all(fits) || name.split(' ').any(|word| word == "and") {
         return Err(format!(
             "\"{name}\" is no name; letters, digits, inner spaces, - and _, without the word \"and\""
         ));

@@ -273,7 +273,10 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
         sold_out: false,
         done: false,
         finish: None,
-        live: Live::default(),
+        live: Live {
+            per_second: 398.0,
+            ..Live::default()
+        },
         doubt: None,
     }
 }

@@ -1,4 +1,5 @@
 //! The console of the real binary in a pseudo-terminal of its own.
+#![allow(dead_code)] // each test binary uses its part
 
 use std::cell::RefCell;
 use std::fs;
@@ -34,6 +35,11 @@ pub struct Console {
 impl Console {
     /// Starts `lockstorm ARGUMENTS` with these files in its working directory.
     pub fn start(size: Size, arguments: &[&str], files: &[(&str, &str)]) -> Self {
+        Self::start_on("xterm-256color", size, arguments, files)
+    }
+
+    /// The same on a terminal of this kind.
+    pub fn start_on(term: &str, size: Size, arguments: &[&str], files: &[(&str, &str)]) -> Self {
         let place = TempDir::with_prefix("lockstorm-pty-").expect("a temporary directory");
         fs::create_dir(place.path().join("labs")).expect("an empty place");
         for (name, text) in files {
@@ -56,7 +62,7 @@ impl Console {
         command.args(arguments);
         command.cwd(place.path());
         command.env("TMPDIR", place.path().join("labs"));
-        command.env("TERM", "xterm-256color");
+        command.env("TERM", term);
         command.env_remove("NO_COLOR");
         let child = terminal.slave.spawn_command(command).expect("lockstorm starts");
         let keyboard = terminal.master.take_writer().expect("a terminal can be typed on");
@@ -159,6 +165,22 @@ impl Console {
         String::from_utf8_lossy(&lock(&self.written)).contains("\u{1b}[?1049h")
     }
 
+    /// Whether lockstorm has ever moved the cursor, or cleared anything.
+    pub fn has_moved_the_cursor(&self) -> bool {
+        let written = String::from_utf8_lossy(&lock(&self.written)).into_owned();
+        written.split("\u{1b}[").skip(1).any(|rest| {
+            let code = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+            code.starts_with(|c| "ABCDGHJKf".contains(c))
+        })
+    }
+
+    /// The records that the save key has left.
+    pub fn records(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.place.path()).expect("our own place").flatten();
+        let is_record = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "json");
+        entries.map(|entry| entry.path()).filter(is_record).collect()
+    }
+
     /// Whether the terminal is in another mode than at the start.
     pub fn is_raw(&self) -> bool {
         modes(&self.terminal) != self.modes
@@ -199,7 +221,9 @@ impl Screen {
 
     /// The port that it names for a host.
     pub fn port(&self, host: usize) -> Option<u16> {
-        self.host(host).split(':').nth(1)?.trim().parse().ok()
+        let after = self.host(host).split(':').nth(1)?;
+        let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
     }
 
     /// What it says about the app servers.

@@ -6,9 +6,11 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders};
 
+use super::excerpt::Excerpt;
 use super::{Frames, line, mark_style};
+use crate::console::ailment::Ailment;
 use crate::console::app::App;
-use crate::console::score::{Damage, Headline, Mark, Score, rate_now};
+use crate::console::score::{Damage, Headline, Mark, Score};
 use crate::console::text::{self, NONE};
 use crate::console::theme::Theme;
 use crate::metrics::{ArmView, Phase, Snapshot};
@@ -48,7 +50,8 @@ impl Column {
         match self {
             Self::P50 => "p50",
             Self::P99 => "p99",
-            Self::Rate => "ok/s",
+            // While it runs, and the longer of its two titles.
+            Self::Rate => "done/s 5 s",
             Self::Contended => "contended",
             Self::NoQuorum => "no quorum",
             Self::Votes => "votes",
@@ -71,6 +74,31 @@ impl Column {
         })
     }
 
+    /// Whether it counts damage.
+    const fn is_damage(self) -> bool {
+        matches!(
+            self,
+            Self::LostUpdates
+                | Self::MissingPages
+                | Self::Score(Headline::Oversold | Headline::LostUpdates | Headline::DuplicatePages)
+        )
+    }
+
+    /// Whether it says what ended acquires and requests were like, which is not how an arm fares that is stuck.
+    const fn is_of_the_ended(self) -> bool {
+        matches!(
+            self,
+            Self::P50 | Self::P99 | Self::Rate | Self::Contended | Self::NoQuorum | Self::Votes | Self::Extra(_)
+        )
+    }
+
+    /// Whether it is zero or nothing in every arm. That nothing gets done does say something.
+    fn is_idle(self, arms: &[ArmView], theme: &Theme) -> bool {
+        let damage = Damage::default();
+        let mut cells = arms.iter().map(|arm| self.cell(arm, &damage, false, theme).0);
+        self != Self::Rate && !arms.is_empty() && cells.all(|cell| cell == NONE || cell == "0")
+    }
+
     fn cell(self, arm: &ArmView, damage: &Damage, over: bool, theme: &Theme) -> (String, Style) {
         let figures = &arm.figures;
         let asked = figures.outcomes.total() > 0;
@@ -88,7 +116,7 @@ impl Column {
             Self::P99 => plain(text::micros(figures.acquire_us.p99)),
             Self::Rate if over => plain(text::rate(figures.throughput.round())),
             Self::Rate if arm.done => ("done".to_owned(), theme.dim),
-            Self::Rate => plain(text::count(rate_now(arm))),
+            Self::Rate => plain(text::rate(arm.live.per_second.round())),
             Self::Contended => of_lock(figures.outcomes.contended),
             Self::NoQuorum if figures.outcomes.no_quorum > 0 => (text::count(figures.outcomes.no_quorum), theme.warn),
             Self::NoQuorum => of_lock(0),
@@ -134,33 +162,39 @@ fn damaged(proven: bool, count: u64, theme: &Theme) -> (String, Style) {
     (score.cell(), theme.bad)
 }
 
-/// The columns of a workload in the order of the table, each with its rank: the highest goes first.
+/// The columns of a workload in the order of the table, each with its rank: the highest goes first, damage and the score last.
 fn columns(workload: &WorkloadSpec, arms: &[ArmView]) -> Vec<(Column, u8)> {
     use Column::{Contended, GaveUp, LostUpdates, MissingPages, NoQuorum, Orders, P50, P99, Rate, Stale, Votes};
-    let common = [(P50, 5), (P99, 1), (Rate, 2), (Contended, 6), (NoQuorum, 3), (Votes, 4)];
+    let common = [(P50, 6), (P99, 2), (Rate, 3), (Contended, 7), (NoQuorum, 4), (Votes, 5)];
     let own = match workload {
-        WorkloadSpec::Inventory(_) => vec![(Orders, 7), (LostUpdates, 8), (Column::Score(Headline::Oversold), 0)],
+        WorkloadSpec::Inventory(_) => vec![(Orders, 8), (LostUpdates, 1), (Column::Score(Headline::Oversold), 0)],
         WorkloadSpec::CacheFill { caches } if caches.iter().any(|cache| cache.pages.is_some()) => vec![
-            (GaveUp, 8),
-            (Column::Score(Headline::HitsPerExpiry), 7),
-            (MissingPages, 6),
+            (GaveUp, 9),
+            (Column::Score(Headline::HitsPerExpiry), 8),
+            (MissingPages, 1),
             (Column::Score(Headline::DuplicatePages), 0),
         ],
         WorkloadSpec::CacheFill { .. } => {
-            vec![(Stale, 7), (GaveUp, 8), (Column::Score(Headline::HitsPerExpiry), 0)]
+            vec![(Stale, 8), (GaveUp, 9), (Column::Score(Headline::HitsPerExpiry), 0)]
         }
     };
     let occurs = |metric: Metric| arms.iter().any(|arm| arm.figures.get(metric) > 0.0);
     let extras = EXTRAS
         .iter()
         .filter(|(metric, _)| occurs(*metric))
-        .map(|(metric, _)| (Column::Extra(*metric), 6));
+        .map(|(metric, _)| (Column::Extra(*metric), 7));
     common.into_iter().chain(extras).chain(own).collect()
 }
 
-/// The columns that fit beside the names, in the order of the table.
-fn fitting(workload: &WorkloadSpec, arms: &[ArmView], room: usize) -> Vec<Column> {
+/// The columns that fit beside the names, in the order of the table. Where some must go, those go first that say nothing of
+/// any arm.
+fn fitting(workload: &WorkloadSpec, arms: &[ArmView], room: usize, theme: &Theme) -> Vec<Column> {
     let mut kept = columns(workload, arms);
+    for (column, rank) in &mut kept {
+        if !column.is_damage() && column.is_idle(arms, theme) {
+            *rank += 10;
+        }
+    }
     let width = |kept: &[(Column, u8)]| kept.iter().map(|(column, _)| column.width() + 2).sum::<usize>();
     while width(&kept) > room && kept.len() > 1 {
         let least = kept
@@ -188,37 +222,68 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
         &snapshot.scenario.workload,
         &snapshot.arms,
         total.saturating_sub(names + 3),
+        theme,
     );
     let used: usize = names + 2 + columns.iter().map(|column| column.width() + 2).sum::<usize>();
     // Wide screens spread the columns, but not so far that a row can't be followed.
     let spare = (total.saturating_sub(used + 1) / columns.len().max(1)).min(6);
+    let width = |column: &Column| column.width() + 2 + spare;
 
+    // Once the load has ended its last seconds say nothing: the mean until the arm's finish does.
+    let over = matches!(snapshot.phase, Phase::Draining | Phase::Finished { .. });
     let mut head = vec![Span::raw(text::left("  arm", names + 2))];
     head.extend(
         columns
             .iter()
-            .map(|column| Span::raw(text::right(column.title(), column.width() + 2 + spare))),
+            .map(|column| Span::raw(text::right(head_of(*column, over), width(column)))),
     );
     line(frame, inside, 0, Line::from(head).style(theme.dim));
 
-    let rows = usize::from(inside.height).saturating_sub(1);
-    // The charted arm stays in sight.
-    let first = (app.arm + 1).saturating_sub(rows);
-    // Once the load has ended its last second says nothing: the mean over the run does.
-    let over = matches!(snapshot.phase, Phase::Draining | Phase::Finished { .. });
-    for (row, (index, arm)) in (1..).zip(snapshot.arms.iter().enumerate().skip(first).take(rows)) {
+    let excerpt = Excerpt::of(
+        snapshot.arms.len(),
+        usize::from(inside.height).saturating_sub(1),
+        app.arm,
+    );
+    let mut row = 1;
+    for (index, arm) in snapshot
+        .arms
+        .iter()
+        .enumerate()
+        .take(excerpt.shown.end)
+        .skip(excerpt.shown.start)
+    {
         let damage = app.damage(index);
         let charted = index == app.arm;
         let name_style = if charted { theme.strong } else { theme.base };
         let name = format!("{} {}", if charted { "›" } else { " " }, text::left(&arm.name, names));
         let mut spans = vec![Span::styled(name, name_style)];
-        for column in &columns {
+        let mut rest = columns.as_slice();
+        if let Some(ailment) = Ailment::of(arm, &snapshot.phase) {
+            let figures = rest.iter().take_while(|column| column.is_of_the_ended()).count();
+            let room: usize = rest[..figures].iter().map(width).sum();
+            let words = ailment.within(room.saturating_sub(2));
+            spans.push(Span::styled(text::left(&format!("  {words}"), room), theme.warn));
+            rest = &rest[figures..];
+        }
+        for column in rest {
             let (cell, style) = column.cell(arm, &damage, over, theme);
-            let width = column.width() + 2 + spare;
+            let width = width(column);
             spans.push(Span::raw(" ".repeat(width.saturating_sub(text::width(&cell)))));
             spans.push(Span::styled(text::fit(&cell, width), style));
         }
         line(frame, inside, row, Line::from(spans));
+        row += 1;
+    }
+    if let Some(more) = excerpt.more() {
+        line(frame, inside, row, Line::styled(format!("  {more}"), theme.dim));
+    }
+}
+
+/// The title of a column, now.
+fn head_of(column: Column, over: bool) -> &'static str {
+    match column {
+        Column::Rate if over => "done/s",
+        column => column.title(),
     }
 }
 
@@ -235,7 +300,7 @@ fn framed(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot
         arm.doubt.is_none() && Headline::Oversold.score(arm, &app.damage(index)).mark == Mark::Pending
     };
     let legend = if inventory && snapshot.arms.iter().enumerate().any(pending) {
-        " … not sold out yet: oversold cannot show "
+        " … oversold not measurable until sold out "
     } else {
         ""
     };
@@ -252,14 +317,15 @@ fn framed(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::Duration;
 
     use super::*;
+    use crate::console::theme::ThemeName;
     use crate::metrics::{Figures, Live};
+    use crate::scenario::{InventorySpec, Popularity, ServiceTime, StockIn};
 
-    #[test]
-    fn a_count_that_is_rare_has_a_column_once_it_occurs() {
-        let workload = WorkloadSpec::CacheFill { caches: Vec::new() };
-        let mut arm = ArmView {
+    fn an_arm() -> ArmView {
+        ArmView {
             name: String::new(),
             label: String::new(),
             figures: Figures::default(),
@@ -272,7 +338,45 @@ mod tests {
             finish: None,
             live: Live::default(),
             doubt: None,
-        };
+        }
+    }
+
+    fn fitting(workload: &WorkloadSpec, arms: &[ArmView], room: usize) -> Vec<Column> {
+        super::fitting(workload, arms, room, &Theme::new(ThemeName::Dark, true))
+    }
+
+    #[test]
+    fn damage_stays_while_columns_of_zeros_go() {
+        let workload = WorkloadSpec::Inventory(InventorySpec {
+            products: 1,
+            stock: 1,
+            popularity: Popularity::Uniform,
+            hold: ServiceTime {
+                median: Duration::ZERO,
+                sigma: 0.0,
+            },
+            stock_in: StockIn::Database,
+        });
+        let mut arm = an_arm();
+        arm.figures.outcomes.acquired = 9;
+        arm.figures.outcomes.contended = 7;
+        arm.figures.orders = 9;
+        arm.figures.acquire_us.p99 = 900;
+        // Everything else is zero and goes before what says something, and damage stays although it is zero.
+        let kept = fitting(&workload, &[arm], 64);
+        let damage = [Column::LostUpdates, Column::Score(Headline::Oversold)];
+        assert_eq!(
+            kept[..4],
+            [Column::P99, Column::Rate, Column::Contended, Column::Orders]
+        );
+        assert_eq!(kept[kept.len() - 2..], damage);
+        assert_eq!(fitting(&workload, &[an_arm()], 24), damage);
+    }
+
+    #[test]
+    fn a_count_that_is_rare_has_a_column_once_it_occurs() {
+        let workload = WorkloadSpec::CacheFill { caches: Vec::new() };
+        let mut arm = an_arm();
         let fenced = Column::Extra(Metric::Fenced);
         assert!(!fitting(&workload, &[arm.clone()], 500).contains(&fenced));
         arm.figures.fenced = 1;

@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use super::excerpt::Excerpt;
 use super::{Frames, line, mark_style, panel};
 use crate::console::app::App;
 use crate::console::score::{Headline, Mark};
@@ -35,9 +36,15 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     let room = usize::from(inside.width).saturating_sub(names + FIGURE + 4);
     let value = |arm: &ArmView| stock.map_or(arm.figures.db_hits_per_expiry.mean, |_| whole(arm.figures.orders));
     let most = snapshot.arms.iter().map(value).fold(stock.map_or(1.0, whole), f64::max);
-    let rows = usize::from(inside.height);
-    let first = (app.arm + 1).saturating_sub(rows);
-    for (row, (index, arm)) in (0..).zip(snapshot.arms.iter().enumerate().skip(first).take(rows)) {
+    let excerpt = Excerpt::of(snapshot.arms.len(), usize::from(inside.height), app.arm);
+    let mut row = 0;
+    for (index, arm) in snapshot
+        .arms
+        .iter()
+        .enumerate()
+        .take(excerpt.shown.end)
+        .skip(excerpt.shown.start)
+    {
         let damage = app.damage(index);
         let name_style = if index == app.arm { theme.strong } else { theme.base };
         let mut spans = vec![Span::styled(format!(" {} ", text::left(&arm.name, names)), name_style)];
@@ -56,7 +63,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
             // What was sold beyond the stock of its product is damage, even while other products have units left.
             let beyond = length(whole(arm.figures.oversold)).min(length(whole(sold)));
             spans.push(Span::styled("█".repeat(length(whole(sold)) - beyond), theme.p50));
-            spans.push(Span::styled("▓".repeat(beyond), ground(theme.bad, theme.base)));
+            spans.push(Span::styled("▓".repeat(beyond), theme.bad_block));
             let style = if damage.oversold { theme.bad } else { theme.base };
             let limit = length(whole(stock));
             let drawn = length(whole(sold));
@@ -79,12 +86,11 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
             spans.push(Span::styled(cell, style));
         }
         line(frame, inside, row, Line::from(spans));
+        row += 1;
     }
-}
-
-/// The colour of a style on the ground of another.
-fn ground(style: ratatui::style::Style, base: ratatui::style::Style) -> ratatui::style::Style {
-    ratatui::style::Style { bg: base.bg, ..style }.remove_modifier(ratatui::style::Modifier::REVERSED)
+    if let Some(more) = excerpt.more() {
+        line(frame, inside, row, Line::styled(format!(" {more}"), theme.dim));
+    }
 }
 
 #[allow(clippy::cast_precision_loss)] // a picture

@@ -10,6 +10,7 @@ use crate::console::app::App;
 use crate::console::axis::TimeAxis;
 use crate::console::text;
 use crate::metrics::{ArmView, Snapshot};
+use crate::model::printable;
 
 /// From this size on panels get boxes.
 const ROOMY: (u16, u16) = (96, 30);
@@ -109,14 +110,14 @@ fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: 
     if plot_width == 0 {
         return;
     }
-    let lanes = timeline::lanes(snapshot);
-    let shown = match inside.height {
-        0..4 => 0,
-        4..7 => 1,
+    let room = match inside.height {
+        0..3 => 0,
+        3..7 => 1,
         7..10 => 3,
-        _ => lanes.len(),
+        _ => usize::MAX,
     };
-    let shown_rows = u16::try_from(shown).unwrap_or(0);
+    let (lanes, hidden) = timeline::lanes(app, snapshot, arm, room);
+    let shown_rows = u16::try_from(lanes.len()).unwrap_or(0);
     let [chart, lane_area, axis_row] = Layout::vertical([
         Constraint::Min(0),
         Constraint::Length(shown_rows),
@@ -134,8 +135,8 @@ fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: 
         latency::source(snapshot, app.arm),
         &marks,
     );
-    timeline::render(frame, lane_area, GUTTER, axis, app, arm, &lanes[..shown], &marks);
-    timeline::ticks(frame, axis_row, GUTTER, axis, &app.theme);
+    timeline::render(frame, lane_area, GUTTER, axis, app, arm, &lanes, &marks);
+    timeline::ticks(frame, axis_row, GUTTER, axis, hidden, &app.theme);
 }
 
 fn frame_of_time(
@@ -166,7 +167,10 @@ fn frame_of_time(
         }
     }
     // Why its acquires are refused right now.
-    let trouble = arm.trouble.as_deref().map(|trouble| format!(" {trouble} "));
+    let trouble = arm
+        .trouble
+        .as_deref()
+        .map(|trouble| format!(" {} ", printable(trouble)));
     let trouble = trouble
         .filter(|trouble| used + text::width(trouble) + 4 <= room)
         .unwrap_or_default();

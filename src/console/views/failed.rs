@@ -7,6 +7,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::{Frames, padded, panel};
 use crate::console::theme::Theme;
+use crate::model::printable;
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, theme: &Theme, error: &str) {
     let inside = padded(panel(
@@ -17,7 +18,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, theme: &Theme, error: &s
         theme,
     ));
     let mut lines: Vec<Line<'_>> = vec![Line::default()];
-    lines.extend(error.lines().map(|text| Line::styled(text, theme.warn)));
+    lines.extend(error.lines().map(|text| Line::styled(printable(text), theme.warn)));
     lines.push(Line::default());
     lines.push(Line::styled("What to do now", theme.accent));
     lines.extend(["  R  try the same again", "  o  choose another scenario", "  q  quit"].map(Line::from));

@@ -7,7 +7,8 @@ use ratatui::text::Span;
 use super::fitting;
 use crate::console::app::{App, Stage};
 use crate::console::text;
-use crate::metrics::{Phase, Snapshot};
+use crate::metrics::{Phase, Snapshot, units};
+use crate::model::printable;
 use crate::scenario::{Scenario, WorkloadSpec};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
@@ -38,7 +39,11 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let rate = knobs.map_or(scenario.swarm.rate, |knobs| knobs.rate);
     let workers = knobs.map_or(scenario.swarm.workers, |knobs| knobs.workers);
     let plain = |text: String| vec![Span::raw(text)];
-    parts.push(plain(format!("{}×{workers} workers", scenario.swarm.servers)));
+    parts.push(plain(format!(
+        "{}×{} workers",
+        scenario.swarm.servers,
+        units::count(workers as u64)
+    )));
     let ttl = knobs.and_then(|knobs| knobs.ttl);
     parts.extend(ttl.map(|ttl| plain(format!("TTL {}", text::setting(ttl)))));
     parts.push(plain(rate.map_or_else(
@@ -47,7 +52,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     )));
     parts.extend(knobs.map(|knobs| plain(format!("hold {}", text::setting(knobs.hold)))));
     parts.push(vec![Span::styled(format!("seed {}", scenario.seed), theme.dim)]);
-    parts.extend(snapshot.map(|snapshot| vec![Span::styled(snapshot.server.to_string(), theme.dim)]));
+    parts.extend(snapshot.map(|snapshot| vec![Span::styled(printable(&snapshot.server), theme.dim)]));
     frame.render_widget(fitting(parts, columns, "  "), area);
 }
 

@@ -67,7 +67,7 @@ fn group(group: Group, theme: &Theme) -> Vec<Line<'static>> {
             .map(|row| entry(row.label, row.help, theme)),
     );
     if group == Group::Run {
-        lines.push(entry("Ctrl-C", "quit; again: do not wait", theme));
+        lines.push(entry("Ctrl-C", "as q; a third time: no summary", theme));
     }
     lines.push(Line::default());
     lines

@@ -11,7 +11,7 @@ use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
 use crate::metrics::{HostStatus, HostView, Snapshot};
-use crate::model::Target;
+use crate::model::{Target, printable};
 
 /// The least width of a box.
 const BOX: u16 = 24;
@@ -67,9 +67,11 @@ fn boxed(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected
     let (symbol, word, style) = state(host, theme);
     let mut parts = vec![vec![Span::styled(format!("{symbol} {word}"), style)]];
     parts.extend(why(host).map(|why| vec![Span::raw(why)]));
-    parts.extend(figures(host).into_iter().map(|figure| vec![Span::raw(figure)]));
+    let mut figures = figures(host).into_iter().map(|figure| vec![Span::raw(figure)]);
+    parts.extend(figures.by_ref().take(2));
     parts.push(vec![Span::styled(format!(":{}", host.port), theme.dim)]);
-    frame.render_widget(fitting(parts, usize::from(inside.width), "  "), inside);
+    parts.extend(figures);
+    frame.render_widget(fitting(parts, usize::from(inside.width), " "), inside);
 }
 
 fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected: bool) {
@@ -91,7 +93,7 @@ fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected:
 }
 
 /// Symbol, words and style of its state.
-fn state(host: &HostView, theme: &Theme) -> (&'static str, String, Style) {
+pub(super) fn state(host: &HostView, theme: &Theme) -> (&'static str, String, Style) {
     match &host.state {
         HostStatus::Up => ("●", "UP".to_owned(), theme.good),
         HostStatus::Down(_) => ("✖", format!("DOWN {}", text::age(host.since)), theme.warn),
@@ -101,7 +103,7 @@ fn state(host: &HostView, theme: &Theme) -> (&'static str, String, Style) {
 
 fn why(host: &HostView) -> Option<String> {
     match &host.state {
-        HostStatus::Down(why) => Some(format!("({why})")),
+        HostStatus::Down(why) => Some(format!("({})", printable(why))),
         HostStatus::Up | HostStatus::Paused => None,
     }
 }

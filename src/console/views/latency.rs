@@ -8,6 +8,7 @@ use ratatui::text::Line;
 use crate::console::app::App;
 use crate::console::axis::TimeAxis;
 use crate::console::plot::Dots;
+use crate::console::samples::{held, samples};
 use crate::console::text;
 use crate::metrics::{ArmView, Point, Snapshot};
 use crate::scenario::LockKind;
@@ -79,6 +80,20 @@ impl Decades {
         dot
     }
 
+    /// The powers that have a label, evenly apart, and the row of each, counted from the bottom of so many dots.
+    fn labels(self, dots: u16) -> Vec<(u32, u16)> {
+        let every = |step: usize| -> Vec<(u32, u16)> {
+            let powers = (self.low..=self.high).step_by(step);
+            powers
+                .map(|power| (power, self.dot(10_u64.pow(power), dots) / 4))
+                .collect()
+        };
+        let apart = |labels: &Vec<(u32, u16)>| labels.windows(2).all(|two| two[0].1 < two[1].1);
+        let mut steps = (1..).map(every);
+        // A single label is apart from the others.
+        steps.find(apart).unwrap_or_default()
+    }
+
     fn label(power: u32) -> String {
         match power {
             0..3 => format!("{} µs", 10_u32.pow(power)),
@@ -115,14 +130,12 @@ pub(super) fn render(
             put(buffer, plot.x + column, y, "┊", theme.warn);
         }
     }
-    let fine = axis.with_columns(axis.columns() * 2);
-    let seconds = usize::try_from(axis.span()).unwrap_or(usize::MAX);
-    let shown = || {
-        arm.series
-            .last(seconds)
-            .filter(|point| fine.second(point.second).is_some())
-    };
-    let Some(decades) = Decades::of(shown().map(|point| source.of(point))) else {
+    let fine = axis.doubled();
+    let mut shown: Vec<_> = samples(arm, fine)
+        .filter(|sample| source.of(&sample.point).1 > 0)
+        .collect();
+    held(&mut shown);
+    let Some(decades) = Decades::of(shown.iter().map(|sample| source.of(&sample.point))) else {
         let nothing = text::fit("nothing was acquired in this window", usize::from(plot.width));
         let row = Rect {
             y: plot.y + plot.height / 2,
@@ -134,11 +147,11 @@ pub(super) fn render(
     };
     let mut dots = Dots::new(plot);
     scale(buffer, area, plot, decades, dots.height(), app);
-    // Where several seconds share a column the worst is shown.
+    // Where several share a column the worst is shown.
     let mut columns: Vec<Option<(u64, u64)>> = vec![None; usize::from(fine.columns())];
-    for point in shown() {
-        let (p50, p99) = source.of(point);
-        let Some(range) = fine.second(point.second).filter(|_| p99 > 0) else {
+    for sample in shown {
+        let (p50, p99) = source.of(&sample.point);
+        let Some(range) = fine.tenths(sample.time) else {
             continue;
         };
         for column in &mut columns[usize::from(range.start)..usize::from(range.end)] {
@@ -163,18 +176,13 @@ pub(super) fn render(
     dots.draw(buffer);
 }
 
-/// The labels in the gutter and a faint line for each.
+/// The labels in the gutter, each in the row where its decade is, and a faint line for each. Where the rows are too few for
+/// all, every second or third decade has one.
 fn scale(buffer: &mut Buffer, area: Rect, plot: Rect, decades: Decades, dots: u16, app: &App) {
     let theme = &app.theme;
     let width = usize::from(plot.x - area.x).saturating_sub(1);
-    let mut taken = None;
-    for power in decades.low..=decades.high {
-        let dot = decades.dot(10_u64.pow(power), dots);
-        let y = plot.bottom() - 1 - dot / 4;
-        if taken == Some(y) {
-            continue;
-        }
-        taken = Some(y);
+    for (power, row) in decades.labels(dots) {
+        let y = plot.bottom() - 1 - row;
         buffer.set_string(area.x, y, text::right(&Decades::label(power), width), theme.dim);
         for x in (plot.left()..plot.right()).step_by(4) {
             let free = buffer.cell((x, y)).is_some_and(|cell| cell.symbol() == " ");
@@ -206,6 +214,26 @@ mod tests {
             Some(Decades { low: 3, high: 4 })
         );
         assert_eq!(Decades::of([(0, 0)].into_iter()), None);
+    }
+
+    #[test]
+    fn labels_are_where_their_decades_are_at_any_height() {
+        for height in 1..40_u16 {
+            for decades in [(2, 3), (2, 6), (0, 8)].map(|(low, high)| Decades { low, high }) {
+                let labels = decades.labels(height * 4);
+                assert_eq!(labels[0], (decades.low, 0), "the lowest is always there");
+                for two in labels.windows(2) {
+                    assert!(two[0].1 < two[1].1, "one to a row: {labels:?}");
+                    assert_eq!(two[1].0 - two[0].0, labels[1].0 - labels[0].0, "evenly: {labels:?}");
+                }
+                for (power, row) in labels {
+                    assert_eq!(row, decades.dot(10_u64.pow(power), height * 4) / 4);
+                }
+            }
+        }
+        let four = Decades { low: 2, high: 6 };
+        assert_eq!(four.labels(16), [(2, 0), (4, 2), (6, 3)], "too few rows: every second");
+        assert_eq!(four.labels(20).len(), 5);
     }
 
     #[test]

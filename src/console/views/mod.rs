@@ -5,6 +5,7 @@ mod bars;
 mod dashboard;
 mod digits;
 mod events;
+mod excerpt;
 mod expectations;
 mod failed;
 mod footer;
@@ -12,11 +13,13 @@ mod header;
 mod help;
 mod hosts;
 mod latency;
+mod letters;
 mod picker;
 mod scoreboard;
 mod servers;
 mod set_up;
 mod stopping;
+mod strip;
 mod summary;
 mod timeline;
 mod too_small;
@@ -28,6 +31,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear};
 
 use super::app::{App, Overlay, Stage, View};
+use super::ascii;
 use super::score::Mark;
 use super::theme::Theme;
 use crate::metrics::Phase;
@@ -38,6 +42,13 @@ const LEAST: (u16, u16) = (60, 16);
 
 /// Draws the whole screen.
 pub fn render(frame: &mut Frame<'_>, app: &App) {
+    screen(frame, app);
+    if app.ascii {
+        ascii::picture(frame.buffer_mut());
+    }
+}
+
+fn screen(frame: &mut Frame<'_>, app: &App) {
     let area = frame.area();
     frame.buffer_mut().set_style(area, app.theme.base);
     app.scroll_most.set(0);
@@ -60,7 +71,7 @@ pub fn render(frame: &mut Frame<'_>, app: &App) {
         None => {}
     }
     if let Stage::Stopping(then) = &app.stage {
-        stopping::render(frame, middle, &app.theme, then);
+        stopping::render(frame, middle, app, then);
     }
 }
 

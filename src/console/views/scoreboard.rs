@@ -1,50 +1,90 @@
-//! One large figure for each arm, for a room.
+//! One large figure for each arm, for a room, with what was done to the hosts above.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::digits::{self, Size};
-use super::{columns, line, mark_style, rows};
+use super::excerpt::Excerpt;
+use super::{columns, fitting, letters, line, mark_style, rows, strip};
+use crate::console::ailment::Ailment;
 use crate::console::app::App;
-use crate::console::score::{Damage, Headline, Mark, Score, without_quorum};
+use crate::console::score::{Headline, Mark, Score, without_quorum};
 use crate::console::text;
 use crate::metrics::{ArmView, Snapshot};
 
+/// The least columns of a tile.
+const NARROWEST: u16 = 20;
+/// The columns between two tiles: the rule and a free one at each side of it.
+const GAP: u16 = 3;
+
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let headline = Headline::of(&snapshot.scenario);
-    let title = headline.name().to_uppercase();
-    line(frame, area, 0, Line::styled(title, app.theme.strong).centered());
-    let area = Rect {
-        y: area.y + 1,
-        height: area.height.saturating_sub(1),
+    let above = Rect {
+        height: strip::height(area).min(area.height),
         ..area
     };
-    let scores: Vec<Score> = snapshot
-        .arms
-        .iter()
-        .enumerate()
-        .map(|(index, arm)| headline.score(arm, &app.damage(index)))
+    let area = Rect {
+        y: area.y + above.height,
+        height: area.height - above.height,
+        ..area
+    };
+    let capacity = usize::from((area.width / NARROWEST).max(1)) * usize::from(area.height);
+    let excerpt = Excerpt::of(snapshot.arms.len(), capacity, app.arm);
+    let tiles: Vec<Tile<'_>> = excerpt
+        .shown
+        .clone()
+        .filter_map(|index| Some(Tile::of(app, headline, index, snapshot.arms.get(index)?)))
         .collect();
-    let Some(grid) = Grid::of(&scores, area) else { return };
-    for (row, first) in rows(area, grid.rows)
+    strip::render(frame, above, app, snapshot, &title(headline, &tiles));
+    let more = excerpt.more();
+    let Some(grid) = Grid::of(&tiles, tiles.len() + usize::from(more.is_some()), area, app.ascii) else {
+        return;
+    };
+    let cells = rows(area, grid.rows)
         .into_iter()
-        .zip((0..scores.len()).step_by(grid.columns))
-    {
-        let cells = columns(row, grid.columns);
-        for (cell, index) in cells.into_iter().zip(first..scores.len()) {
-            tile(
-                frame,
-                cell,
-                app,
-                headline,
-                &snapshot.arms[index],
-                app.damage(index),
-                &scores[index],
-                &grid,
-            );
+        .flat_map(|row| columns(row, grid.columns).into_iter().enumerate());
+    let mut tiles = tiles.iter();
+    for (column, cell) in cells {
+        if column > 0 {
+            rule(frame, cell, app);
         }
+        // The rule's column, and one at its other side.
+        let cell = Rect {
+            x: cell.x + 1,
+            width: cell.width.saturating_sub(1),
+            ..cell
+        };
+        match (tiles.next(), &more) {
+            (Some(tile), _) => tile.render(frame, cell, app, snapshot, &grid),
+            (None, Some(more)) => {
+                line(frame, cell, 0, Line::styled(more.as_str(), app.theme.dim).centered());
+                break;
+            }
+            (None, None) => break,
+        }
+    }
+}
+
+/// What the figures count: two things while some stocks are sold out and others are not.
+fn title(headline: Headline, tiles: &[Tile<'_>]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for tile in tiles {
+        if !names.contains(&tile.headline.name()) {
+            names.push(tile.headline.name());
+        }
+    }
+    if names.is_empty() {
+        names.push(headline.name());
+    }
+    names.join(" · ")
+}
+
+/// A rule at the left of a tile, so that two figures don't read as one.
+fn rule(frame: &mut Frame<'_>, area: Rect, app: &App) {
+    let buffer = frame.buffer_mut();
+    for y in area.top()..area.bottom() {
+        buffer.set_string(area.x, y, "│", app.theme.dim);
     }
 }
 
@@ -54,32 +94,51 @@ struct Grid {
     columns: usize,
     rows: usize,
     size: Option<Size>,
+    /// Whether the names are drawn large.
+    names: bool,
     /// Whether the marks are drawn large too.
     marks: bool,
 }
 
 impl Grid {
-    /// The grid with the largest figures; of equals one with room for the marks, then the one with the fewest columns.
-    fn of(scores: &[Score], area: Rect) -> Option<Self> {
-        let arms = scores.len();
-        let values: Vec<&str> = scores.iter().map(|score| score.value.as_str()).collect();
-        let marked: Vec<String> = scores.iter().map(large).collect();
-        let grid = |columns: usize| {
-            let rows = arms.div_ceil(columns);
-            let width = (usize::from(area.width) / columns).saturating_sub(3);
-            let height = (usize::from(area.height) / rows).saturating_sub(1);
-            let [width, height] = [width, height].map(|cells| u16::try_from(cells).unwrap_or(u16::MAX));
-            let size = digits::size(values.iter().copied(), width, height);
+    /// The grid with large names and figures, the figures as large as they can be; of equals one with room for the marks, then
+    /// the one with the fewest columns.
+    fn of(tiles: &[Tile<'_>], count: usize, area: Rect, ascii: bool) -> Option<Self> {
+        let marked: Vec<String> = tiles.iter().map(|tile| large(&tile.score)).collect();
+        // Letters are drawn in half cells, which an ASCII picture has not.
+        let widest = if ascii {
+            None
+        } else {
+            tiles.iter().map(|tile| letters::width(&tile.arm.name)).max()
+        };
+        let lettered = tiles.iter().all(|tile| letters::width(&tile.arm.name).is_some());
+        let grid = |columns: usize, names: bool| {
+            let rows = count.div_ceil(columns);
+            let cells = |length: u16, parts: usize| u16::try_from(usize::from(length) / parts).unwrap_or(length);
+            let width = cells(area.width, columns).saturating_sub(GAP);
+            let height = cells(area.height, rows);
+            if names && !(lettered && widest.flatten().is_some_and(|widest| widest <= width)) {
+                return None;
+            }
+            if height == 0 || columns > 1 && width + GAP < NARROWEST {
+                return None;
+            }
+            let height = height.saturating_sub(1 + if names { letters::ROWS + 1 } else { 0 });
+            let values = tiles.iter().map(|tile| tile.score.value.as_str());
+            let size = digits::size(values, width, height);
             let marks = size.is_some() && digits::size(marked.iter().map(String::as_str), width, height) == size;
-            Self {
+            // Names without a figure are not worth their room.
+            (size.is_some() || !names).then_some(Self {
                 columns,
                 rows,
                 size,
+                names,
                 marks,
-            }
+            })
         };
-        let worth = |grid: &Self| (grid.size.map(|[wide, high]| wide * high), grid.marks);
-        (1..=arms).rev().map(grid).max_by_key(worth)
+        let worth = |grid: &Self| (grid.names, grid.size.map(|[wide, high]| wide * high), grid.marks);
+        let both = |columns| [grid(columns, false), grid(columns, true)];
+        (1..=count).rev().flat_map(both).flatten().max_by_key(worth)
     }
 }
 
@@ -91,62 +150,102 @@ fn large(score: &Score) -> String {
     }
 }
 
-#[allow(clippy::too_many_arguments)] // everything about one arm
-fn tile(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    app: &App,
+/// What is shown of an arm.
+struct Tile<'a> {
+    arm: &'a ArmView,
     headline: Headline,
-    arm: &ArmView,
-    damage: Damage,
-    score: &Score,
-    grid: &Grid,
-) {
-    let theme = &app.theme;
-    let style = mark_style(score.mark, theme);
-    let mut caption = vec![
-        Span::styled(
-            text::fit(&arm.name, usize::from(area.width).saturating_sub(2)),
-            theme.strong,
-        ),
-        Span::raw("  "),
-        Span::styled(score.cell(), style),
-    ];
-    let remark = match score.mark {
-        Mark::Pending if arm.doubt.is_some() => "inconclusive",
-        Mark::Pending if headline == Headline::Oversold => "not sold out yet",
-        Mark::Pending => "nothing to judge yet",
-        _ if damage.any() && score.mark != Mark::Damage => "✖ damage",
-        _ if without_quorum(arm) && headline == Headline::NoQuorum => "refusing now",
-        _ if without_quorum(arm) => "no quorum",
-        _ => "",
-    };
-    let remark_style = if remark.starts_with('✖') {
-        theme.bad
-    } else {
-        theme.dim
-    };
-    caption.push(Span::styled(format!("  {remark}"), remark_style));
-    let mut kept = usize::from(area.width);
-    caption.retain(|span| {
-        let fits = span.width() <= kept;
-        kept = kept.saturating_sub(if fits { span.width() } else { 0 });
-        fits
-    });
-    line(frame, area, 0, Line::from(caption).centered());
-    let room = Rect {
-        y: area.y + 1,
-        height: area.height.saturating_sub(1),
-        ..area
-    };
-    if let Some(size) = grid.size {
-        let text = if grid.marks { large(score) } else { score.value.clone() };
-        // Blocks are their own ground.
-        let style = Style {
-            bg: theme.base.bg,
-            ..style
+    score: Score,
+    /// Damage beside the one that the figure counts.
+    more_damage: bool,
+}
+
+impl<'a> Tile<'a> {
+    fn of(app: &App, headline: Headline, index: usize, arm: &'a ArmView) -> Self {
+        let damage = app.damage(index);
+        let headline = headline.showing(arm, &damage);
+        let score = headline.score(arm, &damage);
+        Self {
+            arm,
+            headline,
+            more_damage: damage.any() && score.mark != Mark::Damage,
+            score,
         }
-        .remove_modifier(Modifier::REVERSED);
-        digits::draw(frame.buffer_mut(), room, &text, size, style);
+    }
+
+    fn render(&self, frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot, grid: &Grid) {
+        let theme = &app.theme;
+        let mut room = area;
+        let take = |room: &mut Rect, height: u16| {
+            let height = height.min(room.height);
+            let taken = Rect { height, ..*room };
+            room.y += height;
+            room.height -= height;
+            taken
+        };
+        if grid.names {
+            let name = take(&mut room, letters::ROWS + 1);
+            letters::draw(frame.buffer_mut(), name, &self.arm.name, theme.strong);
+        }
+        let caption = take(&mut room, 1);
+        line(
+            frame,
+            caption,
+            0,
+            self.caption(app, snapshot, usize::from(area.width), grid).centered(),
+        );
+        if let Some(size) = grid.size {
+            let value = if grid.marks {
+                large(&self.score)
+            } else {
+                self.score.value.clone()
+            };
+            let style = match self.score.mark {
+                Mark::Damage => theme.bad_block,
+                mark => mark_style(mark, theme),
+            };
+            digits::draw(frame.buffer_mut(), room, &value, size, style);
+        }
+    }
+
+    /// The name if it isn't drawn large, the figure, and what else there is to say; what doesn't fit is left out, the figure
+    /// first if it is drawn large with its mark.
+    fn caption(&self, app: &App, snapshot: &Snapshot, columns: usize, grid: &Grid) -> Line<'static> {
+        let theme = &app.theme;
+        let ailment = Ailment::of(self.arm, &snapshot.phase);
+        let name = if grid.names { "" } else { self.arm.name.as_str() };
+        let mut cell = self.score.cell();
+        let state = ailment.as_ref().map_or(0, |ailment| 2 + ailment.least());
+        if state > 0 && grid.marks && text::width(name) + 2 + text::width(&cell) + state > columns {
+            cell.clear();
+        }
+        let name = text::fit(name, columns.saturating_sub(text::width(&cell) + 2 + state).max(4));
+        let mut parts = vec![vec![Span::styled(name, theme.strong)]];
+        let used = |parts: &[Vec<Span<'_>>]| -> usize {
+            let widths = parts.iter().map(|part| part.iter().map(Span::width).sum::<usize>());
+            widths.filter(|width| *width > 0).map(|width| width + 2).sum()
+        };
+        let has_cell = !cell.is_empty();
+        parts.push(vec![Span::styled(cell, mark_style(self.score.mark, theme))]);
+        if let Some(ailment) = ailment {
+            let words = ailment.within(columns.saturating_sub(used(&parts)));
+            parts.push(vec![Span::styled(words, theme.warn)]);
+        } else if without_quorum(self.arm) {
+            let refusing = self.headline == Headline::NoQuorum;
+            let words = if refusing { "refusing now" } else { "no quorum" };
+            parts.push(vec![Span::styled(words, theme.warn)]);
+        }
+        if self.more_damage {
+            parts.push(vec![Span::styled("✖ damage", theme.bad)]);
+        }
+        let unit = match self.score.mark {
+            Mark::Pending if self.arm.doubt.is_some() => "inconclusive",
+            Mark::Pending => "nothing to judge yet",
+            _ => self.headline.unit(),
+        };
+        // The unit stands beside its figure.
+        if has_cell && used(&parts) + text::width(unit) <= columns {
+            parts[1].push(Span::styled(format!(" {unit}"), theme.dim));
+        }
+        fitting(parts, columns, "  ")
     }
 }

@@ -2,11 +2,13 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::console::app::App;
 use crate::console::text;
-use crate::metrics::{ServerStatus, Snapshot};
+use crate::console::theme::Theme;
+use crate::metrics::{ServerStatus, ServerView, Snapshot};
 use crate::model::Target;
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
@@ -20,11 +22,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         Target::Host(_) => 0,
     };
     for (index, server) in snapshot.servers.iter().enumerate().skip(first) {
-        let (symbol, words, style) = match server.state {
-            ServerStatus::Up => ("●", String::new(), theme.good),
-            ServerStatus::Paused => ("‖", format!(" PAUSED {}", text::age(server.since)), theme.warn),
-            ServerStatus::Killed => ("✖", format!(" KILLED {} ago", text::age(server.since)), theme.warn),
-        };
+        let (symbol, words, style) = state(server, theme);
         let number = if app.digits_pick_servers {
             format!("[{}]", server.id.0)
         } else {
@@ -47,4 +45,13 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         spans.push(Span::styled(format!("{symbol}{words}  "), style));
     }
     frame.render_widget(Line::from(spans), area);
+}
+
+/// Symbol, words and style of its state; one that is up needs no words.
+pub(super) fn state(server: &ServerView, theme: &Theme) -> (&'static str, String, Style) {
+    match server.state {
+        ServerStatus::Up => ("●", String::new(), theme.good),
+        ServerStatus::Paused => ("‖", format!(" PAUSED {}", text::age(server.since)), theme.warn),
+        ServerStatus::Killed => ("✖", format!(" KILLED {} ago", text::age(server.since)), theme.warn),
+    }
 }

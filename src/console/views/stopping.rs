@@ -1,24 +1,34 @@
-//! While a run is being ended: what is waited for.
+//! While a run is being ended: what is waited for, for how long at most, and what the same key does now.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 use super::{dialog, line};
-use crate::console::app::Then;
-use crate::console::theme::Theme;
+use crate::console::app::{App, Then};
+use crate::metrics::{Phase, Snapshot};
 
-pub(super) fn render(frame: &mut Frame<'_>, area: Rect, theme: &Theme, then: &Then) {
-    let (title, next) = match then {
-        Then::Quit => ("Stopping", "Then lockstorm quits; Ctrl-C again does not wait."),
-        Then::Launch(_) => ("Starting anew", "Then a fresh lab starts. q quits instead."),
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, then: &Then) {
+    let (title, next) = match (then, app.hurried) {
+        (Then::Quit, false) => ("Stopping", "q again: waits for nobody, with the summary."),
+        (Then::Quit, true) => ("Stopping at once", "q again: leaves without the summary."),
+        (Then::Launch(_), false) => ("Starting anew", "R again: waits for nobody. q quits instead."),
+        (Then::Launch(_), true) => ("Starting anew at once", "Then a fresh lab starts. q quits instead."),
     };
-    let inside = dialog(frame, area, [54, 4], title, theme);
-    line(
-        frame,
-        inside,
-        0,
-        Line::from("The workers finish and the lab goes down …"),
-    );
-    line(frame, inside, 1, Line::styled(next, theme.dim));
+    let inside = dialog(frame, area, [54, 4], title, &app.theme);
+    let waiting = app.newest.as_deref().map_or_else(|| LAB.to_owned(), waiting);
+    line(frame, inside, 0, Line::from(waiting));
+    line(frame, inside, 1, Line::styled(next, app.theme.dim));
+}
+
+const LAB: &str = "The lab goes down …";
+
+/// What keeps the run from its end.
+fn waiting(snapshot: &Snapshot) -> String {
+    match (&snapshot.phase, snapshot.patience_left) {
+        (Phase::SetUp(_) | Phase::Finished { .. } | Phase::Failed(_), _) => LAB.to_owned(),
+        (_, Some(left)) => format!("The workers finish: {:.0} s at most …", left.as_secs_f64().ceil()),
+        (Phase::Draining, None) => "The ledger is read and the lab goes down …".to_owned(),
+        (Phase::WarmUp | Phase::Running, None) => "The workers finish and the lab goes down …".to_owned(),
+    }
 }

@@ -32,13 +32,22 @@ pub(super) fn render(
     let headline = Headline::of(scenario);
     for (index, (arm, spec)) in snapshot.arms.iter().zip(&scenario.arms).enumerate() {
         let damage = app.damage(index);
-        let mark = if damage.any() {
-            Mark::Damage
+        let mut own = scenario
+            .expect
+            .iter()
+            .zip(expectations)
+            .filter(|(expected, _)| expected.arm == arm.name);
+        let mark = headline.score(arm, &damage).mark;
+        let (sign, style) = if damage.any() {
+            (Mark::Damage.symbol(), mark_style(Mark::Damage, theme))
+        } else if own.any(|(_, (held, _))| *held == Held::Inconclusive) {
+            // No praise for what could not have shown.
+            verdict(Held::Inconclusive, theme)
         } else {
-            headline.score(arm, &damage).mark
+            (mark.symbol(), mark_style(mark, theme))
         };
         let words = sentence(spec, &arm.figures, &scenario.workload, arm.sold_out);
-        lines.extend(hanging(mark.symbol(), mark_style(mark, theme), &words, columns));
+        lines.extend(hanging(sign, style, &words, columns));
     }
     let mut doubts: Vec<&str> = snapshot.arms.iter().filter_map(|arm| arm.doubt.as_deref()).collect();
     doubts.dedup();
@@ -47,8 +56,7 @@ pub(super) fn render(
         lines.extend(hanging(mark, style, &format!("inconclusive: {doubt}"), columns));
     }
     if !expectations.is_empty() {
-        let held = expectations.iter().filter(|(held, _)| *held == Held::Yes).count();
-        let title = format!("Expectations: {held} of {} held", expectations.len());
+        let title = format!("Expectations: {}", tally(expectations));
         lines.extend([Line::default(), Line::styled(title, theme.accent)]);
     }
     for (held, words) in expectations {
@@ -92,6 +100,20 @@ pub(super) fn render(
         };
         arms::render(frame, bottom, Frames::Boxed, app, snapshot);
     }
+}
+
+/// How many held, failed, and could not show: `1 held, 2 inconclusive`.
+fn tally(expectations: &[(Held, String)]) -> String {
+    let words = [
+        (Held::Yes, "held"),
+        (Held::No, "failed"),
+        (Held::Inconclusive, "inconclusive"),
+    ];
+    let parts = words.into_iter().filter_map(|(result, word)| {
+        let count = expectations.iter().filter(|(held, _)| *held == result).count();
+        (count > 0).then(|| format!("{count} {word}"))
+    });
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// Words behind a sign, wrapped beside it.

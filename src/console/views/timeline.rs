@@ -2,11 +2,13 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
+use ratatui::style::Style;
 
 use crate::console::app::App;
 use crate::console::axis::TimeAxis;
 use crate::console::plot::BARS;
+use crate::console::samples::samples;
+use crate::console::score::Damage;
 use crate::console::text;
 use crate::console::theme::Theme;
 use crate::metrics::{ArmView, Point, Snapshot};
@@ -89,22 +91,41 @@ impl Lane {
     const fn style(self, theme: &Theme) -> Style {
         match self {
             Self::Faults | Self::NoQuorum => theme.warn,
-            Self::Oversold | Self::LostUpdates => theme.bad,
+            Self::Oversold | Self::LostUpdates => theme.bad_block,
             Self::DbHits | Self::Stale => theme.p50,
         }
     }
 
-    const fn is_damage(self) -> bool {
-        matches!(self, Self::Oversold | Self::LostUpdates)
+    /// Whether it shows damage, and there is some.
+    const fn is_proven(self, damage: &Damage) -> bool {
+        match self {
+            Self::Oversold => damage.oversold,
+            Self::LostUpdates => damage.lost_updates,
+            Self::Faults | Self::NoQuorum | Self::DbHits | Self::Stale => false,
+        }
     }
 }
 
-/// The lanes of a workload, the most telling first.
-pub(super) fn lanes(snapshot: &Snapshot) -> [Lane; 4] {
-    match &snapshot.scenario.workload {
-        WorkloadSpec::Inventory(_) => [Lane::Faults, Lane::NoQuorum, Lane::Oversold, Lane::LostUpdates],
+/// The lanes that are shown when there is room for so many: damage that was proven first, then faults, then what occurs in this
+/// arm; and how many are left out.
+pub(super) fn lanes(app: &App, snapshot: &Snapshot, arm: &ArmView, room: usize) -> (Vec<Lane>, usize) {
+    let all = match &snapshot.scenario.workload {
+        WorkloadSpec::Inventory(_) => [Lane::Faults, Lane::LostUpdates, Lane::Oversold, Lane::NoQuorum],
         WorkloadSpec::CacheFill { .. } => [Lane::Faults, Lane::NoQuorum, Lane::DbHits, Lane::Stale],
-    }
+    };
+    let damage = app.damage(app.arm);
+    let worth = |lane: &Lane| match lane {
+        _ if lane.is_proven(&damage) => 0,
+        Lane::Faults => 1,
+        _ if arm.series.iter().any(|point| lane.value(point) > 0) => 2,
+        _ => 3,
+    };
+    let mut best = all.to_vec();
+    best.sort_by_key(worth);
+    best.truncate(room);
+    let shown: Vec<Lane> = all.into_iter().filter(|lane| best.contains(lane)).collect();
+    let hidden = all.len() - shown.len();
+    (shown, hidden)
 }
 
 #[allow(clippy::too_many_arguments)] // a picture of many things in one place
@@ -151,19 +172,9 @@ fn letters(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &
 
 fn bars(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &App, arm: &ArmView, lane: Lane) {
     let theme = &app.theme;
-    let mut columns = vec![0; usize::from(axis.columns())];
-    let seconds = usize::try_from(axis.span()).unwrap_or(usize::MAX);
-    for point in arm.series.last(seconds) {
-        let value = lane.value(point);
-        let Some(range) = axis.second(point.second).filter(|_| value > 0) else {
-            continue;
-        };
-        for column in &mut columns[usize::from(range.start)..usize::from(range.end)] {
-            *column = value.max(*column);
-        }
-    }
-    let most = columns.iter().copied().max().unwrap_or(0);
-    let hit = lane.is_damage() && most > 0;
+    let columns = rates(axis, arm, lane);
+    let most = columns.iter().copied().fold(0.0, f64::max);
+    let hit = lane.is_proven(&app.damage(app.arm));
     let name = if hit {
         format!("✖ {}", lane.name())
     } else {
@@ -174,27 +185,67 @@ fn bars(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &App
     let start = row.x + gutter - 1 - u16::try_from(text::width(&name)).unwrap_or(0);
     let buffer = frame.buffer_mut();
     buffer.set_string(start, row.y, name, name_style);
-    // A full bar of damage on a ground of its own would be a block: bars take the colour alone.
-    let style = Style {
-        bg: theme.base.bg,
-        ..lane.style(theme)
-    }
-    .remove_modifier(Modifier::REVERSED);
+    let style = lane.style(theme);
     for (x, &value) in (row.x + gutter..).zip(&columns) {
-        let bar = usize::try_from(value * 7 / most.max(1)).unwrap_or(7);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and 7
+        let bar = (value / most.max(f64::MIN_POSITIVE) * 7.0) as usize;
         match buffer.cell_mut((x, row.y)) {
-            Some(cell) if value > 0 => cell.set_symbol(BARS[bar.min(7)]).set_style(style),
+            Some(cell) if value > 0.0 => cell.set_symbol(BARS[bar.min(7)]).set_style(style),
             _ => continue,
         };
     }
+    // The scale: the most in any second. It stands where nothing is, at the start if it can.
+    let seconds = arm.series.iter().filter(|point| axis.second(point.second).is_some());
+    let most = seconds.map(|point| lane.value(point)).max().unwrap_or(0);
+    if most == 0 {
+        return;
+    }
+    let label = format!("max {}/s", text::count(most));
+    let length = text::width(&label);
+    let free = |cells: &[f64]| cells.len() > length && cells.iter().all(|&value| value <= 0.0);
+    let start = match columns.len().checked_sub(length) {
+        None => return,
+        Some(end) if !free(&columns[..=length.min(columns.len() - 1)]) && free(&columns[end.saturating_sub(1)..]) => {
+            end
+        }
+        Some(_) => 0,
+    };
+    let x = row.x + gutter + u16::try_from(start).unwrap_or(0);
+    buffer.set_string(x, row.y, label, theme.dim);
 }
 
-/// The seconds under the axis.
-pub(super) fn ticks(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, theme: &Theme) {
+/// How many a second there were in each column.
+fn rates(axis: TimeAxis, arm: &ArmView, lane: Lane) -> Vec<f64> {
+    let mut columns = vec![0.0; usize::from(axis.columns())];
+    for sample in samples(arm, axis) {
+        let value = lane.value(&sample.point);
+        #[allow(clippy::cast_precision_loss)] // a picture
+        let (value, seconds) = (value as f64, (sample.time.end - sample.time.start) as f64 / 10.0);
+        let Some(range) = axis.tenths(sample.time).filter(|_| value > 0.0) else {
+            continue;
+        };
+        for column in &mut columns[usize::from(range.start)..usize::from(range.end)] {
+            // Tenths add up in a column; of seconds the worst is shown.
+            *column = if seconds < 1.0 {
+                *column + value / axis.column_length().max(seconds)
+            } else {
+                value.max(*column)
+            };
+        }
+    }
+    columns
+}
+
+/// The seconds under the axis, and how many lanes there was no room for.
+pub(super) fn ticks(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, hidden: usize, theme: &Theme) {
     if row.is_empty() {
         return;
     }
     let buffer = frame.buffer_mut();
+    if hidden > 0 {
+        let more = text::right(&format!("+{hidden} more"), usize::from(gutter - 1));
+        buffer.set_string(row.x, row.y, more, theme.dim);
+    }
     let end = row.x + gutter + axis.columns();
     for second in axis.ticks(9) {
         let label = format!("╵{}", text::clock(second));

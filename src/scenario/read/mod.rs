@@ -1,6 +1,7 @@
 //! From the tree to the validated types, a file for each part of a scenario.
 
 mod arms;
+mod blame;
 mod condition;
 mod expectations;
 mod faults;
@@ -16,6 +17,7 @@ use super::source::Source;
 use super::spec::{Scenario, WorkloadSpec};
 use super::tree::{self, Origin};
 use super::value;
+use crate::model::printable;
 
 /// Reads a scenario with what the command line changes in it.
 ///
@@ -23,13 +25,19 @@ use super::value;
 /// Everything that is wrong with it, in the order of the file: broken TOML (then only that), unknown keys and names,
 /// impossible values, contradictions.
 pub fn parse(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErrors> {
+    read(source, overrides).map_err(|errors| blame::flags(source, overrides, errors))
+}
+
+/// The same, with every mistake where it shows.
+fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErrors> {
     let mut tree = tree::parse(&source.name, &source.text)?;
     let log = Log::new(&source.name);
     log.append(overrides.apply(&mut tree));
     let mut root = Reader::new(&log, String::new(), Origin::File, &tree);
 
-    let name = source.stem();
-    let title = root.or("title", name.clone(), value::text);
+    // They are printed wherever the scenario is named.
+    let name = printable(&source.stem());
+    let title = printable(&root.or("title", name.clone(), value::text));
     let duration = root.or("duration", Duration::from_secs(30), value::positive);
     let warmup = root.or("warmup", Duration::ZERO, value::duration);
     let seed = root.or("seed", 42, value::count(0..=u64::MAX));

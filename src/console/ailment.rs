@@ -1,0 +1,87 @@
+//! What to say of an arm that can't work now. Ended requests say nothing of those that are stuck, so this stands in the place
+//! of their figures.
+
+use crate::metrics::{ArmView, Health, Phase};
+
+use super::text;
+
+/// The gap between two facts.
+const GAP: &str = " · ";
+
+/// Why an arm does not get on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Ailment {
+    state: String,
+    /// The state where there is hardly any room.
+    short: String,
+    /// What more there is to say, the most telling first.
+    facts: Vec<String>,
+}
+
+impl Ailment {
+    /// What ails an arm; none while it can work, and once it has nothing more to do.
+    pub fn of(arm: &ArmView, phase: &Phase) -> Option<Self> {
+        let at_work = matches!(phase, Phase::WarmUp | Phase::Running | Phase::Draining) && !arm.done;
+        let (state, short) = match &arm.live.health {
+            _ if !at_work => return None,
+            Health::Well => return None,
+            Health::NodeDown(_) => ("▲ NODE DOWN".to_owned(), "▲ DOWN".to_owned()),
+            Health::NoQuorum { up, of } => (format!("▲ NO QUORUM {up} of {of}"), format!("▲ {up} of {of}")),
+            Health::Stalled(time) => (format!("▲ STANDS STILL {}", text::age(*time)), "▲ STILL".to_owned()),
+        };
+        let mut facts = Vec::new();
+        match arm.live.failed_attempts {
+            0 => {}
+            1 => facts.push("1 attempt failed".to_owned()),
+            failed => facts.push(format!("{} attempts failed", text::count(failed))),
+        }
+        if let Some(wait) = arm.live.oldest_wait {
+            facts.push(format!("oldest wait {}", text::age(wait)));
+        }
+        Some(Self { state, short, facts })
+    }
+
+    /// The columns that it takes at least.
+    pub fn least(&self) -> usize {
+        text::width(&self.short)
+    }
+
+    /// The state, and as many of the facts as there is room for.
+    pub fn within(&self, columns: usize) -> String {
+        if text::width(&self.state) > columns {
+            return text::fit(&self.short, columns);
+        }
+        let mut said = self.state.clone();
+        for fact in &self.facts {
+            if text::width(&said) + text::width(GAP) + text::width(fact) <= columns {
+                said = said + GAP + fact;
+            }
+        }
+        said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_facts_give_way_before_the_state() {
+        let wait = text::age(Duration::from_millis(4_100));
+        let ailment = Ailment {
+            state: "▲ NODE DOWN".to_owned(),
+            short: "▲ DOWN".to_owned(),
+            facts: vec!["214 attempts failed".to_owned(), format!("oldest wait {wait}")],
+        };
+        assert_eq!(
+            ailment.within(60),
+            "▲ NODE DOWN · 214 attempts failed · oldest wait 4.1 s"
+        );
+        assert_eq!(ailment.within(40), "▲ NODE DOWN · 214 attempts failed");
+        assert_eq!(ailment.within(32), "▲ NODE DOWN · oldest wait 4.1 s");
+        assert_eq!(ailment.within(11), "▲ NODE DOWN");
+        assert_eq!(ailment.within(8), "▲ DOWN");
+    }
+}

@@ -1,0 +1,87 @@
+//! What a chart draws of an arm: tenths of a second where a column is shorter than a second, as far back as they are kept, and
+//! seconds elsewhere.
+
+use std::ops::Range;
+
+use super::axis::TimeAxis;
+use crate::metrics::{ArmView, Beat, Point};
+
+/// What was measured in a stretch of time.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Sample {
+    /// Tenths of a second of the run.
+    pub time: Range<i64>,
+    /// Of a tenth only what a [`Beat`] has.
+    pub point: Point,
+}
+
+/// For how many tenths a value stands when no other follows: after that there is a gap.
+const HOLD: i64 = 15;
+
+/// The samples of the time on an axis, oldest first.
+pub(super) fn samples(arm: &ArmView, axis: TimeAxis) -> impl Iterator<Item = Sample> {
+    let beats = || arm.trace.iter().filter(move |_| axis.is_fine());
+    let kept_from = beats().next().map_or(i64::MAX, |beat| beat.tenth.div_euclid(10));
+    let seconds = arm
+        .series
+        .iter()
+        .filter(move |point| point.second < kept_from)
+        .map(|point| Sample {
+            time: point.second * 10..point.second * 10 + 10,
+            point: *point,
+        });
+    let tenths = beats().map(|beat| Sample {
+        time: beat.tenth..beat.tenth + 1,
+        point: of_beat(beat),
+    });
+    // What was just before the axis may still stand at its left edge.
+    seconds
+        .chain(tenths)
+        .filter(move |sample| axis.tenths(sample.time.start..sample.time.end + HOLD).is_some())
+}
+
+/// Lets each sample stand until the next one, but for a second and a half at the most. They are in order.
+pub(super) fn held(samples: &mut [Sample]) {
+    let starts: Vec<i64> = samples.iter().skip(1).map(|sample| sample.time.start).collect();
+    for (index, sample) in samples.iter_mut().enumerate() {
+        let longest = sample.time.start + HOLD;
+        let next = starts.get(index).copied().unwrap_or(longest);
+        sample.time.end = sample.time.end.max(next.min(longest));
+    }
+}
+
+fn of_beat(beat: &Beat) -> Point {
+    let mut point = Point {
+        second: beat.tenth.div_euclid(10),
+        acquire_p50_us: beat.acquire_p50_us,
+        acquire_p99_us: beat.acquire_p99_us,
+        response_p50_us: beat.response_p50_us,
+        response_p99_us: beat.response_p99_us,
+        oversold: beat.oversold,
+        lost_updates: beat.lost_updates,
+        db_hits: beat.db_hits,
+        stale_reads: beat.stale_reads,
+        ..Point::default()
+    };
+    point.outcomes.no_quorum = beat.no_quorum;
+    point
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(tenth: i64) -> Sample {
+        Sample {
+            time: tenth..tenth + 1,
+            point: Point::default(),
+        }
+    }
+
+    #[test]
+    fn a_value_stands_until_the_next_one_and_not_for_ever() {
+        let mut beats = [at(0), at(4), at(40)];
+        held(&mut beats);
+        assert_eq!(beats.map(|beat| beat.time), [0..4, 4..19, 40..55]);
+    }
+}

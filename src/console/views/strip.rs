@@ -1,0 +1,96 @@
+//! Hosts and faults above the scoreboard.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::{fitting, hosts, line, servers};
+use crate::console::app::App;
+use crate::console::text;
+use crate::metrics::{HostStatus, ServerStatus, Snapshot};
+use crate::model::{EventKind, Target};
+
+/// From this height on the title, the hosts and the faults have a row each.
+const ROOMY: u16 = 18;
+
+/// The rows that it takes of an area.
+pub(super) const fn height(area: Rect) -> u16 {
+    if area.height >= ROOMY { 3 } else { 1 }
+}
+
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot, title: &str) {
+    let columns = usize::from(area.width);
+    let title = Span::styled(title.to_uppercase(), app.theme.strong);
+    if area.height < 3 {
+        let parts = [vec![Span::raw(" "), title]]
+            .into_iter()
+            .chain(states(app, snapshot, true));
+        line(frame, area, 0, fitting(parts, columns, "  "));
+        return;
+    }
+    line(frame, area, 0, Line::from(title).centered());
+    line(
+        frame,
+        area,
+        1,
+        fitting(states(app, snapshot, false), columns, "   ").centered(),
+    );
+    line(
+        frame,
+        area,
+        2,
+        fitting(faults(app, snapshot, columns), columns, "   ").centered(),
+    );
+}
+
+/// Every host, by its number alone where room is short, and the app servers that do not run.
+fn states<'a>(app: &App, snapshot: &Snapshot, short: bool) -> impl Iterator<Item = Vec<Span<'a>>> {
+    let theme = app.theme;
+    let name = move |name: String, target: Target| {
+        let style = if app.selected == target {
+            theme.selected
+        } else {
+            theme.strong
+        };
+        Span::styled(format!(" {name} "), style)
+    };
+    let hosts = snapshot.hosts.iter().map(move |host| {
+        let (symbol, words, style) = hosts::state(host, &theme);
+        // What is up needs no words.
+        let words = if short && host.state == HostStatus::Up {
+            ""
+        } else {
+            &words
+        };
+        let state = Span::styled(format!(" {symbol} {words}").trim_end().to_owned(), style);
+        let called = if short {
+            host.id.0.to_string()
+        } else {
+            host.id.to_string()
+        };
+        vec![name(called, Target::Host(host.id)), state]
+    });
+    let down = snapshot
+        .servers
+        .iter()
+        .filter(|server| server.state != ServerStatus::Up);
+    let servers = down.map(move |server| {
+        let (symbol, words, style) = servers::state(server, &theme);
+        let state = Span::styled(format!(" {symbol}{words}"), style);
+        vec![name(server.id.to_string(), Target::Server(server.id)), state]
+    });
+    hosts.chain(servers).collect::<Vec<_>>().into_iter()
+}
+
+/// What was done to them, the newest first, so short that there is room for two.
+fn faults<'a>(app: &App, snapshot: &Snapshot, columns: usize) -> impl Iterator<Item = Vec<Span<'a>>> {
+    let theme = app.theme;
+    let room = (columns / 2).saturating_sub(12);
+    let faults = snapshot.events.iter().rev();
+    faults
+        .filter(|event| matches!(event.kind, EventKind::Fault { .. }))
+        .map(move |event| {
+            let at = Span::styled(format!("{:.1}s ", event.at), theme.dim);
+            vec![at, Span::styled(text::fit(&event.text, room), theme.warn)]
+        })
+}

@@ -1,0 +1,242 @@
+//! The way of somebody who shows Lockstorm to a room: `make`'s scenario in a real terminal, left alone, with the key that
+//! the hint teaches, and with keys at the wrong time. Each way ends with a true summary, and damage is named while it is
+//! fresh. Linux only, where /proc tells about processes.
+#![cfg(target_os = "linux")]
+
+#[path = "support/console.rs"]
+mod console;
+mod support;
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use console::{Console, Size};
+use lockstorm::model::{Action, Event, EventKind, Held, HostId, Target};
+use lockstorm::run::{Record, sentence};
+use support::serial;
+
+const WIDE: Size = (120, 36);
+const SMALL: Size = (80, 24);
+/// What `make` plays.
+const SCENARIO: &str = "single-vs-redlock";
+/// Longer than the scenario on any machine.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// Damage is on the screen within so many seconds of the run.
+const FRESH: f64 = 2.0;
+
+/// A screen that differs from the one before, and the second of the run that it says itself.
+struct Frame {
+    second: f64,
+    text: String,
+}
+
+/// What came of a way: all screens, the record, and what stood in the terminal after the end.
+struct Shown {
+    frames: Vec<Frame>,
+    record: Record,
+    printed: String,
+}
+
+/// The second that the header names while the run goes on: `▶ RUN 12s/45s`.
+fn second(text: &str) -> Option<f64> {
+    let after = text.lines().next()?.split("RUN ").nth(1)?;
+    after.split('s').next()?.parse().ok()
+}
+
+/// Plays the scenario to its end and presses keys when the screen says their second.
+fn play(size: Size, keys: &[(f64, &str)]) -> Shown {
+    let _alone = serial();
+    let mut console = Console::start(size, &[SCENARIO], &[]);
+    let (mut frames, mut keys): (Vec<Frame>, _) = (Vec::new(), keys.iter().peekable());
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let text = console.screen().text;
+        let now = second(&text).or(frames.last().map(|frame| frame.second)).unwrap_or(0.0);
+        if let Some((_, pressed)) = keys.next_if(|(at, _)| second(&text).is_some_and(|now| now >= *at)) {
+            console.press(pressed);
+        }
+        let over = text.contains("FINISHED");
+        assert!(Instant::now() < end, "no end of it:\n{text}");
+        if frames.last().is_none_or(|frame| frame.text != text) {
+            frames.push(Frame { second: now, text });
+        }
+        if over {
+            break;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert!(keys.next().is_none(), "a key whose time did not come");
+    let record = saved(&mut console);
+    console.press("q");
+    let (_, printed) = console.end();
+    Shown {
+        frames,
+        record,
+        printed,
+    }
+}
+
+/// The record, by the save key: there is one when the lab is down.
+fn saved(console: &mut Console) -> Record {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let texts = console.records().into_iter().filter_map(|path| fs::read(path).ok());
+        if let Some(record) = texts.filter_map(|text| serde_json::from_slice(&text).ok()).next() {
+            return record;
+        }
+        assert!(Instant::now() < end, "no record:\n{}", console.screen().text);
+        console.press("S");
+        thread::sleep(Duration::from_millis(500));
+    }
+}
+
+/// Text without spaces and frames, so that it is the same however it was wrapped.
+fn bare(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && *c != '│').collect()
+}
+
+/// The summary on the screen says what the record says, and praises nothing that could not have shown.
+fn is_true(shown: &Shown) {
+    let Shown {
+        frames,
+        record,
+        printed,
+    } = shown;
+    let screen = &frames.last().expect("a last screen").text;
+    let said = bare(screen);
+    for verdict in &record.expectations {
+        let sign = match verdict.result {
+            Held::Yes => '✔',
+            Held::No => '✖',
+            Held::Inconclusive => '?',
+        };
+        let line = bare(&format!("{sign} {}", verdict.text));
+        assert!(said.contains(&line), "{line} is not on the screen:\n{screen}");
+        assert!(bare(printed).contains(&line), "{line} was not printed:\n{printed}");
+    }
+    for arm in &record.arms {
+        let words = sentence(&arm.name, &arm.figures, &record.scenario.workload, arm.sold_out_all);
+        let signs: Vec<char> = ['✔', '✖', '?', '…', '!']
+            .into_iter()
+            .filter(|sign| said.contains(&bare(&format!("{sign} {words}"))))
+            .collect();
+        let damage = arm.figures.lost_updates > 0 || arm.figures.oversold > 0;
+        let own = record.scenario.expect.iter().zip(&record.expectations);
+        let doubtful = own
+            .filter(|(expected, _)| expected.arm == arm.name)
+            .any(|(_, verdict)| verdict.result == Held::Inconclusive);
+        assert_eq!(signs.len(), 1, "of {words}:\n{screen}");
+        assert!(
+            !damage || signs == ['✖'],
+            "damage that is not marked: {words}\n{screen}"
+        );
+        assert!(
+            !doubtful || signs != ['✔'],
+            "praise for what could not show: {words}\n{screen}"
+        );
+    }
+    // A fault of the scenario that did not happen leaves nothing to praise.
+    let scripted = |event: &&Event| event.text.contains("(fault 1)") && took_effect(event);
+    if !record.events.iter().any(|event| scripted(&event)) {
+        assert!(!said.contains('✔'), "the scenario's fault did not happen:\n{screen}");
+    }
+}
+
+const fn took_effect(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Fault { effect_at: Some(_), .. })
+}
+
+/// Every arm whose damage was proven is marked on the screen while the proof is fresh.
+fn damage_is_named_at_once(shown: &Shown) {
+    for event in &shown.record.events {
+        let EventKind::Damage { arm } = &event.kind else {
+            continue;
+        };
+        let marked = |frame: &&Frame| {
+            let mut parts = frame.text.lines().flat_map(|row| row.split('│'));
+            parts.any(|part| part.contains(arm.as_str()) && part.contains('✖'))
+        };
+        let first = shown.frames.iter().find(marked);
+        let first = first.unwrap_or_else(|| panic!("nowhere on the screen: {}", event.text));
+        assert!(
+            first.second <= event.at + FRESH,
+            "proven at {:.1} s, shown at {} s: {}\n{}",
+            event.at,
+            first.second,
+            event.text,
+            first.text
+        );
+    }
+}
+
+/// How often this was done to host 1 and took effect, as the record tells.
+fn done(record: &Record, action: Action, why: &str) -> usize {
+    let host = Target::Host(HostId(1));
+    let is_it = |event: &&Event| {
+        let own = matches!(&event.kind, EventKind::Fault { action: a, target, .. } if *a == action && *target == host);
+        own && took_effect(event) && event.text.contains(why)
+    };
+    record.events.iter().filter(is_it).count()
+}
+
+/// Plays a way and looks at its end.
+fn shown(size: Size, keys: &[(f64, &str)]) -> Shown {
+    let shown = play(size, keys);
+    is_true(&shown);
+    damage_is_named_at_once(&shown);
+    shown
+}
+
+fn bounced(size: Size, keys: &[(f64, &str)]) {
+    let shown = shown(size, keys);
+    assert_eq!(done(&shown.record, Action::Kill, "(bounce)"), keys.len());
+    // Each kill has its restart, also the scenario's.
+    let kills = done(&shown.record, Action::Kill, "");
+    assert_eq!(done(&shown.record, Action::Restart, ""), kills);
+}
+
+#[test]
+fn the_scenario_untouched() {
+    shown(WIDE, &[]);
+}
+
+#[test]
+#[ignore = "takes a minute: .ci/long speaker"]
+fn the_scenario_untouched_on_a_small_terminal() {
+    shown(SMALL, &[]);
+}
+
+#[test]
+#[ignore = "takes two minutes: .ci/long speaker"]
+fn a_bounce_at_the_start() {
+    for size in [WIDE, SMALL] {
+        bounced(size, &[(1.0, "1b")]);
+    }
+}
+
+#[test]
+#[ignore = "takes two minutes: .ci/long speaker"]
+fn a_bounce_in_the_middle() {
+    for size in [WIDE, SMALL] {
+        bounced(size, &[(22.0, "1b")]);
+    }
+}
+
+#[test]
+#[ignore = "takes two minutes: .ci/long speaker"]
+fn a_bounce_twice() {
+    for size in [WIDE, SMALL] {
+        bounced(size, &[(3.0, "1b"), (25.0, "b")]);
+    }
+}
+
+#[test]
+#[ignore = "takes two minutes: .ci/long speaker"]
+fn kill_and_restore_at_the_wrong_time() {
+    for size in [WIDE, SMALL] {
+        let shown = shown(size, &[(2.5, "1k"), (18.0, "r")]);
+        assert!(done(&shown.record, Action::Kill, "") >= 1);
+        assert!(done(&shown.record, Action::Restart, "") >= 1);
+    }
+}
