@@ -839,6 +839,11 @@ fn an_order_has_a_receipt_until_it_is_done_also_while_the_display_is_frozen() {
         let lines = screen(&app);
         let said = lines.lines().nth(22).unwrap_or_default();
         assert_eq!(said.contains("kill host 1, told by the run"), frozen, "{lines}");
+        // The end of the load is the end of all orders.
+        let mut app = showing(calm());
+        press(&mut app, "k");
+        app.update(Message::Snapshot(Arc::new(picture::finished(calm(), verdicts()))));
+        assert_eq!(app.status(), None);
     }
 }
 
@@ -939,6 +944,8 @@ fn before_the_load_and_after_a_failure_nothing_is_hidden() {
     press(&mut app, " ");
     app.update(Message::Finished(Err(RunError::Other("the disk is full".to_owned()))));
     assert!(text(&draw(&app, (80, 24))).contains("the disk is full"));
+    assert_eq!(commands(press(&mut app, "k")), []);
+    assert_eq!(app.status(), Some("the run failed: R runs it again"));
 }
 
 #[test]
@@ -996,7 +1003,7 @@ fn what_is_scheduled_is_announced_and_no_hint_spoils_it() {
         );
         assert!(!screen.contains("press "), "{screen}");
     }
-    assert!(text(&draw(&app, (120, 36))).contains("after it b bounces host 1 yourself"));
+    assert!(text(&draw(&app, (120, 36))).contains("after it b: bounce host 1 yourself"));
     // Also while something is down, which the scenario may bring back by itself.
     snapshot.hosts[1].state = lockstorm::metrics::HostStatus::Down("killed".to_owned());
     let down = and_then(snapshot, Action::Kill, Target::Host(HostId(2)), Some(12.3));

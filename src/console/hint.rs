@@ -60,7 +60,7 @@ fn scheduled(app: &App, snapshot: &Snapshot) -> Vec<String> {
     let keys = keys(app, Target::Host(host.id), 'b');
     vec![
         format!("scheduled: {next}"),
-        format!("after it {keys} bounces {} yourself", host.id),
+        format!("after it {keys}: bounce {} yourself", host.id),
     ]
 }
 
