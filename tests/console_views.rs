@@ -991,14 +991,14 @@ fn every_key_that_can_not_act_says_why() {
 fn what_is_scheduled_is_announced_and_no_hint_spoils_it() {
     let mut snapshot = picture::calm(picture::inventory(), 12.3);
     snapshot.scheduled = vec![
-        "bounce host 1 at 48 held, now 31".to_owned(),
-        "kill host 2 at 30 s".to_owned(),
+        "scheduled: bounce host 1 at 48 held, now 31".to_owned(),
+        "scheduled: kill host 2 at 30 s".to_owned(),
     ];
     let app = showing(snapshot.clone());
     for size in SIZES {
         let screen = text(&draw(&app, size));
         assert!(
-            screen.contains("scheduled: bounce host 1 at 48 held, now 31"),
+            screen.contains("\n scheduled: bounce host 1 at 48 held, now 31"),
             "{screen}"
         );
         assert!(!screen.contains("press "), "{screen}");

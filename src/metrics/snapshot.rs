@@ -30,7 +30,7 @@ pub struct Snapshot {
     /// The knobs as they are now.
     pub knobs: Knobs,
     /// What the scenario will do by itself, the next first, a line each with its progress:
-    /// `bounce host 1 at 48 held, now 31`.
+    /// `scheduled: bounce host 1 at 48 held, now 31`.
     pub scheduled: Vec<String>,
     /// While the workers finish: how long they will be waited for yet.
     pub patience_left: Option<Duration>,
