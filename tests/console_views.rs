@@ -536,7 +536,7 @@ fn what_was_inconclusive_is_counted_and_gets_no_praise() {
     let doubtful = summary([Held::Inconclusive, Held::Yes, Held::Inconclusive]);
     assert!(doubtful.contains("Expectations: 1 held, 2 inconclusive"), "{doubtful}");
     assert!(
-        doubtful.contains("? redlock: ") && !doubtful.contains("✔ redlock: "),
+        doubtful.contains("… redlock: ") && !doubtful.contains("✔ redlock: "),
         "{doubtful}"
     );
     // Proven damage is no less so.
