@@ -731,7 +731,7 @@ fn what_was_inconclusive_is_counted_and_gets_no_praise() {
     let doubtful = summary([Held::Inconclusive, Held::Yes, Held::Inconclusive]);
     assert!(doubtful.contains("Expectations: 1 held, 2 inconclusive"), "{doubtful}");
     assert!(
-        doubtful.contains("? redlock: ") && !doubtful.contains("✔ redlock: "),
+        doubtful.contains("… redlock: ") && !doubtful.contains("✔ redlock: "),
         "{doubtful}"
     );
     // Proven damage is no less so.
@@ -1034,6 +1034,11 @@ fn an_order_has_a_receipt_until_it_is_done_also_while_the_display_is_frozen() {
         let lines = screen(&app);
         let said = lines.lines().nth(22).unwrap_or_default();
         assert_eq!(said.contains("kill host 1, told by the run"), frozen, "{lines}");
+        // The end of the load is the end of all orders.
+        let mut app = showing(calm());
+        press(&mut app, "k");
+        app.update(Message::Snapshot(Arc::new(picture::finished(calm(), verdicts()))));
+        assert_eq!(app.status(), None);
     }
 }
 
@@ -1134,6 +1139,8 @@ fn before_the_load_and_after_a_failure_nothing_is_hidden() {
     press(&mut app, " ");
     app.update(Message::Finished(Err(RunError::Other("the disk is full".to_owned()))));
     assert!(text(&draw(&app, (80, 24))).contains("the disk is full"));
+    assert_eq!(commands(press(&mut app, "k")), []);
+    assert_eq!(app.status(), Some("the run failed: R runs it again"));
 }
 
 #[test]
@@ -1179,19 +1186,19 @@ fn every_key_that_can_not_act_says_why() {
 fn what_is_scheduled_is_announced_and_no_hint_spoils_it() {
     let mut snapshot = picture::calm(picture::inventory(), 12.3);
     snapshot.scheduled = vec![
-        "bounce host 1 at 48 held, now 31".to_owned(),
-        "kill host 2 at 30 s".to_owned(),
+        "scheduled: bounce host 1 at 48 held, now 31".to_owned(),
+        "scheduled: kill host 2 at 30 s".to_owned(),
     ];
     let app = showing(snapshot.clone());
     for size in SIZES {
         let screen = text(&draw(&app, size));
         assert!(
-            screen.contains("scheduled: bounce host 1 at 48 held, now 31"),
+            screen.contains("\n scheduled: bounce host 1 at 48 held, now 31"),
             "{screen}"
         );
         assert!(!screen.contains("press "), "{screen}");
     }
-    assert!(text(&draw(&app, (120, 36))).contains("after it b bounces host 1 yourself"));
+    assert!(text(&draw(&app, (120, 36))).contains("after it b: bounce host 1 yourself"));
     // Also while something is down, which the scenario may bring back by itself.
     snapshot.hosts[1].state = lockstorm::metrics::HostStatus::Down("killed".to_owned());
     let down = and_then(snapshot, Action::Kill, Target::Host(HostId(2)), Some(12.3));

@@ -115,8 +115,8 @@ fn is_true(shown: &Shown) {
         assert!(said.contains(&line), "{line} is not on the screen:\n{screen}");
         assert!(bare(printed).contains(&line), "{line} was not printed:\n{printed}");
     }
-    for arm in &record.arms {
-        let words = sentence(&arm.name, &arm.figures, &record.scenario.workload, arm.sold_out_all);
+    for (arm, spec) in record.arms.iter().zip(&record.scenario.arms) {
+        let words = sentence(spec, &arm.figures, &record.scenario.workload, arm.sold_out_all);
         let signs: Vec<char> = ['✔', '✖', '?', '…', '!']
             .into_iter()
             .filter(|sign| said.contains(&bare(&format!("{sign} {words}"))))
@@ -137,8 +137,11 @@ fn is_true(shown: &Shown) {
         );
     }
     // A fault of the scenario that did not happen leaves nothing to praise.
-    let scripted = |event: &&Event| event.text.contains("(fault 1)") && took_effect(event);
-    if !record.events.iter().any(|event| scripted(&event)) {
+    let scripted = |event: &Event| {
+        let begins = event.text.contains("fault 1") && !event.text.contains("end of fault 1");
+        begins && took_effect(event)
+    };
+    if !record.events.iter().any(scripted) {
         assert!(!said.contains('✔'), "the scenario's fault did not happen:\n{screen}");
     }
 }
@@ -190,7 +193,7 @@ fn shown(size: Size, keys: &[(f64, &str)]) -> Shown {
 
 fn bounced(size: Size, keys: &[(f64, &str)]) {
     let shown = shown(size, keys);
-    assert_eq!(done(&shown.record, Action::Kill, "(bounce)"), keys.len());
+    assert_eq!(done(&shown.record, Action::Kill, "bounce"), keys.len());
     // Each kill has its restart, also the scenario's.
     let kills = done(&shown.record, Action::Kill, "");
     assert_eq!(done(&shown.record, Action::Restart, ""), kills);

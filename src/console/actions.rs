@@ -94,6 +94,9 @@ impl App {
 
     /// The newest snapshot of a run that takes orders. A frozen picture changes nothing about that.
     fn live(&self) -> Result<&Snapshot, String> {
+        if self.failure.is_some() {
+            return Err("the run failed: R runs it again".to_owned());
+        }
         let snapshot = self.newest.as_deref().ok_or("the lab is still starting")?;
         match &snapshot.phase {
             _ if matches!(self.stage, Stage::Stopping(_)) => Err("the run is being stopped".to_owned()),
@@ -131,24 +134,7 @@ impl App {
     fn fault(&mut self, act: Act, again: bool) -> Result<Vec<Order>, String> {
         let target = self.selected;
         let snapshot = self.live()?;
-        if self.orders.expected(target) == Some(Expected::Bounce) {
-            return Err(format!("{target} is being bounced: it comes back by itself"));
-        }
-        let action = match target {
-            Target::Host(id) => {
-                let host = snapshot.hosts.get(id.index());
-                let state = &host.ok_or_else(|| format!("there is no {id}"))?.state;
-                host_fault(act, &self.host_now(target, state), &target)?
-            }
-            Target::Server(id) => {
-                let server = snapshot.servers.get(id.index());
-                let state = server.ok_or_else(|| format!("there is no {id}"))?.state;
-                server_fault(act, self.server_now(target, state), &target)?
-            }
-        };
-        if act == Act::Bounce && snapshot.phase == Phase::WarmUp {
-            return Err("nothing counts yet: b works once the warm-up is over".to_owned());
-        }
+        let action = self.wanted(act, target, snapshot)?;
         let (command, steps, verb) = match (act, target) {
             (Act::Bounce, Target::Host(id)) => {
                 let steps = vec![Fault::Kill, Fault::Restart];
@@ -170,6 +156,29 @@ impl App {
         self.status = Some(format!("{} {target} …", verb[1]));
         self.receipt = true;
         Ok(vec![Order::Command(command)])
+    }
+
+    /// What a key means for the target as it is now.
+    fn wanted(&self, act: Act, target: Target, snapshot: &Snapshot) -> Result<Fault, String> {
+        if self.orders.expected(target) == Some(Expected::Bounce) {
+            return Err(format!("{target} is being bounced: it comes back by itself"));
+        }
+        let missing = || format!("there is no {target}");
+        let action = match target {
+            Target::Host(id) => {
+                let state = &snapshot.hosts.get(id.index()).ok_or_else(missing)?.state;
+                host_fault(act, &self.host_now(target, state), &target)?
+            }
+            Target::Server(id) => {
+                let state = snapshot.servers.get(id.index()).ok_or_else(missing)?.state;
+                server_fault(act, self.server_now(target, state), &target)?
+            }
+        };
+        // The run does what is scheduled in its measured part only, and the way back is.
+        if act == Act::Bounce && snapshot.phase == Phase::WarmUp {
+            return Err("nothing counts yet: b works once the warm-up is over".to_owned());
+        }
+        Ok(action)
     }
 
     /// The state that a host will have been brought to by what was ordered of it.

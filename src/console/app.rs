@@ -357,8 +357,15 @@ impl App {
     }
 
     /// Forgets the orders that this snapshot shows as done. The line about them goes; it stays where the picture doesn't
-    /// show what became of them.
+    /// show what became of them. A run whose load has ended carries out no more.
     fn settle(&mut self, snapshot: &Snapshot) {
+        if !matches!(snapshot.phase, Phase::WarmUp | Phase::Running) {
+            self.orders = Orders::default();
+            if std::mem::take(&mut self.receipt) {
+                self.status = None;
+            }
+            return;
+        }
         let Some(done) = self.orders.settle(&snapshot.events) else {
             return;
         };

@@ -58,10 +58,7 @@ fn scheduled(app: &App, snapshot: &Snapshot) -> Vec<String> {
         return Vec::new();
     };
     let keys = keys(app, Target::Host(host.id), 'b');
-    vec![
-        format!("scheduled: {next}"),
-        format!("after it {keys} bounces {} yourself", host.id),
-    ]
+    vec![next.clone(), format!("after it {keys}: bounce {} yourself", host.id)]
 }
 
 fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {

@@ -251,6 +251,7 @@ mod tests {
                 done: false,
                 finish: None,
                 live: Live::default(),
+                doubt: None,
             };
             Headline::Oversold.showing(&arm, &damage)
         };

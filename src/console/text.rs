@@ -191,6 +191,6 @@ mod tests {
         assert_eq!(wrap("at /tmp/lockstorm/x y", 8), ["at /tmp/", "lockstor", "m/x y"]);
         assert_eq!(wrap("漢字漢字", 5), ["漢字", "漢字"]);
         assert_eq!(wrap("", 5), [""]);
-        assert_eq!(wrap("a\u{2028}b\u{200b}c", 5), ["a", "b\u{fffd}c"]);
+        assert_eq!(wrap("a\u{2028}b\u{200b}c", 4), ["a", "b\u{fffd}c"]);
     }
 }

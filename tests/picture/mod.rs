@@ -164,7 +164,11 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
     let arms = scenario
         .arms
         .iter()
-        .map(|spec| arm_view(spec, &scenario, seconds))
+        .map(|spec| {
+            let mut arm = arm_view(spec, &scenario, seconds);
+            arm.live.per_second = 398.0;
+            arm
+        })
         .collect();
     let knobs = Knobs {
         ttl: Some(ms(2000)),
@@ -273,10 +277,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
         sold_out: false,
         done: false,
         finish: None,
-        live: Live {
-            per_second: 398.0,
-            ..Live::default()
-        },
+        live: Live::default(),
         doubt: None,
     }
 }

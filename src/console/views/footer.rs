@@ -101,6 +101,7 @@ fn offered(app: &App, row: &Row) -> bool {
         (_, Act::Turn(dial, turn)) => live && snapshot.is_some_and(|now| knobs::turn(dial, turn, now).is_ok()),
         (_, Act::Freeze) => live || app.is_frozen(),
         (_, Act::Pick) => true,
+        (_, Act::NextTheme) if !app.theme.colours => false,
         (_, Act::Reset) => app.failure.is_some() || snapshot.is_some_and(|now| !matches!(now.phase, Phase::SetUp(_))),
         _ => snapshot.is_some_and(|snapshot| shows(app, act, snapshot)),
     }

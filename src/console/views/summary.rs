@@ -13,6 +13,7 @@ use crate::console::text;
 use crate::metrics::Snapshot;
 use crate::model::Held;
 use crate::run::sentence;
+use crate::scenario::Scenario;
 
 pub(super) fn render(
     frame: &mut Frame<'_>,
@@ -32,22 +33,15 @@ pub(super) fn render(
     let headline = Headline::of(scenario);
     for (index, (arm, spec)) in snapshot.arms.iter().zip(&scenario.arms).enumerate() {
         let damage = app.damage(index);
-        let mut own = scenario
-            .expect
-            .iter()
-            .zip(expectations)
-            .filter(|(expected, _)| expected.arm == arm.name);
-        let mark = headline.score(arm, &damage).mark;
-        let (sign, style) = if damage.any() {
-            (Mark::Damage.symbol(), mark_style(Mark::Damage, theme))
-        } else if own.any(|(_, (held, _))| *held == Held::Inconclusive) {
-            // No praise for what could not have shown.
-            verdict(Held::Inconclusive, theme)
+        let mark = if damage.any() {
+            Mark::Damage
+        } else if is_doubtful(scenario, expectations, &arm.name) {
+            Mark::Pending
         } else {
-            (mark.symbol(), mark_style(mark, theme))
+            headline.score(arm, &damage).mark
         };
         let words = sentence(spec, &arm.figures, &scenario.workload, arm.sold_out);
-        lines.extend(hanging(sign, style, &words, columns));
+        lines.extend(hanging(mark.symbol(), mark_style(mark, theme), &words, columns));
     }
     let mut doubts: Vec<&str> = snapshot.arms.iter().filter_map(|arm| arm.doubt.as_deref()).collect();
     doubts.dedup();
@@ -100,6 +94,16 @@ pub(super) fn render(
         };
         arms::render(frame, bottom, Frames::Boxed, app, snapshot);
     }
+}
+
+/// Whether something that is expected of the arm could not show: then its figures are nothing to praise.
+fn is_doubtful(scenario: &Scenario, expectations: &[(Held, String)], arm: &str) -> bool {
+    let own = scenario
+        .expect
+        .iter()
+        .zip(expectations)
+        .filter(|(expected, _)| expected.arm == arm);
+    own.map(|(_, (held, _))| *held).any(|held| held == Held::Inconclusive)
 }
 
 /// How many held, failed, and could not show: `1 held, 2 inconclusive`.
