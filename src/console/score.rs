@@ -18,7 +18,7 @@ pub(super) struct Damage {
 impl Damage {
     pub fn latch(&mut self, figures: &Figures) {
         self.oversold |= figures.oversold > 0;
-        self.lost_updates |= figures.lost_updates > 0;
+        self.lost_updates |= figures.lost_updates.max(figures.lost_updates_peak) > 0;
         self.duplicate_pages |= figures.duplicate_pages > 0;
         self.missing_pages |= figures.missing_pages > 0;
     }
@@ -89,7 +89,7 @@ pub(super) enum Headline {
     LostUpdates,
     DuplicatePages,
     HitsPerExpiry,
-    NoQuorum,
+    RefusedSeconds,
 }
 
 impl Headline {
@@ -100,7 +100,7 @@ impl Headline {
             Metric::LostUpdates => Some(Self::LostUpdates),
             Metric::DuplicatePages => Some(Self::DuplicatePages),
             Metric::DbHitsPerExpiry | Metric::DbHitsPerExpiryMax => Some(Self::HitsPerExpiry),
-            Metric::NoQuorum => Some(Self::NoQuorum),
+            Metric::NoQuorum | Metric::RefusedSeconds => Some(Self::RefusedSeconds),
             _ => None,
         });
         expected.unwrap_or_else(|| match &scenario.workload {
@@ -130,7 +130,7 @@ impl Headline {
             Self::LostUpdates => "lost updates",
             Self::DuplicatePages => "dup. pages",
             Self::HitsPerExpiry => "hits/expiry",
-            Self::NoQuorum => "no quorum",
+            Self::RefusedSeconds => "s refused",
         }
     }
 
@@ -141,7 +141,7 @@ impl Headline {
             Self::LostUpdates => "lost updates",
             Self::DuplicatePages => "duplicate pages",
             Self::HitsPerExpiry => "database hits per expiry",
-            Self::NoQuorum => "acquires without quorum",
+            Self::RefusedSeconds => "seconds refused",
         }
     }
 
@@ -177,9 +177,9 @@ impl Headline {
                 };
                 Score { mark, value }
             }
-            Self::NoQuorum if arm.votes.is_none() && figures.outcomes.total() == 0 => Score::missing(),
-            Self::NoQuorum => {
-                let refused = figures.outcomes.no_quorum;
+            Self::RefusedSeconds if arm.votes.is_none() && figures.outcomes.total() == 0 => Score::missing(),
+            Self::RefusedSeconds => {
+                let refused = figures.refused_seconds;
                 let mark = if refused == 0 { Mark::Good } else { Mark::Notice };
                 Score {
                     mark,

@@ -119,6 +119,9 @@ pub struct Figures {
     pub votes_in_the_end: Vec<u64>,
     /// Attempts that the acquires took.
     pub attempts: u64,
+    /// Whole seconds in which acquires were refused for lack of nodes and none was granted: how long the lock was not
+    /// available.
+    pub refused_seconds: u64,
     /// Time of one acquire, waiting included, whatever its outcome.
     pub acquire_us: Quantiles,
     /// The same apart by outcome.
@@ -224,6 +227,7 @@ impl Figures {
             Metric::LagP50 => self.lag_us.p50,
             Metric::LagP99 => self.lag_us.p99,
             Metric::Attempts => self.attempts,
+            Metric::RefusedSeconds => self.refused_seconds,
             Metric::Offered => self.offered,
             Metric::Dropped => self.dropped,
             Metric::Unfinished => self.unfinished,

@@ -54,6 +54,14 @@ pub struct Point {
     pub errors: u64,
 }
 
+impl Point {
+    /// Whether acquires were refused for lack of nodes in this second, and none was granted.
+    #[must_use]
+    pub const fn is_refused(&self) -> bool {
+        self.outcomes.acquired == 0 && self.outcomes.no_quorum + self.outcomes.unknown > 0
+    }
+}
+
 /// The newest points of a run: a ring of fixed size, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {

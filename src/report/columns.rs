@@ -61,6 +61,17 @@ const LOCKS: &[Column] = &[
     }),
     optional("expired", |arm| asked(arm, arm.figures.outcomes.expired)),
     optional("unknown", |arm| asked(arm, arm.figures.outcomes.unknown)),
+    optional("refused for", |arm| {
+        asked(arm, arm.figures.refused_seconds).map(|cell| {
+            Cell::new(
+                cell.tone,
+                match cell.text.as_str() {
+                    "0" => "0".to_owned(),
+                    seconds => format!("{seconds} s"),
+                },
+            )
+        })
+    }),
     column("attempts", attempts),
     column("votes at release", |arm| votes(arm, &arm.figures.votes_at_release)),
     column("in the end", |arm| votes(arm, &arm.figures.votes_in_the_end)),

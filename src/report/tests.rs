@@ -103,6 +103,7 @@ fn sales() -> Record {
                 figures.orders = 414;
                 figures.oversold = 214;
                 figures.lost_updates = 214;
+                figures.lost_updates_peak = 214;
             }
             "single" => {
                 figures.orders = 180;

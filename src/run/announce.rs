@@ -29,6 +29,15 @@ pub(super) fn damage(arm: &mut Arm, worst: Option<(usize, u64)>, log: &mut Event
     }
 }
 
+/// Announces that an arm has nothing left to sell: what follows is told "sold out".
+pub(super) fn sold_out(arm: &mut Arm, log: &mut EventLog) {
+    if arm.audit.is_some() && arm.collector.books().sold_out && !arm.announced.sold_out {
+        let text = format!("{}: sold out: from now on buyers find nothing left", arm.spec.name);
+        log.push(EventKind::Phase, text);
+        arm.announced.sold_out = true;
+    }
+}
+
 /// Announces that an arm's lock is refused for lack of nodes, and that it is granted again.
 pub(super) fn quorum(arm: &mut Arm, second: Outcomes, log: &mut EventLog) {
     let name = &arm.spec.name;

@@ -40,6 +40,8 @@ pub(super) struct Collector {
     newest_end: Option<Instant>,
     /// The newest second that was told to be over.
     told: Option<i64>,
+    /// Measured seconds in which nobody got a lock for lack of nodes.
+    refused_seconds: u64,
 }
 
 /// What one app server did in the measured part.
@@ -166,6 +168,7 @@ impl Collector {
             first_error: None,
             newest_end: None,
             told: None,
+            refused_seconds: 0,
         }
     }
 
@@ -281,12 +284,16 @@ impl Collector {
     }
 
     fn second_ended(&mut self, now: When) -> Option<SecondEnded> {
-        let over = now.second()? - 1;
-        if self.told.replace(over) == Some(over) {
-            return None;
-        }
-        let point = self.series.iter().rev().find(|point| point.second == over)?;
-        Some(SecondEnded {
+        let newest = self.series.newest()?.second;
+        // After the end of the load its last second is over too.
+        let over = now.second().map_or(newest, |second| second - 1);
+        let from = self.told.map_or(i64::MIN, |told| told + 1);
+        let ended = self.series.iter().filter(|point| (from..=over).contains(&point.second));
+        let ended: Vec<Point> = ended.copied().collect();
+        self.told = self.told.max(Some(over));
+        let refused = |point: &&Point| point.second >= 0 && point.is_refused();
+        self.refused_seconds += ended.iter().filter(refused).count() as u64;
+        ended.last().map(|point| SecondEnded {
             outcomes: point.outcomes,
         })
     }
@@ -362,6 +369,7 @@ impl Collector {
             votes_at_release: total.votes_at_release.to_vec(),
             votes_in_the_end: total.votes_in_the_end.to_vec(),
             attempts: around.attempts,
+            refused_seconds: self.refused_seconds,
             acquire_us: Quantiles::of(&total.acquires()),
             acquire_us_by: ByOutcome {
                 acquired: of(Time::Acquired),

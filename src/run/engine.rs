@@ -307,6 +307,7 @@ impl Engine {
             });
             let ended = arm.collector.collect();
             super::announce::damage(arm, worst, &mut self.log);
+            super::announce::sold_out(arm, &mut self.log);
             super::announce::failures(arm, &mut self.log);
             if let Some(ended) = ended {
                 super::announce::quorum(arm, ended.outcomes, &mut self.log);
@@ -412,12 +413,7 @@ impl Engine {
         let mut tick = tokio::time::interval(TICK);
         let mut looks = tokio::time::interval(CONDITIONS);
         let mut commanded = true;
-        // None is asked less often because another one has not ended.
-        while !self
-            .servers
-            .iter_mut()
-            .fold(true, |all, server| server.has_ended() && all)
-        {
+        while !self.servers.iter_mut().all(AppServer::has_ended) {
             if hurried || Instant::now() >= patience {
                 self.servers.iter().for_each(AppServer::abandon);
             }

@@ -29,7 +29,7 @@ pub(super) fn verdicts(scenario: &Scenario, arms: &[ArmRecord], course: Course<'
 }
 
 fn verdict(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecord, course: Course<'_>) -> Verdict {
-    let value = arm.figures.get(expectation.metric);
+    let value = arm.figures.get(judged(expectation));
     let held = expectation.op.holds(value, expectation.bound);
     let name = format!("{}.{}", expectation.arm, expectation.metric.name());
     let (shown, bound) = (
@@ -52,6 +52,15 @@ fn verdict(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecord, cour
         value,
         result,
         text,
+    }
+}
+
+/// The figure that an expectation is held against. Lost updates that were made up for later were lost all the same: a bound
+/// from above is held against their peak.
+const fn judged(expectation: &Expectation) -> Metric {
+    match (expectation.metric, expectation.op) {
+        (Metric::LostUpdates, Op::Equal | Op::Less | Op::AtMost) => Metric::LostUpdatesPeak,
+        (metric, _) => metric,
     }
 }
 
@@ -89,7 +98,11 @@ fn doubt(
 const fn is_damage(metric: Metric) -> bool {
     matches!(
         metric,
-        Metric::Oversold | Metric::LostUpdates | Metric::DuplicatePages | Metric::MissingPages
+        Metric::Oversold
+            | Metric::LostUpdates
+            | Metric::LostUpdatesPeak
+            | Metric::DuplicatePages
+            | Metric::MissingPages
     )
 }
 
@@ -100,7 +113,7 @@ fn could_not_show(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecor
         && expectation.metric == Metric::Oversold
         && excludes
         && !arm.sold_out_all
-        && arm.figures.lost_updates > 0
+        && arm.figures.lost_updates_peak > 0
 }
 
 #[cfg(test)]
@@ -130,6 +143,7 @@ mod tests {
         let figures = Figures {
             oversold,
             lost_updates,
+            lost_updates_peak: lost_updates,
             ..Figures::default()
         };
         let (name, lock) = ("redlock".to_owned(), String::new());

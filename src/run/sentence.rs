@@ -32,7 +32,7 @@ fn inventory(figures: &Figures, spec: &InventorySpec, sold_out: bool) -> Vec<Str
             count(stock),
             bound(orders)
         ));
-    } else if figures.lost_updates == 0 {
+    } else if figures.lost_updates_peak == 0 {
         let orders_taken = counted(orders, "order", "orders");
         parts.push(format!(
             "took {orders_taken} and lost no update of its stock{}",
@@ -45,11 +45,16 @@ fn inventory(figures: &Figures, spec: &InventorySpec, sold_out: bool) -> Vec<Str
             count(stock),
         ));
     }
-    if figures.lost_updates > 0 {
-        parts.push(format!(
-            "lost {}",
-            counted(figures.lost_updates, "update of the stock", "updates of the stock")
-        ));
+    if figures.lost_updates_peak > 0 {
+        let lost = counted(figures.lost_updates_peak, "update of the stock", "updates of the stock");
+        let made_up = figures.lost_updates_peak - figures.lost_updates;
+        parts.push(match made_up {
+            0 => format!("lost {lost}"),
+            _ => format!(
+                "lost {lost} at the peak, {} made up for by later stale writes",
+                count(made_up)
+            ),
+        });
     }
     parts
 }
@@ -188,6 +193,7 @@ mod tests {
             orders: 414,
             oversold: 214,
             lost_updates: 214,
+            lost_updates_peak: 214,
             ..Figures::default()
         };
         assert_eq!(
@@ -255,6 +261,7 @@ mod tests {
             "single: took 1,655 orders and lost no update of its stock (at 95 % confidence fewer than 1 in 551 orders)."
         );
         figures.lost_updates = 1;
+        figures.lost_updates_peak = 1;
         assert_eq!(
             sentence(&arm("single"), &figures, &stock(64, 1_000), false),
             "single: took 1,655 orders and left a part of its stock of 64,000, and oversold is not measurable until it is sold out; \

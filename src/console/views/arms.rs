@@ -63,6 +63,7 @@ impl Column {
             Self::Extra(metric) => extra_title(metric),
             Self::Score(Headline::HitsPerExpiry) => "DB HITS/EXPIRY",
             Self::Score(Headline::DuplicatePages) => "DUP. PAGES",
+            Self::Score(Headline::RefusedSeconds) => "REFUSED s",
             Self::Score(_) => "OVERSOLD",
         }
     }

@@ -230,7 +230,7 @@ impl<'a> Tile<'a> {
             let words = ailment.within(columns.saturating_sub(used(&parts)));
             parts.push(vec![Span::styled(words, theme.warn)]);
         } else if without_quorum(self.arm) {
-            let refusing = self.headline == Headline::NoQuorum;
+            let refusing = self.headline == Headline::RefusedSeconds;
             let words = if refusing { "refusing now" } else { "no quorum" };
             parts.push(vec![Span::styled(words, theme.warn)]);
         }
