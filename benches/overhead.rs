@@ -3,7 +3,8 @@
 //! - the processor time of the console and of the run's own thread (collectors, snapshots, auditors) at saturation,
 //!   as a share of the machine's: at most 3 %;
 //! - the memory of a run over time: flat;
-//! - the memory of one worker: 10,000 of them against 1,000.
+//! - the memory of one worker: 10,000 of them against 1,000;
+//! - how late simulated times end, by our timer and by tokio's.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -35,6 +36,9 @@ fn main() -> Result<()> {
     }
     if "workers".contains(&filter) {
         memory_of_workers()?;
+    }
+    if "timer".contains(&filter) {
+        lateness_of_timers()?;
     }
     Ok(())
 }
@@ -190,4 +194,38 @@ fn machine_idle() -> Result<f64> {
         .and_then(|line| line.split_whitespace().nth(4))
         .ok_or("no idle time")?;
     Ok(idle.parse::<f64>()? / 100.0)
+}
+
+/// Sleeps for holds of half a millisecond, one and twenty, 400 times each, with both timers in turn.
+fn lateness_of_timers() -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let timer = lockstorm::timer::Timer::start();
+        println!("timer: how late a sleep ends, p50 and p99 in ms");
+        for micros in [500, 1_000, 20_000] {
+            let time = Duration::from_micros(micros);
+            let (mut ours, mut tokios) = (Vec::new(), Vec::new());
+            for _ in 0..400 {
+                let start = Instant::now();
+                timer.sleep(time).await;
+                ours.push(start.elapsed().saturating_sub(time));
+                let start = Instant::now();
+                tokio::time::sleep(time).await;
+                tokios.push(start.elapsed().saturating_sub(time));
+            }
+            println!(
+                "  {:>4.1} ms: ours {}, tokio {}",
+                time.as_secs_f64() * 1e3,
+                quantiles(&mut ours),
+                quantiles(&mut tokios)
+            );
+        }
+    });
+    Ok(())
+}
+
+fn quantiles(times: &mut [Duration]) -> String {
+    times.sort_unstable();
+    let at = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1e3;
+    format!("{:.2} {:.2}", at(50), at(99))
 }

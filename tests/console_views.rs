@@ -682,7 +682,7 @@ fn damage_stays_marked_for_the_run_with_the_count_of_the_moment() {
     assert!(row(&app, "local").contains("✖ 0 "), "{}", row(&app, "local"));
     // The summary's table says what its sentences say.
     app.update(Message::Snapshot(Arc::new(picture::finished(mended, verdicts()))));
-    assert!(text(&draw(&app, (120, 36))).contains("lost 37 updates"));
+    assert!(text(&draw(&app, (120, 36))).contains("lost 214 updates"));
     assert!(row(&app, "no lock").contains("✖ 37 "));
     assert!(row(&app, "local").contains("✖ 0 "));
 }

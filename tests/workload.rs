@@ -564,14 +564,14 @@ fn a_lost_lock_is_counted_and_heeded_only_by_who_aborts() {
             let careful = Bench::new(&node, losing(OnLoss::Abort), reads(pages), ms(300)).await;
             assert_eq!(
                 counted(&careful.request().await),
-                format!("1 lost, 1 aborted, {}", calls(1))
+                format!("1 lost, 1 overran, 1 aborted, {}", calls(1))
             );
             assert_eq!(version(&careful), None, "nothing was written");
 
             let careless = Bench::new(&node, losing(OnLoss::CarryOn), reads(pages), ms(300)).await;
             assert_eq!(
                 counted(&careless.request().await),
-                format!("1 lost, {}", calls(pages.unwrap_or(1)))
+                format!("1 lost, 1 overran, {}", calls(pages.unwrap_or(1)))
             );
             assert_eq!(version(&careless), Some(1));
 
@@ -822,7 +822,7 @@ fn a_lost_lock_aborts_the_sale_or_does_not() {
             assert_eq!(sell(losing(OnLoss::Abort), ms(300)).await, aborted);
             assert_eq!(
                 sell(losing(OnLoss::CarryOn), ms(300)).await,
-                ("1 orders, 1 lost".to_owned(), (1, 9))
+                ("1 orders, 1 lost, 1 overran".to_owned(), (1, 9))
             );
             let lasting = ArmSpec {
                 on_loss: OnLoss::Abort,
@@ -837,8 +837,8 @@ fn a_lost_lock_aborts_the_sale_or_does_not() {
 #[test]
 fn a_fence_refuses_the_sale_of_a_lost_lock() {
     test(async |node| {
-        let both = ("2 orders, 2 lost", (2, 9));
-        let one = ("1 orders, 2 lost, 1 fenced", (1, 9));
+        let both = ("2 orders, 2 lost, 2 overran", (2, 9));
+        let one = ("1 orders, 2 lost, 2 overran, 1 fenced", (1, 9));
         for (fence, second_first, first_first) in [
             (Fence::Off, both, both),
             (Fence::Write, one, both),

@@ -20,6 +20,8 @@ pub struct Point {
     pub response_p50_us: u64,
     /// Its 99th percentile.
     pub response_p99_us: u64,
+    /// Requests that were due (open loop) or begun (closed loop).
+    pub offered: u64,
     /// Requests that were begun.
     pub begun: u64,
     /// Requests that were begun late.

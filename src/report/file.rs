@@ -1,11 +1,13 @@
-//! The file of a record: proven writable before the run, replaced whole after it.
+//! The file of a record: proven writable before the run, replaced whole after it, read again if its format is ours.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::run::Record;
 
 /// A place for a record that was found writable. What stands there stays until the new record is complete.
 #[derive(Debug)]
@@ -15,7 +17,7 @@ pub struct RecordFile {
     special: bool,
 }
 
-/// Why a record cannot be kept.
+/// Why a record cannot be kept, or read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The path names a directory.
@@ -36,6 +38,34 @@ pub enum FileError {
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// The file can't be read.
+    #[error("cannot read {path}: {source}", path = .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is something else.
+    #[error("{path} is not a record of lockstorm: {why}", path = .path.display())]
+    NoRecord {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// It was written by an older or a newer lockstorm.
+    #[error(
+        "{path} is a record of format {format}, and this lockstorm reads format {}: run its scenario again (it is in the \
+         file, as scenario_toml)",
+        Record::FORMAT, path = .path.display()
+    )]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        format: u32,
     },
 }
 
@@ -83,6 +113,35 @@ impl RecordFile {
             }
             Err(error) => Err(io(error)),
         }
+    }
+
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// The file can't be read, is no record, or has another format than this program writes.
+    pub fn read(path: &Path) -> Result<Record, FileError> {
+        /// All formats have this field.
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+        }
+        let io = |source| FileError::Unreadable {
+            path: path.to_owned(),
+            source,
+        };
+        let no_record = |source: serde_json::Error| FileError::NoRecord {
+            path: path.to_owned(),
+            why: source.to_string(),
+        };
+        let text = fs::read(path).map_err(io)?;
+        let Format { format } = serde_json::from_slice(&text).map_err(no_record)?;
+        if format != Record::FORMAT {
+            return Err(FileError::Format {
+                path: path.to_owned(),
+                format,
+            });
+        }
+        serde_json::from_slice(&text).map_err(no_record)
     }
 
     /// Writes the record as JSON beside the path, then puts it in its place.

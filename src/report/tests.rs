@@ -261,12 +261,31 @@ fn a_record_survives_its_file() {
     let file = RecordFile::check(&path).unwrap();
     assert!(!path.exists(), "the check changes nothing");
     file.write(&sales()).unwrap();
-    let read: Record = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    assert_eq!(read, sales());
+    assert_eq!(RecordFile::read(&path).unwrap(), sales());
     RecordFile::check(&path).unwrap().write(&caches()).unwrap();
-    let read: Record = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    assert_eq!(read, caches());
+    assert_eq!(RecordFile::read(&path).unwrap(), caches());
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "nothing but the record");
+}
+
+#[test]
+fn a_record_of_another_format_is_refused_and_so_is_what_is_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("old.json");
+    let refusal = |text: &str| {
+        fs::write(&path, text).unwrap();
+        RecordFile::read(&path).unwrap_err().to_string()
+    };
+    let old = refusal(r#"{ "format": 1, "lockstorm": "0.1.0" }"#);
+    assert!(
+        old.contains("old.json is a record of format 1, and this lockstorm reads format 2"),
+        "{old}"
+    );
+    for none in ["", "{}", "[2]", r#"{ "format": 2 }"#] {
+        let text = refusal(none);
+        assert!(text.contains("is not a record of lockstorm"), "{none}: {text}");
+    }
+    let missing = RecordFile::read(&directory.path().join("no.json")).unwrap_err();
+    assert!(missing.to_string().starts_with("cannot read"), "{missing}");
 }
 
 #[test]

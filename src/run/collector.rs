@@ -38,6 +38,8 @@ pub(super) struct Collector {
     trouble: Option<String>,
     first_error: Option<String>,
     newest_end: Option<Instant>,
+    /// Whether requests are dealt: then they are offered when they are due, not when they begin.
+    dealt: bool,
     /// The newest second that was told to be over.
     told: Option<i64>,
     /// Measured seconds in which nobody got a lock for lack of nodes.
@@ -167,6 +169,7 @@ impl Collector {
             trouble: None,
             first_error: None,
             newest_end: None,
+            dealt: false,
             told: None,
             refused_seconds: 0,
         }
@@ -251,8 +254,10 @@ impl Collector {
         for second in seconds {
             if let (Some(point), Some(slice)) = (series.at(second), self.seconds.get(&second)) {
                 let [acquire, response] = [&slice.acquire, &slice.response].map(Quantiles::of);
+                // What was due comes from the load, sales from the ledger; without a dealer all that begins was offered.
                 *point = Point {
                     second,
+                    offered: if self.dealt { point.offered } else { slice.counts.begun },
                     acquire_p50_us: acquire.p50,
                     acquire_p99_us: acquire.p99,
                     response_p50_us: response.p50,
@@ -296,6 +301,17 @@ impl Collector {
         ended.last().map(|point| SecondEnded {
             outcomes: point.outcomes,
         })
+    }
+
+    /// Takes in what was due, by second.
+    pub fn offered(&mut self, seconds: &BTreeMap<i64, u64>) {
+        self.dealt = true;
+        let series = Arc::make_mut(&mut self.series);
+        for (second, requests) in seconds {
+            if let Some(point) = series.at(*second) {
+                point.offered += requests;
+            }
+        }
     }
 
     /// Takes in the newest books, and what was added to them.
@@ -444,6 +460,11 @@ impl Collector {
 
     pub const fn trouble(&self) -> Option<&String> {
         self.trouble.as_ref()
+    }
+
+    /// Measured requests that got an answer so far.
+    pub const fn answered(&self) -> u64 {
+        self.total.answered()
     }
 
     /// What the first request that failed in the database or the cache was told.

@@ -299,7 +299,11 @@ impl Engine {
     }
 
     fn collect(&mut self) {
+        let offered = self.load.offered_by_second();
         for arm in &mut self.arms {
+            if let Some(offered) = &offered {
+                arm.collector.offered(offered);
+            }
             let worst = arm.audit.as_ref().and_then(|audit| {
                 let found = audit.found();
                 arm.collector.audit(found.books, &found.news);
@@ -394,9 +398,10 @@ impl Engine {
     /// Ends the load: no further request begins, those under way may end. Of a run that was `stopped` acquires that wait are
     /// given up; told to stop once more, it waits for nobody.
     async fn drain(&mut self, stopped: bool, commands: &mut mpsc::UnboundedReceiver<Command>) {
-        self.timeline.end(Instant::now());
+        let now = Instant::now();
+        self.timeline.end(now);
         // Where it was to end, unless it was stopped before.
-        let end = self.origin + self.timeline.length().unwrap_or_default();
+        let end = now.min(self.origin + self.timeline.length().unwrap_or_default());
         self.load.end();
         self.phase = Phase::Draining;
         self.log.push_at(end, EventKind::Phase, "the load has ended");

@@ -74,9 +74,7 @@ impl Engine {
     pub(super) fn feel_pulses(&mut self) {
         let now = Instant::now();
         for index in 0..self.arms.len() {
-            let figures = self.figures(index);
-            let unanswered = figures.errors + figures.gave_up + figures.aborted + figures.fenced;
-            let answers = figures.completed.saturating_sub(unanswered);
+            let answers = self.arms[index].collector.answered();
             let failed = self.servers.iter().map(|server| server.failed_attempts(index)).sum();
             self.arms[index].pulse.beat(now, answers, failed);
         }

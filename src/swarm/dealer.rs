@@ -1,5 +1,6 @@
 //! The load balancer of an open loop: a thread that deals each request to an app server when it is due.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -42,6 +43,8 @@ struct State {
     number: u64,
     /// Measured requests that were dealt, or dropped.
     measured: u64,
+    /// Requests by the second that they were due in, since this was last taken.
+    news: BTreeMap<i64, u64>,
     /// Nothing is waited for any more.
     ended: bool,
 }
@@ -72,6 +75,7 @@ impl Dealer {
             balance: Balance::new(swarm.balance, queues.len(), seed),
             number: 0,
             measured: 0,
+            news: BTreeMap::new(),
             ended: false,
         };
         let shared = Arc::new(Shared {
@@ -121,6 +125,11 @@ impl Dealer {
     /// Measured requests that were due so far, for each arm.
     pub fn offered(&self) -> u64 {
         self.shared.state().measured
+    }
+
+    /// Requests by the second that they were due in, since the last call.
+    pub fn news(&self) -> BTreeMap<i64, u64> {
+        std::mem::take(&mut self.shared.state().news)
     }
 
     /// Those of them that found no app server.
@@ -180,6 +189,9 @@ impl Shared {
             Some(server) => self.queues[server].iter().for_each(|queue| queue.deal(request)),
             None => drop(self.dropped.fetch_add(measured, Relaxed)),
         }
+        if let Some(second) = self.timeline.when(due).second() {
+            *state.news.entry(second).or_default() += 1;
+        }
         state.number += 1;
         state.measured += measured;
         state.arrivals.advance();
@@ -227,6 +239,8 @@ mod tests {
         dealer.end();
         assert_eq!((dealer.offered(), dealer.dropped()), (40, 0));
         assert_eq!(dealt(&queues), [20; 4], "each arm in turn");
+        assert_eq!(dealer.news().into_iter().collect::<Vec<_>>(), [(-1, 20), (0, 40)]);
+        assert!(dealer.news().is_empty(), "told once");
     }
 
     #[test]

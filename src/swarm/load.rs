@@ -1,5 +1,6 @@
 //! The load of a run, as the run steers it: closed loops, or a dealer with its queues.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -108,6 +109,15 @@ impl Load {
         match &self.source {
             Source::Closed(_) => None,
             Source::Open { queues, .. } => Some(queues[server][arm].dealt()),
+        }
+    }
+
+    /// Requests that were due, for each arm, by second, since the last call; none in a closed loop, where nothing is due.
+    #[must_use]
+    pub fn offered_by_second(&self) -> Option<BTreeMap<i64, u64>> {
+        match &self.source {
+            Source::Closed(_) => None,
+            Source::Open { dealer, .. } => Some(dealer.as_ref().map(Dealer::news).unwrap_or_default()),
         }
     }
 

@@ -366,6 +366,7 @@ pub fn storm() -> Snapshot {
 fn damaged(arm: &mut ArmView, oversold: u64) {
     arm.figures.oversold = oversold;
     arm.figures.lost_updates = oversold;
+    arm.figures.lost_updates_peak = oversold;
     arm.figures.orders = 10_000 + oversold;
     arm.sold_out = true;
     change(arm, 23..29, |point| {
