@@ -312,6 +312,12 @@ fn counts_agree_with_what_nodes_and_database_saw() {
                         let due: u64 = requests.unwrap_or(400);
                         assert!(figures.offered.abs_diff(due) <= 1, "{}: {what}", figures.offered);
                     }
+                    if load.starts_with("rate") && requests.is_none() {
+                        let points = arm.series.iter().filter(|point| point.second >= 0);
+                        let offered: Vec<u64> = points.map(|point| point.offered).collect();
+                        let even = offered.iter().all(|n| n.abs_diff(200) <= 1);
+                        assert!(offered.len() == 2 && even, "{offered:?}: {what}");
+                    }
                     if let Some(requests) = requests {
                         let begun = figures.offered - figures.never_begun;
                         assert!(
