@@ -37,8 +37,8 @@ Exit codes:
   0    all expectations held
   1    an error: no server found, a node did not start, the record could not be written
   2    wrong usage or a bad scenario; nothing was started
-  3    an expectation of the scenario failed
-  5    inconclusive: the cause of an expectation did not occur, for example a fault without effect
+  3    an expectation of the scenario failed (of `run`; the console shows it and exits with 0)
+  5    inconclusive (of `run`): the cause of an expectation did not occur, or what the run needs was lost
   130  interrupted by SIGINT (Ctrl-C), with the summary of what ran
   143  ended by SIGTERM, with the summary of what ran"
 )]

@@ -177,7 +177,7 @@ fn keys_that_are_pressed_quickly_act_one_after_the_other() {
     console.wait_for("another process for host 2", |_| {
         console.node(2).is_some_and(|process| process != two)
     });
-    console.wait_for("host 1 goes on", |screen| {
+    console.wait_for("host 1 resumed", |screen| {
         state(one) != Some('T') && [1, 2].iter().all(|host| screen.host(*host).contains("● UP"))
     });
     assert_eq!(console.node(1), Some(one));

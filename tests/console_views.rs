@@ -357,7 +357,7 @@ fn an_arm_that_is_stuck_does_not_look_healthy() {
     let screen = text(&draw(&showing(stuck()), (120, 36)));
     let row = row_of(&screen, "single");
     assert!(
-        row.contains("▲ NODE DOWN · 214 attempts failed · oldest wait 4.1 s"),
+        row.contains("▲ NODE DOWN · 214 attempts failed in 5 s · oldest wait 4.1 s"),
         "{row}"
     );
     // The table of a run that has ended says what it was like in all.
@@ -1198,7 +1198,7 @@ fn what_is_scheduled_is_announced_and_no_hint_spoils_it() {
         );
         assert!(!screen.contains("press "), "{screen}");
     }
-    assert!(text(&draw(&app, (120, 36))).contains("after it b: bounce host 1 yourself"));
+    assert!(text(&draw(&app, (120, 36))).contains("then your turn, b: bounce host 1"));
     // Also while something is down, which the scenario may bring back by itself.
     snapshot.hosts[1].state = lockstorm::metrics::HostStatus::Down("killed".to_owned());
     let down = and_then(snapshot, Action::Kill, Target::Host(HostId(2)), Some(12.3));

@@ -32,8 +32,8 @@ impl Ailment {
         let mut facts = Vec::new();
         match arm.live.failed_attempts {
             0 => {}
-            1 => facts.push("1 attempt failed".to_owned()),
-            failed => facts.push(format!("{} attempts failed", text::count(failed))),
+            1 => facts.push("1 attempt failed in 5 s".to_owned()),
+            failed => facts.push(format!("{} attempts failed in 5 s", text::count(failed))),
         }
         if let Some(wait) = arm.live.oldest_wait {
             facts.push(format!("oldest wait {}", text::age(wait)));

@@ -345,6 +345,7 @@ impl App {
         let is_over = |phase: &Phase| matches!(phase, Phase::Finished { .. });
         let just_over = is_over(&snapshot.phase) && !self.newest.as_ref().is_some_and(|old| is_over(&old.phase));
         if just_over {
+            self.overlay = None;
             self.view = View::Summary;
             self.scroll = 0;
         }

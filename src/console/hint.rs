@@ -57,8 +57,32 @@ fn scheduled(app: &App, snapshot: &Snapshot) -> Vec<String> {
     let (Some(next), Some(host)) = (snapshot.scheduled.first(), snapshot.hosts.first()) else {
         return Vec::new();
     };
-    let keys = keys(app, Target::Host(host.id), 'b');
-    vec![next.clone(), format!("after it {keys}: bounce {} yourself", host.id)]
+    let mut parts = vec![next.clone()];
+    // What is down and not brought back by the scenario may be what it waits for.
+    let down = snapshot.hosts.iter().find(|host| host.state != HostStatus::Up);
+    let restored = |host: &HostView| {
+        let words = [format!("restart {}", host.id), format!("resume {}", host.id)];
+        snapshot
+            .scheduled
+            .iter()
+            .any(|line| words.iter().any(|word| line.contains(word)))
+    };
+    match down {
+        Some(down) if !restored(down) && app.orders.expected(Target::Host(down.id)).is_none() => {
+            parts.push(format!(
+                "{}: restore {}",
+                keys(app, Target::Host(down.id), 'r'),
+                down.id
+            ));
+        }
+        Some(_) => {}
+        None => parts.push(format!(
+            "then your turn, {}: bounce {}",
+            keys(app, Target::Host(host.id), 'b'),
+            host.id
+        )),
+    }
+    parts
 }
 
 fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
@@ -94,14 +118,15 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
             let keys = keys(app, Target::Host(host.id), 'b');
             parts.push(format!("{keys} bounces {} again", host.id));
         }
-        parts.extend(
-            [
+        let looks: &[&str] = match app.view {
+            View::Dashboard => &[
                 "v shows the scoreboard",
                 "Tab charts the next arm",
                 "t and T turn the TTL",
-            ]
-            .map(str::to_owned),
-        );
+            ],
+            _ => &["v shows the next view", "t and T turn the TTL"],
+        };
+        parts.extend(looks.iter().map(ToString::to_string));
     }
     parts
 }
@@ -121,7 +146,7 @@ fn next_kill(app: &App, snapshot: &Snapshot) -> Option<String> {
     let majority = snapshot.hosts.len() / 2 + 1;
     let host = up.first().filter(|_| up.len() == majority)?;
     Some(format!(
-        "{} takes the quorum of {}",
+        "{} loses the quorum of {}",
         keys(app, Target::Host(host.id), 'k'),
         redlock.name
     ))

@@ -1,6 +1,6 @@
 //! What to say of an arm in one figure: its damage, whose mark stays for the run, or else what its workload is about.
 
-use crate::metrics::{ArmView, Figures};
+use crate::metrics::{ArmView, Figures, Health};
 use crate::scenario::{Metric, Scenario, WorkloadSpec};
 
 use super::text;
@@ -167,6 +167,8 @@ impl Headline {
                 let hits = figures.db_hits_per_expiry;
                 let mark = match hits.expiries {
                     0 => Mark::Pending,
+                    // Nobody can refill now: what was right before says nothing of that.
+                    _ if hits.mean < 1.05 && arm.live.health != Health::Well && !arm.done => Mark::Notice,
                     _ if hits.mean < 1.05 => Mark::Good,
                     _ => Mark::Poor,
                 };

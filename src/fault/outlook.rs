@@ -99,6 +99,12 @@ fn waiting_for(condition: &Condition, parts: &[Part]) -> String {
         };
         return format!("{bound} held{now}{whose}");
     }
+    if wanted.metric == Metric::Partial && wanted.op == Op::Equal && wanted.bound == 0.0 {
+        let lacking = part.now.map_or_else(String::new, |now| {
+            format!(", now {} lack some", figure(wanted.metric, now))
+        });
+        return format!("the moment when all locks of {} have all votes{lacking}", wanted.arm);
+    }
     format!("{} {} {bound}{now}", name(wanted), wanted.op.sign())
 }
 
@@ -230,7 +236,7 @@ mod tests {
         );
         assert_eq!(
             say(50.0, 50.0, 2.0),
-            "scheduled: kill host 1 at redlock.partial = 0, now 2"
+            "scheduled: kill host 1 at the moment when all locks of redlock have all votes, now 2 lack some"
         );
         assert_eq!(
             say(40.0, 40.0, 0.0),

@@ -15,6 +15,8 @@ struct Arm<'a> {
     nodes: usize,
     /// Whether it takes a lock at all.
     locks: bool,
+    /// Whether its requests are due at a rate.
+    dealt: bool,
 }
 
 /// One column.
@@ -72,7 +74,11 @@ const LOCKS: &[Column] = &[
             )
         })
     }),
-    column("attempts", attempts),
+    column("attempts/acquire", attempts),
+];
+
+/// How the sections under the locks did.
+const SECTIONS: &[Column] = &[
     column("votes at release", |arm| votes(arm, &arm.figures.votes_at_release)),
     column("in the end", |arm| votes(arm, &arm.figures.votes_in_the_end)),
     column("held p99", |arm| {
@@ -91,6 +97,7 @@ const LOAD: &[Column] = &[
     optional("unfinished", |arm| doubtful(arm.figures.unfinished)),
     optional("never begun", |arm| doubtful(arm.figures.never_begun)),
     column("done/s", |arm| Some(Cell::plain(rate(arm.figures.throughput)))),
+    optional("after the end", |arm| number(arm.record.after_end.completed)),
     optional("finished at", |arm| {
         Some(
             arm.figures
@@ -98,7 +105,7 @@ const LOAD: &[Column] = &[
                 .map_or_else(|| Cell::plain("0"), |finish| Cell::plain(format!("{finish:.1} s"))),
         )
     }),
-    column("late", |arm| number(arm.figures.late)),
+    column("late", |arm| arm.dealt.then(|| Cell::plain(count(arm.figures.late)))),
     column("response p50", |arm| quantile(arm.figures.response_us, |q| q.p50)),
     column("p99", |arm| quantile(arm.figures.response_us, |q| q.p99)),
     column("service p50", |arm| quantile(arm.figures.service_us, |q| q.p50)),
@@ -115,7 +122,7 @@ const INVENTORY: &[Column] = &[
     column("told sold out", |arm| number(arm.figures.sold_out)),
     column("lost updates", lost_updates),
     column("oversold", oversold),
-    column("at most (95 %)", bound),
+    column("95 % bound", bound),
 ];
 
 /// What became of the database behind the cache.
@@ -148,6 +155,13 @@ pub(super) fn locks(record: &Record) -> Option<Table> {
     Some(table)
 }
 
+/// The table of the sections under the locks; none without nodes.
+pub(super) fn sections(record: &Record) -> Option<Table> {
+    let arms = arms(record);
+    let any = arms.iter().any(|arm| arm.nodes > 0);
+    any.then(|| table("sections", SECTIONS.iter(), &arms))
+}
+
 /// The table of the load.
 pub(super) fn load(record: &Record) -> Table {
     table("load", LOAD.iter(), &arms(record))
@@ -155,7 +169,7 @@ pub(super) fn load(record: &Record) -> Table {
 
 /// What each lock node was sent for each arm, and why it gave no vote; none without nodes.
 pub(super) fn lock_nodes(record: &Record) -> Option<Table> {
-    let head = ["nodes", "sets", "extensions", "deletes", "no vote, in refused acquires"];
+    let head = ["nodes", "sets", "extensions", "deletes", "why it gave no vote"];
     let row = |(arm, node): (&ArmRecord, &NodeLoad)| {
         let causes: Vec<String> = node
             .causes
@@ -241,6 +255,7 @@ fn arms(record: &Record) -> Vec<Arm<'_>> {
             figures: &arm.figures,
             nodes: nodes(spec, record.scenario.lab.hosts),
             locks: spec.lock != LockKind::None,
+            dealt: record.scenario.swarm.rate.is_some(),
         })
         .collect()
 }
@@ -358,8 +373,10 @@ fn overran(arm: &Arm<'_>) -> Option<Cell> {
         return None;
     }
     let percent = |n: u64| n as f64 * 100.0 / sections as f64;
-    Some(if overran == 0 {
-        Cell::plain(format!("0 (< {:.2} %)", percent(3).min(100.0)))
+    Some(if overran == 0 && sections < 30 {
+        Cell::plain("0")
+    } else if overran == 0 {
+        Cell::plain(format!("0 (< {:.2} %)", percent(3)))
     } else {
         Cell::new(Tone::Doubt, format!("{} ({:.2} %)", count(overran), percent(overran)))
     })

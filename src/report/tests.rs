@@ -166,7 +166,8 @@ fn sales() -> Record {
             "single: oversold 0 (expected = 0); but oversold is not measurable until the stock is sold out",
         ),
     ];
-    record.warnings = vec!["\"single\": oversold not measurable until sold out; lost updates are".to_owned()];
+    record.warnings =
+        vec!["\"single\": oversold is not measurable until sold out, lost updates are measurable".to_owned()];
     record
 }
 

@@ -20,6 +20,7 @@ pub fn summary(record: &Record) -> String {
 pub fn render(record: &Record, paint: Paint) -> String {
     let mut sections = vec![head(record, paint)];
     sections.extend(columns::locks(record).map(|table| table.render(paint)));
+    sections.extend(columns::sections(record).map(|table| table.render(paint)));
     sections.extend(columns::lock_nodes(record).map(|table| table.render(paint)));
     sections.push(columns::load(record).render(paint));
     sections.extend(columns::servers(record).map(|table| table.render(paint)));

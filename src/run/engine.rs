@@ -432,6 +432,8 @@ impl Engine {
                     Some(_) => {}
                     None => commanded = false,
                 },
+                // What was ordered before the end may come true yet.
+                report = self.faults.report() => self.fault_reported(report),
                 _ = tick.tick() => self.tick(),
                 _ = looks.tick() => {}
             }

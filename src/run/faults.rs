@@ -30,7 +30,7 @@ pub(super) struct Report {
     action: Action,
     target: Target,
     /// Locks whose key was on the host when it was brought back.
-    held: u64,
+    held: Vec<(usize, u64)>,
     effect: Effect,
 }
 
@@ -118,14 +118,14 @@ impl Engine {
         let held = match (action, target) {
             // Now, while it is still away: once it is back others get what it forgot.
             (Action::Restart, Target::Host(host)) => self.locks_on(host),
-            _ => 0,
+            _ => Vec::new(),
         };
         let report = move |effect| Report {
             event,
             due,
             action,
             target,
-            held,
+            held: held.clone(),
             effect,
         };
         match target {
@@ -177,7 +177,7 @@ impl Engine {
         if let (Target::Host(host), false) = (target, matches!(effect, Effect::Late(_))) {
             self.order_ends(host);
         }
-        let (meaning, who) = (self.meaning(action, target, held), self.who(due));
+        let (meaning, who) = (self.meaning(action, target, &held), self.who(due));
         self.log.effect(event, effect, &meaning, who.as_deref());
         self.publish();
     }

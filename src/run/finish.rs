@@ -10,9 +10,13 @@ use super::expect::{self, Course};
 use super::record::{ArmRecord, Machine, Record, Timeouts};
 use crate::lock::NodeOptions;
 use crate::metrics::Phase;
+use crate::metrics::units::micros;
 use crate::model::EventKind;
 use crate::scenario::{Scenario, WorkloadSpec};
 use crate::workload::CACHE_REPLY_TIMEOUT;
+
+/// The generator's lag from which on the times of a run are doubtful, in microseconds.
+const MUCH_LAG_US: u64 = 100_000;
 
 impl Engine {
     /// Closes the books and writes the record. To be called once the load has ended.
@@ -21,6 +25,7 @@ impl Engine {
         self.warn_of_faults();
         self.warn_of_failures();
         self.warn_of_unsold_stock();
+        self.warn_of_lag();
         let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
         let expectations = expect::verdicts(
             &self.scenario,
@@ -118,6 +123,20 @@ impl Engine {
         }
     }
 
+    /// A generator that lags by much has not offered the load that was asked for, and times other than the locks'.
+    fn warn_of_lag(&mut self) {
+        let lags = (0..self.arms.len()).map(|index| self.figures(index).lag_us.p99);
+        let worst = lags.max().unwrap_or(0);
+        if worst > MUCH_LAG_US {
+            let text = format!(
+                "requests began up to {} (p99) later than they should have, by no fault of the locks: this machine is too busy \
+                 for the load, so don't trust the times",
+                micros(worst)
+            );
+            self.warn(text);
+        }
+    }
+
     /// Unsold stock hides overselling: a lost update shows as an oversold unit only once the product is sold out.
     fn warn_of_unsold_stock(&mut self) {
         if !matches!(self.scenario.workload, WorkloadSpec::Inventory(_)) {
@@ -131,7 +150,7 @@ impl Engine {
             .collect();
         if !unsold.is_empty() {
             let text = format!(
-                "{}: oversold not measurable until sold out; lost updates are",
+                "{}: oversold is not measurable until sold out, lost updates are measurable",
                 unsold.join(", ")
             );
             self.warn(text);

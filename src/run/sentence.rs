@@ -20,11 +20,16 @@ fn inventory(figures: &Figures, spec: &InventorySpec, sold_out: bool) -> Vec<Str
     if orders == 0 {
         parts.push("took no order".to_owned());
     } else if figures.oversold > 0 {
+        let units = counted(figures.oversold, "unit was", "units were");
+        let left = if sold_out {
+            ""
+        } else {
+            ", while other products are not sold out"
+        };
         parts.push(format!(
-            "took {} for a stock of {}, so {} oversold",
+            "took {} for a stock of {}; {units} oversold{left}",
             counted(orders, "order", "orders"),
             count(stock),
-            counted(figures.oversold, "unit was", "units were"),
         ));
     } else if sold_out {
         parts.push(format!(
@@ -40,7 +45,7 @@ fn inventory(figures: &Figures, spec: &InventorySpec, sold_out: bool) -> Vec<Str
         ));
     } else {
         parts.push(format!(
-            "took {} and left a part of its stock of {}, and oversold is not measurable until it is sold out",
+            "took {} from its stock of {}; oversold is not measurable until that is sold out",
             counted(orders, "order", "orders"),
             count(stock),
         ));
@@ -62,7 +67,8 @@ fn inventory(figures: &Figures, spec: &InventorySpec, sold_out: bool) -> Vec<Str
 /// The rule of three: none seen in `n` trials means less than 3/n with 95 % confidence.
 fn bound(n: u64) -> String {
     match n / 3 {
-        0 | 1 => String::new(),
+        // A weaker bound says nothing.
+        0..10 => String::new(),
         one_in => format!(" (at 95 % confidence fewer than 1 in {} orders)", count(one_in)),
     }
 }
@@ -198,7 +204,7 @@ mod tests {
         };
         assert_eq!(
             sentence(&arm("no lock"), &figures, &stock(1, 200), true),
-            "no lock: took 414 orders for a stock of 200, so 214 units were oversold; lost 214 updates of the stock."
+            "no lock: took 414 orders for a stock of 200; 214 units were oversold; lost 214 updates of the stock."
         );
     }
 
@@ -264,7 +270,7 @@ mod tests {
         figures.lost_updates_peak = 1;
         assert_eq!(
             sentence(&arm("single"), &figures, &stock(64, 1_000), false),
-            "single: took 1,655 orders and left a part of its stock of 64,000, and oversold is not measurable until it is sold out; \
+            "single: took 1,655 orders from its stock of 64,000; oversold is not measurable until that is sold out; \
              lost 1 update of the stock."
         );
     }
