@@ -470,6 +470,27 @@ fn a_keeper_that_is_killed_ends_the_run_with_what_ran() {
 }
 
 #[test]
+fn a_keeper_that_is_stopped_sees_nothing_and_proves_nothing() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let place = Place::new();
+    let (run, mut stderr) = going_on(&place, &["--duration", "4s", "--set", HOLDS]);
+    let (keeper, _) = processes(&run);
+    signal_process(keeper, Signal::SIGSTOP);
+    read_until(&mut stderr, "the keeper process is stopped");
+    signal_process(keeper, Signal::SIGCONT);
+    let (code, record, stdout, said) = ended(&place, run, stderr);
+    assert_eq!(code, Some(5), "{stdout}{said}");
+    assert!(
+        is_said(&record.inconclusive, "the keeper process is stopped"),
+        "{:?}",
+        record.inconclusive
+    );
+    assert_eq!(place.labs(), 0, "its directory is removed");
+}
+
+#[test]
 fn a_cache_node_that_dies_leaves_everything_open() {
     let place = Place::new();
     for (signal, fate) in [

@@ -118,9 +118,13 @@ fn laws(record: &Record) {
             arm.name
         );
         assert_eq!(series(|point| point.late), figures.late, "{}", arm.name);
-        if record.scenario.swarm.rate.is_some() {
-            assert_eq!(series(|point| point.offered), figures.offered, "{}", arm.name);
-        }
+        assert_eq!(series(|point| point.offered), figures.offered, "{}", arm.name);
+        let done = record
+            .scenario
+            .swarm
+            .requests
+            .is_some_and(|requests| figures.completed + figures.dropped >= requests);
+        assert_eq!(figures.finish.is_some(), done, "{}: {figures:?}", arm.name);
         let last = arm.series.iter().map(|point| point.second).max().unwrap_or(0);
         #[allow(clippy::cast_precision_loss)]
         let last = last as f64;

@@ -12,13 +12,18 @@ pub fn wanted(color: Color) -> bool {
     match color {
         Color::Always => true,
         Color::Never => false,
-        Color::Auto => stdout().is_terminal() && !no_color(),
+        Color::Auto => stdout().is_terminal() && !no_color() && !is_dumb(),
     }
 }
 
 /// The same for the summary.
 pub fn paint(color: Color) -> Paint {
     if wanted(color) { Paint::On } else { Paint::Off }
+}
+
+/// Whether the terminal can't do more than print.
+fn is_dumb() -> bool {
+    env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 /// Whether the environment asks for no colour: <https://no-color.org>.

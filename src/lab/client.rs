@@ -111,6 +111,14 @@ impl Client {
         self.board.borrow().slots[id].clone()
     }
 
+    /// Whether somebody has stopped the keeper, as the kernel tells (Linux; elsewhere this is not seen).
+    pub(super) fn is_stopped(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        // The name in brackets may hold anything.
+        let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+        matches!(state, Some('T' | 't'))
+    }
+
     /// The last words of a keeper that is gone.
     pub(super) fn gone(&self) -> Option<String> {
         match &self.board.borrow().keeper {

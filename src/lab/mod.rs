@@ -160,6 +160,12 @@ impl Lab {
         self.client.slot(self.nodes.len() - 1).state
     }
 
+    /// Whether somebody has stopped the keeper: then nothing that happens to the processes is heard of.
+    #[must_use]
+    pub fn keeper_stopped(&self) -> bool {
+        self.client.is_stopped()
+    }
+
     /// The last words of the keeper once it is gone, and every process with it.
     #[must_use]
     pub fn keeper_gone(&self) -> Option<String> {

@@ -44,7 +44,7 @@ impl Progress {
         // The template is a constant; were it wrong, the default style would do.
         let style = style
             .unwrap_or_else(|_| ProgressStyle::default_bar())
-            .progress_chars("━╸─");
+            .progress_chars("=>-");
         Self::to(Out::Bar(ProgressBar::new(STEPS).with_style(style)))
     }
 

@@ -15,8 +15,10 @@ const EVERY: Duration = Duration::from_millis(250);
 
 /// Books that can't be read for so long are lost.
 const LOST: Duration = Duration::from_secs(2);
-/// How long the last look may take: all orders of the run are read.
-const CLOSING: Duration = Duration::from_secs(30);
+/// How long the last looks of all arms may take.
+pub(super) const CLOSING: Duration = Duration::from_secs(30);
+/// How long one may take if the look before it failed already.
+const LAST_TRY: Duration = Duration::from_secs(1);
 
 /// Reads one arm's ledger with a connection of its own, never one of the workers'.
 #[derive(Debug)]
@@ -65,8 +67,8 @@ pub(super) enum AuditError {
     Cache(#[from] CacheError),
     #[error("product {product} has {units} units, but its last order in the ledger left {noted}: somebody else wrote")]
     Contradiction { product: u64, noted: u64, units: u64 },
-    #[error("no answer within {CLOSING:?}")]
-    Silent,
+    #[error("no answer within {}", humantime::format_duration(*.0))]
+    Silent(Duration),
 }
 
 impl Auditor {
@@ -174,13 +176,16 @@ impl LiveAudit {
         (since.elapsed() >= LOST).then(|| why.clone())
     }
 
-    /// Ends the looking and reads the rest of the ledger.
-    pub async fn close(self) -> Result<Found, AuditError> {
+    /// Ends the looking and reads the rest of the ledger, until `limit` at most.
+    pub async fn close(self, limit: Instant) -> Result<Found, AuditError> {
         self.task.abort();
+        let failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let left = limit.saturating_duration_since(Instant::now());
+        let patience = if failing { left.min(LAST_TRY) } else { left };
         let mut auditor = self.auditor.lock().await;
-        timeout(CLOSING, auditor.close())
+        timeout(patience, auditor.close())
             .await
-            .map_err(|_| AuditError::Silent)??;
+            .map_err(|_| AuditError::Silent(patience))??;
         tell(&mut auditor, &self.found);
         drop(auditor);
         Ok(self.found())

@@ -445,6 +445,9 @@ impl Collector {
     pub fn after_end(&self) -> Point {
         let mut point = self.sales_after_end;
         count(&mut point, &self.after_end);
+        if !self.dealt {
+            point.offered = point.begun;
+        }
         let [acquire, response] = [
             Quantiles::of(&self.after_end.acquires()),
             Quantiles::of_any(self.after_end.time(Time::Response)),

@@ -105,7 +105,7 @@ pub(super) async fn run(
             return Err(error);
         }
     };
-    engine.drain(interrupted, &mut commands).await;
+    let interrupted = engine.drain(interrupted, &mut commands).await || interrupted;
     let record = engine.finish(started, interrupted).await;
     lab.down().await;
     record
@@ -327,7 +327,7 @@ impl Engine {
         let attempts = self.servers.iter().filter_map(|server| server.gauges(arm));
         self.arms[arm].collector.figures(Around {
             elapsed: self.elapsed(),
-            done: self.scenario.swarm.requests.is_some() && self.is_done(arm),
+            done: self.load.all_handed_out(arm) && self.is_done(arm),
             held: self.held(arm),
             servers: self.servers.iter().enumerate().map(intakes).collect(),
             dropped: self.load.dropped(),
@@ -396,8 +396,8 @@ impl Engine {
     }
 
     /// Ends the load: no further request begins, those under way may end. Of a run that was `stopped` acquires that wait are
-    /// given up; told to stop once more, it waits for nobody.
-    async fn drain(&mut self, stopped: bool, commands: &mut mpsc::UnboundedReceiver<Command>) {
+    /// given up; told to stop once more, it waits for nobody. Says whether it was told to stop.
+    async fn drain(&mut self, stopped: bool, commands: &mut mpsc::UnboundedReceiver<Command>) -> bool {
         let now = Instant::now();
         self.timeline.end(now);
         // Where it was to end, unless it was stopped before.
@@ -440,6 +440,7 @@ impl Engine {
         }
         self.patience = None;
         self.collect();
+        self.hurry.is_cancelled()
     }
 
     /// The run ends without a record: nothing of it stays.

@@ -87,7 +87,7 @@ fn doubt(
         Some(doubt.clone())
     } else if course.interrupted && !proven {
         Some("the run was stopped before its end".to_owned())
-    } else if held && could_not_show(scenario, expectation, arm) {
+    } else if could_not_show(scenario, expectation, arm, held) {
         Some("oversold is not measurable until the stock is sold out".to_owned())
     } else {
         None
@@ -106,14 +106,21 @@ const fn is_damage(metric: Metric) -> bool {
     )
 }
 
-/// "Nothing was oversold" says nothing while units are left.
-fn could_not_show(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecord) -> bool {
-    let excludes = matches!(expectation.op, Op::Equal | Op::Less | Op::AtMost);
+/// While units are left, "nothing was oversold" says nothing of an arm that lost updates, and "not enough was oversold"
+/// says nothing if enough of them were lost: they would have shown once the stock was sold out.
+#[allow(clippy::cast_precision_loss)] // counts beyond 2^53 do not occur in a run
+fn could_not_show(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecord, held: bool) -> bool {
+    let from_above = matches!(expectation.op, Op::Equal | Op::Less | Op::AtMost);
+    let lost = arm.figures.lost_updates_peak;
+    let hidden = if from_above {
+        held && lost > 0
+    } else {
+        !held && expectation.op.holds(lost as f64, expectation.bound)
+    };
     matches!(scenario.workload, WorkloadSpec::Inventory(_))
         && expectation.metric == Metric::Oversold
-        && excludes
         && !arm.sold_out_all
-        && arm.figures.lost_updates_peak > 0
+        && hidden
 }
 
 #[cfg(test)]
@@ -140,25 +147,29 @@ mod tests {
     }
 
     fn judge(oversold: u64, lost_updates: u64, sold_out_all: bool, doubt: Option<&str>, course: Course<'_>) -> Verdict {
-        let figures = Figures {
+        let mut arm = record(doubt);
+        arm.figures = Figures {
             oversold,
             lost_updates,
             lost_updates_peak: lost_updates,
             ..Figures::default()
         };
-        let (name, lock) = ("redlock".to_owned(), String::new());
-        let arm = ArmRecord {
-            name,
-            lock,
+        arm.sold_out_all = sold_out_all;
+        verdicts(&scenario(), &[arm], course).remove(0)
+    }
+
+    fn record(doubt: Option<&str>) -> ArmRecord {
+        ArmRecord {
+            name: "redlock".to_owned(),
+            lock: String::new(),
             ttl_ms: 1.0,
-            sold_out_all,
+            sold_out_all: false,
             doubt: doubt.map(str::to_owned),
-            figures,
+            figures: Figures::default(),
             series: Series::default(),
             after_end: Point::default(),
             first_error: None,
-        };
-        verdicts(&scenario(), &[arm], course).remove(0)
+        }
     }
 
     fn result(oversold: u64, lost_updates: u64, sold_out_all: bool, course: Course<'_>) -> Held {
@@ -210,6 +221,23 @@ mod tests {
         );
         assert_eq!(result(3, 3, true, no_fault), Held::No, "damage is damage");
         assert_eq!(result(3, 3, true, stopped), Held::No);
+    }
+
+    #[test]
+    fn too_little_oversold_is_no_failure_while_units_hide_it() {
+        let judge = |oversold, lost_updates_peak, sold_out_all| {
+            let mut scenario = scenario();
+            let expectation = &mut scenario.expect[0];
+            (expectation.op, expectation.bound) = (Op::AtLeast, 10.0);
+            let mut arm = record(None);
+            (arm.figures.oversold, arm.figures.lost_updates_peak) = (oversold, lost_updates_peak);
+            arm.sold_out_all = sold_out_all;
+            verdicts(&scenario, &[arm], WHOLE)[0].result
+        };
+        assert_eq!(judge(0, 39, false), Held::Inconclusive, "39 would have shown");
+        assert_eq!(judge(0, 9, false), Held::No, "9 are too few anyway");
+        assert_eq!(judge(9, 39, true), Held::No);
+        assert_eq!(judge(10, 39, false), Held::Yes);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The end of a run: the last look at the ledger, the verdicts, the record.
 
 use std::collections::HashSet;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use super::RunError;
+use super::auditor::CLOSING;
 use super::doubt;
 use super::engine::Engine;
 use super::expect::{self, Course};
@@ -63,7 +64,7 @@ impl Engine {
             machine: Machine::this(),
             nodes: self.lab.settings(),
             timeouts: self.timeouts(),
-            elapsed: self.elapsed(),
+            elapsed: self.elapsed().max(0.0),
             interrupted,
             inconclusive,
             arms,
@@ -85,9 +86,10 @@ impl Engine {
     /// Reads all ledgers a last time. What can't be read any more keeps the books that were read last, and proves nothing.
     async fn close_books(&mut self) {
         let mut unread = Vec::new();
+        let limit = Instant::now() + CLOSING;
         for arm in &mut self.arms {
             if let Some(audit) = arm.audit.take() {
-                match audit.close().await {
+                match audit.close(limit).await {
                     Ok(found) => arm.collector.audit(found.books, &found.news),
                     Err(error) => unread.push(arm.books_lost(&error.to_string())),
                 }

@@ -12,6 +12,7 @@ pub(super) struct LabWatch {
     hosts: Vec<Seen>,
     cache: HostState,
     keeper_gone: bool,
+    keeper_stopped: bool,
 }
 
 #[derive(Debug)]
@@ -28,6 +29,8 @@ enum Change {
     Cache(HostState, HostState),
     /// With its last words; everything else is gone with it.
     Keeper(String),
+    /// Whether it is stopped now.
+    KeeperStopped(bool),
 }
 
 impl LabWatch {
@@ -41,6 +44,7 @@ impl LabWatch {
             hosts: (0..hosts).map(seen).collect(),
             cache: lab.cache_state(),
             keeper_gone: false,
+            keeper_stopped: false,
         }
     }
 
@@ -65,6 +69,10 @@ impl LabWatch {
             return vec![Change::Keeper(words)];
         }
         let mut changes = Vec::new();
+        let stopped = lab.keeper_stopped();
+        if std::mem::replace(&mut self.keeper_stopped, stopped) != stopped {
+            changes.push(Change::KeeperStopped(stopped));
+        }
         for (index, seen) in self.hosts.iter_mut().enumerate() {
             let id = HostId::from_index(index);
             if let Some((before, after)) = changed(&mut seen.state, lab.state(id))
@@ -123,6 +131,11 @@ impl Engine {
                         self.lose(text);
                     }
                 }
+                Change::KeeperStopped(true) => self.lose(
+                    "the keeper process is stopped by a signal from outside: what happens to hosts is not seen"
+                        .to_owned(),
+                ),
+                Change::KeeperStopped(false) => self.warn("the keeper process goes on".to_owned()),
                 Change::Keeper(words) => {
                     self.lose(format!(
                         "the keeper process is gone ({words}), and all hosts and the cache node with it: the load ends"

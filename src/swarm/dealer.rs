@@ -219,7 +219,9 @@ mod tests {
     }
 
     fn queues() -> Vec<Vec<Arc<Queue>>> {
-        (0..2).map(|_| (0..2).map(|_| Arc::default()).collect()).collect()
+        (0..2)
+            .map(|_| (0..2).map(|_| Arc::new(Queue::new(Arc::default()))).collect())
+            .collect()
     }
 
     fn dealt(queues: &[Vec<Arc<Queue>>]) -> Vec<u64> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rand::{Rng, RngExt};
 use tokio::sync::Notify;
 
-use crate::metrics::{Part, Timeline};
+use crate::metrics::{Part, Timeline, When};
 use crate::timer::Timer;
 
 /// A request that a worker is to begin now.
@@ -75,7 +75,12 @@ impl ClosedLoop {
 
     /// Whether no further request will begin.
     pub fn exhausted(&self) -> bool {
-        self.ended.load(Relaxed) || self.limit.is_some_and(|limit| self.begun.load(Relaxed) >= limit)
+        self.ended.load(Relaxed) || self.all_begun()
+    }
+
+    /// Whether there is a limit, and it is reached.
+    pub fn all_begun(&self) -> bool {
+        self.limit.is_some_and(|limit| self.begun.load(Relaxed) >= limit)
     }
 
     async fn next(&self, timer: &Timer, rng: &mut (impl Rng + Send)) -> Option<Begin> {
@@ -95,7 +100,9 @@ impl ClosedLoop {
         }
         let now = Instant::now();
         let part = self.timeline.part(now);
-        if self.ended.load(Relaxed) || (part == Part::Measured && !self.take()) {
+        // The load may be over before anybody says so.
+        let over = self.ended.load(Relaxed) || self.timeline.when(now) == When::AfterEnd;
+        if over || (part == Part::Measured && !self.take()) {
             return None;
         }
         Some(Begin {
@@ -121,7 +128,7 @@ impl ClosedLoop {
 }
 
 /// The requests that were dealt to one arm on one app server and wait for a free worker there.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Queue {
     waiting: Mutex<VecDeque<Begin>>,
     come: Notify,
@@ -130,9 +137,21 @@ pub(super) struct Queue {
     dealt: AtomicU64,
     /// Requests that it has: dealt, and not ended.
     busy: AtomicU64,
+    timeline: Arc<Timeline>,
 }
 
 impl Queue {
+    pub fn new(timeline: Arc<Timeline>) -> Self {
+        Self {
+            waiting: Mutex::default(),
+            come: Notify::new(),
+            closed: AtomicBool::new(false),
+            dealt: AtomicU64::new(0),
+            busy: AtomicU64::new(0),
+            timeline,
+        }
+    }
+
     /// Adds a request.
     pub fn deal(&self, request: Begin) {
         if request.part == Part::Measured {
@@ -174,7 +193,8 @@ impl Queue {
             tokio::pin!(come);
             // From here on none is missed.
             come.as_mut().enable();
-            if self.closed.load(Relaxed) {
+            // The load may be over before anybody closes the queue.
+            if self.closed.load(Relaxed) || self.timeline.when(Instant::now()) == When::AfterEnd {
                 return None;
             }
             if let Some(request) = self.waiting().pop_front() {
@@ -232,7 +252,7 @@ mod tests {
     #[tokio::test]
     async fn an_end_wakes_those_who_pause_and_those_who_have_nothing_to_do() {
         let closed = Arc::new(ClosedLoop::new(HOUR, None, Arc::default()));
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(Queue::new(Arc::default()));
         let timer = Timer::start();
         let pausing = tokio::spawn({
             let (closed, timer) = (Arc::clone(&closed), timer.clone());
@@ -250,7 +270,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_dealt_is_begun_in_its_order_and_what_waits_at_the_end_is_not() {
-        let queue = Queue::default();
+        let queue = Queue::new(Arc::default());
         let [first, second] = [request(Part::Measured), request(Part::Measured)];
         queue.deal(request(Part::WarmUp));
         queue.deal(first);
@@ -266,7 +286,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_request_wakes_a_worker() {
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(Queue::new(Arc::default()));
         let workers: Vec<_> = (0..8)
             .map(|_| {
                 let queue = Arc::clone(&queue);

@@ -35,7 +35,7 @@ impl Load {
     pub fn new(scenario: &Scenario, timeline: &Arc<Timeline>) -> Self {
         let (swarm, arms) = (&scenario.swarm, scenario.arms.len());
         let source = if swarm.rate.is_some() {
-            let queues = || (0..arms).map(|_| Arc::default()).collect();
+            let queues = || (0..arms).map(|_| Arc::new(Queue::new(Arc::clone(timeline)))).collect();
             Source::Open {
                 queues: (0..swarm.servers).map(|_| queues()).collect(),
                 dealer: None,
@@ -125,6 +125,15 @@ impl Load {
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dealer().map_or(0, Dealer::dropped)
+    }
+
+    /// Whether this arm has a fixed number of requests, and all of them were handed out.
+    #[must_use]
+    pub fn all_handed_out(&self, arm: usize) -> bool {
+        match &self.source {
+            Source::Closed(arms) => arms[arm].all_begun(),
+            Source::Open { dealer, .. } => dealer.as_ref().is_some_and(Dealer::exhausted),
+        }
     }
 
     /// Whether no further request of this arm will come.
