@@ -50,7 +50,8 @@ impl Quantiles {
 /// Provider calls per superseded value version: 1 is perfect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct HitsPerExpiry {
-    /// How many versions were superseded (cold starts are not counted).
+    /// How many versions were superseded; of a paged list each page is a value of its own. Cold starts are not counted, nor
+    /// are versions whose stampede was cut by the warm-up or the end.
     pub expiries: u64,
     /// The mean number of provider calls for each.
     pub mean: f64,

@@ -107,6 +107,9 @@ fn fate(before: &HostState, after: &HostState) -> String {
             DownWhy::ShutDown => "ended: shut down from outside".to_owned(),
             DownWhy::Died(how) => format!("died: {how}"),
         },
+        (HostState::Paused { .. }, HostState::Paused { .. }) => {
+            "went on for a moment and is stopped again, by signals from outside".to_owned()
+        }
         (_, HostState::Paused { .. }) => "is stopped by a signal from outside".to_owned(),
         (HostState::Up { .. }, HostState::Up { .. }) => "was stopped for a moment by signals from outside".to_owned(),
         (_, HostState::Up { .. }) => "goes on by a signal from outside".to_owned(),
@@ -192,6 +195,10 @@ mod tests {
         assert_eq!(fate(&up, &down(DownWhy::Died("SIGSEGV".to_owned()))), "died: SIGSEGV");
         assert_eq!(fate(&up, &down(DownWhy::ShutDown)), "ended: shut down from outside");
         assert_eq!(fate(&up, &paused), "is stopped by a signal from outside");
+        assert_eq!(
+            fate(&paused, &paused),
+            "went on for a moment and is stopped again, by signals from outside"
+        );
         assert_eq!(fate(&paused, &up), "goes on by a signal from outside");
     }
 
