@@ -351,7 +351,7 @@ fn a_terminal_gets_a_bar_and_colour_unless_no_color_is_set() {
     let place = Place::new();
     let painted = on_a_terminal(&place, None);
     assert!(is_painted(&painted), "{painted:?}");
-    assert!(painted.contains('━'), "no bar: {painted:?}");
+    assert!(painted.contains("==>"), "no bar: {painted:?}");
     assert!(
         is_painted(&on_a_terminal(&place, Some(""))),
         "an empty NO_COLOR asks for nothing"
