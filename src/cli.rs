@@ -39,7 +39,9 @@ Exit codes:
   2    wrong usage or a bad scenario; nothing was started
   3    an expectation of the scenario failed (of `run`; the console shows it and exits with 0)
   5    inconclusive (of `run`): the cause of an expectation did not occur, or what the run needs was lost
+  129  the terminal has gone (SIGHUP): ended in order; a SIGHUP that was ignored (nohup) stays ignored
   130  interrupted by SIGINT (Ctrl-C), with the summary of what ran
+  131  ended by SIGQUIT (Ctrl-\\), with the summary of what ran
   143  ended by SIGTERM, with the summary of what ran"
 )]
 pub struct Cli {
@@ -129,7 +131,7 @@ Examples:
   lockstorm run flash-sale --json --quiet | jq '.arms[] | {name, orders, oversold}'
 
 Exit codes: 0 all expectations held, 1 error, 2 usage or bad input, 3 an expectation failed, 5 inconclusive, \
-130 and 143 ended by SIGINT and SIGTERM.
+129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM.
 
 The record is one JSON file: the scenario as run, seed, versions, machine, node settings, timeouts, every event, and in \
 `arms[]` the figures of each arm, in all and second by second. Names that end in _us are microseconds, in _ms \
@@ -213,8 +215,8 @@ Examples:
   lockstorm bench --json bench.json
   cargo run --release --features peers -- bench      beside rslock and two clients on the redis crate
 
-Exit codes: 0 it was measured, 1 error, 2 usage, 130 and 143 ended by SIGINT and SIGTERM. A target that was missed changes none \
-of them.
+Exit codes: 0 it was measured, 1 error, 2 usage, 129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM. A target \
+that was missed changes none of them.
 
 The JSON file has every figure of every round, the machine, and how each contender was set up. Names that end in _us are \
 microseconds, in _ms milliseconds, in _s seconds. Every field is documented at the type `BenchRecord` of the library.")]

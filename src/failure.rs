@@ -1,10 +1,10 @@
 //! Why the program ends without having done what it was asked to.
 
 use std::fmt::Display;
-use std::io::{Write as _, stderr};
 use std::process::ExitCode;
 
 use lockstorm::model::printable;
+use lockstorm::output::stderr;
 
 /// A message for people, one mistake a line, and the exit code that goes with it.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Failure {
     }
 }
 
-/// One line on standard error. If nobody reads it there is nobody to tell that either.
+/// One line on standard error. It is not waited for: if nobody reads it there is nobody to tell that either.
 pub fn tell(line: &str) {
-    let _ = writeln!(stderr(), "lockstorm: {}", printable(line));
+    stderr().write(format!("lockstorm: {}\n", printable(line)));
 }

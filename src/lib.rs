@@ -13,6 +13,7 @@ pub mod lock;
 pub mod metrics;
 pub mod model;
 pub mod oracle;
+pub mod output;
 pub mod report;
 pub mod run;
 pub mod scenario;

@@ -3,17 +3,17 @@
 mod cli;
 mod commands;
 mod failure;
+mod log;
 
 use std::env;
-use std::fs::OpenOptions;
-use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Mutex;
 
 use clap::Parser;
 use cli::{Cli, Command};
 use failure::Failure;
 use lockstorm::lab::keeper;
+use lockstorm::output::stderr;
+use log::Log;
 
 fn main() -> ExitCode {
     // Not a command for people: lockstorm starts itself this way.
@@ -23,31 +23,26 @@ fn main() -> ExitCode {
     {
         return keeper::main();
     }
+    let code = play();
+    // Whoever still reads what we said gets it.
+    let _ = stderr().settle();
+    code
+}
+
+fn play() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return commands::usage::explain(&error),
     };
-    if let Some(path) = &cli.log
-        && let Err(failure) = log_to(path)
-    {
-        return failure.report();
+    let log = match cli.log.as_deref().map(Log::open).transpose() {
+        Ok(log) => log,
+        Err(failure) => return failure.report(),
+    };
+    let code = dispatch(cli).unwrap_or_else(|failure| failure.report());
+    if let Some(log) = log {
+        log.end();
     }
-    dispatch(cli).unwrap_or_else(|failure| failure.report())
-}
-
-/// Sends what the library traces to a file; the terminal belongs to the console.
-fn log_to(path: &Path) -> Result<(), Failure> {
-    let file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)
-        .map_err(|error| Failure::usage(format!("--log {}: cannot be written: {error}", path.display())))?;
-    tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::DEBUG)
-        .with_ansi(false)
-        .with_writer(Mutex::new(file))
-        .init();
-    Ok(())
+    code
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {

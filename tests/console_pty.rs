@@ -125,14 +125,17 @@ fn an_app_server_is_paused_resumed_and_killed_by_key() {
 #[test]
 fn every_way_out_gives_the_terminal_back_and_leaves_nothing() {
     let _alone = serial();
-    let ways: [(Way, u32); 7] = [
+    let ways: [(Way, u32); 10] = [
         (Way::Signal(Signal::SIGTERM), 143),
         (Way::Signal(Signal::SIGINT), 130),
         (Way::Signal(Signal::SIGHUP), 129),
-        (Way::Keys("\u{3}"), 0),
-        (Way::Keys("\u{3}\u{3}"), 0),
+        (Way::Signal(Signal::SIGQUIT), 131),
+        (Way::Keys("\u{3}"), 130),
+        (Way::Keys("\u{1c}"), 131),
+        (Way::Keys("\u{3}\u{3}"), 130),
         (Way::Keys("qq"), 0),
-        (Way::Keys("\u{3}\u{3}\u{3}"), 0),
+        (Way::Keys("q\u{3}"), 130),
+        (Way::Keys("\u{3}\u{3}\u{3}"), 130),
     ];
     for (way, expected) in ways {
         let mut console = light(WIDE);
@@ -148,6 +151,83 @@ fn every_way_out_gives_the_terminal_back_and_leaves_nothing() {
             assert!(text.contains("redlock: "), "{way:?}: no summary:\n{text}");
         }
     }
+}
+
+#[test]
+fn a_terminal_that_goes_ends_the_run_in_order() {
+    let _alone = serial();
+    // While it runs, with a paused host, while it stops, when it is over, and before it has begun.
+    let running = || light(WIDE);
+    let paused = || {
+        let mut console = light(WIDE);
+        console.press("1p");
+        console.wait_for("host 1 is paused", |screen| screen.host(1).contains("‖ PAUSED"));
+        console
+    };
+    let stopping = || {
+        let mut console = light(WIDE);
+        console.press("q");
+        console
+    };
+    let over = || {
+        let console = Console::start(WIDE, &["light.toml", "--duration", "1s"], &[("light.toml", LIGHT)]);
+        console.wait_for("the summary", |screen| screen.text.contains("finished"));
+        console
+    };
+    let picking = || {
+        let console = Console::start(WIDE, &[], &[]);
+        console.wait_for("the picker", |screen| screen.text.contains("flash-sale"));
+        console
+    };
+    let set_up = || {
+        let console = Console::start(WIDE, &["light.toml"], &[("light.toml", LIGHT)]);
+        console.wait_for("the screen", |screen| screen.text.contains("lockstorm"));
+        console
+    };
+    let states: [(&str, &dyn Fn() -> Console); 6] = [
+        ("running", &running),
+        ("paused", &paused),
+        ("stopping", &stopping),
+        ("over", &over),
+        ("picking", &picking),
+        ("set-up", &set_up),
+    ];
+    for (state, console) in states {
+        let mut console = console();
+        console.hang_up();
+        let code = console.gone();
+        // It may have been quicker. A panic that nobody hears is code 101.
+        let quicker = state == "stopping" && code == 0;
+        assert!(code == 129 || quicker, "{state}: {code}");
+    }
+}
+
+#[test]
+fn a_terminal_that_shows_nothing_keeps_nobody_from_the_end() {
+    let _alone = serial();
+    let console = light(WIDE);
+    console.stop_reading();
+    // More than a terminal keeps for who does not read.
+    for size in [(300, 100), WIDE].into_iter().cycle().take(40) {
+        console.resize(size);
+        std::thread::sleep(std::time::Duration::from_millis(60));
+    }
+    console.signal(Signal::SIGTERM);
+    assert_eq!(console.gone(), 143);
+}
+
+#[test]
+fn a_console_that_is_stopped_gives_the_terminal_back_and_takes_it_again() {
+    let _alone = serial();
+    let mut console = light(WIDE);
+    console.signal(Signal::SIGTSTP);
+    console.wait_for("it has stopped", |_| console.state() == Some('T'));
+    console.wait_for("the terminal is free", |_| !console.is_raw() && !console.has_the_screen());
+    console.signal(Signal::SIGCONT);
+    console.wait_for_run(3);
+    assert!(console.is_raw() && console.has_the_screen());
+    console.press("q");
+    assert_eq!(console.end().0, 0);
 }
 
 #[test]

@@ -33,7 +33,6 @@ use std::pin::pin;
 use std::time::{Duration, SystemTime};
 
 use tokio::select;
-use tokio::signal::unix::{SignalKind, signal};
 
 pub use self::case::{CASES, Case, Load, Trouble};
 pub use self::contender::Contender;
@@ -46,7 +45,7 @@ pub use self::target::{Beside, Bound, Judged, TARGETS, Target};
 use self::client::Setup;
 use self::round::Round;
 use crate::lab::{Lab, LabError, LabOptions, ServerBinary};
-use crate::run::{Machine, Stop};
+use crate::run::{Machine, Stop, Stops};
 use crate::scenario::{LabSpec, Persistence};
 
 /// What is to be measured.
@@ -118,7 +117,7 @@ pub enum Step<'a> {
     Ended(&'a Case, &'a Run),
 }
 
-/// Runs all cases. The first SIGINT or SIGTERM ends it with what was measured so far.
+/// Runs all cases. The first SIGINT, SIGTERM, SIGHUP or SIGQUIT ends it with what was measured so far.
 ///
 /// # Errors
 /// When the lab fails. Nothing of it is left then.
@@ -129,14 +128,8 @@ pub fn bench(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         // Before anything starts, so that no signal finds it unprotected.
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut stopped = pin!(async {
-            select! {
-                _ = interrupt.recv() => Stop::Interrupt,
-                _ = terminate.recv() => Stop::Terminate,
-            }
-        });
+        let mut stops = Stops::listen()?;
+        let mut stopped = pin!(stops.next());
         let mut record = BenchRecord::new(options);
         let lab = select! {
             lab = start(options) => lab?,

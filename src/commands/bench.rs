@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use lockstorm::bench::{BenchOptions, CASES, Case, Metric, Run, Step, bench as measure};
 use lockstorm::lab::ServerBinary;
 use lockstorm::report::{RecordFile, render_bench};
+use lockstorm::run::Stop;
 
-use super::{colour, print, print_for_people, signalled};
+use super::{colour, print, print_for_people, run, signalled};
 use crate::cli::{BenchArgs, Color};
 use crate::failure::{Failure, tell};
 
@@ -44,10 +45,13 @@ pub fn bench(args: &BenchArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
         }
     });
     let (record, stop) = measured.map_err(Failure::error)?;
-    let written = file.as_ref().map(|file| file.write(&record)).transpose();
+    let written = run::keep(file.as_ref(), &record);
     // Even when the file could not be written, what was measured is shown.
-    print_for_people(render_bench(&record, colour::paint(color)), ascii)?;
+    let printed = print_for_people(render_bench(&record, colour::paint(color)), ascii);
     written.map_err(Failure::error)?;
+    if stop != Some(Stop::HangUp) {
+        printed?;
+    }
     Ok(stop.map_or(ExitCode::SUCCESS, signalled))
 }
 

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use lockstorm::console::{self, ConsoleOptions, ThemeName};
 use lockstorm::lab::ServerBinary;
 use lockstorm::report::{is_dumb, render};
-use lockstorm::run::{RunOptions, start};
+use lockstorm::run::{RunOptions, Stop, start};
 use lockstorm::scenario::builtin;
 
-use super::{colour, load, print_for_people, run, usage};
+use super::{colour, load, nothing_left_but_to_print, print_for_people, run, signalled, usage};
 use crate::cli::{Color, ConsoleArgs, RunArgs, Theme};
 use crate::failure::Failure;
 
@@ -47,12 +47,16 @@ pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
         ..ConsoleOptions::default()
     };
     let exit = console::open(scenario, catalogue, reload, launch, options).map_err(Failure::error)?;
-    if let Some(record) = &exit.record {
-        print_for_people(render(record, colour::paint(color)), ascii)?;
+    nothing_left_but_to_print();
+    let printed = exit.record.as_ref().map_or(Ok(()), |record| {
+        print_for_people(render(record, colour::paint(color)), ascii)
+    });
+    // A terminal that has hung up shows nothing any more.
+    if exit.stop != Some(Stop::HangUp) {
+        printed?;
     }
-    match (exit.signal, exit.failure) {
-        // As shells number the end by a signal; there are fewer than 65 of them.
-        (Some(signal), _) => Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(1))),
+    match (exit.stop, exit.failure) {
+        (Some(stop), _) => Ok(signalled(stop)),
         (None, Some(failure)) => Err(Failure::error(failure)),
         (None, None) => Ok(ExitCode::SUCCESS),
     }

@@ -9,20 +9,23 @@ pub mod run;
 pub mod scenarios;
 pub mod usage;
 
-use std::io::{ErrorKind, IsTerminal, Write, stdout};
+use std::io::{self, ErrorKind, IsTerminal};
 use std::process::ExitCode;
 
 use lockstorm::console::ascii;
-use lockstorm::run::Stop;
+use lockstorm::output::{stderr, stdout};
+use lockstorm::run::{Stop, stop_at_once};
 use lockstorm::scenario::{Overrides, Scenario, ScenarioErrors, Source, parse};
 
 use crate::cli::Changes;
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
 
-/// Prints to standard output. A reader that has seen enough (`| head`) is no error.
-fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
-    let mut stdout = stdout().lock();
-    match stdout.write_all(text.as_ref()).and_then(|()| stdout.flush()) {
+/// Prints to standard output, for as long as somebody reads there. A reader that has seen enough (`| head`) is no error.
+pub fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
+    // What was said before comes out before, where both go to the same place.
+    let _ = stderr().settle();
+    stdout().write(text);
+    match stdout().settle() {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::error(format!("cannot write to standard output: {error}")))
         }
@@ -31,8 +34,14 @@ fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
 }
 
 /// Prints what is made for people to read, in ASCII alone where that is asked for or the terminal shows nothing else.
-fn print_for_people(text: String, ascii: bool) -> Result<(), Failure> {
-    let ascii = ascii || stdout().is_terminal() && ascii::wanted();
+fn print_for_people(mut text: String, ascii: bool) -> Result<(), Failure> {
+    let ascii = ascii || io::stdout().is_terminal() && ascii::wanted();
+    // Where nobody reads standard error, this is the place that is left to say so.
+    if let Err(error) = stderr().settle()
+        && error.kind() == ErrorKind::TimedOut
+    {
+        text += &format!("\nstandard error was given up: {error}\n");
+    }
     print(if ascii { ascii::text(&text) } else { text })
 }
 
@@ -51,8 +60,12 @@ fn overrides(changes: &Changes) -> Overrides {
 
 /// As shells number the end by a signal.
 fn signalled(stop: Stop) -> ExitCode {
-    ExitCode::from(match stop {
-        Stop::Interrupt => 130,
-        Stop::Terminate => 143,
-    })
+    ExitCode::from(stop.exit_code())
+}
+
+/// The run and its lab are over: whoever waits for a slow reader of what we print need not wait any more after a signal.
+fn nothing_left_but_to_print() {
+    if let Err(error) = stop_at_once() {
+        tell(&format!("cannot listen for signals: {error}"));
+    }
 }

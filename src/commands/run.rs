@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use lockstorm::lab::ServerBinary;
-use lockstorm::report::{Progress, RecordFile, render};
-use lockstorm::run::{Ended, Held, Record, RunOptions, headless};
+use lockstorm::report::{FileError, Progress, RecordFile, render};
+use lockstorm::run::{Ended, Held, Record, RunOptions, Stop, headless};
 use lockstorm::scenario::warnings;
+use serde::Serialize;
 
-use super::{colour, load, print, print_for_people, signalled};
+use super::{colour, load, nothing_left_but_to_print, print, print_for_people, signalled};
 use crate::cli::{Color, RunArgs};
 use crate::failure::{Failure, tell};
 
@@ -39,17 +40,33 @@ pub fn run(args: &RunArgs, color: Color, ascii: bool) -> Result<ExitCode, Failur
             Ok(signalled(stop))
         }
         Ended::Finished(record, stop) => {
-            let written = file.as_ref().map(|file| file.write(&record)).transpose();
+            let written = keep(file.as_ref(), &record);
             // Even when the file could not be written, what was measured is shown.
-            if args.json {
-                print(json(&record)?)?;
+            let printed = if args.json {
+                json(&record).and_then(print)
             } else {
-                print_for_people(render(&record, colour::paint(color)), ascii)?;
-            }
+                print_for_people(render(&record, colour::paint(color)), ascii)
+            };
             written.map_err(Failure::error)?;
+            // A terminal that has hung up shows nothing any more.
+            if stop != Some(Stop::HangUp) {
+                printed?;
+            }
             Ok(stop.map_or_else(|| judge(&record), signalled))
         }
     }
+}
+
+/// Writes the record to its file, if it has one. A signal ends us only where we wait for a reader: no file is left half done.
+pub fn keep(file: Option<&RecordFile>, record: &impl Serialize) -> Result<(), FileError> {
+    let write = || file.map_or(Ok(()), |file| file.write(record));
+    if file.is_some_and(RecordFile::is_special) {
+        nothing_left_but_to_print();
+        return write();
+    }
+    let written = write();
+    nothing_left_but_to_print();
+    written
 }
 
 /// The exit code that the record asks for: an expectation that failed, damage proven against it included, outweighs doubt.

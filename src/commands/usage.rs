@@ -6,9 +6,11 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
+use lockstorm::output::stderr;
 use lockstorm::scenario::ScenarioErrors;
 
-use crate::cli::{Cli, ConsoleArgs};
+use super::{colour, print};
+use crate::cli::{Cli, Color, ConsoleArgs};
 use crate::failure::Failure;
 
 /// Prints help and version where they were asked for, and mistakes with their cure.
@@ -26,9 +28,17 @@ pub fn explain(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Failure::usage(in_one_line(&error.render().to_string())).report();
     }
-    // Nothing can be done where not even help can be printed.
-    let _ = error.print();
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    let help = error.render();
+    let printed = if error.use_stderr() {
+        stderr().write(help.to_string());
+        Ok(())
+    } else if colour::wanted(Color::Auto) {
+        print(help.ansi().to_string())
+    } else {
+        print(help.to_string())
+    };
+    let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    printed.map_or_else(|failure| failure.report(), |()| code)
 }
 
 /// What clap says over several lines, without its hint at help, which is the same for all.

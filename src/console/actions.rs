@@ -9,7 +9,7 @@ use super::orders::Expected;
 use super::theme::Theme;
 use crate::metrics::{HostStatus, Phase, ServerStatus, Snapshot, units};
 use crate::model::{Action as Fault, HostId, ServerId, Target};
-use crate::run::{Command, Knob};
+use crate::run::{Command, Knob, Stop};
 
 /// Lines that a page key moves by.
 const PAGE: usize = 10;
@@ -35,7 +35,9 @@ impl App {
     /// Does it; `again` says whether the last key asked for the same and was asked back.
     fn act(&mut self, act: Act, again: bool) -> Result<Vec<Order>, String> {
         match act {
-            Act::Quit | Act::Interrupt => return Ok(self.quit()),
+            Act::Quit => return Ok(self.quit()),
+            Act::Interrupt => return Ok(self.stop_by(Stop::Interrupt)),
+            Act::SigQuit => return Ok(self.stop_by(Stop::Quit)),
             Act::Fault(_) | Act::Bounce | Act::PauseOrResume | Act::Restore => return self.fault(act, again),
             Act::Turn(dial, turn) => {
                 let knob = knobs::turn(dial, turn, self.live()?)?;
@@ -327,6 +329,7 @@ const fn is_of_overlay(act: Act) -> bool {
             | Act::Close
             | Act::Quit
             | Act::Interrupt
+            | Act::SigQuit
             | Act::NextTheme
             | Act::Scroll(_)
             | Act::Page(_)

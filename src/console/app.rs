@@ -14,7 +14,7 @@ use super::score::Damage;
 use super::theme::Theme;
 use crate::metrics::{ArmView, Phase, Snapshot};
 use crate::model::{EventKind, HostId, Target};
-use crate::run::{Command, Record, RunError};
+use crate::run::{Command, Record, RunError, Stop};
 use crate::scenario::Scenario;
 
 /// What can happen to the console.
@@ -24,10 +24,14 @@ pub enum Message {
     Key(KeyEvent),
     /// The terminal has another size.
     Resize,
-    /// The terminal can't be read any more.
-    InputLost,
+    /// The terminal has gone.
+    TerminalLost,
     /// This signal came.
-    Signal(i32),
+    Stop(Stop),
+    /// The process is to stop for a while (SIGTSTP); done by whoever owns the terminal.
+    Suspend,
+    /// The process goes on (SIGCONT): others may have used the terminal.
+    Continued,
     /// A scenario was read, or why not.
     Loaded(Result<Box<Scenario>, String>),
     /// The run published a new snapshot.
@@ -149,7 +153,9 @@ pub struct App {
     pub(super) scroll: usize,
     /// How far the view drawn last can scroll; the views know, the keys need it.
     pub(super) scroll_most: Cell<usize>,
-    signal: Option<i32>,
+    /// The request by which it ends, if it is not by its own key.
+    stop: Option<Stop>,
+    hung_up: bool,
     dirty: bool,
 }
 
@@ -188,7 +194,8 @@ impl App {
             notes: VecDeque::new(),
             scroll: 0,
             scroll_most: Cell::new(0),
-            signal: None,
+            stop: None,
+            hung_up: false,
             dirty: true,
         }
     }
@@ -203,15 +210,14 @@ impl App {
                 self.receipt = false;
                 self.key(&key)
             }
-            Message::Resize => {
+            Message::Resize | Message::Suspend | Message::Continued => {
                 self.dirty = true;
                 Vec::new()
             }
-            Message::InputLost => self.quit(),
-            Message::Signal(signal) => {
-                self.signal = Some(signal);
-                self.quit()
-            }
+            // The signal for it may have come already, or will come.
+            Message::TerminalLost | Message::Stop(Stop::HangUp) if self.hung_up => Vec::new(),
+            Message::TerminalLost => self.stop_by(Stop::HangUp),
+            Message::Stop(stop) => self.stop_by(stop),
             Message::Loaded(Ok(scenario)) => self.launch(scenario),
             Message::Loaded(Err(error)) => {
                 self.dirty = true;
@@ -283,6 +289,13 @@ impl App {
             return Vec::new();
         }
         vec![Order::Command(Command::Stop)]
+    }
+
+    /// The first request to end says how the console ended, the others only how soon.
+    pub(super) fn stop_by(&mut self, stop: Stop) -> Vec<Order> {
+        self.hung_up |= stop == Stop::HangUp;
+        self.stop.get_or_insert(stop);
+        self.quit()
     }
 
     /// Ends the run and leaves: the first time in good order, the second time without waiting for the workers, the third
@@ -458,7 +471,7 @@ impl App {
         let record = self.record.or(self.earlier_record).map(Arc::unwrap_or_clone);
         super::Exit {
             record,
-            signal: self.signal,
+            stop: self.stop,
             failure: self.failure,
         }
     }

@@ -58,6 +58,8 @@ pub enum Act {
     Quit,
     /// The same, by Ctrl-C.
     Interrupt,
+    /// The same, by Ctrl-\.
+    SigQuit,
 }
 
 /// Backward or forward.
@@ -144,7 +146,8 @@ const fn row(
 use KeyCode::{BackTab, Char, Down, Enter, Esc, Left, PageDown, PageUp, Right, Tab, Up};
 use Step::{Back, Forth};
 
-/// All keys but Ctrl-C, which is in no table because nobody may take it: it is [`Act::Interrupt`] everywhere.
+/// All keys but Ctrl-C and Ctrl-\, which are in no table because nobody may take them: they are [`Act::Interrupt`] and
+/// [`Act::SigQuit`] everywhere, as the signals that they stand for on other terminals.
 pub const TABLE: &[Row] = &[
     row(
         Group::Faults,
@@ -412,7 +415,12 @@ pub fn name(event: &KeyEvent) -> String {
 pub fn find(event: &KeyEvent, in_picker: bool) -> Option<Act> {
     let control = event.modifiers.contains(KeyModifiers::CONTROL);
     if control {
-        return (event.code == Char('c')).then_some(Act::Interrupt);
+        return match event.code {
+            Char('c') => Some(Act::Interrupt),
+            // Terminals send one and the same byte for both.
+            Char('\\' | '4') => Some(Act::SigQuit),
+            _ => None,
+        };
     }
     if event.modifiers.contains(KeyModifiers::ALT) {
         return None;

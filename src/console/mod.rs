@@ -30,7 +30,7 @@ pub use knobs::{Dial, Turn};
 pub use session::open;
 pub use theme::ThemeName;
 
-use crate::run::Record;
+use crate::run::{Record, Stop};
 
 /// How the console looks and where it saves.
 #[derive(Debug, Clone)]
@@ -62,8 +62,8 @@ impl Default for ConsoleOptions {
 pub struct Exit {
     /// The record of the last run that came to one.
     pub record: Option<Record>,
-    /// The signal that ended the console.
-    pub signal: Option<i32>,
+    /// The signal that ended the console, or Ctrl-C.
+    pub stop: Option<Stop>,
     /// Why the last run came to no record.
     pub failure: Option<String>,
 }

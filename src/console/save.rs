@@ -1,8 +1,7 @@
 //! The save key: the record as JSON with a summary as text beside it, or during a run a summary alone.
 
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -10,6 +9,7 @@ use super::app::Saving;
 use super::text;
 use crate::metrics::{Figures, Snapshot, units};
 use crate::model::Event;
+use crate::output;
 use crate::run::{Held, Record, sentence};
 
 /// Writes it and says where.
@@ -48,12 +48,8 @@ fn write_new(dir: &Path, stem: &str, ending: &str, content: &str) -> Result<Stri
             format!("-{number}")
         };
         let path: PathBuf = dir.join(format!("{stem}{suffix}.{ending}"));
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(mut file) => {
-                file.write_all(content.as_bytes())
-                    .map_err(|error| shown(&path, &error))?;
-                return Ok(path.display().to_string());
-            }
+        match output::create(&path, |out| out.write_all(content.as_bytes())) {
+            Ok(()) => return Ok(path.display().to_string()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(shown(&path, &error)),
         }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
+use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -11,6 +12,9 @@ use super::terminal::Screen;
 use super::{ConsoleError, ConsoleOptions, Exit, inputs, save, views};
 use crate::run::{Command, RunHandle};
 use crate::scenario::Scenario;
+
+/// How often it is seen whether the terminal has shown the last frame, or has gone.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Opens the terminal and plays runs until the user quits; a run under way is ended, and its lab is down, when this returns.
 ///
@@ -35,6 +39,7 @@ pub fn open(
         load,
         launch,
         options,
+        hung_up: false,
         quit: false,
     };
     let screen = Screen::open().map_err(ConsoleError::Terminal)?;
@@ -51,6 +56,8 @@ struct Session<L, R> {
     load: L,
     launch: R,
     options: ConsoleOptions,
+    /// Whether the loss of the terminal has been told.
+    hung_up: bool,
     quit: bool,
 }
 
@@ -83,16 +90,27 @@ where
     ) -> Result<(), ConsoleError> {
         self.carry_out(app, orders)?;
         while !self.quit {
-            if app.take_dirty() {
-                screen
-                    .terminal
-                    .draw(|frame| views::render(frame, app))
-                    .map_err(ConsoleError::Terminal)?;
+            if screen.is_ready() && app.take_dirty() {
+                screen.draw(|frame| views::render(frame, app));
             }
-            // The session keeps a sender of its own, so the channel can't be closed.
-            let Ok(message) = messages.recv() else { break };
+            let first = if screen.is_lost() && !self.hung_up {
+                self.hung_up = true;
+                Message::TerminalLost
+            } else if screen.is_ready() {
+                // The session keeps a sender of its own, so the channel can't be closed.
+                let Ok(message) = messages.recv() else { break };
+                message
+            } else {
+                let Ok(message) = messages.recv_timeout(LOOK) else { continue };
+                message
+            };
             // Everything that has piled up makes one frame.
-            for message in std::iter::once(message).chain(messages.try_iter()) {
+            for message in std::iter::once(first).chain(messages.try_iter()) {
+                match message {
+                    Message::Suspend => screen.suspend(),
+                    Message::Continued => screen.resume(),
+                    _ => {}
+                }
                 let orders = app.update(message);
                 self.carry_out(app, orders)?;
             }
@@ -129,13 +147,13 @@ where
         Ok(())
     }
 
-    /// After an error of the terminal: the run is still ended in good order.
+    /// After an error of ours: the run is still ended in good order.
     fn wait_for_the_lab(&self, messages: &Receiver<Message>) {
         let Some(commands) = &self.commands else { return };
         if commands.send(Command::Stop).is_err() {
             return;
         }
-        let over = |message: Message| matches!(message, Message::Finished(_) | Message::Signal(_));
+        let over = |message: Message| matches!(message, Message::Finished(_) | Message::Stop(_));
         while messages.recv().is_ok_and(|message| !over(message)) {}
     }
 }

@@ -1,18 +1,21 @@
 //! The terminal in raw mode on its alternate screen, and back again on every way out.
 
-use std::io::{self, Stdout, Write, stdout};
+use std::io::{self, Write};
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::thread::{self, ThreadId};
 
-use ratatui::Terminal;
+use nix::sys::signal::{Signal, raise};
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
 };
+use ratatui::{Frame, Terminal};
+
+use crate::output::{stderr, stdout};
 
 /// Whether the terminal is ours now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -21,10 +24,11 @@ static DRAWING: Mutex<Option<ThreadId>> = Mutex::new(None);
 /// What other threads said in a panic while the terminal was ours: shown when it is given back.
 static OVERHEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// The terminal; dropping it restores it.
+/// The terminal; dropping it restores it. Nobody waits for it while it is slow: what is drawn goes out in the background.
 #[derive(Debug)]
 pub(super) struct Screen {
-    pub terminal: Terminal<CrosstermBackend<Stdout>>,
+    terminal: Terminal<CrosstermBackend<Ink>>,
+    lost: bool,
 }
 
 impl Screen {
@@ -32,17 +36,46 @@ impl Screen {
     pub fn open() -> io::Result<Self> {
         set_panic_hook();
         *DRAWING.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
-        TAKEN.store(true, Ordering::SeqCst);
-        let opened = enable_raw_mode()
-            .and_then(|()| execute!(stdout(), EnterAlternateScreen, SetTitle("lockstorm")))
-            .and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
+        let opened = take().and_then(|()| Terminal::new(CrosstermBackend::new(Ink::default())));
         match opened {
-            Ok(terminal) => Ok(Self { terminal }),
+            Ok(terminal) => Ok(Self { terminal, lost: false }),
             Err(error) => {
                 restore();
                 Err(error)
             }
         }
+    }
+
+    /// Whether it has shown all that was drawn. Until then there is no use in drawing more.
+    pub fn is_ready(&self) -> bool {
+        stdout().waiting() == 0
+    }
+
+    /// Whether it has gone: its window was closed, its connection was lost.
+    pub fn is_lost(&self) -> bool {
+        self.lost || stdout().end().is_some()
+    }
+
+    /// Draws a picture. A terminal that can't be drawn on is lost.
+    pub fn draw(&mut self, picture: impl FnOnce(&mut Frame<'_>)) {
+        if !self.is_lost() {
+            self.lost = self.terminal.draw(picture).is_err();
+        }
+    }
+
+    /// Gives the terminal back, stops this process as whoever sent SIGTSTP wants, and takes the terminal again afterwards.
+    pub fn suspend(&mut self) {
+        restore();
+        // Our own process, by a signal that exists.
+        let _ = raise(Signal::SIGSTOP);
+        self.resume();
+    }
+
+    /// Takes the terminal anew after others may have used it, while this process was stopped.
+    pub fn resume(&mut self) {
+        // The modes that it has now are the shell's.
+        let _ = disable_raw_mode();
+        self.lost |= take().and_then(|()| self.terminal.clear()).is_err();
     }
 }
 
@@ -52,17 +85,41 @@ impl Drop for Screen {
     }
 }
 
+/// Collects what is drawn, and gives it to standard output picture by picture. It knows no errors: a terminal that has gone
+/// must not make ratatui's own `Drop` print to a standard error that has gone with it, which would be a panic.
+#[derive(Debug, Default)]
+struct Ink(Vec<u8>);
+
+impl Write for Ink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        stdout().write(std::mem::take(&mut self.0));
+        Ok(())
+    }
+}
+
+fn take() -> io::Result<()> {
+    TAKEN.store(true, Ordering::SeqCst);
+    enable_raw_mode()?;
+    execute!(Ink::default(), EnterAlternateScreen, SetTitle("lockstorm"))
+}
+
 /// Gives the terminal back, once.
 fn restore() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
-    // The terminal may be gone (a hang-up): there is nobody left to tell then.
+    // The terminal may be gone (a hang-up), or nobody reads what it shows: there is nobody left to tell then.
+    let _ = execute!(Ink::default(), LeaveAlternateScreen, Show);
+    let _ = stdout().settle();
     let _ = disable_raw_mode();
-    let _ = execute!(stdout(), LeaveAlternateScreen, Show);
     let overheard = std::mem::take(&mut *OVERHEARD.lock().unwrap_or_else(PoisonError::into_inner));
     for text in overheard {
-        let _ = writeln!(io::stderr(), "{text}");
+        stderr().write(text + "\n");
     }
 }
 

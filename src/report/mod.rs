@@ -4,6 +4,7 @@ mod bench;
 mod columns;
 mod file;
 mod paint;
+mod pen;
 mod progress;
 mod table;
 #[cfg(test)]

@@ -1,18 +1,23 @@
 //! The progress of a headless run on standard error: a bar on a terminal, else a line every few seconds.
 
 use std::collections::HashSet;
-use std::io::{IsTerminal, Write as _, stderr};
+use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::pen::Pen;
 
 use crate::metrics::units::{count, micros, rate};
 use crate::metrics::{ArmView, Phase, Snapshot};
 use crate::model::{Event, EventKind, printable};
+use crate::output;
 use crate::scenario::WorkloadSpec;
 
 /// Between two lines where there is no bar.
 const EVERY: Duration = Duration::from_secs(5);
+/// A bar is not drawn anew while more bytes than this wait for their reader.
+const BEHIND: usize = 4096;
 /// The length of the bar in steps.
 const STEPS: u64 = 1000;
 
@@ -45,7 +50,9 @@ impl Progress {
         let style = style
             .unwrap_or_else(|_| ProgressStyle::default_bar())
             .progress_chars("=>-");
-        Self::to(Out::Bar(ProgressBar::new(STEPS).with_style(style)))
+        let target = ProgressDrawTarget::term_like(Box::new(Pen::default()));
+        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
+        Self::to(Out::Bar(bar.with_style(style)))
     }
 
     /// Says nothing.
@@ -75,6 +82,9 @@ impl Progress {
             }
         }
         if let Out::Bar(bar) = &self.out {
+            if output::stderr().waiting() > BEHIND {
+                return;
+            }
             bar.set_prefix(phase(snapshot));
             bar.set_position(position(snapshot));
             bar.set_message(printable(&arms(snapshot)));
@@ -119,8 +129,8 @@ impl Progress {
         let line = &printable(line);
         match &self.out {
             Out::Quiet => {}
-            // Progress that nobody reads any more is no reason to end a run.
-            Out::Lines => drop(writeln!(stderr(), "lockstorm: {line}")),
+            // Progress that nobody reads is no reason to keep a run waiting, or to end it.
+            Out::Lines => output::stderr().write(format!("lockstorm: {line}\n")),
             Out::Bar(bar) => bar.println(line),
         }
     }

@@ -4,21 +4,11 @@ use std::io;
 use std::thread;
 
 use tokio::select;
-use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use super::{Command, Record, RunError, RunHandle, RunOptions};
+use super::{Command, Record, RunError, RunHandle, RunOptions, Stop, Stops};
 use crate::metrics::Snapshot;
 use crate::scenario::Scenario;
-
-/// A request to end, by a signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
-    /// SIGINT: Ctrl-C.
-    Interrupt,
-    /// SIGTERM.
-    Terminate,
-}
 
 /// How a headless run ended.
 #[derive(Debug)]
@@ -30,8 +20,8 @@ pub enum Ended {
     Abandoned(Stop),
 }
 
-/// Runs a scenario to its end and shows each snapshot on the way. The first SIGINT or SIGTERM ends the load, the second
-/// one waits for no worker any more, the third one not even for the record.
+/// Runs a scenario to its end and shows each snapshot on the way. The first SIGINT, SIGTERM, SIGHUP or
+/// SIGQUIT ends the load, the second one waits for no worker any more, the third one not even for the record.
 ///
 /// # Errors
 /// Whatever kept the run from its record.
@@ -43,17 +33,15 @@ pub fn headless(scenario: Scenario, options: RunOptions, show: impl FnMut(&Snaps
         .map_err(failed)?;
     runtime.block_on(async {
         // Before the run starts, so that no signal finds it unprotected.
-        let interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-        let terminate = signal(SignalKind::terminate()).map_err(failed)?;
-        follow(super::start(scenario, options), show, interrupt, terminate).await
+        let stops = Stops::listen().map_err(failed)?;
+        follow(super::start(scenario, options), show, stops).await
     })
 }
 
 async fn follow(
     handle: RunHandle,
     mut show: impl FnMut(&Snapshot),
-    mut interrupt: Signals,
-    mut terminate: Signals,
+    mut stops: Stops,
 ) -> Result<Ended, RunError> {
     let commands = handle.commands.clone();
     let mut snapshots = handle.snapshots.clone();
@@ -81,8 +69,7 @@ async fn follow(
                 show(&snapshot);
                 continue;
             }
-            _ = interrupt.recv() => Stop::Interrupt,
-            _ = terminate.recv() => Stop::Terminate,
+            stop = stops.next() => stop,
         };
         asked.get_or_insert(stop);
         times += 1;

@@ -20,6 +20,7 @@ mod live;
 mod machine;
 mod record;
 mod sentence;
+mod stop;
 mod view;
 
 use std::path::PathBuf;
@@ -28,9 +29,10 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
 pub use command::{Command, Knob};
-pub use headless::{Ended, Stop, headless};
+pub use headless::{Ended, headless};
 pub use record::{ArmRecord, Machine, Record, Timeouts, Verdict};
 pub use sentence::sentence;
+pub use stop::{Stop, Stops, stop_at_once};
 
 use crate::lab::LabError;
 use crate::metrics::{Phase, Snapshot};

@@ -4,11 +4,14 @@
 use std::cell::RefCell;
 use std::fs;
 use std::io::{Read, Write};
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portable_pty::{Child, CommandBuilder, PtyPair, PtySize, native_pty_system};
@@ -18,14 +21,22 @@ use vt100::Parser;
 /// How long anything may take on the slowest machine before a test gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// What the reader of a terminal does: it reads, it does not, it has ended.
+const ON: u8 = 0;
+const STILL: u8 = 1;
+const OFF: u8 = 2;
+
 /// Columns and rows of a terminal.
 pub type Size = (u16, u16);
 
 /// A lockstorm in a terminal, with a directory for its labs and its working directory in it. Killed when dropped.
 pub struct Console {
     child: RefCell<Box<dyn Child + Send + Sync>>,
-    terminal: PtyPair,
-    keyboard: Box<dyn Write + Send>,
+    /// None after a hang-up.
+    terminal: Option<PtyPair>,
+    keyboard: Option<Box<dyn Write + Send>>,
+    reading: Arc<AtomicU8>,
+    reader: Option<JoinHandle<()>>,
     parser: Arc<Mutex<Parser>>,
     written: Arc<Mutex<Vec<u8>>>,
     modes: String,
@@ -50,14 +61,27 @@ impl Console {
         let parser = Arc::new(Mutex::new(Parser::new(size.1, size.0, 0)));
         let mut output = terminal.master.try_clone_reader().expect("a terminal can be read");
         let written = Arc::new(Mutex::new(Vec::new()));
-        let (screen, bytes) = (Arc::clone(&parser), Arc::clone(&written));
-        thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            while let Ok(n @ 1..) = output.read(&mut buffer) {
-                lock(&bytes).extend_from_slice(&buffer[..n]);
-                lock(&screen).process(&buffer[..n]);
-            }
-        });
+        let reading = Arc::new(AtomicU8::new(ON));
+        let reader = {
+            let (screen, bytes, reading) = (Arc::clone(&parser), Arc::clone(&written), Arc::clone(&reading));
+            let master = terminal.master.as_raw_fd().expect("a terminal of this system");
+            thread::spawn(move || {
+                let mut buffer = [0; 4096];
+                loop {
+                    match reading.load(Ordering::SeqCst) {
+                        OFF => return,
+                        ON if has_something(master) => {}
+                        _ => {
+                            thread::sleep(Duration::from_millis(2));
+                            continue;
+                        }
+                    }
+                    let Ok(n @ 1..) = output.read(&mut buffer) else { return };
+                    lock(&bytes).extend_from_slice(&buffer[..n]);
+                    lock(&screen).process(&buffer[..n]);
+                }
+            })
+        };
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_lockstorm"));
         command.args(arguments);
         command.cwd(place.path());
@@ -68,8 +92,10 @@ impl Console {
         let keyboard = terminal.master.take_writer().expect("a terminal can be typed on");
         Self {
             child: RefCell::new(child),
-            terminal,
-            keyboard,
+            terminal: Some(terminal),
+            keyboard: Some(keyboard),
+            reading,
+            reader: Some(reader),
             parser,
             written,
             modes,
@@ -79,12 +105,39 @@ impl Console {
 
     /// Presses keys.
     pub fn press(&mut self, keys: &str) {
-        self.keyboard.write_all(keys.as_bytes()).expect("the terminal is open");
+        let keyboard = self.keyboard.as_mut().expect("a terminal that is there");
+        keyboard.write_all(keys.as_bytes()).expect("the terminal is open");
     }
 
     pub fn resize(&self, size: Size) {
         lock(&self.parser).screen_mut().set_size(size.1, size.0);
-        self.terminal.master.resize(pty_size(size)).expect("any size will do");
+        let terminal = self.terminal.as_ref().expect("a terminal that is there");
+        terminal.master.resize(pty_size(size)).expect("any size will do");
+    }
+
+    /// Closes the terminal, as somebody who closes its window.
+    pub fn hang_up(&mut self) {
+        self.reading.store(OFF, Ordering::SeqCst);
+        if let Some(reader) = self.reader.take() {
+            reader.join().expect("a reader that has ended");
+        }
+        self.keyboard = None;
+        self.terminal = None;
+    }
+
+    /// Reads nothing more from the terminal, which stays open.
+    pub fn stop_reading(&self) {
+        self.reading.store(STILL, Ordering::SeqCst);
+    }
+
+    /// `T` of a lockstorm that is stopped.
+    pub fn state(&self) -> Option<char> {
+        state(self.child.borrow().process_id()?)
+    }
+
+    /// Whether the terminal shows the screen of programs that take all of it.
+    pub fn has_the_screen(&self) -> bool {
+        lock(&self.parser).screen().alternate_screen()
     }
 
     /// What the terminal shows now.
@@ -142,7 +195,7 @@ impl Console {
             !parser.screen().alternate_screen() && !parser.screen().hide_cursor()
         };
         self.wait_for("the normal screen with its cursor", |_| restored(&self));
-        assert_eq!(modes(&self.terminal), self.modes, "modes of the terminal");
+        assert!(!self.is_raw(), "modes of the terminal");
         (code, self.screen().text)
     }
 
@@ -183,7 +236,7 @@ impl Console {
 
     /// Whether the terminal is in another mode than at the start.
     pub fn is_raw(&self) -> bool {
-        modes(&self.terminal) != self.modes
+        self.terminal.as_ref().is_some_and(|terminal| modes(terminal) != self.modes)
     }
 
     fn labs(&self) -> PathBuf {
@@ -193,6 +246,10 @@ impl Console {
 
 impl Drop for Console {
     fn drop(&mut self) {
+        self.reading.store(OFF, Ordering::SeqCst);
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
         // Nothing to do after its end, which most tests have seen.
         let running = matches!(self.child.borrow_mut().try_wait(), Ok(None));
         if running {
@@ -252,6 +309,14 @@ fn processes(labs: &Path) -> Vec<(u32, PathBuf)> {
             (told || cwd.starts_with(labs)).then_some((process, cwd))
         })
         .collect()
+}
+
+/// Whether the terminal of this descriptor has something to read, or will never have.
+fn has_something(master: i32) -> bool {
+    // SAFETY: the reader, who alone asks, owns a copy of the terminal, and who closes this one waits for the reader first.
+    let master = unsafe { BorrowedFd::borrow_raw(master) };
+    let mut fds = [PollFd::new(master, PollFlags::POLLIN)];
+    poll(&mut fds, PollTimeout::from(20_u8)).is_ok_and(|ready| ready > 0)
 }
 
 /// The modes of a terminal, raw or not, as text: their type belongs to a library of a library.

@@ -1,0 +1,81 @@
+//! `--log FILE`: what the library traces. Nobody ever waits for that file: not for its disk, nor for the reader of a pipe.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use lockstorm::output::Stream;
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::failure::{Failure, tell};
+
+/// The log of this process.
+pub struct Log {
+    path: PathBuf,
+    stream: Stream,
+}
+
+impl Log {
+    /// Sends what is traced from now on to the end of a file.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        // A pipe that nobody reads would keep whoever opens it waiting.
+        let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+        let mut options = OpenOptions::new();
+        let file = options.create(true).append(true).custom_flags(flags.bits()).open(path);
+        let file = file.map_err(|error| {
+            let why = if error.raw_os_error() == Some(Errno::ENXIO as i32) {
+                "nobody has opened it to read".to_owned()
+            } else {
+                error.to_string()
+            };
+            Failure::usage(format!("--log {}: cannot be written: {why}", path.display()))
+        })?;
+        let stream = Stream::bounded(file);
+        tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::DEBUG)
+            .with_ansi(false)
+            .log_internal_errors(false)
+            .with_writer(Lines(stream.clone()))
+            .init();
+        let path = path.to_owned();
+        Ok(Self { path, stream })
+    }
+
+    /// Waits until all of it is written, and says what is missing.
+    pub fn end(self) {
+        let settled = self.stream.settle();
+        let (path, lost) = (self.path.display(), self.stream.lost());
+        match settled {
+            Err(error) => tell(&format!("--log {path}: is not complete: {error}")),
+            Ok(()) if lost > 0 => tell(&format!("--log {path}: is not complete: {lost} lines came too fast for it")),
+            Ok(()) => {}
+        }
+    }
+}
+
+/// A line is given to the stream whole.
+struct Lines(Stream);
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Line<'a>;
+
+    fn make_writer(&'a self) -> Line<'a> {
+        Line(&self.0)
+    }
+}
+
+struct Line<'a>(&'a Stream);
+
+impl Write for Line<'_> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.0.write(line);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! A file that is replaced whole or not at all.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile};
+
+/// Writes `path` anew: into a temporary file beside it, which takes its place once it is whole and on the disk. Its name can't
+/// be guessed and nothing that stands there is followed or overwritten, so the directory may be one that others write to.
+///
+/// # Errors
+/// What the system or `fill` says. What stood at `path` is then untouched, and no temporary file stays.
+pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let temporary = temporary(&directory(path))?;
+    keep_mode_and_owner(path, temporary.as_file())?;
+    let temporary = filled(temporary, fill)?;
+    temporary.persist(path).map_err(|error| error.error)?;
+    keep_name(path);
+    Ok(())
+}
+
+/// The same where nothing stands yet.
+///
+/// # Errors
+/// The same, and that there is something (`AlreadyExists`).
+pub fn create(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let temporary = filled(temporary(&directory(path))?, fill)?;
+    temporary.persist_noclobber(path).map_err(|error| error.error)?;
+    keep_name(path);
+    Ok(())
+}
+
+fn filled(file: NamedTempFile, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<NamedTempFile> {
+    let mut writer = BufWriter::new(file.as_file());
+    fill(&mut writer)?;
+    writer.flush()?;
+    drop(writer);
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+/// Makes sure of the file's name should the power fail. The file is there whatever becomes of this.
+fn keep_name(path: &Path) {
+    let _ = File::open(directory(path)).and_then(|directory| directory.sync_all());
+}
+
+/// Finds out whether [`replace`] could make its temporary file, and changes nothing.
+///
+/// # Errors
+/// What the system says, for example that nobody may write there.
+pub fn try_replace(path: &Path) -> io::Result<()> {
+    temporary(&directory(path))?.close()
+}
+
+/// Made anew and by us (`O_EXCL`), with the mode that any new file gets here.
+fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
+    Builder::new()
+        .prefix(".lockstorm-")
+        .suffix(".part")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(directory)
+}
+
+/// A file that stood there keeps its mode, and its owner if we may give files away.
+fn keep_mode_and_owner(path: &Path, file: &File) -> io::Result<()> {
+    let Ok(old) = fs::symlink_metadata(path) else { return Ok(()) };
+    if !old.is_file() {
+        return Ok(());
+    }
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+        let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
+    }
+    file.set_permissions(Permissions::from_mode(old.mode() & 0o777))
+}
+
+fn directory(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_file_keeps_its_mode_and_a_new_one_has_the_usual_one() {
+        let place = tempfile::tempdir().unwrap();
+        let (old, new) = (place.path().join("old"), place.path().join("new"));
+        fs::write(&old, "before").unwrap();
+        fs::set_permissions(&old, Permissions::from_mode(0o640)).unwrap();
+        for path in [&old, &new] {
+            replace(path, |out| out.write_all(b"after")).unwrap();
+            assert_eq!(fs::read_to_string(path).unwrap(), "after");
+        }
+        fs::write(place.path().join("usual"), "").unwrap();
+        let mode = |name: &str| fs::metadata(place.path().join(name)).unwrap().mode() & 0o777;
+        assert_eq!((mode("old"), mode("new")), (0o640, mode("usual")));
+        assert_eq!(names(place.path()).len(), 3);
+    }
+
+    #[test]
+    fn what_fails_half_way_leaves_the_old_file_and_no_other() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("out");
+        fs::write(&path, "before").unwrap();
+        let error = replace(&path, |out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("no more"))
+        });
+        assert_eq!(error.unwrap_err().to_string(), "no more");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "before");
+        assert_eq!(names(place.path()), ["out"]);
+    }
+
+    #[test]
+    fn what_is_made_anew_replaces_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("out");
+        create(&path, |out| out.write_all(b"first")).unwrap();
+        let error = create(&path, |out| out.write_all(b"second")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "first");
+        assert_eq!(names(place.path()), ["out"]);
+    }
+
+    #[test]
+    fn a_trial_leaves_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        try_replace(&place.path().join("out")).unwrap();
+        assert!(names(place.path()).is_empty());
+        try_replace(&place.path().join("missing/out")).unwrap_err();
+    }
+}

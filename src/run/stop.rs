@@ -1,0 +1,114 @@
+//! The signals that ask for the end.
+
+use std::fs;
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::task::Poll;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// A request to end, by a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// SIGINT: Ctrl-C.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+    /// SIGHUP, or a terminal that has gone: its window was closed, its connection was lost.
+    HangUp,
+    /// SIGQUIT: Ctrl-\.
+    Quit,
+}
+
+impl Stop {
+    const ALL: [Self; 4] = [Self::Interrupt, Self::Terminate, Self::HangUp, Self::Quit];
+
+    const fn kind(self) -> SignalKind {
+        match self {
+            Self::Interrupt => SignalKind::interrupt(),
+            Self::Terminate => SignalKind::terminate(),
+            Self::HangUp => SignalKind::hangup(),
+            Self::Quit => SignalKind::quit(),
+        }
+    }
+
+    /// The exit code of who ends by it: 128 and the signal's number, as shells have it.
+    #[must_use]
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::HangUp => 129,
+            Self::Interrupt => 130,
+            Self::Quit => 131,
+            Self::Terminate => 143,
+        }
+    }
+
+    /// Whether whoever started us wants us to outlive it, as `nohup` does.
+    fn is_ignored(self) -> bool {
+        // None of the others: shells without job control start whatever is in the background with SIGINT and SIGQUIT ignored.
+        if self != Self::HangUp {
+            return false;
+        }
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let set = ignored.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+        set.is_some_and(|set| set >> (self.kind().as_raw_value() - 1) & 1 == 1)
+    }
+
+    fn all_heeded() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|stop| !stop.is_ignored())
+    }
+}
+
+/// Hears every request to end, from the moment that it is made.
+#[derive(Debug)]
+pub struct Stops {
+    signals: Vec<(Stop, Signal)>,
+    hung_up: bool,
+}
+
+impl Stops {
+    /// Listens from now on. It must be called on a runtime with its I/O enabled. A SIGHUP that was ignored when we were started
+    /// stays ignored.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn listen() -> io::Result<Self> {
+        let signals = Stop::all_heeded().map(|stop| Ok((stop, signal(stop.kind())?)));
+        Ok(Self {
+            signals: signals.collect::<io::Result<_>>()?,
+            hung_up: false,
+        })
+    }
+
+    /// The next request. A hang-up is told once: shell and kernel both send a signal for the same one.
+    pub async fn next(&mut self) -> Stop {
+        loop {
+            let stop = poll_fn(|context| {
+                let came = |(stop, signal): &mut (Stop, Signal)| signal.poll_recv(context).is_ready().then_some(*stop);
+                self.signals.iter_mut().find_map(came).map_or(Poll::Pending, Poll::Ready)
+            })
+            .await;
+            let again = stop == Stop::HangUp && std::mem::replace(&mut self.hung_up, true);
+            if !again {
+                return stop;
+            }
+        }
+    }
+}
+
+/// From now on each of these signals ends the process at once, with its exit code. To be called when nothing is left to be
+/// ended in order, and all that may take time is a slow reader of what we print.
+///
+/// # Errors
+/// The system refuses.
+pub fn stop_at_once() -> io::Result<()> {
+    for stop in Stop::all_heeded() {
+        let always = Arc::new(AtomicBool::new(true));
+        let signal = stop.kind().as_raw_value();
+        signal_hook::flag::register_conditional_shutdown(signal, stop.exit_code().into(), always)?;
+    }
+    Ok(())
+}
