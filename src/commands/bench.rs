@@ -5,9 +5,8 @@ use std::process::ExitCode;
 use lockstorm::bench::{BenchOptions, CASES, Case, Metric, Run, Step, bench as measure};
 use lockstorm::lab::ServerBinary;
 use lockstorm::report::{RecordFile, render_bench};
-use lockstorm::run::Stop;
 
-use super::{colour, print, print_for_people, run, signalled};
+use super::{colour, print, print_for_people, run, signalled_with};
 use crate::cli::{BenchArgs, Color};
 use crate::failure::{Failure, tell};
 
@@ -49,10 +48,10 @@ pub fn bench(args: &BenchArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
     // Even when the file could not be written, what was measured is shown.
     let printed = print_for_people(render_bench(&record, colour::paint(color)), ascii);
     written.map_err(Failure::error)?;
-    if stop != Some(Stop::HangUp) {
-        printed?;
+    match stop {
+        Some(stop) => Ok(signalled_with(stop, printed)),
+        None => printed.map(|()| ExitCode::SUCCESS),
     }
-    Ok(stop.map_or(ExitCode::SUCCESS, signalled))
 }
 
 fn list(cases: &[Case]) -> Result<ExitCode, Failure> {

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use lockstorm::console::{self, ConsoleOptions, ThemeName};
 use lockstorm::lab::ServerBinary;
 use lockstorm::report::{is_dumb, render};
-use lockstorm::run::{RunOptions, Stop, start};
+use lockstorm::run::{RunOptions, start};
 use lockstorm::scenario::builtin;
 
-use super::{colour, load, nothing_left_but_to_print, print_for_people, run, signalled, usage};
+use super::{colour, load, nothing_left_but_to_print, print_for_people, run, signalled_with, usage};
 use crate::cli::{Color, ConsoleArgs, RunArgs, Theme};
 use crate::failure::Failure;
 
@@ -51,15 +51,12 @@ pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
     let printed = exit.record.as_ref().map_or(Ok(()), |record| {
         print_for_people(render(record, colour::paint(color)), ascii)
     });
-    // A terminal that has hung up shows nothing any more.
-    if exit.stop != Some(Stop::HangUp) {
-        printed?;
+    if let Some(stop) = exit.stop {
+        return Ok(signalled_with(stop, printed));
     }
-    match (exit.stop, exit.failure) {
-        (Some(stop), _) => Ok(signalled(stop)),
-        (None, Some(failure)) => Err(Failure::error(failure)),
-        (None, None) => Ok(ExitCode::SUCCESS),
-    }
+    printed?;
+    exit.failure
+        .map_or(Ok(ExitCode::SUCCESS), |failure| Err(Failure::error(failure)))
 }
 
 fn headless(args: ConsoleArgs) -> RunArgs {

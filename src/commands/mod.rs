@@ -63,6 +63,14 @@ fn signalled(stop: Stop) -> ExitCode {
     ExitCode::from(stop.exit_code())
 }
 
+/// The same of a run whose summary may not have been `printed`: how it ended says more than that nobody was there to read.
+fn signalled_with(stop: Stop, printed: Result<(), Failure>) -> ExitCode {
+    if let Err(failure) = printed {
+        failure.report();
+    }
+    signalled(stop)
+}
+
 /// The run and its lab are over: whoever waits for a slow reader of what we print need not wait any more after a signal.
 fn nothing_left_but_to_print() {
     if let Err(error) = stop_at_once() {

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use lockstorm::lab::ServerBinary;
 use lockstorm::report::{FileError, Progress, RecordFile, render};
-use lockstorm::run::{Ended, Held, Record, RunOptions, Stop, headless};
+use lockstorm::run::{Ended, Held, Record, RunOptions, headless};
 use lockstorm::scenario::warnings;
 use serde::Serialize;
 
-use super::{colour, load, nothing_left_but_to_print, print, print_for_people, signalled};
+use super::{colour, load, nothing_left_but_to_print, print, print_for_people, signalled, signalled_with};
 use crate::cli::{Color, RunArgs};
 use crate::failure::{Failure, tell};
 
@@ -48,11 +48,10 @@ pub fn run(args: &RunArgs, color: Color, ascii: bool) -> Result<ExitCode, Failur
                 print_for_people(render(&record, colour::paint(color)), ascii)
             };
             written.map_err(Failure::error)?;
-            // A terminal that has hung up shows nothing any more.
-            if stop != Some(Stop::HangUp) {
-                printed?;
+            match stop {
+                Some(stop) => Ok(signalled_with(stop, printed)),
+                None => printed.map(|()| judge(&record)),
             }
-            Ok(stop.map_or_else(|| judge(&record), signalled))
         }
     }
 }

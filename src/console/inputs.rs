@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd::dup2_stdin;
 use ratatui::crossterm::event::{self, Event};
 use signal_hook::consts::{SIGCONT, SIGTSTP};
 use tokio::signal::unix::{SignalKind, signal};
@@ -19,8 +20,8 @@ use super::app::Message;
 use crate::metrics::Phase;
 use crate::run::{RunHandle, Stops};
 
-/// How long the keyboard thread may take to notice that it is over, or that the terminal has another size: in milliseconds.
-const KEYBOARD: u8 = 50;
+/// How long the threads that look at the terminal may take to notice that they are over.
+const LOOK: Duration = Duration::from_millis(100);
 /// The least time between two snapshots that are drawn: ten a second.
 const FRAME: Duration = Duration::from_millis(100);
 
@@ -43,6 +44,8 @@ pub(super) fn listen(messages: &Sender<Message>) -> Result<Inputs, ConsoleError>
     let (signals, until) = oneshot::channel();
     let keyboard = (messages.clone(), over.clone());
     spawn("keys", move || read_keys(&keyboard.0, &keyboard.1))?;
+    let terminal = (messages.clone(), over.clone());
+    spawn("terminal", move || watch_terminal(&terminal.0, &terminal.1))?;
     // The handlers are installed before the first run starts, so that no signal can leave a lab behind.
     let failed = |source| ConsoleError::Listen {
         what: "signals",
@@ -89,44 +92,42 @@ fn spawn(what: &'static str, body: impl FnOnce() + Send + 'static) -> Result<(),
 
 fn read_keys(messages: &Sender<Message>, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
-        // Asked before crossterm is, which would read from a terminal that has gone for ever.
-        let read = if has_hung_up() {
-            Err(io::ErrorKind::NotConnected.into())
-        } else {
-            pass_on(messages)
-        };
-        match read {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => {
-                // Nobody to tell means that the console is over.
-                let _ = messages.send(Message::TerminalLost);
-                return;
-            }
+        let message =
+            match event::poll(LOOK).and_then(|ready| if ready { event::read().map(Some) } else { Ok(None) }) {
+                Ok(Some(Event::Key(key))) => Message::Key(key),
+                Ok(Some(Event::Resize(..))) => Message::Resize,
+                Ok(_) => continue,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => {
+                    let _ = messages.send(Message::TerminalLost);
+                    return;
+                }
+            };
+        if messages.send(message).is_err() {
+            return;
         }
     }
 }
 
-/// Waits for a moment until the terminal has something to say; whether it has gone for good.
-fn has_hung_up() -> bool {
-    let stdin = io::stdin();
-    let mut fds = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
-    let gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
-    let answered = poll(&mut fds, PollTimeout::from(KEYBOARD)).is_ok();
-    answered && fds[0].revents().is_some_and(|events| events.intersects(gone))
-}
-
-/// Passes on all that the terminal has to say now: keys, and that its size has changed.
-fn pass_on(messages: &Sender<Message>) -> io::Result<()> {
-    while event::poll(Duration::ZERO)? {
-        let message = match event::read()? {
-            Event::Key(key) => Message::Key(key),
-            Event::Resize(..) => Message::Resize,
-            _ => continue,
-        };
-        messages.send(message).map_err(|_| io::ErrorKind::BrokenPipe)?;
+/// Tells when the terminal has gone. The keyboard thread does not: crossterm would read from such a terminal for ever, without
+/// a pause, so it is given something that keeps it waiting instead.
+fn watch_terminal(messages: &Sender<Message>, over: &AtomicBool) {
+    while !over.load(Ordering::Relaxed) {
+        let stdin = io::stdin();
+        let mut fds = [PollFd::new(stdin.as_fd(), PollFlags::empty())];
+        let looked = poll(&mut fds, PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::ZERO));
+        let gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
+        if looked.is_ok() && fds[0].revents().is_some_and(|events| events.intersects(gone)) {
+            if let Ok((silence, open)) = io::pipe()
+                && dup2_stdin(silence).is_ok()
+            {
+                // Never to be closed: that would be something to read.
+                std::mem::forget(open);
+            }
+            let _ = messages.send(Message::TerminalLost);
+            return;
+        }
     }
-    Ok(())
 }
 
 /// Starts a thread that hands on the run's snapshots and, at the end, its record.

@@ -107,7 +107,7 @@ where
             // Everything that has piled up makes one frame.
             for message in std::iter::once(first).chain(messages.try_iter()) {
                 match message {
-                    Message::Suspend => screen.suspend(),
+                    Message::Suspend => Screen::suspend(),
                     Message::Continued => screen.resume(),
                     _ => {}
                 }

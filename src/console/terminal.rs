@@ -63,15 +63,14 @@ impl Screen {
         }
     }
 
-    /// Gives the terminal back, stops this process as whoever sent SIGTSTP wants, and takes the terminal again afterwards.
-    pub fn suspend(&mut self) {
+    /// Gives the terminal back and stops this process, as whoever sent SIGTSTP wants.
+    pub fn suspend() {
         restore();
         // Our own process, by a signal that exists.
         let _ = raise(Signal::SIGSTOP);
-        self.resume();
     }
 
-    /// Takes the terminal anew after others may have used it, while this process was stopped.
+    /// Takes the terminal anew when this process goes on: others may have used it.
     pub fn resume(&mut self) {
         // The modes that it has now are the shell's.
         let _ = disable_raw_mode();
@@ -105,7 +104,9 @@ impl Write for Ink {
 fn take() -> io::Result<()> {
     TAKEN.store(true, Ordering::SeqCst);
     enable_raw_mode()?;
-    execute!(Ink::default(), EnterAlternateScreen, SetTitle("lockstorm"))
+    // A variable, because the macro names it more than once.
+    let mut ink = Ink::default();
+    execute!(ink, EnterAlternateScreen, SetTitle("lockstorm"))
 }
 
 /// Gives the terminal back, once.
@@ -114,7 +115,8 @@ fn restore() {
         return;
     }
     // The terminal may be gone (a hang-up), or nobody reads what it shows: there is nobody left to tell then.
-    let _ = execute!(Ink::default(), LeaveAlternateScreen, Show);
+    let mut ink = Ink::default();
+    let _ = execute!(ink, LeaveAlternateScreen, Show);
     let _ = stdout().settle();
     let _ = disable_raw_mode();
     let overheard = std::mem::take(&mut *OVERHEARD.lock().unwrap_or_else(PoisonError::into_inner));
