@@ -8,7 +8,8 @@
  *                 EFFECT  the number of an error, or 0: it works, 300 ms later
  *                 AFTER   milliseconds from the start of the process
  *                 FROM    the number of the first matching call that it hits, counted from 1 once AFTER is over
- * LOCKSTORM_IO_HIT  a file that is made by the first hit: without it the test has shown nothing
+ * LOCKSTORM_IO_HIT  a directory in which the first hit of a rule makes a file with its number, counted from 0: without it the
+ *                   test has shown nothing
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -28,6 +29,8 @@
 #define RULES 8
 
 struct rule {
+    int number;
+    atomic_flag told;
     char calls[16];
     char target[128];
     int effect;
@@ -39,7 +42,7 @@ struct rule {
 static struct rule rules[RULES];
 static int count;
 static long start;
-static const char *hit_file;
+static const char *hits;
 
 static long now(void) {
     struct timespec t;
@@ -60,10 +63,12 @@ __attribute__((constructor)) static void begin(int argc, char **argv) {
     const char *text = getenv("LOCKSTORM_IO");
     if (!text || !name || strcmp(name, "/lockstorm") != 0) return;
     const char *role = argc > 1 && strcmp(argv[1], "__keeper") == 0 ? "keeper" : "main";
-    hit_file = getenv("LOCKSTORM_IO_HIT");
+    hits = getenv("LOCKSTORM_IO_HIT");
     start = now();
-    for (const char *line = text; line && *line && count < RULES;) {
+    int number = 0;
+    for (const char *line = text; line && *line && count < RULES; number++) {
         struct rule *rule = &rules[count];
+        rule->number = number;
         char of[16];
         if (sscanf(line, "%15s %15s %127s %d %ld %ld", of, rule->calls, rule->target, &rule->effect, &rule->after,
                    &rule->from) == 6 &&
@@ -74,11 +79,12 @@ __attribute__((constructor)) static void begin(int argc, char **argv) {
     }
 }
 
-static void tell(void) {
-    static atomic_flag told = ATOMIC_FLAG_INIT;
-    if (!hit_file || atomic_flag_test_and_set(&told)) return;
+static void tell(struct rule *rule) {
+    char path[4096];
+    if (!hits || atomic_flag_test_and_set(&rule->told)) return;
+    snprintf(path, sizeof path, "%s/%d", hits, rule->number);
     REAL(open);
-    int fd = real(hit_file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = real(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (fd >= 0) close(fd);
 }
 
@@ -102,7 +108,7 @@ static int strike(char call, int fd, const char *path) {
             if (!strstr(path, rule->target)) continue;
         }
         if (atomic_fetch_add(&rule->seen, 1) + 1 < rule->from) continue;
-        tell();
+        tell(rule);
         if (rule->effect) {
             errno = rule->effect;
             return 1;
@@ -111,6 +117,17 @@ static int strike(char call, int fd, const char *path) {
         nanosleep(&t, NULL);
     }
     return 0;
+}
+
+/* The path that a call on a directory's descriptor means. */
+static const char *below(int dir, const char *path, char *buffer, size_t size) {
+    char link[64];
+    if (count == 0 || path[0] == '/' || dir == AT_FDCWD) return path;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
+    ssize_t length = readlink(link, buffer, size - 1);
+    if (length < 0) return path;
+    snprintf(buffer + length, size - length, "/%s", path);
+    return buffer;
 }
 
 #define FAILS(call, fd, path) \
@@ -190,7 +207,8 @@ int mkdir(const char *path, mode_t mode) {
 
 int mkdirat(int dir, const char *path, mode_t mode) {
     REAL(mkdirat);
-    FAILS('m', -1, path);
+    char buffer[8192];
+    FAILS('m', -1, below(dir, path, buffer, sizeof buffer));
     return real(dir, path, mode);
 }
 
@@ -202,13 +220,15 @@ int rename(const char *from, const char *to) {
 
 int renameat(int from_dir, const char *from, int to_dir, const char *to) {
     REAL(renameat);
-    FAILS('n', -1, to);
+    char buffer[8192];
+    FAILS('n', -1, below(to_dir, to, buffer, sizeof buffer));
     return real(from_dir, from, to_dir, to);
 }
 
 int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags) {
     REAL(renameat2);
-    FAILS('n', -1, to);
+    char buffer[8192];
+    FAILS('n', -1, below(to_dir, to, buffer, sizeof buffer));
     return real(from_dir, from, to_dir, to, flags);
 }
 
@@ -239,13 +259,15 @@ int open64(const char *path, int flags, ...) {
 int openat(int dir, const char *path, int flags, ...) {
     REAL(openat);
     MODE
-    FAILS('o', -1, path);
+    char buffer[8192];
+    FAILS('o', -1, below(dir, path, buffer, sizeof buffer));
     return real(dir, path, flags, mode);
 }
 
 int openat64(int dir, const char *path, int flags, ...) {
     REAL(openat64);
     MODE
-    FAILS('o', -1, path);
+    char buffer[8192];
+    FAILS('o', -1, below(dir, path, buffer, sizeof buffer));
     return real(dir, path, flags, mode);
 }
