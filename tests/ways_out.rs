@@ -22,6 +22,7 @@ mod process;
 mod table;
 
 use std::env;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -51,12 +52,11 @@ fn hold(cells: &[Cell], at_once: usize, postgres: Option<&str>) {
     });
     let played = played.into_inner().unwrap_or_else(PoisonError::into_inner);
     let bad = played.iter().filter(|one| !one.faults.is_empty()).count();
-    println!(
-        "{}{} of {} cells hold",
-        table::render(&played),
-        played.len() - bad,
-        played.len()
-    );
+    println!("{}{}", table::render(&played), table::faults(&played));
+    println!("{} of {} cells hold", played.len() - bad, played.len());
+    if let Some(path) = env::var_os("LOCKSTORM_WAYS_OUT_KEEP") {
+        table::keep(Path::new(&path), &played).expect("a writable place");
+    }
     assert_eq!(played.len(), cells.len());
     assert_eq!(bad, 0, "cells of the table that do not hold; see above");
 }
@@ -95,6 +95,18 @@ fn every_way_out_of_every_state_is_good_on_sqlite() {
 fn every_way_out_of_every_state_is_good_on_postgresql() {
     let url = env::var("LOCKSTORM_TEST_POSTGRES").expect("LOCKSTORM_TEST_POSTGRES is set");
     hold(&wanted(Database::Postgres), 2, Some(&url));
+}
+
+#[test]
+#[ignore = "shows what the parts of .ci/long ways-out have kept"]
+fn the_tables_of_all_that_was_played() {
+    let path = env::var_os("LOCKSTORM_WAYS_OUT_KEEP").expect("LOCKSTORM_WAYS_OUT_KEEP names a file");
+    for database in [Database::Sqlite, Database::Postgres] {
+        let tables = table::kept(Path::new(&path), &cell::all(database)).expect("something was kept");
+        if !tables.is_empty() {
+            println!("{database:?}\n\n{tables}");
+        }
+    }
 }
 
 #[test]

@@ -62,8 +62,9 @@ pub fn play(cell: Cell, postgres: Option<&str>) -> Played {
 
 struct Play<'a> {
     cell: Cell,
-    place: Place,
+    // Dropped before its place is removed.
     process: Process,
+    place: Place,
     postgres: Option<&'a str>,
     runs: Vec<PathBuf>,
     locked: Option<database::Locked>,
@@ -92,7 +93,9 @@ impl Play<'_> {
             Some(_) => {}
         }
         if code.is_none() {
-            // Dropping it kills it; what it leaves then is no fault of this cell.
+            // What it leaves when it is killed now is no fault of this cell.
+            self.process.signal(Signal::SIGKILL);
+            within(AFTERMATH, || self.place.left().is_empty());
             return took;
         }
         self.look_for_leftovers();
