@@ -48,6 +48,9 @@ mod claim;
 mod connection;
 mod feed;
 pub mod fence;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod gauges;
 mod greeting;
 mod guard;

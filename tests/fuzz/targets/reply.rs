@@ -1,0 +1,28 @@
+//! What a node sends: replies, and messages that other app servers publish.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use lockstorm::lock::fuzzing;
+
+fuzz_target!(|bytes: &[u8]| {
+    let whole = fuzzing::reply(bytes);
+    if let Ok(Some((_, length))) = &whole {
+        assert!((1..=bytes.len()).contains(length), "{length} of {} bytes", bytes.len());
+        assert_eq!(fuzzing::reply(&bytes[..*length]), whole, "without what follows");
+    }
+    // In two pieces it is the same, wherever it is cut.
+    let end = match &whole {
+        Ok(Some((_, length))) => *length,
+        _ => bytes.len(),
+    };
+    for cut in 0..end {
+        match fuzzing::reply(&bytes[..cut]) {
+            Ok(None) => {}
+            Err(()) => assert_eq!(whole, Err(()), "malformed after {cut} bytes"),
+            Ok(Some(reply)) => panic!("{reply:?} after {cut} bytes, {whole:?} in all"),
+        }
+    }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        fuzzing::announcement(text);
+    }
+});

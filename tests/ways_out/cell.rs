@@ -1,0 +1,380 @@
+//! The table: who ends a lockstorm, where it is just then, and the exit codes that are documented for that.
+
+use std::fmt;
+
+/// How lockstorm shows itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `lockstorm run`, its outputs are pipes.
+    Headless,
+    /// The console, in a pseudo-terminal.
+    Console,
+}
+
+/// Where a run keeps its stock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Database {
+    Sqlite,
+    Postgres,
+}
+
+/// Where lockstorm is when it is ended: a column of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Picker,
+    /// The lab is being started: its servers hang.
+    SetUp,
+    WarmUp,
+    Load,
+    HostPaused,
+    HostKilled,
+    ServerPaused,
+    /// A dialog lies over the run.
+    Dialog,
+    /// Somebody else has locked the database.
+    DatabaseLocked,
+    /// More work is due than can be done.
+    FullQueue,
+    /// The load has ended, the workers still hold locks.
+    Draining,
+    /// The app servers have ended. Over in a moment: lockstorm may well end by itself before it is ended.
+    Closing,
+    Finished,
+    Failed,
+}
+
+/// Who ends it: a row of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Nobody; in the console `q` once all is over.
+    ItsEnd,
+    Quit,
+    QuitTwice,
+    QuitThrice,
+    CtrlC,
+    CtrlCTwice,
+    CtrlCThrice,
+    Interrupt,
+    InterruptTwice,
+    InterruptThrice,
+    Terminate,
+    HangUp,
+    QuitSignal,
+    Kill,
+    KillKeeper,
+    /// Lockstorm and its keeper: what stays goes with `lab down`.
+    KillBoth,
+    /// The window is closed, the tmux server killed, the line dropped.
+    TerminalClosed,
+    /// The same for who started it with `nohup`: only the terminal itself tells.
+    TerminalClosedNohup,
+    StdoutClosed,
+    StderrClosed,
+    OutputsClosed,
+    /// A hang-up for who was started with `nohup` is none.
+    NohupHangUp,
+}
+
+impl Form {
+    pub const ALL: [Self; 2] = [Self::Headless, Self::Console];
+}
+
+impl State {
+    pub const ALL: [Self; 14] = [
+        Self::Picker,
+        Self::SetUp,
+        Self::WarmUp,
+        Self::Load,
+        Self::HostPaused,
+        Self::HostKilled,
+        Self::ServerPaused,
+        Self::Dialog,
+        Self::DatabaseLocked,
+        Self::FullQueue,
+        Self::Draining,
+        Self::Closing,
+        Self::Finished,
+        Self::Failed,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Picker => "picker",
+            Self::SetUp => "set-up",
+            Self::WarmUp => "warm-up",
+            Self::Load => "load",
+            Self::HostPaused => "host-paused",
+            Self::HostKilled => "host-killed",
+            Self::ServerPaused => "server-paused",
+            Self::Dialog => "dialog",
+            Self::DatabaseLocked => "database-locked",
+            Self::FullQueue => "full-queue",
+            Self::Draining => "draining",
+            Self::Closing => "closing",
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+        }
+    }
+
+    const fn is_of(self, form: Form) -> bool {
+        match form {
+            Form::Console => true,
+            Form::Headless => !matches!(self, Self::Picker | Self::Dialog | Self::Finished | Self::Failed),
+        }
+    }
+
+    /// Whether a lab, and so a keeper, is there.
+    pub const fn has_a_lab(self) -> bool {
+        !matches!(self, Self::Picker | Self::Finished | Self::Failed)
+    }
+
+    /// Whether there is a run that can be told to end.
+    const fn is_over(self) -> bool {
+        !self.has_a_lab()
+    }
+}
+
+impl Way {
+    pub const ALL: [Self; 22] = [
+        Self::ItsEnd,
+        Self::Quit,
+        Self::QuitTwice,
+        Self::QuitThrice,
+        Self::CtrlC,
+        Self::CtrlCTwice,
+        Self::CtrlCThrice,
+        Self::Interrupt,
+        Self::InterruptTwice,
+        Self::InterruptThrice,
+        Self::Terminate,
+        Self::HangUp,
+        Self::QuitSignal,
+        Self::Kill,
+        Self::KillKeeper,
+        Self::KillBoth,
+        Self::TerminalClosed,
+        Self::TerminalClosedNohup,
+        Self::StdoutClosed,
+        Self::StderrClosed,
+        Self::OutputsClosed,
+        Self::NohupHangUp,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ItsEnd => "its end",
+            Self::Quit => "q",
+            Self::QuitTwice => "q q",
+            Self::QuitThrice => "q q q",
+            Self::CtrlC => "Ctrl-C",
+            Self::CtrlCTwice => "Ctrl-C ×2",
+            Self::CtrlCThrice => "Ctrl-C ×3",
+            Self::Interrupt => "SIGINT",
+            Self::InterruptTwice => "SIGINT ×2",
+            Self::InterruptThrice => "SIGINT ×3",
+            Self::Terminate => "SIGTERM",
+            Self::HangUp => "SIGHUP",
+            Self::QuitSignal => "SIGQUIT",
+            Self::Kill => "SIGKILL",
+            Self::KillKeeper => "SIGKILL keeper",
+            Self::KillBoth => "SIGKILL both",
+            Self::TerminalClosed => "terminal closed",
+            Self::TerminalClosedNohup => "… with nohup",
+            Self::StdoutClosed => "stdout closed",
+            Self::StderrClosed => "stderr closed",
+            Self::OutputsClosed => "outputs closed",
+            Self::NohupHangUp => "nohup, SIGHUP",
+        }
+    }
+
+    const fn is_of(self, form: Form) -> bool {
+        match self {
+            Self::ItsEnd
+            | Self::Interrupt
+            | Self::InterruptTwice
+            | Self::InterruptThrice
+            | Self::Terminate
+            | Self::HangUp
+            | Self::QuitSignal
+            | Self::Kill
+            | Self::KillKeeper
+            | Self::KillBoth => true,
+            Self::Quit
+            | Self::QuitTwice
+            | Self::QuitThrice
+            | Self::CtrlC
+            | Self::CtrlCTwice
+            | Self::CtrlCThrice
+            | Self::TerminalClosed
+            | Self::TerminalClosedNohup => matches!(form, Form::Console),
+            Self::StdoutClosed | Self::StderrClosed | Self::OutputsClosed | Self::NohupHangUp => {
+                matches!(form, Form::Headless)
+            }
+        }
+    }
+
+    /// Whether the run plays to its end all the same.
+    pub const fn lets_it_play(self) -> bool {
+        matches!(
+            self,
+            Self::ItsEnd | Self::StdoutClosed | Self::StderrClosed | Self::OutputsClosed | Self::NohupHangUp
+        )
+    }
+
+    /// Whether it starts with SIGHUP ignored.
+    pub const fn by_nohup(self) -> bool {
+        matches!(self, Self::TerminalClosedNohup | Self::NohupHangUp)
+    }
+
+    /// Whether lockstorm has no chance to end in order: what is left in a PostgreSQL goes with the next run.
+    pub const fn is_abrupt(self) -> bool {
+        matches!(
+            self,
+            Self::Kill | Self::KillBoth | Self::QuitThrice | Self::CtrlCThrice | Self::InterruptThrice
+        )
+    }
+
+    /// Whether lockstorm can still give its terminal back.
+    pub const fn leaves_a_terminal(self) -> bool {
+        !matches!(
+            self,
+            Self::Kill | Self::KillBoth | Self::TerminalClosed | Self::TerminalClosedNohup
+        )
+    }
+}
+
+/// A cell of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    pub form: Form,
+    pub state: State,
+    pub way: Way,
+    pub database: Database,
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (form, database) = (self.form, self.database);
+        write!(
+            f,
+            "{form:?} · {} · {} · {database:?}",
+            self.state.name(),
+            self.way.name()
+        )
+    }
+}
+
+/// All cells that make sense.
+pub fn all(database: Database) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for form in Form::ALL {
+        for state in State::ALL {
+            // Without a lab there is no database.
+            if !state.is_of(form) || (database == Database::Postgres && state.is_over() && state != State::Finished) {
+                continue;
+            }
+            for way in Way::ALL {
+                let possible = way.is_of(form)
+                    // There is no keeper to kill; one that holds the set-up up would never end by itself.
+                    && (state.has_a_lab() || !matches!(way, Way::KillKeeper | Way::KillBoth))
+                    && !(state == State::Picker && way == Way::ItsEnd);
+                if possible {
+                    cells.push(Cell {
+                        form,
+                        state,
+                        way,
+                        database,
+                    });
+                }
+            }
+        }
+    }
+    cells
+}
+
+/// Every way and every state once: what each change is held against.
+pub fn sample() -> Vec<Cell> {
+    use Form::{Console, Headless};
+    [
+        (Headless, State::Load, Way::ItsEnd),
+        (Headless, State::ServerPaused, Way::Interrupt),
+        (Headless, State::DatabaseLocked, Way::InterruptTwice),
+        (Headless, State::Draining, Way::InterruptThrice),
+        (Headless, State::FullQueue, Way::Terminate),
+        (Headless, State::HostKilled, Way::HangUp),
+        (Headless, State::Load, Way::KillKeeper),
+        (Headless, State::SetUp, Way::KillBoth),
+        (Headless, State::Closing, Way::StdoutClosed),
+        (Headless, State::WarmUp, Way::StderrClosed),
+        (Headless, State::Load, Way::OutputsClosed),
+        (Headless, State::Load, Way::NohupHangUp),
+        (Console, State::Picker, Way::Quit),
+        (Console, State::Draining, Way::QuitTwice),
+        (Console, State::DatabaseLocked, Way::QuitThrice),
+        (Console, State::Dialog, Way::CtrlC),
+        (Console, State::FullQueue, Way::CtrlCTwice),
+        (Console, State::SetUp, Way::CtrlCThrice),
+        (Console, State::WarmUp, Way::QuitSignal),
+        (Console, State::HostPaused, Way::Kill),
+        (Console, State::HostPaused, Way::TerminalClosed),
+        (Console, State::Finished, Way::TerminalClosedNohup),
+        (Console, State::Failed, Way::Terminate),
+    ]
+    .map(|(form, state, way)| Cell {
+        form,
+        state,
+        way,
+        database: Database::Sqlite,
+    })
+    .to_vec()
+}
+
+impl Cell {
+    /// The exit codes that are documented, a signal as a shell numbers it.
+    pub fn codes(self) -> Vec<i32> {
+        let mut codes = self.codes_of_the_way();
+        // It may have ended by itself before anybody could end it.
+        if self.state == State::Closing && self.form == Form::Headless {
+            codes.extend([0, 5]);
+        }
+        codes
+    }
+
+    fn codes_of_the_way(self) -> Vec<i32> {
+        match (self.way, self.form, self.state) {
+            (Way::Interrupt | Way::InterruptTwice | Way::InterruptThrice, ..) => vec![130],
+            (Way::Terminate, ..) => vec![143],
+            (Way::HangUp | Way::TerminalClosed | Way::TerminalClosedNohup, ..) => vec![129],
+            (Way::QuitSignal, ..) => vec![131],
+            (Way::Kill | Way::KillBoth, ..) => vec![137],
+            // Where there is no run Ctrl-C only leaves.
+            (Way::CtrlC | Way::CtrlCTwice | Way::CtrlCThrice, _, State::Picker | State::Finished) => vec![0, 130],
+            (Way::CtrlC | Way::CtrlCTwice | Way::CtrlCThrice, _, State::Failed) => vec![1, 130],
+            (Way::CtrlC | Way::CtrlCTwice | Way::CtrlCThrice, ..) => vec![130],
+            (_, Form::Console, State::Failed) => vec![1],
+            (Way::KillKeeper, Form::Headless, State::SetUp) => vec![1],
+            (Way::KillKeeper, Form::Console, State::SetUp) => vec![1],
+            (Way::KillKeeper, Form::Headless, State::Draining | State::Closing) => vec![0, 5],
+            (Way::KillKeeper, Form::Headless, _) => vec![5],
+            // The console shows what became of the expectations, and exits with 0.
+            (_, Form::Console, _) => vec![0],
+            // What is played on a database that is locked, or with a queue that is full, may not be green.
+            (_, Form::Headless, State::DatabaseLocked) => vec![1, 5],
+            (_, Form::Headless, State::HostPaused | State::HostKilled | State::ServerPaused | State::FullQueue) => {
+                vec![0, 5]
+            }
+            (_, Form::Headless, _) => vec![0],
+        }
+    }
+
+    /// Whether the summary, and of a headless run the record, must be there.
+    pub const fn has_a_summary(self) -> bool {
+        self.state.has_a_lab()
+            && !self.way.is_abrupt()
+            && match (self.state, self.way) {
+                // Nothing ran yet.
+                (State::SetUp, way) => way.lets_it_play(),
+                _ => true,
+            }
+    }
+}
