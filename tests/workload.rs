@@ -239,12 +239,12 @@ impl Bench {
     async fn books(&self) -> (u64, u64) {
         let (orders, stock) = match &self.spec {
             WorkloadSpec::Inventory(spec) if spec.stock_in == StockIn::Redis => (
-                orders_in_cache(0, &self.cache).await.expect("the ledger"),
-                stock_in_cache(spec, &self.cache).await.expect("the stock keys"),
+                orders_in_cache(0, u32::MAX, &self.cache).await.expect("the ledger"),
+                stock_in_cache(0..1, &self.cache).await.expect("the stock keys"),
             ),
             _ => (
-                self.store.orders_since(0).await.expect("the ledger"),
-                self.store.stock().await.expect("the stock"),
+                self.store.orders_since(0, u32::MAX).await.expect("the ledger"),
+                self.store.stock(0..1).await.expect("the stock"),
             ),
         };
         assert_eq!(stock.len(), 1);

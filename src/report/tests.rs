@@ -65,6 +65,7 @@ fn record(scenario: Scenario, figures: impl Fn(&str) -> (Figures, bool)) -> Reco
         elapsed: 30.0,
         interrupted: false,
         inconclusive: Vec::new(),
+        partial: Vec::new(),
         arms: scenario.arms.iter().map(|spec| arm(&spec.name)).collect(),
         expectations: Vec::new(),
         events: Vec::new(),
