@@ -1406,3 +1406,14 @@ fn names_are_large_and_a_rule_stands_between_two_arms() {
     // Without the room for that, or letters for it, the names are words.
     assert!(text(&draw(&app, (80, 24))).contains("single  ✖ 14"));
 }
+
+#[test]
+fn a_partial_record_is_said_to_be_partial_in_the_summary() {
+    let missing = "redlock: 3 requests under way at the end had no answer and were given up";
+    let mut snapshot = picture::finished(picture::storm(), Vec::new());
+    snapshot.partial = vec![missing.to_owned()];
+    snapshot.arms[0].doubt = Some(missing.to_owned());
+    let shown = text(&draw(&showing(snapshot), (160, 40)));
+    assert!(shown.contains(&format!("? partial: {missing}")), "{shown}");
+    assert_eq!(shown.matches(missing).count(), 1, "{shown}");
+}

@@ -601,7 +601,10 @@ fn a_database_that_is_lost_leaves_its_arm_open() {
     assert!(is_said(&record.partial, lost), "{:?}", record.partial);
     let of = |arm: &str| {
         let mut verdicts = record.expectations.iter();
-        verdicts.find(|verdict| verdict.expectation.starts_with(arm)).unwrap().result
+        verdicts
+            .find(|verdict| verdict.expectation.starts_with(arm))
+            .unwrap()
+            .result
     };
     assert_eq!(of("single"), Held::Inconclusive, "{stdout}");
     assert_eq!(of("redlock"), Held::Yes, "it has a database of its own: {stdout}");

@@ -1008,6 +1008,22 @@ fn who_waits_for_a_lock_when_the_run_must_end_gives_up_unfinished() {
     });
 }
 
+/// Work that only lets time pass is not waited for either: nothing of it is written, and its lock is free again.
+#[test]
+fn who_lets_simulated_time_pass_when_the_run_must_end_gives_up_unfinished() {
+    test(async |node| {
+        let hour = Duration::from_secs(3600);
+        let bench = Bench::new(&node, waiting(LockKind::Single), sells(StockIn::Database, hour), ms(0)).await;
+        let request = bench.start(0);
+        tokio::time::sleep(ms(20)).await;
+        bench.hurry.cancel();
+        assert_eq!(request.await.expect("a worker"), Done::Cancelled);
+        assert_eq!(bench.books().await, (0, 10));
+        let held: u64 = bench.query("EXISTS", &["arm:product:0"]);
+        assert_eq!(held, 0, "its lock is released");
+    });
+}
+
 /// A node that answers late: its vote is not known at the release, and counts in the end.
 #[test]
 fn votes_that_come_after_the_release_count_in_the_end() {

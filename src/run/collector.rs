@@ -602,16 +602,15 @@ mod tests {
     #[test]
     fn a_second_that_has_ended_keeps_its_cause_when_all_is_well_again() {
         let (recorders, mut collector) = two();
-        let refuse = || {
-            let counter = recorders[0].of(Part::Measured);
-            counter.refused(MS, Outcome::NoQuorum, &[None], Some("node 1 down".to_owned()));
-        };
-        refuse();
+        let counter = recorders[0].of(Part::Measured);
+        counter.refused(MS, Outcome::NoQuorum, &[None], Some("node 1 down".to_owned()));
         collector.collect();
-        // Long enough that the second above is over; in the one after it locks are granted again.
-        std::thread::sleep(Duration::from_millis(1_100));
-        recorders[0].of(Part::Measured).acquired(MS);
-        let ended = collector.collect().expect("a second has ended");
+        let second = collector.series().newest().expect("something happened").second;
+        // In the second after that one, locks are granted again before the collector comes.
+        counter.acquired(MS);
+        collector.take_newest(&recorders[0].swap(Tally::default()));
+        let ended = collector.second_ended(When::Tenth((second + 1) * 10));
+        let ended = ended.expect("a second has ended");
         assert_eq!((ended.outcomes.acquired, ended.outcomes.no_quorum), (0, 1));
         assert_eq!(collector.trouble(), None, "all is well now");
         assert_eq!(ended.trouble.as_deref(), Some("node 1 down"));

@@ -46,6 +46,7 @@ impl Engine {
         );
         let mut inconclusive = self.void();
         inconclusive.extend(arms.iter().filter_map(|arm| arm.doubt.clone()));
+        inconclusive.extend(self.all_missing());
         let mut said = HashSet::new();
         inconclusive.retain(|reason| said.insert(reason.clone()));
         self.phase = Phase::Finished {

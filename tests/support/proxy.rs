@@ -81,7 +81,10 @@ impl State {
             }
             return;
         };
-        let (from, to) = (server.try_clone().expect("a socket"), client.try_clone().expect("a socket"));
+        let (from, to) = (
+            server.try_clone().expect("a socket"),
+            client.try_clone().expect("a socket"),
+        );
         let back = Arc::clone(&self);
         thread::spawn(move || back.carry(from, to, cuts));
         self.carry(client, server, cuts);
