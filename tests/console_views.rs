@@ -932,7 +932,7 @@ fn the_wait_for_the_end_is_counted_down_and_says_what_the_key_does_now() {
     press(&mut app, " q");
     let mut draining = picture::calm(picture::inventory(), 12.4);
     draining.phase = Phase::Draining;
-    for (left, words) in [(3_200, "4 s at most"), (900, "1 s at most")] {
+    for (left, words) in [(3_200, "in 4 s unless"), (900, "in 1 s unless")] {
         draining.patience_left = Some(std::time::Duration::from_millis(left));
         app.update(Message::Snapshot(Arc::new(draining.clone())));
         for size in SIZES {
@@ -1405,4 +1405,15 @@ fn names_are_large_and_a_rule_stands_between_two_arms() {
     assert!(!screen.contains("single  "), "{screen}");
     // Without the room for that, or letters for it, the names are words.
     assert!(text(&draw(&app, (80, 24))).contains("single  ✖ 14"));
+}
+
+#[test]
+fn a_partial_record_is_said_to_be_partial_in_the_summary() {
+    let missing = "redlock: 3 requests under way at the end had no answer and were given up";
+    let mut snapshot = picture::finished(picture::storm(), Vec::new());
+    snapshot.partial = vec![missing.to_owned()];
+    snapshot.arms[0].doubt = Some(missing.to_owned());
+    let shown = text(&draw(&showing(snapshot), (160, 40)));
+    assert!(shown.contains(&format!("? partial: {missing}")), "{shown}");
+    assert_eq!(shown.matches(missing).count(), 1, "{shown}");
 }

@@ -8,6 +8,9 @@ use lockstorm::store::{Catalogue, Initial, Mark, Order, Place, Store, StoreError
 
 const NO_TIME: Duration = Duration::ZERO;
 
+/// Longer than any machine needs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 fn database(url: &str) -> DatabaseSpec {
     DatabaseSpec {
         url: url.to_owned(),
@@ -58,7 +61,7 @@ const fn by(buyer: &str) -> Mark<'_> {
 
 /// Orders after this one, counted by product, and the newest of them.
 async fn since(store: &Store, last: i64) -> (i64, Vec<(u64, u64)>) {
-    let orders = store.orders_since(last).await.expect("orders");
+    let orders = store.orders_since(last, u32::MAX).await.expect("orders");
     let mut products = std::collections::BTreeMap::new();
     for order in &orders {
         *products.entry(order.product).or_insert(0) += 1;
@@ -101,10 +104,10 @@ async fn reads_and_sells(url: &str) {
     }
 
     assert_eq!(
-        store.stock().await.expect("stock"),
+        store.stock(0..4).await.expect("stock"),
         [(0, 10), (1, 10), (2, 10), (3, 10)]
     );
-    assert_eq!(store.orders_since(0).await.expect("orders"), []);
+    assert_eq!(store.orders_since(0, u32::MAX).await.expect("orders"), []);
 
     let warm_up = Mark {
         buyer: "o'brien",
@@ -119,7 +122,10 @@ async fn reads_and_sells(url: &str) {
     };
     assert!(store.sell_one(2, later).await.expect("a sale"));
     assert_eq!(store.units(1, NO_TIME).await.expect("units"), 9);
-    assert_eq!(store.stock().await.expect("stock"), [(0, 10), (1, 9), (2, 9), (3, 10)]);
+    assert_eq!(
+        store.stock(0..4).await.expect("stock"),
+        [(0, 10), (1, 9), (2, 9), (3, 10)]
+    );
     let order = |id, product, units, mark: Mark<'_>| Order {
         id,
         product,
@@ -129,7 +135,7 @@ async fn reads_and_sells(url: &str) {
         buyer: mark.buyer.to_owned(),
     };
     assert_eq!(
-        store.orders_since(0).await.expect("orders"),
+        store.orders_since(0, u32::MAX).await.expect("orders"),
         [
             order(1, 1, 9, warm_up),
             order(2, 1, 9, by("s2w1")),
@@ -151,7 +157,7 @@ async fn reads_and_sells(url: &str) {
     assert!(!store.sell_one(4, by("x")).await.expect("no such product is not sold"));
     assert_eq!(total(&ledger(&store).await), 4, "what failed left no order");
     drop(store);
-    place.remove().await;
+    place.remove(PATIENCE).await.expect("the schema goes");
 }
 
 /// App servers as they are: threads with a runtime and a pool each. They buy far more than there is.
@@ -190,9 +196,13 @@ async fn the_atomic_sale_never_oversells(url: &str) {
 
     assert_eq!(ledger(&store).await, [(0, 10), (1, 10), (2, 10), (3, 10)]);
     assert_eq!((seen, told), (40, 40));
-    assert_eq!(total(&store.stock().await.expect("stock")), 0);
+    assert_eq!(total(&store.stock(0..4).await.expect("stock")), 0);
     drop(store);
-    Arc::into_inner(place).expect("all servers have ended").remove().await;
+    Arc::into_inner(place)
+        .expect("all servers have ended")
+        .remove(PATIENCE)
+        .await
+        .expect("the schema goes");
 }
 
 async fn buy(store: Store, by: String) -> u64 {
@@ -269,7 +279,10 @@ async fn the_fence_refuses_whoever_comes_after_a_newer_token(url: &str) {
         [(0, 1), (1, 3)],
         "draws, reads and refusals append no order"
     );
-    assert_eq!(store.stock().await.expect("stock"), [(0, 9), (1, 7), (2, 10), (3, 10)]);
+    assert_eq!(
+        store.stock(0..4).await.expect("stock"),
+        [(0, 9), (1, 7), (2, 10), (3, 10)]
+    );
     for missing in [
         store.draw_token(4).await,
         store.units_fenced(4, token(1, "a"), NO_TIME).await,
@@ -278,7 +291,7 @@ async fn the_fence_refuses_whoever_comes_after_a_newer_token(url: &str) {
         assert!(matches!(missing, Err(StoreError::Missing(_))), "{missing:?}");
     }
     drop(store);
-    place.remove().await;
+    place.remove(PATIENCE).await.expect("the schema goes");
 }
 
 /// Two holders of one lost lock: what a fence at the write alone sees, and what it cannot see.
@@ -312,9 +325,12 @@ async fn a_fence_at_the_write_misses_what_one_at_the_read_sees(url: &str) {
     store.sell_fenced(2, same, newer, by("s1w1")).await.expect("a sale");
 
     assert_eq!(ledger(&store).await, [(0, 1), (1, 2), (2, 1)]);
-    assert_eq!(store.stock().await.expect("stock"), [(0, 9), (1, 9), (2, 9), (3, 10)]);
+    assert_eq!(
+        store.stock(0..4).await.expect("stock"),
+        [(0, 9), (1, 9), (2, 9), (3, 10)]
+    );
     drop(store);
-    place.remove().await;
+    place.remove(PATIENCE).await.expect("the schema goes");
 }
 
 /// Buyers without any lock, on app servers as they are: every sale that the fence lets through is in the stock.
@@ -346,10 +362,14 @@ async fn a_fence_at_read_and_write_needs_no_lock(url: &str) {
     assert_eq!(drawn, (1..=240).collect::<Vec<_>>(), "each token is drawn once");
     let store = place.open(1).await.expect("a pool");
     let sold = total(&ledger(&store).await);
-    let left = store.stock().await.expect("stock")[0].1;
+    let left = store.stock(0..4).await.expect("stock")[0].1;
     assert!(sold > 0 && sold + left == 10, "{sold} orders, {left} units left");
     drop(store);
-    Arc::into_inner(place).expect("all servers have ended").remove().await;
+    Arc::into_inner(place)
+        .expect("all servers have ended")
+        .remove(PATIENCE)
+        .await
+        .expect("the schema goes");
 }
 
 /// Tries twenty times to buy a unit of product 0; the tokens it drew.
@@ -413,7 +433,7 @@ async fn a_kill_tears_no_sale(url: &str) {
         // What was in flight may still arrive between these two readings: then the next reading agrees.
         loop {
             let before = total(&ledger(&store).await);
-            let left = total(&store.stock().await.expect("stock"));
+            let left = total(&store.stock(0..4).await.expect("stock"));
             sold = total(&ledger(&store).await);
             if before == sold {
                 assert_eq!(left + sold, 4_000_000, "kill {kill}");
@@ -423,7 +443,11 @@ async fn a_kill_tears_no_sale(url: &str) {
     }
     assert!(sold > 0, "nothing was sold, so nothing was shown");
     drop(store);
-    Arc::into_inner(place).expect("all servers have ended").remove().await;
+    Arc::into_inner(place)
+        .expect("all servers have ended")
+        .remove(PATIENCE)
+        .await
+        .expect("the schema goes");
 }
 
 /// A sale of the only buyer of a product. What a killed one before it had sent may still arrive: then the fence refuses it.
@@ -455,7 +479,7 @@ async fn a_stampede_queues_for_connections(url: &str) {
     // Ten calls over two connections: five services one after the other on each.
     assert!(began.elapsed() >= 5 * service, "{:?}", began.elapsed());
     drop(store);
-    place.remove().await;
+    place.remove(PATIENCE).await.expect("the schema goes");
 }
 
 macro_rules! on_both {
@@ -507,10 +531,14 @@ async fn schemas_of_killed_runs_are_swept() {
     // Its connection ends as that of a killed process does. The server notices in its own time.
     drop(killed);
     while there(&mut connection).await[0] {
-        place(&url, "next", dir.path()).await.remove().await;
+        place(&url, "next", dir.path())
+            .await
+            .remove(PATIENCE)
+            .await
+            .expect("the schema goes");
     }
     assert_eq!(there(&mut connection).await, [false, true, true]);
-    living.remove().await;
+    living.remove(PATIENCE).await.expect("the schema goes");
     assert_eq!(there(&mut connection).await, [false, false, true]);
     let drop = AssertSqlSafe(format!("DROP SCHEMA {theirs}"));
     sqlx::raw_sql(drop)

@@ -239,12 +239,12 @@ impl Bench {
     async fn books(&self) -> (u64, u64) {
         let (orders, stock) = match &self.spec {
             WorkloadSpec::Inventory(spec) if spec.stock_in == StockIn::Redis => (
-                orders_in_cache(0, &self.cache).await.expect("the ledger"),
-                stock_in_cache(spec, &self.cache).await.expect("the stock keys"),
+                orders_in_cache(0, u32::MAX, &self.cache).await.expect("the ledger"),
+                stock_in_cache(0..1, &self.cache).await.expect("the stock keys"),
             ),
             _ => (
-                self.store.orders_since(0).await.expect("the ledger"),
-                self.store.stock().await.expect("the stock"),
+                self.store.orders_since(0, u32::MAX).await.expect("the ledger"),
+                self.store.stock(0..1).await.expect("the stock"),
             ),
         };
         assert_eq!(stock.len(), 1);
@@ -1005,6 +1005,22 @@ fn who_waits_for_a_lock_when_the_run_must_end_gives_up_unfinished() {
             "",
             "it is no answer of any kind"
         );
+    });
+}
+
+/// Work that only lets time pass is not waited for either: nothing of it is written, and its lock is free again.
+#[test]
+fn who_lets_simulated_time_pass_when_the_run_must_end_gives_up_unfinished() {
+    test(async |node| {
+        let hour = Duration::from_secs(3600);
+        let bench = Bench::new(&node, waiting(LockKind::Single), sells(StockIn::Database, hour), ms(0)).await;
+        let request = bench.start(0);
+        tokio::time::sleep(ms(20)).await;
+        bench.hurry.cancel();
+        assert_eq!(request.await.expect("a worker"), Done::Cancelled);
+        assert_eq!(bench.books().await, (0, 10));
+        let held: u64 = bench.query("EXISTS", &["arm:product:0"]);
+        assert_eq!(held, 0, "its lock is released");
     });
 }
 

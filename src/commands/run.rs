@@ -73,7 +73,7 @@ fn judge(record: &Record) -> ExitCode {
     let any = |result| record.expectations.iter().any(|verdict| verdict.result == result);
     if any(Held::No) {
         ExitCode::from(3)
-    } else if any(Held::Inconclusive) || !record.inconclusive.is_empty() {
+    } else if any(Held::Inconclusive) || !record.inconclusive.is_empty() || !record.partial.is_empty() {
         ExitCode::from(5)
     } else {
         ExitCode::SUCCESS

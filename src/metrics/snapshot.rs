@@ -34,6 +34,8 @@ pub struct Snapshot {
     pub scheduled: Vec<String>,
     /// While the workers finish: how long they will be waited for yet.
     pub patience_left: Option<Duration>,
+    /// What could not be read or finished at the end, a sentence each. Empty while all is whole.
+    pub partial: Vec<String>,
 }
 
 impl Snapshot {

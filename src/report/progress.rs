@@ -263,6 +263,7 @@ mod tests {
             },
             scheduled: Vec::new(),
             patience_left: None,
+            partial: Vec::new(),
         }
     }
 

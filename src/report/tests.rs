@@ -65,6 +65,7 @@ fn record(scenario: Scenario, figures: impl Fn(&str) -> (Figures, bool)) -> Reco
         elapsed: 30.0,
         interrupted: false,
         inconclusive: Vec::new(),
+        partial: Vec::new(),
         arms: scenario.arms.iter().map(|spec| arm(&spec.name)).collect(),
         expectations: Vec::new(),
         events: Vec::new(),
@@ -320,4 +321,26 @@ fn places_where_no_record_can_be() {
         RecordFile::check("".as_ref()),
         Err(FileError::NoDirectory { .. })
     ));
+}
+
+#[test]
+fn a_partial_record_says_what_is_missing_once() {
+    let missing = "redlock: 3 requests under way at the end had no answer and were given up: none ended for 5 s";
+    let mut record = sales();
+    record.partial = vec![missing.to_owned()];
+    record.inconclusive = vec!["the host's clock stepped".to_owned(), missing.to_owned()];
+    record.warnings = vec![missing.to_owned()];
+    let text = summary(&record);
+    let wanted = format!("partial: closed with what was known at the end, since\n  ? {missing}\n");
+    assert!(text.contains(&wanted), "{text}");
+    assert_eq!(text.matches(missing).count(), 1, "{text}");
+    assert!(text.contains("inconclusive\n  ? the host's clock stepped\n"), "{text}");
+}
+
+#[test]
+fn records_from_before_there_was_partial_are_whole() {
+    let mut old = serde_json::to_value(sales()).expect("JSON");
+    old.as_object_mut().expect("an object").remove("partial");
+    let record: Record = serde_json::from_value(old).expect("a record of the same format");
+    assert_eq!(record, sales());
 }

@@ -1,5 +1,5 @@
 //! A record as text for people: what was run, a table of the locks, of the load and of its results, a sentence for each
-//! arm, faults, expectations, warnings.
+//! arm, faults, expectations, what is missing, warnings.
 
 use std::fmt::Write as _;
 
@@ -28,16 +28,24 @@ pub fn render(record: &Record, paint: Paint) -> String {
     sections.push(sentences(record));
     sections.extend(list("faults", faults(&record.events), paint));
     sections.extend(list("expectations", expectations(record), paint));
+    let doubtful = |reason: &String| (Tone::Doubt, format!("? {reason}"));
+    let missing = record.partial.iter().map(doubtful).collect();
+    sections.extend(list(
+        "partial: closed with what was known at the end, since",
+        missing,
+        paint,
+    ));
     let inconclusive = record
         .inconclusive
         .iter()
-        .map(|reason| (Tone::Doubt, format!("? {reason}")))
+        .filter(|text| !record.partial.contains(text))
+        .map(doubtful)
         .collect();
     sections.extend(list("inconclusive", inconclusive, paint));
     let warnings = record
         .warnings
         .iter()
-        .filter(|text| !record.inconclusive.contains(text))
+        .filter(|text| !record.inconclusive.contains(text) && !record.partial.contains(text))
         .map(|text| (Tone::Doubt, format!("! {text}")))
         .collect();
     sections.extend(list("warnings", warnings, paint));

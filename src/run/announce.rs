@@ -1,9 +1,10 @@
 //! What an arm's figures say that people should hear of at once.
 
 use super::arm::Arm;
+use super::collector::SecondEnded;
 use super::events::EventLog;
 use crate::metrics::units::count;
-use crate::model::{EventKind, Outcomes};
+use crate::model::EventKind;
 
 /// Announces the first lost updates and the first oversold units of an arm.
 pub(super) fn damage(arm: &mut Arm, worst: Option<(usize, u64)>, log: &mut EventLog) {
@@ -39,17 +40,24 @@ pub(super) fn sold_out(arm: &mut Arm, log: &mut EventLog) {
 }
 
 /// Announces that an arm's lock is refused for lack of nodes, and that it is granted again.
-pub(super) fn quorum(arm: &mut Arm, second: Outcomes, log: &mut EventLog) {
-    let name = &arm.spec.name;
+pub(super) fn quorum(arm: &mut Arm, ended: &SecondEnded, log: &mut EventLog) {
+    let (name, second) = (&arm.spec.name, ended.outcomes);
     let event = EventKind::Lock { arm: name.clone() };
     let refused = second.no_quorum + second.unknown;
     if refused > 0 && second.acquired == 0 && !arm.blocked {
-        let why = arm.collector.trouble().cloned().unwrap_or_default();
-        log.push(event, format!("{name}: all acquires failing: {why}"));
+        log.push(event, all_failing(name, ended.trouble.as_deref()));
         arm.blocked = true;
     } else if second.acquired > 0 && arm.blocked {
         log.push(event, format!("{name}: locks are granted again"));
         arm.blocked = false;
+    }
+}
+
+/// That no acquire was granted for a second, with the cause if one was told.
+fn all_failing(name: &str, why: Option<&str>) -> String {
+    match why.filter(|why| !why.is_empty()) {
+        Some(why) => format!("{name}: all acquires failing: {why}"),
+        None => format!("{name}: all acquires failing, no lock was granted for a second"),
     }
 }
 
@@ -58,5 +66,22 @@ pub(super) fn failures(arm: &mut Arm, log: &mut EventLog) {
     if let (false, Some(why)) = (arm.failing, arm.collector.first_error()) {
         log.push(EventKind::Warning, format!("{}: requests fail: {why}", arm.spec.name));
         arm.failing = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_event_has_an_empty_cause() {
+        assert_eq!(
+            all_failing("redlock", Some("node 1 down")),
+            "redlock: all acquires failing: node 1 down"
+        );
+        for nothing in [None, Some("")] {
+            let text = all_failing("redlock", nothing);
+            assert_eq!(text, "redlock: all acquires failing, no lock was granted for a second");
+        }
     }
 }

@@ -24,6 +24,12 @@ pub(super) struct Arm {
     /// Whether it has been announced that requests fail.
     pub failing: bool,
     pub pulse: Pulse,
+    /// Why nothing good can be said of it: its books were lost for a while, or what is missing.
+    pub doubts: Vec<String>,
+    /// What of it could not be read or finished.
+    pub missing: Vec<String>,
+    /// Whether it has been announced that its database, or the cache node, does not answer.
+    pub silent: bool,
 }
 
 impl Arm {
@@ -63,6 +69,9 @@ impl Arm {
             announced: Books::default(),
             failing: false,
             pulse: Pulse::default(),
+            doubts: Vec::new(),
+            missing: Vec::new(),
+            silent: false,
         })
     }
 }

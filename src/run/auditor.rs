@@ -1,23 +1,29 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
+use super::patience::Patience;
 use crate::metrics::Timeline;
 use crate::oracle::{Books, News, StockAudit};
 use crate::scenario::{InventorySpec, StockIn};
 use crate::store::{Order, Store, StoreError};
-use crate::workload::{Cache, CacheError, orders_in_cache, stock_in_cache};
+use crate::workload::{Cache, CacheError, batches, orders_in_cache, stock_in_cache};
 
 /// How often the books are looked at while the load runs.
 const EVERY: Duration = Duration::from_millis(250);
+/// How soon a last look that failed is made again.
+const AGAIN: Duration = Duration::from_millis(100);
+/// Orders that are read at once: each such page is progress.
+const PAGE: u32 = 10_000;
 
 /// Books that can't be read for so long are lost.
 const LOST: Duration = Duration::from_secs(2);
-/// How long the last looks of all arms may take.
-pub(super) const CLOSING: Duration = Duration::from_secs(30);
-/// How long one may take if the look before it failed already.
+/// A page that is waited for so long is a database that hangs.
+const SILENT: Duration = Duration::from_secs(2);
+/// How long a last look may take, or fail, if the look before it failed or hung already.
 const LAST_TRY: Duration = Duration::from_secs(1);
 
 /// Reads one arm's ledger with a connection of its own, never one of the workers'.
@@ -28,6 +34,7 @@ pub(super) struct Auditor {
     audit: StockAudit,
     timeline: Arc<Timeline>,
     last_order: i64,
+    board: Arc<Mutex<Board>>,
 }
 
 /// Where stock and orders are.
@@ -38,14 +45,27 @@ enum Ledger {
     Redis(Cache),
 }
 
+/// What an auditor tells.
+#[derive(Debug, Default)]
+struct Board {
+    found: Found,
+    /// Pages that were read.
+    pages: u64,
+    /// Since when the page is waited for that is asked for now.
+    asked: Option<Instant>,
+    /// Since when every look has failed, and why the first of them did.
+    failing: Option<(Instant, String)>,
+}
+
 /// An auditor at work, and what it found last.
 #[derive(Debug)]
 pub(super) struct LiveAudit {
-    found: Arc<Mutex<Found>>,
-    /// Since when every look has failed, and why the first of them did.
-    failing: Arc<Mutex<Option<(Instant, String)>>>,
-    task: JoinHandle<()>,
-    auditor: Arc<tokio::sync::Mutex<Auditor>>,
+    board: Arc<Mutex<Board>>,
+    /// Cancelled when nobody sells any more.
+    closing: CancellationToken,
+    task: JoinHandle<Result<(), AuditError>>,
+    /// While the books are closed.
+    patience: Option<Patience>,
 }
 
 /// What a look found.
@@ -67,8 +87,6 @@ pub(super) enum AuditError {
     Cache(#[from] CacheError),
     #[error("product {product} has {units} units, but its last order in the ledger left {noted}: somebody else wrote")]
     Contradiction { product: u64, noted: u64, units: u64 },
-    #[error("no answer within {}", humantime::format_duration(*.0))]
-    Silent(Duration),
 }
 
 impl Auditor {
@@ -82,112 +100,178 @@ impl Auditor {
             spec: spec.clone(),
             timeline,
             last_order: 0,
+            board: Arc::default(),
         }
     }
 
-    /// Reads what is new in the ledger.
+    /// Reads what is new in the ledger, page by page.
     async fn look(&mut self) -> Result<(), AuditError> {
-        let orders: Vec<Order> = match &self.ledger {
-            Ledger::Database(store) => store.orders_since(self.last_order).await?,
-            Ledger::Redis(cache) => orders_in_cache(self.last_order, cache).await?,
-        };
-        for order in &orders {
-            self.audit.add(order, &self.timeline);
-            self.last_order = self.last_order.max(order.id);
+        loop {
+            self.ask();
+            let orders: Vec<Order> = match &self.ledger {
+                Ledger::Database(store) => store.orders_since(self.last_order, PAGE).await?,
+                Ledger::Redis(cache) => orders_in_cache(self.last_order, PAGE, cache).await?,
+            };
+            for order in &orders {
+                self.audit.add(order, &self.timeline);
+                self.last_order = self.last_order.max(order.id);
+            }
+            self.tell();
+            if orders.len() < PAGE as usize {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Reads the rest of the ledger and holds the stock against it, once nobody sells any more.
     async fn close(&mut self) -> Result<(), AuditError> {
         self.look().await?;
-        let left = match &self.ledger {
-            Ledger::Database(store) => store.stock().await?,
-            Ledger::Redis(cache) => stock_in_cache(&self.spec, cache).await?,
-        };
+        let mut left = Vec::new();
+        for products in batches(self.spec.products) {
+            self.ask();
+            left.extend(match &self.ledger {
+                Ledger::Database(store) => store.stock(products).await?,
+                Ledger::Redis(cache) => stock_in_cache(products, cache).await?,
+            });
+            lock(&self.board).pages += 1;
+        }
         match self.audit.contradiction(&left) {
             None => Ok(()),
             Some((product, noted, units)) => Err(AuditError::Contradiction { product, noted, units }),
         }
     }
 
+    /// A page is waited for from now on.
+    fn ask(&self) {
+        lock(&self.board).asked = Some(Instant::now());
+    }
+
+    fn tell(&mut self) {
+        let mut board = lock(&self.board);
+        board.pages += 1;
+        board.found.books = self.audit.books();
+        board.found.news.add(self.audit.news());
+        board.found.worst = self.audit.worst();
+    }
+
+    /// Keeps since when every look has failed.
+    fn note(&self, error: Option<String>) {
+        let mut board = lock(&self.board);
+        board.asked = None;
+        match error {
+            None => board.failing = None,
+            Some(error) => {
+                board.failing.get_or_insert_with(|| (Instant::now(), error));
+            }
+        }
+    }
+
+    /// Looks again and again until `closing` is cancelled, then reads the rest. What fails is tried again for as long as
+    /// this is let go on; a contradiction stays one.
+    async fn work(mut self, closing: CancellationToken) -> Result<(), AuditError> {
+        while !closing.is_cancelled() {
+            let looked = self.look().await;
+            self.note(looked.err().map(|error| error.to_string()));
+            tokio::select! {
+                () = sleep(EVERY) => {}
+                () = closing.cancelled() => {}
+            }
+        }
+        loop {
+            match self.close().await {
+                Err(error @ (AuditError::Store(_) | AuditError::Cache(_))) => self.note(Some(error.to_string())),
+                closed => return closed,
+            }
+            sleep(AGAIN).await;
+        }
+    }
+
     /// Starts looking again and again, on the present runtime.
     pub fn start(self) -> LiveAudit {
-        let auditor = Arc::new(tokio::sync::Mutex::new(self));
-        let found = Arc::new(Mutex::new(Found::default()));
-        let failing = Arc::new(Mutex::new(None));
-        let task = tokio::spawn({
-            let (auditor, found, failing) = (auditor.clone(), found.clone(), failing.clone());
-            async move {
-                loop {
-                    let mut auditor = auditor.lock().await;
-                    // A look that fails under load is made again; the last one, after the load, must not fail.
-                    let looked = auditor.look().await;
-                    tell(&mut auditor, &found);
-                    drop(auditor);
-                    note(&failing, looked.err());
-                    tokio::time::sleep(EVERY).await;
-                }
-            }
-        });
+        let (board, closing) = (Arc::clone(&self.board), CancellationToken::new());
         LiveAudit {
-            found,
-            failing,
-            task,
-            auditor,
+            board,
+            task: tokio::spawn(self.work(closing.clone())),
+            closing,
+            patience: None,
         }
     }
 }
 
-/// Keeps since when every look has failed.
-fn note(failing: &Mutex<Option<(Instant, String)>>, error: Option<AuditError>) {
-    let mut failing = failing.lock().unwrap_or_else(PoisonError::into_inner);
-    match error {
-        None => *failing = None,
-        Some(error) => {
-            failing.get_or_insert_with(|| (Instant::now(), error.to_string()));
-        }
-    }
-}
-
-fn tell(auditor: &mut Auditor, found: &Mutex<Found>) {
-    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-    found.books = auditor.audit.books();
-    found.news.add(auditor.audit.news());
-    found.worst = auditor.audit.worst();
+fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl LiveAudit {
     /// What the last look found; its news are given once.
     pub fn found(&self) -> Found {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut board = lock(&self.board);
         Found {
-            books: found.books,
-            news: std::mem::take(&mut found.news),
-            worst: found.worst,
+            books: board.found.books,
+            news: std::mem::take(&mut board.found.news),
+            worst: board.found.worst,
         }
     }
 
-    /// Why the books can't be read, if they could not for so long that the database, or the cache node that keeps the
-    /// stock, must be lost.
+    /// Why the books can't be read, if every look failed for so long that the database, or the cache node that keeps the
+    /// stock, must be lost. One that does not answer is not lost: it may go on.
     pub fn lost(&self) -> Option<String> {
-        let failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (since, why) = failing.as_ref()?;
+        let board = lock(&self.board);
+        let (since, why) = board.failing.as_ref()?;
         (since.elapsed() >= LOST).then(|| why.clone())
     }
 
-    /// Ends the looking and reads the rest of the ledger, until `limit` at most.
-    pub async fn close(self, limit: Instant) -> Result<Found, AuditError> {
-        self.task.abort();
-        let failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        let left = limit.saturating_duration_since(Instant::now());
-        let patience = if failing { left.min(LAST_TRY) } else { left };
-        let mut auditor = self.auditor.lock().await;
-        timeout(patience, auditor.close())
-            .await
-            .map_err(|_| AuditError::Silent(patience))??;
-        tell(&mut auditor, &self.found);
-        drop(auditor);
-        Ok(self.found())
+    /// For how long a page has been waited for, if that is too long for a database that is well.
+    pub fn silent(&self) -> Option<Duration> {
+        let waited = lock(&self.board).asked?.elapsed();
+        (waited >= SILENT).then_some(waited)
     }
+
+    /// Whether looks fail or hang.
+    pub fn is_ill(&self) -> bool {
+        lock(&self.board).failing.is_some() || self.silent().is_some()
+    }
+
+    /// Ends the looking: the rest of the ledger is read, for as long as that gets on. [`LiveAudit::closed`] tells when.
+    pub fn close(&mut self, now: Instant) {
+        self.closing.cancel();
+        let quiet = if self.is_ill() { LAST_TRY } else { Patience::QUIET };
+        self.patience = Some(Patience::new(now, quiet));
+    }
+
+    /// From now on it has only a last try left.
+    pub fn hurry(&mut self, now: Instant) {
+        if let Some(patience) = &mut self.patience {
+            patience.hurry(now, LAST_TRY);
+        }
+    }
+
+    /// Once the books are closed, or given up: whether they are whole, or why not. None while the rest is read.
+    pub async fn closed(&mut self, now: Instant) -> Option<Result<(), String>> {
+        if self.task.is_finished() {
+            // It has ended, so this does not wait.
+            return Some(match (&mut self.task).await {
+                Ok(closed) => closed.map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
+            });
+        }
+        let patience = self.patience.as_mut()?;
+        let board = lock(&self.board);
+        let quiet = patience.moved(board.pages, now);
+        // What fails is not let fail on for as long as what only takes its time.
+        let failing = board.failing.as_ref();
+        let fails_on = failing.is_some_and(|(since, _)| now.saturating_duration_since(*since) >= LAST_TRY)
+            && now.saturating_duration_since(patience.began()) >= LAST_TRY;
+        if !fails_on && !patience.is_over(now) {
+            return None;
+        }
+        self.task.abort();
+        let silent = || format!("no answer within {}", humantime::format_duration(whole(quiet)));
+        Some(Err(failing.map_or_else(silent, |(_, why)| why.clone())))
+    }
+}
+
+/// Whole seconds, 1 at least: what was waited for, in words.
+fn whole(time: Duration) -> Duration {
+    Duration::from_secs(time.as_secs().max(1))
 }

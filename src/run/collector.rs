@@ -36,6 +36,8 @@ pub(super) struct Collector {
     sales_after_end: Point,
     newest_votes: Option<(usize, usize)>,
     trouble: Option<String>,
+    /// The same, kept when all is well again.
+    last_trouble: Option<String>,
     first_error: Option<String>,
     newest_end: Option<Instant>,
     /// Whether requests are dealt: then they are offered when they are due, not when they begin.
@@ -93,9 +95,11 @@ pub(super) struct Intakes {
 }
 
 /// How an arm's lock fared in a second that has just ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SecondEnded {
     pub outcomes: Outcomes,
+    /// Why locks were refused for lack of nodes, as it was told last; that they are granted again does not change it.
+    pub trouble: Option<String>,
 }
 
 impl Slice {
@@ -167,6 +171,7 @@ impl Collector {
             sales_after_end: Point::default(),
             newest_votes: None,
             trouble: None,
+            last_trouble: None,
             first_error: None,
             newest_end: None,
             dealt: false,
@@ -237,6 +242,7 @@ impl Collector {
         let acquired = |piece: &Piece| piece.sums.outcomes.acquired > 0;
         if newest.trouble.is_some() {
             self.trouble.clone_from(&newest.trouble);
+            self.last_trouble.clone_from(&newest.trouble);
         } else if tally.pieces.iter().any(acquired) {
             self.trouble = None;
         }
@@ -300,6 +306,7 @@ impl Collector {
         self.refused_seconds += ended.iter().filter(refused).count() as u64;
         ended.last().map(|point| SecondEnded {
             outcomes: point.outcomes,
+            trouble: self.last_trouble.clone(),
         })
     }
 
@@ -465,6 +472,11 @@ impl Collector {
         self.trouble.as_ref()
     }
 
+    /// Measured requests that have ended so far, with or without an answer.
+    pub const fn completed(&self) -> u64 {
+        self.total.count(Count::Completed)
+    }
+
     /// Measured requests that got an answer so far.
     pub const fn answered(&self) -> u64 {
         self.total.answered()
@@ -585,6 +597,23 @@ mod tests {
         assert_eq!(collector.trouble().map(String::as_str), Some("node 1 refused"));
         let points: u64 = collector.series().iter().map(|point| point.completed).sum();
         assert_eq!(points, 2);
+    }
+
+    #[test]
+    fn a_second_that_has_ended_keeps_its_cause_when_all_is_well_again() {
+        let (recorders, mut collector) = two();
+        let counter = recorders[0].of(Part::Measured);
+        counter.refused(MS, Outcome::NoQuorum, &[None], Some("node 1 down".to_owned()));
+        collector.collect();
+        let second = collector.series().newest().expect("something happened").second;
+        // In the second after that one, locks are granted again before the collector comes.
+        counter.acquired(MS);
+        collector.take_newest(&recorders[0].swap(Tally::default()));
+        let ended = collector.second_ended(When::Tenth((second + 1) * 10));
+        let ended = ended.expect("a second has ended");
+        assert_eq!((ended.outcomes.acquired, ended.outcomes.no_quorum), (0, 1));
+        assert_eq!(collector.trouble(), None, "all is well now");
+        assert_eq!(ended.trouble.as_deref(), Some("node 1 down"));
     }
 
     #[test]

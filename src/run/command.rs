@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use tokio::sync::mpsc;
+
 use crate::model::{Action, HostId, Target};
 
 /// What the console, a test or a signal handler can tell a run.
@@ -16,8 +18,8 @@ pub enum Command {
     Bounce(HostId),
     /// Turn a knob.
     Turn(Knob),
-    /// End the load now: acquires that wait are cancelled, the ledger is read, the summary made. Sent again while that is
-    /// under way it waits for nobody any more.
+    /// End the load now: acquires that wait and work that only lets simulated time pass are given up, the ledger is read, the
+    /// summary made. Sent again while that is under way it waits for nobody any more: the record says what is missing.
     Stop,
 }
 
@@ -37,4 +39,25 @@ pub enum Knob {
     Rate(f64),
     /// Median of the hold time (`inventory`) or of the provider's time (`cache-fill`).
     Hold(Duration),
+}
+
+/// Where commands come in.
+#[derive(Debug)]
+pub(super) struct Inbox(Option<mpsc::UnboundedReceiver<Command>>);
+
+impl Inbox {
+    pub const fn new(commands: mpsc::UnboundedReceiver<Command>) -> Self {
+        Self(Some(commands))
+    }
+
+    /// The next command; never, once nobody can command any more.
+    pub async fn next(&mut self) -> Command {
+        if let Some(commands) = &mut self.0 {
+            if let Some(command) = commands.recv().await {
+                return command;
+            }
+            self.0 = None;
+        }
+        std::future::pending().await
+    }
 }

@@ -32,12 +32,34 @@ impl Arm {
         Some(self.books_lost(&why))
     }
 
-    pub(super) fn books_lost(&self, why: &str) -> String {
+    fn books_lost(&self, why: &str) -> String {
         format!("{}: its books can't be read: {why}", self.spec.name)
     }
 }
 
 impl Engine {
+    /// Nothing good can be said of this arm any more: said once.
+    pub(super) fn doubt(&mut self, arm: usize, what: String) {
+        let doubts = &mut self.arms[arm].doubts;
+        if !doubts.contains(&what) {
+            doubts.push(what.clone());
+            self.warn(what);
+        }
+    }
+
+    /// Something of this arm could not be read or finished: the record is partial.
+    pub(super) fn miss(&mut self, arm: usize, what: &str) {
+        let text = format!("{}: {what}", self.arms[arm].spec.name);
+        self.arms[arm].missing.push(text.clone());
+        self.doubt(arm, text);
+    }
+
+    /// All that could not be read or finished.
+    pub(super) fn all_missing(&self) -> Vec<String> {
+        let of_arms = self.arms.iter().flat_map(|arm| &arm.missing);
+        of_arms.chain(&self.missing).cloned().collect()
+    }
+
     /// Why the whole run proves nothing good: losses, a clock that stepped, scheduled faults without effect.
     pub(super) fn void(&self) -> Vec<String> {
         let clock = self.clock_stepped.then(|| "the host's clock stepped".to_owned());
@@ -54,7 +76,8 @@ impl Engine {
         let arm = &self.arms[arm];
         let first = arm.collector.first_error().map(String::as_str);
         let failures = || failures(&arm.spec.name, figures, first, &self.scenario.expect);
-        self.void().into_iter().next().or_else(failures)
+        let own = || arm.doubts.first().cloned();
+        self.void().into_iter().next().or_else(own).or_else(failures)
     }
 }
 

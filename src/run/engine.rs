@@ -2,30 +2,33 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::arm::Arm;
 use super::clock_watch::ClockWatch;
 use super::collector::{Around, Intakes};
+use super::command::Inbox;
 use super::events::EventLog;
 use super::faults::Faults;
 use super::lab_watch::LabWatch;
+use super::patience::Patience;
 use super::record::SecondZero;
+use super::staff::{Staff, enough_connections};
 use super::{Command, Record, RunError, RunOptions};
 use crate::lab::{Lab, LabOptions, NodeStats, ServerBinary};
-use crate::metrics::{Figures, Knobs, NodeLoad, Phase, Recorder, ServerStatus, Snapshot, Timeline};
-use crate::model::{EventKind, HostId, ServerId};
+use crate::metrics::{Figures, Knobs, NodeLoad, Phase, ServerStatus, Snapshot, Timeline};
+use crate::model::{EventKind, HostId};
 use crate::scenario::{LockKind, Metric, Scenario};
-use crate::store;
-use crate::swarm::{AppServer, ArmPlan, Load, ServerPlan};
+use crate::swarm::{AppServer, Load};
 use crate::workload::Dials;
 
 /// Snapshots come ten times a second.
-const TICK: Duration = Duration::from_millis(100);
+pub(super) const TICK: Duration = Duration::from_millis(100);
 /// Conditions of faults are looked at this often: a lock that is held for a moment must not slip through.
-const CONDITIONS: Duration = Duration::from_millis(10);
-/// How long requests under way may take to end once the load has ended.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const CONDITIONS: Duration = Duration::from_millis(10);
+/// How long a run that is stopped before it began may take to take back what it made.
+const LAST_STEP: Duration = Duration::from_secs(1);
 
 /// A run from its lab to its record. It lives on one thread and owns everything but what app servers own.
 pub(super) struct Engine {
@@ -35,8 +38,8 @@ pub(super) struct Engine {
     pub(super) lab: Arc<Lab>,
     pub(super) servers: Vec<AppServer>,
     pub(super) load: Load,
-    /// Cancelled when the run must end: acquires that wait are given up.
-    hurry: CancellationToken,
+    /// Cancelled when the run must end: acquires that wait are given up, and so is work that only lets simulated time pass.
+    pub(super) hurry: CancellationToken,
     /// Second 0 and the end, for all who count.
     pub(super) timeline: Arc<Timeline>,
     pub(super) arms: Vec<Arm>,
@@ -50,7 +53,7 @@ pub(super) struct Engine {
     pub(super) origin: Instant,
     /// The same by the clocks of the host, once the load has begun.
     pub(super) second_zero: Option<SecondZero>,
-    /// While the workers finish: until when they are waited for.
+    /// While the workers finish: until when they are waited for, unless they get on.
     pub(super) patience: Option<Instant>,
     pub(super) number: u64,
     pub(super) dials: Arc<Dials>,
@@ -61,6 +64,10 @@ pub(super) struct Engine {
     pub(super) watch: LabWatch,
     /// What was lost that the run can't do without: it proves nothing then.
     pub(super) lost: Vec<String>,
+    /// What could not be read or finished, besides what the arms miss.
+    pub(super) missing: Vec<String>,
+    /// Whether it was told to stop once the load had ended: nothing is waited for any more.
+    pub(super) hurry_up: bool,
     /// Why scheduled faults took no effect, known at the end.
     pub(super) unmet: Vec<String>,
     snapshots: watch::Sender<Arc<Snapshot>>,
@@ -70,10 +77,10 @@ pub(super) struct Engine {
 pub(super) async fn run(
     scenario: Scenario,
     options: RunOptions,
-    mut commands: mpsc::UnboundedReceiver<Command>,
+    commands: mpsc::UnboundedReceiver<Command>,
     snapshots: watch::Sender<Arc<Snapshot>>,
 ) -> Result<Record, RunError> {
-    let scenario = Arc::new(scenario);
+    let (scenario, mut inbox) = (Arc::new(scenario), Inbox::new(commands));
     let started = std::time::SystemTime::now();
     say(&snapshots, "starting the lab");
     let binary = ServerBinary::find(options.server_bin.as_deref())?;
@@ -83,43 +90,54 @@ pub(super) async fn run(
     }
     let lab = tokio::select! {
         lab = Lab::up(&scenario.lab, lab_options) => Arc::new(lab?),
-        () = stopped(&mut commands) => return Err(RunError::Stopped),
+        () = stopped(&mut inbox) => return Err(RunError::Stopped),
     };
     say(&snapshots, "starting the swarm");
-    let started_up = tokio::select! {
-        engine = Engine::start(scenario, &binary, lab.clone(), snapshots) => engine,
-        () = stopped(&mut commands) => Err(RunError::Stopped),
-    };
-    let mut engine = match started_up {
+    let mut engine = match set_up(scenario, &binary, lab.clone(), snapshots, &mut inbox).await {
         Ok(engine) => engine,
         Err(error) => {
             lab.down().await;
             return Err(error);
         }
     };
-    let interrupted = match engine.play(&mut commands).await {
-        Ok(interrupted) => interrupted,
+    let record = match engine.play(&mut inbox).await {
+        Ok(stopped) => {
+            let interrupted = engine.drain(stopped, &mut inbox).await;
+            engine.finish(started, interrupted, &mut inbox).await
+        }
         Err(error) => {
-            engine.give_up().await;
-            lab.down().await;
-            return Err(error);
+            engine.give_up(Patience::QUIET).await;
+            Err(error)
         }
     };
-    let interrupted = engine.drain(interrupted, &mut commands).await || interrupted;
-    let record = engine.finish(started, interrupted).await;
     lab.down().await;
     record
 }
 
-/// Waits for the order to stop; other commands mean nothing before the load begins.
-async fn stopped(commands: &mut mpsc::UnboundedReceiver<Command>) {
-    while let Some(command) = commands.recv().await {
-        if command == Command::Stop {
-            return;
-        }
+/// Starts the swarm, unless the order to stop comes first: then what was made of it so far goes again.
+async fn set_up(
+    scenario: Arc<Scenario>,
+    binary: &ServerBinary,
+    lab: Arc<Lab>,
+    snapshots: watch::Sender<Arc<Snapshot>>,
+    inbox: &mut Inbox,
+) -> Result<Engine, RunError> {
+    let hurry = CancellationToken::new();
+    let mut starting = std::pin::pin!(Engine::start(scenario, binary, lab, snapshots, hurry.clone()));
+    tokio::select! {
+        engine = &mut starting => return engine,
+        () = stopped(inbox) => hurry.cancel(),
     }
-    // Nobody can command this run any more: it plays to its end.
-    std::future::pending::<()>().await;
+    // It ends by itself after the step that it is at, and takes back what it made. A database that hangs is not waited for.
+    if let Ok(Ok(mut engine)) = timeout(LAST_STEP, starting).await {
+        engine.give_up(LAST_STEP).await;
+    }
+    Err(RunError::Stopped)
+}
+
+/// Waits for the order to stop; other commands mean nothing before the load begins.
+pub(super) async fn stopped(inbox: &mut Inbox) {
+    while inbox.next().await != Command::Stop {}
 }
 
 fn say(snapshots: &watch::Sender<Arc<Snapshot>>, what: &str) {
@@ -136,15 +154,14 @@ impl Engine {
         binary: &ServerBinary,
         lab: Arc<Lab>,
         snapshots: watch::Sender<Arc<Snapshot>>,
+        hurry: CancellationToken,
     ) -> Result<Self, RunError> {
         let number = snapshots.borrow().number;
         let (dials, knobs) = (Arc::new(Dials::default()), snapshots.borrow().knobs);
         enough_connections(&scenario).await?;
-        let mut arms = Vec::new();
         let timeline = Arc::new(Timeline::new());
         let load = Load::new(&scenario, &timeline);
-        let hurry = CancellationToken::new();
-        let swarm = Swarm {
+        let staff = Staff {
             scenario: &scenario,
             lab: &lab,
             dials: &dials,
@@ -152,20 +169,14 @@ impl Engine {
             load: &load,
             hurry: &hurry,
         };
-        let servers = match swarm.staff(&mut arms).await {
-            Ok(servers) => servers,
-            Err(error) => {
-                for arm in &arms {
-                    arm.place.remove().await;
-                }
-                return Err(error);
-            }
-        };
+        let (arms, servers) = staff.hire().await?;
         let origin = Instant::now();
         Ok(Self {
             faults: Faults::new(&scenario.faults),
             watch: LabWatch::new(&lab, scenario.lab.hosts),
             lost: Vec::new(),
+            missing: Vec::new(),
+            hurry_up: false,
             unmet: Vec::new(),
             node_stats: vec![None; scenario.lab.hosts],
             scenario,
@@ -192,7 +203,7 @@ impl Engine {
     }
 
     /// Lets the load run until its end, or until it is told to stop. Says whether it was stopped.
-    async fn play(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Result<bool, RunError> {
+    async fn play(&mut self, inbox: &mut Inbox) -> Result<bool, RunError> {
         let scenario = self.scenario.clone();
         let begin = Instant::now();
         // One instant for all: whatever a request does belongs to the side of it that the request began on.
@@ -216,15 +227,13 @@ impl Engine {
         for interval in [&mut tick, &mut conditions] {
             interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         }
-        let mut commanded = true;
         loop {
             tokio::select! {
-                command = commands.recv(), if commanded => match command {
-                    Some(Command::Stop) => return Ok(true),
-                    Some(Command::Fault { action, target }) => self.order_fault(action, target, None).await,
-                    Some(Command::Bounce(host)) => self.bounce(host).await,
-                    Some(Command::Turn(knob)) => self.turn(knob),
-                    None => commanded = false,
+                command = inbox.next() => match command {
+                    Command::Stop => return Ok(true),
+                    Command::Fault { action, target } => self.order_fault(action, target, None).await,
+                    Command::Bounce(host) => self.bounce(host).await,
+                    Command::Turn(knob) => self.turn(knob),
                 },
                 report = self.faults.report() => self.fault_reported(report),
                 Some(found) = stats.recv() => self.node_stats = found,
@@ -278,7 +287,7 @@ impl Engine {
         now.min(length)
     }
 
-    fn tick(&mut self) {
+    pub(super) fn tick(&mut self) {
         self.watch();
         self.collect();
         self.feel_pulses();
@@ -298,7 +307,7 @@ impl Engine {
         self.warnings.push(text);
     }
 
-    fn collect(&mut self) {
+    pub(super) fn collect(&mut self) {
         let offered = self.load.offered_by_second();
         for arm in &mut self.arms {
             if let Some(offered) = &offered {
@@ -314,7 +323,7 @@ impl Engine {
             super::announce::sold_out(arm, &mut self.log);
             super::announce::failures(arm, &mut self.log);
             if let Some(ended) = ended {
-                super::announce::quorum(arm, ended.outcomes, &mut self.log);
+                super::announce::quorum(arm, &ended, &mut self.log);
             }
         }
     }
@@ -395,132 +404,10 @@ impl Engine {
         stats
     }
 
-    /// Ends the load: no further request begins, those under way may end. Of a run that was `stopped` acquires that wait are
-    /// given up; told to stop once more, it waits for nobody. Says whether it was told to stop.
-    async fn drain(&mut self, stopped: bool, commands: &mut mpsc::UnboundedReceiver<Command>) -> bool {
-        let now = Instant::now();
-        self.timeline.end(now);
-        // Where it was to end, unless it was stopped before.
-        let end = now.min(self.origin + self.timeline.length().unwrap_or_default());
-        self.load.end();
-        self.phase = Phase::Draining;
-        self.log.push_at(end, EventKind::Phase, "the load has ended");
-        if stopped {
-            self.hurry.cancel();
-        }
-        let patience = Instant::now() + PATIENCE;
-        self.patience = Some(patience);
-        self.publish();
-        for server in &mut self.servers {
-            server.drain().await;
-        }
-        let mut hurried = false;
-        let mut tick = tokio::time::interval(TICK);
-        let mut looks = tokio::time::interval(CONDITIONS);
-        let mut commanded = true;
-        while !self.servers.iter_mut().all(AppServer::has_ended) {
-            if hurried || Instant::now() >= patience {
-                self.servers.iter().for_each(AppServer::abandon);
-            }
-            tokio::select! {
-                command = commands.recv(), if commanded => match command {
-                    Some(Command::Stop) => {
-                        // Of a run that came to its end by itself the first order only cuts short what waits.
-                        hurried = self.hurry.is_cancelled();
-                        self.hurry.cancel();
-                    }
-                    Some(_) => {}
-                    None => commanded = false,
-                },
-                // What was ordered before the end may come true yet.
-                report = self.faults.report() => self.fault_reported(report),
-                _ = tick.tick() => self.tick(),
-                _ = looks.tick() => {}
-            }
-        }
-        self.patience = None;
-        self.collect();
-        self.hurry.is_cancelled()
-    }
-
-    /// The run ends without a record: nothing of it stays.
-    async fn give_up(&mut self) {
-        self.load.end();
-        for server in &mut self.servers {
-            let _ = server.kill().await;
-        }
-        self.servers.clear();
-        for arm in &self.arms {
-            arm.place.remove().await;
-        }
-    }
-
     pub(super) fn publish(&mut self) {
         self.number += 1;
         let events = self.log.newest();
         let snapshot = self.snapshot(events);
         self.snapshots.send_replace(Arc::new(snapshot));
     }
-}
-
-/// What the arms and the app servers of a run are made from.
-struct Swarm<'a> {
-    scenario: &'a Scenario,
-    lab: &'a Lab,
-    dials: &'a Arc<Dials>,
-    timeline: &'a Arc<Timeline>,
-    load: &'a Load,
-    hurry: &'a CancellationToken,
-}
-
-impl Swarm<'_> {
-    /// Makes the arms and starts the app servers. The arms made so far are in `arms` if that fails.
-    async fn staff(&self, arms: &mut Vec<Arm>) -> Result<Vec<AppServer>, RunError> {
-        let (scenario, swarm) = (self.scenario, &self.scenario.swarm);
-        let mut plans: Vec<Vec<ArmPlan>> = vec![Vec::new(); swarm.servers];
-        for (index, spec) in scenario.arms.iter().enumerate() {
-            let recorder = |_: &Vec<ArmPlan>| Arc::new(Recorder::new(Arc::clone(self.timeline)));
-            let recorders: Vec<Arc<Recorder>> = plans.iter().map(recorder).collect();
-            let arm = Arm::prepare(scenario, self.lab, index, spec, recorders.clone(), self.timeline).await?;
-            for (server, (plan, recorder)) in plans.iter_mut().zip(recorders).enumerate() {
-                let (spec, place) = (arm.spec.clone(), arm.place.clone());
-                plan.push(ArmPlan::new(spec, place, recorder, self.load, [server, index]));
-            }
-            arms.push(arm);
-        }
-        let (workload, database) = (Arc::new(scenario.workload.clone()), Arc::new(scenario.database.clone()));
-        let mut servers = Vec::new();
-        for (index, arms) in plans.into_iter().enumerate() {
-            let plan = ServerPlan {
-                id: ServerId::from_index(index),
-                workers: swarm.workers,
-                servers: swarm.servers,
-                ramp: swarm.ramp,
-                nodes: self.lab.nodes(),
-                cache: self.lab.cache(),
-                workload: workload.clone(),
-                database: database.clone(),
-                dials: self.dials.clone(),
-                seed: scenario.seed,
-                hurry: self.hurry.clone(),
-                arms,
-            };
-            servers.push(AppServer::start(plan).await?);
-        }
-        Ok(servers)
-    }
-}
-
-/// Refuses a scenario that needs more connections than the database can give: it would hang for them instead.
-async fn enough_connections(scenario: &Scenario) -> Result<(), RunError> {
-    let Some(free) = store::room(&scenario.database).await.map_err(RunError::Database)? else {
-        return Ok(());
-    };
-    let (servers, arms) = (scenario.swarm.servers as u64, scenario.arms.len() as u64);
-    // Besides the pools each arm has one connection that reads its books and one that claims its schema.
-    let needed = servers * arms * u64::from(scenario.database.pool) + 2 * arms;
-    if needed > free {
-        return Err(RunError::Connections { needed, free });
-    }
-    Ok(())
 }

@@ -1,10 +1,10 @@
 //! The end of a run: the last look at the ledger, the verdicts, the record.
 
 use std::collections::HashSet;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use super::RunError;
-use super::auditor::CLOSING;
+use super::command::Inbox;
 use super::doubt;
 use super::engine::Engine;
 use super::expect::{self, Course};
@@ -21,8 +21,14 @@ const MUCH_LAG_US: u64 = 100_000;
 
 impl Engine {
     /// Closes the books and writes the record. To be called once the load has ended.
-    pub(super) async fn finish(mut self, started: SystemTime, interrupted: bool) -> Result<Record, RunError> {
-        self.close_books().await;
+    pub(super) async fn finish(
+        mut self,
+        started: SystemTime,
+        interrupted: bool,
+        inbox: &mut Inbox,
+    ) -> Result<Record, RunError> {
+        self.close_books(inbox).await;
+        self.remove_places(inbox).await;
         self.warn_of_faults();
         self.warn_of_failures();
         self.warn_of_unsold_stock();
@@ -40,6 +46,7 @@ impl Engine {
         );
         let mut inconclusive = self.void();
         inconclusive.extend(arms.iter().filter_map(|arm| arm.doubt.clone()));
+        inconclusive.extend(self.all_missing());
         let mut said = HashSet::new();
         inconclusive.retain(|reason| said.insert(reason.clone()));
         self.phase = Phase::Finished {
@@ -52,7 +59,6 @@ impl Engine {
         self.log
             .push(EventKind::Phase, if interrupted { "stopped" } else { "finished" });
         self.publish();
-        self.remove_places().await;
         let scenario = Scenario::clone(&self.scenario);
         Ok(Record {
             format: Record::FORMAT,
@@ -67,37 +73,13 @@ impl Engine {
             elapsed: self.elapsed().max(0.0),
             interrupted,
             inconclusive,
+            partial: self.all_missing(),
             arms,
             expectations,
             warnings: self.warnings,
             events: self.log.into_all(),
             scenario,
         })
-    }
-
-    /// Drops the arms' schemas. The app servers, which hold the places too, are gone.
-    async fn remove_places(&mut self) {
-        self.servers.clear();
-        for arm in &self.arms {
-            arm.place.remove().await;
-        }
-    }
-
-    /// Reads all ledgers a last time. What can't be read any more keeps the books that were read last, and proves nothing.
-    async fn close_books(&mut self) {
-        let mut unread = Vec::new();
-        let limit = Instant::now() + CLOSING;
-        for arm in &mut self.arms {
-            if let Some(audit) = arm.audit.take() {
-                match audit.close(limit).await {
-                    Ok(found) => arm.collector.audit(found.books, &found.news),
-                    Err(error) => unread.push(arm.books_lost(&error.to_string())),
-                }
-            }
-        }
-        for text in unread {
-            self.lose(text);
-        }
     }
 
     /// Scheduled faults that did not happen prove nothing.

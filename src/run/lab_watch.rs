@@ -2,9 +2,11 @@
 
 use std::time::Instant;
 
+use super::auditor::LiveAudit;
 use super::engine::Engine;
 use crate::lab::{DownWhy, HostState, Lab};
 use crate::model::HostId;
+use crate::scenario::{StockIn, WorkloadSpec};
 
 /// The states of the lab's processes as they were last seen, and on which hosts an order is under way.
 #[derive(Debug)]
@@ -146,9 +148,22 @@ impl Engine {
                 }
             }
         }
-        let unreadable: Vec<String> = self.arms.iter().filter_map(|arm| arm.unreadable()).collect();
-        for text in unreadable {
-            self.lose(text);
+        let in_cache =
+            matches!(&self.scenario.workload, WorkloadSpec::Inventory(spec) if spec.stock_in == StockIn::Redis);
+        let ledger = if in_cache { "the cache node" } else { "its database" };
+        for index in 0..self.arms.len() {
+            if let Some(text) = self.arms[index].unreadable() {
+                self.doubt(index, text);
+            }
+            let arm = &mut self.arms[index];
+            let silent = arm.audit.as_ref().and_then(LiveAudit::silent);
+            if std::mem::replace(&mut arm.silent, silent.is_some()) != silent.is_some() {
+                let text = match silent {
+                    Some(time) => format!("{}: {ledger} has not answered for {} s", arm.spec.name, time.as_secs()),
+                    None => format!("{}: {ledger} answers again", arm.spec.name),
+                };
+                self.warn(text);
+            }
         }
     }
 

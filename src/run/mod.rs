@@ -8,6 +8,7 @@ mod collector;
 mod command;
 mod doubt;
 mod effect;
+mod ending;
 mod engine;
 mod events;
 mod expect;
@@ -18,8 +19,10 @@ mod knobs;
 mod lab_watch;
 mod live;
 mod machine;
+mod patience;
 mod record;
 mod sentence;
+mod staff;
 mod stop;
 mod view;
 
@@ -109,6 +112,8 @@ pub fn start(scenario: Scenario, options: RunOptions) -> RunHandle {
             .build()
             .map_err(|error| RunError::Other(format!("the run's thread has no runtime: {error}")))?;
         let result = runtime.block_on(engine::run(scenario, options, inbox, publish.clone()));
+        // Without waiting for what hangs on its threads, such as the search for a host's name.
+        runtime.shutdown_background();
         if let Err(error) = &result {
             publish.send_modify(|snapshot| {
                 let snapshot = Arc::make_mut(snapshot);

@@ -37,9 +37,13 @@ pub struct Record {
     pub elapsed: f64,
     /// Whether it was stopped before its end.
     pub interrupted: bool,
-    /// Why it proves nothing good, or one of its arms does not: what was lost, a clock that stepped, faults of the scenario
-    /// that did not take effect, arms with too many failed requests. Empty when all went as it should.
+    /// Why it proves nothing good, or one of its arms does not: what was lost or is missing, a clock that stepped, faults of the
+    /// scenario that did not take effect, arms with too many failed requests. Empty when all went as it should.
     pub inconclusive: Vec<String>,
+    /// What could not be read or finished when the run ended, a sentence each: requests that were given up without an answer,
+    /// books that could not be closed. Figures and books are what was known by then. Empty when the record is whole.
+    #[serde(default)]
+    pub partial: Vec<String>,
     /// One for each arm, in the scenario's order.
     pub arms: Vec<ArmRecord>,
     /// The expectations of the scenario and what became of them.

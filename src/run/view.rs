@@ -25,6 +25,7 @@ pub(super) fn first(scenario: &Arc<Scenario>) -> Snapshot {
         knobs: knobs::of(scenario),
         scheduled: Vec::new(),
         patience_left: None,
+        partial: Vec::new(),
     }
 }
 
@@ -58,6 +59,7 @@ impl Engine {
             knobs: self.knobs,
             scheduled: self.faults.schedule.scheduled(),
             patience_left: self.patience.map(|until| until.saturating_duration_since(now)),
+            partial: self.all_missing(),
         }
     }
 

@@ -1,10 +1,13 @@
 //! Schemas in a PostgreSQL that is not ours: marked as made by lockstorm, claimed for as long as their run lives, and swept
-//! away by the next run if theirs was killed.
+//! away by the next run if theirs was killed, or could not drop them.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
-use sqlx::any::AnyConnectOptions;
-use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, Connection, Error, raw_sql};
+use sqlx::{AnyConnection, AssertSqlSafe, Error, raw_sql};
+
+use super::StoreError;
+use super::connect::{CONNECT, Server};
 
 /// The comment on each schema of ours. Nothing without it is ever dropped.
 const MARK: &str = "made by lockstorm for one run; safe to drop when it is over";
@@ -17,6 +20,12 @@ const MARKED: &str = "SELECT CAST(nspname AS text) FROM pg_namespace WHERE obj_d
 const CLAIM: &str = "SELECT pg_try_advisory_lock(1819239275, hashtext($1))";
 const UNCLAIM: &str = "SELECT pg_advisory_unlock(1819239275, hashtext($1))";
 
+/// A schema is dropped only when nobody uses it: who still does is not waited for long.
+const NO_LONG_WAIT: &str = "SET lock_timeout TO '2s'";
+
+/// How long all that killed runs left may take to go. What is left then is for the next run.
+const SWEEP: Duration = Duration::from_secs(10);
+
 /// Keeps a schema from being swept for as long as it lives.
 #[derive(Debug)]
 pub struct Claim {
@@ -25,32 +34,43 @@ pub struct Claim {
 }
 
 /// Sweeps away what killed runs left, and makes a schema. Its name must be letters, digits and underscores.
-pub async fn make(options: &AnyConnectOptions, schema: &str) -> Result<Claim, Error> {
-    let mut session = options.connect().await?;
-    sweep(&mut session).await?;
-    // Claimed before it is there: it is never there and unclaimed.
-    claim(&mut session, schema).await?;
-    let make = format!("CREATE SCHEMA {schema}; COMMENT ON SCHEMA {schema} IS '{MARK}'");
-    raw_sql(AssertSqlSafe(make)).execute(&mut session).await?;
+pub async fn make(server: &Server, schema: &str) -> Result<Claim, StoreError> {
+    // What can't be dropped (somebody uses it, or it is another user's) is no reason not to start.
+    if let Err(error) = server.briefly(SWEEP, sweep).await {
+        tracing::warn!(%error, "schemas that earlier runs left were not dropped");
+    }
+    let mut session = server.connect().await?;
+    let made = async {
+        // Claimed before it is there: it is never there and unclaimed.
+        claim(&mut session, schema).await?;
+        let make = format!("CREATE SCHEMA {schema}; COMMENT ON SCHEMA {schema} IS '{MARK}'");
+        raw_sql(AssertSqlSafe(make)).execute(&mut session).await
+    };
+    server.within(CONNECT, made).await?;
     Ok(Claim {
         _session: Mutex::new(session),
     })
 }
 
 /// Drops a schema with all that is in it.
-pub async fn drop_schema(options: &AnyConnectOptions, schema: &str) -> Result<(), Error> {
-    let mut session = options.connect().await?;
-    drop_in(&mut session, schema).await?;
-    session.close().await
+pub async fn drop_schema(server: &Server, schema: &str) -> Result<(), StoreError> {
+    let drop = async |session: &mut AnyConnection| {
+        raw_sql(NO_LONG_WAIT).execute(&mut *session).await?;
+        drop_in(session, schema).await
+    };
+    server.briefly(CONNECT, drop).await
 }
 
 async fn sweep(session: &mut AnyConnection) -> Result<(), Error> {
+    raw_sql(NO_LONG_WAIT).execute(&mut *session).await?;
     let marked: Vec<String> = sqlx::query_scalar(MARKED).bind(MARK).fetch_all(&mut *session).await?;
     for schema in marked {
         // Our names need no quotes; a marked schema that was renamed to one that does is its owner's affair.
         let plain = schema.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if plain && claim(session, &schema).await? {
-            drop_in(session, &schema).await?;
+            if let Err(error) = drop_in(session, &schema).await {
+                tracing::warn!(%error, schema, "a schema that an earlier run left was not dropped");
+            }
             sqlx::query(UNCLAIM).bind(&schema).execute(&mut *session).await?;
         }
     }

@@ -4,6 +4,7 @@
 //! connections to it): pausing one app server must not stop another, nor one arm another.
 
 mod claim;
+mod connect;
 mod fence;
 mod initial;
 mod place;
@@ -16,6 +17,8 @@ pub use initial::{Catalogue, Initial};
 pub use place::Place;
 pub use room::room;
 pub use statements::{Mark, Order, Store, Value};
+
+use std::time::Duration;
 
 /// Why the database did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +33,18 @@ pub enum StoreError {
         place: String,
         /// What it answered.
         source: sqlx::Error,
+    },
+    /// It did not answer within this time while connections were opened or tables made.
+    #[error(
+        "{place}: no answer within {}: is that a PostgreSQL, is it running (not stopped, not at its limit), and is no firewall \
+         in between?",
+        humantime::format_duration(*.within)
+    )]
+    Silent {
+        /// The database, in words, without its password.
+        place: String,
+        /// How long it was waited for.
+        within: Duration,
     },
     /// A statement failed.
     #[error("the database: {0}")]

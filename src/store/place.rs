@@ -1,18 +1,22 @@
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions, install_default_drivers};
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, Connection, raw_sql};
+use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, raw_sql};
+use tokio::time::timeout;
 
 use super::claim::{self, Claim};
+use super::connect::{CONNECT, Server};
 use super::{Initial, Store, StoreError, schema};
 use crate::scenario::DatabaseSpec;
 
 /// The longest wait for a free connection. A stampede queues there for long, and that is no error.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long the tables of an arm may take to be made and filled.
+const BUILD: Duration = Duration::from_secs(120);
 
 /// A pool of at most this size is opened in full at once: a connect within the measured time would be measured too.
 const READY: u32 = 8;
@@ -20,13 +24,11 @@ const READY: u32 = 8;
 /// Where the tables of one arm live: an SQLite file in the run's directory, or a PostgreSQL schema.
 #[derive(Debug)]
 pub struct Place {
-    options: AnyConnectOptions,
+    server: Server,
     /// What each new connection runs first.
     session: Arc<str>,
     /// The schema to drop in the end, and our claim on it; none for SQLite.
     schema: Option<(String, Claim)>,
-    /// The database in words, without its password.
-    name: String,
 }
 
 impl Place {
@@ -60,42 +62,46 @@ impl Place {
             .filename(path)
             .create_if_missing(true)
             .to_url_lossy();
-        let made = async {
-            let options = AnyConnectOptions::from_url(&url)?.disable_statement_logging();
-            let session = schema::SQLITE_SESSION.into();
-            build(&options, &session, schema::SQLITE_TABLES, initial).await?;
-            Ok((options, session))
-        };
-        let (options, session) = made.await.map_err(|source| failed(&name, source))?;
-        Ok(Self {
-            options,
-            session,
+        let options = AnyConnectOptions::from_url(&url).map_err(|source| StoreError::Open {
+            place: name.clone(),
+            source,
+        })?;
+        let place = Self {
+            server: Server {
+                options: options.disable_statement_logging(),
+                name,
+            },
+            session: schema::SQLITE_SESSION.into(),
             schema: None,
-            name,
-        })
+        };
+        place.build(schema::SQLITE_TABLES, initial).await?;
+        Ok(place)
     }
 
     async fn create_schema(url: &str, schema: String, initial: &Initial) -> Result<Self, StoreError> {
-        let options = AnyConnectOptions::from_str(url)
-            .map_err(|source| failed("the PostgreSQL URL", source))?
-            .disable_statement_logging();
-        let name = format!(
-            "PostgreSQL at {}",
-            options.database_url.host_str().unwrap_or("its socket")
-        );
+        let server = Server::postgres(url)?;
         let session = schema::postgres_session(&schema).into();
-        let made = async {
-            let claim = claim::make(&options, &schema).await?;
-            build(&options, &session, schema::POSTGRES_TABLES, initial).await?;
-            Ok(claim)
-        };
-        let claim = made.await.map_err(|source| failed(&name, source))?;
-        Ok(Self {
-            options,
+        let claim = claim::make(&server, &schema).await?;
+        let place = Self {
+            server,
             session,
             schema: Some((schema, claim)),
-            name,
-        })
+        };
+        if let Err(error) = place.build(schema::POSTGRES_TABLES, initial).await {
+            // If it can't be dropped either, the next run does it.
+            let _ = place.remove(CONNECT).await;
+            return Err(error);
+        }
+        Ok(place)
+    }
+
+    /// Makes the tables and fills them.
+    async fn build(&self, tables: &'static str, initial: &Initial) -> Result<(), StoreError> {
+        let build = async |connection: &mut AnyConnection| {
+            prepare(connection, &self.session).await?;
+            schema::build(connection, tables, initial).await
+        };
+        self.server.briefly(BUILD, build).await
     }
 
     /// Opens a pool of `pool` connections. Its connections belong to the runtime that this runs on: call it on the runtime
@@ -116,54 +122,43 @@ impl Place {
                 let session = Arc::clone(&session);
                 Box::pin(async move { prepare(connection, &session).await })
             })
-            .connect_lazy_with(self.options.clone());
+            .connect_lazy_with(self.server.options.clone());
         let mut ready = Vec::new();
         for _ in 0..pool.min(READY) {
-            ready.push(
-                connections
-                    .acquire()
-                    .await
-                    .map_err(|source| failed(&self.name, source))?,
-            );
+            ready.push(self.server.within(CONNECT, connections.acquire()).await?);
         }
         drop(ready);
         Ok(Store::new(connections))
     }
 
-    /// Drops the schema. An SQLite file goes with the run's directory. A failure is logged: at the end of a run nobody can
-    /// mend it, and the next run sweeps.
-    pub async fn remove(&self) {
-        let Some((schema, _claim)) = &self.schema else { return };
-        if let Err(error) = claim::drop_schema(&self.options, schema).await {
-            tracing::warn!(%error, schema, "the schema was not dropped");
-        }
+    /// Drops the schema, within `limit`. An SQLite file goes with the run's directory.
+    ///
+    /// # Errors
+    /// The schema stays: its name, why, and that the next run drops it, in one sentence.
+    pub async fn remove(&self, limit: Duration) -> Result<(), String> {
+        let Some((schema, _claim)) = &self.schema else {
+            return Ok(());
+        };
+        let dropped = timeout(limit, claim::drop_schema(&self.server, schema)).await;
+        let why = match dropped.unwrap_or_else(|_| Err(self.server.silent(limit))) {
+            Ok(()) => return Ok(()),
+            Err(StoreError::Silent { within, .. }) => {
+                format!("no answer within {}", humantime::format_duration(within))
+            }
+            Err(StoreError::Open { source, .. }) => source.to_string(),
+            Err(error) => error.to_string(),
+        };
+        Err(format!(
+            "the schema {schema} stays in {} ({why}): the next run on that database drops it",
+            self.server.name
+        ))
     }
-}
-
-/// Makes the tables and fills them.
-async fn build(
-    options: &AnyConnectOptions,
-    session: &Arc<str>,
-    tables: &'static str,
-    initial: &Initial,
-) -> Result<(), sqlx::Error> {
-    let mut connection = options.connect().await?;
-    prepare(&mut connection, session).await?;
-    schema::build(&mut connection, tables, initial).await?;
-    connection.close().await
 }
 
 /// Sets a new connection to its session's ways: constants and a schema name of letters, digits and underscores.
 async fn prepare(connection: &mut AnyConnection, session: &str) -> Result<(), sqlx::Error> {
     raw_sql(AssertSqlSafe(session)).execute(connection).await?;
     Ok(())
-}
-
-fn failed(place: &str, source: sqlx::Error) -> StoreError {
-    StoreError::Open {
-        place: place.to_owned(),
-        source,
-    }
 }
 
 /// A schema of this run and arm. PostgreSQL cuts names at 63 bytes, so a long run id keeps its end, where ids differ.

@@ -1,8 +1,4 @@
-use std::str::FromStr;
-
-use sqlx::any::{AnyConnectOptions, install_default_drivers};
-use sqlx::{ConnectOptions, Connection};
-
+use super::connect::{CONNECT, Server};
 use super::{StoreError, unsigned};
 use crate::scenario::DatabaseSpec;
 
@@ -15,24 +11,15 @@ const FREE: &str = "SELECT current_setting('max_connections')::bigint
 /// How many connections the database has left to give; none where there is no bound, as with SQLite.
 ///
 /// # Errors
-/// The database can't be reached.
+/// The database can't be reached, or does not answer.
 pub async fn room(spec: &DatabaseSpec) -> Result<Option<u64>, StoreError> {
     if !spec.url.starts_with("postgres") {
         return Ok(None);
     }
-    install_default_drivers();
-    let free = async {
-        let mut connection = AnyConnectOptions::from_str(&spec.url)?
-            .disable_statement_logging()
-            .connect()
-            .await?;
-        let free: i64 = sqlx::query_scalar(FREE).fetch_one(&mut connection).await?;
-        connection.close().await?;
-        Ok(free)
-    };
-    let place = || "PostgreSQL".to_owned();
-    let free = free
-        .await
-        .map_err(|source| StoreError::Open { place: place(), source })?;
+    let free = Server::postgres(&spec.url)?
+        .briefly(CONNECT, async |connection| {
+            sqlx::query_scalar::<_, i64>(FREE).fetch_one(connection).await
+        })
+        .await?;
     Ok(Some(unsigned(free.max(0))))
 }

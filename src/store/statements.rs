@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::time::Duration;
 
 use sqlx::AnyPool;
@@ -13,8 +14,9 @@ const UNITS: &str = "SELECT units FROM stock WHERE product = $1";
 const SELL: &str = "UPDATE stock SET units = $2, buyer = $3, at_us = $4, measured = $5 WHERE product = $1";
 const SELL_ONE: &str = "UPDATE stock SET units = units - 1, buyer = $2, at_us = $3, measured = $4
     WHERE product = $1 AND units > 0";
-const ORDERS_SINCE: &str = "SELECT id, product, units, at_us, measured, buyer FROM orders WHERE id > $1 ORDER BY id";
-const STOCK: &str = "SELECT product, units FROM stock ORDER BY product";
+const ORDERS_SINCE: &str = "SELECT id, product, units, at_us, measured, buyer FROM orders WHERE id > $1 ORDER BY id
+    LIMIT $2";
+const STOCK: &str = "SELECT product, units FROM stock WHERE product >= $1 AND product < $2 ORDER BY product";
 
 /// What an order notes besides its product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,14 +143,17 @@ impl Store {
         Ok(result.rows_affected() > 0)
     }
 
-    /// The orders after `last_id` (0: from the start), in their order. No order is ever missed or read twice: ids appear in
-    /// their order.
+    /// The orders after `last_id` (0: from the start), in their order, `most` of them at once. No order is ever missed or
+    /// read twice: ids appear in their order.
     ///
     /// # Errors
     /// The database failed.
-    pub async fn orders_since(&self, last_id: i64) -> Result<Vec<Order>, StoreError> {
-        let rows: Vec<(i64, i64, i64, i64, i64, String)> =
-            sqlx::query_as(ORDERS_SINCE).bind(last_id).fetch_all(&self.pool).await?;
+    pub async fn orders_since(&self, last_id: i64, most: u32) -> Result<Vec<Order>, StoreError> {
+        let rows: Vec<(i64, i64, i64, i64, i64, String)> = sqlx::query_as(ORDERS_SINCE)
+            .bind(last_id)
+            .bind(i64::from(most))
+            .fetch_all(&self.pool)
+            .await?;
         let order = |(id, product, units, at_us, measured, buyer)| Order {
             id,
             product: unsigned(product),
@@ -160,12 +165,16 @@ impl Store {
         Ok(rows.into_iter().map(order).collect())
     }
 
-    /// Units left per product, by product.
+    /// Units left of each of these products, by product.
     ///
     /// # Errors
     /// The database failed.
-    pub async fn stock(&self) -> Result<Vec<(u64, u64)>, StoreError> {
-        let rows: Vec<(i64, i64)> = sqlx::query_as(STOCK).fetch_all(&self.pool).await?;
+    pub async fn stock(&self, products: Range<u64>) -> Result<Vec<(u64, u64)>, StoreError> {
+        let rows: Vec<(i64, i64)> = sqlx::query_as(STOCK)
+            .bind(signed(products.start))
+            .bind(signed(products.end))
+            .fetch_all(&self.pool)
+            .await?;
         Ok(rows
             .into_iter()
             .map(|(product, units)| (unsigned(product), unsigned(units)))

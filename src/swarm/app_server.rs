@@ -40,7 +40,7 @@ pub struct ServerPlan {
     pub dials: Arc<Dials>,
     /// The scenario's seed.
     pub seed: u64,
-    /// Acquires that still wait when this is cancelled are given up.
+    /// When this is cancelled, acquires that wait are given up, and so is work that only lets simulated time pass.
     pub hurry: CancellationToken,
     /// The arms.
     pub arms: Vec<ArmPlan>,
@@ -180,6 +180,12 @@ impl AppServer {
             pause: None,
             arms,
         })
+    }
+
+    /// Which one it is.
+    #[must_use]
+    pub const fn id(&self) -> ServerId {
+        self.id
     }
 
     /// Its state and since when it has it.

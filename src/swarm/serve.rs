@@ -121,6 +121,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
         let gauges = [warm_up.gauges(), lock.gauges()];
         let active = Arc::new(AtomicUsize::new(0));
         let waiting = Arc::new(Waiting::default());
+        let hurry = plan.hurry.child_token();
         let tools = Tools {
             arm: arm.spec.clone(),
             locks: [warm_up, lock],
@@ -129,7 +130,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
             waiting: waiting.clone(),
             dials: plan.dials.clone(),
             timer: timer.clone(),
-            hurry: plan.hurry.child_token(),
+            hurry: hurry.clone(),
             after: after.clone(),
             server: plan.id,
         };
@@ -139,6 +140,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
             intake: Arc::clone(arm.intake()),
             recorder: arm.recorder.clone(),
             timer: timer.clone(),
+            hurry,
             wanted: AtomicUsize::new(0),
             active: active.clone(),
             seed,

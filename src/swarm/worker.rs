@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use tokio_util::sync::CancellationToken;
 
 use super::intake::Intake;
 use crate::metrics::Recorder;
@@ -20,6 +21,8 @@ pub(super) struct Crew {
     pub intake: Arc<Intake>,
     pub recorder: Arc<Recorder>,
     pub timer: Timer,
+    /// Workers that have not begun yet when this is cancelled never do.
+    pub hurry: CancellationToken,
     /// Workers numbered from this on end after the request they are at.
     pub wanted: AtomicUsize,
     /// Workers that have not ended; read by the run.
@@ -43,8 +46,11 @@ pub(super) fn spawn(crew: &Arc<Crew>, number: usize, delay: Duration) -> tokio::
     let crew = crew.clone();
     tokio::spawn(async move {
         let _active = active;
-        crew.timer.sleep(delay).await;
-        work(&crew, number).await;
+        tokio::select! {
+            biased;
+            () = crew.timer.sleep(delay) => work(&crew, number).await,
+            () = crew.hurry.cancelled() => {}
+        }
     })
 }
 

@@ -168,6 +168,9 @@ impl Filler<'_, '_> {
     /// Calls the provider for the object or a page of the list. Each page is a value of its own among the provider's
     /// calls, so that one call for each version of each page is perfect.
     pub async fn provide(&self, page: Option<u32>, rng: &mut SmallRng) -> Result<Value, Failed> {
+        if self.tools.hurry.is_cancelled() {
+            return Err(Failed::Cancelled);
+        }
         let part = page.map_or(0, |page| u64::from(page.saturating_sub(1)));
         self.counter.provider_call(self.call(part));
         let service = draw(self.time, rng);

@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::sync::LazyLock;
 use std::time::Instant;
 
@@ -75,7 +76,7 @@ impl Inventory {
         let Some(left) = self.units(product, token, rng).await?.checked_sub(1) else {
             return Ok(false);
         };
-        self.think(counter, rng).await;
+        self.think(counter, rng).await?;
         section.check()?;
         let mark = mark(by, counter);
         match (self.stock_in, token) {
@@ -129,7 +130,7 @@ impl Inventory {
         counter: Counter<'_>,
         rng: &mut SmallRng,
     ) -> Result<bool, Failed> {
-        self.think(counter, rng).await;
+        self.think(counter, rng).await?;
         section.check()?;
         let mark = mark(by, counter);
         match self.stock_in {
@@ -147,13 +148,18 @@ impl Inventory {
         }
     }
 
-    async fn think(&self, counter: Counter<'_>, rng: &mut SmallRng) {
+    async fn think(&self, counter: Counter<'_>, rng: &mut SmallRng) -> Result<(), Failed> {
         let time = draw(self.tools.dials.hold(self.hold), rng);
         if !time.is_zero() {
             let start = Instant::now();
-            self.tools.timer.sleep(time).await;
+            tokio::select! {
+                biased;
+                () = self.tools.timer.sleep(time) => {}
+                () = self.tools.hurry.cancelled() => return Err(Failed::Cancelled),
+            }
             counter.time(Time::Overshoot, start.elapsed().saturating_sub(time));
         }
+        Ok(())
     }
 }
 
@@ -207,7 +213,7 @@ pub async fn prepare_cache(workload: &WorkloadSpec, cache: &Cache) -> Result<(),
             .arg(ORDERS)
             .exec_async(&mut cache.connection())
             .await?;
-        for products in batches(spec) {
+        for products in batches(spec.products) {
             let mut pairs = redis::cmd("MSET");
             for product in products {
                 pairs.arg(stock_key(product)).arg(spec.stock);
@@ -218,15 +224,16 @@ pub async fn prepare_cache(workload: &WorkloadSpec, cache: &Cache) -> Result<(),
     Ok(())
 }
 
-/// The orders after number `last_id` (0: from the start) in an arm's part of the cache node, in their order.
+/// The orders after number `last_id` (0: from the start) in an arm's part of the cache node, in their order, `most` of them
+/// at once.
 ///
 /// # Errors
 /// The cache node failed, or what it has there is no order of ours.
-pub async fn orders_in_cache(last_id: i64, cache: &Cache) -> Result<Vec<Order>, CacheError> {
+pub async fn orders_in_cache(last_id: i64, most: u32, cache: &Cache) -> Result<Vec<Order>, CacheError> {
     let rows: Vec<String> = redis::cmd("LRANGE")
         .arg(ORDERS)
         .arg(last_id)
-        .arg(-1)
+        .arg(last_id + i64::from(most) - 1)
         .query_async(&mut cache.connection())
         .await?;
     (last_id + 1..)
@@ -235,28 +242,22 @@ pub async fn orders_in_cache(last_id: i64, cache: &Cache) -> Result<Vec<Order>, 
         .collect()
 }
 
-/// Units left per product in an arm's part of the cache node: the oracle's view where the stock lives there.
+/// Units left of each of these products in an arm's part of the cache node: the oracle's view where the stock lives there.
 ///
 /// # Errors
 /// The cache node failed or has lost a product.
-pub async fn stock_in_cache(spec: &InventorySpec, cache: &Cache) -> Result<Vec<(u64, u64)>, CacheError> {
-    let mut stock = Vec::new();
-    for products in batches(spec) {
-        let keys: Vec<_> = products.clone().map(stock_key).collect();
-        let units: Vec<Option<u64>> = redis::cmd("MGET")
-            .arg(keys)
-            .query_async(&mut cache.connection())
-            .await?;
-        for (product, units) in products.zip(units) {
-            stock.push((product, units.ok_or(CacheError::NoStock(product))?));
-        }
-    }
-    Ok(stock)
+pub async fn stock_in_cache(products: Range<u64>, cache: &Cache) -> Result<Vec<(u64, u64)>, CacheError> {
+    let keys: Vec<_> = products.clone().map(stock_key).collect();
+    let units: Vec<Option<u64>> = redis::cmd("MGET")
+        .arg(keys)
+        .query_async(&mut cache.connection())
+        .await?;
+    let known = |(product, units): (u64, Option<u64>)| Ok((product, units.ok_or(CacheError::NoStock(product))?));
+    products.zip(units).map(known).collect()
 }
 
-/// The products in parts that fit into one command.
-fn batches(spec: &InventorySpec) -> impl Iterator<Item = std::ops::Range<u64>> {
-    let products = spec.products;
+/// The products in parts that fit into one command, or one answer.
+pub fn batches(products: u64) -> impl Iterator<Item = Range<u64>> {
     (0..products)
         .step_by(10_000)
         .map(move |first| first..products.min(first + 10_000))

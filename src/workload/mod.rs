@@ -21,7 +21,7 @@ use tokio_util::task::TaskTracker;
 pub use cache::{CACHE_CONNECT_TIMEOUT, CACHE_REPLY_TIMEOUT, Cache, CacheError, connect_cache};
 pub use cache_fill::CacheFill;
 pub use dials::Dials;
-pub use inventory::{Inventory, orders_in_cache, prepare_cache, stock_in_cache};
+pub use inventory::{Inventory, batches, orders_in_cache, prepare_cache, stock_in_cache};
 pub use waiting::Waiting;
 
 use crate::lock::Lock;
@@ -48,7 +48,7 @@ pub struct Tools {
     pub dials: Arc<Dials>,
     /// For all times that are simulated.
     pub timer: Timer,
-    /// Acquires that wait when this is cancelled are given up.
+    /// When this is cancelled, acquires that wait are given up, and so is work that only lets simulated time pass.
     pub hurry: CancellationToken,
     /// What goes on for a moment when its request has ended.
     pub after: TaskTracker,
@@ -102,7 +102,7 @@ impl Workload {
 pub enum Done {
     /// With an answer, or with a reason why there is none.
     Ended,
-    /// Given up while it waited for its lock, since the run must end: it stays unfinished.
+    /// Given up while it waited for its lock or let simulated time pass, since the run must end: it stays unfinished.
     Cancelled,
 }
 
@@ -122,7 +122,7 @@ enum Failed {
     /// The lock was not to be had. The acquire's outcome is counted already.
     #[error("the lock was refused")]
     Refused,
-    /// The run must end, and the lock was still waited for.
+    /// The run must end, and the lock was still waited for, or the work had not been written yet.
     #[error("given up")]
     Cancelled,
     /// The lock was lost before the work was written, and the arm heeds that.

@@ -5,7 +5,7 @@ use crate::model::Cause;
 use crate::scenario::{ArmSpec, LockKind};
 
 /// What lacked: `node 1 down (connection refused), node 2 silent (no reply in time)`; of a lock on a single node that this
-/// one is out of reach. None: the refusal had another reason.
+/// one is out of reach. None: the refusal had another reason, or no node told one.
 pub(super) fn trouble(refusal: &Refusal, arm: &ArmSpec) -> Option<String> {
     let causes = match refusal {
         Refusal::NoQuorum { causes } | Refusal::NotPermitted { causes } | Refusal::Unknown { causes } => causes,
@@ -16,15 +16,19 @@ pub(super) fn trouble(refusal: &Refusal, arm: &ArmSpec) -> Option<String> {
         None | Some(Cause::Held) => None,
         Some(cause) => Some((index + 1, cause)),
     });
-    Some(if arm.lock == LockKind::Single {
-        let why: Vec<_> = lacking.map(|(_, cause)| said(cause)).collect();
-        format!("lock node unreachable: {} {}", arm.host, why.join(", "))
-    } else {
-        let nodes: Vec<_> = lacking
-            .map(|(node, cause)| format!("node {node} {}", said(cause)))
-            .collect();
-        nodes.join(", ")
-    })
+    let is_single = arm.lock == LockKind::Single;
+    let words: Vec<_> = lacking
+        .map(|(node, cause)| match is_single {
+            true => said(cause),
+            false => format!("node {node} {}", said(cause)),
+        })
+        .collect();
+    let words = words.join(", ");
+    match (words.is_empty(), is_single) {
+        (true, _) => None,
+        (false, true) => Some(format!("lock node unreachable: {} {words}", arm.host)),
+        (false, false) => Some(words),
+    }
 }
 
 fn said(cause: &Cause) -> String {
@@ -64,5 +68,13 @@ mod tests {
             Some("lock node unreachable: host 1 down (connection refused)")
         );
         assert_eq!(trouble(&Refusal::Contended, arm("single")), None);
+        let silent = Refusal::Unknown {
+            causes: vec![None, Some(Cause::Held), Some(Cause::Held)],
+        };
+        assert_eq!(
+            trouble(&silent, arm("redlock")),
+            None,
+            "nothing is said rather than an empty cause"
+        );
     }
 }

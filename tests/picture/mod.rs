@@ -197,6 +197,7 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
         knobs,
         scheduled: Vec::new(),
         patience_left: None,
+        partial: Vec::new(),
         scenario: Arc::new(scenario),
     }
 }

@@ -27,7 +27,10 @@ const LAB: &str = "The lab goes down …";
 fn waiting(snapshot: &Snapshot) -> String {
     match (&snapshot.phase, snapshot.patience_left) {
         (Phase::SetUp(_) | Phase::Finished { .. } | Phase::Failed(_), _) => LAB.to_owned(),
-        (_, Some(left)) => format!("The workers finish: {:.0} s at most …", left.as_secs_f64().ceil()),
+        (_, Some(left)) => format!(
+            "The workers finish: given up in {:.0} s unless they get on …",
+            left.as_secs_f64().ceil()
+        ),
         (Phase::Draining, None) => "The ledger is read and the lab goes down …".to_owned(),
         (Phase::WarmUp | Phase::Running, None) => "The workers finish and the lab goes down …".to_owned(),
     }

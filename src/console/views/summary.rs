@@ -43,7 +43,14 @@ pub(super) fn render(
         let words = sentence(spec, &arm.figures, &scenario.workload, arm.sold_out);
         lines.extend(hanging(mark.symbol(), mark_style(mark, theme), &words, columns));
     }
-    let mut doubts: Vec<&str> = snapshot.arms.iter().filter_map(|arm| arm.doubt.as_deref()).collect();
+    for missing in &snapshot.partial {
+        let (mark, style) = verdict(Held::Inconclusive, theme);
+        lines.extend(hanging(mark, style, &format!("partial: {missing}"), columns));
+    }
+    let doubts = snapshot.arms.iter().filter_map(|arm| arm.doubt.as_deref());
+    let mut doubts: Vec<&str> = doubts
+        .filter(|doubt| !snapshot.partial.iter().any(|missing| missing == doubt))
+        .collect();
     doubts.dedup();
     for doubt in doubts {
         let (mark, style) = verdict(Held::Inconclusive, theme);

@@ -1,0 +1,232 @@
+//! The end of the load: workers finish, the books are closed, the schemas go. What does not get on is given up and said to be
+//! missing, and an order to stop makes all of it short.
+
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+use super::Command;
+use super::command::Inbox;
+use super::engine::{CONDITIONS, Engine, TICK};
+use super::patience::Patience;
+use super::staff::{places, remove_all};
+use crate::metrics::Phase;
+use crate::metrics::units::counted;
+use crate::model::EventKind;
+use crate::swarm::AppServer;
+
+/// What is given up hears of it, and ends, within this time: only what waits for a database or the cache node does not.
+const GRACE: Duration = Duration::from_secs(1);
+/// The same for somebody who has said twice that he does not want to wait.
+const SHORT_GRACE: Duration = Duration::from_millis(300);
+/// How long the threads of app servers that are abandoned may take to end.
+const THREADS: Duration = Duration::from_secs(3);
+/// How long schemas may take to go from a database that hangs, or if nobody wants to wait.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// What goes on while something ends.
+struct Beat {
+    tick: Interval,
+    looks: Interval,
+}
+
+impl Beat {
+    fn new() -> Self {
+        let every = |time| {
+            let mut interval = interval(time);
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            interval
+        };
+        Self {
+            tick: every(TICK),
+            looks: every(CONDITIONS),
+        }
+    }
+}
+
+impl Engine {
+    /// Ends the load: no further request begins, those under way may end. What waits for its lock is given up after
+    /// [`Patience::QUIET`], of a run that was `stopped` at once; the rest is waited for as long as any of it ends. Told to
+    /// stop once more, it waits for nobody. Says whether the run was told to stop at all.
+    pub(super) async fn drain(&mut self, stopped: bool, inbox: &mut Inbox) -> bool {
+        let began = Instant::now();
+        self.timeline.end(began);
+        // Where it was to end, unless it was stopped before.
+        let end = began.min(self.origin + self.timeline.length().unwrap_or_default());
+        self.load.end();
+        self.phase = Phase::Draining;
+        self.log.push_at(end, EventKind::Phase, "the load has ended");
+        let mut patience = Patience::new(began, Patience::QUIET);
+        patience.moved(self.ended_requests(), began);
+        let (mut told, mut given_up) = (usize::from(stopped), None);
+        self.patience = Some(patience.until());
+        self.publish();
+        for server in &mut self.servers {
+            server.drain().await;
+        }
+        let mut beat = Beat::new();
+        while !self.servers.iter_mut().all(AppServer::has_ended) {
+            let now = Instant::now();
+            patience.moved(self.ended_requests(), now);
+            if given_up.is_none() && (told > 0 || now >= began + Patience::QUIET) {
+                self.hurry.cancel();
+                given_up = Some(now);
+                if told == 0 && !patience.is_over(now) {
+                    let text = format!(
+                        "requests are still ending: they are waited for while any does, {} s at most",
+                        Patience::MOST.as_secs()
+                    );
+                    self.log.push(EventKind::Phase, text);
+                }
+            }
+            let grace = if told > 1 { SHORT_GRACE } else { self.grace() };
+            let heard = given_up.is_some_and(|at| now >= at + grace);
+            if heard && (told > 1 || patience.is_over(now)) {
+                let why = if told > 1 {
+                    "the run was told not to wait".to_owned()
+                } else if now >= began + Patience::MOST {
+                    format!("{} s were not enough", Patience::MOST.as_secs())
+                } else {
+                    let quiet = Patience::QUIET.as_secs();
+                    format!("none ended for {quiet} s, so the database or the cache node hangs or is too slow")
+                };
+                self.abandon(&why, &mut beat, inbox).await;
+                break;
+            }
+            self.patience = Some(patience.until().max(now));
+            told += usize::from(self.goes_on(&mut beat, inbox).await);
+        }
+        self.patience = None;
+        self.hurry_up = told > 1;
+        self.collect();
+        told > 0
+    }
+
+    /// What is given up may yet be at a read of the database, which takes its simulated time.
+    fn grace(&self) -> Duration {
+        (GRACE + 3 * self.scenario.database.read.median).min(Patience::QUIET)
+    }
+
+    /// Requests that have ended so far.
+    fn ended_requests(&self) -> u64 {
+        self.arms.iter().map(|arm| arm.collector.completed()).sum()
+    }
+
+    /// Ends the app servers with what is still under way. Nobody knows what becomes of that, so it is missing.
+    async fn abandon(&mut self, why: &str, beat: &mut Beat, inbox: &mut Inbox) {
+        for index in 0..self.arms.len() {
+            let stuck: usize = self.servers.iter().map(|server| server.active(index)).sum();
+            if stuck > 0 {
+                let were = if stuck == 1 { "was" } else { "were" };
+                let what = counted(stuck as u64, "request", "requests");
+                self.miss(
+                    index,
+                    &format!("{what} under way at the end had no answer and {were} given up: {why}"),
+                );
+            }
+        }
+        self.servers.iter().for_each(AppServer::abandon);
+        let until = Instant::now() + THREADS;
+        while !self.servers.iter_mut().all(AppServer::has_ended) && Instant::now() < until {
+            self.goes_on(beat, inbox).await;
+        }
+        let alive = self
+            .servers
+            .iter_mut()
+            .filter_map(|server| (!server.has_ended()).then(|| server.id()));
+        let alive: Vec<String> = alive.map(|id| format!("{id} did not end: its thread hangs")).collect();
+        for text in alive {
+            self.missing.push(text.clone());
+            self.lose(text);
+        }
+    }
+
+    /// Reads all ledgers a last time, all at once. What can't be read any more keeps the books that were read last, and
+    /// proves nothing.
+    pub(super) async fn close_books(&mut self, inbox: &mut Inbox) {
+        let now = Instant::now();
+        for audit in self.arms.iter_mut().filter_map(|arm| arm.audit.as_mut()) {
+            audit.close(now);
+            if self.hurry_up {
+                audit.hurry(now);
+            }
+        }
+        let mut beat = Beat::new();
+        loop {
+            let now = Instant::now();
+            for index in 0..self.arms.len() {
+                let arm = &mut self.arms[index];
+                let Some(audit) = &mut arm.audit else { continue };
+                let Some(closed) = audit.closed(now).await else {
+                    continue;
+                };
+                let found = audit.found();
+                arm.audit = None;
+                arm.collector.audit(found.books, &found.news);
+                if let Err(why) = closed {
+                    let text = format!("its books can't be read: {why}");
+                    self.miss(index, &text);
+                }
+            }
+            if self.arms.iter().all(|arm| arm.audit.is_none()) {
+                return;
+            }
+            if self.goes_on(&mut beat, inbox).await {
+                self.hurry_up = true;
+                let now = Instant::now();
+                for audit in self.arms.iter_mut().filter_map(|arm| arm.audit.as_mut()) {
+                    audit.hurry(now);
+                }
+            }
+        }
+    }
+
+    /// Drops the arms' schemas. The connections of the app servers, which use them, are gone.
+    pub(super) async fn remove_places(&mut self, inbox: &mut Inbox) {
+        let hangs = self.arms.iter().any(|arm| !arm.missing.is_empty());
+        let limit = if self.hurry_up || hangs { SHORT } else { Patience::QUIET };
+        let mut until = Instant::now() + limit + SHORT;
+        let mut removing = JoinSet::new();
+        removing.spawn(remove_all(places(&self.arms), limit));
+        let mut beat = Beat::new();
+        let stay = loop {
+            if let Some(stay) = removing.try_join_next() {
+                break stay.unwrap_or_default();
+            }
+            if Instant::now() >= until {
+                break vec!["schemas may stay in the database: the next run on it drops them".to_owned()];
+            }
+            if self.goes_on(&mut beat, inbox).await {
+                until = until.min(Instant::now() + SHORT);
+            }
+        };
+        for text in stay {
+            self.warn(text);
+        }
+    }
+
+    /// The run ends without a record: nothing of it stays.
+    pub(super) async fn give_up(&mut self, limit: Duration) {
+        self.load.end();
+        for server in &mut self.servers {
+            let _ = server.kill().await;
+        }
+        self.servers.clear();
+        for text in remove_all(places(&self.arms), limit).await {
+            tracing::warn!("{text}");
+        }
+    }
+
+    /// What must go on while something is waited for: for a moment, or until there is news. Says whether it was told to stop.
+    async fn goes_on(&mut self, beat: &mut Beat, inbox: &mut Inbox) -> bool {
+        tokio::select! {
+            command = inbox.next() => return command == Command::Stop,
+            // What was ordered before the end may come true yet.
+            report = self.faults.report() => self.fault_reported(report),
+            _ = beat.tick.tick() => self.tick(),
+            _ = beat.looks.tick() => {}
+        }
+        false
+    }
+}

@@ -1,0 +1,119 @@
+//! The beginning of a run: its arms and their tables, its app servers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::RunError;
+use super::arm::Arm;
+use crate::lab::Lab;
+use crate::metrics::{Recorder, Timeline};
+use crate::model::ServerId;
+use crate::scenario::Scenario;
+use crate::store::{self, Place};
+use crate::swarm::{AppServer, ArmPlan, Load, ServerPlan};
+use crate::workload::Dials;
+
+/// How long the schemas of a run that did not begin may take to go again.
+const TAKE_BACK: Duration = Duration::from_secs(2);
+
+/// What the arms and the app servers of a run are made from.
+pub(super) struct Staff<'a> {
+    pub scenario: &'a Scenario,
+    pub lab: &'a Lab,
+    pub dials: &'a Arc<Dials>,
+    pub timeline: &'a Arc<Timeline>,
+    pub load: &'a Load,
+    /// Cancelled when the run is stopped before it began.
+    pub hurry: &'a CancellationToken,
+}
+
+impl Staff<'_> {
+    /// Makes the arms and starts the app servers. If that fails or is not wanted any more, what was made so far goes again.
+    pub async fn hire(&self) -> Result<(Vec<Arm>, Vec<AppServer>), RunError> {
+        let mut arms = Vec::new();
+        match self.hire_all(&mut arms).await {
+            Ok(servers) => Ok((arms, servers)),
+            Err(error) => {
+                // What stays goes with the next run; that the run did not start is worse news.
+                let _ = remove_all(places(&arms), TAKE_BACK).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn hire_all(&self, arms: &mut Vec<Arm>) -> Result<Vec<AppServer>, RunError> {
+        let (scenario, swarm) = (self.scenario, &self.scenario.swarm);
+        let mut plans: Vec<Vec<ArmPlan>> = vec![Vec::new(); swarm.servers];
+        for (index, spec) in scenario.arms.iter().enumerate() {
+            let recorder = |_: &Vec<ArmPlan>| Arc::new(Recorder::new(Arc::clone(self.timeline)));
+            let recorders: Vec<Arc<Recorder>> = plans.iter().map(recorder).collect();
+            self.still_wanted()?;
+            let arm = Arm::prepare(scenario, self.lab, index, spec, recorders.clone(), self.timeline).await?;
+            for (server, (plan, recorder)) in plans.iter_mut().zip(recorders).enumerate() {
+                let (spec, place) = (arm.spec.clone(), arm.place.clone());
+                plan.push(ArmPlan::new(spec, place, recorder, self.load, [server, index]));
+            }
+            arms.push(arm);
+        }
+        let (workload, database) = (Arc::new(scenario.workload.clone()), Arc::new(scenario.database.clone()));
+        let mut servers = Vec::new();
+        for (index, arms) in plans.into_iter().enumerate() {
+            let plan = ServerPlan {
+                id: ServerId::from_index(index),
+                workers: swarm.workers,
+                servers: swarm.servers,
+                ramp: swarm.ramp,
+                nodes: self.lab.nodes(),
+                cache: self.lab.cache(),
+                workload: workload.clone(),
+                database: database.clone(),
+                dials: self.dials.clone(),
+                seed: scenario.seed,
+                hurry: self.hurry.clone(),
+                arms,
+            };
+            self.still_wanted()?;
+            servers.push(AppServer::start(plan).await?);
+        }
+        Ok(servers)
+    }
+
+    fn still_wanted(&self) -> Result<(), RunError> {
+        if self.hurry.is_cancelled() {
+            return Err(RunError::Stopped);
+        }
+        Ok(())
+    }
+}
+
+/// Where the tables of these arms are.
+pub(super) fn places(arms: &[Arm]) -> Vec<Arc<Place>> {
+    arms.iter().map(|arm| Arc::clone(&arm.place)).collect()
+}
+
+/// Drops schemas, all at once and each within `limit`. Says which of them stay, and why.
+pub(super) async fn remove_all(places: Vec<Arc<Place>>, limit: Duration) -> Vec<String> {
+    let mut removing = JoinSet::new();
+    for place in places {
+        removing.spawn(async move { place.remove(limit).await });
+    }
+    let removed = removing.join_all().await;
+    removed.into_iter().filter_map(Result::err).collect()
+}
+
+/// Refuses a scenario that needs more connections than the database can give: it would hang for them instead.
+pub(super) async fn enough_connections(scenario: &Scenario) -> Result<(), RunError> {
+    let Some(free) = store::room(&scenario.database).await.map_err(RunError::Database)? else {
+        return Ok(());
+    };
+    let (servers, arms) = (scenario.swarm.servers as u64, scenario.arms.len() as u64);
+    // Besides the pools each arm has one connection that reads its books and one that claims its schema.
+    let needed = servers * arms * u64::from(scenario.database.pool) + 2 * arms;
+    if needed > free {
+        return Err(RunError::Connections { needed, free });
+    }
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! Connections for what must not hang: a database that accepts and never answers is told from one that refuses.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::any::{AnyConnectOptions, install_default_drivers};
+use sqlx::{AnyConnection, ConnectOptions, Connection, Error};
+use tokio::time::timeout;
+
+use super::StoreError;
+
+/// How long a database may take to give a connection.
+pub(super) const CONNECT: Duration = Duration::from_secs(5);
+
+/// The port of a PostgreSQL whose URL names none.
+const POSTGRES_PORT: u16 = 5432;
+
+/// A database that connections can be had to.
+#[derive(Debug, Clone)]
+pub(super) struct Server {
+    pub options: AnyConnectOptions,
+    /// The database in words, without its password: `PostgreSQL at db.example:5432`.
+    pub name: String,
+}
+
+impl Server {
+    /// The PostgreSQL of this URL.
+    pub fn postgres(url: &str) -> Result<Self, StoreError> {
+        install_default_drivers();
+        let options = AnyConnectOptions::from_str(url)
+            .map_err(|source| StoreError::Open {
+                place: "the PostgreSQL URL".to_owned(),
+                source,
+            })?
+            .disable_statement_logging();
+        let url = &options.database_url;
+        let name = match url.host_str() {
+            Some(host) => format!("PostgreSQL at {host}:{}", url.port().unwrap_or(POSTGRES_PORT)),
+            None => "PostgreSQL at its socket".to_owned(),
+        };
+        Ok(Self { options, name })
+    }
+
+    /// A connection, or why there is none.
+    pub async fn connect(&self) -> Result<AnyConnection, StoreError> {
+        self.within(CONNECT, self.options.connect()).await
+    }
+
+    /// Does something of `work` that must not take longer than `limit`.
+    pub async fn within<T>(
+        &self,
+        limit: Duration,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, StoreError> {
+        match timeout(limit, work).await {
+            Ok(done) => done.map_err(|source| self.failed(source)),
+            Err(_) => Err(self.silent(limit)),
+        }
+    }
+
+    /// Does `work` on a connection of its own, each within its limit, and closes the connection.
+    pub async fn briefly<T>(
+        &self,
+        limit: Duration,
+        work: impl AsyncFnOnce(&mut AnyConnection) -> Result<T, Error>,
+    ) -> Result<T, StoreError> {
+        let mut connection = self.connect().await?;
+        let done = self.within(limit, work(&mut connection)).await?;
+        // What was asked for is done, whether or not the farewell is heard.
+        let _ = timeout(limit, connection.close()).await;
+        Ok(done)
+    }
+
+    pub fn failed(&self, source: Error) -> StoreError {
+        StoreError::Open {
+            place: self.name.clone(),
+            source,
+        }
+    }
+
+    pub fn silent(&self, within: Duration) -> StoreError {
+        StoreError::Silent {
+            place: self.name.clone(),
+            within,
+        }
+    }
+}
