@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use lockstorm::bench::{BenchOptions, CASES, Case, Metric, Run, Step, bench as measure};
-use lockstorm::lab::ServerBinary;
+use lockstorm::lab::{ServerBinary, check_temp_dir};
 use lockstorm::report::{RecordFile, render_bench};
 
 use super::{colour, print, print_for_people, run, signalled_with};
@@ -26,6 +26,7 @@ pub fn bench(args: &BenchArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
         .map(RecordFile::check)
         .transpose()
         .map_err(Failure::usage)?;
+    check_temp_dir().map_err(Failure::usage)?;
     let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
     let options = BenchOptions {
         cases,

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stdin, stdout};
 use std::process::ExitCode;
 
 use lockstorm::console::{self, ConsoleOptions, ThemeName};
-use lockstorm::lab::ServerBinary;
+use lockstorm::lab::{ServerBinary, check_temp_dir};
 use lockstorm::report::{is_dumb, render};
 use lockstorm::run::{RunOptions, start};
 use lockstorm::scenario::builtin;
@@ -25,6 +25,7 @@ pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
     if !(stdin().is_terminal() && stdout().is_terminal()) || is_dumb() {
         return run::run(&headless(args), color, ascii);
     }
+    check_temp_dir().map_err(Failure::usage)?;
     let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
     let catalogue = builtin::ALL
         .iter()

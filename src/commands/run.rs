@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use lockstorm::lab::ServerBinary;
+use lockstorm::lab::{ServerBinary, check_temp_dir};
 use lockstorm::report::{FileError, Progress, RecordFile, render};
 use lockstorm::run::{Ended, Held, Record, RunOptions, headless};
 use lockstorm::scenario::warnings;
@@ -21,6 +21,7 @@ pub fn run(args: &RunArgs, color: Color, ascii: bool) -> Result<ExitCode, Failur
         .map(RecordFile::check)
         .transpose()
         .map_err(Failure::usage)?;
+    check_temp_dir().map_err(Failure::usage)?;
     let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
     if !args.quiet {
         for warning in warnings(&scenario) {

@@ -99,6 +99,7 @@ impl Client {
             Ok(Some(dir)) => Ok((client, dir)),
             Ok(None) => {
                 client.kill();
+                client.close(PATIENCE).await;
                 Err(fail(format!("no answer within {PATIENCE:?}")))
             }
             Err(LabError::KeeperGone(why)) => Err(fail(why)),

@@ -32,6 +32,17 @@ pub enum LabError {
         /// Its version.
         version: Version,
     },
+    /// The directory for temporary files can't be used.
+    #[error("{path} {why}: set TMPDIR to a directory that you can write to", path = path.display())]
+    TempDir {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The directory in it that all labs of this user are in can't be used.
+    #[error("{0}")]
+    BaseDir(String),
     /// The keeper did not start.
     #[error("the keeper process did not start: {0}")]
     KeeperStart(String),

@@ -3,6 +3,7 @@
 //! Nothing that the lab starts outlives the process that owns it, however that ends; see [`keeper`].
 
 mod actions;
+mod base_dir;
 mod binary;
 mod client;
 mod error;
@@ -12,6 +13,7 @@ pub mod leftovers;
 mod node;
 mod ports;
 mod probe;
+mod processes;
 mod run_dir;
 mod settings;
 mod state;
@@ -24,6 +26,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
+pub use self::base_dir::check_temp_dir;
 pub use self::binary::{Flavour, ServerBinary, Version};
 pub use self::error::LabError;
 pub use self::settings::{NodeSettings, Role};
@@ -31,6 +34,7 @@ pub use self::state::{DownWhy, Effect, HostState};
 pub use self::stats::NodeStats;
 pub(crate) use self::stats::connect;
 
+use self::base_dir::BaseDir;
 use self::client::Client;
 use self::node::{Node, Plan};
 use crate::model::HostId;
@@ -86,13 +90,22 @@ impl Lab {
     /// # Errors
     /// When the keeper or a node does not start; nothing is left of the others then.
     pub async fn up(spec: &LabSpec, options: LabOptions) -> Result<Self, LabError> {
+        check_temp_dir()?;
+        BaseDir::open().map_err(|error| LabError::BaseDir(error.to_string()))?;
         // What a crash left is no reason not to start.
         let _ = tokio::task::spawn_blocking(leftovers::remove).await;
         let ports = match spec.port {
             Some(first) => fixed_ports(first, spec.hosts)?,
             None => ports::find(spec.hosts + 1)?,
         };
-        let (client, dir) = Client::start(&options.keeper, ports.len()).await?;
+        let (client, dir) = match Client::start(&options.keeper, ports.len()).await {
+            Ok(started) => started,
+            Err(error) => {
+                // It may have been killed when it had made its directory and had not told of it yet.
+                let _ = tokio::task::spawn_blocking(leftovers::remove).await;
+                return Err(error);
+            }
+        };
         let mut lab = Self {
             client: Arc::new(client),
             dir: dir.clone(),
@@ -209,8 +222,7 @@ impl Lab {
         }
         // Only after a keeper that did not end in good order is there anything left.
         let dir = self.dir.clone();
-        let _ =
-            tokio::task::spawn_blocking(move || leftovers::remove_run(&dir, &mut leftovers::Report::default())).await;
+        let _ = tokio::task::spawn_blocking(move || leftovers::remove_run(&dir)).await;
     }
 
     fn hosts(&self) -> &[Arc<Node>] {
@@ -225,6 +237,15 @@ impl Lab {
             host,
             hosts: hosts.len(),
         })
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        // A keeper that lives removes the directory when its pipe closes, a moment from now; one that is gone can't.
+        if self.keeper_gone().is_some() {
+            let _ = leftovers::remove_run(&self.dir);
+        }
     }
 }
 

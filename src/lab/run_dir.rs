@@ -1,45 +1,77 @@
 //! The directory of one lab: made by its keeper, locked while the keeper lives, removed at its end.
+//!
+//! The lock file is the first thing in it and the last to go, and nothing is in use that its keeper does not hold the lock
+//! of. So whoever cleans up can tell a leftover at once: he gets the lock. A keeper that is just making its directory may lose
+//! it to him, and makes another.
 
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, OpenOptions, OpenOptionsExt};
+use nix::fcntl::OFlag;
 use nix::unistd::geteuid;
+
+use super::base_dir::BaseDir;
 
 /// The file in a run directory that the keeper locks; it holds the keeper's process id.
 pub(super) const LOCK_FILE: &str = "keeper.lock";
-/// Run directories in use, or left by a crash.
+/// What the names of run directories begin with.
 pub(super) const PREFIX: &str = "run-";
-/// Run directories that are not locked yet.
-pub(super) const NEW_PREFIX: &str = "new-";
-
-/// `$TMPDIR/lockstorm-UID`, where all run directories of this user are.
-pub(super) fn base() -> PathBuf {
-    std::env::temp_dir().join(format!("lockstorm-{}", geteuid()))
-}
+/// How often a directory is made anew when somebody takes it for a leftover.
+const TRIES: usize = 50;
 
 /// A run directory with its lock. Dropping it removes the directory.
 #[derive(Debug)]
 pub(super) struct RunDir {
+    base: BaseDir,
+    name: String,
     path: PathBuf,
     /// Locked as long as it is open; the kernel unlocks it however the keeper ends.
     _lock: File,
 }
 
 impl RunDir {
-    /// Makes a new one. It gets its final name when it is locked, so nobody can take it for a leftover.
+    /// Makes a new one and locks it.
     pub(super) fn create() -> io::Result<Self> {
-        let id = rand::random::<u32>();
-        let (base, new) = make(&base(), &format!("{NEW_PREFIX}{id:08x}"))?;
-        let mut lock = File::create_new(new.join(LOCK_FILE))?;
-        lock.try_lock()?;
-        writeln!(lock, "{}", std::process::id())?;
-        let path = base.join(format!("{PREFIX}{id:08x}"));
-        fs::rename(&new, &path)?;
-        Ok(Self { path, _lock: lock })
+        for _ in 0..TRIES {
+            let base = BaseDir::make()?;
+            let name = format!("{PREFIX}{:08x}", rand::random::<u32>());
+            match base.dir.create_dir_with(&name, DirBuilder::new().mode(0o700)) {
+                Ok(()) => {}
+                // Another lab, as it ended, removed the empty base directory in between; or the name is taken.
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => {
+                    continue;
+                }
+                Err(error) => {
+                    base.tidy();
+                    return Err(cannot(&base.path, &error));
+                }
+            }
+            match lock(&base.dir, &name) {
+                Ok(Some(lock)) => {
+                    let path = base.path.join(&name);
+                    return Ok(Self {
+                        base,
+                        name,
+                        path,
+                        _lock: lock,
+                    });
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    let path = base.path.join(&name);
+                    let _ = remove(&base, &name);
+                    return Err(cannot(&path, &error));
+                }
+            }
+        }
+        Err(io::Error::other(
+            "every run directory that is made is removed by somebody",
+        ))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -50,62 +82,84 @@ impl RunDir {
 impl Drop for RunDir {
     fn drop(&mut self) {
         // What can't be removed now is a leftover for the next start.
-        let _ = remove(&self.path);
+        let _ = remove(&self.base, &self.name);
     }
 }
 
-/// Makes directory `name` in the base directory; returns both.
-fn make(base: &Path, name: &str) -> io::Result<(PathBuf, PathBuf)> {
-    let make = || -> io::Result<_> {
-        let base = private(base)?;
-        let new = base.join(name);
-        DirBuilder::new().mode(0o700).create(&new)?;
-        Ok((base, new))
+fn cannot(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        format!("cannot make a directory in {}: {error}", path.display()),
+    )
+}
+
+/// Makes and locks the lock file of a new directory; none if somebody who cleaned up was faster.
+fn lock(base: &Dir, name: &str) -> io::Result<Option<File>> {
+    let made = open(base, name).and_then(|run| {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        run.open_with(LOCK_FILE, &options)
+    });
+    let mut file = match made {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        made => made?.into_std(),
     };
-    let mut tries = 0..20;
-    loop {
-        match make() {
-            // Another lab, as it ended, removed the empty base directory in between.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && tries.next().is_some() => {}
-            made => return made,
-        }
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(error),
+        Ok(()) => {}
     }
+    // It may have been removed before it was locked.
+    if file.metadata()?.nlink() == 0 {
+        return Ok(None);
+    }
+    writeln!(file, "{}", std::process::id())?;
+    Ok(Some(file))
 }
 
-/// Makes sure that the base directory exists and that nobody else can write to it: it lies in a place shared by all users.
-fn private(base: &Path) -> io::Result<PathBuf> {
-    let wrap = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", base.display()));
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(base)
-        .map_err(wrap)?;
-    let meta = fs::symlink_metadata(base).map_err(wrap)?;
-    if !meta.is_dir() || meta.uid() != geteuid().as_raw() {
-        return Err(wrap(io::Error::other(
-            "it belongs to somebody else; set TMPDIR to another directory",
-        )));
+/// Opens the run directory `name`: a directory of ours, and no link to one.
+pub(super) fn open(base: &Dir, name: &str) -> io::Result<Dir> {
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .custom_flags((OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW).bits());
+    let file = base.open_with(name, &options)?.into_std();
+    if file.metadata()?.uid() != geteuid().as_raw() {
+        return Err(io::Error::other(format!("{name} belongs to somebody else")));
     }
-    fs::set_permissions(base, Permissions::from_mode(0o700)).map_err(wrap)?;
-    // Without links, as /proc shows directories.
-    base.canonicalize().map_err(wrap)
+    Ok(Dir::from_std_file(file))
 }
 
 /// Removes a run directory that somebody may still be writing to for a moment, and the base directory with its last one.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
+pub(super) fn remove(base: &BaseDir, name: &str) -> io::Result<()> {
     let mut tries = 0..20;
-    while let Err(error) = fs::remove_dir_all(path) {
-        if error.kind() == io::ErrorKind::NotFound && !path.exists() {
-            break;
+    loop {
+        match empty(&base.dir, name).and_then(|()| base.dir.remove_dir(name)) {
+            Ok(()) => break,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !base.dir.exists(name) => break,
+            Err(error) if tries.next().is_none() => return Err(error),
+            Err(_) => thread::sleep(Duration::from_millis(10)),
         }
-        if tries.next().is_none() {
-            return Err(error);
-        }
-        thread::sleep(Duration::from_millis(10));
     }
-    if let Some(base) = path.parent() {
-        // Only ever removes an empty directory.
-        let _ = fs::remove_dir(base);
-    }
+    base.tidy();
     Ok(())
+}
+
+/// Removes what is in it, the lock file last: whatever interrupts this, the rest is known for what it is.
+fn empty(base: &Dir, name: &str) -> io::Result<()> {
+    let run = open(base, name)?;
+    for entry in run.entries()? {
+        let entry = entry?;
+        if entry.file_name() != LOCK_FILE {
+            if entry.file_type()?.is_dir() {
+                run.remove_dir_all(entry.file_name())?;
+            } else {
+                run.remove_file(entry.file_name())?;
+            }
+        }
+    }
+    match run.remove_file(LOCK_FILE) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }

@@ -45,10 +45,11 @@ fn run() -> io::Result<()> {
     // A session of its own: no terminal's Ctrl-C, Ctrl-Z or hang-up reaches the keeper or the servers. It fails only if
     // this process leads a group already, which means that somebody started it by hand.
     let _ = nix::unistd::setsid();
-    std::env::set_current_dir("/")?;
     let changes = signals()?;
     // Dropped in reverse order, also by a panic: first the children are killed and reaped, then the directory goes.
     let directory = RunDir::create()?;
+    // Only now: TMPDIR may be relative.
+    std::env::set_current_dir("/")?;
     let mut children = Children::default();
     emit(&Event::Ready {
         dir: directory.path().to_owned(),

@@ -1,0 +1,130 @@
+//! `$TMPDIR/lockstorm-UID`, where all run directories of this user are: opened once, looked at, and from then on used by
+//! its descriptor. `TMPDIR` is shared with others, who may plant a link there or swap one directory for another.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::Dir;
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::unistd::{AccessFlags, access, geteuid};
+
+use super::LabError;
+
+/// What else to say of a directory that can't be used.
+const ADVICE: &str = "set TMPDIR to another directory";
+
+/// Makes sure that `TMPDIR` (or `/tmp`) is a directory that can be written to. It is never made: a missing one is a
+/// mistake in its name.
+///
+/// # Errors
+/// Says what is wrong with it.
+pub fn check_temp_dir() -> Result<(), LabError> {
+    let path = std::env::temp_dir();
+    let wrong = |why: &str| LabError::TempDir {
+        path: path.clone(),
+        why: why.to_owned(),
+    };
+    match fs::metadata(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(wrong("does not exist")),
+        Err(error) => Err(wrong(&format!("can't be used ({error})"))),
+        Ok(meta) if !meta.is_dir() => Err(wrong("is no directory")),
+        // Where the base directory is there already no more is needed.
+        Ok(_) if fs::symlink_metadata(path_in(&path)).is_ok() => Ok(()),
+        Ok(_) => access(&path, AccessFlags::W_OK | AccessFlags::X_OK)
+            .map_err(|error| wrong(&format!("can't be written to ({})", io::Error::from(error)))),
+    }
+}
+
+fn path_in(temp_dir: &Path) -> PathBuf {
+    temp_dir.join(format!("lockstorm-{}", geteuid()))
+}
+
+/// The base directory, open.
+#[derive(Debug)]
+pub(super) struct BaseDir {
+    pub dir: Dir,
+    /// Its path without links, as /proc shows directories.
+    pub path: PathBuf,
+}
+
+impl BaseDir {
+    /// Opens it if it is there.
+    pub(super) fn open() -> io::Result<Option<Self>> {
+        Self::at(&path_in(&std::env::temp_dir()))
+    }
+
+    /// Opens it, and makes it if it is not there.
+    pub(super) fn make() -> io::Result<Self> {
+        let path = path_in(&std::env::temp_dir());
+        // Another lab may remove it when it is empty.
+        for _ in 0..20 {
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    let why = format!("cannot make {}: {error}; {ADVICE}", path.display());
+                    return Err(io::Error::new(error.kind(), why));
+                }
+                _ => {}
+            }
+            if let Some(base) = Self::at(&path)? {
+                return Ok(base);
+            }
+        }
+        Err(refuse(&path, "somebody keeps removing it"))
+    }
+
+    /// Opens the base directory at this path, and nothing but a directory of ours that nobody else can write to.
+    pub(super) fn at(path: &Path) -> io::Result<Option<Self>> {
+        let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW;
+        let opened = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path);
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                return Err(match error.raw_os_error().map(Errno::from_raw) {
+                    Some(Errno::ENOTDIR | Errno::ELOOP) => {
+                        refuse(path, "it is a link or a file, where a directory should be")
+                    }
+                    _ => refuse(path, &error.to_string()),
+                });
+            }
+        };
+        let meta = file.metadata()?;
+        if meta.uid() != geteuid().as_raw() {
+            return Err(refuse(path, &format!("it belongs to user {}", meta.uid())));
+        }
+        if meta.mode() & 0o022 != 0 {
+            return Err(refuse(path, "others can write to it"));
+        }
+        let path = match without_links(path, &file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            found => found?,
+        };
+        Ok(Some(Self {
+            dir: Dir::from_std_file(file),
+            path,
+        }))
+    }
+
+    /// Removes it if it is empty.
+    pub(super) fn tidy(&self) {
+        let _ = fs::remove_dir(&self.path);
+    }
+}
+
+/// The path without links, if it still leads to this very directory.
+fn without_links(path: &Path, dir: &File) -> io::Result<PathBuf> {
+    let found = path.canonicalize()?;
+    let (there, here) = (fs::symlink_metadata(&found)?, dir.metadata()?);
+    if (there.dev(), there.ino()) == (here.dev(), here.ino()) {
+        Ok(found)
+    } else {
+        Err(refuse(path, "somebody has just put another directory in its place"))
+    }
+}
+
+fn refuse(path: &Path, why: &str) -> io::Error {
+    io::Error::other(format!("{}: {why}; {ADVICE}", path.display()))
+}

@@ -1,0 +1,64 @@
+//! Processes that a lab left: found by where they live, as the kernel tells (Linux).
+
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// How long killed processes may take to go.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Kills the processes that the keeper of `dir` started, and waits until they are gone; returns their ids.
+pub(super) fn kill_all(dir: &Path, keeper: Option<Pid>) -> io::Result<Vec<u32>> {
+    let mut killed = Vec::new();
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let living = living_in(dir, keeper);
+        if living.is_empty() {
+            return Ok(killed);
+        }
+        if Instant::now() >= end {
+            return Err(io::Error::other(format!(
+                "processes {living:?} in {} do not go away",
+                dir.display()
+            )));
+        }
+        for pid in living {
+            let _ = kill(pid, Signal::SIGKILL);
+            // A process id is positive.
+            let pid = pid.as_raw().unsigned_abs();
+            if !killed.contains(&pid) {
+                killed.push(pid);
+            }
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The processes whose working directory is below `dir` and that are in the session of its keeper, or write to a log there:
+/// servers, also those that left the session. Somebody's shell that happens to be there does neither.
+#[cfg(target_os = "linux")]
+fn living_in(dir: &Path, keeper: Option<Pid>) -> Vec<Pid> {
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    processes
+        .flatten()
+        .filter_map(|entry| Some((Pid::from_raw(entry.file_name().to_str()?.parse().ok()?), entry.path())))
+        .filter(|(pid, proc)| {
+            let below = |link: &str| std::fs::read_link(proc.join(link)).is_ok_and(|path| path.starts_with(dir));
+            let in_session = keeper.is_some() && nix::unistd::getsid(Some(*pid)).ok() == keeper;
+            below("cwd") && (in_session || below("fd/1") || below("fd/2"))
+        })
+        .map(|(pid, _)| pid)
+        .collect()
+}
+
+/// Elsewhere there is no way to ask without further libraries; a keeper that ends in any way but SIGKILL leaves no process.
+#[cfg(not(target_os = "linux"))]
+fn living_in(_dir: &Path, _keeper: Option<Pid>) -> Vec<Pid> {
+    Vec::new()
+}

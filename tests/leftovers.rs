@@ -1,0 +1,314 @@
+//! What is left on disk and among the processes when a start fails, or when something is killed at a bad moment: nothing.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lockstorm::lab::{Lab, LabOptions, ServerBinary, leftovers};
+use lockstorm::scenario::{LabSpec, Persistence};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, geteuid};
+use rand::RngExt;
+use tempfile::TempDir;
+
+/// Long enough for any machine; nothing waits for it unless it fails.
+const LONG: Duration = Duration::from_secs(60);
+
+const SCENARIO: &str = r#"
+title    = "One arm, as little as possible"
+duration = "500ms"
+seed     = 1
+
+[lab]
+hosts = 1
+
+[swarm]
+servers = 1
+workers = 1
+think   = "5ms"
+
+[workload]
+kind     = "inventory"
+products = 4
+stock    = 1000
+hold     = "1ms"
+
+[[arm]]
+name = "single"
+lock = "single"
+ttl  = "2s"
+"#;
+
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let end = Instant::now() + LONG;
+    while !condition() {
+        assert!(Instant::now() < end, "not within {LONG:?}: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Lockstorm with a directory for temporary files of its own, and the scenario beside that.
+struct Place {
+    dir: TempDir,
+    temp: PathBuf,
+}
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let dir = TempDir::with_prefix("ls-").expect("a directory");
+        fs::write(dir.path().join("small.toml"), SCENARIO).expect("the scenario");
+        let temp = dir.path().join(name);
+        Self { dir, temp }
+    }
+
+    fn with_temp_dir() -> Self {
+        let place = Self::new("tmp");
+        fs::create_dir(&place.temp).expect("a directory");
+        place
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lockstorm"));
+        command
+            .args(args)
+            .current_dir(self.dir.path())
+            .env("TMPDIR", &self.temp)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, more: &[&str]) -> (Option<i32>, String) {
+        let args = [&["run", "small.toml", "--quiet"], more].concat();
+        told(&self.command(&args).output().expect("lockstorm"))
+    }
+
+    /// What is left in the directory for temporary files.
+    fn left(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(&self.temp) else {
+            return Vec::new();
+        };
+        entries.flatten().map(|entry| entry.path()).collect()
+    }
+}
+
+fn told(output: &Output) -> (Option<i32>, String) {
+    let text = [&output.stdout[..], &output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&text).into_owned())
+}
+
+/// The processes that work in a directory.
+fn living_in(dir: &Path) -> Vec<u32> {
+    let dir = dir.canonicalize().expect("the directory");
+    fs::read_dir("/proc")
+        .expect("/proc")
+        .flatten()
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
+        .filter(|(_, path)| fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&dir)))
+        .map(|(pid, _)| pid)
+        .collect()
+}
+
+fn children_of(parent: u32) -> Vec<u32> {
+    let is_child = |pid: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let parent_of = stat
+            .rsplit_once(") ")
+            .and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok());
+        parent_of == Some(parent)
+    };
+    fs::read_dir("/proc")
+        .expect("/proc")
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(is_child)
+        .collect()
+}
+
+fn slay(pid: u32) {
+    // It may have ended by itself.
+    let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+}
+
+#[test]
+fn what_is_killed_during_its_set_up_leaves_nothing_after_the_next_start() {
+    let _one = alone();
+    let place = Place::with_temp_dir();
+    let mut caught = 0;
+    for _ in 0..12 {
+        let mut run: Child = place
+            .command(&["run", "small.toml", "--quiet"])
+            .spawn()
+            .expect("lockstorm");
+        thread::sleep(Duration::from_millis(rand::rng().random_range(0..60)));
+        let keepers = children_of(run.id());
+        slay(run.id());
+        for keeper in keepers {
+            slay(keeper);
+        }
+        run.wait().expect("reaped");
+        caught += usize::from(!place.left().is_empty());
+        let (code, text) = told(&place.command(&["lab", "down"]).output().expect("lockstorm"));
+        assert_eq!(code, Some(0), "{text}");
+        eventually("no process is left", || living_in(&place.temp).is_empty());
+        // A keeper that was started in that very moment removes its directory by itself.
+        eventually("nothing is left", || place.left().is_empty());
+    }
+    println!("{caught} of 12 left something for the next start");
+}
+
+fn options() -> LabOptions {
+    let mut options = LabOptions::new(ServerBinary::find(None).expect("a server is installed")).expect("options");
+    options.keeper = env!("CARGO_BIN_EXE_lockstorm").into();
+    options
+}
+
+fn spec(hosts: usize) -> LabSpec {
+    LabSpec {
+        hosts,
+        persistence: Persistence::None,
+        port: None,
+    }
+}
+
+fn base() -> PathBuf {
+    std::env::temp_dir().join(format!("lockstorm-{}", geteuid()))
+}
+
+/// A program: a shell script with this body.
+fn script(path: &Path, body: &str) {
+    fs::write(path, format!("#!/bin/sh\n{body}\n")).expect("written");
+    fs::set_permissions(path, Permissions::from_mode(0o755)).expect("executable");
+}
+
+#[tokio::test]
+async fn a_keeper_that_dies_leaves_no_directory() {
+    let _one = alone();
+    // It ends where nobody asks it to: after it has made its directory and before it can tell.
+    let dir = TempDir::with_prefix("ls-").expect("a directory");
+    let keeper = dir.path().join("keeper");
+    let body = format!(
+        "cd {dir} && mkfifo orders\n{real} __keeper <orders >/dev/null &\nexec 3>orders\n\
+         until grep -qsx $! {base}/run-*/keeper.lock; do sleep 0.01; done\n\
+         grep -lx $! {base}/run-*/keeper.lock >made\nkill -KILL $!\nwait $!\nexit 1",
+        dir = dir.path().display(),
+        real = env!("CARGO_BIN_EXE_lockstorm"),
+        base = base().display()
+    );
+    script(&keeper, &body);
+    let error = Lab::up(&spec(1), LabOptions { keeper, ..options() }).await;
+    assert!(error.is_err());
+    let made = fs::read_to_string(dir.path().join("made")).expect("it had made its directory");
+    assert!(!Path::new(made.trim()).exists(), "{made}");
+
+    // It is killed while the lab runs.
+    for ends_in_order in [true, false] {
+        let lab = Lab::up(&spec(1), options()).await.expect("up");
+        let dir = lab.dir().to_owned();
+        let keeper = fs::read_to_string(dir.join("keeper.lock")).expect("its lock file");
+        slay(keeper.trim().parse().expect("a process id"));
+        eventually("gone", || lab.keeper_gone().is_some());
+        if ends_in_order {
+            lab.down().await;
+        } else {
+            drop(lab);
+        }
+        assert!(!dir.exists());
+    }
+}
+
+#[tokio::test]
+async fn only_what_a_keeper_left_is_removed() {
+    let _one = alone();
+    let lab = Lab::up(&spec(1), options()).await.expect("up");
+    let base = lab.dir().parent().expect("the base directory").to_owned();
+    let make = |name: &str, files: &[&str]| {
+        let path = base.join(name);
+        fs::create_dir(&path).expect("a directory");
+        for file in files {
+            fs::write(path.join(file), "").expect("a file");
+        }
+        path
+    };
+    // Killed before, and after, it made its lock file.
+    let bare = make("run-test-1", &[]);
+    let unlocked = make("run-test-2", &["keeper.lock", "more"]);
+    let foreign = make("run-test-3", &["thesis"]);
+    let report = leftovers::remove().expect("removed");
+    assert!(!bare.exists() && !unlocked.exists(), "{report:?}");
+    assert!(report.directories.contains(&bare) && report.directories.contains(&unlocked));
+    assert!(foreign.join("thesis").exists() && lab.dir().exists());
+    fs::remove_dir_all(foreign).expect("removed");
+    lab.down().await;
+}
+
+#[test]
+fn many_start_and_sweep_at_once() {
+    let _one = alone();
+    let place = Place::with_temp_dir();
+    let mut runs: Vec<Child> = Vec::new();
+    for n in 0..12 {
+        let args: &[&str] = if n % 2 == 0 {
+            &["run", "small.toml", "--quiet"]
+        } else {
+            &["lab", "down"]
+        };
+        runs.push(place.command(args).spawn().expect("lockstorm"));
+    }
+    for run in runs {
+        let (code, text) = told(&run.wait_with_output().expect("it ends"));
+        assert!(matches!(code, Some(0 | 5)), "{code:?}: {text}");
+    }
+    eventually("nothing is left", || place.left().is_empty());
+}
+
+#[test]
+fn a_missing_temporary_directory_is_refused_and_not_made() {
+    let _one = alone();
+    let place = Place::new("missing");
+    let (code, text) = place.run(&[]);
+    assert_eq!(code, Some(2), "{text}");
+    let said = format!("{} does not exist: set TMPDIR to a directory", place.temp.display());
+    assert!(text.contains(&said) && text.lines().count() == 1, "{text}");
+    assert!(!place.temp.exists());
+    fs::write(&place.temp, "").expect("a file");
+    let (code, text) = place.run(&[]);
+    assert!(
+        code == Some(2) && text.contains("is no directory: set TMPDIR"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_temporary_directory_with_an_odd_name_works() {
+    let _one = alone();
+    for name in [
+        "a%41b",
+        "with space",
+        "why?",
+        "no#1",
+        "it's",
+        "a\"b",
+        "back\\slash",
+        "a&b=c",
+        "é",
+    ] {
+        let place = Place::new(name);
+        fs::create_dir(&place.temp).expect("a directory");
+        let (code, text) = place.run(&["--json"]);
+        assert_eq!(code, Some(0), "{name}: {text}");
+        assert_eq!(place.left(), [PathBuf::new(); 0], "{name}");
+        let beside: Vec<_> = fs::read_dir(place.dir.path()).expect("read").flatten().collect();
+        assert_eq!(beside.len(), 2, "{name}: {beside:?}");
+    }
+}
