@@ -8,7 +8,7 @@ use crate::metrics::Timeline;
 use crate::oracle::{Books, News, StockAudit};
 use crate::scenario::{InventorySpec, StockIn};
 use crate::store::{Order, Store, StoreError};
-use crate::workload::{Cache, CacheError, orders_in_cache, stock_in_cache};
+use crate::workload::{Cache, CacheError, orders_in_cache, stock_sold_in_cache};
 
 /// How often the books are looked at while the load runs.
 const EVERY: Duration = Duration::from_millis(250);
@@ -102,8 +102,8 @@ impl Auditor {
     async fn close(&mut self) -> Result<(), AuditError> {
         self.look().await?;
         let left = match &self.ledger {
-            Ledger::Database(store) => store.stock().await?,
-            Ledger::Redis(cache) => stock_in_cache(&self.spec, cache).await?,
+            Ledger::Database(store) => store.stock_other_than(self.spec.stock).await?,
+            Ledger::Redis(cache) => stock_sold_in_cache(&self.spec, cache).await?,
         };
         match self.audit.contradiction(&left) {
             None => Ok(()),

@@ -15,6 +15,7 @@ const SELL_ONE: &str = "UPDATE stock SET units = units - 1, buyer = $2, at_us = 
     WHERE product = $1 AND units > 0";
 const ORDERS_SINCE: &str = "SELECT id, product, units, at_us, measured, buyer FROM orders WHERE id > $1 ORDER BY id";
 const STOCK: &str = "SELECT product, units FROM stock ORDER BY product";
+const STOCK_OTHER_THAN: &str = "SELECT product, units FROM stock WHERE units <> $1 ORDER BY product";
 
 /// What an order notes besides its product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,12 +166,22 @@ impl Store {
     /// # Errors
     /// The database failed.
     pub async fn stock(&self) -> Result<Vec<(u64, u64)>, StoreError> {
-        let rows: Vec<(i64, i64)> = sqlx::query_as(STOCK).fetch_all(&self.pool).await?;
-        Ok(rows
-            .into_iter()
-            .map(|(product, units)| (unsigned(product), unsigned(units)))
-            .collect())
+        Ok(by_product(sqlx::query_as(STOCK).fetch_all(&self.pool).await?))
     }
+
+    /// The products that have not this number of units, with those that they have: of a million of them a run sells few.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn stock_other_than(&self, units: u64) -> Result<Vec<(u64, u64)>, StoreError> {
+        let rows = sqlx::query_as(STOCK_OTHER_THAN).bind(signed(units));
+        Ok(by_product(rows.fetch_all(&self.pool).await?))
+    }
+}
+
+fn by_product(rows: Vec<(i64, i64)>) -> Vec<(u64, u64)> {
+    let pair = |(product, units)| (unsigned(product), unsigned(units));
+    rows.into_iter().map(pair).collect()
 }
 
 pub(super) fn no_product(product: u64) -> StoreError {
