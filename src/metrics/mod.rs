@@ -2,6 +2,7 @@
 
 mod expiries;
 mod figures;
+mod pages;
 mod recorder;
 mod series;
 mod snapshot;

@@ -1,7 +1,6 @@
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 
+use super::pages::{Pages, Timed};
 use crate::model::Outcomes;
 
 /// One second of one arm. Counts are of that second alone, by the time of each count, not since the start. Those of the
@@ -64,33 +63,60 @@ impl Point {
     }
 }
 
-/// The newest points of a run: a ring of fixed size, oldest first.
+/// The newest points of a run, oldest first: an hour. In a record it is the list of its points.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Plain", into = "Plain")]
 pub struct Series {
-    points: VecDeque<Point>,
+    pages: Pages<Point>,
+}
+
+/// A series as it stands in a record.
+#[derive(Serialize, Deserialize)]
+struct Plain {
+    points: Vec<Point>,
+}
+
+impl From<Series> for Plain {
+    fn from(series: Series) -> Self {
+        let points = series.iter().copied().collect();
+        Self { points }
+    }
+}
+
+impl From<Plain> for Series {
+    fn from(plain: Plain) -> Self {
+        let mut series = Self::default();
+        plain.points.into_iter().for_each(|point| series.put(point));
+        series
+    }
+}
+
+impl Timed for Point {
+    const SPAN: i64 = 60;
+    /// An hour and the minute under way.
+    const PAGES: usize = 61;
+
+    fn empty(second: i64) -> Self {
+        Self {
+            second,
+            ..Self::default()
+        }
+    }
+
+    fn time(&self) -> i64 {
+        self.second
+    }
 }
 
 impl Series {
-    /// How many seconds the ring holds: an hour.
-    pub const CAPACITY: usize = 3600;
-
-    /// The point of this second, made if it is not there yet; none if it is older than the ring reaches. Seconds in between
-    /// are filled with empty points: that nothing happened is worth a point.
+    /// The point of this second, made if it is not there yet; none if it is older than what is kept. Seconds in between are
+    /// filled with empty points: that nothing happened is worth a point.
     pub fn at(&mut self, second: i64) -> Option<&mut Point> {
-        let first = self.points.front().map_or(second, |oldest| oldest.second);
-        let mut next = self.points.back().map_or(second, |newest| newest.second + 1);
-        while next <= second {
-            if self.points.len() == Self::CAPACITY {
-                self.points.pop_front();
-            }
-            self.points.push_back(Point {
-                second: next,
-                ..Point::default()
-            });
-            next += 1;
+        let next = self.newest().map_or(second, |newest| newest.second + 1);
+        for missing in next..second {
+            self.pages.at(missing);
         }
-        let first = self.points.front().map_or(first, |oldest| oldest.second);
-        self.points.get_mut(usize::try_from(second - first).ok()?)
+        self.pages.at(second)
     }
 
     /// Appends a point, or replaces the one of the same second.
@@ -101,19 +127,21 @@ impl Series {
     }
 
     /// The points, oldest first.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Point> + ExactSizeIterator {
-        self.points.iter()
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Point> {
+        self.pages.iter()
     }
 
     /// The points of the last `seconds`, oldest first.
-    pub fn last(&self, seconds: usize) -> impl DoubleEndedIterator<Item = &Point> + ExactSizeIterator {
-        self.points.iter().skip(self.points.len().saturating_sub(seconds))
+    pub fn last(&self, seconds: usize) -> impl DoubleEndedIterator<Item = &Point> {
+        let from = i64::try_from(seconds).unwrap_or(i64::MAX);
+        let from = self.newest().map_or(0, |newest| newest.second.saturating_sub(from));
+        self.iter().filter(move |point| point.second > from)
     }
 
     /// The newest point.
     #[must_use]
     pub fn newest(&self) -> Option<&Point> {
-        self.points.back()
+        self.pages.newest()
     }
 }
 
@@ -145,32 +173,73 @@ pub struct Beat {
 /// The newest beats of a run, oldest first: five minutes. Tenths in which nothing happened may be left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trace {
-    beats: VecDeque<Beat>,
+    pages: Pages<Beat>,
+}
+
+impl Timed for Beat {
+    /// Fifteen seconds.
+    const SPAN: i64 = 150;
+    /// Five minutes and the page that is being written to.
+    const PAGES: usize = 21;
+
+    fn empty(tenth: i64) -> Self {
+        Self {
+            tenth,
+            ..Self::default()
+        }
+    }
+
+    fn time(&self) -> i64 {
+        self.tenth
+    }
 }
 
 impl Trace {
-    /// How many tenths of a second the ring holds.
-    pub const CAPACITY: usize = 3000;
-
-    /// The beat of this tenth, made if it is not there yet; none if it is older than the ring reaches.
+    /// The beat of this tenth, made if it is not there yet; none if it is older than what is kept.
     pub fn at(&mut self, tenth: i64) -> Option<&mut Beat> {
-        let place = self.beats.partition_point(|beat| beat.tenth < tenth);
-        if self.beats.get(place).is_none_or(|beat| beat.tenth != tenth) {
-            if self.beats.len() == Self::CAPACITY {
-                self.beats.pop_front();
-                return (place > 0).then(|| self.at(tenth)).flatten();
-            }
-            let beat = Beat {
-                tenth,
-                ..Beat::default()
-            };
-            self.beats.insert(place, beat);
-        }
-        self.beats.get_mut(place)
+        self.pages.at(tenth)
     }
 
     /// The beats, oldest first.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Beat> + ExactSizeIterator {
-        self.beats.iter()
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Beat> {
+        self.pages.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_in_which_nothing_happened_have_points_too() {
+        let mut series = Series::default();
+        series.at(-2);
+        series.at(3);
+        let seconds: Vec<i64> = series.iter().map(|point| point.second).collect();
+        assert_eq!(seconds, [-2, -1, 0, 1, 2, 3]);
+        let last: Vec<i64> = series.last(2).map(|point| point.second).collect();
+        assert_eq!(last, [2, 3]);
+    }
+
+    #[test]
+    fn an_hour_is_kept_and_no_more() {
+        let mut series = Series::default();
+        series.at(0);
+        series.at(100_000);
+        assert!((3600..=3660).contains(&series.iter().count()));
+        assert!(series.at(0).is_none());
+        let mut trace = Trace::default();
+        (0..10_000).for_each(|tenth| drop(trace.at(tenth)));
+        assert!((3000..=3150).contains(&trace.iter().count()));
+    }
+
+    #[test]
+    fn a_record_has_the_points_as_a_list() {
+        let mut series = Series::default();
+        series.at(61);
+        series.at(62);
+        let text = serde_json::to_string(&series).expect("numbers are JSON");
+        assert!(text.starts_with("{\"points\":[{\"second\":61,"), "{text}");
+        assert_eq!(serde_json::from_str::<Series>(&text).expect("its own text"), series);
     }
 }

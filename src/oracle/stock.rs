@@ -17,6 +17,7 @@ pub struct StockAudit {
     books: Books,
     /// What was added since it was last asked for.
     news: News,
+    worst: Option<(usize, u64)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -106,6 +107,7 @@ impl StockAudit {
                 ..Books::default()
             },
             news: News::default(),
+            worst: None,
         }
     }
 
@@ -128,6 +130,9 @@ impl StockAudit {
         }
         let beyond = u64::from(product.orders > self.initial);
         product.oversold += beyond;
+        if product.oversold > self.worst.map_or(0, |(_, most)| most) {
+            self.worst = index.map(|index| (index, product.oversold));
+        }
         let before = product.lost.max(0).cast_unsigned();
         product.lost += lost;
         books.orders += 1;
@@ -162,20 +167,24 @@ impl StockAudit {
 
     /// The product that was oversold most, and by how many units.
     #[must_use]
-    pub fn worst(&self) -> Option<(usize, u64)> {
-        let oversold = |(_, product): &(usize, &Product)| product.oversold;
-        let (index, product) = self.products.iter().enumerate().max_by_key(oversold)?;
-        (product.oversold > 0).then_some((index, product.oversold))
+    pub const fn worst(&self) -> Option<(usize, u64)> {
+        self.worst
     }
 
     /// A product whose units are not what its last order left, with both numbers: somebody else has written the stock, or
-    /// an order is missing. `left`: pairs of product and units, read when nobody sells any more.
+    /// an order is missing. `sold`: pairs of product and units of all that have other units than at the start, in the order
+    /// of the products, read when nobody sells any more.
     #[must_use]
-    pub fn contradiction(&self, left: &[(u64, u64)]) -> Option<(u64, u64, u64)> {
-        left.iter().find_map(|&(product, units)| {
-            let noted = self.products.get(usize::try_from(product).ok()?)?.left;
-            (noted != units).then_some((product, noted, units))
-        })
+    pub fn contradiction(&self, sold: &[(u64, u64)]) -> Option<(u64, u64, u64)> {
+        let mut sold = sold.iter().peekable();
+        for (product, noted) in (0..).zip(&self.products) {
+            let found = sold.next_if(|(other, _)| *other == product);
+            let units = found.map_or(self.initial, |(_, units)| *units);
+            if noted.left != units {
+                return Some((product, noted.left, units));
+            }
+        }
+        None
     }
 }
 
@@ -240,6 +249,11 @@ mod tests {
         assert!(ledger.sale(1, 0).sold_out);
         assert_eq!(ledger.audit.contradiction(&[(0, 0), (1, 0)]), None);
         assert_eq!(ledger.audit.contradiction(&[(0, 0), (1, 1)]), Some((1, 0, 1)));
+        assert_eq!(
+            ledger.audit.contradiction(&[(0, 0)]),
+            Some((1, 0, 2)),
+            "as many as at the start, and the ledger has orders"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::model::printable;
 
 /// One mistake in one line: `file:line: key: what; cure`, or `--flag: what; cure`.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct ScenarioError {
     /// The file with its line and key, or the flag of the command line.
@@ -24,19 +24,26 @@ impl ScenarioError {
     }
 }
 
-/// Everything that is wrong with a scenario, in the order of the file, then of the flags. Never empty.
+/// So many mistakes are shown: who has more of them made one of them many times.
+const SHOWN: usize = 20;
+
+/// Everything that is wrong with a scenario, in the order of the file, then of the flags. Never empty. Shown are the first
+/// twenty, a line each, and how many more there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScenarioErrors(pub Vec<ScenarioError>);
 
 impl fmt::Display for ScenarioErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, error) in self.0.iter().enumerate() {
+        for (n, error) in self.0.iter().take(SHOWN).enumerate() {
             if n > 0 {
                 f.write_str("\n")?;
             }
             error.fmt(f)?;
         }
-        Ok(())
+        match self.0.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\n… and {} more", thousands(more)),
+        }
     }
 }
 
@@ -45,5 +52,38 @@ impl std::error::Error for ScenarioErrors {}
 impl From<ScenarioError> for ScenarioErrors {
     fn from(error: ScenarioError) -> Self {
         Self(vec![error])
+    }
+}
+
+/// `9,980`.
+pub(super) fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_twenty_are_shown_and_the_others_counted() {
+        let errors = |n: usize| ScenarioErrors((0..n).map(|n| ScenarioError::new(format!("line {n}"), "is wrong")).collect());
+        assert_eq!(errors(20).to_string().lines().count(), 20);
+        let many = errors(10_000).to_string();
+        assert_eq!(many.lines().count(), 21);
+        assert_eq!(many.lines().nth(19), Some("line 19: is wrong"));
+        assert_eq!(many.lines().last(), Some("… and 9,980 more"));
+    }
+
+    #[test]
+    fn numbers_are_grouped_by_three() {
+        assert_eq!([7, 980, 9_980, 1_234_567].map(thousands), ["7", "980", "9,980", "1,234,567"]);
     }
 }

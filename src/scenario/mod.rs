@@ -29,7 +29,7 @@
 //! | `popularity` | `"uniform"`, `"zipf"` or `{ zipf = 1.1 }` | `"uniform"` |
 //! | `hold` | between reading a stock and writing it: a duration or `{ median = "5ms", sigma = 0.6 }` | required for inventory |
 //! | `stock_in` | `"database"` or `"redis"` | `"database"` |
-//! | **`[[workload.cache]]`** | for cache-fill, one or more | required |
+//! | **`[[workload.cache]]`** | for cache-fill, one or more, 1,000 at most | required |
 //! | `name` | the first part of its keys, unique | required |
 //! | `keys` | how many | required |
 //! | `popularity` | as above | `"uniform"` |
@@ -55,7 +55,7 @@
 //! | `fence` | inventory: `"off"`, or where the stock checks the holder's token: `"write"`, `"read-write"`; with any lock, not with `stock_in = "redis"` or `update = "atomic"` | `"off"` |
 //! | `serve_stale` | cache-fill: stale data for readers without the lock | true if fail-fast |
 //! | `second_look` | cache-fill: read the cache again under the lock | true |
-//! | **`[[fault]]`** | numbered from 1 in the order of the file | |
+//! | **`[[fault]]`** | numbered from 1 in the order of the file, 1,000 at most | |
 //! | `at`, `when` or `after` | `"10s"`; `"redlock.holding >= 32 and redlock.partial == 0"`; `"fault:1 + 300ms"` | one is required |
 //! | `do` | `"kill"`, `"shutdown"`, `"pause"`, `"resume"`, `"restart"`; on app servers kill, pause and resume | required |
 //! | `on` | `"host:1,2"`, `"minority"`, `"majority"`, `"primary"` (host 1), `"all"`, `"server:3"` | required |

@@ -69,24 +69,37 @@ pub(super) fn get<'a>(table: &'a Table, key: &str) -> Option<&'a Node> {
 /// # Errors
 /// Broken TOML: the first mistake with its line and column.
 pub(super) fn parse(file: &str, text: &str) -> Result<Table, ScenarioError> {
+    let lines = Lines::of(text);
     let document = DeTable::parse(text).map_err(|error| {
-        let (line, column) = position(text, error.span().map_or(0, |span| span.start));
+        let (line, column) = lines.position(text, error.span().map_or(0, |span| span.start));
         ScenarioError::new(
             format!("{file}:{line}:{column}"),
             format!("not valid TOML: {}", error.message()),
         )
     })?;
-    Ok(table(document.get_ref(), &|offset| {
-        Origin::Line(position(text, offset).0)
-    }))
+    Ok(table(document.get_ref(), &|offset| Origin::Line(lines.line(offset))))
 }
 
-/// Line and column, counted from 1, of a byte offset.
-fn position(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..offset).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
-    (line, column)
+/// Where the lines of a text begin, in bytes: each value of a long file asks for its line.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Self(std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect())
+    }
+
+    /// The line, counted from 1, of a byte offset.
+    fn line(&self, offset: usize) -> usize {
+        self.0.partition_point(|begin| *begin <= offset)
+    }
+
+    /// Its line and column, counted from 1.
+    fn position(&self, text: &str, offset: usize) -> (usize, usize) {
+        let line = self.line(offset);
+        let before = text.get(self.0[line - 1]..offset).unwrap_or_default();
+        (line, before.chars().count() + 1)
+    }
 }
 
 fn table(from: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin) -> Table {

@@ -17,6 +17,8 @@ const SELL_ONE: &str = "UPDATE stock SET units = units - 1, buyer = $2, at_us = 
 const ORDERS_SINCE: &str = "SELECT id, product, units, at_us, measured, buyer FROM orders WHERE id > $1 ORDER BY id
     LIMIT $2";
 const STOCK: &str = "SELECT product, units FROM stock WHERE product >= $1 AND product < $2 ORDER BY product";
+const STOCK_OTHER_THAN: &str = "SELECT product, units FROM stock WHERE product >= $1 AND product < $2 AND units <> $3
+    ORDER BY product";
 
 /// What an order notes besides its product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,16 +172,28 @@ impl Store {
     /// # Errors
     /// The database failed.
     pub async fn stock(&self, products: Range<u64>) -> Result<Vec<(u64, u64)>, StoreError> {
-        let rows: Vec<(i64, i64)> = sqlx::query_as(STOCK)
+        let rows = sqlx::query_as(STOCK)
+            .bind(signed(products.start))
+            .bind(signed(products.end));
+        Ok(by_product(rows.fetch_all(&self.pool).await?))
+    }
+
+    /// Those of the products that have not this number of units, with those that they have: of a million of them a run sells few.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn stock_other_than(&self, units: u64, products: Range<u64>) -> Result<Vec<(u64, u64)>, StoreError> {
+        let rows = sqlx::query_as(STOCK_OTHER_THAN)
             .bind(signed(products.start))
             .bind(signed(products.end))
-            .fetch_all(&self.pool)
-            .await?;
-        Ok(rows
-            .into_iter()
-            .map(|(product, units)| (unsigned(product), unsigned(units)))
-            .collect())
+            .bind(signed(units));
+        Ok(by_product(rows.fetch_all(&self.pool).await?))
     }
+}
+
+fn by_product(rows: Vec<(i64, i64)>) -> Vec<(u64, u64)> {
+    let pair = |(product, units)| (unsigned(product), unsigned(units));
+    rows.into_iter().map(pair).collect()
 }
 
 pub(super) fn no_product(product: u64) -> StoreError {

@@ -24,6 +24,20 @@ static TAKE_ONE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
+/// Of the products from ARGV[1] to ARGV[2] those that have not ARGV[3] units, each with its units; −1 for one that is gone.
+static NOT_AS_AT_THE_START: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local found = {}
+         for product = tonumber(ARGV[1]), tonumber(ARGV[2]) do
+             local units = redis.call('GET', string.format('stock:%d', product))
+             if units ~= ARGV[3] then
+                 found[#found + 1] = { product, tonumber(units or -1) }
+             end
+         end
+         return found",
+    )
+});
+
 /// The work of selling stock: read the units left, think, write back one less and append the order.
 #[derive(Debug)]
 pub struct Inventory {
@@ -254,6 +268,28 @@ pub async fn stock_in_cache(products: Range<u64>, cache: &Cache) -> Result<Vec<(
         .await?;
     let known = |(product, units): (u64, Option<u64>)| Ok((product, units.ok_or(CacheError::NoStock(product))?));
     products.zip(units).map(known).collect()
+}
+
+/// Those of the products that have not `stock` units, with those that they have: of a million of them a run sells few.
+///
+/// # Errors
+/// The cache node failed or has lost a product.
+pub async fn stock_sold_in_cache(
+    stock: u64,
+    products: Range<u64>,
+    cache: &Cache,
+) -> Result<Vec<(u64, u64)>, CacheError> {
+    let found: Vec<(u64, i64)> = NOT_AS_AT_THE_START
+        .arg(products.start)
+        .arg(products.end - 1)
+        .arg(stock)
+        .invoke_async(&mut cache.connection())
+        .await?;
+    let known = |(product, units)| {
+        let units = u64::try_from(units).map_err(|_| CacheError::NoStock(product))?;
+        Ok((product, units))
+    };
+    found.into_iter().map(known).collect()
 }
 
 /// The products in parts that fit into one command, or one answer.

@@ -21,7 +21,7 @@ use tokio_util::task::TaskTracker;
 pub use cache::{CACHE_CONNECT_TIMEOUT, CACHE_REPLY_TIMEOUT, Cache, CacheError, connect_cache};
 pub use cache_fill::CacheFill;
 pub use dials::Dials;
-pub use inventory::{Inventory, batches, orders_in_cache, prepare_cache, stock_in_cache};
+pub use inventory::{Inventory, batches, orders_in_cache, prepare_cache, stock_in_cache, stock_sold_in_cache};
 pub use waiting::Waiting;
 
 use crate::lock::Lock;

@@ -39,7 +39,7 @@ const RETRIES: Wait = Wait::Retry {
 
 pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> Vec<ArmSpec> {
     let written = root.has("arm");
-    let tables = root.tables("arm");
+    let mut tables = root.tables("arm");
     if !written || (tables.is_empty() && root.sound(&["arm"])) {
         root.complain(
             "arm",
@@ -51,6 +51,8 @@ pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec
             "arm",
             format!("{} arms are too many; {MOST_ARMS} at most", tables.len()),
         );
+        // The others would only be blamed for more of the same.
+        tables.truncate(MOST_ARMS);
     }
     let mut arms: Vec<ArmSpec> = Vec::new();
     for mut table in tables {

@@ -1,5 +1,7 @@
 //! Whose mistake it is: what contradicts a flag may stand in the file, but the file alone is right.
 
+use std::collections::HashSet;
+
 use super::super::error::{ScenarioError, ScenarioErrors};
 use super::super::overrides::Overrides;
 use super::super::source::Source;
@@ -7,10 +9,13 @@ use super::read;
 
 /// The same errors; those that the file alone doesn't have name the flag that makes them, and no line of the file.
 pub(super) fn flags(source: &Source, overrides: &Overrides, errors: ScenarioErrors) -> ScenarioErrors {
+    if *overrides == Overrides::default() {
+        return errors;
+    }
     let each = overrides.each();
-    let of = |overrides: &Overrides| read(source, overrides).err().map_or_else(Vec::new, |errors| errors.0);
-    let own = of(&Overrides::default());
-    let alone: Vec<(&str, Vec<ScenarioError>)> = each.iter().map(|(flag, only)| (flag.as_str(), of(only))).collect();
+    let of = |overrides: &Overrides| read(source, overrides).err().map_or_else(HashSet::new, |errors| errors.0.into_iter().collect());
+    let own: HashSet<ScenarioError> = of(&Overrides::default());
+    let alone: Vec<(&str, HashSet<ScenarioError>)> = each.iter().map(|(flag, only)| (flag.as_str(), of(only))).collect();
     let blamed = |error: ScenarioError| {
         let Some(key) = key_in_file(source, &error.place).filter(|_| !own.contains(&error)) else {
             return error;

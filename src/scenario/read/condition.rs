@@ -1,6 +1,7 @@
 //! `redlock.holding >= 32 and redlock.partial == 0`.
 
 use super::super::condition::{Expectation, Op};
+use super::super::error::thousands;
 use super::super::metric::{Metric, Unit};
 use super::super::spec::ArmSpec;
 use super::super::suggest;
@@ -16,8 +17,15 @@ const OPS: &[(&str, Op)] = &[
     (">", Op::Greater),
 ];
 
+/// The most comparisons of one condition: the run makes them a hundred times a second.
+const MOST: usize = 32;
+
 /// All comparisons of `text`, joined by `and`.
 pub(super) fn parse(text: &str, arms: &[ArmSpec]) -> Result<Vec<Expectation>, String> {
+    let comparisons = text.split(" and ").count();
+    if comparisons > MOST {
+        return Err(format!("has {} comparisons; {MOST} at most", thousands(comparisons)));
+    }
     text.split(" and ").map(|part| comparison(part.trim(), arms)).collect()
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::super::condition::Condition;
+use super::super::error::thousands;
 use super::super::reader::Reader;
 use super::super::spec::{ArmSpec, FaultSpec, FaultStart, LabSpec};
 use super::super::suggest;
@@ -18,6 +19,8 @@ const ACTIONS: &[(&str, Action)] = &[
     ("restart", Action::Restart),
 ];
 const STARTS: [&str; 3] = ["at", "when", "after"];
+/// The most faults: the run looks at each of them a hundred times a second.
+const MOST_FAULTS: usize = 1_000;
 
 pub(super) fn read(
     root: &mut Reader<'_>,
@@ -28,6 +31,11 @@ pub(super) fn read(
 ) -> Vec<FaultSpec> {
     let mut tables = root.tables("fault");
     let count = tables.len();
+    if count > MOST_FAULTS {
+        let (many, most) = (thousands(count), thousands(MOST_FAULTS));
+        root.complain("fault", format!("{many} faults are too many; {most} at most"));
+        tables.truncate(MOST_FAULTS);
+    }
     let faults: Vec<FaultSpec> = tables
         .iter_mut()
         .map(|table| {
@@ -42,10 +50,11 @@ pub(super) fn read(
             )
         })
         .collect();
+    let earliest = earliest(&faults);
     for (n, table) in tables.iter().enumerate().filter(|(_, table)| table.sound(&STARTS)) {
-        match earliest(&faults, n) {
-            Err(circle) => table.complain("after", format!("waits for itself: {circle}")),
-            Ok(Some(start)) if start >= duration && root.sound(&["duration"]) => {
+        match earliest[n] {
+            Earliest::Circle => table.complain("after", format!("waits for itself: {}", circle(&faults, n))),
+            Earliest::At(start) if start >= duration && root.sound(&["duration"]) => {
                 let key = if matches!(faults[n].start, FaultStart::At(_)) {
                     "at"
                 } else {
@@ -54,7 +63,7 @@ pub(super) fn read(
                 let (start, end) = (value::show(start), value::show(duration));
                 table.complain(key, format!("{start} is not before the end of the run ({end})"));
             }
-            Ok(_) => {}
+            Earliest::At(_) | Earliest::Never => {}
         }
     }
     tables.into_iter().for_each(Reader::finish);
@@ -140,28 +149,79 @@ fn after(text: &str, count: usize) -> Result<FaultStart, String> {
     Ok(FaultStart::After(number, value::parse_duration(delay.trim())?))
 }
 
-/// The earliest start of fault `n` (from 0) as far as it is known, or the circle in which it waits for itself.
-/// None if it hangs on a circle that it is no part of: that is told of the others.
-fn earliest(faults: &[FaultSpec], n: usize) -> Result<Option<Duration>, String> {
-    let (mut at, mut sum, mut way) = (n, Duration::ZERO, vec![n]);
-    loop {
-        match &faults[at].start {
-            FaultStart::At(start) => return Ok(Some(sum + *start)),
-            FaultStart::When(_) => return Ok(Some(sum)),
-            FaultStart::After(fault, delay) => {
-                sum += *delay;
-                at = fault - 1;
-                if at == n {
-                    let way: Vec<_> = way.iter().chain([&n]).map(|n| format!("fault:{}", n + 1)).collect();
-                    return Err(way.join(" after "));
-                }
-                if way.contains(&at) {
-                    return Ok(None);
-                }
-                way.push(at);
+/// When a fault can start, as far as the scenario tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Earliest {
+    /// Not before this.
+    At(Duration),
+    /// It waits for itself.
+    Circle,
+    /// It hangs on a circle that it is no part of: that is told of the others. Or on a fault that was not read.
+    Never,
+}
+
+/// The earliest start of each fault. Each is looked at twice at most, however they hang on each other.
+fn earliest(faults: &[FaultSpec]) -> Vec<Earliest> {
+    let mut found: Vec<Option<Earliest>> = vec![None; faults.len()];
+    // In which walk a fault was met.
+    let mut met = vec![usize::MAX; faults.len()];
+    for from in 0..faults.len() {
+        let mut way = Vec::new();
+        let mut at = from;
+        let mut end = loop {
+            let Some(spec) = faults.get(at) else { break Earliest::Never };
+            if let Some(known) = found[at] {
+                break if known == Earliest::Circle { Earliest::Never } else { known };
             }
+            if met[at] == from {
+                let circle = way.iter().position(|&other| other == at).unwrap_or(0);
+                for member in way.drain(circle..) {
+                    found[member] = Some(Earliest::Circle);
+                }
+                break Earliest::Never;
+            }
+            met[at] = from;
+            match &spec.start {
+                FaultStart::After(fault, _) => {
+                    way.push(at);
+                    at = fault - 1;
+                }
+                start => {
+                    let start = if let FaultStart::At(start) = start { *start } else { Duration::ZERO };
+                    found[at] = Some(Earliest::At(start));
+                    break Earliest::At(start);
+                }
+            }
+        };
+        for member in way.into_iter().rev() {
+            if let (Earliest::At(at), FaultStart::After(_, delay)) = (&mut end, &faults[member].start) {
+                *at = at.saturating_add(*delay);
+            }
+            found[member] = Some(end);
         }
     }
+    // Every walk has found all that it met.
+    found.into_iter().map(|found| found.unwrap_or(Earliest::Never)).collect()
+}
+
+/// The circle that fault `n` (from 0) is in: `fault:1 after fault:2 after fault:1`, the middle of a long one left out.
+fn circle(faults: &[FaultSpec], n: usize) -> String {
+    const SHOWN: usize = 6;
+    let mut words = vec![format!("fault:{}", n + 1)];
+    let mut at = n;
+    while let Some(FaultStart::After(fault, _)) = faults.get(at).map(|fault| &fault.start) {
+        at = fault - 1;
+        if at == n {
+            break;
+        }
+        if words.len() == SHOWN {
+            words.push("…".to_owned());
+            break;
+        }
+        words.push(format!("fault:{fault}"));
+    }
+    words.push(format!("fault:{}", n + 1));
+    words.join(" after ")
 }
 
 /// `host:1,2`, `server:3`, `minority`, `majority`, `primary` or `all`.

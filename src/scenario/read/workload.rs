@@ -1,7 +1,9 @@
 //! `[workload]` and its `[[workload.cache]]`.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
+use super::super::error::thousands;
 use super::super::reader::Reader;
 use super::super::spec::{CacheSpec, InventorySpec, Popularity, ServiceTime, StockIn, WorkloadSpec};
 use super::super::value;
@@ -17,6 +19,8 @@ const KINDS: &[(&str, Kind)] = &[("inventory", Kind::Inventory), ("cache-fill", 
 const STOCK_IN: &[(&str, StockIn)] = &[("database", StockIn::Database), ("redis", StockIn::Redis)];
 const INVENTORY_KEYS: &[&str] = &["products", "stock", "popularity", "hold", "stock_in"];
 const MOST: u64 = 1_000_000_000;
+/// The most caches: each has rows in every arm's catalogue.
+const MOST_CACHES: usize = 1_000;
 
 pub(super) fn read(mut reader: Reader<'_>) -> WorkloadSpec {
     // Without a kind the keys that are there tell which one is meant, so that the rest can be checked.
@@ -75,17 +79,23 @@ fn inventory(reader: &mut Reader<'_>) -> InventorySpec {
 
 fn caches(reader: &mut Reader<'_>) -> Vec<CacheSpec> {
     let written = reader.has("cache");
-    let tables = reader.tables("cache");
+    let mut tables = reader.tables("cache");
     if !written {
         reader.complain(
             "cache",
             "is missing; a cache-fill workload needs at least one [[workload.cache]]",
         );
     }
+    if tables.len() > MOST_CACHES {
+        let many = thousands(tables.len());
+        reader.complain("cache", format!("{many} caches are too many; {} at most", thousands(MOST_CACHES)));
+        tables.truncate(MOST_CACHES);
+    }
     let mut caches: Vec<CacheSpec> = Vec::new();
+    let mut names = HashSet::new();
     for mut table in tables {
         let cache = cache(&mut table);
-        if table.sound(&["name"]) && caches.iter().any(|other| other.name == cache.name) {
+        if !names.insert(cache.name.clone()) && table.sound(&["name"]) {
             table.complain(
                 "name",
                 format!("two caches are called \"{}\"; their keys would be the same", cache.name),

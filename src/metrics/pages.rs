@@ -1,0 +1,120 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Items in the order of their time, in pages that clones share: a snapshot that keeps the pages of an hour costs the page that
+/// is still written to, and not a copy of that hour.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Pages<T> {
+    pages: VecDeque<Arc<Page<T>>>,
+}
+
+/// All items of `SPAN` neighbouring times.
+#[derive(Debug, Clone, PartialEq)]
+struct Page<T> {
+    number: i64,
+    items: Vec<T>,
+}
+
+/// What has a time: a second, a tenth of one.
+pub(super) trait Timed: Clone {
+    /// Times on one page.
+    const SPAN: i64;
+    /// Pages that are kept.
+    const PAGES: usize;
+
+    /// Nothing of this time.
+    fn empty(time: i64) -> Self;
+
+    /// Its time.
+    fn time(&self) -> i64;
+}
+
+impl<T> Default for Pages<T> {
+    fn default() -> Self {
+        Self { pages: VecDeque::new() }
+    }
+}
+
+impl<T: Timed> Pages<T> {
+    /// The item of this time, made if it is not there yet; none if it is older than what is kept.
+    pub fn at(&mut self, time: i64) -> Option<&mut T> {
+        let number = time.div_euclid(T::SPAN);
+        let mut place = self.pages.partition_point(|page| page.number < number);
+        if self.pages.get(place).is_none_or(|page| page.number != number) {
+            if self.pages.len() == T::PAGES {
+                // Only what is newer than the oldest page may drive it out.
+                place = place.checked_sub(1)?;
+                self.pages.pop_front();
+            }
+            let items = Vec::with_capacity(usize::try_from(T::SPAN).unwrap_or_default());
+            self.pages.insert(place, Arc::new(Page { number, items }));
+        }
+        // Snapshots that are being drawn keep the page they have.
+        let items = &mut Arc::make_mut(self.pages.get_mut(place)?).items;
+        let place = items.partition_point(|item| item.time() < time);
+        if items.get(place).is_none_or(|item| item.time() != time) {
+            items.insert(place, T::empty(time));
+        }
+        items.get_mut(place)
+    }
+
+    /// The items, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.pages.iter().flat_map(|page| &page.items)
+    }
+
+    pub fn newest(&self) -> Option<&T> {
+        self.pages.back()?.items.last()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Timed for i64 {
+        const SPAN: i64 = 10;
+        const PAGES: usize = 3;
+
+        fn empty(time: i64) -> Self {
+            time
+        }
+
+        fn time(&self) -> i64 {
+            *self
+        }
+    }
+
+    fn of(times: impl IntoIterator<Item = i64>) -> Pages<i64> {
+        let mut pages = Pages::default();
+        for time in times {
+            pages.at(time);
+        }
+        pages
+    }
+
+    #[test]
+    fn items_stand_in_the_order_of_their_time_whenever_they_come() {
+        let pages = of([7, -3, 12, 8, 7, -1]);
+        assert_eq!(pages.iter().copied().collect::<Vec<_>>(), [-3, -1, 7, 8, 12]);
+        assert_eq!(pages.newest(), Some(&12));
+    }
+
+    #[test]
+    fn the_oldest_page_goes_and_what_is_older_than_all_is_not_taken_in() {
+        let mut pages = of(0..35);
+        assert_eq!(pages.iter().copied().collect::<Vec<_>>(), (10..35).collect::<Vec<_>>());
+        assert_eq!(pages.at(9), None);
+        assert_eq!(pages.iter().count(), 25);
+    }
+
+    #[test]
+    fn clones_share_all_pages_but_those_that_are_written_to() {
+        let mut pages = of(0..25);
+        let seen = pages.clone();
+        pages.at(25);
+        assert!((0..2).all(|page| Arc::ptr_eq(&pages.pages[page], &seen.pages[page])));
+        assert!(!Arc::ptr_eq(&pages.pages[2], &seen.pages[2]));
+        assert_eq!(seen.newest(), Some(&24));
+    }
+}
