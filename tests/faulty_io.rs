@@ -311,8 +311,8 @@ fn play(case: &Case, shim: &Path) -> Seen {
     let took = begin.elapsed();
     if code.is_none() {
         child.kill().expect("our own child");
-        child.wait().expect("our own child");
     }
+    child.wait().expect("our own child");
     let text = |name: &str| {
         let bytes = fs::read(path.join(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lockstorm::report::RecordFile;
+use lockstorm::report::{Paint, RecordFile, render};
+use lockstorm::run::Record;
 use lockstorm::scenario::{Overrides, Source, parse};
 
 fn seeds(target: &str) -> Vec<PathBuf> {
@@ -43,4 +44,63 @@ fn the_scenarios_that_fuzzing_begins_with_are_scenarios() {
         let scenario = parse(&source, &overrides).unwrap_or_else(|errors| panic!("{errors}"));
         assert!(!scenario.arms.is_empty());
     }
+}
+
+/// The record that fuzzing begins with, its text changed.
+fn changed(change: impl Fn(String) -> String) -> Record {
+    let text = fs::read_to_string(&seeds("record")[0]).unwrap();
+    let new = change(text.clone());
+    assert_ne!(new, text, "the change found its place");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("changed.json");
+    fs::write(&path, new).unwrap();
+    RecordFile::read(&path).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Found by the target `record`: a text of many digits was read as another number than it was written as.
+#[test]
+fn a_record_that_is_read_and_written_is_the_same() {
+    let record = changed(|text| text.replace("\"at\":3.347342125", "\"at\":3.3473429223372036854775807"));
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("again.json");
+    RecordFile::check(&path).unwrap().write(&record).unwrap();
+    assert_eq!(RecordFile::read(&path).unwrap(), record);
+}
+
+/// Found by the target `record`: sums of what was counted overflowed.
+#[test]
+fn a_record_of_impossible_figures_can_be_shown() {
+    let most = u64::MAX.to_string();
+    let with = |key: &str| changed(|text| set(&text, key, &most));
+    for key in [
+        "acquired",
+        "contended",
+        "no_quorum",
+        "products",
+        "stock",
+        "orders",
+        "attempts",
+    ] {
+        assert!(!render(&with(key), Paint::Off).is_empty(), "{key}");
+    }
+    let votes = changed(|text| {
+        text.replace(
+            "\"votes_at_release\":[",
+            &format!("\"votes_at_release\":[{most},{most},{most},"),
+        )
+    });
+    assert!(!render(&votes, Paint::Off).is_empty());
+}
+
+/// The text with all numbers of this key replaced.
+fn set(text: &str, key: &str, value: &str) -> String {
+    let key = format!("\"{key}\":");
+    let mut parts = text.split(&key);
+    let mut new = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.chars().take_while(char::is_ascii_digit).count();
+        let value = if digits > 0 { value } else { "" };
+        new = new + &key + value + &part[digits..];
+    }
+    new
 }

@@ -116,9 +116,13 @@ impl Outcomes {
         self.unknown += other.unknown;
     }
 
-    /// All acquires, however they ended.
+    /// All acquires, however they ended. Of a record that somebody else wrote they may be more than can be counted.
     #[must_use]
     pub const fn total(&self) -> u64 {
-        self.acquired + self.contended + self.no_quorum + self.expired + self.unknown
+        self.acquired
+            .saturating_add(self.contended)
+            .saturating_add(self.no_quorum)
+            .saturating_add(self.expired)
+            .saturating_add(self.unknown)
     }
 }

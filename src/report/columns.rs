@@ -385,16 +385,17 @@ fn overran(arm: &Arm<'_>) -> Option<Cell> {
 /// The mean votes that locks were held with, of the nodes that are asked: `3/3`, `2.4/3`.
 #[allow(clippy::cast_precision_loss)] // one digit is printed
 fn votes(arm: &Arm<'_>, counts: &[u64]) -> Option<Cell> {
-    let acquired: u64 = counts.iter().sum();
+    // A record that somebody else wrote may have any counts.
+    let acquired: u128 = counts.iter().copied().map(u128::from).sum();
     if arm.nodes == 0 || acquired == 0 {
         return None;
     }
-    let votes: u64 = counts
+    let votes: u128 = counts
         .iter()
         .zip(0..)
-        .map(|(count, votes): (&u64, u64)| count * votes)
+        .map(|(count, votes): (&u64, u128)| u128::from(*count) * votes)
         .sum();
-    if votes == acquired * arm.nodes as u64 {
+    if votes == acquired * arm.nodes as u128 {
         return Some(Cell::plain(format!("{0}/{0}", arm.nodes)));
     }
     // Rounded down: full votes are only said when every acquire had them.

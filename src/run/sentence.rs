@@ -14,7 +14,7 @@ pub fn sentence(arm: &ArmSpec, figures: &Figures, workload: &WorkloadSpec, sold_
 }
 
 fn inventory(figures: &Figures, spec: &InventorySpec, sold_out: bool) -> Vec<String> {
-    let stock = spec.products * spec.stock;
+    let stock = spec.products.saturating_mul(spec.stock);
     let orders = figures.orders;
     let mut parts = Vec::new();
     if orders == 0 {
