@@ -238,6 +238,11 @@ fn ended_in_part(ended: &Ended, record: &Record, missing: &[&str]) {
     assert_eq!(result(record, "redlock"), Held::Inconclusive, "{said}");
     assert!(!ended.stdout.contains('✔'), "{said}");
     assert!(took(record) < BOUND, "{} s: {said}", took(record));
+    assert!(
+        !is_said(&record.warnings, "answers again"),
+        "nobody did: {:?}",
+        record.warnings
+    );
 }
 
 /// Seconds from the end of the load to the end of the run.
