@@ -156,7 +156,10 @@ impl Engine {
                 self.doubt(index, text);
             }
             let arm = &mut self.arms[index];
-            let silent = arm.audit.as_ref().and_then(LiveAudit::silent);
+            // Once its books are closed nobody asks any more.
+            let Some(silent) = arm.audit.as_ref().map(LiveAudit::silent) else {
+                continue;
+            };
             if std::mem::replace(&mut arm.silent, silent.is_some()) != silent.is_some() {
                 let text = match silent {
                     Some(time) => format!("{}: {ledger} has not answered for {} s", arm.spec.name, time.as_secs()),

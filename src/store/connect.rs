@@ -9,8 +9,10 @@ use tokio::time::timeout;
 
 use super::StoreError;
 
-/// How long a database may take to give a connection.
+/// How long a server may take to give a connection, and to do what is done at once.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
+/// How long a file may take to be opened: a disk that starves is slow, but nobody has to be looked for.
+pub(super) const OPEN: Duration = Duration::from_secs(60);
 
 /// The port of a PostgreSQL whose URL names none.
 const POSTGRES_PORT: u16 = 5432;
@@ -21,6 +23,8 @@ pub(super) struct Server {
     pub options: AnyConnectOptions,
     /// The database in words, without its password: `PostgreSQL at db.example:5432`.
     pub name: String,
+    /// How long a connection may take.
+    pub connect: Duration,
 }
 
 impl Server {
@@ -38,12 +42,16 @@ impl Server {
             Some(host) => format!("PostgreSQL at {host}:{}", url.port().unwrap_or(POSTGRES_PORT)),
             None => "PostgreSQL at its socket".to_owned(),
         };
-        Ok(Self { options, name })
+        Ok(Self {
+            options,
+            name,
+            connect: CONNECT,
+        })
     }
 
     /// A connection, or why there is none.
     pub async fn connect(&self) -> Result<AnyConnection, StoreError> {
-        self.within(CONNECT, self.options.connect()).await
+        self.within(self.connect, self.options.connect()).await
     }
 
     /// Does something of `work` that must not take longer than `limit`.

@@ -36,8 +36,8 @@ pub enum StoreError {
     },
     /// It did not answer within this time while connections were opened or tables made.
     #[error(
-        "{place}: no answer within {}: is that a PostgreSQL, is it running (not stopped, not at its limit), and is no firewall \
-         in between?",
+        "{place}: no answer within {}: look whether a database listens there, whether it runs (is not stopped or overloaded), \
+         and whether a firewall is in between",
         humantime::format_duration(*.within)
     )]
     Silent {

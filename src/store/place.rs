@@ -8,7 +8,7 @@ use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, raw_sql};
 use tokio::time::timeout;
 
 use super::claim::{self, Claim};
-use super::connect::{CONNECT, Server};
+use super::connect::{CONNECT, OPEN, Server};
 use super::{Initial, Store, StoreError, schema};
 use crate::scenario::DatabaseSpec;
 
@@ -70,6 +70,7 @@ impl Place {
             server: Server {
                 options: options.disable_statement_logging(),
                 name,
+                connect: OPEN,
             },
             session: schema::SQLITE_SESSION.into(),
             schema: None,
@@ -125,7 +126,7 @@ impl Place {
             .connect_lazy_with(self.server.options.clone());
         let mut ready = Vec::new();
         for _ in 0..pool.min(READY) {
-            ready.push(self.server.within(CONNECT, connections.acquire()).await?);
+            ready.push(self.server.within(self.server.connect, connections.acquire()).await?);
         }
         drop(ready);
         Ok(Store::new(connections))
