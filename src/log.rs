@@ -50,7 +50,9 @@ impl Log {
         let (path, lost) = (self.path.display(), self.stream.lost());
         match settled {
             Err(error) => tell(&format!("--log {path}: is not complete: {error}")),
-            Ok(()) if lost > 0 => tell(&format!("--log {path}: is not complete: {lost} lines came too fast for it")),
+            Ok(()) if lost > 0 => tell(&format!(
+                "--log {path}: is not complete: {lost} lines came too fast for it"
+            )),
             Ok(()) => {}
         }
     }

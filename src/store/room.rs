@@ -17,12 +17,12 @@ const FREE: &str = "SELECT current_setting('max_connections')::bigint
 /// # Errors
 /// The database can't be reached.
 pub async fn room(spec: &DatabaseSpec) -> Result<Option<u64>, StoreError> {
-    if !spec.url.starts_with("postgres") {
+    if spec.url.is_sqlite() {
         return Ok(None);
     }
     install_default_drivers();
     let free = async {
-        let mut connection = AnyConnectOptions::from_str(&spec.url)?
+        let mut connection = AnyConnectOptions::from_str(spec.url.reveal())?
             .disable_statement_logging()
             .connect()
             .await?;
