@@ -40,6 +40,7 @@ impl Log {
             .log_internal_errors(false)
             .with_writer(Lines(stream.clone()))
             .init();
+        tracing::info!(version = env!("CARGO_PKG_VERSION"), "lockstorm starts");
         let path = path.to_owned();
         Ok(Self { path, stream })
     }

@@ -259,10 +259,8 @@ fn a_log_that_nobody_reads_keeps_no_run_waiting() {
         .open(&pipe)
         .unwrap();
     fill(&mut OpenOptions::new().write(true).open(&pipe).unwrap());
-    // A run that logs something: a host that goes.
-    let fault = ["--set", "fault=[{at=\"200ms\",do=\"kill\",on=\"host:1\"}]"];
-    let (code, stdout, stderr) = place.run(&[&["--log", "pipe"], &fault[..]].concat());
-    assert!(matches!(code, Some(0 | 5)), "{code:?} {stderr}");
+    let (code, stdout, stderr) = place.run(&["--log", "pipe"]);
+    assert_eq!(code, Some(0), "{stderr}");
     assert!(stdout.contains("single: "), "{stdout}");
     assert!(stderr.contains("--log pipe: is not complete"), "{stderr}");
 }
