@@ -320,16 +320,14 @@ fn a_link_that_somebody_else_planted_is_not_followed() {
         fs::set_permissions(directory, fs::Permissions::from_mode(0o777)).unwrap();
     }
     fs::write(place.path("victim"), "precious").unwrap();
-    // The shell becomes the run, with its process id.
-    let script = "read go; exec \"$@\"";
-    let shell = ["sh", "-c", script, "sh"];
-    let mut command = place.command_by(&shell, &["--duration", "1s", "--record", "open/out.json"]);
-    let mut run = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut command = place.command(&["--duration", "5s", "--record", "open/out.json"]);
+    let run = command.spawn().unwrap();
+    // Once the path has been looked at.
+    place.wait_for_lab();
     let planted = open.join(format!(".out.json.{}.part", run.id()));
     let mut link = Command::new("ln");
     link.arg("-s").arg(place.path("victim")).arg(&planted);
     assert!(link.uid(65_534).gid(65_534).status().unwrap().success());
-    run.stdin.take().unwrap().write_all(b"go\n").unwrap();
     let (code, _, stderr) = told(run.wait_with_output().unwrap());
     assert_eq!(fs::read_to_string(place.path("victim")).unwrap(), "precious");
     assert_eq!(code, Some(0), "{stderr}");
