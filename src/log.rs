@@ -40,6 +40,7 @@ impl Log {
             .log_internal_errors(false)
             .with_writer(Lines(stream.clone()))
             .init();
+        tracing::info!(version = env!("CARGO_PKG_VERSION"), "lockstorm starts");
         let path = path.to_owned();
         Ok(Self { path, stream })
     }
@@ -50,7 +51,9 @@ impl Log {
         let (path, lost) = (self.path.display(), self.stream.lost());
         match settled {
             Err(error) => tell(&format!("--log {path}: is not complete: {error}")),
-            Ok(()) if lost > 0 => tell(&format!("--log {path}: is not complete: {lost} lines came too fast for it")),
+            Ok(()) if lost > 0 => tell(&format!(
+                "--log {path}: is not complete: {lost} lines came too fast for it"
+            )),
             Ok(()) => {}
         }
     }

@@ -222,7 +222,9 @@ fn a_console_that_is_stopped_gives_the_terminal_back_and_takes_it_again() {
     let mut console = light(WIDE);
     console.signal(Signal::SIGTSTP);
     console.wait_for("it has stopped", |_| console.state() == Some('T'));
-    console.wait_for("the terminal is free", |_| !console.is_raw() && !console.has_the_screen());
+    console.wait_for("the terminal is free", |_| {
+        !console.is_raw() && !console.has_the_screen()
+    });
     console.signal(Signal::SIGCONT);
     console.wait_for_run(3);
     assert!(console.is_raw() && console.has_the_screen());

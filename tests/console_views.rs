@@ -8,7 +8,7 @@ use std::time::Duration;
 use lockstorm::console::{App, ConsoleOptions, Message, Order, Saving, ThemeName, View, keys, views};
 use lockstorm::metrics::{Health, Live, Phase, Snapshot, Trace};
 use lockstorm::model::{Action, Held, HostId, ServerId, Target};
-use lockstorm::run::{Command, Knob, RunError};
+use lockstorm::run::{Command, Knob, RunError, Stop};
 use lockstorm::scenario::{LockKind, Update};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -890,11 +890,24 @@ fn a_scenario_that_can_not_be_read_leaves_the_picker_open() {
 }
 
 #[test]
+fn a_terminal_that_goes_is_one_request_however_often_it_is_told() {
+    let ways: [fn() -> Message; 2] = [|| Message::TerminalLost, || Message::Stop(Stop::HangUp)];
+    for (first, second) in [(ways[0], ways[1]), (ways[1], ways[0])] {
+        let mut app = showing(picture::storm());
+        assert_eq!(commands(app.update(first())), [Command::Stop]);
+        for again in [second, second, first] {
+            assert_eq!(commands(app.update(again())), [], "nobody is hurried by that");
+        }
+        assert_eq!(commands(app.update(Message::Stop(Stop::Terminate))), [Command::Stop]);
+    }
+}
+
+#[test]
 fn quitting_ends_the_run_and_a_second_time_it_waits_for_nobody() {
     let interrupt = || Message::Key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL));
     let ways: [fn() -> Message; 2] = [
         || Message::Key(KeyEvent::new(KeyCode::Char('q'), KeyModifiers::NONE)),
-        || Message::Signal(15),
+        || Message::Stop(Stop::Terminate),
     ];
     for way in ways {
         let mut app = showing(picture::storm());

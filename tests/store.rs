@@ -13,7 +13,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 fn database(url: &str) -> DatabaseSpec {
     DatabaseSpec {
-        url: url.to_owned(),
+        url: url.parse().expect("a URL"),
+        url_env: None,
         read: ServiceTime {
             median: NO_TIME,
             sigma: 0.0,
@@ -589,8 +590,6 @@ async fn errors_name_the_database_and_no_password() {
         let created = Place::create(&database(url), 0, "errors", &dir, &initial()).await;
         created.expect_err("nothing to open").to_string()
     };
-    let text = create("mysql://root:secret@localhost/x", dir.path().to_owned()).await;
-    assert!(text.contains("postgres://") && !text.contains("secret"), "{text}");
     // Port 1 of loopback refuses.
     let text = create("postgres://me:secret@127.0.0.1:1/x", dir.path().to_owned()).await;
     assert!(

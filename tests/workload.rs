@@ -9,8 +9,8 @@ use lockstorm::lock::{Lock, NodeOptions, Nodes};
 use lockstorm::metrics::{Count, Part, ProviderCall, Recorder, Sums, Tally, Time, Timeline};
 use lockstorm::model::{HostId, ServerId, Wait};
 use lockstorm::scenario::{
-    ArmSpec, CacheSpec, DatabaseSpec, Fence, InventorySpec, LockKind, OnLoss, Popularity, Renew, ServiceTime, StockIn,
-    Update, WorkloadSpec,
+    ArmSpec, CacheSpec, DatabaseSpec, DatabaseUrl, Fence, InventorySpec, LockKind, OnLoss, Popularity, Renew,
+    ServiceTime, StockIn, Update, WorkloadSpec,
 };
 use lockstorm::store::{Catalogue, Initial, Place, Store};
 use lockstorm::timer::Timer;
@@ -137,7 +137,8 @@ impl Bench {
         initial: Initial,
     ) -> Self {
         let database = DatabaseSpec {
-            url: "sqlite".to_owned(),
+            url: DatabaseUrl::sqlite(),
+            url_env: None,
             read: constant(read),
             pool: 8,
         };

@@ -11,7 +11,7 @@ use lockstorm::scenario::builtin;
 
 use super::{colour, load, nothing_left_but_to_print, print_for_people, run, signalled_with, usage};
 use crate::cli::{Color, ConsoleArgs, RunArgs, Theme};
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
 
 /// What a headless run takes when no scenario is named.
 const DEFAULT: &str = "single-vs-redlock";
@@ -26,6 +26,9 @@ pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
         return run::run(&headless(args), color, ascii);
     }
     check_temp_dir().map_err(Failure::usage)?;
+    if let Some(warning) = scenario.as_ref().and_then(|scenario| scenario.database.url.exposed()) {
+        tell(&format!("warning: {warning}"));
+    }
     let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
     let catalogue = builtin::ALL
         .iter()

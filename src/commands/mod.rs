@@ -21,7 +21,7 @@ use crate::cli::Changes;
 use crate::failure::{Failure, tell};
 
 /// Prints to standard output, for as long as somebody reads there. A reader that has seen enough (`| head`) is no error.
-pub fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
+fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     // What was said before comes out before, where both go to the same place.
     let _ = stderr().settle();
     stdout().write(text);

@@ -26,7 +26,12 @@ pub fn explain(error: &clap::Error) -> ExitCode {
         .report();
     }
     if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Failure::usage(in_one_line(&error.render().to_string())).report();
+        let text = in_one_line(&error.render().to_string());
+        // A URL in the wrong place may hold a password.
+        let text = text
+            .split_once("://")
+            .map_or(text.clone(), |(before, _)| format!("{before}://… (`--help` explains)"));
+        return Failure::usage(text).report();
     }
     let help = error.render();
     let printed = if error.use_stderr() {

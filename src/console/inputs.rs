@@ -92,17 +92,16 @@ fn spawn(what: &'static str, body: impl FnOnce() + Send + 'static) -> Result<(),
 
 fn read_keys(messages: &Sender<Message>, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
-        let message =
-            match event::poll(LOOK).and_then(|ready| if ready { event::read().map(Some) } else { Ok(None) }) {
-                Ok(Some(Event::Key(key))) => Message::Key(key),
-                Ok(Some(Event::Resize(..))) => Message::Resize,
-                Ok(_) => continue,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(_) => {
-                    let _ = messages.send(Message::TerminalLost);
-                    return;
-                }
-            };
+        let message = match event::poll(LOOK).and_then(|ready| if ready { event::read().map(Some) } else { Ok(None) }) {
+            Ok(Some(Event::Key(key))) => Message::Key(key),
+            Ok(Some(Event::Resize(..))) => Message::Resize,
+            Ok(_) => continue,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => {
+                let _ = messages.send(Message::TerminalLost);
+                return;
+            }
+        };
         if messages.send(message).is_err() {
             return;
         }

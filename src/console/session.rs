@@ -101,7 +101,9 @@ where
                 let Ok(message) = messages.recv() else { break };
                 message
             } else {
-                let Ok(message) = messages.recv_timeout(LOOK) else { continue };
+                let Ok(message) = messages.recv_timeout(LOOK) else {
+                    continue;
+                };
                 message
             };
             // Everything that has piled up makes one frame.

@@ -11,7 +11,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::{Frame, Terminal};
 
@@ -74,7 +74,11 @@ impl Screen {
     pub fn resume(&mut self) {
         // The modes that it has now are the shell's.
         let _ = disable_raw_mode();
-        self.lost |= take().and_then(|()| self.terminal.clear()).is_err();
+        // A new one draws all of the picture. To clear the old one would ask the terminal where its cursor is, and wait.
+        match take().and_then(|()| Terminal::new(CrosstermBackend::new(Ink::default()))) {
+            Ok(terminal) => self.terminal = terminal,
+            Err(_) => self.lost = true,
+        }
     }
 }
 
@@ -106,7 +110,7 @@ fn take() -> io::Result<()> {
     enable_raw_mode()?;
     // A variable, because the macro names it more than once.
     let mut ink = Ink::default();
-    execute!(ink, EnterAlternateScreen, SetTitle("lockstorm"))
+    execute!(ink, EnterAlternateScreen, Clear(ClearType::All), SetTitle("lockstorm"))
 }
 
 /// Gives the terminal back, once.

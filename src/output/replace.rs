@@ -65,7 +65,9 @@ fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
 
 /// A file that stood there keeps its mode, and its owner if we may give files away.
 fn keep_mode_and_owner(path: &Path, file: &File) -> io::Result<()> {
-    let Ok(old) = fs::symlink_metadata(path) else { return Ok(()) };
+    let Ok(old) = fs::symlink_metadata(path) else {
+        return Ok(());
+    };
     if !old.is_file() {
         return Ok(());
     }
@@ -89,7 +91,9 @@ mod tests {
 
     fn names(directory: &Path) -> Vec<String> {
         let entries = fs::read_dir(directory).unwrap();
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
     }
 
     #[test]

@@ -38,11 +38,7 @@ pub fn headless(scenario: Scenario, options: RunOptions, show: impl FnMut(&Snaps
     })
 }
 
-async fn follow(
-    handle: RunHandle,
-    mut show: impl FnMut(&Snapshot),
-    mut stops: Stops,
-) -> Result<Ended, RunError> {
+async fn follow(handle: RunHandle, mut show: impl FnMut(&Snapshot), mut stops: Stops) -> Result<Ended, RunError> {
     let commands = handle.commands.clone();
     let mut snapshots = handle.snapshots.clone();
     // A thread of our own and not the runtime's: the runtime would wait for it even when we no longer want to.

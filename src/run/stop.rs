@@ -88,7 +88,10 @@ impl Stops {
         loop {
             let stop = poll_fn(|context| {
                 let came = |(stop, signal): &mut (Stop, Signal)| signal.poll_recv(context).is_ready().then_some(*stop);
-                self.signals.iter_mut().find_map(came).map_or(Poll::Pending, Poll::Ready)
+                self.signals
+                    .iter_mut()
+                    .find_map(came)
+                    .map_or(Poll::Pending, Poll::Ready)
             })
             .await;
             let again = stop == Stop::HangUp && std::mem::replace(&mut self.hung_up, true);

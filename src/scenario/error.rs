@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::database_url::without_secrets;
 use crate::model::printable;
 
 /// One mistake in one line: `file:line: key: what; cure`, or `--flag: what; cure`.
@@ -18,10 +19,15 @@ impl ScenarioError {
     pub(super) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             // Whatever a parser, the system or a name in the file says: one line.
-            place: printable(place.into().trim_end()),
+            place: printable(shown(&place.into()).trim_end()),
             message: printable(message.into().trim_end()),
         }
     }
+}
+
+/// A place that is a URL by mistake, without what may be secret in it.
+fn shown(place: &str) -> String {
+    without_secrets(place).unwrap_or_else(|| place.to_owned())
 }
 
 /// So many mistakes are shown: who has more of them made one of them many times.

@@ -38,7 +38,8 @@
 //! | `pages` | of each value: a paged list | one object |
 //! | `weight` | how often it is read compared with the others | 1 |
 //! | **`[database]`** | | |
-//! | `url` | `"sqlite"` or `"postgres://…"` | `"sqlite"` |
+//! | `url` | `"sqlite"` or `"postgres://…"`; its password is kept nowhere and can come from PGPASSWORD or ~/.pgpass | `"sqlite"` |
+//! | `url_env` | the environment variable that holds the URL; not with `url` | |
 //! | `read` | time added to each read: as `hold` | none |
 //! | `pool` | connections of each app server and arm, 1 to 1000 | 5 |
 //! | **`[[arm]]`** | one or more, 60 at most | required |
@@ -65,6 +66,7 @@
 
 pub mod builtin;
 mod condition;
+mod database_url;
 mod error;
 mod metric;
 mod overrides;
@@ -79,6 +81,7 @@ mod warnings;
 mod write;
 
 pub use condition::{Condition, Expectation, Op};
+pub use database_url::DatabaseUrl;
 pub use error::{ScenarioError, ScenarioErrors};
 pub use metric::{Metric, Unit};
 pub use overrides::Overrides;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::database_url::without_secrets;
 use super::error::ScenarioError;
 use super::suggest;
 use super::tree::{self, Node, Origin, Table, Value};
@@ -25,7 +26,7 @@ impl Overrides {
                 set: vec![assignment.clone()],
                 ..Self::default()
             };
-            (format!("--set {assignment}"), only)
+            (flag(assignment), only)
         });
         let seed = self.seed.map(|seed| {
             let only = Self {
@@ -48,9 +49,9 @@ impl Overrides {
     pub(super) fn apply(&self, root: &mut Table) -> Vec<ScenarioError> {
         let mut errors = Vec::new();
         for assignment in &self.set {
-            let flag = format!("--set {assignment}");
+            let flag = flag(assignment);
             if let Err(message) = set(root, assignment, &flag) {
-                errors.push(ScenarioError::new(flag, message));
+                errors.push(ScenarioError::new(flag, without_secrets(&message).unwrap_or(message)));
             }
         }
         if let Some(seed) = self.seed {
@@ -67,6 +68,21 @@ impl Overrides {
         }
         errors
     }
+}
+
+/// The flag as it was typed, but for what may be secret: the value of a key that sounds like a database's, and URLs.
+fn flag(assignment: &str) -> String {
+    let (key, value) = assignment.split_once('=').unwrap_or((assignment, ""));
+    let plain = key.to_lowercase();
+    let is_harmless = [".pool", ".read", ".read.median", ".read.sigma"]
+        .iter()
+        .any(|end| plain.trim_end().ends_with(end));
+    let sounds_secret = ["data", "url", "pass", "pg"].iter().any(|word| plain.contains(word)) && !is_harmless;
+    let flag = format!("--set {assignment}");
+    if sounds_secret && !value.contains("://") && value.trim() != "sqlite" && assignment.contains('=') {
+        return format!("--set {key}=…");
+    }
+    without_secrets(&flag).unwrap_or(flag)
 }
 
 fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {

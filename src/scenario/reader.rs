@@ -2,6 +2,8 @@
 //! and what nobody asked for is an unknown key.
 
 use std::cell::RefCell;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 use super::error::{ScenarioError, ScenarioErrors};
 use super::suggest;
@@ -19,6 +21,11 @@ impl Log {
             file: file.to_owned(),
             entries: RefCell::default(),
         }
+    }
+
+    /// Whether anybody but its owner can read the file, if it is one.
+    pub(super) fn can_others_read(&self) -> bool {
+        fs::metadata(&self.file).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o044 != 0)
     }
 
     /// Notes a mistake in `key`, written at `at`.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::condition::{Condition, Expectation};
+use super::database_url::DatabaseUrl;
 use crate::model::{Action, HostId, Target, Wait};
 
 /// A whole scenario, validated.
@@ -209,7 +210,10 @@ pub struct ServiceTime {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DatabaseSpec {
     /// `sqlite` (embedded, a file for each arm) or a `postgres://` URL (a schema for each arm).
-    pub url: String,
+    pub url: DatabaseUrl,
+    /// The environment variable that the URL came from, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url_env: Option<String>,
     /// Time added to each read while its connection is held: a provider's call, a stock's read.
     pub read: ServiceTime,
     /// Connections of each app server and arm.

@@ -3,6 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::database_url::without_secrets;
 use super::error::ScenarioError;
 
 /// Where a value was written.
@@ -99,6 +100,42 @@ impl Lines {
         let line = self.line(offset);
         let before = text.get(self.0[line - 1]..offset).unwrap_or_default();
         (line, before.chars().count() + 1)
+    }
+}
+
+/// Takes what may be secret out of URLs where none belongs: errors quote what they do not understand. Only the reader of
+/// `database.url` is shown one whole, and the title of a scenario may name a page.
+pub(super) fn hide_urls(root: &mut Table) {
+    for (key, node) in root {
+        match (&mut node.value, key.as_str()) {
+            (Value::Table(database), "database") => {
+                for (key, node) in database {
+                    if key != "url" || !matches!(node.value, Value::Text(_)) {
+                        hide(key, &mut node.value);
+                    }
+                }
+            }
+            (Value::Text(title), "title") if !title.contains('@') => {}
+            (value, _) => hide(key, value),
+        }
+    }
+}
+
+fn hide(key: &mut String, value: &mut Value) {
+    if let Some(shown) = without_secrets(key) {
+        *key = shown;
+    }
+    match value {
+        Value::Text(text) => {
+            if let Some(shown) = without_secrets(text) {
+                *text = shown;
+            }
+        }
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| hide(&mut String::new(), &mut item.value)),
+        Value::Table(table) => table.iter_mut().for_each(|(key, node)| hide(key, &mut node.value)),
+        Value::Bool(_) | Value::Integer(_) | Value::Float(_) | Value::Date => {}
     }
 }
 

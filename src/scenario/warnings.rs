@@ -20,6 +20,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<String> {
     lines.extend(scenario.arms.iter().filter_map(|arm| outlasted(scenario, arm)));
     lines.extend(even_hosts(scenario));
     lines.extend(connections(scenario));
+    lines.extend(scenario.database.url.exposed().map(str::to_owned));
     lines
 }
 
@@ -156,7 +157,7 @@ fn even_hosts(scenario: &Scenario) -> Option<String> {
 /// PostgreSQL grants 100 connections unless it is told otherwise.
 fn connections(scenario: &Scenario) -> Option<String> {
     let most = scenario.database.pool as usize * scenario.swarm.servers * scenario.arms.len();
-    (scenario.database.url != "sqlite" && most > 90).then(|| {
+    (!scenario.database.url.is_sqlite() && most > 90).then(|| {
         format!("database.pool: {most} connections in all (pool × servers × arms); PostgreSQL's usual max_connections is 100")
     })
 }

@@ -11,7 +11,7 @@ use super::value::show;
 use crate::model::{Target, Wait};
 
 impl Scenario {
-    /// The effective scenario; [`super::parse`] reads it back to an equal one.
+    /// The effective scenario; [`super::parse`] reads it back to an equal one, but for a password of its database.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut out = Toml(String::new());
@@ -37,7 +37,10 @@ impl Scenario {
         out.header("[workload]");
         out.workload(&self.workload);
         out.header("[database]");
-        out.pair("url", quote(&self.database.url));
+        match &self.database.url_env {
+            Some(name) => out.pair("url_env", quote(name)),
+            None => out.pair("url", quote(&self.database.url.to_string())),
+        }
         out.pair("read", service_time(self.database.read));
         out.pair("pool", self.database.pool);
         for arm in &self.arms {

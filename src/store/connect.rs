@@ -1,5 +1,6 @@
 //! Connections for what must not hang: a database that accepts and never answers is told from one that refuses.
 
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -18,13 +19,20 @@ pub(super) const OPEN: Duration = Duration::from_secs(60);
 const POSTGRES_PORT: u16 = 5432;
 
 /// A database that connections can be had to.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Server {
     pub options: AnyConnectOptions,
     /// The database in words, without its password: `PostgreSQL at db.example:5432`.
     pub name: String,
     /// How long a connection may take.
     pub connect: Duration,
+}
+
+/// Without the options, which hold the password.
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Server").field(&self.name).finish()
+    }
 }
 
 impl Server {

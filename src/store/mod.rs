@@ -23,9 +23,6 @@ use std::time::Duration;
 /// Why the database did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The URL (of this scheme) names no database that we speak to.
-    #[error("{0:?} is no database that can be used; use \"sqlite\" or a postgres:// URL")]
-    Url(String),
     /// The tables could not be made, or connections to them could not be opened.
     #[error("{place}: {source}")]
     Open {

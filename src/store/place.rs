@@ -1,3 +1,4 @@
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +23,6 @@ const BUILD: Duration = Duration::from_secs(120);
 const READY: u32 = 8;
 
 /// Where the tables of one arm live: an SQLite file in the run's directory, or a PostgreSQL schema.
-#[derive(Debug)]
 pub struct Place {
     server: Server,
     /// What each new connection runs first.
@@ -31,11 +31,20 @@ pub struct Place {
     schema: Option<(String, Claim)>,
 }
 
+/// Without the options, which hold the password.
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Place {
     /// Makes the tables of the arm at position `arm` and fills them.
     ///
     /// # Errors
-    /// The URL is none of ours, or the database can't be reached or refuses.
+    /// The database can't be reached or refuses.
     pub async fn create(
         spec: &DatabaseSpec,
         arm: usize,
@@ -44,15 +53,10 @@ impl Place {
         initial: &Initial,
     ) -> Result<Self, StoreError> {
         install_default_drivers();
-        if spec.url == "sqlite" {
+        if spec.url.is_sqlite() {
             Self::create_file(&dir.join(format!("arm-{arm}.sqlite")), initial).await
-        } else if spec.url.starts_with("postgres://") || spec.url.starts_with("postgresql://") {
-            Self::create_schema(&spec.url, schema_name(run_id, arm), initial).await
         } else {
-            // What comes after the scheme may hold a password.
-            Err(StoreError::Url(
-                spec.url.split(':').next().unwrap_or_default().to_owned(),
-            ))
+            Self::create_schema(spec.url.reveal(), schema_name(run_id, arm), initial).await
         }
     }
 

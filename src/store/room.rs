@@ -13,10 +13,10 @@ const FREE: &str = "SELECT current_setting('max_connections')::bigint
 /// # Errors
 /// The database can't be reached, or does not answer.
 pub async fn room(spec: &DatabaseSpec) -> Result<Option<u64>, StoreError> {
-    if !spec.url.starts_with("postgres") {
+    if spec.url.is_sqlite() {
         return Ok(None);
     }
-    let free = Server::postgres(&spec.url)?
+    let free = Server::postgres(spec.url.reveal())?
         .briefly(CONNECT, async |connection| {
             sqlx::query_scalar::<_, i64>(FREE).fetch_one(connection).await
         })

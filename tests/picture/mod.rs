@@ -10,8 +10,9 @@ use lockstorm::metrics::{
 };
 use lockstorm::model::{Action, Event, EventKind, HostId, Outcomes, ServerId, Target, Wait};
 use lockstorm::scenario::{
-    ArmSpec, Arrivals, Balance, CacheSpec, DatabaseSpec, Expectation, Fence, InventorySpec, LabSpec, LockKind, Metric,
-    OnLoss, Op, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, WorkloadSpec,
+    ArmSpec, Arrivals, Balance, CacheSpec, DatabaseSpec, DatabaseUrl, Expectation, Fence, InventorySpec, LabSpec,
+    LockKind, Metric, OnLoss, Op, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update,
+    WorkloadSpec,
 };
 
 const fn ms(ms: u64) -> Duration {
@@ -81,7 +82,8 @@ pub fn inventory() -> Scenario {
             stock_in: StockIn::Database,
         }),
         database: DatabaseSpec {
-            url: "sqlite".to_owned(),
+            url: DatabaseUrl::sqlite(),
+            url_env: None,
             read: service(ms(2)),
             pool: 5,
         },

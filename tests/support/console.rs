@@ -236,7 +236,9 @@ impl Console {
 
     /// Whether the terminal is in another mode than at the start.
     pub fn is_raw(&self) -> bool {
-        self.terminal.as_ref().is_some_and(|terminal| modes(terminal) != self.modes)
+        self.terminal
+            .as_ref()
+            .is_some_and(|terminal| modes(terminal) != self.modes)
     }
 
     fn labs(&self) -> PathBuf {

@@ -1,10 +1,12 @@
 //! `[lab]`, `[swarm]`, `[database]`, and the service times that several parts have.
 
+use std::env;
 use std::time::Duration;
 
+use super::super::database_url::DatabaseUrl;
 use super::super::reader::Reader;
 use super::super::spec::{Arrivals, Balance, DatabaseSpec, LabSpec, Persistence, ServiceTime, SwarmSpec};
-use super::super::tree::Value;
+use super::super::tree::{Origin, Value};
 use super::super::value;
 
 const PERSISTENCE: &[(&str, Persistence)] = &[
@@ -88,24 +90,13 @@ pub(super) fn swarm(mut reader: Reader<'_>, duration: Duration, arms: usize) -> 
 }
 
 pub(super) fn database(mut reader: Reader<'_>) -> DatabaseSpec {
-    let url = reader.or("url", "sqlite".to_owned(), |value| {
-        let url = value::text(value)?;
-        let postgres = ["postgres://", "postgresql://"]
-            .iter()
-            .any(|scheme| url.starts_with(scheme));
-        if url == "sqlite" || postgres {
-            Ok(url)
-        } else {
-            Err(format!(
-                "\"{url}\" is no database; \"sqlite\" or a URL like \"postgres://user@host/name\""
-            ))
-        }
-    });
+    let (url, url_env) = database_url(&mut reader);
     let read = service_time(&mut reader, "read", value::duration);
     let pool = reader.or("pool", 5, value::small(1..=1000));
     reader.finish();
     DatabaseSpec {
         url,
+        url_env,
         read: read.unwrap_or(ServiceTime {
             median: Duration::ZERO,
             sigma: 0.0,
@@ -113,6 +104,50 @@ pub(super) fn database(mut reader: Reader<'_>) -> DatabaseSpec {
         pool,
     }
 }
+
+/// The URL, and the environment variable that it comes from, if it does.
+fn database_url(reader: &mut Reader<'_>) -> (DatabaseUrl, Option<String>) {
+    let url = reader.get("url", |value| value::text(value)?.parse::<DatabaseUrl>());
+    let from_env = reader.get("url_env", |value| {
+        let name = value::text(value)?;
+        // Whoever writes the URL itself here gets it back from nobody.
+        if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return Err("is no name of an environment variable; the URL itself belongs to database.url".to_owned());
+        }
+        match env::var(&name) {
+            Ok(url) if !url.is_empty() => match url.parse::<DatabaseUrl>() {
+                Ok(url) => Ok((url, name)),
+                Err(why) => Err(format!("the URL in the environment variable {name}: {why}")),
+            },
+            _ => Err(format!(
+                "the environment variable {name} is missing or empty; it must hold the database's URL"
+            )),
+        }
+    });
+    if reader.has("url") && reader.has("url_env") {
+        reader.complain(
+            "url_env",
+            "contradicts url: the URL comes from one of them; leave the other out",
+        );
+    }
+    if let Some((url, name)) = from_env {
+        return (url, Some(name));
+    }
+    let mut url = url.unwrap_or_else(DatabaseUrl::sqlite);
+    match reader.origin("url") {
+        Origin::Flag(_) => url.expose(format!(
+            "database.url: everybody on this machine can see a command line, and there is a password in this one; {ELSEWHERE}"
+        )),
+        Origin::Line(_) | Origin::File if reader.log.can_others_read() => url.expose(format!(
+            "database.url: others on this machine can read this file, and there is a password in it: chmod 600 it, or {ELSEWHERE}"
+        )),
+        _ => {}
+    }
+    (url, None)
+}
+
+/// Where a password is nobody else's.
+const ELSEWHERE: &str = "leave it out and give it by PGPASSWORD or ~/.pgpass, or the whole URL by database.url_env";
 
 /// A duration, or `{ median = "5ms", sigma = 0.6 }`.
 pub(super) fn service_time(

@@ -33,6 +33,7 @@ fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErro
     let mut tree = tree::parse(&source.name, &source.text)?;
     let log = Log::new(&source.name);
     log.append(overrides.apply(&mut tree));
+    tree::hide_urls(&mut tree);
     let mut root = Reader::new(&log, String::new(), Origin::File, &tree);
 
     // They are printed wherever the scenario is named.
