@@ -54,6 +54,7 @@ mod guard;
 mod job;
 mod lease;
 mod line;
+mod listener;
 mod local;
 mod node;
 mod nodes;
@@ -74,7 +75,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-pub use address::BadAddress;
+pub use address::{BadAddress, NodeAddress};
 pub use gauges::{Gauges, Sent};
 pub use guard::{Guard, LateVotes, Released};
 pub use nodes::{NodeOptions, Nodes};

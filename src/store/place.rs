@@ -3,8 +3,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions, install_default_drivers};
-use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, Connection, raw_sql};
 
 use super::claim::{self, Claim};
@@ -56,12 +56,8 @@ impl Place {
 
     async fn create_file(path: &Path, initial: &Initial) -> Result<Self, StoreError> {
         let name = format!("the SQLite file {}", path.display());
-        let url = SqliteConnectOptions::new()
-            .filename(path)
-            .create_if_missing(true)
-            .to_url_lossy();
         let made = async {
-            let options = AnyConnectOptions::from_url(&url)?.disable_statement_logging();
+            let options = AnyConnectOptions::from_str(&sqlite_url(path))?.disable_statement_logging();
             let session = schema::SQLITE_SESSION.into();
             build(&options, &session, schema::SQLITE_TABLES, initial).await?;
             Ok((options, session))
@@ -138,6 +134,14 @@ impl Place {
             tracing::warn!(%error, schema, "the schema was not dropped");
         }
     }
+}
+
+/// The URL of an SQLite file, to be made if it is not there. All of the path that could mean something in a URL is encoded,
+/// which sqlx itself does not do with `%`.
+fn sqlite_url(path: &Path) -> String {
+    const PLAIN: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_');
+    let path = path.to_string_lossy();
+    format!("sqlite://{}?mode=rwc", utf8_percent_encode(&path, &PLAIN))
 }
 
 /// Makes the tables and fills them.

@@ -11,7 +11,8 @@ use lockstorm::metrics::{
 use lockstorm::model::{Action, Event, EventKind, HostId, Outcomes, ServerId, Target, Wait};
 use lockstorm::scenario::{
     ArmSpec, Arrivals, Balance, CacheSpec, DatabaseSpec, Expectation, Fence, InventorySpec, LabSpec, LockKind, Metric,
-    OnLoss, Op, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, WorkloadSpec,
+    OnLoss, Op, Password, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update,
+    WorkloadSpec,
 };
 
 const fn ms(ms: u64) -> Duration {
@@ -62,6 +63,7 @@ pub fn inventory() -> Scenario {
             hosts: 3,
             persistence: Persistence::None,
             port: None,
+            password: Password::Random,
         },
         swarm: SwarmSpec {
             servers: 4,

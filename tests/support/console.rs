@@ -186,7 +186,7 @@ impl Console {
         modes(&self.terminal) != self.modes
     }
 
-    fn labs(&self) -> PathBuf {
+    pub fn labs(&self) -> PathBuf {
         self.place.path().join("labs")
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod belief;
 pub mod listener;
+pub mod password;
 pub mod swarm;
 pub mod trio;
 
