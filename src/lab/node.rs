@@ -198,13 +198,10 @@ impl Node {
     /// child of it (Linux).
     async fn substitute(&self) -> Option<u32> {
         let end = Instant::now() + SUBSTITUTE_PATIENCE;
-        while Instant::now() < end {
+        while Instant::now() < end && processes::is_inhabited(&self.spawn.dir) {
             if let Some(pid) = probe::who(&self.access).await {
                 let cwd = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
                 return (cwd == self.spawn.dir).then_some(pid);
-            }
-            if ports::check(self.address.port()).is_ok() && !processes::is_inhabited(&self.spawn.dir) {
-                return None;
             }
             sleep(Duration::from_millis(20)).await;
         }
