@@ -92,12 +92,9 @@ impl Running {
         }
         let Some(id) = id else { return Ok(labs.remove(0)) };
         let ids: Vec<String> = labs.iter().map(|lab| lab.id.clone()).collect();
-        labs.into_iter().find(|lab| lab.id == id).ok_or_else(|| {
-            wrong(format!(
-                "no lab {id} is running; there is {}, the newest first",
-                ids.join(", ")
-            ))
-        })
+        labs.into_iter()
+            .find(|lab| lab.id == id)
+            .ok_or_else(|| wrong(format!("no lab {id} is running: choose from {}", ids.join(", "))))
     }
 
     /// All labs of this user that are up, the newest first.
