@@ -1,6 +1,6 @@
 //! The command line: structs and their help, nothing else.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use lockstorm::bench::CASES;
+use lockstorm::lab::CliNode;
 use lockstorm::scenario::builtin;
 
 /// A terminal chaos lab and benchmark suite for distributed locks on Redis.
@@ -249,7 +250,8 @@ pub struct BenchArgs {
     arg_required_else_help = true,
     after_help = "\
 Examples:
-  lockstorm lab down"
+  lockstorm lab down
+  lockstorm lab cli 1"
 )]
 pub struct LabArgs {
     #[command(subcommand)]
@@ -266,6 +268,29 @@ pub enum LabCommand {
 Examples:
   lockstorm lab down")]
     Down,
+    /// Open redis-cli, or valkey-cli, on a node of a running lab.
+    ///
+    /// Nodes ask for a password that only you can read; this hands it over. What follows `--` is given to redis-cli, whose
+    /// exit code is that of this command.
+    #[command(after_help = "\
+Examples:
+  lockstorm lab cli 1
+  lockstorm lab cli cache -- INFO keyspace
+  lockstorm lab cli 2 --lab 1a2b3c4d -- --latency")]
+    Cli(CliArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct CliArgs {
+    /// The number of the host, or `cache` for the cache node.
+    #[arg(value_name = "HOST")]
+    pub node: CliNode,
+    /// Which lab, where several run. Left out: the one that was started last.
+    #[arg(long, value_name = "ID")]
+    pub lab: Option<String>,
+    /// Arguments for redis-cli.
+    #[arg(last = true, value_name = "ARGS")]
+    pub args: Vec<OsString>,
 }
 
 /// Print a script that completes lockstorm's arguments in your shell.

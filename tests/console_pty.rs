@@ -49,8 +49,8 @@ fn light(size: Size) -> Console {
 }
 
 /// The process that answers on this port.
-fn answering(port: u16) -> Option<u32> {
-    let client = redis::Client::open(format!("redis://127.0.0.1:{port}")).ok()?;
+fn answering(console: &Console, port: u16) -> Option<u32> {
+    let client = redis::Client::open(support::password::url(&console.labs(), port)).ok()?;
     let info: String = redis::cmd("INFO").query(&mut client.get_connection().ok()?).ok()?;
     let id = info.lines().find_map(|line| line.strip_prefix("process_id:"))?;
     id.trim().parse().ok()
@@ -66,11 +66,11 @@ fn a_host_is_killed_and_restarted_by_key() {
     assert!(screen.host(1).contains("(killed)"), "{}", screen.text);
     assert_eq!((state(first), console.node(1)), (None, None));
     let port = screen.port(1).expect("the port of a host that is down");
-    assert_eq!(answering(port), None);
+    assert_eq!(answering(&console, port), None);
 
     console.press("r");
     console.wait_for("host 1 is up", |screen| screen.host(1).contains("● UP"));
-    let second = answering(port);
+    let second = answering(&console, port);
     assert!(second.is_some() && second != Some(first), "{second:?}");
     assert_eq!(console.node(1), second);
 

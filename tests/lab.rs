@@ -1,5 +1,8 @@
 //! The lab on real servers: hosts start, break and come back as asked, and nothing outlives its owner.
 
+#[path = "support/password.rs"]
+mod password;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use lockstorm::lab::{DownWhy, HostState, Lab, LabError, LabOptions, ServerBinary, leftovers};
 use lockstorm::model::{Action, HostId};
-use lockstorm::scenario::{LabSpec, Persistence};
+use lockstorm::scenario::{LabSpec, Password, Persistence};
 use tokio::sync::{Mutex, MutexGuard};
 
 /// One lab at a time: the machine is small, and the tests look at what is left behind.
@@ -28,6 +31,7 @@ fn spec(hosts: usize, persistence: Persistence) -> LabSpec {
         hosts,
         persistence,
         port: None,
+        password: Password::Random,
     }
 }
 
@@ -38,6 +42,17 @@ fn options() -> LabOptions {
     options
 }
 
+/// Where the lock nodes listen.
+fn nodes(lab: &Lab) -> Vec<SocketAddr> {
+    let mut nodes: Vec<SocketAddr> = lab.settings().iter().map(|node| node.address).collect();
+    nodes.pop();
+    nodes
+}
+
+fn cache(lab: &Lab) -> SocketAddr {
+    lab.settings().last().expect("the cache node").address
+}
+
 async fn up(hosts: usize, persistence: Persistence) -> Lab {
     Lab::up(&spec(hosts, persistence), options())
         .await
@@ -46,12 +61,15 @@ async fn up(hosts: usize, persistence: Persistence) -> Lab {
 
 /// Sends one inline command and returns the first line of the answer, or none if there is no answer in time.
 fn ask(node: SocketAddr, command: &str, patience: Duration) -> Option<String> {
+    let password = password::run_dir(&std::env::temp_dir(), node.port()).and_then(|dir| password::in_dir(&dir))?;
     let mut stream = TcpStream::connect(node).ok()?;
     stream.set_read_timeout(Some(patience)).ok()?;
-    stream.write_all(format!("{command}\r\n").as_bytes()).ok()?;
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).ok()?;
-    Some(line.trim_end().to_owned())
+    stream
+        .write_all(format!("AUTH {password}\r\n{command}\r\n").as_bytes())
+        .ok()?;
+    let mut lines = BufReader::new(stream).lines();
+    assert_eq!(lines.next()?.ok()?, "+OK", "the password");
+    lines.next()?.ok()
 }
 
 fn tell(node: SocketAddr, command: &str) -> String {
@@ -97,8 +115,8 @@ async fn hosts_and_cache_come_up_and_answer() {
     let start = Instant::now();
     let lab = up(3, Persistence::None).await;
     println!("three hosts and the cache node up after {:?}", start.elapsed());
-    assert_eq!(lab.nodes().len(), 3);
-    for node in lab.nodes().into_iter().chain([lab.cache()]) {
+    assert_eq!(nodes(&lab).len(), 3);
+    for node in nodes(&lab).into_iter().chain([cache(&lab)]) {
         assert_eq!(tell(node, "PING"), "+PONG");
     }
     assert_eq!(all_pids(&lab).len(), 4);
@@ -108,7 +126,7 @@ async fn hosts_and_cache_come_up_and_answer() {
     }
     let settings = lab.settings();
     assert_eq!(settings.len(), 4);
-    assert_eq!(settings[0].address, lab.nodes()[0]);
+    assert_eq!(settings[0].address, nodes(&lab)[0]);
     assert_eq!(settings[0].settings["maxmemory-policy"], "noeviction");
     let mode = fs::metadata(lab.dir()).expect("the run directory").permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
@@ -142,11 +160,10 @@ async fn hosts_and_cache_come_up_and_answer() {
 async fn independent_nodes_up_to_nine_hosts() {
     let _one = alone().await;
     let lab = up(9, Persistence::None).await;
-    let mut ports: Vec<u16> = lab
-        .nodes()
+    let mut ports: Vec<u16> = nodes(&lab)
         .iter()
         .map(SocketAddr::port)
-        .chain([lab.cache().port()])
+        .chain([cache(&lab).port()])
         .collect();
     ports.sort_unstable();
     ports.dedup();
@@ -158,7 +175,7 @@ async fn independent_nodes_up_to_nine_hosts() {
 async fn kill_and_restart() {
     let _one = alone().await;
     let lab = up(3, Persistence::None).await;
-    let (host, node) = (HostId(2), lab.nodes()[1]);
+    let (host, node) = (HostId(2), nodes(&lab)[1]);
     let pid = lab.pid(host).expect("a process");
     assert_eq!(tell(node, "SET key value"), "+OK");
 
@@ -174,7 +191,7 @@ async fn kill_and_restart() {
         }
     ));
     assert_eq!(lab.pid(host), None);
-    assert_eq!(tell(lab.nodes()[0], "PING"), "+PONG");
+    assert_eq!(tell(nodes(&lab)[0], "PING"), "+PONG");
 
     lab.apply(Action::Restart, host).await.expect("restarted");
     assert_ne!(lab.pid(host).expect("a process"), pid);
@@ -191,7 +208,7 @@ async fn kill_and_restart() {
 async fn pause_and_resume() {
     let _one = alone().await;
     let lab = up(1, Persistence::None).await;
-    let (host, node) = (HostId(1), lab.nodes()[0]);
+    let (host, node) = (HostId(1), nodes(&lab)[0]);
     let pid = lab.pid(host).expect("a process");
 
     lab.apply(Action::Pause, host).await.expect("paused");
@@ -215,7 +232,7 @@ async fn a_shutdown_saves_what_persistence_says() {
     let _one = alone().await;
     for (persistence, kept) in [(Persistence::None, "$-1"), (Persistence::Rdb, "$5")] {
         let lab = up(1, persistence).await;
-        let (host, node) = (HostId(1), lab.nodes()[0]);
+        let (host, node) = (HostId(1), nodes(&lab)[0]);
         let pid = lab.pid(host).expect("a process");
         assert_eq!(tell(node, "SET key value"), "+OK");
         lab.apply(Action::Shutdown, host).await.expect("shut down");
@@ -244,7 +261,7 @@ async fn a_kill_keeps_what_persistence_says() {
     ];
     for (persistence, kept) in all {
         let lab = up(1, persistence).await;
-        let (host, node) = (HostId(1), lab.nodes()[0]);
+        let (host, node) = (HostId(1), nodes(&lab)[0]);
         assert_eq!(tell(node, "SET key value PX 600000"), "+OK");
         lab.apply(Action::Kill, host).await.expect("killed");
         lab.apply(Action::Restart, host).await.expect("restarted");
@@ -333,7 +350,7 @@ async fn stats_come_from_hosts_that_answer() {
     let _one = alone().await;
     let lab = up(3, Persistence::None).await;
     for n in 0..10 {
-        assert_eq!(tell(lab.nodes()[0], &format!("SET key{n} value")), "+OK");
+        assert_eq!(tell(nodes(&lab)[0], &format!("SET key{n} value")), "+OK");
     }
     let stats = lab.stats().await;
     assert_eq!(stats[0].expect("host 1 answers").keys, 10);
@@ -512,13 +529,13 @@ async fn fixed_ports_are_used_or_the_taken_one_is_named() {
         hosts: 2,
         persistence: Persistence::None,
         port: Some(first),
+        password: Password::Random,
     };
     let lab = Lab::up(&fixed, options()).await.expect("up");
-    let ports: Vec<u16> = lab
-        .nodes()
+    let ports: Vec<u16> = nodes(&lab)
         .iter()
         .map(SocketAddr::port)
-        .chain([lab.cache().port()])
+        .chain([cache(&lab).port()])
         .collect();
     assert_eq!(ports, [first, first + 1, first + 2]);
     lab.down().await;
@@ -536,6 +553,7 @@ async fn fixed_ports_are_used_or_the_taken_one_is_named() {
         hosts: 3,
         persistence: Persistence::None,
         port: Some(65_534),
+        password: Password::Random,
     };
     assert!(matches!(
         Lab::up(&last, options()).await,
@@ -677,7 +695,7 @@ async fn a_lost_race_for_a_port_is_tried_again() {
     // The first to start tells its port and waits until somebody else has taken it.
     let body = format!(
         "{CLAIM}\nif mkdir {first} 2>/dev/null; then\n\
-         echo $2 > {port}.new; mv {port}.new {port}; until [ -e {go} ]; do sleep 0.01; done\nfi\nexec {real} \"$@\"",
+         echo $3 > {port}.new; mv {port}.new {port}; until [ -e {go} ]; do sleep 0.01; done\nfi\nexec {real} \"$@\"",
         first = dir.path().join("first").display(),
         port = port.display(),
         go = go.display(),
@@ -699,7 +717,7 @@ async fn a_lost_race_for_a_port_is_tried_again() {
         .await
         .expect("up at last");
     let (stolen, _listener) = thief.join().expect("it took a port");
-    for node in lab.nodes().into_iter().chain([lab.cache()]) {
+    for node in nodes(&lab).into_iter().chain([cache(&lab)]) {
         assert_ne!(node.port(), stolen);
         assert_eq!(tell(node, "PING"), "+PONG");
     }
@@ -711,7 +729,7 @@ async fn a_restart_waits_for_its_port() {
     let _one = alone().await;
     let lab = up(1, Persistence::None).await;
     lab.apply(Action::Kill, HostId(1)).await.expect("killed");
-    let squatter = TcpListener::bind(lab.nodes()[0]).expect("the port is free");
+    let squatter = TcpListener::bind(nodes(&lab)[0]).expect("the port is free");
     let free_it = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(300));
         drop(squatter);

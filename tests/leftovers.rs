@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lockstorm::lab::{Lab, LabOptions, ServerBinary, leftovers};
-use lockstorm::scenario::{LabSpec, Persistence};
+use lockstorm::scenario::{LabSpec, Password, Persistence};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use rand::RngExt;
@@ -178,6 +178,7 @@ fn spec(hosts: usize) -> LabSpec {
         hosts,
         persistence: Persistence::None,
         port: None,
+        password: Password::Random,
     }
 }
 
@@ -310,5 +311,97 @@ fn a_temporary_directory_with_an_odd_name_works() {
         assert_eq!(place.left(), [PathBuf::new(); 0], "{name}");
         let beside: Vec<_> = fs::read_dir(place.dir.path()).expect("read").flatten().collect();
         assert_eq!(beside.len(), 2, "{name}: {beside:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_program_that_leaves_its_session_leaves_no_server() {
+    let _one = alone();
+    let real = ServerBinary::find(None).expect("a server is installed").path;
+    let dir = TempDir::with_prefix("ls-").expect("a directory");
+    let claim = r#"[ "$1" = --version ] && { echo "Redis server v=7.0.15 sha=0:0"; exit 0; }"#;
+    for (start, answers) in [
+        ("setsid --fork {real} \"$@\"\nexit 0", true),
+        ("{real} \"$@\" &\nexit 0", true),
+        // Its group and session are others' from then on, and it never answers.
+        ("setsid --fork sleep 600\nexit 0", false),
+        ("setsid --fork sleep 600\nexec {real} \"$@\"", false),
+    ] {
+        let program = dir.path().join("server");
+        let body = start.replace("{real}", &real.to_string_lossy());
+        script(&program, &format!("{claim}\n{body}"));
+        let binary = ServerBinary::find(Some(&program)).expect("it claims to be one");
+        let runs_before = runs();
+        let lab = Lab::up(&spec(1), LabOptions { binary, ..options() }).await;
+        match lab {
+            Ok(lab) => {
+                let dir = lab.dir().to_owned();
+                assert_eq!(living_in(&dir).len(), 4, "{start}");
+                lab.down().await;
+                assert!(!dir.exists());
+            }
+            Err(error) => {
+                let error = error.to_string();
+                assert_eq!(error.contains(" answers in its place"), answers, "{start}: {error}");
+            }
+        }
+        assert_eq!(runs(), runs_before, "{start}");
+    }
+    // The same with a keeper that can't do it any more: the next sweep finds them by their logs.
+    let program = dir.path().join("server");
+    script(
+        &program,
+        &format!("{claim}\nsetsid --fork sleep 600\nexec {} \"$@\"", real.display()),
+    );
+    let binary = ServerBinary::find(Some(&program)).expect("it claims to be one");
+    let lab = Lab::up(&spec(1), LabOptions { binary, ..options() }).await.expect("up");
+    let run_dir = lab.dir().to_owned();
+    let living = living_in(&run_dir);
+    let keeper = fs::read_to_string(run_dir.join("keeper.lock")).expect("its lock file");
+    slay(keeper.trim().parse().expect("a process id"));
+    eventually("gone", || lab.keeper_gone().is_some());
+    lab.down().await;
+    assert!(!run_dir.exists());
+    let lives = |pid: &u32| {
+        Path::new(&format!("/proc/{pid}/cwd"))
+            .read_link()
+            .is_ok_and(|cwd| cwd.starts_with(&run_dir))
+    };
+    eventually("all gone", || !living.iter().any(lives));
+}
+
+/// How many processes work in run directories of this user.
+fn runs() -> usize {
+    base().canonicalize().map_or(0, |base| living_in(&base).len())
+}
+
+/// Runs `lockstorm` on a file system of its own, of that size.
+#[test]
+#[ignore = "needs root: it mounts a small file system"]
+fn a_full_temporary_directory_is_told_and_nothing_is_left() {
+    let _one = alone();
+    for (size, fill) in [("64k", "0"), ("64k", "60"), ("4k", "0"), ("1m", "1000")] {
+        let place = Place::with_temp_dir();
+        let script = format!(
+            "mount -t tmpfs -o size={size} tmpfs '{tmp}' && head -c {fill}k /dev/zero >'{tmp}/fill'; \
+             TMPDIR='{tmp}' '{program}' run small.toml --quiet; code=$?; rm -f '{tmp}/fill'; ls -A '{tmp}' >left; exit $code",
+            tmp = place.temp.display(),
+            program = env!("CARGO_BIN_EXE_lockstorm")
+        );
+        // A mount of this process's own, which goes with it.
+        let output = Command::new("unshare")
+            .args(["-m", "sh", "-c", &script])
+            .current_dir(place.dir.path())
+            .output()
+            .expect("unshare");
+        let (code, text) = told(&output);
+        println!("{size} with {fill} KiB used: {text}");
+        assert_eq!(code, Some(1), "{size}, {fill}: {text}");
+        assert!(
+            text.contains("No space left") || text.contains("disk is full") || text.contains("disk I/O"),
+            "{text}"
+        );
+        let left = fs::read_to_string(place.dir.path().join("left")).expect("listed");
+        assert_eq!(left, "", "{size}, {fill}");
     }
 }

@@ -11,6 +11,40 @@ use std::process::{Command, Output, Stdio};
 use nix::unistd::geteuid;
 use tempfile::TempDir;
 
+/// Host 1 is killed and comes back.
+const SCENARIO: &str = r#"
+title    = "Two arms on the same products"
+duration = "120s"
+seed     = 1
+
+[swarm]
+servers = 2
+workers = 2
+think   = "20ms"
+
+[workload]
+kind     = "inventory"
+products = 16
+stock    = 1000000
+hold     = { median = "1ms", sigma = 0.1 }
+
+[[arm]]
+name = "single"
+lock = "single"
+ttl  = "2s"
+
+[[arm]]
+name = "redlock"
+lock = "redlock"
+ttl  = "2s"
+
+[[fault]]
+at  = "500ms"
+do  = "kill"
+on  = "host:1"
+for = "500ms"
+"#;
+
 /// A user that owns nothing.
 const NOBODY: u32 = 65_534;
 
@@ -34,6 +68,16 @@ fn shell(directory: &Path, script: &str) -> Command {
         .gid(NOBODY)
         .stdin(Stdio::null());
     command
+}
+
+/// A process that is killed however the test ends.
+struct Killed(std::process::Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// Runs a script as the other user.
@@ -148,10 +192,11 @@ fn a_directory_that_is_swapped_while_we_look_deletes_nothing() {
         base = base.display(),
         home = home.path().display()
     );
-    let mut swapper = shell(temp_dir.path(), &script)
+    let swapper = shell(temp_dir.path(), &script)
+        .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()
-        .expect("a shell");
+        .spawn();
+    let swapper = Killed(swapper.expect("a shell"));
     let mut refused = 0;
     for _ in 0..100 {
         let (code, text) = lockstorm(temp_dir.path(), &["lab", "down"]);
@@ -159,8 +204,210 @@ fn a_directory_that_is_swapped_while_we_look_deletes_nothing() {
         refused += usize::from(text.contains("it is a link"));
         assert!(is_untouched(home.path()), "{text}");
     }
-    swapper.kill().expect("killed");
-    swapper.wait().expect("reaped");
+    drop(swapper);
     assert!(refused > 0, "the link never stood there when it mattered");
     assert_eq!(fs::read_dir(home.path()).expect("the home").count(), 3);
+}
+
+/// A lab of ours with three nodes, in a process of its own: a run that lasts until it is stopped.
+struct Lab {
+    dir: TempDir,
+    run: Killed,
+}
+
+impl Lab {
+    fn start(more: &[&str]) -> Self {
+        let dir = TempDir::with_prefix("ls-").expect("a directory");
+        // Others may look: what is not theirs must be protected by itself.
+        fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).expect("open to all");
+        fs::write(dir.path().join("kill.toml"), SCENARIO).expect("the scenario");
+        let run = Command::new(env!("CARGO_BIN_EXE_lockstorm"))
+            .args([
+                "run",
+                "kill.toml",
+                "--quiet",
+                "--record",
+                "out.json",
+                "--log",
+                "out.log",
+            ])
+            .args(more)
+            .current_dir(dir.path())
+            .env("TMPDIR", dir.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("lockstorm");
+        let lab = Self { dir, run: Killed(run) };
+        eventually("the lab is up", || {
+            lab.run_dir().is_some_and(|dir| dir.join("lab.json").exists())
+        });
+        lab
+    }
+
+    fn run_dir(&self) -> Option<PathBuf> {
+        let mut runs = fs::read_dir(base(self.dir.path())).ok()?.flatten();
+        Some(runs.next()?.path())
+    }
+
+    fn ports(&self) -> Vec<u16> {
+        let card = fs::read_to_string(self.run_dir().expect("a run").join("lab.json")).expect("the card");
+        let parts = card.split("127.0.0.1:").skip(1);
+        parts
+            .map(|part| part.chars().take_while(char::is_ascii_digit).collect::<String>())
+            .map(|port| port.parse().expect("a port"))
+            .collect()
+    }
+
+    fn cli(&self, args: &[&str]) -> (Option<i32>, String) {
+        lockstorm(self.dir.path(), &[&["lab", "cli"], args].concat())
+    }
+
+    /// Ends the run in order, and returns all that it said.
+    fn end(mut self) -> (TempDir, String) {
+        let pid = nix::unistd::Pid::from_raw(self.run.0.id().cast_signed());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).expect("ours");
+        let mut text = String::new();
+        for stream in [
+            Box::new(self.run.0.stdout.take().expect("its stdout")) as Box<dyn std::io::Read>,
+            Box::new(self.run.0.stderr.take().expect("its stderr")),
+        ] {
+            let mut stream = stream;
+            stream.read_to_string(&mut text).expect("text");
+        }
+        assert_eq!(self.run.0.wait().expect("it ends").code(), Some(130), "{text}");
+        (self.dir, text)
+    }
+}
+
+fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !condition() {
+        assert!(std::time::Instant::now() < end, "not in time: {what}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+/// What the other user is told by a node.
+fn asked_by_nobody(port: u16, command: &str) -> String {
+    let script = format!("timeout 20 redis-cli -p {port} {command} 2>&1");
+    let output = as_nobody(Path::new("/"), &script);
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+#[ignore = "needs root: it acts as another user"]
+fn nobody_else_gets_into_a_node_or_at_its_password() {
+    let lab = Lab::start(&[]);
+    let ports = lab.ports();
+    assert_eq!(ports.len(), 4);
+    for &port in &ports[1..] {
+        for command in ["PING", "CONFIG SET dir /tmp", "FLUSHALL", "SHUTDOWN NOSAVE"] {
+            let answer = asked_by_nobody(port, command);
+            assert!(answer.contains("NOAUTH"), "{command}: {answer}");
+        }
+    }
+    let run_dir = lab.run_dir().expect("a run");
+    let conf = run_dir.join("nodes.conf");
+    let text = fs::read_to_string(&conf).expect("ours");
+    let password = text
+        .lines()
+        .find_map(|line| line.strip_prefix("requirepass "))
+        .expect("a password");
+    assert!(password.len() >= 32, "128 bits");
+    assert_eq!(
+        fs::metadata(&conf).expect("the file").permissions().mode() & 0o777,
+        0o600
+    );
+    let peek = as_nobody(
+        Path::new("/"),
+        &format!("cat {conf}; cat {}/*", run_dir.display(), conf = conf.display()),
+    );
+    assert!(!peek.status.success() && peek.stdout.is_empty());
+
+    // After host 1 was killed and started again.
+    eventually("host 1 is back", || lab.cli(&["1", "--", "PING"]).1 == "PONG\n");
+    for node in ["1", "2", "3", "cache"] {
+        assert_eq!(lab.cli(&[node, "--", "PING"]), (Some(0), "PONG\n".to_owned()));
+    }
+    assert_eq!(
+        lab.cli(&["1", "--", "NO SUCH COMMAND"]).0.map(|code| code < 2),
+        Some(true)
+    );
+    let (code, text) = lab.cli(&["4"]);
+    assert!(
+        code == Some(1) && text.contains("has no host 4: it has hosts 1 to 3 and cache"),
+        "{text}"
+    );
+    let (code, text) = lab.cli(&["1", "--lab", "none"]);
+    let id = run_dir
+        .file_name()
+        .expect("a name")
+        .to_string_lossy()
+        .replace("run-", "");
+    assert!(code == Some(1) && text.contains(&id), "{text}");
+
+    // No process shows it: neither in its arguments nor in its environment.
+    let mut seen = 0;
+    for entry in fs::read_dir("/proc").expect("/proc").flatten() {
+        for file in ["cmdline", "environ"] {
+            let bytes = fs::read(entry.path().join(file)).unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            assert!(!text.contains(password), "{}: {file}", entry.path().display());
+            seen += usize::from(text.contains("redis-server") || text.contains("valkey-server"));
+        }
+    }
+    assert!(seen >= 3, "the servers were looked at");
+
+    let password = password.to_owned();
+    let (dir, said) = lab.end();
+    assert!(!said.contains(&password) && said.contains("redlock"), "{said}");
+    for file in ["out.json", "out.log"] {
+        let text = fs::read_to_string(dir.path().join(file)).unwrap_or_default();
+        assert!(!text.contains(&password), "{file}");
+    }
+    let record = fs::read_to_string(dir.path().join("out.json")).expect("a record");
+    assert!(record.contains("\"requirepass\": \"random\"") && record.contains("in effect"));
+    let (code, text) = lockstorm(dir.path(), &["lab", "cli", "1"]);
+    assert!(code == Some(1) && text.contains("no lab of yours is running"), "{text}");
+}
+
+#[test]
+#[ignore = "needs root: it acts as another user"]
+fn without_a_password_everybody_is_let_in() {
+    let lab = Lab::start(&["--set", "lab.password=off"]);
+    assert!(asked_by_nobody(lab.ports()[1], "PING").contains("PONG"));
+    assert!(!lab.run_dir().expect("a run").join("nodes.conf").exists());
+    assert_eq!(lab.cli(&["2", "--", "PING"]).1, "PONG\n");
+    lab.end();
+}
+
+#[test]
+#[ignore = "needs root: it acts as another user"]
+fn a_stranger_on_the_port_of_a_killed_node_is_told_no_password() {
+    // Host 1 stays down.
+    let lab = Lab::start(&["--set", "fault.1.for=100s"]);
+    let port = lab.ports()[0];
+    let heard = lab.dir.path().join("heard");
+    fs::create_dir(&heard).expect("a directory");
+    fs::set_permissions(&heard, Permissions::from_mode(0o777)).expect("open to all");
+    // Writes down all that clients tell it.
+    let stranger = format!(
+        "import socket,time\ns=socket.socket()\ns.setsockopt(socket.SOL_SOCKET,socket.SO_REUSEADDR,1)\n\
+         while True:\n try:\n  s.bind(('127.0.0.1',{port})); break\n except OSError: time.sleep(.01)\n\
+         s.listen(100)\nn=0\nout=open('heard','wb',0)\nwhile True:\n c,_=s.accept(); c.settimeout(1); n+=1; open('count','w').write(str(n))\n \
+         try: out.write(c.recv(4096))\n except OSError: pass\n c.close()\n"
+    );
+    fs::write(heard.join("stranger.py"), stranger).expect("written");
+    let stranger = Killed(shell(&heard, "exec python3 stranger.py").spawn().expect("a shell"));
+    let count = || -> usize {
+        let text = fs::read_to_string(heard.join("count")).unwrap_or_default();
+        text.parse().unwrap_or(0)
+    };
+    eventually("clients came to the stranger", || count() >= 8);
+    drop(stranger);
+    let told = fs::read(heard.join("heard")).expect("what was heard");
+    assert_eq!(String::from_utf8_lossy(&told), "");
+    lab.end();
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use lockstorm::model::{Action, HostId, ServerId, Target, Wait};
 use lockstorm::scenario::{
-    FaultStart, LockKind, Overrides, Popularity, Renew, Scenario, ServiceTime, Source, WorkloadSpec, builtin, parse,
-    warnings,
+    FaultStart, LockKind, Overrides, Password, Popularity, Renew, Scenario, ServiceTime, Source, WorkloadSpec, builtin,
+    parse, warnings,
 };
 
 fn read(name: &str, text: &str) -> Scenario {
@@ -167,6 +167,7 @@ seed = 0xFF
 hosts = 5
 persistence = "aof-everysec"
 port = 7000
+password = "off"
 [swarm]
 servers = 3
 workers = 2
@@ -228,6 +229,13 @@ on = "majority"
         scenario,
         "{}",
         scenario.to_toml()
+    );
+    assert_eq!(scenario.lab.password, Password::Off);
+    assert_eq!(read("sample.toml", SAMPLE).lab.password, Password::Random);
+    assert!(
+        read("sample.toml", SAMPLE)
+            .to_toml()
+            .contains("password = \"random\"\n")
     );
     let WorkloadSpec::CacheFill { caches } = &scenario.workload else {
         panic!("{:?}", scenario.workload)

@@ -40,6 +40,7 @@ title = "witness"
 {rest}
 [lab]
 port = {port}
+password = "off"
 [swarm]
 servers = 2
 {swarm}

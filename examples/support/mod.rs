@@ -5,7 +5,7 @@ use std::{env, error::Error, process::ExitCode, time::Duration};
 use lockstorm::{
     lab::{Lab, LabOptions, ServerBinary, keeper},
     lock::{NodeOptions, Nodes},
-    scenario::{LabSpec, Persistence},
+    scenario::{LabSpec, Password, Persistence},
 };
 use tokio::runtime::Builder;
 
@@ -37,6 +37,7 @@ fn on_nodes(urls: &[String], example: impl AsyncFnOnce(Nodes) -> Outcome) -> Out
             hosts: 3,
             persistence: Persistence::None,
             port: None,
+            password: Password::Random,
         };
         let lab = Lab::up(&spec, LabOptions::new(ServerBinary::find(None)?)?).await?;
         let outcome = with(Nodes::connect(&lab.nodes(), NodeOptions::default()), example).await;

@@ -1,13 +1,14 @@
 //! What a contender must be able to do.
 
-use std::net::SocketAddr;
 use std::time::Duration;
+
+use crate::lock::NodeAddress;
 
 /// What a client is made with.
 #[derive(Debug, Clone)]
 pub(super) struct Setup {
     /// The lock nodes.
-    pub nodes: Vec<SocketAddr>,
+    pub nodes: Vec<NodeAddress>,
     /// The TTL of its locks.
     pub ttl: Duration,
     /// Whether an acquire waits while somebody else holds the lock.

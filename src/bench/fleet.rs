@@ -209,7 +209,7 @@ fn start_one(contender: Contender, plan: Plan) -> std::io::Result<AppServer> {
 /// What each node counted so far; none of a node that is not up.
 async fn count_nodes(lab: &Lab) -> Vec<Option<NodeCounts>> {
     let mut counts = Vec::new();
-    for (index, address) in lab.nodes().into_iter().enumerate() {
+    for (index, address) in lab.nodes().iter().enumerate() {
         let up = matches!(lab.state(HostId::from_index(index)), HostState::Up { .. });
         counts.push(if up { NodeCounts::of(address).await.ok() } else { None });
     }

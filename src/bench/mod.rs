@@ -46,7 +46,7 @@ use self::client::Setup;
 use self::round::Round;
 use crate::lab::{Lab, LabError, LabOptions, ServerBinary};
 use crate::run::{Machine, Stop, Stops};
-use crate::scenario::{LabSpec, Persistence};
+use crate::scenario::{LabSpec, Password, Persistence};
 
 /// What is to be measured.
 #[derive(Debug, Clone)]
@@ -155,6 +155,7 @@ async fn start(options: &BenchOptions) -> Result<Lab, LabError> {
         hosts: 3,
         persistence: Persistence::None,
         port: None,
+        password: Password::Random,
     };
     Lab::up(&spec, lab_options).await
 }

@@ -1,12 +1,12 @@
 //! What the nodes count: their processor time, the commands they ran, the keys they hold.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use redis::RedisResult;
 
 use crate::lab::connect;
+use crate::lock::NodeAddress;
 
 /// How long a node that is up may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -30,7 +30,7 @@ pub(super) struct NodeCounts {
 
 impl NodeCounts {
     /// Asks the node at `address`.
-    pub async fn of(address: SocketAddr) -> RedisResult<Self> {
+    pub async fn of(address: &NodeAddress) -> RedisResult<Self> {
         let info: String = redis::cmd("INFO")
             .arg("all")
             .query_async(&mut connect(address, PATIENCE).await?)
@@ -99,7 +99,7 @@ impl NodeCounts {
 }
 
 /// The keys of the bench that have not expired.
-pub(super) async fn keys(address: SocketAddr) -> RedisResult<u64> {
+pub(super) async fn keys(address: &NodeAddress) -> RedisResult<u64> {
     let keys: Vec<String> = redis::cmd("KEYS")
         .arg("bench:*")
         .query_async(&mut connect(address, PATIENCE).await?)
@@ -108,7 +108,7 @@ pub(super) async fn keys(address: SocketAddr) -> RedisResult<u64> {
 }
 
 /// Removes all keys.
-pub(super) async fn flush(address: SocketAddr) -> RedisResult<()> {
+pub(super) async fn flush(address: &NodeAddress) -> RedisResult<()> {
     redis::cmd("FLUSHALL")
         .exec_async(&mut connect(address, PATIENCE).await?)
         .await

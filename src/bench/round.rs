@@ -66,7 +66,7 @@ impl Round<'_> {
     }
 
     async fn flush(&self) -> Result<(), BenchError> {
-        for address in self.lab.nodes() {
+        for address in &self.lab.nodes() {
             nodes::flush(address).await?;
         }
         Ok(())
@@ -167,13 +167,13 @@ impl Round<'_> {
         let addresses = self.lab.nodes();
         if matches!(self.case.trouble, Trouble::MostKilled | Trouble::MostPaused) {
             sleep(SURVIVOR_AFTER).await;
-            if let Some(&survivor) = addresses.last() {
+            if let Some(survivor) = addresses.last() {
                 run.survivor_keys = Some(nodes::keys(survivor).await?);
             }
         }
         self.restore().await?;
         sleep(ORPHANS_AFTER).await;
-        for address in addresses {
+        for address in &addresses {
             run.orphans.push(nodes::keys(address).await?);
         }
         Ok(())

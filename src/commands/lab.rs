@@ -1,21 +1,32 @@
 //! `lockstorm lab`.
 
+use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
-use lockstorm::lab::leftovers;
+use lockstorm::lab::{Running, leftovers};
 
 use super::print;
-use crate::cli::{LabArgs, LabCommand};
+use crate::cli::{CliArgs, LabArgs, LabCommand};
 use crate::failure::Failure;
 
 /// Does what the sub-command says.
 pub fn lab(args: &LabArgs) -> Result<ExitCode, Failure> {
-    match args.command {
+    match &args.command {
         LabCommand::Down => {
             let report = leftovers::remove()
                 .map_err(|error| Failure::error(format!("cannot remove what was left behind: {error}")))?;
             print(format!("{report}\n"))?;
             Ok(ExitCode::SUCCESS)
         }
+        LabCommand::Cli(args) => cli(args),
     }
+}
+
+/// Becomes redis-cli: signals and the exit code are its own.
+fn cli(args: &CliArgs) -> Result<ExitCode, Failure> {
+    let lab = Running::find(args.lab.as_deref()).map_err(Failure::error)?;
+    let mut command = lab.cli(args.node).map_err(Failure::error)?;
+    let error = command.args(&args.args).exec();
+    let program = command.get_program().to_string_lossy().into_owned();
+    Err(Failure::error(format!("{program} can't be run: {error}")))
 }

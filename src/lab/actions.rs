@@ -120,7 +120,7 @@ impl Lab {
             (slot.pid != Some(pid)).then(|| "it went down instead".to_owned())
         });
         tokio::select! {
-            answer = probe::answers(node.address, pid, FOREVER) => Ok(answer),
+            answer = probe::answers(&node.access, pid, FOREVER) => Ok(answer),
             gone = gone => Ok(Err(gone?.unwrap_or_default())),
         }
     }

@@ -129,10 +129,13 @@ pub(super) fn on_path(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path)
         .chain(EXTRA_DIRECTORIES.iter().map(PathBuf::from))
         .map(|directory| directory.join(program))
-        .find(|file| {
-            file.metadata()
-                .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-        })
+        .find(|file| is_program(file))
+}
+
+/// Whether it is a file that can be executed.
+pub(super) fn is_program(file: &Path) -> bool {
+    file.metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// What the program prints for `--version`; it may be anything, so neither its time nor its output is trusted.

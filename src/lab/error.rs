@@ -49,6 +49,12 @@ pub enum LabError {
     /// The keeper ended while the lab was in use, and every server with it.
     #[error("the keeper process is gone ({0}), and all hosts with it: start again")]
     KeeperGone(String),
+    /// No lab, or no node of one, to open a client on.
+    #[error("{0}")]
+    NotRunning(String),
+    /// No command line client.
+    #[error("no redis-cli or valkey-cli found: {}", install::advice())]
+    NoClient,
     /// A directory or file of the lab could not be made.
     #[error("cannot create {path}: {source}", path = path.display())]
     Directory {

@@ -11,15 +11,16 @@ mod install;
 pub mod keeper;
 pub mod leftovers;
 mod node;
+mod password;
 mod ports;
 mod probe;
 mod processes;
 mod run_dir;
+mod running;
 mod settings;
 mod state;
 mod stats;
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +30,7 @@ use tokio::task::JoinSet;
 pub use self::base_dir::check_temp_dir;
 pub use self::binary::{Flavour, ServerBinary, Version};
 pub use self::error::LabError;
+pub use self::running::{CliNode, Running};
 pub use self::settings::{NodeSettings, Role};
 pub use self::state::{DownWhy, Effect, HostState};
 pub use self::stats::NodeStats;
@@ -37,8 +39,10 @@ pub(crate) use self::stats::connect;
 use self::base_dir::BaseDir;
 use self::client::Client;
 use self::node::{Node, Plan};
+use self::password::Password;
+use crate::lock::NodeAddress;
 use crate::model::HostId;
-use crate::scenario::LabSpec;
+use crate::scenario::{self, LabSpec};
 
 /// How long everything may take to end.
 const END_PATIENCE: Duration = Duration::from_secs(5);
@@ -111,13 +115,23 @@ impl Lab {
             dir: dir.clone(),
             nodes: Vec::new(),
         };
-        let plan = Plan {
-            binary: options.binary,
-            persistence: spec.persistence,
-            run_dir: dir,
-            start_timeout: options.start_timeout,
+        let started = async {
+            let password = match spec.password {
+                scenario::Password::Random => Some(Password::create(&dir)?),
+                scenario::Password::Off => None,
+            };
+            let plan = Plan {
+                binary: options.binary.clone(),
+                persistence: spec.persistence,
+                password,
+                run_dir: dir.clone(),
+                start_timeout: options.start_timeout,
+            };
+            let nodes = start_nodes(&lab.client, plan, ports, spec.port.is_some()).await?;
+            running::announce(&dir, &nodes, &options.binary)?;
+            Ok(nodes)
         };
-        match start_nodes(&lab.client, plan, ports, spec.port.is_some()).await {
+        match started.await {
             Ok(nodes) => {
                 lab.nodes = nodes;
                 Ok(lab)
@@ -135,17 +149,17 @@ impl Lab {
         &self.dir
     }
 
-    /// Where the lock node of each host listens, in the order of the hosts.
+    /// Where the lock node of each host listens, in the order of the hosts, with the lab's password.
     #[must_use]
-    pub fn nodes(&self) -> Vec<SocketAddr> {
-        self.hosts().iter().map(|node| node.address).collect()
+    pub fn nodes(&self) -> Vec<NodeAddress> {
+        self.hosts().iter().map(|node| node.access.clone()).collect()
     }
 
-    /// Where the cache node listens.
+    /// Where the cache node listens, with the lab's password.
     #[must_use]
-    pub fn cache(&self) -> SocketAddr {
+    pub fn cache(&self) -> NodeAddress {
         // `up` returns no lab without a cache node.
-        self.nodes[self.nodes.len() - 1].address
+        self.nodes[self.nodes.len() - 1].access.clone()
     }
 
     /// How every node was started: the hosts' in order, then the cache node.
@@ -200,7 +214,7 @@ impl Lab {
             .map(|node| {
                 let up = matches!(self.client.slot(node.id).state, HostState::Up { .. });
                 let node = Arc::clone(node);
-                up.then(|| tokio::spawn(async move { node.admin.lock().await.ask(node.address).await }))
+                up.then(|| tokio::spawn(async move { node.admin.lock().await.ask(&node.access).await }))
             })
             .collect();
         let mut stats = Vec::with_capacity(asked.len());

@@ -11,15 +11,19 @@ use tokio::time::sleep;
 
 use super::client::Client;
 use super::keeper::Spawn;
+use super::password::Password;
 use super::settings::{self, NodeSettings, Role};
 use super::stats::Admin;
-use super::{HostState, LabError, ServerBinary, ports, probe};
+use super::{HostState, LabError, ServerBinary, ports, probe, processes};
+use crate::lock::NodeAddress;
 use crate::scenario::Persistence;
 
 /// How many other ports are tried when somebody is faster.
 const PORT_TRIES: usize = 10;
 /// How long a restart waits for somebody to leave the node's port.
 const PORT_PATIENCE: Duration = Duration::from_secs(5);
+/// How long a process that answers for another may take to do so.
+const SUBSTITUTE_PATIENCE: Duration = Duration::from_secs(2);
 /// How many lines of a log are shown.
 const LOG_LINES: usize = 5;
 /// How much of a log is looked at for them, in bytes.
@@ -32,6 +36,8 @@ pub(super) struct Node {
     pub id: usize,
     pub role: Role,
     pub address: SocketAddr,
+    /// The same with the lab's password.
+    pub access: NodeAddress,
     pub settings: NodeSettings,
     spawn: Spawn,
     start_timeout: Duration,
@@ -45,6 +51,8 @@ pub(super) struct Node {
 pub(super) struct Plan {
     pub binary: ServerBinary,
     pub persistence: Persistence,
+    /// None: whoever connects is let in.
+    pub password: Option<Password>,
     pub run_dir: PathBuf,
     pub start_timeout: Duration,
 }
@@ -89,14 +97,19 @@ impl Node {
     fn new(plan: &Plan, id: usize, role: Role, port: u16, dir: &Path) -> Self {
         let given = settings::of(role, plan.persistence, port, dir);
         let address = ports::loopback(port);
+        let password = plan.password.as_ref();
+        // A server takes the name of a file only as its first argument.
+        let file = password.map(|password| password.file.to_string_lossy().into_owned());
+        let said = password.map(|_| ("requirepass".to_owned(), "random".to_owned()));
         Self {
             id,
             role,
             address,
+            access: NodeAddress::new(address, password.map(Password::text)).of_this_user(),
             spawn: Spawn {
                 id,
                 program: plan.binary.path.clone(),
-                args: settings::arguments(&given),
+                args: file.into_iter().chain(settings::arguments(&given)).collect(),
                 dir: dir.to_owned(),
                 log: dir.join("server.log"),
             },
@@ -107,6 +120,7 @@ impl Node {
                 settings: given
                     .into_iter()
                     .map(|(name, values)| (name.to_owned(), values.join(" ")))
+                    .chain(said)
                     .collect(),
             },
             start_timeout: plan.start_timeout,
@@ -136,14 +150,14 @@ impl Node {
         let from = fs::metadata(&self.spawn.log).map_or(0, |log| log.len());
         let pid = match client.spawn(self.spawn.clone()).await.map_err(Failure::Other)? {
             Ok(pid) => pid,
-            Err(why) => return Err(self.died(&why, from)),
+            Err(why) => return Err(self.died(&why, from).await),
         };
         let ended = client.wait_slot(self.id, self.start_timeout, |slot| match &slot.state {
             HostState::Down { why, .. } => Some(why.to_string()),
             _ => None,
         });
         tokio::select! {
-            answer = probe::answers(self.address, pid, self.start_timeout) => answer.map_err(|why| {
+            answer = probe::answers(&self.access, pid, self.start_timeout) => answer.map_err(|why| {
                 Failure::Other(LabError::NotAnswering {
                     node: self.role.to_string(),
                     address: self.address,
@@ -152,12 +166,23 @@ impl Node {
                     log: self.last_words(from),
                 })
             }),
-            Ok(Some(why)) = ended => Err(self.died(&why, from)),
+            Ok(Some(why)) = ended => Err(self.died(&why, from).await),
         }
     }
 
-    fn died(&self, why: &str, from: u64) -> Failure {
+    async fn died(&self, why: &str, from: u64) -> Failure {
         let log = self.last_words(from);
+        if let Some(other) = self.substitute().await {
+            let why = format!(
+                "{why}, and process {other} answers in its place: the program must become the server, by exec, and must not \
+                 start it by setsid or in the background"
+            );
+            return Failure::Other(LabError::StartFailed {
+                node: self.role.to_string(),
+                why,
+                log,
+            });
+        }
         // The server's words are the sure sign; the port itself is one that does not depend on its language.
         if log.contains("Address already in use") || ports::check(self.address.port()).is_err() {
             return Failure::PortLost;
@@ -167,6 +192,20 @@ impl Node {
             why: why.to_owned(),
             log,
         })
+    }
+
+    /// The process that answers at the node's address and works in its directory, but is not the one that was started: a
+    /// child of it (Linux).
+    async fn substitute(&self) -> Option<u32> {
+        let end = Instant::now() + SUBSTITUTE_PATIENCE;
+        while Instant::now() < end && processes::is_inhabited(&self.spawn.dir) {
+            if let Some(pid) = probe::who(&self.access).await {
+                let cwd = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+                return (cwd == self.spawn.dir).then_some(pid);
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+        None
     }
 
     /// The last lines of the node's log behind byte `from`, each after a line break; for error messages.

@@ -8,6 +8,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::lock::NodeAddress;
+
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Between two questions.
@@ -16,11 +18,11 @@ const PAUSE: Duration = Duration::from_millis(5);
 const MOST: usize = 64 * 1024;
 
 /// Asks until process `pid` answers PING; else, when `patience` is over, what came instead.
-pub(super) async fn answers(address: SocketAddr, pid: u32, patience: Duration) -> Result<(), String> {
+pub(super) async fn answers(address: &NodeAddress, pid: u32, patience: Duration) -> Result<(), String> {
     let end = Instant::now() + patience;
     loop {
         let why = match timeout(PATIENCE, ask(address)).await {
-            Ok(Ok(answer)) => match judge(&answer, pid) {
+            Ok(Ok(answer)) => match judge(&answer, address.credentials().is_some(), pid) {
                 Ok(()) => return Ok(()),
                 Err(why) => why,
             },
@@ -32,6 +34,11 @@ pub(super) async fn answers(address: SocketAddr, pid: u32, patience: Duration) -
         }
         sleep(PAUSE).await;
     }
+}
+
+/// The process that answers there now as one of our nodes.
+pub(super) async fn who(address: &NodeAddress) -> Option<u32> {
+    process_id(&timeout(PATIENCE, ask(address)).await.ok()?.ok()?)
 }
 
 /// Waits until nobody accepts connections; else says so when `patience` is over.
@@ -53,31 +60,53 @@ pub(super) async fn refuses(address: SocketAddr, patience: Duration) -> Result<(
     }
 }
 
-/// The answer to PING and INFO, as far as it is needed.
-async fn ask(address: SocketAddr) -> io::Result<String> {
-    let mut stream = TcpStream::connect(address).await?;
-    stream.write_all(b"PING\r\nINFO server\r\n").await?;
+/// The answer to AUTH, if there is a password, PING and INFO, as far as it is needed.
+async fn ask(address: &NodeAddress) -> io::Result<String> {
+    let mut stream = TcpStream::connect(address.to_string()).await?;
+    address.check()?;
+    // A lab's password is of letters and digits.
+    let auth = address
+        .credentials()
+        .map(|(_, password)| format!("AUTH {password}\r\n"));
+    let question = auth.unwrap_or_default() + "PING\r\nINFO server\r\n";
+    stream.write_all(question.as_bytes()).await?;
     let mut answer = Vec::new();
     let mut buffer = [0; 4096];
     loop {
         let n = stream.read(&mut buffer).await?;
         answer.extend_from_slice(&buffer[..n]);
         let text = String::from_utf8_lossy(&answer);
-        if n == 0 || process_id(&text).is_some() || answer.len() > MOST {
+        if n == 0 || process_id(&text).is_some() || is_denied(&text) || answer.len() > MOST {
             return Ok(text.into_owned());
         }
     }
 }
 
+/// Whether who answers does not let us in.
+fn is_denied(answer: &str) -> bool {
+    ["-NOAUTH", "-WRONGPASS", "-ERR"]
+        .iter()
+        .any(|error| answer.starts_with(error))
+        && answer.contains("\r\n")
+}
+
 /// Whether this is the answer of that process, ready to work.
-fn judge(answer: &str, pid: u32) -> Result<(), String> {
-    let first = answer.lines().next().unwrap_or_default();
+fn judge(answer: &str, auth: bool, pid: u32) -> Result<(), String> {
+    let mut lines = answer.lines();
+    let mut first = lines.next().unwrap_or_default();
+    let mut asked = "PING";
+    if auth && first == "+OK" {
+        first = lines.next().unwrap_or_default();
+    } else if auth {
+        // A server with another password, or with none, is not the one that was started.
+        asked = "AUTH";
+    }
     match process_id(answer) {
         Some(id) if id != pid => Err(format!("process {id} answers instead of process {pid}")),
-        Some(_) if first == "+PONG" => Ok(()),
+        Some(_) if asked == "PING" && first == "+PONG" => Ok(()),
         _ => {
             let clean: String = first.chars().filter(|c| !c.is_control()).take(60).collect();
-            Err(format!("it answers PING with \"{clean}\""))
+            Err(format!("it answers {asked} with \"{clean}\""))
         }
     }
 }
@@ -95,18 +124,39 @@ mod tests {
     #[test]
     fn only_the_right_process_that_is_ready_counts() {
         let answer = "+PONG\r\n$99\r\n# Server\r\nprocess_id:42\r\n";
-        assert_eq!(judge(answer, 42), Ok(()));
-        assert!(judge(answer, 43).is_err());
-        assert!(judge("+PONG\r\n", 42).is_err());
+        assert_eq!(judge(answer, false, 42), Ok(()));
+        assert!(judge(answer, false, 43).is_err());
+        assert!(judge("+PONG\r\n", false, 42).is_err());
         assert!(
             judge(
                 "-LOADING Redis is loading the dataset in memory\r\n$9\r\nprocess_id:42\r\n",
+                false,
                 42
             )
             .is_err()
         );
-        assert!(judge("HTTP/1.1 400 Bad Request\r\n", 42).is_err());
-        assert!(judge("", 42).is_err());
+        assert!(judge("HTTP/1.1 400 Bad Request\r\n", false, 42).is_err());
+        assert!(judge("", false, 42).is_err());
+    }
+
+    #[test]
+    fn who_does_not_take_the_password_does_not_count() {
+        let ready = "+PONG\r\n$99\r\n# Server\r\nprocess_id:42\r\n";
+        assert_eq!(judge(&format!("+OK\r\n{ready}"), true, 42), Ok(()));
+        let none = "-ERR AUTH <password> called without any password configured\r\n";
+        for answer in [&format!("{none}{ready}"), ready, "-WRONGPASS invalid\r\n-NOAUTH x\r\n"] {
+            assert!(
+                judge(answer, true, 42).unwrap_err().starts_with("it answers AUTH with"),
+                "{answer}"
+            );
+        }
+        let denied = "-NOAUTH Authentication required.\r\n";
+        assert!(is_denied(denied) && is_denied(none) && !is_denied(ready));
+        assert!(
+            judge(denied, false, 42)
+                .unwrap_err()
+                .contains("it answers PING with \"-NOAUTH")
+        );
     }
 
     #[test]

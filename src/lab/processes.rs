@@ -38,6 +38,11 @@ pub(super) fn kill_all(dir: &Path, keeper: Option<Pid>) -> io::Result<Vec<u32>> 
     }
 }
 
+/// Whether anything that a keeper started works in this directory.
+pub(super) fn is_inhabited(dir: &Path) -> bool {
+    !living_in(dir, None).is_empty()
+}
+
 /// The processes whose working directory is below `dir` and that are in the session of its keeper, or write to a log there:
 /// servers, also those that left the session. Somebody's shell that happens to be there does neither.
 #[cfg(target_os = "linux")]

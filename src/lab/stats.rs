@@ -1,11 +1,12 @@
 //! Figures of the nodes themselves, over connections of their own.
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, RedisResult};
 use tokio::time::timeout;
+
+use crate::lock::NodeAddress;
 
 /// How long a node may take for its figures, connecting included.
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);
@@ -35,7 +36,7 @@ impl std::fmt::Debug for Admin {
 
 impl Admin {
     /// Asks the node; none if it does not answer in time.
-    pub(super) async fn ask(&mut self, address: SocketAddr) -> Option<NodeStats> {
+    pub(super) async fn ask(&mut self, address: &NodeAddress) -> Option<NodeStats> {
         // Whatever goes wrong, the next call connects anew.
         let mut connection = self.0.take();
         let stats = timeout(PATIENCE, async {
@@ -53,11 +54,12 @@ impl Admin {
 }
 
 /// A connection to a node or the cache that fails if connecting or an answer takes longer than `patience`.
-pub(crate) async fn connect(address: SocketAddr, patience: Duration) -> RedisResult<MultiplexedConnection> {
+pub(crate) async fn connect(address: &NodeAddress, patience: Duration) -> RedisResult<MultiplexedConnection> {
     let config = AsyncConnectionConfig::new()
         .set_connection_timeout(Some(patience))
         .set_response_timeout(Some(patience));
-    redis::Client::open(format!("redis://{address}"))?
+    address
+        .client()?
         .get_multiplexed_async_connection_with_config(&config)
         .await
 }

@@ -2,16 +2,16 @@
 
 use std::{fmt, io, net::SocketAddr, time::Duration};
 
-use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
+use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, RedisResult};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::{
     net::TcpStream,
     time::{Instant, timeout_at},
 };
 
-use super::stream::Stream;
 #[cfg(feature = "tls")]
 use super::tls::Tls;
+use super::{listener, stream::Stream};
 
 /// A node's address that can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,36 +23,92 @@ pub struct BadAddress {
     pub why: String,
 }
 
-/// One node's address, user, password and database, and how to make sure that it is that node.
+/// One node's address, user, password and database, and how to make sure that it is that node. It shows itself without the
+/// password, and is written nowhere.
 #[derive(Clone)]
-pub(super) struct Address {
+pub struct NodeAddress {
     host: String,
     port: u16,
     settings: RedisConnectionInfo,
+    /// Whether a listener of another user is no such node.
+    of_this_user: bool,
     /// None: plain TCP.
     #[cfg(feature = "tls")]
     tls: Option<Tls>,
 }
 
-impl fmt::Debug for Address {
+impl fmt::Debug for NodeAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Without the password.
-        write!(f, "Address({}:{})", self.host, self.port)
+        write!(f, "NodeAddress({self})")
     }
 }
 
-impl From<SocketAddr> for Address {
+impl fmt::Display for NodeAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+impl From<SocketAddr> for NodeAddress {
     fn from(addr: SocketAddr) -> Self {
-        Self::plain(addr.ip().to_string(), addr.port(), RedisConnectionInfo::default())
+        Self::new(addr, None)
     }
 }
 
-impl Address {
+impl NodeAddress {
+    /// A node at `addr`, by plain TCP, that asks for this password.
+    #[must_use]
+    pub fn new(addr: SocketAddr, password: Option<&str>) -> Self {
+        let settings = RedisConnectionInfo::default();
+        let settings = match password {
+            Some(password) => settings.set_password(password),
+            None => settings,
+        };
+        Self::plain(addr.ip().to_string(), addr.port(), settings)
+    }
+
+    /// The same node, of which it is known that it is a process of this user on this machine: when it is gone, somebody else
+    /// may listen on its port, and is not told the password. Linux tells who listens; elsewhere nothing is made sure of.
+    #[must_use]
+    pub const fn of_this_user(mut self) -> Self {
+        self.of_this_user = true;
+        self
+    }
+
+    /// The node's port.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Makes sure that who listens there may be told the password.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        if self.of_this_user {
+            listener::check(self.port)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// For clients of the redis crate. TLS is left out: only nodes of a lab are talked to by that crate.
+    pub(crate) fn connection_info(&self) -> RedisResult<ConnectionInfo> {
+        let info = ConnectionAddr::Tcp(self.host.clone(), self.port).into_connection_info()?;
+        Ok(info.set_redis_settings(self.settings.clone()))
+    }
+
+    /// A client of the redis crate, for whoever listens there if he may be told the password.
+    pub(crate) fn client(&self) -> RedisResult<Client> {
+        self.check()?;
+        Client::open(self.connection_info()?)
+    }
+
     const fn plain(host: String, port: u16, settings: RedisConnectionInfo) -> Self {
         Self {
             host,
             port,
             settings,
+            of_this_user: false,
             #[cfg(feature = "tls")]
             tls: None,
         }
@@ -89,6 +145,8 @@ impl Address {
     pub(super) async fn connect(&self, give_up: Duration, until: Instant) -> io::Result<Stream> {
         let connect = TcpStream::connect((self.host.as_str(), self.port));
         let stream = timeout_at(until, connect).await??;
+        // At once, so that who is found to listen is who has accepted.
+        self.check()?;
         // Without these the connection is slower, or takes longer to break; it is not wrong.
         let _ = stream.set_nodelay(true);
         let socket = SockRef::from(&stream);
@@ -104,7 +162,7 @@ impl Address {
     }
 
     /// User and password, if the node asks for any.
-    pub(super) fn credentials(&self) -> Option<(Option<&str>, &str)> {
+    pub(crate) fn credentials(&self) -> Option<(Option<&str>, &str)> {
         Some((self.settings.username(), self.settings.password()?))
     }
 
@@ -131,11 +189,17 @@ mod tests {
 
     #[test]
     fn reads_user_password_and_database() {
-        let address = Address::parse("redis://me:secret@localhost:7000/3").unwrap();
+        let address = NodeAddress::parse("redis://me:secret@localhost:7000/3").unwrap();
         assert_eq!(address.credentials(), Some((Some("me"), "secret")));
         assert_eq!(address.database(), 3);
         assert!(!format!("{address:?}").contains("secret"));
-        let plain = Address::from(SocketAddr::from(([127, 0, 0, 1], 6379)));
+        let known = NodeAddress::new(SocketAddr::from(([127, 0, 0, 1], 6379)), Some("secret"));
+        assert_eq!(known.credentials(), Some((None, "secret")));
+        assert_eq!(
+            format!("{known} {known:?}"),
+            "127.0.0.1:6379 NodeAddress(127.0.0.1:6379)"
+        );
+        let plain = NodeAddress::from(SocketAddr::from(([127, 0, 0, 1], 6379)));
         assert_eq!((plain.credentials(), plain.database()), (None, 0));
     }
 
@@ -150,7 +214,7 @@ mod tests {
             "rediss://me:secret@host#insecure",
             "rediss://me:secret@host#else",
         ] {
-            let error = Address::parse(url).unwrap_err().to_string();
+            let error = NodeAddress::parse(url).unwrap_err().to_string();
             assert!(!error.contains("secret") && error.contains("redis://"), "{error}");
         }
     }
@@ -158,7 +222,7 @@ mod tests {
     #[test]
     #[cfg(not(feature = "tls"))]
     fn without_tls_the_feature_that_brings_it_is_named() {
-        let error = Address::parse("rediss://me:secret@host").unwrap_err().to_string();
+        let error = NodeAddress::parse("rediss://me:secret@host").unwrap_err().to_string();
         assert!(error.contains("the feature `tls`"), "{error}");
     }
 }

@@ -20,7 +20,7 @@ use tokio::{
 
 use super::{
     NodeOptions,
-    address::Address,
+    address::NodeAddress,
     greeting,
     job::{Delete, Done, Job},
     node::Node,
@@ -52,7 +52,7 @@ impl Drop for EndOnDrop<'_> {
 }
 
 /// Keeps a connection to `address` until nobody uses it.
-pub(super) async fn run(node: Arc<Node>, address: Address, options: NodeOptions) {
+pub(super) async fn run(node: Arc<Node>, address: NodeAddress, options: NodeOptions) {
     let _end = EndOnDrop(&node);
     let mut hesitation = Some(HESITATION);
     loop {

@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{
     NodeOptions,
-    address::Address,
+    address::NodeAddress,
     channels::Channels,
     greeting,
     reply::{Malformed, Reply},
@@ -36,7 +36,7 @@ type Keys = mpsc::UnboundedReceiver<Arc<str>>;
 pub(super) async fn run(
     channels: Weak<Channels>,
     index: usize,
-    address: Address,
+    address: NodeAddress,
     options: NodeOptions,
     mut keys: Keys,
 ) {

@@ -12,7 +12,7 @@ use tokio::{
 use super::tls;
 use super::{
     FOREVER, NodeOptions,
-    address::Address,
+    address::NodeAddress,
     reply::{Malformed, Reply},
     stream::Stream,
     wire::{DELETE, EXTEND, Native, RELEASE},
@@ -49,7 +49,7 @@ impl From<io::Error> for Failed {
 }
 
 /// Connects, greets and prepares for locks.
-pub(super) async fn greet(address: &Address, options: &NodeOptions) -> Result<Greeted, Failed> {
+pub(super) async fn greet(address: &NodeAddress, options: &NodeOptions) -> Result<Greeted, Failed> {
     let mut commands: Vec<Cmd> = [&DELETE, &RELEASE, &EXTEND]
         .map(|script| cmd("SCRIPT").arg("LOAD").arg(script.body).to_owned())
         .into();
@@ -69,7 +69,7 @@ pub(super) async fn greet(address: &Address, options: &NodeOptions) -> Result<Gr
 /// Connects, says who we are and which database is meant, and then `commands`; the replies to those. All of it takes no
 /// longer than one attempt to connect may.
 pub(super) async fn enter(
-    address: &Address,
+    address: &NodeAddress,
     options: &NodeOptions,
     commands: &[Cmd],
 ) -> Result<(Stream, Vec<Reply>), Failed> {
@@ -80,7 +80,7 @@ pub(super) async fn enter(
     Ok((stream, replies))
 }
 
-async fn introduce(stream: &mut Stream, address: &Address, commands: &[Cmd]) -> Result<Vec<Reply>, Failed> {
+async fn introduce(stream: &mut Stream, address: &NodeAddress, commands: &[Cmd]) -> Result<Vec<Reply>, Failed> {
     let mut greeting = Vec::new();
     if let Some((user, password)) = address.credentials() {
         let mut auth = cmd("AUTH");

@@ -57,6 +57,7 @@ mod guard;
 mod job;
 mod lease;
 mod line;
+mod listener;
 mod local;
 mod node;
 mod nodes;
@@ -77,7 +78,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-pub use address::BadAddress;
+pub use address::{BadAddress, NodeAddress};
 pub use gauges::{Gauges, Sent};
 pub use guard::{Guard, LateVotes, Released};
 pub use nodes::{NodeOptions, Nodes};

@@ -1,10 +1,12 @@
-use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
+#[cfg(test)]
+use std::net::SocketAddr;
+use std::{fmt, sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{
     BadAddress, FOREVER,
-    address::Address,
+    address::NodeAddress,
     connection,
     job::{Job, Question, Report},
     node::Node,
@@ -49,7 +51,7 @@ pub struct Nodes(Arc<[Arc<Handle>]>);
 
 struct Handle {
     node: Arc<Node>,
-    address: Address,
+    address: NodeAddress,
     options: NodeOptions,
 }
 
@@ -65,8 +67,8 @@ impl Nodes {
     /// # Panics
     /// Outside a tokio runtime.
     #[must_use]
-    pub fn connect(addrs: &[SocketAddr], options: NodeOptions) -> Self {
-        Self::start(addrs.iter().map(|&addr| Address::from(addr)), options)
+    pub fn connect<A: Clone + Into<NodeAddress>>(addrs: &[A], options: NodeOptions) -> Self {
+        Self::start(addrs.iter().cloned().map(Into::into), options)
     }
 
     /// The same for addresses like `redis://user:password@host:6379/0`, or `rediss://` for TLS (see [there](super#tls)).
@@ -78,16 +80,16 @@ impl Nodes {
     /// # Panics
     /// Outside a tokio runtime.
     pub fn open<U: AsRef<str>>(urls: &[U], options: NodeOptions) -> Result<Self, BadAddress> {
-        let addresses: Result<Vec<_>, _> = urls.iter().map(|url| Address::parse(url.as_ref())).collect();
+        let addresses: Result<Vec<_>, _> = urls.iter().map(|url| NodeAddress::parse(url.as_ref())).collect();
         Ok(Self::start(addresses?, options))
     }
 
-    fn start(addresses: impl IntoIterator<Item = Address>, options: NodeOptions) -> Self {
+    fn start(addresses: impl IntoIterator<Item = NodeAddress>, options: NodeOptions) -> Self {
         let options = NodeOptions {
             reconnect_backoff: options.reconnect_backoff.min(Duration::from_millis(100)),
             ..options
         };
-        let start = |address: Address| {
+        let start = |address: NodeAddress| {
             let node = Arc::new(Node::new());
             tokio::spawn(connection::run(Arc::clone(&node), address.clone(), options));
             Arc::new(Handle { node, address, options })
@@ -99,7 +101,7 @@ impl Nodes {
     pub(super) fn unconnected(nodes: &[Arc<Node>]) -> Self {
         let handle = |node: &Arc<Node>| Handle {
             node: Arc::clone(node),
-            address: Address::from(SocketAddr::from(([127, 0, 0, 1], 0))),
+            address: NodeAddress::from(SocketAddr::from(([127, 0, 0, 1], 0))),
             options: NodeOptions::default(),
         };
         Self(nodes.iter().map(|node| Arc::new(handle(node))).collect())
@@ -200,7 +202,7 @@ impl Nodes {
     }
 
     /// Where node `index` is, and how to connect to it.
-    pub(super) fn address(&self, index: usize) -> (&Address, NodeOptions) {
+    pub(super) fn address(&self, index: usize) -> (&NodeAddress, NodeOptions) {
         let handle = &self.0[index];
         (&handle.address, handle.options)
     }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::engine::Engine;
 use super::knobs;
 use crate::lab::HostState;
+use crate::lock::NodeAddress;
 use crate::metrics::{ArmView, HostStatus, HostView, NodeFigures, Phase, ServerView, Snapshot};
 use crate::model::{Event, HostId, ServerId};
 use crate::scenario::{ArmSpec, LockKind, Scenario};
@@ -79,7 +80,7 @@ impl Engine {
         HostView {
             id,
             since: now.saturating_duration_since(since),
-            port: self.lab.nodes().get(id.index()).map_or(0, std::net::SocketAddr::port),
+            port: self.lab.nodes().get(id.index()).map_or(0, NodeAddress::port),
             stats: stats.map(|stats| NodeFigures {
                 ops_per_sec: stats.ops_per_sec,
                 keys: stats.keys,

@@ -14,6 +14,7 @@
 //! | `hosts` | 1 to 9; a redlock needs 3 or more | 3 |
 //! | `persistence` | `"none"`, `"rdb"`, `"aof-everysec"`, `"aof-always"` | `"none"` |
 //! | `port` | of host 1; the others and the cache node follow | free ones |
+//! | `password` | `"random"`: nodes ask for one that only this user can read; `"off"`: they let everybody in | `"random"` |
 //! | **`[swarm]`** | | |
 //! | `servers` | app servers, 1 to 64 | 4 |
 //! | `workers` | on each app server, for each arm; 100,000 in all | 16 |
@@ -89,7 +90,8 @@ pub use read::parse;
 pub use source::Source;
 pub use spec::{
     ArmSpec, Arrivals, Balance, CacheSpec, DatabaseSpec, FaultSpec, FaultStart, Fence, InventorySpec, LabSpec,
-    LockKind, OnLoss, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update, WorkloadSpec,
+    LockKind, OnLoss, Password, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update,
+    WorkloadSpec,
 };
 pub(crate) use suggest::hint;
 pub use warnings::warnings;

@@ -46,6 +46,20 @@ pub struct LabSpec {
     pub persistence: Persistence,
     /// The port of host 1; host n listens on `port + n - 1`, the cache node on `port + hosts`. None: free ones are found.
     pub port: Option<u16>,
+    /// Whether nodes ask for a password.
+    #[serde(default)]
+    pub password: Password,
+}
+
+/// Whether the nodes of a lab ask for a password.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Password {
+    /// One for each lab, drawn from the system's generator, that only this user can read.
+    #[default]
+    Random,
+    /// None: whoever can reach a port of the lab can do there what he likes.
+    Off,
 }
 
 /// What a lock node keeps over a restart.

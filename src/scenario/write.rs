@@ -4,8 +4,8 @@ use std::fmt::{Display, Write};
 use std::time::Duration;
 
 use super::spec::{
-    ArmSpec, CacheSpec, FaultSpec, FaultStart, Fence, LockKind, OnLoss, Persistence, Popularity, Renew, Scenario,
-    ServiceTime, StockIn, Update, WorkloadSpec,
+    ArmSpec, CacheSpec, FaultSpec, FaultStart, Fence, LockKind, OnLoss, Password, Persistence, Popularity, Renew,
+    Scenario, ServiceTime, StockIn, Update, WorkloadSpec,
 };
 use super::value::show;
 use crate::model::{Target, Wait};
@@ -23,6 +23,7 @@ impl Scenario {
         out.pair("hosts", self.lab.hosts);
         out.pair("persistence", quote(persistence(self.lab.persistence)));
         out.optional("port", self.lab.port);
+        out.pair("password", quote(password(self.lab.password)));
         out.header("[swarm]");
         out.pair("servers", self.swarm.servers);
         out.pair("workers", self.swarm.workers);
@@ -215,6 +216,13 @@ fn popularity(popularity: Popularity) -> String {
     match popularity {
         Popularity::Uniform => quote("uniform"),
         Popularity::Zipf(exponent) => format!("{{ zipf = {} }}", float(exponent)),
+    }
+}
+
+const fn password(password: Password) -> &'static str {
+    match password {
+        Password::Random => "random",
+        Password::Off => "off",
     }
 }
 

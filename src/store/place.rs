@@ -3,10 +3,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions, install_default_drivers};
+<<<<<<< HEAD
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, raw_sql};
 use tokio::time::timeout;
+=======
+use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, Connection, raw_sql};
+>>>>>>> a
 
 use super::claim::{self, Claim};
 use super::connect::{CONNECT, OPEN, Server};
@@ -62,6 +67,7 @@ impl Place {
 
     async fn create_file(path: &Path, initial: &Initial) -> Result<Self, StoreError> {
         let name = format!("the SQLite file {}", path.display());
+<<<<<<< HEAD
         let url = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
@@ -77,6 +83,18 @@ impl Place {
                 connect: OPEN,
             },
             session: schema::SQLITE_SESSION.into(),
+=======
+        let made = async {
+            let options = AnyConnectOptions::from_str(&sqlite_url(path))?.disable_statement_logging();
+            let session = schema::SQLITE_SESSION.into();
+            build(&options, &session, schema::SQLITE_TABLES, initial).await?;
+            Ok((options, session))
+        };
+        let (options, session) = made.await.map_err(|source| failed(&name, source))?;
+        Ok(Self {
+            options,
+            session,
+>>>>>>> a
             schema: None,
         };
         place.build(schema::SQLITE_TABLES, initial).await?;
@@ -160,6 +178,30 @@ impl Place {
     }
 }
 
+<<<<<<< HEAD
+=======
+/// The URL of an SQLite file, to be made if it is not there. All of the path that could mean something in a URL is encoded,
+/// which sqlx itself does not do with `%`.
+fn sqlite_url(path: &Path) -> String {
+    const PLAIN: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_');
+    let path = path.to_string_lossy();
+    format!("sqlite://{}?mode=rwc", utf8_percent_encode(&path, &PLAIN))
+}
+
+/// Makes the tables and fills them.
+async fn build(
+    options: &AnyConnectOptions,
+    session: &Arc<str>,
+    tables: &'static str,
+    initial: &Initial,
+) -> Result<(), sqlx::Error> {
+    let mut connection = options.connect().await?;
+    prepare(&mut connection, session).await?;
+    schema::build(&mut connection, tables, initial).await?;
+    connection.close().await
+}
+
+>>>>>>> a
 /// Sets a new connection to its session's ways: constants and a schema name of letters, digits and underscores.
 async fn prepare(connection: &mut AnyConnection, session: &str) -> Result<(), sqlx::Error> {
     raw_sql(AssertSqlSafe(session)).execute(connection).await?;

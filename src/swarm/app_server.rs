@@ -1,4 +1,3 @@
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc as gate;
@@ -10,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::intake::Intake;
 use super::load::Load;
 use super::serve::serve;
-use crate::lock::Gauges;
+use crate::lock::{Gauges, NodeAddress};
 use crate::metrics::{Recorder, ServerStatus};
 use crate::model::ServerId;
 use crate::scenario::{ArmSpec, DatabaseSpec, WorkloadSpec};
@@ -29,9 +28,9 @@ pub struct ServerPlan {
     /// The time over which the workers start.
     pub ramp: Duration,
     /// The lock nodes, by host.
-    pub nodes: Vec<SocketAddr>,
+    pub nodes: Vec<NodeAddress>,
     /// The cache node.
-    pub cache: SocketAddr,
+    pub cache: NodeAddress,
     /// What the workers do.
     pub workload: Arc<WorkloadSpec>,
     /// The database.

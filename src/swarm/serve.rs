@@ -113,7 +113,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
             .await
             .map_err(|error| SwarmError::Store(plan.id, arm.spec.name.clone(), error))?
             .timed_by(timer.clone());
-        let cache = connect_cache(plan.cache, index)
+        let cache = connect_cache(plan.cache.clone(), index)
             .await
             .map_err(|error| SwarmError::Cache(plan.id, error))?;
         // What the warm-up does is counted apart.

@@ -1,9 +1,10 @@
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
-use redis::{AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo};
+use redis::{AsyncConnectionConfig, Client};
+
+use crate::lock::NodeAddress;
 
 /// The longest that connecting to the cache node may take.
 pub const CACHE_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -36,8 +37,8 @@ pub struct Cache(MultiplexedConnection);
 ///
 /// # Errors
 /// The node can't be reached, or has no such database.
-pub async fn connect_cache(addr: SocketAddr, arm: usize) -> Result<Cache, CacheError> {
-    let info = ConnectionAddr::Tcp(addr.ip().to_string(), addr.port()).into_connection_info()?;
+pub async fn connect_cache(addr: impl Into<NodeAddress>, arm: usize) -> Result<Cache, CacheError> {
+    let info = addr.into().client()?.get_connection_info().clone();
     let database = i64::try_from(arm).unwrap_or(i64::MAX);
     let settings = info.redis_settings().clone().set_db(database);
     let config = AsyncConnectionConfig::new()

@@ -10,8 +10,13 @@ use lockstorm::metrics::{
 };
 use lockstorm::model::{Action, Event, EventKind, HostId, Outcomes, ServerId, Target, Wait};
 use lockstorm::scenario::{
+<<<<<<< HEAD
     ArmSpec, Arrivals, Balance, CacheSpec, DatabaseSpec, DatabaseUrl, Expectation, Fence, InventorySpec, LabSpec,
     LockKind, Metric, OnLoss, Op, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update,
+=======
+    ArmSpec, Arrivals, Balance, CacheSpec, DatabaseSpec, Expectation, Fence, InventorySpec, LabSpec, LockKind, Metric,
+    OnLoss, Op, Password, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update,
+>>>>>>> a
     WorkloadSpec,
 };
 
@@ -63,6 +68,7 @@ pub fn inventory() -> Scenario {
             hosts: 3,
             persistence: Persistence::None,
             port: None,
+            password: Password::Random,
         },
         swarm: SwarmSpec {
             servers: 4,

@@ -241,7 +241,7 @@ impl Console {
             .is_some_and(|terminal| modes(terminal) != self.modes)
     }
 
-    fn labs(&self) -> PathBuf {
+    pub fn labs(&self) -> PathBuf {
         self.place.path().join("labs")
     }
 }

@@ -3,7 +3,11 @@
 
 pub mod belief;
 pub mod listener;
+<<<<<<< HEAD
 pub mod proxy;
+=======
+pub mod password;
+>>>>>>> a
 pub mod swarm;
 pub mod trio;
 

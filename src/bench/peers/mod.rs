@@ -9,7 +9,6 @@ pub(super) use self::plain::Plain;
 pub(super) use self::rslock::{DELAY, Rslock, TRIES};
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -19,6 +18,7 @@ use redis::{RedisResult, Script, Value};
 use tokio::runtime::{Builder, Runtime};
 
 use super::tally;
+use crate::lock::NodeAddress;
 
 /// The most that the naive and the plain client pause before they try again, as far as they wait at all.
 pub(super) const POLL: Duration = Duration::from_millis(20);
@@ -27,10 +27,8 @@ pub(super) const POLL: Duration = Duration::from_millis(20);
 const DELETE: &str = "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end";
 
 /// A connection with all defaults of the redis crate: 1 s to connect, 500 ms for a reply.
-async fn connect(address: SocketAddr) -> RedisResult<MultiplexedConnection> {
-    redis::Client::open(format!("redis://{address}"))?
-        .get_multiplexed_async_connection()
-        .await
+async fn connect(address: &NodeAddress) -> RedisResult<MultiplexedConnection> {
+    address.client()?.get_multiplexed_async_connection().await
 }
 
 fn token() -> String {

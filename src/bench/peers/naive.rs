@@ -27,7 +27,7 @@ impl Client for Naive {
     type Held = String;
 
     async fn connect(setup: &Setup) -> Result<Self, String> {
-        let connections = join_all(setup.nodes.iter().map(|&address| connect(address))).await;
+        let connections = join_all(setup.nodes.iter().map(connect)).await;
         Ok(Self(Arc::new(Inner {
             nodes: connections.into_iter().filter_map(Result::ok).collect(),
             quorum: setup.nodes.len() / 2 + 1,

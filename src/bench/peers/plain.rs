@@ -24,7 +24,7 @@ impl Client for Plain {
     type Held = String;
 
     async fn connect(setup: &Setup) -> Result<Self, String> {
-        let &first = setup.nodes.first().ok_or("no node")?;
+        let first = setup.nodes.first().ok_or("no node")?;
         let node = connect(first).await.map_err(|error| error.to_string())?;
         Ok(Self(Arc::new(Inner {
             node,

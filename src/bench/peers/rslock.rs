@@ -5,6 +5,7 @@ use std::time::Duration;
 use rslock::{Lock, LockError, LockManager};
 
 use super::super::client::{Client, Refused, Setup};
+use crate::lock::NodeAddress;
 
 /// Its own default: the tries of one `lock()`, all of them.
 pub(in crate::bench) const TRIES: u32 = 3;
@@ -24,8 +25,8 @@ impl Client for Rslock {
     type Held = Lock;
 
     async fn connect(setup: &Setup) -> Result<Self, String> {
-        let addresses = setup.nodes.iter().map(|address| format!("redis://{address}"));
-        let mut manager = LockManager::new(addresses.collect());
+        let addresses: Result<Vec<_>, _> = setup.nodes.iter().map(NodeAddress::connection_info).collect();
+        let mut manager = LockManager::new(addresses.map_err(|error| error.to_string())?);
         if setup.waits {
             manager.set_retry(u32::MAX, DELAY);
         } else {

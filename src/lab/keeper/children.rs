@@ -1,16 +1,23 @@
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{Signal, kill, killpg};
+#[cfg(target_os = "linux")]
+use nix::sys::wait::{Id, waitid};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid, getppid};
 
 use super::protocol::{Ended, Event, Kick, Spawn};
+
+/// How long killed orphans may take to go.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The processes that the keeper started and has not reaped yet. Dropping it kills and reaps them all.
 #[derive(Debug, Default)]
@@ -83,7 +90,19 @@ impl Children {
                 }
             }
         });
+        self.bury_orphans();
         events
+    }
+
+    /// Reaps orphans that have ended.
+    fn bury_orphans(&self) {
+        #[cfg(target_os = "linux")]
+        while let Ok(status) = waitid(Id::All, WaitPidFlag::WNOHANG | WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT)
+            && let Some(pid) = status.pid()
+            // One of our own that has just ended is told of next time, when its signal has come.
+            && !self.0.values().any(|own| *own == pid)
+            && waitpid(pid, Some(WaitPidFlag::WNOHANG)).is_ok()
+        {}
     }
 }
 
@@ -95,7 +114,55 @@ impl Drop for Children {
         for pid in self.0.values() {
             while waitpid(*pid, None) == Err(Errno::EINTR) {}
         }
+        end_orphans();
     }
+}
+
+/// Has the kernel make this process the parent of whatever its children leave behind (Linux): what leaves its group or its
+/// session, as `setsid` and daemons do, can then be found and ended.
+pub(super) fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_child_subreaper(true);
+}
+
+/// Kills and reaps everything that the children left: each that is killed leaves its own to us.
+fn end_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        let end = Instant::now() + PATIENCE;
+        while Instant::now() < end {
+            for pid in children_of(getpid()) {
+                let _ = kill(pid, Signal::SIGKILL);
+            }
+            match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Err(Errno::ECHILD) => return,
+                Ok(WaitStatus::StillAlive) => thread::sleep(Duration::from_millis(2)),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The processes whose parent this is, as the kernel tells.
+#[cfg(target_os = "linux")]
+fn children_of(parent: Pid) -> Vec<Pid> {
+    let Ok(processes) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let is_child = |pid: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The name in brackets may hold anything; its state and its parent come next.
+        let parent_of = stat
+            .rsplit_once(") ")
+            .and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok());
+        parent_of == Some(parent.as_raw())
+    };
+    processes
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(is_child)
+        .map(Pid::from_raw)
+        .collect()
 }
 
 /// Has the kernel kill this process when the keeper ends (Linux; elsewhere only the keeper itself does).

@@ -45,6 +45,7 @@ fn run() -> io::Result<()> {
     // A session of its own: no terminal's Ctrl-C, Ctrl-Z or hang-up reaches the keeper or the servers. It fails only if
     // this process leads a group already, which means that somebody started it by hand.
     let _ = nix::unistd::setsid();
+    children::adopt_orphans();
     let changes = signals()?;
     // Dropped in reverse order, also by a panic: first the children are killed and reaped, then the directory goes.
     let directory = RunDir::create()?;

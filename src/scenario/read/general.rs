@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::super::database_url::DatabaseUrl;
 use super::super::reader::Reader;
-use super::super::spec::{Arrivals, Balance, DatabaseSpec, LabSpec, Persistence, ServiceTime, SwarmSpec};
+use super::super::spec::{Arrivals, Balance, DatabaseSpec, LabSpec, Password, Persistence, ServiceTime, SwarmSpec};
 use super::super::tree::{Origin, Value};
 use super::super::value;
 
@@ -15,6 +15,8 @@ const PERSISTENCE: &[(&str, Persistence)] = &[
     ("aof-everysec", Persistence::AofEverysec),
     ("aof-always", Persistence::AofAlways),
 ];
+
+const PASSWORD: &[(&str, Password)] = &[("random", Password::Random), ("off", Password::Off)];
 
 const BALANCE: &[(&str, Balance)] = &[
     ("round-robin", Balance::RoundRobin),
@@ -34,11 +36,13 @@ pub(super) fn lab(mut reader: Reader<'_>) -> LabSpec {
     let port = reader
         .get("port", value::count(1..=last))
         .and_then(|port| u16::try_from(port).ok());
+    let password = reader.or("password", Password::Random, value::word(PASSWORD));
     reader.finish();
     LabSpec {
         hosts,
         persistence,
         port,
+        password,
     }
 }
 

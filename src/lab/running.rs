@@ -1,0 +1,172 @@
+//! Labs of this user that are up now, for other programs of his: each tells in its run directory where its nodes are.
+
+use std::fs::{self, OpenOptions, TryLockError};
+use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use super::base_dir::BaseDir;
+use super::node::Node;
+use super::run_dir::{LOCK_FILE, PREFIX};
+use super::{LabError, Role, ServerBinary, binary, password};
+use crate::model::HostId;
+
+/// In the run directory.
+const FILE: &str = "lab.json";
+/// The command line clients; both speak with both servers.
+const CLIENTS: [&str; 2] = ["redis-cli", "valkey-cli"];
+
+/// What stands in that file. The password does not.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Card {
+    nodes: Vec<(Role, SocketAddr)>,
+    server: PathBuf,
+}
+
+/// Writes where the nodes of a lab are, now that all are up.
+pub(super) fn announce(run_dir: &Path, nodes: &[Arc<Node>], server: &ServerBinary) -> Result<(), LabError> {
+    let card = Card {
+        nodes: nodes.iter().map(|node| (node.role, node.address)).collect(),
+        server: server.path.clone(),
+    };
+    let path = run_dir.join(FILE);
+    let mut options = OpenOptions::new();
+    let written = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)
+        .and_then(|file| Ok(serde_json::to_writer(file, &card)?));
+    written.map_err(|source| LabError::Directory { path, source })
+}
+
+/// A node, as people name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CliNode {
+    /// The lock node of a host.
+    Host(HostId),
+    /// The cache node.
+    Cache,
+}
+
+impl FromStr for CliNode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            _ if text == "cache" => Ok(Self::Cache),
+            Ok(number @ 1..) => Ok(Self::Host(HostId(number))),
+            _ => Err("write the number of a host, 1 or more, or \"cache\"".to_owned()),
+        }
+    }
+}
+
+/// A lab that is up.
+#[derive(Debug, Clone)]
+pub struct Running {
+    id: String,
+    dir: PathBuf,
+    started: SystemTime,
+    card: Card,
+}
+
+impl Running {
+    /// The lab of this id, or else the one that was started last.
+    ///
+    /// # Errors
+    /// When there is none, or none of this id; the ids of those that run are named.
+    pub fn find(id: Option<&str>) -> Result<Self, LabError> {
+        let wrong = |why: String| LabError::NotRunning(why);
+        let mut labs = Self::all().map_err(|error| wrong(error.to_string()))?;
+        if labs.is_empty() {
+            return Err(wrong(
+                "no lab of yours is running: a scenario that plays has one, for example `lockstorm single-vs-redlock`"
+                    .to_owned(),
+            ));
+        }
+        let Some(id) = id else { return Ok(labs.remove(0)) };
+        let ids: Vec<String> = labs.iter().map(|lab| lab.id.clone()).collect();
+        labs.into_iter()
+            .find(|lab| lab.id == id)
+            .ok_or_else(|| wrong(format!("no lab {id} is running: choose from {}", ids.join(", "))))
+    }
+
+    /// All labs of this user that are up, the newest first.
+    fn all() -> std::io::Result<Vec<Self>> {
+        let mut labs = Vec::new();
+        let Some(base) = BaseDir::open()? else { return Ok(labs) };
+        for entry in base.dir.entries()? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if let Some(id) = name.strip_prefix(PREFIX) {
+                labs.extend(Self::read(id, base.path.join(&name)));
+            }
+        }
+        labs.sort_by_key(|lab| std::cmp::Reverse(lab.started));
+        Ok(labs)
+    }
+
+    /// The lab in this directory, if its keeper lives and all its nodes were started.
+    fn read(id: &str, dir: PathBuf) -> Option<Self> {
+        let lock = fs::File::open(dir.join(LOCK_FILE)).ok()?;
+        if !matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+            return None;
+        }
+        let card = dir.join(FILE);
+        Some(Self {
+            id: id.to_owned(),
+            started: fs::metadata(&card).and_then(|meta| meta.modified()).ok()?,
+            card: serde_json::from_slice(&fs::read(&card).ok()?).ok()?,
+            dir,
+        })
+    }
+
+    /// The command that opens a command line client on a node. The password goes by its environment, which no other user
+    /// sees.
+    ///
+    /// # Errors
+    /// When the lab has no such node, or there is no client program.
+    pub fn cli(&self, node: CliNode) -> Result<Command, LabError> {
+        let role = match node {
+            CliNode::Host(host) => Role::Lock(host),
+            CliNode::Cache => Role::Cache,
+        };
+        let (_, address) = self
+            .card
+            .nodes
+            .iter()
+            .find(|(other, _)| *other == role)
+            .ok_or_else(|| {
+                let hosts = self.card.nodes.len().saturating_sub(1);
+                LabError::NotRunning(format!(
+                    "lab {} has no {role}: it has hosts 1 to {hosts} and cache",
+                    self.id
+                ))
+            })?;
+        let mut command = Command::new(self.client().ok_or(LabError::NoClient)?);
+        command.args(["-h", &address.ip().to_string(), "-p", &address.port().to_string()]);
+        let password = password::read(&self.dir).map_err(|error| LabError::NotRunning(error.to_string()))?;
+        for name in ["REDISCLI_AUTH", "VALKEYCLI_AUTH"] {
+            match &password {
+                Some(password) => command.env(name, password),
+                None => command.env_remove(name),
+            };
+        }
+        Ok(command)
+    }
+
+    /// The client program: beside the server, else on PATH.
+    fn client(&self) -> Option<PathBuf> {
+        let beside = self.card.server.parent();
+        beside
+            .into_iter()
+            .flat_map(|dir| CLIENTS.map(|client| dir.join(client)))
+            .find(|path| binary::is_program(path))
+            .or_else(|| CLIENTS.into_iter().find_map(binary::on_path))
+    }
+}
