@@ -120,6 +120,7 @@ async fn reads_and_sells(url: &str) {
     assert!(store.sell_one(2, later).await.expect("a sale"));
     assert_eq!(store.units(1, NO_TIME).await.expect("units"), 9);
     assert_eq!(store.stock().await.expect("stock"), [(0, 10), (1, 9), (2, 9), (3, 10)]);
+    assert_eq!(store.stock_other_than(10).await.expect("stock"), [(1, 9), (2, 9)]);
     let order = |id, product, units, mark: Mark<'_>| Order {
         id,
         product,

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::arm::Arm;
 use super::clock_watch::ClockWatch;
 use super::collector::{Around, Intakes};
+use super::disk_watch::DiskWatch;
 use super::events::EventLog;
 use super::faults::Faults;
 use super::lab_watch::LabWatch;
@@ -55,6 +56,7 @@ pub(super) struct Engine {
     pub(super) number: u64,
     pub(super) dials: Arc<Dials>,
     clock: ClockWatch,
+    disk: DiskWatch,
     /// Whether the host's wall clock stepped: the run proves nothing then.
     pub(super) clock_stepped: bool,
     /// What changes in the lab without an order.
@@ -162,6 +164,7 @@ impl Engine {
             }
         };
         let origin = Instant::now();
+        let disk = DiskWatch::start(lab.dir().to_owned());
         Ok(Self {
             faults: Faults::new(&scenario.faults),
             watch: LabWatch::new(&lab, scenario.lab.hosts),
@@ -186,6 +189,7 @@ impl Engine {
             number,
             dials,
             clock: ClockWatch::new(),
+            disk,
             clock_stepped: false,
             snapshots,
         })
@@ -282,6 +286,9 @@ impl Engine {
         self.watch();
         self.collect();
         self.feel_pulses();
+        if let Some(text) = self.disk.news() {
+            self.warn(text);
+        }
         if let Some(step) = self.clock.look() {
             self.clock_stepped = true;
             let text = format!(
