@@ -30,8 +30,8 @@ pub const MEMORY_AT_ALL: u64 = 16 * MIB;
 pub const MEMORY_OF_A_SERVER: u64 = MIB / 4;
 /// An arm: its collector and its auditor.
 pub const MEMORY_OF_AN_ARM: u64 = 3 * MIB / 2;
-/// Recorders of one arm on one app server, and its lock: 1.0 MiB at times of milliseconds, more at seconds.
-pub const MEMORY_OF_A_CREW: u64 = 3 * MIB / 2;
+/// Recorders of one arm on one app server, and its lock.
+pub const MEMORY_OF_A_CREW: u64 = MIB;
 /// A connection with its thread: 0.17 MiB, without what SQLite keeps of the file.
 pub const MEMORY_OF_A_CONNECTION: u64 = MIB / 5;
 /// The most of its file that an SQLite connection keeps (its `cache_size`).
