@@ -12,6 +12,7 @@ pub mod lab;
 pub mod lock;
 pub mod metrics;
 pub mod model;
+pub mod needs;
 pub mod oracle;
 pub mod output;
 pub mod report;

@@ -15,7 +15,7 @@ const LAYERS: &[&[&str]] = &[
     &["lab"],
     &["lock"],
     &["store"],
-    &["metrics"],
+    &["metrics", "needs"],
     &["scenario"],
     &["model", "output", "timer"],
 ];

@@ -396,3 +396,111 @@ fn warnings_of_valid_scenarios() {
     let stampede = format!("{CACHE}[[arm]]\nname = \"none\"\nlock = \"none\"\n");
     assert!(said(&stampede, &["database.read=700ms"]).contains("is not longer than a stampede's queue at the pool"));
 }
+
+/// A scenario of `n` parts of one kind.
+fn many(kind: &str, n: usize) -> String {
+    let parts = |part: &dyn Fn(usize) -> String| (0..n).map(part).collect::<String>();
+    let arm = "[[arm]]\nname = \"a\"\nlock = \"single\"\n";
+    match kind {
+        "faults" => {
+            let fault = |n: usize| format!("[[fault]]\nat = \"{}s\"\ndo = \"kill\"\non = \"host:1\"\n", n % 20);
+            format!("{INVENTORY}{arm}{}", parts(&fault))
+        }
+        "arms" => format!(
+            "{INVENTORY}{}",
+            parts(&|n| format!("[[arm]]\nname = \"a{n}\"\nlock = \"single\"\n"))
+        ),
+        "caches" => {
+            let cache = |n: usize| {
+                format!("[[workload.cache]]\nname = \"c{n}\"\nkeys = 1\nstate_ttl = \"1s\"\ndata_ttl = \"2s\"\n")
+            };
+            format!("[workload]\nkind = \"cache-fill\"\n{}{arm}", parts(&cache))
+        }
+        "expectations" => format!(
+            "{INVENTORY}{arm}[expect]\n{}",
+            parts(&|n| format!("\"b{n}.oversold\" = \"== 0\"\n"))
+        ),
+        _ => format!("{INVENTORY}{arm}[lab]\n{}", parts(&|n| format!("key{n} = 1\n"))),
+    }
+}
+
+#[test]
+fn the_time_to_read_a_scenario_grows_with_its_length_and_not_with_its_square() {
+    for kind in ["faults", "arms", "caches", "expectations", "keys"] {
+        let time = |n: usize| {
+            let source = Source {
+                name: "my.toml".into(),
+                text: many(kind, n),
+            };
+            let overrides = Overrides {
+                set: vec!["swarm.workers=0".into()],
+                ..Overrides::default()
+            };
+            let once = || {
+                let begin = std::time::Instant::now();
+                assert!(parse(&source, &overrides).is_err());
+                begin.elapsed()
+            };
+            // The least of several: what else the machine does only adds to it.
+            (0..3).map(|_| once()).min().expect("three times").as_secs_f64()
+        };
+        let (few, many) = (time(1_000), time(8_000));
+        // 8 if it grows with the length, 64 with its square.
+        assert!(many < 25.0 * few, "{kind}: {few:.4} s for 1,000, {many:.4} s for 8,000");
+    }
+}
+
+#[test]
+fn more_than_a_run_can_do_anything_with_is_one_mistake() {
+    let told = |kind, n| read(&many(kind, n), &[]).expect_err("too many");
+    for (kind, n, expected) in [
+        ("faults", 10_000, "fault: 10,000 faults are too many; 1,000 at most"),
+        (
+            "caches",
+            10_000,
+            "workload.cache: 10,000 caches are too many; 1,000 at most",
+        ),
+        ("arms", 10_000, "arm: 10000 arms are too many; 60 at most"),
+    ] {
+        let errors = told(kind, n);
+        assert_eq!(errors.len(), 1, "{errors:#?}");
+        assert!(errors[0].ends_with(expected), "{errors:?}");
+    }
+    assert_eq!(read(&many("faults", 1_000), &[]).expect("enough").faults.len(), 1_000);
+}
+
+#[test]
+fn a_long_circle_is_told_of_in_a_short_line_and_a_long_chain_is_none() {
+    let link = |to: usize| format!("[[fault]]\nafter = \"fault:{to}\"\ndo = \"restart\"\non = \"host:1\"\n");
+    let start = format!("{INVENTORY}{ARMS}");
+    let circle: String = (0..900).map(|n| link((n + 1) % 900 + 1)).collect();
+    let errors = read(&format!("{start}{circle}"), &[]).expect_err("all wait for themselves");
+    assert_eq!(errors.len(), 900);
+    assert!(
+        errors[1].ends_with(
+            "fault:2 after fault:3 after fault:4 after fault:5 after fault:6 after fault:7 after … after fault:2"
+        ),
+        "{}",
+        errors[1]
+    );
+    let first = "[[fault]]\nat = \"1s\"\ndo = \"kill\"\non = \"host:1\"\n";
+    let chain: String = (0..900).map(|n| link(n + 1)).collect();
+    assert_eq!(
+        read(&format!("{start}{first}{chain}"), &[])
+            .expect("a chain")
+            .faults
+            .len(),
+        901
+    );
+}
+
+#[test]
+fn a_condition_has_not_more_comparisons_than_a_run_can_look_at() {
+    let when = vec!["redlock.holding >= 1"; 33].join(" and ");
+    let fault = format!("[[fault]]\nwhen = \"{when}\"\ndo = \"kill\"\non = \"host:1\"\n");
+    let error = mistake(&format!("{INVENTORY}{ARMS}{fault}"));
+    assert!(
+        error.ends_with("fault.1.when: has 33 comparisons; 32 at most"),
+        "{error}"
+    );
+}

@@ -127,6 +127,8 @@ async fn reads_and_sells(url: &str) {
         store.stock(0..4).await.expect("stock"),
         [(0, 10), (1, 9), (2, 9), (3, 10)]
     );
+    assert_eq!(store.stock_other_than(10, 0..4).await.expect("stock"), [(1, 9), (2, 9)]);
+    assert_eq!(store.stock_other_than(10, 2..4).await.expect("stock"), [(2, 9)]);
     let order = |id, product, units, mark: Mark<'_>| Order {
         id,
         product,

@@ -9,7 +9,7 @@ use lockstorm::report::{is_dumb, render};
 use lockstorm::run::{RunOptions, start};
 use lockstorm::scenario::builtin;
 
-use super::{colour, load, nothing_left_but_to_print, print_for_people, run, signalled_with, usage};
+use super::{colour, load, nothing_left_but_to_print, print_for_people, room, run, signalled_with, usage};
 use crate::cli::{Color, ConsoleArgs, RunArgs, Theme};
 use crate::failure::{Failure, tell};
 
@@ -43,7 +43,15 @@ pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
             },
         )
     };
-    let reload = |name: &str| load(name, &args.changes).map_err(|errors| errors.to_string().replace('\n', "; "));
+    if let Some(scenario) = &scenario {
+        room(scenario).map_err(Failure::usage)?;
+    }
+    let in_one_line = |text: String| text.replace('\n', "; ");
+    let reload = |name: &str| {
+        let scenario = load(name, &args.changes).map_err(|errors| in_one_line(errors.to_string()))?;
+        room(&scenario).map_err(in_one_line)?;
+        Ok(scenario)
+    };
     let options = ConsoleOptions {
         theme: args.theme.map_or_else(ThemeName::default, theme),
         colours: colour::wanted(color),

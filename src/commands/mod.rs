@@ -13,6 +13,7 @@ use std::io::{self, ErrorKind, IsTerminal};
 use std::process::ExitCode;
 
 use lockstorm::console::ascii;
+use lockstorm::needs::{self, Machine};
 use lockstorm::output::{stderr, stdout};
 use lockstorm::run::{Stop, stop_at_once};
 use lockstorm::scenario::{Overrides, Scenario, ScenarioErrors, Source, parse};
@@ -48,6 +49,16 @@ fn print_for_people(mut text: String, ascii: bool) -> Result<(), Failure> {
 /// Reads and validates a scenario, the changes of the command line included.
 fn load(spec: &str, changes: &Changes) -> Result<Scenario, ScenarioErrors> {
     parse(&Source::open(spec)?, &overrides(changes))
+}
+
+/// What this machine has room for: warnings, or why the scenario cannot run here, a line each.
+fn room(scenario: &Scenario) -> Result<Vec<String>, String> {
+    let room = needs::compare(&needs::of(scenario), &Machine::look());
+    if room.refusals.is_empty() {
+        Ok(room.warnings)
+    } else {
+        Err(room.refusals.join("\n"))
+    }
 }
 
 fn overrides(changes: &Changes) -> Overrides {

@@ -8,13 +8,14 @@ use lockstorm::run::{Ended, Held, Record, RunOptions, headless};
 use lockstorm::scenario::warnings;
 use serde::Serialize;
 
-use super::{colour, load, nothing_left_but_to_print, print, print_for_people, signalled, signalled_with};
+use super::{colour, load, nothing_left_but_to_print, print, print_for_people, room, signalled, signalled_with};
 use crate::cli::{Color, RunArgs};
 use crate::failure::{Failure, tell};
 
 /// Runs the scenario. All that can be wrong with the request is found before anything is started.
 pub fn run(args: &RunArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
     let scenario = load(&args.scenario, &args.changes).map_err(Failure::usage)?;
+    let tight = room(&scenario).map_err(Failure::usage)?;
     let file = args
         .record
         .as_deref()
@@ -24,7 +25,7 @@ pub fn run(args: &RunArgs, color: Color, ascii: bool) -> Result<ExitCode, Failur
     check_temp_dir().map_err(Failure::usage)?;
     let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
     if !args.quiet {
-        for warning in warnings(&scenario) {
+        for warning in warnings(&scenario).iter().chain(&tight) {
             tell(&format!("warning: {warning}"));
         }
     }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use lockstorm::scenario::{ArmSpec, Fence, Source, builtin, warnings};
 
-use super::{load, print};
+use super::{load, print, room};
 use crate::cli::{CheckArgs, ScenariosArgs, ScenariosCommand};
 use crate::failure::{Failure, tell};
 
@@ -45,7 +45,9 @@ fn show(name: &str) -> Result<&'static str, Failure> {
 /// Validates a scenario: errors, or warnings and a line that says what it is.
 pub fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let scenario = load(&args.scenario, &args.changes).map_err(Failure::usage)?;
-    for warning in warnings(&scenario) {
+    // Whether it is a good scenario does not depend on where it is checked: what does not fit here is a warning here.
+    let here = room(&scenario).unwrap_or_else(|refusals| refusals.lines().map(str::to_owned).collect());
+    for warning in warnings(&scenario).iter().chain(&here) {
         tell(&format!("warning: {warning}"));
     }
     let arms: Vec<_> = scenario.arms.iter().map(arm).collect();

@@ -6,6 +6,7 @@ mod pages;
 mod recorder;
 mod series;
 mod snapshot;
+mod spread;
 mod sums;
 mod timeline;
 pub mod units;

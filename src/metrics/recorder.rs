@@ -91,7 +91,7 @@ impl Tally {
         sums
     }
 
-    /// Makes it as new, keeping its memory.
+    /// Makes it as new, keeping some of its memory.
     pub fn clear(&mut self) {
         for mut piece in self.pieces.drain(..) {
             piece.clear();

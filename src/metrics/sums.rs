@@ -1,8 +1,10 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use super::spread::Spread;
 use crate::model::{Outcome, Outcomes};
 
 /// The largest latency that is told apart, in microseconds: ten minutes.
@@ -113,7 +115,7 @@ pub struct Sums {
     /// Why nodes gave no vote, in acquires that failed for lack of nodes: by the node's position in the lock and the cause.
     pub causes: BTreeMap<(usize, &'static str), u64>,
     counts: [u64; Count::ALL],
-    times: [Option<Histogram<u64>>; Time::ALL],
+    times: [Spread; Time::ALL],
 }
 
 impl Sums {
@@ -140,27 +142,26 @@ impl Sums {
 
     /// A distribution in microseconds; none while nothing was timed.
     #[must_use]
-    pub fn time(&self, time: Time) -> Option<&Histogram<u64>> {
-        self.times[time as usize].as_ref().filter(|times| !times.is_empty())
+    pub fn time(&self, time: Time) -> Option<Cow<'_, Histogram<u64>>> {
+        self.times[time as usize].histogram()
+    }
+
+    /// Adds a distribution to a histogram that resizes by itself.
+    pub fn add_time_to(&self, time: Time, sum: &mut Histogram<u64>) {
+        self.times[time as usize].add_to(sum);
     }
 
     /// The distribution of all acquires, whatever their outcome.
     #[must_use]
     pub fn acquires(&self) -> Histogram<u64> {
         let mut all = histogram();
-        for part in Time::ACQUIRES.iter().filter_map(|time| self.time(*time)) {
-            // Both resize by themselves, so that no value is out of range.
-            let _ = all.add(part);
-        }
+        Time::ACQUIRES.iter().for_each(|time| self.add_time_to(*time, &mut all));
         all
     }
 
     pub(super) fn record(&mut self, time: Time, took: Duration) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(LONGEST_US);
-        // Auto-resizing histograms take any value up to the cap.
-        let _ = self.times[time as usize]
-            .get_or_insert_with(histogram)
-            .record(micros.clamp(1, LONGEST_US));
+        self.times[time as usize].record(micros.clamp(1, LONGEST_US));
     }
 
     /// Adds all of `other`.
@@ -181,22 +182,18 @@ impl Sums {
             *sum += n;
         }
         for (sum, part) in self.times.iter_mut().zip(&other.times) {
-            if let Some(part) = part.as_ref().filter(|part| !part.is_empty()) {
-                let _ = sum.get_or_insert_with(histogram).add(part);
-            }
+            sum.add(part);
         }
     }
 
-    /// Makes it as new, keeping its memory.
+    /// Makes it as new.
     pub fn clear(&mut self) {
         self.outcomes = Outcomes::default();
         self.votes_at_release = Votes::default();
         self.votes_in_the_end = Votes::default();
         self.causes.clear();
         self.counts = [0; Count::ALL];
-        for times in self.times.iter_mut().flatten().filter(|times| !times.is_empty()) {
-            times.reset();
-        }
+        self.times.iter_mut().for_each(Spread::clear);
     }
 }
 

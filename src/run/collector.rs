@@ -113,13 +113,10 @@ impl Slice {
 
     fn add(&mut self, sums: &Sums) {
         count(&mut self.counts, sums);
-        // Both resize by themselves, so that no value is out of range.
-        for part in Time::ACQUIRES.iter().filter_map(|time| sums.time(*time)) {
-            let _ = self.acquire.add(part);
+        for time in Time::ACQUIRES {
+            sums.add_time_to(time, &mut self.acquire);
         }
-        if let Some(part) = sums.time(Time::Response) {
-            let _ = self.response.add(part);
-        }
+        sums.add_time_to(Time::Response, &mut self.response);
     }
 }
 
@@ -377,7 +374,7 @@ impl Collector {
             Some(finish) => (total.answered(), finish),
             None => (total.answered() - self.after_end.answered(), around.elapsed),
         };
-        let of = |time| Quantiles::of_any(total.time(time));
+        let of = |time| Quantiles::of_any(total.time(time).as_deref());
         let mut nodes = around.nodes;
         for (place, node) in nodes.iter_mut().enumerate() {
             node.causes = total
@@ -457,7 +454,7 @@ impl Collector {
         }
         let [acquire, response] = [
             Quantiles::of(&self.after_end.acquires()),
-            Quantiles::of_any(self.after_end.time(Time::Response)),
+            Quantiles::of_any(self.after_end.time(Time::Response).as_deref()),
         ];
         (point.acquire_p50_us, point.acquire_p99_us) = (acquire.p50, acquire.p99);
         (point.response_p50_us, point.response_p99_us) = (response.p50, response.p99);
@@ -497,9 +494,7 @@ impl ServerSums {
         self.started += sums.count(Count::Started);
         self.completed += sums.count(Count::Completed);
         self.late += sums.count(Count::Late);
-        if let Some(part) = sums.time(Time::Response) {
-            let _ = self.response.add(part);
-        }
+        sums.add_time_to(Time::Response, &mut self.response);
     }
 
     fn load(&self, server: usize, intakes: Intakes) -> ServerLoad {

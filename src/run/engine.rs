@@ -9,6 +9,7 @@ use super::arm::Arm;
 use super::clock_watch::ClockWatch;
 use super::collector::{Around, Intakes};
 use super::command::Inbox;
+use super::disk_watch::DiskWatch;
 use super::events::EventLog;
 use super::faults::Faults;
 use super::lab_watch::LabWatch;
@@ -58,6 +59,7 @@ pub(super) struct Engine {
     pub(super) number: u64,
     pub(super) dials: Arc<Dials>,
     clock: ClockWatch,
+    disk: DiskWatch,
     /// Whether the host's wall clock stepped: the run proves nothing then.
     pub(super) clock_stepped: bool,
     /// What changes in the lab without an order.
@@ -171,6 +173,7 @@ impl Engine {
         };
         let (arms, servers) = staff.hire().await?;
         let origin = Instant::now();
+        let disk = DiskWatch::start(lab.dir().to_owned());
         Ok(Self {
             faults: Faults::new(&scenario.faults),
             watch: LabWatch::new(&lab, scenario.lab.hosts),
@@ -197,6 +200,7 @@ impl Engine {
             number,
             dials,
             clock: ClockWatch::new(),
+            disk,
             clock_stepped: false,
             snapshots,
         })
@@ -291,6 +295,9 @@ impl Engine {
         self.watch();
         self.collect();
         self.feel_pulses();
+        if let Some(text) = self.disk.news() {
+            self.warn(text);
+        }
         if let Some(step) = self.clock.look() {
             self.clock_stepped = true;
             let text = format!(

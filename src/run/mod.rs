@@ -6,6 +6,7 @@ mod auditor;
 mod clock_watch;
 mod collector;
 mod command;
+mod disk_watch;
 mod doubt;
 mod effect;
 mod ending;
@@ -40,6 +41,7 @@ pub use stop::{Stop, Stops, stop_at_once};
 use crate::lab::LabError;
 use crate::metrics::{Phase, Snapshot};
 pub use crate::model::Held;
+use crate::needs;
 use crate::scenario::Scenario;
 use crate::store::StoreError;
 use crate::swarm::SwarmError;
@@ -104,6 +106,7 @@ pub enum RunError {
 /// Starts a run on a thread of its own. Console, headless run and tests all go through here.
 #[must_use]
 pub fn start(scenario: Scenario, options: RunOptions) -> RunHandle {
+    needs::raise(&needs::of(&scenario));
     let (commands, inbox) = mpsc::unbounded_channel();
     let (publish, snapshots) = watch::channel(Arc::new(view::first(&Arc::new(scenario.clone()))));
     let thread = std::thread::Builder::new().name("run".to_owned()).spawn(move || {

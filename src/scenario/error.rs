@@ -80,7 +80,13 @@ mod tests {
 
     #[test]
     fn the_first_twenty_are_shown_and_the_others_counted() {
-        let errors = |n: usize| ScenarioErrors((0..n).map(|n| ScenarioError::new(format!("line {n}"), "is wrong")).collect());
+        let errors = |n: usize| {
+            ScenarioErrors(
+                (0..n)
+                    .map(|n| ScenarioError::new(format!("line {n}"), "is wrong"))
+                    .collect(),
+            )
+        };
         assert_eq!(errors(20).to_string().lines().count(), 20);
         let many = errors(10_000).to_string();
         assert_eq!(many.lines().count(), 21);
@@ -90,6 +96,9 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_by_three() {
-        assert_eq!([7, 980, 9_980, 1_234_567].map(thousands), ["7", "980", "9,980", "1,234,567"]);
+        assert_eq!(
+            [7, 980, 9_980, 1_234_567].map(thousands),
+            ["7", "980", "9,980", "1,234,567"]
+        );
     }
 }

@@ -1,17 +1,13 @@
 use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions, install_default_drivers};
-<<<<<<< HEAD
-use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, raw_sql};
 use tokio::time::timeout;
-=======
-use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, Connection, raw_sql};
->>>>>>> a
 
 use super::claim::{self, Claim};
 use super::connect::{CONNECT, OPEN, Server};
@@ -40,7 +36,7 @@ pub struct Place {
 impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Place")
-            .field("name", &self.name)
+            .field("server", &self.server)
             .finish_non_exhaustive()
     }
 }
@@ -67,12 +63,7 @@ impl Place {
 
     async fn create_file(path: &Path, initial: &Initial) -> Result<Self, StoreError> {
         let name = format!("the SQLite file {}", path.display());
-<<<<<<< HEAD
-        let url = SqliteConnectOptions::new()
-            .filename(path)
-            .create_if_missing(true)
-            .to_url_lossy();
-        let options = AnyConnectOptions::from_url(&url).map_err(|source| StoreError::Open {
+        let options = AnyConnectOptions::from_str(&sqlite_url(path)).map_err(|source| StoreError::Open {
             place: name.clone(),
             source,
         })?;
@@ -83,18 +74,6 @@ impl Place {
                 connect: OPEN,
             },
             session: schema::SQLITE_SESSION.into(),
-=======
-        let made = async {
-            let options = AnyConnectOptions::from_str(&sqlite_url(path))?.disable_statement_logging();
-            let session = schema::SQLITE_SESSION.into();
-            build(&options, &session, schema::SQLITE_TABLES, initial).await?;
-            Ok((options, session))
-        };
-        let (options, session) = made.await.map_err(|source| failed(&name, source))?;
-        Ok(Self {
-            options,
-            session,
->>>>>>> a
             schema: None,
         };
         place.build(schema::SQLITE_TABLES, initial).await?;
@@ -178,8 +157,6 @@ impl Place {
     }
 }
 
-<<<<<<< HEAD
-=======
 /// The URL of an SQLite file, to be made if it is not there. All of the path that could mean something in a URL is encoded,
 /// which sqlx itself does not do with `%`.
 fn sqlite_url(path: &Path) -> String {
@@ -188,20 +165,6 @@ fn sqlite_url(path: &Path) -> String {
     format!("sqlite://{}?mode=rwc", utf8_percent_encode(&path, &PLAIN))
 }
 
-/// Makes the tables and fills them.
-async fn build(
-    options: &AnyConnectOptions,
-    session: &Arc<str>,
-    tables: &'static str,
-    initial: &Initial,
-) -> Result<(), sqlx::Error> {
-    let mut connection = options.connect().await?;
-    prepare(&mut connection, session).await?;
-    schema::build(&mut connection, tables, initial).await?;
-    connection.close().await
-}
-
->>>>>>> a
 /// Sets a new connection to its session's ways: constants and a schema name of letters, digits and underscores.
 async fn prepare(connection: &mut AnyConnection, session: &str) -> Result<(), sqlx::Error> {
     raw_sql(AssertSqlSafe(session)).execute(connection).await?;

@@ -10,14 +10,9 @@ use lockstorm::metrics::{
 };
 use lockstorm::model::{Action, Event, EventKind, HostId, Outcomes, ServerId, Target, Wait};
 use lockstorm::scenario::{
-<<<<<<< HEAD
     ArmSpec, Arrivals, Balance, CacheSpec, DatabaseSpec, DatabaseUrl, Expectation, Fence, InventorySpec, LabSpec,
-    LockKind, Metric, OnLoss, Op, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update,
-=======
-    ArmSpec, Arrivals, Balance, CacheSpec, DatabaseSpec, Expectation, Fence, InventorySpec, LabSpec, LockKind, Metric,
-    OnLoss, Op, Password, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update,
->>>>>>> a
-    WorkloadSpec,
+    LockKind, Metric, OnLoss, Op, Password, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec,
+    Update, WorkloadSpec,
 };
 
 const fn ms(ms: u64) -> Duration {

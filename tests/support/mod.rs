@@ -3,11 +3,8 @@
 
 pub mod belief;
 pub mod listener;
-<<<<<<< HEAD
-pub mod proxy;
-=======
 pub mod password;
->>>>>>> a
+pub mod proxy;
 pub mod swarm;
 pub mod trio;
 

@@ -13,9 +13,14 @@ pub(super) fn flags(source: &Source, overrides: &Overrides, errors: ScenarioErro
         return errors;
     }
     let each = overrides.each();
-    let of = |overrides: &Overrides| read(source, overrides).err().map_or_else(HashSet::new, |errors| errors.0.into_iter().collect());
+    let of = |overrides: &Overrides| {
+        read(source, overrides)
+            .err()
+            .map_or_else(HashSet::new, |errors| errors.0.into_iter().collect())
+    };
     let own: HashSet<ScenarioError> = of(&Overrides::default());
-    let alone: Vec<(&str, HashSet<ScenarioError>)> = each.iter().map(|(flag, only)| (flag.as_str(), of(only))).collect();
+    let alone: Vec<(&str, HashSet<ScenarioError>)> =
+        each.iter().map(|(flag, only)| (flag.as_str(), of(only))).collect();
     let blamed = |error: ScenarioError| {
         let Some(key) = key_in_file(source, &error.place).filter(|_| !own.contains(&error)) else {
             return error;

@@ -169,9 +169,15 @@ fn earliest(faults: &[FaultSpec]) -> Vec<Earliest> {
         let mut way = Vec::new();
         let mut at = from;
         let mut end = loop {
-            let Some(spec) = faults.get(at) else { break Earliest::Never };
+            let Some(spec) = faults.get(at) else {
+                break Earliest::Never;
+            };
             if let Some(known) = found[at] {
-                break if known == Earliest::Circle { Earliest::Never } else { known };
+                break if known == Earliest::Circle {
+                    Earliest::Never
+                } else {
+                    known
+                };
             }
             if met[at] == from {
                 let circle = way.iter().position(|&other| other == at).unwrap_or(0);
@@ -187,7 +193,11 @@ fn earliest(faults: &[FaultSpec]) -> Vec<Earliest> {
                     at = fault - 1;
                 }
                 start => {
-                    let start = if let FaultStart::At(start) = start { *start } else { Duration::ZERO };
+                    let start = if let FaultStart::At(start) = start {
+                        *start
+                    } else {
+                        Duration::ZERO
+                    };
                     found[at] = Some(Earliest::At(start));
                     break Earliest::At(start);
                 }
@@ -201,7 +211,10 @@ fn earliest(faults: &[FaultSpec]) -> Vec<Earliest> {
         }
     }
     // Every walk has found all that it met.
-    found.into_iter().map(|found| found.unwrap_or(Earliest::Never)).collect()
+    found
+        .into_iter()
+        .map(|found| found.unwrap_or(Earliest::Never))
+        .collect()
 }
 
 /// The circle that fault `n` (from 0) is in: `fault:1 after fault:2 after fault:1`, the middle of a long one left out.

@@ -88,7 +88,10 @@ fn caches(reader: &mut Reader<'_>) -> Vec<CacheSpec> {
     }
     if tables.len() > MOST_CACHES {
         let many = thousands(tables.len());
-        reader.complain("cache", format!("{many} caches are too many; {} at most", thousands(MOST_CACHES)));
+        reader.complain(
+            "cache",
+            format!("{many} caches are too many; {} at most", thousands(MOST_CACHES)),
+        );
         tables.truncate(MOST_CACHES);
     }
     let mut caches: Vec<CacheSpec> = Vec::new();

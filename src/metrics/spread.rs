@@ -1,0 +1,133 @@
+use std::borrow::Cow;
+
+use hdrhistogram::Histogram;
+
+use super::sums::histogram;
+
+/// So many values are kept one by one: 4 KiB, where a histogram takes 16 to 160.
+const FEW: usize = 1024;
+
+/// Times in microseconds. A tenth of a second of one app server has few of them, and a collector that comes late leaves many such
+/// tenths: a histogram each, grown to its largest value, would make of every delay memory that is never given back.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Spread {
+    few: Vec<u32>,
+    /// Once there are more; those that were the few are in it.
+    many: Option<Histogram<u64>>,
+}
+
+impl Spread {
+    /// Adds a value; above 2³² − 1 it counts as that.
+    pub fn record(&mut self, micros: u64) {
+        match &mut self.many {
+            None if self.few.len() < FEW => self.few.push(u32::try_from(micros).unwrap_or(u32::MAX)),
+            None => {
+                let mut many = histogram();
+                self.add_to(&mut many);
+                // It resizes by itself: no value is out of range.
+                let _ = many.record(micros);
+                self.few = Vec::new();
+                self.many = Some(many);
+            }
+            Some(many) => {
+                let _ = many.record(micros);
+            }
+        }
+    }
+
+    /// Adds all of it to a histogram that resizes by itself.
+    pub fn add_to(&self, sum: &mut Histogram<u64>) {
+        for micros in &self.few {
+            let _ = sum.record(u64::from(*micros));
+        }
+        if let Some(many) = &self.many {
+            let _ = sum.add(many);
+        }
+    }
+
+    /// Adds all of `other`.
+    pub fn add(&mut self, other: &Self) {
+        match &other.many {
+            Some(_) => {
+                let mut sum = self.many.take().unwrap_or_else(histogram);
+                self.add_to(&mut sum);
+                other.add_to(&mut sum);
+                *self = Self {
+                    few: Vec::new(),
+                    many: Some(sum),
+                };
+            }
+            None => other.few.iter().for_each(|micros| self.record(u64::from(*micros))),
+        }
+    }
+
+    /// Makes it as new, keeping little memory.
+    pub fn clear(&mut self) {
+        self.few.clear();
+        self.many = None;
+    }
+
+    /// All of it; none while there is nothing.
+    pub fn histogram(&self) -> Option<Cow<'_, Histogram<u64>>> {
+        match &self.many {
+            Some(many) => Some(Cow::Borrowed(many)),
+            None if self.few.is_empty() => None,
+            None => {
+                let mut few = histogram();
+                self.add_to(&mut few);
+                Some(Cow::Owned(few))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: impl IntoIterator<Item = u64>) -> Spread {
+        let mut spread = Spread::default();
+        values.into_iter().for_each(|micros| spread.record(micros));
+        spread
+    }
+
+    /// What a histogram of the same values says.
+    fn expected(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
+        let mut sum = histogram();
+        values
+            .into_iter()
+            .for_each(|micros| sum.record(micros).expect("it resizes"));
+        sum
+    }
+
+    #[test]
+    fn few_and_many_values_make_the_same_histogram() {
+        for n in [1, 1023, 1024, 1025, 5000] {
+            let values = || (1..=n).map(|n| n * 137);
+            assert_eq!(
+                of(values()).histogram().as_deref(),
+                Some(&expected(values())),
+                "{n} values"
+            );
+        }
+        assert!(Spread::default().histogram().is_none());
+    }
+
+    #[test]
+    fn sums_are_of_all_values_whichever_were_few() {
+        for (a, b) in [(10, 20), (10, 2000), (2000, 10), (2000, 2000), (1000, 1000)] {
+            let mut sum = of(1..=a);
+            sum.add(&of(500..500 + b));
+            let all = expected((1..=a).chain(500..500 + b));
+            assert_eq!(sum.histogram().as_deref(), Some(&all), "{a} and {b}");
+        }
+    }
+
+    #[test]
+    fn what_is_cleared_has_no_histogram_left() {
+        let mut spread = of(1..=5000);
+        spread.clear();
+        assert!(spread.many.is_none() && spread.histogram().is_none());
+        assert!(spread.few.capacity() <= 2 * FEW);
+    }
+}

@@ -1,0 +1,14 @@
+use super::{cost, crews, is_sqlite, pool};
+use crate::scenario::{Scenario, WorkloadSpec};
+
+/// Threads of this program and of the lab: an app server is one, and so is each SQLite connection.
+pub(super) fn all(scenario: &Scenario) -> u64 {
+    let inventory = matches!(scenario.workload, WorkloadSpec::Inventory(_));
+    let connections = if is_sqlite(scenario) {
+        crews(scenario) * pool(scenario) + u64::from(inventory) * scenario.arms.len() as u64
+    } else {
+        0
+    };
+    let nodes = cost::THREADS_OF_A_NODE * (scenario.lab.hosts as u64 + 1);
+    cost::THREADS_AT_ALL + scenario.swarm.servers as u64 + connections + nodes
+}
