@@ -75,7 +75,7 @@ fn pool(scenario: &Scenario) -> u64 {
 
 /// Whether the arms are SQLite files.
 fn is_sqlite(scenario: &Scenario) -> bool {
-    scenario.database.url == "sqlite"
+    scenario.database.url.is_sqlite()
 }
 
 /// Pairs of an app server and an arm.
