@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::printable;
 use crate::run::Record;
 
 /// A place for a record that was found writable. What stands there stays until the new record is complete.
@@ -131,7 +132,8 @@ impl RecordFile {
         };
         let no_record = |source: serde_json::Error| FileError::NoRecord {
             path: path.to_owned(),
-            why: source.to_string(),
+            // It may quote the file, and stays one line.
+            why: printable(&source.to_string()),
         };
         let text = fs::read(path).map_err(io)?;
         let Format { format } = serde_json::from_slice(&text).map_err(no_record)?;
