@@ -3,12 +3,16 @@
 //! each case checks that the shim has struck. Linux only: the shim finds a file's name in /proc.
 #![cfg(target_os = "linux")]
 
+#[path = "faulty_io/cases.rs"]
+mod cases;
+
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cases::{Broken, CASES, Case};
 use lockstorm::report::RecordFile;
 use lockstorm::run::{Held, Record};
 use tempfile::TempDir;
@@ -39,218 +43,6 @@ lock = "redlock"
 "single.lost_updates" = "== 0"
 "redlock.lost_updates" = "== 0"
 "#;
-
-/// What is broken, and so what must come of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Broken {
-    /// The database of the arm `single` in mid-load: nothing good is said of it.
-    Database,
-    /// It is only slow.
-    SlowDatabase,
-    /// The set-up: an error, and no run.
-    SetUp,
-    /// The record: an error, the summary all the same, and no half a file.
-    Record,
-    SlowRecord,
-    /// Nobody can have read the summary.
-    Stdout,
-    /// What nobody needs: progress.
-    Aside,
-}
-
-/// Rules of the shim (`ROLE CALLS TARGET EFFECT AFTER FROM`), one a line, and what they break.
-struct Case {
-    name: &'static str,
-    rule: &'static str,
-    broken: Broken,
-    /// Whether each change is held against it.
-    sample: bool,
-}
-
-const fn case(sample: bool, broken: Broken, name: &'static str, rule: &'static str) -> Case {
-    Case {
-        name,
-        rule,
-        broken,
-        sample,
-    }
-}
-
-// 5: EIO, 13: EACCES, 24: EMFILE, 28: ENOSPC, 30: EROFS.
-const CASES: &[Case] = &[
-    case(
-        true,
-        Broken::Database,
-        "the database's disk is full in mid-load",
-        "main wt arm-0.sqlite 28 1500 1",
-    ),
-    case(
-        false,
-        Broken::Database,
-        "the database's disk fails to write in mid-load",
-        "main wt arm-0.sqlite 5 1500 1",
-    ),
-    case(
-        true,
-        Broken::Database,
-        "the database's disk fails to read in mid-load",
-        "main r arm-0.sqlite 5 1500 1",
-    ),
-    case(
-        false,
-        Broken::Database,
-        "the database's disk is full after the load",
-        "main wt arm-0.sqlite 28 2500 1",
-    ),
-    case(
-        false,
-        Broken::Database,
-        "every call on the database fails",
-        "main orwst arm-0.sqlite 5 1500 1",
-    ),
-    case(
-        true,
-        Broken::SlowDatabase,
-        "the database writes slowly",
-        "main w arm-0.sqlite 0 1500 1",
-    ),
-    case(
-        false,
-        Broken::SlowDatabase,
-        "the database reads slowly",
-        "main r arm-0.sqlite 0 1500 1",
-    ),
-    case(
-        false,
-        Broken::SlowDatabase,
-        "the database is opened slowly",
-        "main o arm-0.sqlite 0 0 1",
-    ),
-    case(
-        true,
-        Broken::SetUp,
-        "the database can't be made",
-        "main o arm-0.sqlite 28 0 1",
-    ),
-    case(
-        false,
-        Broken::SetUp,
-        "the database is full in the set-up",
-        "main w arm-0.sqlite 28 0 5",
-    ),
-    case(
-        false,
-        Broken::SetUp,
-        "the second arm's database can't be made",
-        "main o arm-1.sqlite 13 0 1",
-    ),
-    case(
-        true,
-        Broken::SetUp,
-        "the run directory can't be made",
-        "keeper m /lockstorm- 28 0 1",
-    ),
-    case(
-        false,
-        Broken::SetUp,
-        "the run directory's own can't be made",
-        "keeper m /lockstorm- 30 0 2",
-    ),
-    case(
-        true,
-        Broken::SetUp,
-        "the lock file can't be made",
-        "keeper o keeper.lock 28 0 1",
-    ),
-    case(
-        false,
-        Broken::SetUp,
-        "the lock file can't be written",
-        "keeper w keeper.lock 28 0 1",
-    ),
-    case(
-        false,
-        Broken::SetUp,
-        "the run directory can't be renamed",
-        "keeper n /run- 5 0 1",
-    ),
-    case(
-        false,
-        Broken::SetUp,
-        "a server's log can't be made",
-        "keeper o .log 24 0 1",
-    ),
-    case(
-        true,
-        Broken::Record,
-        "the record's disk is full",
-        "main w out.json 28 0 1",
-    ),
-    case(
-        false,
-        Broken::Record,
-        "the record's disk is full halfway",
-        "main w out.json 28 0 3",
-    ),
-    case(
-        true,
-        Broken::Record,
-        "the record can't be synced",
-        "main s out.json 5 0 1",
-    ),
-    case(
-        false,
-        Broken::Record,
-        "the record can't be put in its place",
-        "main n out.json 5 0 1",
-    ),
-    case(
-        false,
-        Broken::Record,
-        "the record can't be made",
-        "main o out.json 28 0 1",
-    ),
-    case(
-        false,
-        Broken::Record,
-        "the record can't be made after the run",
-        "main o out.json 28 2500 1",
-    ),
-    case(
-        true,
-        Broken::SlowRecord,
-        "the record is written slowly",
-        "main wsn out.json 0 0 1",
-    ),
-    case(true, Broken::Stdout, "standard output fails", "main w #1 5 0 1"),
-    case(
-        false,
-        Broken::Stdout,
-        "standard output's disk is full",
-        "main w #1 28 0 1",
-    ),
-    case(true, Broken::Aside, "standard error fails", "main w #2 5 0 1"),
-    case(
-        false,
-        Broken::Aside,
-        "standard error's disk is full",
-        "main w #2 28 0 1",
-    ),
-    case(false, Broken::Aside, "standard error is slow", "main w #2 0 0 1"),
-    // Only what goes wrong is logged.
-    case(
-        true,
-        Broken::Database,
-        "the database's disk is full, and the log's",
-        "main wt arm-0.sqlite 28 1500 1\nmain w inside.log 28 0 1",
-    ),
-    case(
-        false,
-        Broken::Database,
-        "the database's disk is full, the log slow",
-        "main wt arm-0.sqlite 28 1500 1\nmain w inside.log 0 0 1",
-    ),
-];
 
 /// The shim, made by the machine's C compiler; none without one.
 fn shim(dir: &Path) -> Option<PathBuf> {

@@ -92,6 +92,18 @@ fn a_record_of_impossible_figures_can_be_shown() {
     assert!(!render(&votes, Paint::Off).is_empty());
 }
 
+/// Found by the target `record`: what is quoted from the file broke the line.
+#[test]
+fn a_file_that_is_no_record_is_told_in_one_line() {
+    let text = fs::read_to_string(&seeds("record")[0]).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("broken.json");
+    fs::write(&path, text.replacen("\"nanos\"", "\"n\\nos\"", 1)).unwrap();
+    let error = RecordFile::read(&path).unwrap_err().to_string();
+    assert!(error.contains("unknown field"), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+}
+
 /// The text with all numbers of this key replaced.
 fn set(text: &str, key: &str, value: &str) -> String {
     let key = format!("\"{key}\":");

@@ -18,6 +18,8 @@ mod place;
 mod play;
 #[path = "ways_out/process.rs"]
 mod process;
+#[path = "ways_out/promise.rs"]
+mod promise;
 #[path = "ways_out/table.rs"]
 mod table;
 

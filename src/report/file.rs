@@ -14,6 +14,7 @@ use nix::fcntl::OFlag;
 use nix::unistd::{AccessFlags, access};
 use serde::{Deserialize, Serialize};
 
+use crate::model::printable;
 use crate::output::{self, PATIENCE, Stream};
 use crate::run::Record;
 
@@ -157,7 +158,8 @@ impl RecordFile {
         };
         let no_record = |source: serde_json::Error| FileError::NoRecord {
             path: path.to_owned(),
-            why: source.to_string(),
+            // It may quote the file, and stays one line.
+            why: printable(&source.to_string()),
         };
         let text = fs::read(path).map_err(io)?;
         let Format { format } = serde_json::from_slice(&text).map_err(no_record)?;

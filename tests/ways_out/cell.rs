@@ -1,4 +1,4 @@
-//! The table: who ends a lockstorm, where it is just then, and the exit codes that are documented for that.
+//! The table: who ends a lockstorm, and where it is just then.
 
 use std::fmt;
 
@@ -327,54 +327,4 @@ pub fn sample() -> Vec<Cell> {
         database: Database::Sqlite,
     })
     .to_vec()
-}
-
-impl Cell {
-    /// The exit codes that are documented, a signal as a shell numbers it.
-    pub fn codes(self) -> Vec<i32> {
-        let mut codes = self.codes_of_the_way();
-        // It may have ended by itself before anybody could end it.
-        if self.state == State::Closing && self.form == Form::Headless {
-            codes.extend([0, 5]);
-        }
-        codes
-    }
-
-    fn codes_of_the_way(self) -> Vec<i32> {
-        match (self.way, self.form, self.state) {
-            (Way::Interrupt | Way::InterruptTwice | Way::InterruptThrice, ..) => vec![130],
-            (Way::Terminate, ..) => vec![143],
-            (Way::HangUp | Way::TerminalClosed | Way::TerminalClosedNohup, ..) => vec![129],
-            (Way::QuitSignal, ..) => vec![131],
-            (Way::Kill | Way::KillBoth, ..) => vec![137],
-            // Where there is no run Ctrl-C only leaves.
-            (Way::CtrlC | Way::CtrlCTwice | Way::CtrlCThrice, _, State::Picker | State::Finished) => vec![0, 130],
-            (Way::CtrlC | Way::CtrlCTwice | Way::CtrlCThrice, _, State::Failed) => vec![1, 130],
-            (Way::CtrlC | Way::CtrlCTwice | Way::CtrlCThrice, ..) => vec![130],
-            (_, Form::Console, State::Failed) => vec![1],
-            (Way::KillKeeper, Form::Headless, State::SetUp) => vec![1],
-            (Way::KillKeeper, Form::Console, State::SetUp) => vec![1],
-            (Way::KillKeeper, Form::Headless, State::Draining | State::Closing) => vec![0, 5],
-            (Way::KillKeeper, Form::Headless, _) => vec![5],
-            // The console shows what became of the expectations, and exits with 0.
-            (_, Form::Console, _) => vec![0],
-            // What is played on a database that is locked, or with a queue that is full, may not be green.
-            (_, Form::Headless, State::DatabaseLocked) => vec![1, 5],
-            (_, Form::Headless, State::HostPaused | State::HostKilled | State::ServerPaused | State::FullQueue) => {
-                vec![0, 5]
-            }
-            (_, Form::Headless, _) => vec![0],
-        }
-    }
-
-    /// Whether the summary, and of a headless run the record, must be there.
-    pub const fn has_a_summary(self) -> bool {
-        self.state.has_a_lab()
-            && !self.way.is_abrupt()
-            && match (self.state, self.way) {
-                // Nothing ran yet.
-                (State::SetUp, way) => way.lets_it_play(),
-                _ => true,
-            }
-    }
 }
