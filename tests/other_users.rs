@@ -368,7 +368,7 @@ fn nobody_else_gets_into_a_node_or_at_its_password() {
         assert!(!text.contains(&password), "{file}");
     }
     let record = fs::read_to_string(dir.path().join("out.json")).expect("a record");
-    assert!(record.contains("\"requirepass\": \"random\"") && record.contains("in effect"));
+    assert!(record.contains("\"requirepass\": \"random\"") && record.contains("host 1 is back EMPTY"));
     let (code, text) = lockstorm(dir.path(), &["lab", "cli", "1"]);
     assert!(code == Some(1) && text.contains("no lab of yours is running"), "{text}");
 }
