@@ -110,6 +110,8 @@ pub fn start(scenario: Scenario, options: RunOptions) -> RunHandle {
             .build()
             .map_err(|error| RunError::Other(format!("the run's thread has no runtime: {error}")))?;
         let result = runtime.block_on(engine::run(scenario, options, inbox, publish.clone()));
+        // A look at a disk that hangs is not waited for.
+        runtime.shutdown_background();
         if let Err(error) = &result {
             publish.send_modify(|snapshot| {
                 let snapshot = Arc::make_mut(snapshot);
