@@ -16,6 +16,7 @@ use lockstorm::store::{Catalogue, Initial, Place, Store};
 use lockstorm::timer::Timer;
 use lockstorm::workload::{
     Cache, Dials, Done, Tools, Workload, connect_cache, orders_in_cache, prepare_cache, stock_in_cache,
+    stock_sold_in_cache,
 };
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -249,6 +250,14 @@ impl Bench {
             ),
         };
         assert_eq!(stock.len(), 1);
+        if let WorkloadSpec::Inventory(spec) = &self.spec {
+            let sold = match spec.stock_in {
+                StockIn::Redis => stock_sold_in_cache(spec, &self.cache).await.expect("the stock keys"),
+                StockIn::Database => self.store.stock_other_than(spec.stock).await.expect("the stock"),
+            };
+            let expected = stock.iter().filter(|(_, units)| *units != spec.stock);
+            assert_eq!(sold, expected.copied().collect::<Vec<_>>(), "what the last look reads");
+        }
         (orders.len() as u64, stock[0].1)
     }
 }

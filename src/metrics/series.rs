@@ -229,7 +229,9 @@ mod tests {
         assert!((3600..=3660).contains(&series.iter().count()));
         assert!(series.at(0).is_none());
         let mut trace = Trace::default();
-        (0..10_000).for_each(|tenth| drop(trace.at(tenth)));
+        for tenth in 0..10_000 {
+            trace.at(tenth);
+        }
         assert!((3000..=3150).contains(&trace.iter().count()));
     }
 

@@ -115,7 +115,7 @@ pub fn start(scenario: Scenario, options: RunOptions) -> RunHandle {
             .build()
             .map_err(|error| RunError::Other(format!("the run's thread has no runtime: {error}")))?;
         let result = runtime.block_on(engine::run(scenario, options, inbox, publish.clone()));
-        // Without waiting for what hangs on its threads, such as the search for a host's name.
+        // Without waiting for what hangs on its threads: the search for a host's name, a look at a disk.
         runtime.shutdown_background();
         if let Err(error) = &result {
             publish.send_modify(|snapshot| {
