@@ -15,7 +15,7 @@ test: setup ## all tests
 
 # Where no file system can be mounted, the test that needs one is left out.
 test-root: setup ## the tests that act as other users, as root
-	$(CARGO) test --locked --test other_users --test leftovers -- --ignored \
+	$(CARGO) test --locked --test other_users --test leftovers --test outputs --test needs -- --ignored \
 		$$(unshare -m true 2>/dev/null || echo --skip a_full_temporary_directory)
 
 setup: ## install a Redis server if there is none; check cargo and cc

@@ -252,8 +252,14 @@ impl Bench {
         assert_eq!(stock.len(), 1);
         if let WorkloadSpec::Inventory(spec) = &self.spec {
             let sold = match spec.stock_in {
-                StockIn::Redis => stock_sold_in_cache(spec, &self.cache).await.expect("the stock keys"),
-                StockIn::Database => self.store.stock_other_than(spec.stock).await.expect("the stock"),
+                StockIn::Redis => stock_sold_in_cache(spec.stock, 0..spec.products, &self.cache)
+                    .await
+                    .expect("the stock keys"),
+                StockIn::Database => self
+                    .store
+                    .stock_other_than(spec.stock, 0..spec.products)
+                    .await
+                    .expect("the stock"),
             };
             let expected = stock.iter().filter(|(_, units)| *units != spec.stock);
             assert_eq!(sold, expected.copied().collect::<Vec<_>>(), "what the last look reads");
