@@ -327,6 +327,10 @@ fn nobody_else_gets_into_a_node_or_at_its_password() {
     assert!(!peek.status.success() && peek.stdout.is_empty());
 
     // After host 1 was killed and started again.
+    let log = run_dir.join("host-1/server.log");
+    eventually("host 1 has started twice", || {
+        fs::read_to_string(&log).is_ok_and(|text| text.matches(" is starting ").count() == 2)
+    });
     eventually("host 1 is back", || lab.cli(&["1", "--", "PING"]).1 == "PONG\n");
     for node in ["1", "2", "3", "cache"] {
         assert_eq!(lab.cli(&[node, "--", "PING"]), (Some(0), "PONG\n".to_owned()));
@@ -368,7 +372,8 @@ fn nobody_else_gets_into_a_node_or_at_its_password() {
         assert!(!text.contains(&password), "{file}");
     }
     let record = fs::read_to_string(dir.path().join("out.json")).expect("a record");
-    assert!(record.contains("\"requirepass\": \"random\"") && record.contains("host 1 is back EMPTY"));
+    assert!(record.contains("\"requirepass\": \"random\""), "{record}");
+    assert!(record.contains("host 1 is back EMPTY"), "{said}");
     let (code, text) = lockstorm(dir.path(), &["lab", "cli", "1"]);
     assert!(code == Some(1) && text.contains("no lab of yours is running"), "{text}");
 }

@@ -244,7 +244,7 @@ for = "2s"
 #[test]
 fn a_fault_that_is_late_counts_when_it_comes_true() {
     let _lab = one_at_a_time();
-    let run = Run::start(&format!("{CLOSED}{SHUTDOWN}"), &[]);
+    let run = Run::start(&format!("{CLOSED}{SHUTDOWN}"), &["lab.password=off"]);
     // A node that is at a script can't end, as one that saves for long can't.
     let port = run.now().hosts[2].port;
     let _busy = send(port, "EVAL \"while true do end\" 0\r\n");

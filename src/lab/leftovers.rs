@@ -58,6 +58,8 @@ pub fn remove() -> io::Result<Report> {
             first_error.get_or_insert(error);
         }
     }
+    // A keeper that was killed before it had made a directory in it left it empty.
+    base.tidy();
     first_error.map_or(Ok(report), Err)
 }
 
