@@ -162,7 +162,7 @@ fn one_order_for_each(figures: &Figures, locked: bool) {
         );
         // Whatever a node granted is taken back there; what it refused for another holder is not.
         let granted: u64 = (0..)
-            .zip(figures.votes_in_the_end)
+            .zip(&figures.votes_in_the_end)
             .map(|(votes, locks)| votes * locks)
             .sum();
         let deletes: u64 = figures.nodes.iter().map(|node| node.deletes).sum();

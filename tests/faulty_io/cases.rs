@@ -116,14 +116,10 @@ pub const CASES: &[Case] = &[
         "the run directory's own can't be made",
         "keeper m /lockstorm- 30 0 2",
     ),
+    // That it can't be made is shown on a disk without room for files (tests/leftovers.rs): it is opened by a call of the
+    // kernel's own that no shim sees.
     case(
         true,
-        Broken::SetUp,
-        "the lock file can't be made",
-        "keeper o keeper.lock 28 0 1",
-    ),
-    case(
-        false,
         Broken::SetUp,
         "the lock file can't be written",
         "keeper w keeper.lock 28 0 1",
@@ -146,7 +142,7 @@ pub const CASES: &[Case] = &[
         false,
         Broken::Record,
         "the record can't be put in its place",
-        "main n .part 5 0 1",
+        "main n out.json 5 0 1",
     ),
     case(false, Broken::Record, "the record can't be made", "main o .part 28 0 1"),
     case(
