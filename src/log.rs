@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use lockstorm::output::Stream;
+use lockstorm::output::{Stream, foreign_link};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use tracing_subscriber::fmt::MakeWriter;
@@ -24,7 +24,8 @@ impl Log {
         // A pipe that nobody reads would keep whoever opens it waiting.
         let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
         let mut options = OpenOptions::new();
-        let file = options.create(true).append(true).custom_flags(flags.bits()).open(path);
+        let file =
+            foreign_link(path).and_then(|()| options.create(true).append(true).custom_flags(flags.bits()).open(path));
         let file = file.map_err(|error| {
             let why = if error.raw_os_error() == Some(Errno::ENXIO as i32) {
                 "nobody has opened it to read".to_owned()

@@ -7,6 +7,7 @@ mod log;
 
 use std::env;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -14,6 +15,7 @@ use failure::Failure;
 use lockstorm::lab::keeper;
 use lockstorm::output::stderr;
 use log::Log;
+use signal_hook::consts::SIGXFSZ;
 
 fn main() -> ExitCode {
     // Not a command for people: lockstorm starts itself this way.
@@ -23,6 +25,9 @@ fn main() -> ExitCode {
     {
         return keeper::main();
     }
+    // A file that reaches the limit of its size (ulimit -f) is an error to be told, as a full disk is, and no sudden death. The
+    // handler does nothing; programs that we start don't inherit it.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     let code = play();
     // Whoever still reads what we said gets it.
     let _ = stderr().settle();

@@ -333,6 +333,27 @@ fn a_link_that_somebody_else_planted_is_not_followed() {
     assert_eq!(code, Some(0), "{stderr}");
     assert!(!open.join("out.json").is_symlink());
     record(&open.join("out.json"));
+    // Planted under the very name.
+    let mut link = Command::new("ln");
+    link.arg("-s").arg(place.path("victim")).arg(open.join("mine"));
+    assert!(link.uid(65_534).gid(65_534).status().unwrap().success());
+    for option in ["--record", "--log"] {
+        let (code, _, stderr) = place.run(&[option, "open/mine"]);
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains("a link that user 65534 has made"), "{stderr}");
+        assert_eq!(fs::read_to_string(place.path("victim")).unwrap(), "precious");
+    }
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_an_error_that_is_told() {
+    let place = Place::new();
+    let limited = ["sh", "-c", "ulimit -f 1; exec \"$0\" \"$@\""];
+    let mut run = place.command_by(&limited, &["--duration", "1s", "--record", "out.json"]);
+    let (code, _, stderr) = told(run.output().unwrap());
+    assert!(matches!(code, Some(1 | 5)), "{code:?} {stderr}");
+    assert!(stderr.contains("lockstorm: "), "{stderr}");
+    assert!(place.is_clean() && !place.path("out.json").exists());
 }
 
 #[test]

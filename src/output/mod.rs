@@ -4,5 +4,5 @@
 mod replace;
 mod stream;
 
-pub use replace::{create, replace, try_replace};
+pub use replace::{create, foreign_link, replace, try_replace};
 pub use stream::{PATIENCE, Stream, stderr, stdout};

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::unistd::geteuid;
 use tempfile::{Builder, NamedTempFile};
 
 /// Writes `path` anew: into a temporary file beside it, which takes its place once it is whole and on the disk. Its name can't
@@ -44,6 +45,20 @@ fn filled(file: NamedTempFile, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
 /// Makes sure of the file's name should the power fail. The file is there whatever becomes of this.
 fn keep_name(path: &Path) {
     let _ = File::open(directory(path)).and_then(|directory| directory.sync_all());
+}
+
+/// Whether a link stands at `path` that neither we nor root have made: whoever did decides what is written to.
+///
+/// # Errors
+/// Says so, and whose it is (`PermissionDenied`).
+pub fn foreign_link(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(link) if link.is_symlink() && link.uid() != geteuid().as_raw() && link.uid() != 0 => {
+            let why = format!("it is a link that user {} has made: name the file itself", link.uid());
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Finds out whether [`replace`] could make its temporary file, and changes nothing.

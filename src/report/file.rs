@@ -105,6 +105,7 @@ impl RecordFile {
         if is_written_as_directory(path) && !path.is_dir() {
             return Err(FileError::NoName(path.to_owned()));
         }
+        output::foreign_link(path).map_err(io)?;
         match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => Err(FileError::Directory(path.to_owned())),
             Ok(meta) if meta.is_file() => {

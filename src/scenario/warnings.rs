@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::metric::Metric;
-use super::spec::{ArmSpec, InventorySpec, LockKind, Popularity, Renew, Scenario, ServiceTime, WorkloadSpec};
+use super::spec::{ArmSpec, InventorySpec, LockKind, Popularity, Renew, Scenario, ServiceTime, StockIn, WorkloadSpec};
 use super::value::show;
 
 /// What `check` says besides "OK", a line each.
@@ -21,7 +21,24 @@ pub fn warnings(scenario: &Scenario) -> Vec<String> {
     lines.extend(even_hosts(scenario));
     lines.extend(connections(scenario));
     lines.extend(scenario.database.url.exposed().map(str::to_owned));
+    lines.extend(unused_database(scenario));
     lines
+}
+
+/// A server that was named and is not asked for anything: what becomes of it then shows nothing.
+fn unused_database(scenario: &Scenario) -> Option<String> {
+    match &scenario.workload {
+        WorkloadSpec::Inventory(inventory)
+            if inventory.stock_in == StockIn::Redis && !scenario.database.url.is_sqlite() =>
+        {
+            Some(
+                "database.url: no sale touches that database, since workload.stock_in = \"redis\" keeps stock and orders on \
+                 the cache node"
+                    .to_owned(),
+            )
+        }
+        _ => None,
+    }
 }
 
 /// Mean of a log-normal time in seconds.
