@@ -393,6 +393,9 @@ fn warnings_of_valid_scenarios() {
     assert_eq!(said(&inventory, &["workload.hold=3s", "arm.redlock.renew=ttl/3"]), "");
     assert!(said(&inventory, &["database.url=postgres://localhost/x"]).is_empty());
     assert!(said(&inventory, &["database.url=postgres://localhost/x", "database.pool=20"]).contains("160 connections"));
+    let in_redis = ["workload.stock_in=redis", "database.url=postgres://localhost/x"];
+    assert!(said(&inventory, &in_redis).contains("database.url: no sale touches that database"));
+    assert_eq!(said(&inventory, &in_redis[..1]), "");
     let stampede = format!("{CACHE}[[arm]]\nname = \"none\"\nlock = \"none\"\n");
     assert!(said(&stampede, &["database.read=700ms"]).contains("is not longer than a stampede's queue at the pool"));
 }
