@@ -142,6 +142,16 @@ mod tests {
     }
 
     #[test]
+    fn what_can_not_take_its_place_leaves_no_file() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("out");
+        fs::create_dir(&path).unwrap();
+        replace(&path, |out| out.write_all(b"after")).unwrap_err();
+        assert!(path.is_dir());
+        assert_eq!(names(place.path()), ["out"]);
+    }
+
+    #[test]
     fn what_is_made_anew_replaces_nothing() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("out");
