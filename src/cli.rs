@@ -330,7 +330,7 @@ pub enum Theme {
     HighContrast,
 }
 
-/// Any text; completion offers the names that this function lists. What is no name is answered by who looks it up.
+/// Any text; completion offers the names that this function lists. What is not a name is answered by who looks it up.
 #[derive(Clone)]
 struct Known(fn() -> Vec<&'static str>);
 

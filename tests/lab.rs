@@ -577,7 +577,10 @@ fn programs_that_are_no_server_are_told_so() {
     let reject = |path: &Path| ServerBinary::find(Some(path)).expect_err("no server").to_string();
     for program in ["/bin/true", "/bin/cat", "/etc/passwd", "/", "/no/such/file"] {
         let error = reject(Path::new(program));
-        assert!(error.starts_with(&format!("{program} is no redis-server: ")), "{error}");
+        assert!(
+            error.starts_with(&format!("{program} is not a redis-server: ")),
+            "{error}"
+        );
         assert_eq!(error.lines().count(), 1, "{error}");
     }
     for body in [
@@ -588,7 +591,7 @@ fn programs_that_are_no_server_are_told_so() {
         "printf '\\033[2J\\n'",
     ] {
         let error = reject(&script(dir.path(), body));
-        assert!(error.contains("is no redis-server"), "{error}");
+        assert!(error.contains("is not a redis-server"), "{error}");
         assert!(!error.chars().any(char::is_control), "{error:?}");
     }
     let error = reject(&script(dir.path(), "sleep 600"));

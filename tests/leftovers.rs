@@ -296,7 +296,7 @@ fn a_missing_temporary_directory_is_refused_and_not_made() {
     fs::write(&place.temp, "").expect("a file");
     let (code, text) = place.run(&[]);
     assert!(
-        code == Some(2) && text.contains("is no directory: set TMPDIR"),
+        code == Some(2) && text.contains("is not a directory: set TMPDIR"),
         "{text}"
     );
 }

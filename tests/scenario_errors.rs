@@ -238,7 +238,7 @@ fn overrides_name_their_flag() {
             "expect.redlock.oversolt=== 0",
             "no figure \"oversolt\"; did you mean \"oversold\"?",
         ),
-        ("=3", "\"\" is no key; write it like arm.redlock.ttl"),
+        ("=3", "\"\" is not a key; write it like arm.redlock.ttl"),
         (
             "workload.products.x=1",
             "products is a number here, it has no keys of its own",
@@ -345,11 +345,11 @@ fn sources_that_are_none() {
 
     assert_eq!(
         error("flash-sal"),
-        "flash-sal: is no built-in scenario and no file; did you mean \"flash-sale\"? (`lockstorm scenarios` lists them)"
+        "flash-sal: is neither a built-in scenario nor a file; did you mean \"flash-sale\"? (`lockstorm scenarios` lists them)"
     );
     assert_eq!(
         error("xyz"),
-        "xyz: is no built-in scenario and no file (`lockstorm scenarios` lists them)"
+        "xyz: is neither a built-in scenario nor a file (`lockstorm scenarios` lists them)"
     );
     assert_eq!(
         error(&path("")),
@@ -372,7 +372,7 @@ fn sources_that_are_none() {
         "the ending may be left out"
     );
     assert!(error("/dev/zero").contains("longer than 1 MiB"));
-    assert!(error("").contains("is no scenario"));
+    assert!(error("").contains("is not a scenario"));
 }
 
 #[test]

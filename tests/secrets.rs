@@ -267,7 +267,7 @@ fn a_url_comes_from_the_environment_where_it_is_asked_for() {
     let (code, said) = check(&[("MY_DB", "mysql://me:hunter2@h/x")], &[]);
     assert_eq!(code, Some(2));
     assert!(
-        said.contains("MY_DB: \"mysql://…\" is no database") && !said.contains(SECRET),
+        said.contains("MY_DB: \"mysql://…\" is not a database") && !said.contains(SECRET),
         "{said}"
     );
     let (code, said) = check(&[("MY_DB", "postgres://me@h/x")], &["--set", "database.url=sqlite"]);

@@ -21,7 +21,7 @@ pub fn explain(error: &clap::Error) -> ExitCode {
         && let Some(command) = near_command(&first)
     {
         return Failure::usage(format!(
-            "\"{first}\" is no command; did you mean `lockstorm {command}`?"
+            "\"{first}\" is not a command; did you mean `lockstorm {command}`?"
         ))
         .report();
     }

@@ -30,7 +30,7 @@ pub fn check_temp_dir() -> Result<(), LabError> {
     match fs::metadata(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(wrong("does not exist")),
         Err(error) => Err(wrong(&format!("can't be used ({error})"))),
-        Ok(meta) if !meta.is_dir() => Err(wrong("is no directory")),
+        Ok(meta) if !meta.is_dir() => Err(wrong("is not a directory")),
         // Where the base directory is there already no more is needed.
         Ok(_) if fs::symlink_metadata(path_in(&path)).is_ok() => Ok(()),
         Ok(_) => access(&path, AccessFlags::W_OK | AccessFlags::X_OK)

@@ -17,7 +17,7 @@ pub enum LabError {
     )]
     NoServer,
     /// A file that is no server program, or cannot be run.
-    #[error("{path} is no redis-server: {why}", path = path.display())]
+    #[error("{path} is not a redis-server: {why}", path = path.display())]
     NotAServer {
         /// The file.
         path: PathBuf,

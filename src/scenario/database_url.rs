@@ -97,7 +97,7 @@ impl FromStr for DatabaseUrl {
             let named = without_secrets(text).filter(|named| named.ends_with('…'));
             let named = named.map_or_else(|| "that".to_owned(), |named| format!("\"{named}\""));
             return Err(format!(
-                "{named} is no database; \"sqlite\" or a URL like \"postgres://user@host/name\""
+                "{named} is not a database; \"sqlite\" or a URL like \"postgres://user@host/name\""
             ));
         }
         let cure = "write special characters of names and passwords as %XX, for example %40 for @";

@@ -99,7 +99,7 @@ fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {
         return Err("names no key".to_owned());
     };
     if keys.iter().any(String::is_empty) {
-        return Err(format!("\"{path}\" is no key; write it like arm.redlock.ttl"));
+        return Err(format!("\"{path}\" is not a key; write it like arm.redlock.ttl"));
     }
     let mut table = root;
     let mut parents = parents.iter();

@@ -68,7 +68,7 @@ fn read(name: &str) -> Result<Vec<u8>, ScenarioError> {
     if name.is_empty() {
         return Err(ScenarioError::new(
             "\"\"",
-            "is no scenario; `lockstorm scenarios` lists them",
+            "is not a scenario; `lockstorm scenarios` lists them",
         ));
     }
     if Path::new(name).is_dir() {
@@ -76,7 +76,7 @@ fn read(name: &str) -> Result<Vec<u8>, ScenarioError> {
     }
     let mut bytes = Vec::new();
     match File::open(name).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes)) {
-        Ok(read) if read as u64 > LONGEST => Err(wrong("is longer than 1 MiB; that is no scenario".to_owned())),
+        Ok(read) if read as u64 > LONGEST => Err(wrong("is longer than 1 MiB, too long for a scenario".to_owned())),
         Ok(_) => Ok(bytes),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let file = Path::new(name)
@@ -85,7 +85,7 @@ fn read(name: &str) -> Result<Vec<u8>, ScenarioError> {
             let names = builtin::ALL.iter().map(|builtin| builtin.name);
             let near = suggest::meant(file.trim_end_matches(".toml"), names);
             Err(wrong(format!(
-                "is no built-in scenario and no file{near} (`lockstorm scenarios` lists them)"
+                "is neither a built-in scenario nor a file{near} (`lockstorm scenarios` lists them)"
             )))
         }
         Err(error) => Err(wrong(format!("cannot be read: {error}"))),

@@ -27,7 +27,7 @@ pub(super) fn name(value: &Value) -> Result<String, String> {
     let is_seen = printable(&name) == name;
     if name.trim() != name || !is_seen || !name.chars().all(fits) || name.split(' ').any(|word| word == "and") {
         return Err(format!(
-            "\"{name}\" is no name; letters, digits, inner spaces, - and _, without the word \"and\""
+            "\"{name}\" is not a name; letters, digits, inner spaces, - and _, without the word \"and\""
         ));
     }
     if name.chars().count() > 24 {
@@ -87,7 +87,8 @@ pub(super) fn number(range: RangeInclusive<f64>) -> impl Fn(&Value) -> Result<f6
 
 /// Requests a second: a number or `"400/s"`.
 pub(super) fn rate(value: &Value) -> Result<f64, String> {
-    let wrong = |shown: &str| format!("{shown} is no rate; write a number above 0 and up to 1000000, like \"400/s\"");
+    let wrong =
+        |shown: &str| format!("{shown} is not a rate; write a number above 0 and up to 1000000, like \"400/s\"");
     let (shown, n) = match value {
         Value::Text(text) => {
             let number = text.trim().strip_suffix("/s").map_or(text.as_str(), str::trim_end);
@@ -126,7 +127,7 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
         Ok(duration) if duration > LONGEST => Err(format!("\"{text}\" is out of range; 7 days at most")),
         Ok(duration) => Ok(duration),
         Err(_) => Err(format!(
-            "\"{text}\" is no duration; write it like \"500ms\", \"2s\" or \"1m\""
+            "\"{text}\" is not a duration; write it like \"500ms\", \"2s\" or \"1m\""
         )),
     }
 }
@@ -146,7 +147,7 @@ pub(super) fn millis(value: &Value) -> Result<Duration, String> {
         Ok(duration)
     } else {
         Err(format!(
-            "{} is no whole number of milliseconds, which is what Redis counts TTLs in",
+            "{} is not a whole number of milliseconds, which is what Redis counts TTLs in",
             show(duration)
         ))
     }

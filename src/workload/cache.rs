@@ -23,7 +23,7 @@ pub enum CacheError {
     #[error("the cache node has no stock of product {0}")]
     NoStock(u64),
     /// An order of the ledger that it keeps can't be read.
-    #[error("the cache node's ledger has {0:?}, which is no order")]
+    #[error("the cache node's ledger has {0:?}, which is not an order")]
     NoOrder(String),
 }
 

@@ -242,7 +242,7 @@ pub async fn prepare_cache(workload: &WorkloadSpec, cache: &Cache) -> Result<(),
 /// at once.
 ///
 /// # Errors
-/// The cache node failed, or what it has there is no order of ours.
+/// The cache node failed, or what it has there is not an order of ours.
 pub async fn orders_in_cache(last_id: i64, most: u32, cache: &Cache) -> Result<Vec<Order>, CacheError> {
     let rows: Vec<String> = redis::cmd("LRANGE")
         .arg(ORDERS)

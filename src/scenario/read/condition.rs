@@ -46,7 +46,7 @@ fn comparison(text: &str, arms: &[ArmSpec]) -> Result<Expectation, String> {
 pub(super) fn figure(text: &str, arms: &[ArmSpec]) -> Result<(String, Metric), String> {
     let Some((arm, metric)) = text.rsplit_once('.') else {
         return Err(format!(
-            "\"{text}\" is no figure; write it like \"redlock.oversold\": the arm, a dot, the figure"
+            "\"{text}\" is not a figure; write it like \"redlock.oversold\": the arm, a dot, the figure"
         ));
     };
     let names = || arms.iter().map(|arm| arm.name.as_str());
@@ -70,7 +70,7 @@ pub(super) fn bounds(text: &str, arm: &str, metric: Metric) -> Result<Vec<Expect
                 .find_map(|(sign, op)| Some((*op, text.strip_prefix(sign)?.trim())));
             let Some((op, bound)) = found.filter(|(_, bound)| !bound.is_empty()) else {
                 return Err(format!(
-                    "\"{text}\" is no comparison; write it like \"== 0\" or \">= 10\" (<, <=, ==, !=, >=, >)"
+                    "\"{text}\" is not a comparison; write it like \"== 0\" or \">= 10\" (<, <=, ==, !=, >=, >)"
                 ));
             };
             let (arm, text) = (arm.to_owned(), text.to_owned());
@@ -95,8 +95,8 @@ fn number(text: &str, metric: Metric) -> Result<f64, String> {
         )),
         Unit::Micros => value::parse_duration(text).map(|bound| bound.as_secs_f64() * 1e6),
         Unit::PerSecond => plain(text.strip_suffix("/s").unwrap_or(text).trim())
-            .ok_or_else(|| format!("\"{text}\" is no bound for {name}; write a number, 0 or more, like 400/s")),
+            .ok_or_else(|| format!("\"{text}\" is not a bound for {name}; write a number, 0 or more, like 400/s")),
         Unit::Count => plain(text)
-            .ok_or_else(|| format!("\"{text}\" is no bound for {name}; write a number, 0 or more, without a unit")),
+            .ok_or_else(|| format!("\"{text}\" is not a bound for {name}; write a number, 0 or more, without a unit")),
     }
 }

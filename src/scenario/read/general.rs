@@ -116,7 +116,9 @@ fn database_url(reader: &mut Reader<'_>) -> (DatabaseUrl, Option<String>) {
         let name = value::text(value)?;
         // Whoever writes the URL itself here gets it back from nobody.
         if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return Err("is no name of an environment variable; the URL itself belongs to database.url".to_owned());
+            return Err(
+                "is not the name of an environment variable; the URL itself belongs to database.url".to_owned(),
+            );
         }
         match env::var(&name) {
             Ok(url) if !url.is_empty() => match url.parse::<DatabaseUrl>() {
