@@ -18,5 +18,6 @@ pub use series::{Beat, Point, Series, Trace};
 pub use snapshot::{
     ArmView, Health, HostStatus, HostView, Knobs, Live, NodeFigures, Phase, ServerStatus, ServerView, Snapshot,
 };
+pub use spread::Spread;
 pub use sums::{Count, Sums, Time, Votes, histogram};
 pub use timeline::{Part, Timeline, When};

@@ -2,6 +2,7 @@ use std::borrow::Cow;
 
 use hdrhistogram::Histogram;
 
+use super::figures::Quantiles;
 use super::sums::histogram;
 
 /// So many values are kept one by one: 4 KiB, where a histogram takes 16 to 160.
@@ -10,7 +11,7 @@ const FEW: usize = 1024;
 /// Times in microseconds. A tenth of a second of one app server has few of them, and a collector that comes late leaves many such
 /// tenths: a histogram each, grown to its largest value, would make of every delay memory that is never given back.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Spread {
+pub struct Spread {
     few: Vec<u32>,
     /// Once there are more; those that were the few are in it.
     many: Option<Histogram<u64>>,
@@ -67,7 +68,14 @@ impl Spread {
         self.many = None;
     }
 
+    /// What of it is told; all zero while there is nothing.
+    #[must_use]
+    pub fn quantiles(&self) -> Quantiles {
+        Quantiles::of_any(self.histogram().as_deref())
+    }
+
     /// All of it; none while there is nothing.
+    #[must_use]
     pub fn histogram(&self) -> Option<Cow<'_, Histogram<u64>>> {
         match &self.many {
             Some(many) => Some(Cow::Borrowed(many)),

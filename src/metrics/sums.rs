@@ -146,6 +146,12 @@ impl Sums {
         self.times[time as usize].histogram()
     }
 
+    /// The same, as it is kept.
+    #[must_use]
+    pub const fn spread(&self, time: Time) -> &Spread {
+        &self.times[time as usize]
+    }
+
     /// Adds a distribution to a histogram that resizes by itself.
     pub fn add_time_to(&self, time: Time, sum: &mut Histogram<u64>) {
         self.times[time as usize].add_to(sum);

@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 
 use crate::metrics::{
     ByOutcome, Count, DamagedList, Expiries, Figures, NodeLoad, Part, Piece, Point, Quantiles, Recorder, Series,
-    ServerLoad, Sums, Tally, Time, Timeline, Trace, When, histogram,
+    ServerLoad, Spread, Sums, Tally, Time, Timeline, Trace, When, histogram,
 };
 use crate::model::Outcomes;
 use crate::oracle::{Books, News};
@@ -62,8 +62,8 @@ struct ServerSums {
 #[derive(Debug)]
 struct Slice {
     counts: Point,
-    acquire: Histogram<u64>,
-    response: Histogram<u64>,
+    acquire: Spread,
+    response: Spread,
 }
 
 /// What the run knows of an arm besides its recorders.
@@ -106,17 +106,17 @@ impl Slice {
     fn new() -> Self {
         Self {
             counts: Point::default(),
-            acquire: histogram(),
-            response: histogram(),
+            acquire: Spread::default(),
+            response: Spread::default(),
         }
     }
 
     fn add(&mut self, sums: &Sums) {
         count(&mut self.counts, sums);
         for time in Time::ACQUIRES {
-            sums.add_time_to(time, &mut self.acquire);
+            self.acquire.add(sums.spread(time));
         }
-        sums.add_time_to(Time::Response, &mut self.response);
+        self.response.add(sums.spread(Time::Response));
     }
 }
 
@@ -256,7 +256,7 @@ impl Collector {
         let seconds: BTreeSet<i64> = touched.iter().map(|tenth| tenth.div_euclid(10)).collect();
         for second in seconds {
             if let (Some(point), Some(slice)) = (series.at(second), self.seconds.get(&second)) {
-                let [acquire, response] = [&slice.acquire, &slice.response].map(Quantiles::of);
+                let [acquire, response] = [&slice.acquire, &slice.response].map(Spread::quantiles);
                 // What was due comes from the load, sales from the ledger; without a dealer all that begins was offered.
                 *point = Point {
                     second,
@@ -274,7 +274,7 @@ impl Collector {
         }
         for tenth in touched {
             if let (Some(beat), Some(slice)) = (trace.at(tenth), self.tenths.get(&tenth)) {
-                let [acquire, response] = [&slice.acquire, &slice.response].map(Quantiles::of);
+                let [acquire, response] = [&slice.acquire, &slice.response].map(Spread::quantiles);
                 (beat.acquire_p50_us, beat.acquire_p99_us) = (acquire.p50, acquire.p99);
                 (beat.response_p50_us, beat.response_p99_us) = (response.p50, response.p99);
                 beat.no_quorum = slice.counts.outcomes.no_quorum;
