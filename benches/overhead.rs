@@ -16,10 +16,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use saturated::Saturated;
+use saturated::{SATURATION, Saturated};
 
 const LOCKSTORM: &str = env!("CARGO_BIN_EXE_lockstorm");
-const SATURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/saturation.toml");
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

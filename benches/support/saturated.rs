@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 
-const SATURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/saturation.toml");
+pub const SATURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/saturation.toml");
 
 pub struct Saturated {
     pub pid: u32,
