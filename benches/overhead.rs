@@ -6,18 +6,19 @@
 //! - the memory of one worker: 10,000 of them against 1,000;
 //! - how late simulated times end, by our timer and by tokio's.
 
+#[path = "support/saturated.rs"]
+mod saturated;
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
-use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+use saturated::{SATURATION, Saturated};
 
 const LOCKSTORM: &str = env!("CARGO_BIN_EXE_lockstorm");
-const SATURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/saturation.toml");
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -45,27 +46,8 @@ fn main() -> Result<()> {
 
 /// Runs the console in a pseudo-terminal of 120×36 under full load.
 fn console_at_saturation() -> Result<()> {
-    let pty = native_pty_system().openpty(PtySize {
-        rows: 36,
-        cols: 120,
-        pixel_width: 0,
-        pixel_height: 0,
-    })?;
-    let mut command = CommandBuilder::new(LOCKSTORM);
-    command.args([SATURATION, "--duration", "1h"]);
-    command.env("TERM", "xterm-256color");
-    let mut console = pty.slave.spawn_command(command)?;
-    drop(pty.slave);
-    let mut screen = pty.master.try_clone_reader()?;
-    let reader = thread::spawn(move || {
-        let mut drawn = 0_u64;
-        let mut buffer = [0; 65536];
-        while let Ok(n @ 1..) = screen.read(&mut buffer) {
-            drawn += n as u64;
-        }
-        drawn
-    });
-    let pid = console.process_id().ok_or("the console has no process")?;
+    let console = Saturated::start("1h")?;
+    let pid = console.pid;
     thread::sleep(Duration::from_secs(5));
     let (start, before) = (Instant::now(), cpu_by_group(pid)?);
     let machine_before = machine_idle()?;
@@ -91,10 +73,7 @@ fn console_at_saturation() -> Result<()> {
     }
     println!("  console and run together {own:.2} % (at most 3 %)");
     println!("  resident memory in ten looks, 5 s apart: {memory:?} KiB");
-    console.kill()?;
-    console.wait()?;
-    drop(pty.master);
-    let drawn = reader.join().map_err(|_| "the reader of the screen failed")?;
+    let drawn = console.kill()?;
     println!("  drawn: {:.1} KiB a second", drawn as f64 / 1024.0 / (wall + 5.0));
     Ok(())
 }

@@ -1,17 +1,16 @@
 //! Whether a run of the console under full load stays as it is: memory, files and threads, read from outside in `/proc` (Linux).
 //! `LOCKSTORM_SOAK=1500 cargo bench --bench soak` plays for so many seconds, and fails if it does not; `.ci/long soak` does that.
 
+#[path = "support/saturated.rs"]
+mod saturated;
+
 use std::error::Error;
 use std::fs;
-use std::io::Read;
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-
-const LOCKSTORM: &str = env!("CARGO_BIN_EXE_lockstorm");
-const SATURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/saturation.toml");
+use saturated::Saturated;
 
 /// The most that memory may grow by once it has settled, in MB a minute.
 const MOST_MB_A_MINUTE: f64 = 0.1;
@@ -39,38 +38,18 @@ fn main() -> Result<ExitCode> {
     Ok(judge(&looks))
 }
 
-/// Plays in a pseudo-terminal of 120×36, looking once a second.
+/// Plays, looking once a second.
 fn play(length: Duration) -> Result<Vec<Look>> {
-    let pty = native_pty_system().openpty(PtySize {
-        rows: 36,
-        cols: 120,
-        pixel_width: 0,
-        pixel_height: 0,
-    })?;
-    let mut command = CommandBuilder::new(LOCKSTORM);
-    command.args([SATURATION, "--duration", "24h"]);
-    command.env("TERM", "xterm-256color");
-    let mut console = pty.slave.spawn_command(command)?;
-    drop(pty.slave);
-    let mut screen = pty.master.try_clone_reader()?;
-    let reader = thread::spawn(move || {
-        let mut buffer = [0; 65536];
-        while let Ok(1..) = screen.read(&mut buffer) {}
-    });
-    let pid = console.process_id().ok_or("the console has no process")?;
+    let mut console = Saturated::start("24h")?;
     let (begin, mut looks) = (Instant::now(), Vec::new());
     while begin.elapsed() < length {
         thread::sleep(Duration::from_secs(1));
-        if let Some(status) = console.try_wait()? {
+        if let Some(status) = console.ended()? {
             return Err(format!("the console ended after {:?}: {status}", begin.elapsed()).into());
         }
-        looks.push(look(pid, begin)?);
+        looks.push(look(console.pid, begin)?);
     }
-    // SIGKILL: the keeper cleans up.
     console.kill()?;
-    console.wait()?;
-    drop(pty.master);
-    reader.join().map_err(|_| "the reader of the screen failed")?;
     Ok(looks)
 }
 

@@ -6,21 +6,16 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::{Child, ChildStderr};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use lockstorm::model::Held;
 use lockstorm::run::Record;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use sqlx::{Connection, SqliteConnection};
+use support::place::{Place, send};
 use support::proxy::Proxy;
-use tempfile::TempDir;
-
-/// Labs of two tests at once would disturb each other.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Long enough for any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -61,52 +56,20 @@ ttl  = "2s"
 const IN_REDIS: &str = "workload.stock_in=redis";
 const NO_DAMAGE: &str = "expect.none.lost_updates=== 0";
 
-/// A directory with the scenario, which also stands in for the one of all labs.
-struct Place {
-    directory: TempDir,
-    _alone: MutexGuard<'static, ()>,
+fn place() -> Place {
+    Place::new("two-arms.toml", SCENARIO)
 }
 
-impl Place {
-    fn new() -> Self {
-        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join("two-arms.toml"), SCENARIO).unwrap();
-        fs::create_dir(directory.path().join("labs")).unwrap();
-        Self {
-            directory,
-            _alone: alone,
-        }
-    }
-
-    fn path(&self) -> &Path {
-        self.directory.path()
-    }
-
-    /// The directories of labs that are there.
-    fn labs(&self) -> Vec<PathBuf> {
-        let users = fs::read_dir(self.path().join("labs")).unwrap();
-        let labs = users.filter_map(|user| fs::read_dir(user.unwrap().path()).ok());
-        labs.flatten().map(|lab| lab.unwrap().path()).collect()
-    }
-
-    fn start(&self, set: &[&str]) -> Run<'_> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lockstorm"));
-        command.args(["run", "two-arms.toml", "--record", "out.json"]);
-        command.args(set.iter().flat_map(|set| ["--set", *set]));
-        command.current_dir(self.path()).env("TMPDIR", self.path().join("labs"));
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let stderr = BufReader::new(child.stderr.take().unwrap());
-        Run {
-            place: self,
-            child,
-            stderr,
-            said: String::new(),
-        }
+fn start<'a>(place: &'a Place, set: &[&str]) -> Run<'a> {
+    let set = set.iter().flat_map(|set| ["--set", *set]);
+    let arguments: Vec<&str> = ["--record", "out.json"].into_iter().chain(set).collect();
+    let mut child = place.command(&arguments).spawn().unwrap();
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    Run {
+        place,
+        child,
+        stderr,
+        said: String::new(),
     }
 }
 
@@ -176,15 +139,11 @@ impl Run<'_> {
 
     /// The end of a run that leaves a record.
     fn record(self) -> (Ended, Record) {
-        let file = self.place.path().join("out.json");
+        let file = self.place.at("out.json");
         let ended = self.end();
         let bytes = fs::read(file).unwrap_or_else(|error| panic!("{error}: {}", ended.stderr));
         (ended, serde_json::from_slice(&bytes).unwrap())
     }
-}
-
-fn send(pid: u32, signal: Signal) {
-    kill(Pid::from_raw(i32::try_from(pid).unwrap()), signal).unwrap();
 }
 
 fn children(parent: u32) -> Vec<u32> {
@@ -256,10 +215,10 @@ fn took(record: &Record) -> f64 {
 
 #[test]
 fn a_database_that_accepts_and_never_answers_is_named() {
-    let place = Place::new();
+    let place = place();
     let silent = Proxy::start(None);
     let url = format!("database.url=postgres://ls:secret@127.0.0.1:{}/ls", silent.port());
-    let ended = place.start(&[&url]).end();
+    let ended = start(&place, &[&url]).end();
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     let named = format!("PostgreSQL at 127.0.0.1:{}: no answer within 5s", silent.port());
     assert!(ended.stderr.contains(&named), "{}", ended.stderr);
@@ -268,11 +227,11 @@ fn a_database_that_accepts_and_never_answers_is_named() {
 
 #[test]
 fn a_signal_while_the_database_does_not_answer_ends_the_set_up_at_once() {
-    let place = Place::new();
+    let place = place();
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
         let silent = Proxy::start(None);
         let url = format!("database.url=postgres://ls:x@127.0.0.1:{}/ls", silent.port());
-        let run = place.start(&[&url]);
+        let run = start(&place, &[&url]);
         let end = Instant::now() + PATIENCE;
         while silent.accepted() == 0 {
             assert!(Instant::now() < end, "it never asked");
@@ -288,8 +247,8 @@ fn a_signal_while_the_database_does_not_answer_ends_the_set_up_at_once() {
 
 #[test]
 fn a_cache_node_that_stays_stopped_makes_the_record_partial() {
-    let place = Place::new();
-    let mut run = place.start(&[IN_REDIS, "duration=6s"]);
+    let place = place();
+    let mut run = start(&place, &[IN_REDIS, "duration=6s"]);
     run.until("s of ");
     send(run.cache(), Signal::SIGSTOP);
     run.until("redlock: the cache node has not answered for 2 s");
@@ -306,8 +265,8 @@ fn a_cache_node_that_stays_stopped_makes_the_record_partial() {
 
 #[test]
 fn damage_that_is_proven_stays_damage_in_a_partial_record() {
-    let place = Place::new();
-    let mut run = place.start(&[IN_REDIS, NO_DAMAGE, "duration=8s"]);
+    let place = place();
+    let mut run = start(&place, &[IN_REDIS, NO_DAMAGE, "duration=8s"]);
     run.until("none: first lost updates");
     send(run.cache(), Signal::SIGSTOP);
     let (ended, record) = run.record();
@@ -318,8 +277,8 @@ fn damage_that_is_proven_stays_damage_in_a_partial_record() {
 
 #[test]
 fn a_second_signal_ends_a_run_whose_cache_node_hangs() {
-    let place = Place::new();
-    let mut run = place.start(&[IN_REDIS]);
+    let place = place();
+    let mut run = start(&place, &[IN_REDIS]);
     run.until("s of ");
     send(run.cache(), Signal::SIGSTOP);
     run.until("the cache node is stopped by a signal from outside");
@@ -334,8 +293,8 @@ fn a_second_signal_ends_a_run_whose_cache_node_hangs() {
 
 #[test]
 fn a_lock_node_that_stays_stopped_leaves_the_record_whole() {
-    let place = Place::new();
-    let mut run = place.start(&["duration=4s"]);
+    let place = place();
+    let mut run = start(&place, &["duration=4s"]);
     run.until("s of ");
     send(run.server("host-1"), Signal::SIGSTOP);
     run.until("host 1 is stopped by a signal from outside");
@@ -367,8 +326,8 @@ fn while_locked(place: &Place, arm: usize, work: impl FnOnce()) {
 
 #[test]
 fn a_database_that_stays_locked_makes_its_arm_partial() {
-    let place = Place::new();
-    let mut run = place.start(&["duration=4s", NO_DAMAGE]);
+    let place = place();
+    let mut run = start(&place, &["duration=4s", NO_DAMAGE]);
     run.until("none: first lost updates");
     // Its ledger can be read all the same: what is missing is what became of the sales under way.
     let (mut end, place) = (None, &place);
@@ -392,8 +351,8 @@ fn a_database_that_stays_locked_makes_its_arm_partial() {
 
 #[test]
 fn a_database_that_comes_back_within_the_load_leaves_the_record_whole() {
-    let place = Place::new();
-    let mut run = place.start(&["duration=8s"]);
+    let place = place();
+    let mut run = start(&place, &["duration=8s"]);
     run.until("s of ");
     while_locked(&place, 1, || sleep(Duration::from_secs(3)));
     let (ended, record) = run.record();
@@ -476,7 +435,7 @@ fn left(record: &Record) -> Vec<String> {
 #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
 fn a_postgresql_that_hangs_in_mid_run_makes_the_record_partial_and_the_next_run_tidies_up() {
     let (place, remote) = (Place::new(), Remote::new());
-    let mut run = place.start(&[&remote.set, "duration=6s"]);
+    let mut run = start(&place, &[&remote.set, "duration=6s"]);
     run.until("s of ");
     remote.proxy.freeze();
     run.until("redlock: its database has not answered for 2 s");
@@ -496,7 +455,7 @@ fn a_postgresql_that_hangs_in_mid_run_makes_the_record_partial_and_the_next_run_
     let end = Instant::now() + PATIENCE;
     while !remote.schemas(&left).is_empty() {
         assert!(Instant::now() < end, "{left:?} stay");
-        let ended = place.start(&[&remote.set, "duration=1s"]).end();
+        let ended = start(&place, &[&remote.set, "duration=1s"]).end();
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     }
 }
@@ -505,7 +464,7 @@ fn a_postgresql_that_hangs_in_mid_run_makes_the_record_partial_and_the_next_run_
 #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
 fn a_postgresql_that_is_cut_off_for_good_makes_the_record_partial() {
     let (place, remote) = (Place::new(), Remote::new());
-    let mut run = place.start(&[&remote.set, "duration=6s"]);
+    let mut run = start(&place, &[&remote.set, "duration=6s"]);
     run.until("s of ");
     remote.proxy.freeze();
     remote.proxy.cut();
@@ -513,14 +472,14 @@ fn a_postgresql_that_is_cut_off_for_good_makes_the_record_partial() {
     assert_eq!(ended.code, Some(5), "{}{}", ended.stdout, ended.stderr);
     ended_in_part(&ended, &record, &["redlock: its books can't be read"]);
     remote.proxy.thaw();
-    place.start(&[&remote.set, "duration=1s"]).end();
+    start(&place, &[&remote.set, "duration=1s"]).end();
 }
 
 #[test]
 #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
 fn a_postgresql_that_goes_on_within_the_load_leaves_the_record_whole() {
     let (place, remote) = (Place::new(), Remote::new());
-    let mut run = place.start(&[&remote.set, "duration=10s"]);
+    let mut run = start(&place, &[&remote.set, "duration=10s"]);
     run.until("s of ");
     remote.proxy.freeze();
     run.until("redlock: its database has not answered for 2 s");
@@ -536,7 +495,7 @@ fn a_postgresql_that_goes_on_within_the_load_leaves_the_record_whole() {
 #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
 fn a_second_signal_ends_a_run_whose_postgresql_hangs() {
     let (place, remote) = (Place::new(), Remote::new());
-    let mut run = place.start(&[&remote.set]);
+    let mut run = start(&place, &[&remote.set]);
     run.until("s of ");
     remote.proxy.freeze();
     run.until("redlock: its database has not answered for 2 s");
@@ -548,7 +507,7 @@ fn a_second_signal_ends_a_run_whose_postgresql_hangs() {
     ended_in_part(&ended, &record, &["redlock: its books can't be read"]);
     remote.proxy.cut();
     remote.proxy.thaw();
-    place.start(&[&remote.set, "duration=1s"]).end();
+    start(&place, &[&remote.set, "duration=1s"]).end();
 }
 
 #[test]
@@ -556,7 +515,7 @@ fn a_second_signal_ends_a_run_whose_postgresql_hangs() {
 fn a_postgresql_that_hangs_between_connecting_and_the_load_ends_the_set_up() {
     let (place, remote) = (Place::new(), Remote::new());
     remote.proxy.freeze();
-    let ended = place.start(&[&remote.set]).end();
+    let ended = start(&place, &[&remote.set]).end();
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     let named = format!("PostgreSQL at 127.0.0.1:{}: no answer within", remote.proxy.port());
     assert!(ended.stderr.contains(&named), "{}", ended.stderr);
@@ -566,7 +525,7 @@ fn a_postgresql_that_hangs_between_connecting_and_the_load_ends_the_set_up() {
 #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
 fn a_signal_during_the_set_up_leaves_no_schema() {
     let (place, remote) = (Place::new(), Remote::new());
-    let run = place.start(&[&remote.set]);
+    let run = start(&place, &[&remote.set]);
     let end = Instant::now() + PATIENCE;
     // The room query, the sweep, the claim and the tables of the first arm have connections of their own.
     while remote.proxy.accepted() < 5 {
@@ -585,7 +544,7 @@ fn a_signal_during_the_set_up_leaves_no_schema() {
 #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
 fn a_schema_that_somebody_uses_is_left_with_a_warning_and_goes_with_the_next_run() {
     let (place, remote) = (Place::new(), Remote::new());
-    let mut run = place.start(&[&remote.set, "duration=4s"]);
+    let mut run = start(&place, &[&remote.set, "duration=4s"]);
     run.until("s of ");
     let used = schemas_of(&place.labs()[0]).remove(0);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -609,6 +568,6 @@ fn a_schema_that_somebody_uses_is_left_with_a_warning_and_goes_with_the_next_run
     let end = Instant::now() + PATIENCE;
     while !remote.schemas(std::slice::from_ref(&used)).is_empty() {
         assert!(Instant::now() < end, "{used} stays");
-        place.start(&[&remote.set, "duration=1s"]).end();
+        start(&place, &[&remote.set, "duration=1s"]).end();
     }
 }

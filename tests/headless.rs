@@ -1,10 +1,10 @@
 //! A headless run of the real binary on real servers: what it leaves on disk and on its outputs, and how it ends.
 
+mod support;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::{Child, ChildStderr, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,7 @@ use lockstorm::run::{Held, Record};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-use tempfile::TempDir;
-
-/// Servers of two tests at once would disturb each other's figures.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+use support::place::{Place, send, told};
 
 /// Long enough for any machine; nothing here is measured.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -58,74 +55,17 @@ on   = "host:1"
 "redlock.acquired" = "> 0"
 "#;
 
-/// A directory with the scenario, which also stands in for the one of all labs.
-struct Place {
-    directory: TempDir,
-    _alone: MutexGuard<'static, ()>,
+fn place() -> Place {
+    Place::new("two-arms.toml", SCENARIO)
 }
 
-impl Place {
-    fn new() -> Self {
-        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join("two-arms.toml"), SCENARIO).unwrap();
-        fs::create_dir(directory.path().join("labs")).unwrap();
-        Self {
-            directory,
-            _alone: alone,
-        }
-    }
-
-    fn path(&self) -> &Path {
-        self.directory.path()
-    }
-
-    fn run(&self, arguments: &[&str]) -> Child {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lockstorm"));
-        command
-            .args(["run", "two-arms.toml"])
-            .args(arguments)
-            .current_dir(self.path());
-        command.env("TMPDIR", self.path().join("labs")).env_remove("NO_COLOR");
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
-    }
-
-    /// The directories of labs that are there.
-    fn labs(&self) -> usize {
-        let users = fs::read_dir(self.path().join("labs")).unwrap();
-        users
-            .filter_map(|user| fs::read_dir(user.unwrap().path()).ok())
-            .map(Iterator::count)
-            .sum()
-    }
-
-    fn wait_for_labs(&self, n: usize) {
-        let end = Instant::now() + PATIENCE;
-        while self.labs() != n {
-            assert!(Instant::now() < end, "{} labs instead of {n}", self.labs());
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-fn send(child: &Child, signal: Signal) {
-    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
-}
-
-/// The exit code, standard output, standard error.
-fn told(output: Output) -> (Option<i32>, String, String) {
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code(), text(output.stdout), text(output.stderr))
+fn run(place: &Place, arguments: &[&str]) -> Child {
+    place.command(arguments).spawn().unwrap()
 }
 
 #[test]
 fn a_run_leaves_its_record_and_its_summary() {
-    let place = Place::new();
+    let place = place();
     let arguments = [
         "--duration",
         "2s",
@@ -136,7 +76,7 @@ fn a_run_leaves_its_record_and_its_summary() {
         "--set",
         "expect.redlock.acquired=> 0",
     ];
-    let (code, stdout, stderr) = told(place.run(&arguments).wait_with_output().unwrap());
+    let (code, stdout, stderr) = told(run(&place, &arguments).wait_with_output().unwrap());
     assert_eq!(code, Some(0), "{stderr}");
     for part in [
         "two-arms · Two arms",
@@ -154,15 +94,15 @@ fn a_run_leaves_its_record_and_its_summary() {
         "colour without a terminal"
     );
     assert!(stderr.lines().all(|line| line.starts_with("lockstorm: ")), "{stderr}");
-    let record: Record = serde_json::from_slice(&fs::read(place.path().join("out.json")).unwrap()).unwrap();
+    let record: Record = serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap();
     assert_eq!((record.seed, record.interrupted), (7, false));
     assert!(record.arms.iter().all(|arm| arm.figures.outcomes.acquired > 0));
-    assert_eq!(place.labs(), 0);
+    assert_eq!(place.labs().len(), 0);
 }
 
 #[test]
 fn the_summary_and_the_progress_print_no_title_raw() {
-    let place = Place::new();
+    let place = place();
     let title = "title=up\u{202e}down\u{2028}two\u{200b}lines";
     let (code, stdout, stderr) = told(
         place
@@ -181,7 +121,7 @@ fn the_summary_and_the_progress_print_no_title_raw() {
 
 #[test]
 fn json_goes_to_standard_output_alone() {
-    let place = Place::new();
+    let place = place();
     let (code, stdout, stderr) = told(
         place
             .run(&["--duration", "1s", "--json", "--quiet"])
@@ -207,7 +147,7 @@ fn json_goes_to_standard_output_alone() {
 
 #[test]
 fn readers_that_leave_early_do_not_end_the_run() {
-    let place = Place::new();
+    let place = place();
     let program = env!("CARGO_BIN_EXE_lockstorm");
     let run = format!("'{program}' run two-arms.toml --duration 1s --record out.json");
     let script = format!("{run} 2>&1 | true; exit ${{PIPESTATUS[0]}}");
@@ -215,14 +155,14 @@ fn readers_that_leave_early_do_not_end_the_run() {
     command
         .args(["-c", &script])
         .current_dir(place.path())
-        .env("TMPDIR", place.path().join("labs"));
+        .env("TMPDIR", place.at("labs"));
     assert_eq!(command.status().unwrap().code(), Some(0));
-    assert!(place.path().join("out.json").is_file());
+    assert!(place.at("out.json").is_file());
 }
 
 #[test]
 fn expectations_decide_the_exit_code() {
-    let place = Place::new();
+    let place = place();
     let (code, stdout, _) = told(
         place
             .run(&[
@@ -239,8 +179,8 @@ fn expectations_decide_the_exit_code() {
     assert_eq!(code, Some(3), "{stdout}");
     assert!(stdout.contains("✖ redlock: acquired "), "{stdout}");
     assert!(stdout.contains("\u{1b}["), "colour was asked for");
-    fs::write(place.path().join("two-arms.toml"), format!("{SCENARIO}{NEVER}")).unwrap();
-    let (code, stdout, _) = told(place.run(&["--duration", "1s"]).wait_with_output().unwrap());
+    fs::write(place.at("two-arms.toml"), format!("{SCENARIO}{NEVER}")).unwrap();
+    let (code, stdout, _) = told(run(&place, &["--duration", "1s"]).wait_with_output().unwrap());
     assert_eq!(code, Some(5), "a fault that does not occur proves nothing: {stdout}");
     assert!(stdout.contains("? redlock: acquired "), "{stdout}");
     assert!(
@@ -256,47 +196,47 @@ fn expectations_decide_the_exit_code() {
 
 #[test]
 fn a_signal_ends_the_run_with_what_ran() {
-    let place = Place::new();
+    let place = place();
     for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
-        let child = place.run(&["--record", "out.json"]);
+        let child = run(&place, &["--record", "out.json"]);
         place.wait_for_labs(1);
         thread::sleep(Duration::from_secs(1));
-        send(&child, signal);
+        send(child.id(), signal);
         let (ended, stdout, stderr) = told(child.wait_with_output().unwrap());
         assert_eq!(ended, Some(code), "{stderr}");
         assert!(stdout.contains("(interrupted)"), "{stdout}");
-        let record: Record = serde_json::from_slice(&fs::read(place.path().join("out.json")).unwrap()).unwrap();
+        let record: Record = serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap();
         assert!(record.interrupted);
-        assert_eq!(place.labs(), 0);
+        assert_eq!(place.labs().len(), 0);
     }
 }
 
 #[test]
 fn a_second_signal_ends_the_run_at_once_with_what_ran() {
-    let place = Place::new();
-    let child = place.run(&["--record", "out.json"]);
+    let place = place();
+    let child = run(&place, &["--record", "out.json"]);
     place.wait_for_labs(1);
     thread::sleep(Duration::from_secs(1));
     // Two of a kind could become one on their way.
-    send(&child, Signal::SIGINT);
-    send(&child, Signal::SIGTERM);
+    send(child.id(), Signal::SIGINT);
+    send(child.id(), Signal::SIGTERM);
     let (ended, stdout, stderr) = told(child.wait_with_output().unwrap());
     assert!(matches!(ended, Some(130 | 143)), "{ended:?} {stderr}");
     assert!(stdout.contains("(interrupted)"), "no summary: {stdout} {stderr}");
-    let record: Record = serde_json::from_slice(&fs::read(place.path().join("out.json")).unwrap()).unwrap();
+    let record: Record = serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap();
     assert!(record.interrupted);
-    assert_eq!(place.labs(), 0);
+    assert_eq!(place.labs().len(), 0);
 }
 
 #[test]
 fn a_third_signal_does_not_wait_and_leaves_nothing() {
-    let place = Place::new();
-    let child = place.run(&[]);
+    let place = place();
+    let child = run(&place, &[]);
     place.wait_for_labs(1);
-    send(&child, Signal::SIGINT);
-    send(&child, Signal::SIGTERM);
+    send(child.id(), Signal::SIGINT);
+    send(child.id(), Signal::SIGTERM);
     thread::sleep(Duration::from_millis(20));
-    send(&child, Signal::SIGINT);
+    send(child.id(), Signal::SIGINT);
     let (ended, _, stderr) = told(child.wait_with_output().unwrap());
     // Whichever the program sees first, it ended by a signal.
     assert!(matches!(ended, Some(130 | 143)), "{ended:?} {stderr}");
@@ -322,7 +262,7 @@ fn on_a_terminal(place: &Place, no_color: Option<&str>) -> String {
         "expect.redlock.acquired=> 0",
     ]);
     command.cwd(place.path());
-    command.env("TMPDIR", place.path().join("labs"));
+    command.env("TMPDIR", place.at("labs"));
     command.env("TERM", "xterm-256color");
     command.env_remove("NO_COLOR");
     if let Some(value) = no_color {
@@ -348,7 +288,7 @@ fn is_painted(text: &str) -> bool {
 
 #[test]
 fn a_terminal_gets_a_bar_and_colour_unless_no_color_is_set() {
-    let place = Place::new();
+    let place = place();
     let painted = on_a_terminal(&place, None);
     assert!(is_painted(&painted), "{painted:?}");
     assert!(painted.contains("==>"), "no bar: {painted:?}");
@@ -420,14 +360,14 @@ fn ended(place: &Place, mut run: Child, mut stderr: impl Read) -> (Option<i32>, 
     stderr.read_to_string(&mut rest).unwrap();
     run.stdout.take().unwrap().read_to_string(&mut out).unwrap();
     let code = run.wait().unwrap().code();
-    let record = fs::read(place.path().join("out.json")).unwrap_or_else(|error| panic!("{error}: {rest}"));
+    let record = fs::read(place.at("out.json")).unwrap_or_else(|error| panic!("{error}: {rest}"));
     (code, serde_json::from_slice(&record).unwrap(), out, rest)
 }
 
 /// A run of the two arms that goes on, with its standard error.
 fn going_on(place: &Place, arguments: &[&str]) -> (Child, BufReader<ChildStderr>) {
     let record = ["--record", "out.json"];
-    let mut run = place.run(&[&record, arguments].concat());
+    let mut run = run(&place, &[&record, arguments].concat());
     let mut stderr = BufReader::new(run.stderr.take().unwrap());
     read_until(&mut stderr, "s of ");
     (run, stderr)
@@ -441,7 +381,7 @@ const HOLDS: &str = "expect.redlock.acquired=> 0";
 
 #[test]
 fn a_keeper_that_is_killed_ends_the_run_with_what_ran() {
-    let place = Place::new();
+    let place = place();
     for arguments in [&[][..], &["--set", HOLDS]] {
         let (run, stderr) = going_on(&place, arguments);
         let (keeper, servers) = processes(&run);
@@ -458,7 +398,7 @@ fn a_keeper_that_is_killed_ends_the_run_with_what_ran() {
             record.inconclusive
         );
         assert!(!stdout.contains('✔'), "{stdout}");
-        assert_eq!(place.labs(), 0, "its directory is removed");
+        assert_eq!(place.labs().len(), 0, "its directory is removed");
         for (name, pid) in servers {
             let end = Instant::now() + PATIENCE;
             while fs::read_link(format!("/proc/{pid}/cwd")).is_ok() {
@@ -474,7 +414,7 @@ fn a_keeper_that_is_stopped_sees_nothing_and_proves_nothing() {
     if !cfg!(target_os = "linux") {
         return;
     }
-    let place = Place::new();
+    let place = place();
     let (run, mut stderr) = going_on(&place, &["--duration", "4s", "--set", HOLDS]);
     let (keeper, _) = processes(&run);
     signal_process(keeper, Signal::SIGSTOP);
@@ -487,12 +427,12 @@ fn a_keeper_that_is_stopped_sees_nothing_and_proves_nothing() {
         "{:?}",
         record.inconclusive
     );
-    assert_eq!(place.labs(), 0, "its directory is removed");
+    assert_eq!(place.labs().len(), 0, "its directory is removed");
 }
 
 #[test]
 fn a_cache_node_that_dies_leaves_everything_open() {
-    let place = Place::new();
+    let place = place();
     for (signal, fate) in [
         (Signal::SIGKILL, "the cache node died: killed by a signal from outside"),
         (Signal::SIGSTOP, "the cache node is stopped by a signal from outside"),
@@ -508,13 +448,13 @@ fn a_cache_node_that_dies_leaves_everything_open() {
         assert!(is_said(&record.warnings, fate), "{:?}", record.warnings);
         assert_eq!(record.expectations[0].result, Held::Inconclusive);
         assert!(!stdout.contains('✔'), "{stdout}");
-        assert_eq!(place.labs(), 0);
+        assert_eq!(place.labs().len(), 0);
     }
 }
 
 #[test]
 fn hosts_that_somebody_else_kills_or_stops_are_events_and_void_nothing() {
-    let place = Place::new();
+    let place = place();
     let (run, mut stderr) = going_on(&place, &["--duration", "4s", "--set", HOLDS]);
     let (_, servers) = processes(&run);
     let pid = |name: &str| servers.iter().find(|(server, _)| server == name).unwrap().1;
@@ -538,7 +478,7 @@ fn hosts_that_somebody_else_kills_or_stops_are_events_and_void_nothing() {
 
 #[test]
 fn a_database_that_can_not_write_is_no_success() {
-    let place = Place::new();
+    let place = place();
     // As a full disk does it, but for this run alone: files may not grow beyond 256 KiB, and writing more is an error.
     let program = env!("CARGO_BIN_EXE_lockstorm");
     let run =
@@ -548,9 +488,9 @@ fn a_database_that_can_not_write_is_no_success() {
         command
             .args(["-c", &format!("{run} {more}")])
             .current_dir(place.path())
-            .env("TMPDIR", place.path().join("labs"));
+            .env("TMPDIR", place.at("labs"));
         let told = told(command.output().unwrap());
-        let record: Record = serde_json::from_slice(&fs::read(place.path().join("out.json")).unwrap()).unwrap();
+        let record: Record = serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap();
         (told, record)
     };
     let ((code, stdout, stderr), record) = output("");
@@ -584,10 +524,10 @@ fn a_database_that_can_not_write_is_no_success() {
 
 #[test]
 fn a_database_that_is_lost_leaves_its_arm_open() {
-    let place = Place::new();
+    let place = place();
     let own = "expect.single.acquired=> 0";
     let (run, mut stderr) = going_on(&place, &["--duration", "8s", "--set", own, "--set", HOLDS]);
-    let labs = fs::read_dir(place.path().join("labs")).unwrap();
+    let labs = fs::read_dir(place.at("labs")).unwrap();
     let lab = fs::read_dir(labs.map(|user| user.unwrap().path()).next().unwrap());
     let database = lab.unwrap().next().unwrap().unwrap().path().join("arm-0.sqlite");
     // Somebody writes over the arm's database and then throws it away.
@@ -612,10 +552,10 @@ fn a_database_that_is_lost_leaves_its_arm_open() {
 
 #[test]
 fn an_ascii_summary_has_nothing_but_ascii() {
-    let place = Place::new();
+    let place = place();
     let summary = |more: &[&str]| {
         let arguments = [&["--duration", "1s", "--quiet"], more].concat();
-        let (code, stdout, stderr) = told(place.run(&arguments).wait_with_output().unwrap());
+        let (code, stdout, stderr) = told(run(&place, &arguments).wait_with_output().unwrap());
         assert_eq!(code, Some(0), "{stderr}");
         assert!(stdout.contains("redlock"), "{stdout}");
         stdout

@@ -4,6 +4,7 @@
 pub mod belief;
 pub mod listener;
 pub mod password;
+pub mod place;
 pub mod proxy;
 pub mod swarm;
 pub mod trio;
