@@ -434,7 +434,7 @@ fn left(record: &Record) -> Vec<String> {
 #[test]
 #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
 fn a_postgresql_that_hangs_in_mid_run_makes_the_record_partial_and_the_next_run_tidies_up() {
-    let (place, remote) = (Place::new(), Remote::new());
+    let (place, remote) = (place(), Remote::new());
     let mut run = start(&place, &[&remote.set, "duration=6s"]);
     run.until("s of ");
     remote.proxy.freeze();
@@ -463,7 +463,7 @@ fn a_postgresql_that_hangs_in_mid_run_makes_the_record_partial_and_the_next_run_
 #[test]
 #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
 fn a_postgresql_that_is_cut_off_for_good_makes_the_record_partial() {
-    let (place, remote) = (Place::new(), Remote::new());
+    let (place, remote) = (place(), Remote::new());
     let mut run = start(&place, &[&remote.set, "duration=6s"]);
     run.until("s of ");
     remote.proxy.freeze();
@@ -478,7 +478,7 @@ fn a_postgresql_that_is_cut_off_for_good_makes_the_record_partial() {
 #[test]
 #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
 fn a_postgresql_that_goes_on_within_the_load_leaves_the_record_whole() {
-    let (place, remote) = (Place::new(), Remote::new());
+    let (place, remote) = (place(), Remote::new());
     let mut run = start(&place, &[&remote.set, "duration=10s"]);
     run.until("s of ");
     remote.proxy.freeze();
@@ -494,7 +494,7 @@ fn a_postgresql_that_goes_on_within_the_load_leaves_the_record_whole() {
 #[test]
 #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
 fn a_second_signal_ends_a_run_whose_postgresql_hangs() {
-    let (place, remote) = (Place::new(), Remote::new());
+    let (place, remote) = (place(), Remote::new());
     let mut run = start(&place, &[&remote.set]);
     run.until("s of ");
     remote.proxy.freeze();
@@ -513,7 +513,7 @@ fn a_second_signal_ends_a_run_whose_postgresql_hangs() {
 #[test]
 #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
 fn a_postgresql_that_hangs_between_connecting_and_the_load_ends_the_set_up() {
-    let (place, remote) = (Place::new(), Remote::new());
+    let (place, remote) = (place(), Remote::new());
     remote.proxy.freeze();
     let ended = start(&place, &[&remote.set]).end();
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
@@ -524,7 +524,7 @@ fn a_postgresql_that_hangs_between_connecting_and_the_load_ends_the_set_up() {
 #[test]
 #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
 fn a_signal_during_the_set_up_leaves_no_schema() {
-    let (place, remote) = (Place::new(), Remote::new());
+    let (place, remote) = (place(), Remote::new());
     let run = start(&place, &[&remote.set]);
     let end = Instant::now() + PATIENCE;
     // The room query, the sweep, the claim and the tables of the first arm have connections of their own.
@@ -543,7 +543,7 @@ fn a_signal_during_the_set_up_leaves_no_schema() {
 #[test]
 #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
 fn a_schema_that_somebody_uses_is_left_with_a_warning_and_goes_with_the_next_run() {
-    let (place, remote) = (Place::new(), Remote::new());
+    let (place, remote) = (place(), Remote::new());
     let mut run = start(&place, &[&remote.set, "duration=4s"]);
     run.until("s of ");
     let used = schemas_of(&place.labs()[0]).remove(0);

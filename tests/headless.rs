@@ -105,8 +105,7 @@ fn the_summary_and_the_progress_print_no_title_raw() {
     let place = place();
     let title = "title=up\u{202e}down\u{2028}two\u{200b}lines";
     let (code, stdout, stderr) = told(
-        place
-            .run(&["--duration", "1s", "--set", title])
+        run(&place, &["--duration", "1s", "--set", title])
             .wait_with_output()
             .unwrap(),
     );
@@ -123,8 +122,7 @@ fn the_summary_and_the_progress_print_no_title_raw() {
 fn json_goes_to_standard_output_alone() {
     let place = place();
     let (code, stdout, stderr) = told(
-        place
-            .run(&["--duration", "1s", "--json", "--quiet"])
+        run(&place, &["--duration", "1s", "--json", "--quiet"])
             .wait_with_output()
             .unwrap(),
     );
@@ -164,17 +162,19 @@ fn readers_that_leave_early_do_not_end_the_run() {
 fn expectations_decide_the_exit_code() {
     let place = place();
     let (code, stdout, _) = told(
-        place
-            .run(&[
+        run(
+            &place,
+            &[
                 "--duration",
                 "1s",
                 "--color",
                 "always",
                 "--set",
                 "expect.redlock.acquired=< 1",
-            ])
-            .wait_with_output()
-            .unwrap(),
+            ],
+        )
+        .wait_with_output()
+        .unwrap(),
     );
     assert_eq!(code, Some(3), "{stdout}");
     assert!(stdout.contains("✖ redlock: acquired "), "{stdout}");

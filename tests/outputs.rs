@@ -250,14 +250,14 @@ fn a_link_that_somebody_else_planted_is_not_followed() {
     }
     fs::write(place.at("victim"), "precious").unwrap();
     let mut command = place.command(&["--duration", "5s", "--record", "open/out.json"]);
-    let run = command.spawn().unwrap();
+    let child = command.spawn().unwrap();
     // Once the path has been looked at.
     wait_for_lab(&place);
-    let planted = open.join(format!(".out.json.{}.part", run.id()));
+    let planted = open.join(format!(".out.json.{}.part", child.id()));
     let mut link = Command::new("ln");
     link.arg("-s").arg(place.at("victim")).arg(&planted);
     assert!(link.uid(65_534).gid(65_534).status().unwrap().success());
-    let (code, _, stderr) = told(run.wait_with_output().unwrap());
+    let (code, _, stderr) = told(child.wait_with_output().unwrap());
     assert_eq!(fs::read_to_string(place.at("victim")).unwrap(), "precious");
     assert_eq!(code, Some(0), "{stderr}");
     assert!(!open.join("out.json").is_symlink());
