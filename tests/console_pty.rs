@@ -384,3 +384,20 @@ fn a_bad_scenario_does_not_touch_the_terminal() {
     );
     assert!(!console.has_taken_the_screen() && !console.is_raw());
 }
+
+#[test]
+fn a_scenario_that_the_machine_has_no_room_for_is_refused_before_the_screen_and_in_the_picker() {
+    let _alone = serial();
+    let console = Console::start_limited(64, WIDE, &["light.toml"], &[("light.toml", LIGHT)]);
+    assert_eq!(console.gone(), 2);
+    console.wait_for("why", |screen| screen.text.contains("open files"));
+    assert!(!console.has_taken_the_screen() && !console.is_raw());
+
+    let mut console = Console::start_limited(64, WIDE, &[], &[]);
+    console.wait_for("a selection", |screen| screen.text.contains('›'));
+    console.press("\r");
+    let screen = console.wait_for("why", |screen| screen.text.contains("open files"));
+    assert!(screen.text.contains('›'), "the picker stays: {}", screen.text);
+    console.press("q");
+    assert_eq!(console.end().0, 0);
+}

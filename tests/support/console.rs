@@ -51,6 +51,18 @@ impl Console {
 
     /// The same on a terminal of this kind.
     pub fn start_on(term: &str, size: Size, arguments: &[&str], files: &[(&str, &str)]) -> Self {
+        let words = [&[env!("CARGO_BIN_EXE_lockstorm")], arguments].concat();
+        Self::start_words(&words, term, size, files)
+    }
+
+    /// The same in a shell that gives it so many open files at most.
+    pub fn start_limited(most_files: u32, size: Size, arguments: &[&str], files: &[(&str, &str)]) -> Self {
+        let shell = format!("ulimit -n {most_files} && exec \"$@\"");
+        let program = ["sh", "-c", &shell, "sh", env!("CARGO_BIN_EXE_lockstorm")];
+        Self::start_words(&[&program, arguments].concat(), "xterm-256color", size, files)
+    }
+
+    fn start_words(words: &[&str], term: &str, size: Size, files: &[(&str, &str)]) -> Self {
         let place = TempDir::with_prefix("lockstorm-pty-").expect("a temporary directory");
         fs::create_dir(place.path().join("labs")).expect("an empty place");
         for (name, text) in files {
@@ -82,8 +94,8 @@ impl Console {
                 }
             })
         };
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_lockstorm"));
-        command.args(arguments);
+        let mut command = CommandBuilder::new(words[0]);
+        command.args(&words[1..]);
         command.cwd(place.path());
         command.env("TMPDIR", place.path().join("labs"));
         command.env("TERM", term);
