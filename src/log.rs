@@ -27,10 +27,10 @@ impl Log {
         let file =
             foreign_link(path).and_then(|()| options.create(true).append(true).custom_flags(flags.bits()).open(path));
         let file = file.map_err(|error| {
-            let why = if error.raw_os_error() == Some(Errno::ENXIO as i32) {
-                "nobody has opened it to read".to_owned()
-            } else {
-                error.to_string()
+            let why = match error.raw_os_error().map(Errno::from_raw) {
+                Some(Errno::ENXIO) => "nobody has opened it to read".to_owned(),
+                Some(Errno::ENOENT) => "its directory is not there; create it first".to_owned(),
+                _ => error.to_string(),
             };
             Failure::usage(format!("--log {}: cannot be written: {why}", path.display()))
         })?;

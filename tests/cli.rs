@@ -426,6 +426,6 @@ fn lab_down_has_nothing_to_do() {
         .env("TMPDIR", labs.path())
         .assert()
         .success()
-        .stdout("nothing was left behind\n");
+        .stdout("no lab left anything behind\n");
     lockstorm().arg("lab").assert().code(2).stderr(contains("down"));
 }

@@ -92,9 +92,9 @@ fn a_record_of_impossible_figures_can_be_shown() {
     assert!(!render(&votes, Paint::Off).is_empty());
 }
 
-/// Found by the target `record`: what is quoted from the file broke the line.
+/// Found by the target `record`: what is quoted from the file broke the line, or was as long as the file.
 #[test]
-fn a_file_that_is_no_record_is_told_in_one_line() {
+fn a_file_that_is_not_a_record_is_told_in_one_short_line() {
     let text = fs::read_to_string(&seeds("record")[0]).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("broken.json");
@@ -102,6 +102,13 @@ fn a_file_that_is_no_record_is_told_in_one_line() {
     let error = RecordFile::read(&path).unwrap_err().to_string();
     assert!(error.contains("unknown field"), "{error}");
     assert_eq!(error.lines().count(), 1, "{error}");
+    fs::write(&path, format!("{{\n\"format\": \"{}\"}}", "w".repeat(10_000))).unwrap();
+    let error = RecordFile::read(&path).unwrap_err().to_string();
+    assert!(
+        error.contains("invalid type: string \"www") && error.ends_with("at line 2 column 10012"),
+        "{error}"
+    );
+    assert!(error.len() < 500, "{error}");
 }
 
 /// The text with all numbers of this key replaced.

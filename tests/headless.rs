@@ -367,7 +367,7 @@ fn ended(place: &Place, mut run: Child, mut stderr: impl Read) -> (Option<i32>, 
 /// A run of the two arms that goes on, with its standard error.
 fn going_on(place: &Place, arguments: &[&str]) -> (Child, BufReader<ChildStderr>) {
     let record = ["--record", "out.json"];
-    let mut run = run(&place, &[&record, arguments].concat());
+    let mut run = run(place, &[&record, arguments].concat());
     let mut stderr = BufReader::new(run.stderr.take().unwrap());
     read_until(&mut stderr, "s of ");
     (run, stderr)

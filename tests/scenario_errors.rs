@@ -371,6 +371,8 @@ fn sources_that_are_none() {
         error(&path("empty.toml")),
         "the ending may be left out"
     );
+    std::fs::write(path("record.json"), "{\n  \"format\": 2\n}").expect("written");
+    assert!(error(&path("record.json")).contains("is JSON, not a scenario; if it is a record, `jq -r .scenario_toml "));
     assert!(error("/dev/zero").contains("longer than 1 MiB"));
     assert!(error("").contains("is not a scenario"));
 }
@@ -392,7 +394,13 @@ fn warnings_of_valid_scenarios() {
     assert!(said(&inventory, &["workload.hold=3s"]).contains("arm.redlock.ttl: more than 1 %"));
     assert_eq!(said(&inventory, &["workload.hold=3s", "arm.redlock.renew=ttl/3"]), "");
     assert!(said(&inventory, &["database.url=postgres://localhost/x"]).is_empty());
-    assert!(said(&inventory, &["database.url=postgres://localhost/x", "database.pool=20"]).contains("160 connections"));
+    assert!(
+        said(&inventory, &["database.url=postgres://localhost/x", "database.pool=20"])
+            .contains("164 connections in all")
+    );
+    let of = |query: &str| said(&inventory, &[&format!("database.url=postgres://localhost/x{query}")]);
+    assert!(of("?sslmode=disable&passfile=/p").contains("a passfile is named by PGPASSFILE"));
+    assert_eq!(of("?sslmode=disable"), "");
     let in_redis = ["workload.stock_in=redis", "database.url=postgres://localhost/x"];
     assert!(said(&inventory, &in_redis).contains("database.url: no sale touches that database"));
     assert_eq!(said(&inventory, &in_redis[..1]), "");

@@ -323,3 +323,21 @@ fn a_record_can_be_run_again_without_the_password_in_it() {
     fs::set_permissions(&passfile, fs::Permissions::from_mode(0o600)).unwrap();
     run("again.toml", &[("PGPASSFILE", passfile.to_str().unwrap())]);
 }
+
+#[test]
+#[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://user:password@… and run with --ignored"]
+fn a_login_that_is_refused_says_where_a_password_may_come_from() {
+    let url = std::env::var("LOCKSTORM_TEST_POSTGRES").expect("LOCKSTORM_TEST_POSTGRES is set");
+    let mut wrong = url::Url::parse(&url).expect("a URL");
+    wrong.set_password(Some(SECRET)).expect("a URL with a host");
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("my.toml"), SCENARIO).unwrap();
+    let arguments = ["run", "my.toml", "--set", "database.url_env=MY_DB"];
+    let (code, said) = everything(directory.path(), &words(&arguments), &[("MY_DB", wrong.as_str())]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("password authentication failed") && said.contains("a password comes from PGPASSWORD"),
+        "{said}"
+    );
+    assert!(!said.contains(SECRET) && !said.contains("at line"), "{said}");
+}

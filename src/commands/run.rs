@@ -24,10 +24,8 @@ pub fn run(args: &RunArgs, color: Color, ascii: bool) -> Result<ExitCode, Failur
         .map_err(Failure::usage)?;
     check_temp_dir().map_err(Failure::usage)?;
     let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
-    if !args.quiet {
-        for warning in warnings(&scenario).iter().chain(&tight) {
-            tell(&format!("warning: {warning}"));
-        }
+    for warning in warnings(&scenario).iter().chain(&tight) {
+        tell(&format!("warning: {warning}"));
     }
     let mut progress = if args.quiet { Progress::quiet() } else { Progress::new() };
     let options = RunOptions {

@@ -26,7 +26,7 @@ pub struct Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.directories.is_empty() && self.processes.is_empty() {
-            return f.write_str("nothing was left behind");
+            return f.write_str("no lab left anything behind");
         }
         let plural = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
         write!(
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn a_report_reads_well() {
         let mut report = Report::default();
-        assert_eq!(report.to_string(), "nothing was left behind");
+        assert_eq!(report.to_string(), "no lab left anything behind");
         report.directories.push("/tmp/lockstorm-0/run-1".into());
         report.processes.extend([1, 2]);
         assert_eq!(report.to_string(), "removed 1 run directory and 2 processes");

@@ -86,7 +86,8 @@ impl Running {
         let mut labs = Self::all().map_err(|error| wrong(error.to_string()))?;
         if labs.is_empty() {
             return Err(wrong(
-                "no lab of yours is running: a scenario that plays has one, for example `lockstorm single-vs-redlock`"
+                "no lab of yours is running: a scenario that plays has one, for example `lockstorm single-vs-redlock`; labs of \
+                 another TMPDIR are not seen"
                     .to_owned(),
             ));
         }

@@ -9,16 +9,17 @@ pub struct Room {
     pub warnings: Vec<String>,
 }
 
-/// From this share of what there is on it is tight.
-const TIGHT: f64 = 0.7;
+/// Tight is more than 7 of 10 of what there is.
+const TIGHT: [u64; 2] = [7, 10];
 
 /// Holds what a scenario needs against what there is.
 #[must_use]
 pub fn compare(needs: &Needs, machine: &Machine) -> Room {
     let mut room = Room::default();
     let cure = format!(
-        "raise it (ulimit -n {}), or lower swarm.servers, database.pool or the number of arms",
-        needs.files + needs.files / 4
+        "raise the limit (ulimit -n {}), or lower swarm.servers, database.pool or the number of arms",
+        // So far that it is not tight any more.
+        needs.files.saturating_mul(TIGHT[1]).div_ceil(TIGHT[0])
     );
     room.hold("open files", [needs.files; 2], machine.files, number, &cure);
     let most = machine.files.map_or(cost::MOST_CLIENTS, |files| {
@@ -62,18 +63,22 @@ pub fn compare(needs: &Needs, machine: &Machine) -> Room {
 impl Room {
     fn hold(&mut self, what: &str, [sure, most]: [u64; 2], there: Option<u64>, show: fn(u64) -> String, cure: &str) {
         let Some(there) = there else { return };
-        let has = format!("{} {what} and there are {}", show(most.max(sure)), show(there));
+        let (needed, has) = (show(most.max(sure)), show(there));
+        let [tight, whole] = TIGHT;
         if sure > there {
-            self.refusals.push(format!("this scenario needs about {has}: {cure}"));
-        } else if share(most, there) > TIGHT {
-            self.warnings.push(format!("this scenario may need {has}: {cure}"));
+            self.refusals.push(format!(
+                "this scenario needs about {needed} {what} and there are {has}: {cure}"
+            ));
+        } else if most > there {
+            self.warnings.push(format!(
+                "this scenario may need {needed} {what} and there are {has}: {cure}"
+            ));
+        } else if most.saturating_mul(whole) > there.saturating_mul(tight) {
+            self.warnings.push(format!(
+                "this scenario may need {needed} of {has} {what}, which leaves little: {cure}"
+            ));
         }
     }
-}
-
-#[allow(clippy::cast_precision_loss)] // a share
-fn share(part: u64, whole: u64) -> f64 {
-    part as f64 / whole.max(1) as f64
 }
 
 fn number(number: u64) -> String {
@@ -133,7 +138,7 @@ mod tests {
             files: Some(1_024),
             ..Machine::default()
         };
-        let cure = "raise it (ulimit -n 2380), or lower swarm.servers, database.pool or the number of arms";
+        let cure = "raise the limit (ulimit -n 2720), or lower swarm.servers, database.pool or the number of arms";
         let line = format!("this scenario needs about 1,904 open files and there are 1,024: {cure}");
         assert_eq!(lines(machine), (vec![line], vec![]));
     }
@@ -148,13 +153,34 @@ mod tests {
         let (refusals, warnings) = lines(machine);
         assert_eq!(refusals, Vec::<String>::new());
         assert!(
-            warnings[0].starts_with("this scenario may need 900 threads and there are 1,000: lower"),
+            warnings[0].starts_with("this scenario may need 900 of 1,000 threads, which leaves little: lower"),
             "{warnings:?}"
         );
         assert!(
             warnings[1].starts_with("this scenario may need 200 MiB of memory and there are 150 MiB: lower duration")
         );
         assert_eq!(warnings.len(), 2);
+    }
+
+    #[test]
+    fn whoever_follows_the_advice_is_not_warned_again() {
+        for files in [1, 216, NEEDS.files] {
+            let needs = Needs {
+                files,
+                clients: 0,
+                ..NEEDS
+            };
+            let at = |limit: u64| {
+                let machine = Machine {
+                    files: Some(limit),
+                    ..Machine::default()
+                };
+                compare(&needs, &machine)
+            };
+            let advice = (files * 10).div_ceil(7);
+            assert!(at(advice - 1).warnings[0].contains(&format!("(ulimit -n {advice})")));
+            assert_eq!(at(advice), Room::default());
+        }
     }
 
     #[test]

@@ -76,6 +76,11 @@ fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
         .suffix(".part")
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(directory)
+        // Without the name that it would have had, which nobody asked for.
+        .map_err(|error| match error.to_string().split_once(" at path ") {
+            Some((why, _)) => io::Error::new(error.kind(), why),
+            None => error,
+        })
 }
 
 /// A file that stood there keeps its mode, and its owner if we may give files away.

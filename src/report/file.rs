@@ -159,8 +159,8 @@ impl RecordFile {
         };
         let no_record = |source: serde_json::Error| FileError::NoRecord {
             path: path.to_owned(),
-            // It may quote the file, and stays one line.
-            why: printable(&source.to_string()),
+            // It may quote the file, and stays one line that can be read.
+            why: shortened(&printable(&source.to_string())),
         };
         let text = fs::read(path).map_err(io)?;
         let Format { format } = serde_json::from_slice(&text).map_err(no_record)?;
@@ -267,4 +267,17 @@ fn is_written_as_directory(path: &Path) -> bool {
 fn put(mut out: &mut dyn Write, record: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut out, record)?;
     out.write_all(b"\n")
+}
+
+/// A message without its middle if that is long: what is wrong stands at its beginning, and where at its end.
+fn shortened(message: &str) -> String {
+    const BEGINNING: usize = 200;
+    const END: usize = 60;
+    let length = message.chars().count();
+    if length <= BEGINNING + END {
+        return message.to_owned();
+    }
+    let beginning: String = message.chars().take(BEGINNING).collect();
+    let end: String = message.chars().skip(length - END).collect();
+    format!("{beginning} … {end}")
 }

@@ -94,7 +94,7 @@ pub(super) async fn run(
         lab = Lab::up(&scenario.lab, lab_options) => Arc::new(lab?),
         () = stopped(&mut inbox) => return Err(RunError::Stopped),
     };
-    say(&snapshots, "starting the swarm");
+    say(&snapshots, "filling the tables, starting the swarm");
     let mut engine = match set_up(scenario, &binary, lab.clone(), snapshots, &mut inbox).await {
         Ok(engine) => engine,
         Err(error) => {

@@ -109,9 +109,7 @@ pub(super) async fn enough_connections(scenario: &Scenario) -> Result<(), RunErr
     let Some(free) = store::room(&scenario.database).await.map_err(RunError::Database)? else {
         return Ok(());
     };
-    let (servers, arms) = (scenario.swarm.servers as u64, scenario.arms.len() as u64);
-    // Besides the pools each arm has one connection that reads its books and one that claims its schema.
-    let needed = servers * arms * u64::from(scenario.database.pool) + 2 * arms;
+    let needed = scenario.connections();
     if needed > free {
         return Err(RunError::Connections { needed, free });
     }

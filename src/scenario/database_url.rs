@@ -35,6 +35,8 @@ pub struct DatabaseUrl {
     shown: String,
     /// All of it, if it has a password.
     secret: Option<String>,
+    /// Whether it had parameters that mean nothing to the driver.
+    unknown: bool,
     /// Who else can read the password, and what to do about that.
     exposed: Option<String>,
 }
@@ -46,6 +48,7 @@ impl DatabaseUrl {
         Self {
             shown: "sqlite".to_owned(),
             secret: None,
+            unknown: false,
             exposed: None,
         }
     }
@@ -66,6 +69,12 @@ impl DatabaseUrl {
     #[must_use]
     pub const fn has_password(&self) -> bool {
         self.secret.is_some()
+    }
+
+    /// Whether it had parameters that the driver does not know; they are left out.
+    #[must_use]
+    pub const fn has_unknown(&self) -> bool {
+        self.unknown
     }
 
     /// Who else can read the password where it was written, and what to do about that.
@@ -126,6 +135,7 @@ impl FromStr for DatabaseUrl {
         Ok(Self {
             secret: (full != shown).then_some(full),
             shown,
+            unknown: known.len() < pairs.len(),
             exposed: None,
         })
     }

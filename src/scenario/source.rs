@@ -51,6 +51,12 @@ impl Source {
             let cure = "`lockstorm scenarios show single-vs-redlock` prints one to start from";
             return Err(ScenarioError::new(name, format!("is empty; {cure}")));
         }
+        // No TOML begins so, and a record does.
+        if text.trim_start().starts_with('{') {
+            let cure =
+                format!("if it is a record, `jq -r .scenario_toml {name} > again.toml` writes its scenario down");
+            return Err(ScenarioError::new(&name, format!("is JSON, not a scenario; {cure}")));
+        }
         Ok(Self { name, text })
     }
 

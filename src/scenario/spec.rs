@@ -37,6 +37,16 @@ pub struct Scenario {
     pub expect: Vec<Expectation>,
 }
 
+impl Scenario {
+    /// The connections to the database that its run opens: the pools of all app servers and arms, and besides them for each arm
+    /// one that reads its books and one that claims its schema.
+    #[must_use]
+    pub fn connections(&self) -> u64 {
+        let (servers, arms) = (self.swarm.servers as u64, self.arms.len() as u64);
+        servers * arms * u64::from(self.database.pool) + 2 * arms
+    }
+}
+
 /// The hosts of the lab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LabSpec {

@@ -21,6 +21,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<String> {
     lines.extend(even_hosts(scenario));
     lines.extend(connections(scenario));
     lines.extend(scenario.database.url.exposed().map(str::to_owned));
+    lines.extend(left_out(scenario));
     lines.extend(unused_database(scenario));
     lines
 }
@@ -171,10 +172,21 @@ fn even_hosts(scenario: &Scenario) -> Option<String> {
     })
 }
 
-/// PostgreSQL grants 100 connections unless it is told otherwise.
+/// Their names are not told: what stands behind a ? may be a part of a password.
+fn left_out(scenario: &Scenario) -> Option<String> {
+    scenario.database.url.has_unknown().then(|| {
+        "database.url: what stands behind its ? is not all known, and the rest is left out; a passfile is named by PGPASSFILE"
+            .to_owned()
+    })
+}
+
+/// PostgreSQL grants 100 connections, three of them to superusers only, unless it is told otherwise.
 fn connections(scenario: &Scenario) -> Option<String> {
-    let most = scenario.database.pool as usize * scenario.swarm.servers * scenario.arms.len();
+    let most = scenario.connections();
     (!scenario.database.url.is_sqlite() && most > 90).then(|| {
-        format!("database.pool: {most} connections in all (pool × servers × arms); PostgreSQL's usual max_connections is 100")
+        format!(
+            "database.pool: {most} connections in all (app servers × arms × pool + 2 × arms); PostgreSQL gives 97 unless its \
+             max_connections is raised"
+        )
     })
 }

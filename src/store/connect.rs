@@ -18,6 +18,9 @@ pub(super) const OPEN: Duration = Duration::from_secs(60);
 /// The port of a PostgreSQL whose URL names none.
 const POSTGRES_PORT: u16 = 5432;
 
+/// What PostgreSQL calls a login that it refuses: invalid_authorization_specification, invalid_password.
+const LOGIN: [&str; 2] = ["28000", "28P01"];
+
 /// A database that connections can be had to.
 #[derive(Clone)]
 pub(super) struct Server {
@@ -88,9 +91,16 @@ impl Server {
     }
 
     pub fn failed(&self, source: Error) -> StoreError {
-        StoreError::Open {
-            place: self.name.clone(),
-            source,
+        let place = self.name.clone();
+        let login = source
+            .as_database_error()
+            .filter(|error| error.code().is_some_and(|code| LOGIN.contains(&&*code)));
+        match login {
+            Some(error) => StoreError::Login {
+                place,
+                said: error.message().to_owned(),
+            },
+            None => StoreError::Open { place, source },
         }
     }
 

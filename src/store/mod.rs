@@ -31,6 +31,17 @@ pub enum StoreError {
         /// What it answered.
         source: sqlx::Error,
     },
+    /// It lets nobody in as this user, or with this password.
+    #[error(
+        "{place}: {said}; a password comes from PGPASSWORD, from the file that PGPASSFILE names (or ~/.pgpass; mode 0600), or from \
+         the URL in the variable that database.url_env names"
+    )]
+    Login {
+        /// The database, in words, without its password.
+        place: String,
+        /// What it answered.
+        said: String,
+    },
     /// It did not answer within this time while connections were opened or tables made.
     #[error(
         "{place}: no answer within {}: look whether a database listens there, whether it runs (is not stopped or overloaded), \
