@@ -111,6 +111,22 @@ fn a_file_that_is_not_a_record_is_told_in_one_short_line() {
     assert!(error.len() < 500, "{error}");
 }
 
+/// Found by the target `record`: seconds that stand in disorder, or far apart, were filled with others.
+#[test]
+fn no_seconds_are_made_up() {
+    for first in [5, 1_000_000_000_000_000] {
+        let record = changed(|text| {
+            text.replacen(
+                "\"points\":[{\"second\":0",
+                &format!("\"points\":[{{\"second\":{first}"),
+                1,
+            )
+        });
+        let seconds: Vec<i64> = record.arms[0].series.iter().map(|point| point.second).collect();
+        assert_eq!(seconds, [1, 2, first]);
+    }
+}
+
 /// The text with all numbers of this key replaced.
 fn set(text: &str, key: &str, value: &str) -> String {
     let key = format!("\"{key}\":");

@@ -116,7 +116,8 @@ fn is_true(shown: &Shown) {
         assert!(bare(printed).contains(&line), "{line} was not printed:\n{printed}");
     }
     for (arm, spec) in record.arms.iter().zip(&record.scenario.arms) {
-        let words = sentence(spec, &arm.figures, &record.scenario.workload, arm.sold_out_all);
+        let doubted = arm.doubt.is_some();
+        let words = sentence(spec, &arm.figures, &record.scenario.workload, arm.sold_out_all, doubted);
         let signs: Vec<char> = ['✔', '✖', '?', '…', '!']
             .into_iter()
             .filter(|sign| said.contains(&bare(&format!("{sign} {words}"))))

@@ -74,7 +74,13 @@ fn record_text(record: &Record) -> String {
         let _ = writeln!(
             out,
             "{}",
-            sentence(spec, &arm.figures, &scenario.workload, arm.sold_out_all)
+            sentence(
+                spec,
+                &arm.figures,
+                &scenario.workload,
+                arm.sold_out_all,
+                arm.doubt.is_some()
+            )
         );
     }
     table(
@@ -108,7 +114,13 @@ fn snapshot_text(snapshot: &Snapshot) -> String {
         let _ = writeln!(
             out,
             "{}",
-            sentence(spec, &arm.figures, &scenario.workload, arm.sold_out)
+            sentence(
+                spec,
+                &arm.figures,
+                &scenario.workload,
+                arm.sold_out,
+                arm.doubt.is_some()
+            )
         );
     }
     table(
@@ -137,6 +149,7 @@ fn table<'a>(out: &mut String, arms: impl Iterator<Item = (&'a str, &'a Figures)
     }
     out.push('\n');
     for (name, figures) in arms {
+        let at_least = if figures.incomplete { "≥ " } else { "" };
         let cells = [
             text::micros(figures.acquire_us.p50),
             text::micros(figures.acquire_us.p99),
@@ -144,8 +157,8 @@ fn table<'a>(out: &mut String, arms: impl Iterator<Item = (&'a str, &'a Figures)
             units::count(figures.outcomes.acquired),
             units::count(figures.outcomes.contended),
             units::count(figures.outcomes.no_quorum),
-            units::count(figures.orders),
-            units::count(figures.oversold),
+            format!("{at_least}{}", units::count(figures.orders)),
+            format!("{at_least}{}", units::count(figures.oversold)),
             units::count(figures.db_hits),
         ];
         let _ = write!(out, "{}", text::left(name, 20));

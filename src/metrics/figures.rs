@@ -155,6 +155,10 @@ pub struct Figures {
     pub finish: Option<f64>,
     /// Answers a second: until its finish, or else until the load ended.
     pub throughput: f64,
+    /// Whether the ledger could not be read to its end, or requests were given up that may yet have sold: orders, oversold and
+    /// lost updates are then at least what is told, and units that seem to be left may be sold.
+    #[serde(default)]
+    pub incomplete: bool,
     /// Orders in the ledger.
     pub orders: u64,
     /// Orders beyond the initial stock, summed over the products.

@@ -84,9 +84,16 @@ impl From<Series> for Plain {
 }
 
 impl From<Plain> for Series {
+    /// Takes the points as they are: a series that was written has all its seconds, and of any other file nothing is made up.
     fn from(plain: Plain) -> Self {
+        let mut points = plain.points;
+        points.sort_by_key(|point| point.second);
         let mut series = Self::default();
-        plain.points.into_iter().for_each(|point| series.put(point));
+        for point in points {
+            if let Some(place) = series.pages.at(point.second) {
+                *place = point;
+            }
+        }
         series
     }
 }

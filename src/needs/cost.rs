@@ -54,6 +54,8 @@ pub const MEMORY_OF_AN_ORDER: u64 = 40;
 
 /// The write-ahead log of an arm's file, which SQLite begins anew at a thousand pages.
 pub const DISK_OF_AN_ARM: u64 = 5 * MIB;
+/// Tables with nothing in them: their pages, and the index of the write-ahead log.
+pub const DISK_OF_EMPTY_TABLES: u64 = 100 * KIB;
 /// An order in the ledger: 26 bytes were measured.
 pub const DISK_OF_AN_ORDER: u64 = 32;
 /// A product in the stock, or a value in the catalogue: 21 and 23 bytes were measured.

@@ -60,7 +60,14 @@ pub(super) fn disk(scenario: &Scenario, pace: Pace) -> u64 {
     let arms = scenario.arms.len() as u64;
     let hosts = scenario.lab.hosts as u64;
     let database = if is_sqlite(scenario) {
-        arms.saturating_mul(tables(scenario, pace).saturating_add(cost::DISK_OF_AN_ARM))
+        let tables = tables(scenario, pace);
+        // Its write-ahead log is no longer than what was written.
+        let log = if sells_from_tables(scenario) {
+            cost::DISK_OF_AN_ARM
+        } else {
+            cost::DISK_OF_AN_ARM.min(tables.saturating_mul(2).saturating_add(cost::DISK_OF_EMPTY_TABLES))
+        };
+        arms.saturating_mul(tables.saturating_add(log))
     } else {
         0
     };
@@ -77,6 +84,11 @@ pub(super) fn disk(scenario: &Scenario, pace: Pace) -> u64 {
     database
         .saturating_add(cycles.saturating_mul(cost::DISK_OF_A_CYCLE))
         .saturating_add((hosts + 1) * cost::DISK_OF_A_NODE)
+}
+
+/// Whether each sale writes to the arm's tables; without that nothing is written there after the set-up.
+fn sells_from_tables(scenario: &Scenario) -> bool {
+    matches!(&scenario.workload, WorkloadSpec::Inventory(inventory) if inventory.stock_in == StockIn::Database)
 }
 
 /// One arm's tables at the end, in bytes.

@@ -118,7 +118,7 @@ const LOAD: &[Column] = &[
 
 /// What became of the stock.
 const INVENTORY: &[Column] = &[
-    column("orders", |arm| number(arm.figures.orders)),
+    column("orders", orders),
     column("told sold out", |arm| number(arm.figures.sold_out)),
     column("lost updates", lost_updates),
     column("oversold", oversold),
@@ -317,10 +317,23 @@ fn quantile(quantiles: Quantiles, which: fn(Quantiles) -> u64) -> Option<Cell> {
     (quantiles.count > 0).then(|| Cell::plain(micros(which(quantiles))))
 }
 
+#[allow(clippy::unnecessary_wraps)] // the shape of a column
+fn orders(arm: &Arm<'_>) -> Option<Cell> {
+    let orders = count(arm.figures.orders);
+    Some(if arm.figures.incomplete {
+        Cell::new(Tone::Doubt, format!("≥ {orders}"))
+    } else {
+        Cell::plain(orders)
+    })
+}
+
 /// The net count, and its peak where it was more.
 #[allow(clippy::unnecessary_wraps)] // the shape of a column
 fn lost_updates(arm: &Arm<'_>) -> Option<Cell> {
     let (now, peak) = (arm.figures.lost_updates, arm.figures.lost_updates_peak);
+    if arm.figures.incomplete {
+        return Some(damage(arm, peak));
+    }
     if peak > now {
         let text = format!("✖ {} (peak {})", count(now), count(peak));
         return Some(Cell::new(Tone::Bad, text));
@@ -333,6 +346,7 @@ fn damage(arm: &Arm<'_>, n: u64) -> Cell {
         (0, None) => Cell::new(Tone::Good, "✔ 0"),
         // It could not have shown.
         (0, Some(_)) => Cell::new(Tone::Doubt, "? 0"),
+        _ if arm.figures.incomplete => Cell::new(Tone::Bad, format!("✖ ≥ {}", count(n))),
         _ => Cell::new(Tone::Bad, format!("✖ {}", count(n))),
     }
 }
@@ -342,6 +356,8 @@ fn damage(arm: &Arm<'_>, n: u64) -> Cell {
 fn oversold(arm: &Arm<'_>) -> Option<Cell> {
     let figures = arm.figures;
     Some(match (figures.oversold, arm.record.sold_out_all) {
+        // Whether it is sold out is not known.
+        (0, _) if figures.incomplete => damage(arm, 0),
         (0, false) if figures.lost_updates == 0 => Cell::plain("0, not sold out"),
         (0, false) => Cell::new(Tone::Doubt, "? not sold out"),
         (oversold, _) => damage(arm, oversold),

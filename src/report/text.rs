@@ -95,7 +95,13 @@ fn sentences(record: &Record) -> String {
         .iter()
         .zip(&record.scenario.arms)
         .map(|(arm, spec)| {
-            let words = sentence(spec, &arm.figures, &record.scenario.workload, arm.sold_out_all);
+            let words = sentence(
+                spec,
+                &arm.figures,
+                &record.scenario.workload,
+                arm.sold_out_all,
+                arm.doubt.is_some(),
+            );
             format!("{words}\n")
         })
         .collect()

@@ -73,6 +73,8 @@ pub(super) struct Around {
     pub elapsed: f64,
     /// Whether it has done all of a fixed number of requests.
     pub done: bool,
+    /// Whether something of it could not be read or finished.
+    pub incomplete: bool,
     /// Locks held now, and those of them with fewer votes than there are nodes.
     pub held: (u64, u64),
     /// By app server.
@@ -412,6 +414,7 @@ impl Collector {
             late: total.count(Count::Late),
             finish,
             throughput: if seconds > 0.0 { answers as f64 / seconds } else { 0.0 },
+            incomplete: around.incomplete,
             orders: books.orders,
             oversold: books.oversold,
             lost_updates: books.lost_updates,

@@ -342,6 +342,7 @@ impl Engine {
         };
         let attempts = self.servers.iter().filter_map(|server| server.gauges(arm));
         self.arms[arm].collector.figures(Around {
+            incomplete: !self.arms[arm].missing.is_empty(),
             elapsed: self.elapsed(),
             done: self.load.all_handed_out(arm) && self.is_done(arm),
             held: self.held(arm),

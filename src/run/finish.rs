@@ -129,7 +129,8 @@ impl Engine {
         let unsold: Vec<String> = self
             .arms
             .iter()
-            .filter(|arm| !arm.collector.books().sold_out)
+            // Of what was not read to its end nobody knows whether it is sold out.
+            .filter(|arm| !arm.collector.books().sold_out && arm.missing.is_empty())
             .map(|arm| format!("\"{}\"", arm.spec.name))
             .collect();
         if !unsold.is_empty() {

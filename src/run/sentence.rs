@@ -2,32 +2,53 @@ use crate::metrics::Figures;
 use crate::metrics::units::{count, counted, micros};
 use crate::scenario::{ArmSpec, InventorySpec, LockKind, WorkloadSpec};
 
-/// What one arm did, in one sentence for people. `sold_out`: whether all of its stock was sold (`inventory` only).
+/// What one arm did, in one sentence for people. `sold_out`: whether all of its stock was sold (`inventory` only). `doubted`:
+/// whether nothing good can be said of it.
 #[must_use]
-pub fn sentence(arm: &ArmSpec, figures: &Figures, workload: &WorkloadSpec, sold_out: bool) -> String {
+pub fn sentence(arm: &ArmSpec, figures: &Figures, workload: &WorkloadSpec, sold_out: bool, doubted: bool) -> String {
     let mut parts = match workload {
-        WorkloadSpec::Inventory(spec) => inventory(figures, spec, sold_out),
+        WorkloadSpec::Inventory(spec) => inventory(figures, spec, sold_out, doubted),
         WorkloadSpec::CacheFill { .. } => cache_fill(figures),
     };
     parts.extend(trouble(figures, arm.lock));
     format!("{}: {}.", arm.name, parts.join("; "))
 }
 
-fn inventory(figures: &Figures, spec: &InventorySpec, sold_out: bool) -> Vec<String> {
+fn inventory(figures: &Figures, spec: &InventorySpec, sold_out: bool, doubted: bool) -> Vec<String> {
     let stock = spec.products.saturating_mul(spec.stock);
     let orders = figures.orders;
+    let at_least = if figures.incomplete { "at least " } else { "" };
     let mut parts = Vec::new();
-    if orders == 0 {
+    if orders == 0 && figures.incomplete {
+        parts.push("took orders that nobody could count".to_owned());
+    } else if orders == 0 {
         parts.push("took no order".to_owned());
     } else if figures.oversold > 0 {
         let units = counted(figures.oversold, "unit was", "units were");
-        let left = if sold_out {
+        let left = if sold_out || figures.incomplete {
             ""
         } else {
             ", while other products are not sold out"
         };
         parts.push(format!(
-            "took {} for a stock of {}; {units} oversold{left}",
+            "took {at_least}{} for a stock of {}; {at_least}{units} oversold{left}",
+            counted(orders, "order", "orders"),
+            count(stock),
+        ));
+    } else if figures.incomplete || (doubted && figures.lost_updates_peak == 0) {
+        let seen = if figures.lost_updates_peak == 0 {
+            "; no damage was seen, which proves nothing"
+        } else {
+            ""
+        };
+        parts.push(format!(
+            "took {at_least}{} from its stock of {}{seen}",
+            counted(orders, "order", "orders"),
+            count(stock),
+        ));
+    } else if sold_out && doubted {
+        parts.push(format!(
+            "took {} for a stock of {}",
             counted(orders, "order", "orders"),
             count(stock),
         ));
@@ -54,6 +75,8 @@ fn inventory(figures: &Figures, spec: &InventorySpec, sold_out: bool) -> Vec<Str
         let lost = counted(figures.lost_updates_peak, "update of the stock", "updates of the stock");
         let made_up = figures.lost_updates_peak - figures.lost_updates;
         parts.push(match made_up {
+            // What was made up for by the end is not known either.
+            _ if figures.incomplete => format!("lost at least {lost}"),
             0 => format!("lost {lost}"),
             _ => format!(
                 "lost {lost} at the peak, {} made up for by later stale writes",
@@ -203,7 +226,7 @@ mod tests {
             ..Figures::default()
         };
         assert_eq!(
-            sentence(&arm("no lock"), &figures, &stock(1, 200), true),
+            sentence(&arm("no lock"), &figures, &stock(1, 200), true, false),
             "no lock: took 414 orders for a stock of 200; 214 units were oversold; lost 214 updates of the stock."
         );
     }
@@ -219,7 +242,7 @@ mod tests {
             ..Figures::default()
         };
         assert_eq!(
-            sentence(&arm("redlock"), &figures, &stock(200, 50), true),
+            sentence(&arm("redlock"), &figures, &stock(200, 50), true, false),
             "redlock: sold its stock of 10,000 and not one unit more (at 95 % confidence fewer than 1 in 3,333 orders); \
              1 acquire was refused for lack of a quorum."
         );
@@ -235,7 +258,7 @@ mod tests {
             },
             ..Figures::default()
         };
-        let said = sentence(&arm("single"), &figures, &stock(1, 1), true);
+        let said = sentence(&arm("single"), &figures, &stock(1, 1), true, false);
         assert!(
             said.ends_with("; 1,200 acquires found the lock node unreachable."),
             "{said}"
@@ -249,7 +272,7 @@ mod tests {
             locks_lost: 2,
             ..Figures::default()
         };
-        let said = |figures: &Figures| sentence(&arm("redlock"), figures, &stock(1, 3), true);
+        let said = |figures: &Figures| sentence(&arm("redlock"), figures, &stock(1, 3), true, false);
         let sold = "redlock: sold its stock of 3 and not one unit more; 2 locks were lost while held";
         assert_eq!(said(&figures), format!("{sold}."));
         figures.fenced = 1;
@@ -263,13 +286,13 @@ mod tests {
             ..Figures::default()
         };
         assert_eq!(
-            sentence(&arm("single"), &figures, &stock(64, 1_000), false),
+            sentence(&arm("single"), &figures, &stock(64, 1_000), false, false),
             "single: took 1,655 orders and lost no update of its stock (at 95 % confidence fewer than 1 in 551 orders)."
         );
         figures.lost_updates = 1;
         figures.lost_updates_peak = 1;
         assert_eq!(
-            sentence(&arm("single"), &figures, &stock(64, 1_000), false),
+            sentence(&arm("single"), &figures, &stock(64, 1_000), false, false),
             "single: took 1,655 orders from its stock of 64,000; oversold is not measurable until that is sold out; \
              lost 1 update of the stock."
         );
@@ -294,7 +317,7 @@ mod tests {
         };
         let workload = WorkloadSpec::CacheFill { caches: Vec::new() };
         assert_eq!(
-            sentence(&arm("single"), &figures, &workload, false),
+            sentence(&arm("single"), &figures, &workload, false, false),
             "single: asked the database exactly once at each of 58 expiries; 99 % of the reads took at most 30 ms; \
              1,200 reads were stale."
         );
@@ -303,6 +326,48 @@ mod tests {
             mean: 86.25,
             max: 100,
         };
-        assert!(sentence(&arm("none"), &figures, &workload, false).contains("86.2 times per expiry, 100 at worst"));
+        assert!(
+            sentence(&arm("none"), &figures, &workload, false, false).contains("86.2 times per expiry, 100 at worst")
+        );
+    }
+
+    #[test]
+    fn nothing_good_is_said_of_what_is_in_doubt_or_was_not_read() {
+        let mut figures = Figures {
+            orders: 100,
+            ..Figures::default()
+        };
+        let said = |figures: &Figures, sold_out, doubted| {
+            let said = sentence(&arm("single"), figures, &stock(1, 100), sold_out, doubted);
+            said.strip_prefix("single: ").expect("its name").to_owned()
+        };
+        let nothing = "took 100 orders from its stock of 100; no damage was seen, which proves nothing.";
+        assert_eq!(said(&figures, true, true), nothing);
+        assert_eq!(said(&figures, false, true), nothing);
+        figures.incomplete = true;
+        let at_least = nothing.replace("took", "took at least");
+        assert_eq!(said(&figures, true, true), at_least);
+        assert_eq!(said(&figures, false, true), at_least);
+        figures.lost_updates_peak = 7;
+        assert_eq!(
+            said(&figures, true, true),
+            "took at least 100 orders from its stock of 100; lost at least 7 updates of the stock."
+        );
+        figures.oversold = 1;
+        assert_eq!(
+            said(&figures, false, true),
+            "took at least 100 orders for a stock of 100; at least 1 unit was oversold; lost at least 7 updates of the stock."
+        );
+        assert_eq!(
+            said(
+                &Figures {
+                    incomplete: true,
+                    ..Figures::default()
+                },
+                false,
+                true
+            ),
+            "took orders that nobody could count."
+        );
     }
 }

@@ -126,6 +126,7 @@ impl Column {
                 Some((votes, nodes)) if votes < nodes => (format!("{votes}/{nodes}"), theme.warn),
                 Some((votes, nodes)) => plain(format!("{votes}/{nodes}")),
             },
+            Self::Orders if figures.incomplete => (format!("≥ {}", text::count(figures.orders)), theme.warn),
             Self::Orders => plain(text::count(figures.orders)),
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a count
             Self::Extra(metric) => match figures.get(metric) as u64 {

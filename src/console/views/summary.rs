@@ -40,7 +40,13 @@ pub(super) fn render(
         } else {
             headline.score(arm, &damage).mark
         };
-        let words = sentence(spec, &arm.figures, &scenario.workload, arm.sold_out);
+        let words = sentence(
+            spec,
+            &arm.figures,
+            &scenario.workload,
+            arm.sold_out,
+            arm.doubt.is_some(),
+        );
         lines.extend(hanging(mark.symbol(), mark_style(mark, theme), &words, columns));
     }
     for missing in &snapshot.partial {
