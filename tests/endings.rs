@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use lockstorm::model::Held;
-use lockstorm::run::Record;
+use lockstorm::run::{ArmRecord, Record};
 use nix::sys::signal::Signal;
 use sqlx::{Connection, SqliteConnection};
 use support::place::{Place, send};
@@ -196,6 +196,23 @@ fn ended_in_part(ended: &Ended, record: &Record, missing: &[&str]) {
     }
     assert_eq!(result(record, "redlock"), Held::Inconclusive, "{said}");
     assert!(!ended.stdout.contains('✔'), "{said}");
+    // Nothing good is said of what is missing, and what was counted of it is a part.
+    let in_part = |arm: &ArmRecord| {
+        record
+            .partial
+            .iter()
+            .any(|text| text.starts_with(&format!("{}: ", arm.name)))
+    };
+    for arm in &record.arms {
+        assert_eq!(arm.figures.incomplete, in_part(arm), "{}: {said}", arm.name);
+        let is_its = |line: &&str| line.starts_with(&format!("{}: ", arm.name)) && line.contains(" order");
+        let words = ended.stdout.lines().find(is_its).unwrap_or(&said);
+        let praised = ["lost no update", "not one unit more", "95 %"]
+            .iter()
+            .any(|praise| words.contains(praise));
+        let is_open = words.contains("at least") || words.contains("is not known");
+        assert!(!praised && is_open == in_part(arm), "{words}");
+    }
     assert!(took(record) < BOUND, "{} s: {said}", took(record));
     assert!(
         !is_said(&record.warnings, "answers again"),

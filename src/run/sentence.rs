@@ -20,7 +20,7 @@ fn inventory(figures: &Figures, spec: &InventorySpec, sold_out: bool, doubted: b
     let at_least = if figures.incomplete { "at least " } else { "" };
     let mut parts = Vec::new();
     if orders == 0 && figures.incomplete {
-        parts.push("took orders that nobody could count".to_owned());
+        parts.push("how many orders it took is not known".to_owned());
     } else if orders == 0 {
         parts.push("took no order".to_owned());
     } else if figures.oversold > 0 {
@@ -367,7 +367,7 @@ mod tests {
                 false,
                 true
             ),
-            "took orders that nobody could count."
+            "how many orders it took is not known."
         );
     }
 }
