@@ -151,7 +151,7 @@ pub struct RunArgs {
     /// Print the record to standard output instead of the summary.
     #[arg(long)]
     pub json: bool,
-    /// No progress; warnings and errors are told.
+    /// Show no progress; warnings and errors are still printed.
     #[arg(long, short)]
     pub quiet: bool,
 }
@@ -239,7 +239,7 @@ pub struct BenchArgs {
     /// Write every figure to FILE, as JSON. What stands there is replaced when all has been measured.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// No progress; warnings and errors are told.
+    /// Show no progress; warnings and errors are still printed.
     #[arg(long, short)]
     pub quiet: bool,
 }

@@ -19,7 +19,7 @@ use signal_hook::consts::SIGXFSZ;
 use tikv_jemallocator::Jemalloc;
 
 /// glibc's allocator keeps what a burst took, in sixteen arenas on two processors: memory went up by steps for half an hour,
-/// though what was in use did not. This one gives unused pages back after ten seconds.
+/// though what was in use hardly did. This one gives unused pages back after ten seconds.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

@@ -119,6 +119,16 @@ fn the_summary_and_the_progress_print_no_title_raw() {
 }
 
 #[test]
+fn quiet_hides_progress_and_no_warning() {
+    let place = place();
+    let arguments = ["--duration", "1s", "--quiet", "--set", "lab.hosts=4"];
+    let (code, _, stderr) = told(run(&place, &arguments).wait_with_output().unwrap());
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("warning: lab.hosts: "), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+}
+
+#[test]
 fn json_goes_to_standard_output_alone() {
     let place = place();
     let (code, stdout, stderr) = told(

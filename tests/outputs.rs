@@ -184,6 +184,9 @@ fn a_log_that_nobody_reads_keeps_no_run_waiting() {
     let place = place();
     let pipe = place.at("pipe");
     mkfifo(&pipe, Mode::S_IRWXU).unwrap();
+    let (code, _, stderr) = run(&place, &["--log", "missing/log"]);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("its directory is not there"), "{stderr}");
     let (code, _, stderr) = run(&place, &["--log", "pipe"]);
     assert_eq!(code, Some(2), "{stderr}");
     assert!(stderr.contains("--log pipe: cannot be written: nobody"), "{stderr}");

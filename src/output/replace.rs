@@ -172,6 +172,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         try_replace(&place.path().join("out")).unwrap();
         assert!(names(place.path()).is_empty());
-        try_replace(&place.path().join("missing/out")).unwrap_err();
+        let error = try_replace(&place.path().join("missing/out")).unwrap_err();
+        assert!(
+            !error.to_string().contains(".lockstorm-"),
+            "a name that nobody asked for: {error}"
+        );
     }
 }

@@ -217,7 +217,7 @@ pub(super) fn servers(record: &Record) -> Option<Table> {
             Cell::plain(count(load.completed)),
             Cell::plain(count(load.dropped)),
             Cell::plain(count(load.late)),
-            Cell::plain(count(load.orders)),
+            counted_orders(load.orders, &arm.figures),
             times(|q| q.p50),
             times(|q| q.p99),
         ]
@@ -319,12 +319,16 @@ fn quantile(quantiles: Quantiles, which: fn(Quantiles) -> u64) -> Option<Cell> {
 
 #[allow(clippy::unnecessary_wraps)] // the shape of a column
 fn orders(arm: &Arm<'_>) -> Option<Cell> {
-    let orders = count(arm.figures.orders);
-    Some(if arm.figures.incomplete {
-        Cell::new(Tone::Doubt, format!("≥ {orders}"))
+    Some(counted_orders(arm.figures.orders, arm.figures))
+}
+
+/// Orders of an arm with these figures, all of them or those of one app server.
+fn counted_orders(orders: u64, figures: &Figures) -> Cell {
+    if figures.incomplete {
+        Cell::new(Tone::Doubt, format!("≥ {}", count(orders)))
     } else {
-        Cell::plain(orders)
-    })
+        Cell::plain(count(orders))
+    }
 }
 
 /// The net count, and its peak where it was more.

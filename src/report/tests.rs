@@ -222,6 +222,28 @@ fn what_proves_nothing_is_not_praised() {
 }
 
 #[test]
+fn what_was_counted_in_part_is_told_as_a_part() {
+    let mut record = sales();
+    record.expectations.clear();
+    record.warnings.clear();
+    let whole = summary(&record);
+    assert!(
+        whole.contains("414") && whole.contains("✖ 214") && !whole.contains('≥'),
+        "{whole}"
+    );
+    for arm in &mut record.arms {
+        arm.figures.incomplete = true;
+        arm.doubt = Some("its books can't be read".to_owned());
+    }
+    let part = summary(&record);
+    assert!(part.contains("≥ 414") && part.contains("✖ ≥ 214"), "{part}");
+    assert!(
+        whole.contains("not sold out") && !part.contains("not sold out"),
+        "{part}"
+    );
+}
+
+#[test]
 fn one_node_has_no_quorum_to_lack() {
     let mut record = sales();
     assert!(summary(&record).contains("no quorum"));

@@ -172,10 +172,10 @@ fn even_hosts(scenario: &Scenario) -> Option<String> {
     })
 }
 
-/// Their names are not told: what stands behind a ? may be a part of a password.
+/// Does not name them: what stands after a ? may be part of a password.
 fn left_out(scenario: &Scenario) -> Option<String> {
     scenario.database.url.has_unknown().then(|| {
-        "database.url: what stands behind its ? is not all known, and the rest is left out; a passfile is named by PGPASSFILE"
+        "database.url: some parameters after its ? are not known and are left out (a passfile is named by PGPASSFILE)"
             .to_owned()
     })
 }
