@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use lockstorm::bench::{BenchOptions, CASES, Step, bench};
+use lockstorm::bench::{BenchOptions, CASES, Certificates, Step, bench};
 use lockstorm::lab::ServerBinary;
 use lockstorm::report::{Paint, render_bench};
 
@@ -23,12 +23,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     if cases.is_empty() {
         return Ok(());
     }
+    let certificates = if cases.iter().any(|case| case.tls) {
+        Certificates::trusted()
+    } else {
+        Err("no case needs any".to_owned())
+    };
     let options = BenchOptions {
         cases,
         rounds: 3,
         time: Duration::from_millis(500),
         server: ServerBinary::find(None)?,
         keeper: Some(env!("CARGO_BIN_EXE_lockstorm").into()),
+        tls: certificates.as_ref().map(Certificates::files).map_err(Clone::clone),
     };
     println!("lock: about {} s", options.estimate().as_secs());
     let (record, _) = bench(&options, |step| {

@@ -42,7 +42,10 @@ async fn acquire(nodes: Nodes) -> Outcome {
     println!("a third acquire is granted: {}", redlock.try_acquire(KEY).await.is_ok());
 
     // Nobody listens there. It is not that the lock is taken: nobody can know, and nobody can have it.
-    let nowhere = Nodes::open(&["redis://127.0.0.1:1"; 3], NodeOptions::default())?;
+    let nowhere = Nodes::open(
+        &["redis://127.0.0.1:1", "redis://127.0.0.1:2", "redis://127.0.0.1:3"],
+        NodeOptions::default(),
+    )?;
     match Redlock::builder(nowhere).build().try_acquire(KEY).await {
         Err(Refusal::Contended) | Ok(_) => Err("somebody answers on port 1".into()),
         Err(outage) => {

@@ -37,7 +37,7 @@ impl Store {
 }
 
 async fn fence(nodes: Nodes) -> Outcome {
-    let counter = QuorumCounter::new(&nodes, Duration::from_secs(1));
+    let counter = QuorumCounter::new(&nodes);
     let builder = Redlock::builder(nodes).ttl(Duration::from_millis(300));
     let redlock = builder.wait_up_to(PATIENCE).build();
     let mut store = Store::default();

@@ -203,10 +203,10 @@ pub struct CheckArgs {
 
 /// Measure the lock engine, beside its peers if they were built in.
 ///
-/// Starts three nodes and lets every contender run alone, one after the other, in rounds whose order rotates: cycles a second,
-/// latency, processor time of client and servers, fairness, keys left behind, on healthy nodes and with nodes paused, killed,
-/// hung and restarted. Progress goes to standard error, tables and the targets that the run can judge to standard output. One
-/// Ctrl-C ends it with what was measured until then.
+/// Starts three nodes (five for a case that needs them) and lets every contender run alone, one after the other, in rounds whose
+/// order rotates: cycles a second, latency, processor time of client and servers, fairness, keys left behind, on healthy nodes
+/// and with nodes paused, killed, hung and restarted, and over TLS, which takes the program openssl. Progress goes to standard
+/// error, tables and the targets that the run can judge to standard output. One Ctrl-C ends it with what was measured until then.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,7 +1,8 @@
 //! Lockstorm: a chaos lab and benchmark suite for distributed locks on Redis.
 //!
 //! Modules depend only downward, in the order of this list (`tests/layers.rs` holds it):
-//! `console` and `report` see plain data, `run` drives everything, `model` knows nothing but `std` and `serde`.
+//! `console` and `report` see plain data, `run` drives everything, `model` knows nothing but `std`, `serde` and
+//! the lock engine's words.
 #![forbid(unsafe_op_in_unsafe_fn)]
 #![warn(missing_docs)]
 
@@ -9,7 +10,6 @@ pub mod bench;
 pub mod console;
 pub mod fault;
 pub mod lab;
-pub mod lock;
 pub mod metrics;
 pub mod model;
 pub mod needs;
@@ -22,3 +22,6 @@ pub mod store;
 pub mod swarm;
 pub mod timer;
 pub mod workload;
+
+/// The lock engine, a package by itself.
+pub use lockstorm_lock as lock;

@@ -141,6 +141,223 @@ fn tasks_that_share_a_key_have_a_fairness_and_a_round_trip() {
     assert!(ideal.is_some());
 }
 
+#[test]
+fn a_case_of_five_nodes_runs_on_five_and_loses_nothing_with_two_paused() {
+    let _turn = serial();
+    let (record, output) = measured(&["--case", "five-two-paused", "--case", "own-64", "--quiet"]);
+    assert_eq!(record.nodes.len(), 6 + 4, "each lab with its cache");
+    let [five, three] = &record.cases[..] else {
+        panic!("{} cases", record.cases.len())
+    };
+    assert_eq!((five.hosts, three.hosts), (5, 3));
+    let run = five.rounds[0].of(Contender::Engine).unwrap();
+    assert_eq!(run.figures.as_ref().unwrap().acquired_share, Some(1.0));
+    assert!(run.baseline.as_ref().unwrap().cycles > 0);
+    assert_eq!(run.orphans, [0; 5]);
+    let beside = record
+        .targets
+        .iter()
+        .find(|target| target.words == "cycles/s, of own-64");
+    assert!(beside.unwrap().value > 0.0, "the other case of the same run is found");
+    assert!(text(&output.stdout).contains(" · 3 and 5 nodes, "), "{output:?}");
+}
+
+/// Fails if the server can't do TLS, or there is no openssl: then the case is left out, which is another test's matter.
+#[cfg(feature = "tls")]
+#[test]
+fn a_case_over_tls_is_measured_and_leaves_no_certificates() {
+    let _turn = serial();
+    let (record, output) = measured(&["--case", "tls-64"]);
+    assert_eq!(record.left_out, []);
+    let case = &record.cases[0];
+    assert!(case.tls && case.rounds[0].runs.len() == Contender::ALL.len());
+    for run in &case.rounds[0].runs {
+        assert_eq!(run.error, None, "{}", run.contender);
+        assert_eq!(
+            run.figures.as_ref().unwrap().acquired_share,
+            Some(1.0),
+            "{}",
+            run.contender
+        );
+        assert_eq!(run.orphans, [0; 3], "{}", run.contender);
+    }
+    let with_tls = record
+        .nodes
+        .iter()
+        .filter(|node| node.settings.contains_key("tls-port"));
+    assert_eq!(with_tls.count(), 3, "the hosts, and not the cache");
+    // It is run again as the same process, and says everything once.
+    assert_eq!(text(&output.stderr).matches("about ").count(), 1, "{output:?}");
+}
+
+/// The clients of this case do talk TLS: nodes whose certificate somebody else has signed get no vote counted.
+#[cfg(feature = "tls")]
+#[test]
+fn nodes_that_are_not_trusted_are_not_used() {
+    use std::os::unix::fs::DirBuilderExt;
+
+    use nix::unistd::geteuid;
+    use rcgen::{CertificateParams, KeyPair};
+
+    let _turn = serial();
+    let (labs, place) = (labs(), tempfile::tempdir().unwrap());
+    // As the bench's own is, when it runs itself again.
+    let base = labs
+        .path()
+        .canonicalize()
+        .unwrap()
+        .join(format!("lockstorm-{}", geteuid()));
+    let dir = base.join("run-0");
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir).unwrap();
+    fs::write(dir.join("keeper.lock"), "").unwrap();
+    let signed_by_itself = || {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        (params.self_signed(&key).unwrap().pem(), key.serialize_pem())
+    };
+    let (authority, (node, key)) = (signed_by_itself().0, signed_by_itself());
+    for (name, text) in [("authority.pem", authority), ("node.pem", node), ("node.key", key)] {
+        fs::write(dir.join(name), text).unwrap();
+    }
+    let json = place.path().join("bench.json");
+    let output = bench(labs.path(), &["--case", "tls-64", "--rounds", "1", "--time", "200ms"])
+        .arg("--json")
+        .arg(&json)
+        .env("LOCKSTORM_BENCH_CERTIFICATES", "run-0")
+        .env("SSL_CERT_FILE", dir.join("authority.pem"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let record: BenchRecord = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    let figures = record.cases[0].rounds[0]
+        .of(Contender::Engine)
+        .unwrap()
+        .figures
+        .as_ref();
+    let figures = figures.unwrap();
+    assert_eq!((figures.cycles, figures.acquired_share), (0, Some(0.0)));
+    let said = figures.refusal_text.as_deref().unwrap();
+    assert!(said.contains("nobody whom this machine trusts"), "{said}");
+    nothing_is_left(labs.path());
+}
+
+#[test]
+fn a_case_that_can_not_be_measured_here_is_left_out_with_its_reason() {
+    let _turn = serial();
+    let (labs, place) = (labs(), tempfile::tempdir().unwrap());
+    let json = place.path().join("bench.json");
+    let server = support::server_bin();
+    let output = bench(
+        labs.path(),
+        &[
+            "--case", "tls-64", "--case", "own-1", "--rounds", "1", "--time", "200ms",
+        ],
+    )
+    .arg("--server-bin")
+    .arg(&server)
+    .arg("--json")
+    .arg(&json)
+    // No openssl.
+    .env("PATH", place.path())
+    .output()
+    .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let record: BenchRecord = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    let [left_out] = &record.left_out[..] else {
+        panic!("{:?}", record.left_out)
+    };
+    let why = if cfg!(feature = "tls") {
+        "openssl"
+    } else {
+        "the feature `tls`"
+    };
+    assert!(left_out.name == "tls-64" && left_out.why.contains(why), "{left_out:?}");
+    assert_eq!(record.cases.len(), 1, "the other one is measured");
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(stdout.contains("tls-64 was left out: "), "{stdout}");
+    assert!(stderr.contains("tls-64 is left out: "), "{stderr}");
+    nothing_is_left(labs.path());
+}
+
+/// As any run directory of a lab.
+#[cfg(feature = "tls")]
+#[test]
+fn certificates_that_a_sudden_death_left_are_cleaned_up() {
+    let _turn = serial();
+    let labs = labs();
+    let mut child = bench(
+        labs.path(),
+        &["--case", "tls-64", "--rounds", "1000", "--time", "200ms"],
+    )
+    .stdout(Stdio::null())
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(
+        lines.any(|line| line.unwrap().contains("tls-64 1/1000")),
+        "a round has ended"
+    );
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let down = Command::new(env!("CARGO_BIN_EXE_lockstorm"))
+        .args(["lab", "down"])
+        .env("TMPDIR", labs.path())
+        .output()
+        .unwrap();
+    assert!(text(&down.stdout).contains("removed "), "{down:?}");
+    nothing_is_left(labs.path());
+}
+
+/// A server that is built without TLS ends at its first option about it.
+#[cfg(feature = "tls")]
+#[test]
+fn a_server_without_tls_is_told_of() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let _turn = serial();
+    let (labs, place) = (labs(), tempfile::tempdir().unwrap());
+    let server = place.path().join("redis-server");
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *--tls-port*) echo \"Bad directive or wrong number of arguments: 'tls-port'\"; exit 1;; esac\n\
+         exec {} \"$@\"\n",
+        support::server_bin().display()
+    );
+    fs::write(&server, script).unwrap();
+    fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).unwrap();
+    let output = bench(
+        labs.path(),
+        &[
+            "--case", "tls-64", "--case", "own-1", "--rounds", "1", "--time", "200ms",
+        ],
+    )
+    .arg("--server-bin")
+    .arg(&server)
+    .output()
+    .unwrap();
+    let stdout = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(
+        stdout.contains("tls-64 was left out: ") && stdout.contains("Bad directive"),
+        "{stdout}"
+    );
+    assert!(stdout.contains("own-1 · 1 task"), "{stdout}");
+    nothing_is_left(labs.path());
+}
+
+/// As those are that were written before cases said how many hosts they have.
+#[test]
+fn older_records_are_read() {
+    let _turn = serial();
+    let (record, _) = measured(&["--case", "own-1", "--quiet"]);
+    let mut json = serde_json::to_value(&record).unwrap();
+    json.as_object_mut().unwrap().remove("left_out");
+    let case = json["cases"][0].as_object_mut().unwrap();
+    case.remove("hosts");
+    case.remove("tls");
+    assert_eq!(serde_json::from_value::<BenchRecord>(json).unwrap(), record);
+}
+
 #[cfg(feature = "peers")]
 #[test]
 fn peers_are_measured_in_the_same_round_and_compared() {

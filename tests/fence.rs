@@ -17,7 +17,7 @@ use support::{PATIENCE, RedisServer, serial};
 const PERSISTENT: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
 
 fn counter(nodes: &Nodes) -> QuorumCounter {
-    QuorumCounter::new(nodes, PATIENCE)
+    QuorumCounter::new(nodes)
 }
 
 fn draw(trio: &Trio) -> Result<u64, NotDrawn> {
@@ -213,7 +213,7 @@ fn without_a_quorum_the_causes_are_told_node_by_node() {
 
     // One that does not answer until the deadline.
     trio.servers[1].pause();
-    let counter = QuorumCounter::new(&trio.nodes.subset(&[1]), PATIENCE);
+    let counter = QuorumCounter::new(&trio.nodes.subset(&[1]));
     let silent = trio.runtime.block_on(counter.draw(KEY, Duration::from_millis(100)));
     let causes = vec![Some(Cause::Timeout)];
     assert_eq!(silent, Err(NotDrawn::NoQuorum { causes }));

@@ -28,6 +28,16 @@ fn the_records_that_fuzzing_begins_with_are_records() {
     }
 }
 
+/// The record that fuzzing begins with is from when the timeout of an arm was called its deadline.
+#[test]
+fn a_record_from_before_timeouts_were_called_so_is_read() {
+    let seed = &seeds("record")[0];
+    assert!(fs::read_to_string(seed).unwrap().contains("\"deadline\":{\"secs\":5"));
+    let record = RecordFile::read(seed).unwrap();
+    let timeouts: Vec<_> = record.scenario.arms.iter().map(|arm| arm.timeout.as_secs()).collect();
+    assert_eq!(timeouts, [5, 5]);
+}
+
 #[test]
 fn the_scenarios_that_fuzzing_begins_with_are_scenarios() {
     for seed in seeds("scenario") {

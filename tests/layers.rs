@@ -1,9 +1,19 @@
-//! Holds the shape of the library: a module uses only modules below it.
+//! Holds the shape of the libraries: a module of Lockstorm uses only modules below it; no two files of the lock engine use each
+//! other, not by way of others either; and the engine's protocol uses nothing but `std`.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
 
-/// From the top to the bottom. Modules of one line are peers and do not use each other.
+use syn::{
+    Item, UseTree, Visibility,
+    visit::{self, Visit},
+};
+
+/// From the top to the bottom. Modules of one line are peers and do not use each other. The lock engine is a package by itself,
+/// which can't use any of the others; they name it as the module `lock`.
 const LAYERS: &[&[&str]] = &[
     &["console", "report"],
     &["bench"],
@@ -23,119 +33,236 @@ const LAYERS: &[&[&str]] = &[
 /// The program, which may use all of the library and does so by its name.
 const PROGRAM: &[&str] = &["main.rs", "cli.rs", "commands", "failure.rs", "log.rs"];
 
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
 fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|layer| layer.contains(&module))
 }
 
-fn sources(directory: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(sources(&path));
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
+/// The modules of one package by their paths, each a file.
+struct Package {
+    modules: BTreeMap<Vec<String>, Module>,
 }
 
-/// The modules of the library that a line of code names: after `crate::`, also in a list `crate::{a, b::c}`.
-fn used(line: &str) -> Vec<String> {
-    let code = line.split("//").next().unwrap_or_default();
-    let word = |text: &str| {
-        text.chars()
-            .take_while(|c| c.is_alphanumeric() || *c == '_')
-            .collect::<String>()
-    };
-    let mut found = Vec::new();
-    for (at, path) in code.match_indices("crate::") {
-        // `$crate::`, `othercrate::`
-        if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
-            continue;
-        }
-        let rest = &code[at + path.len()..];
-        match rest.strip_prefix('{') {
-            None => found.push(word(rest)),
-            Some(list) => {
-                let mut depth = 0;
-                let top: String = list
-                    .chars()
-                    .filter(|c| {
-                        depth += i32::from(*c == '{') - i32::from(*c == '}');
-                        depth == 0
-                    })
-                    .collect();
-                found.extend(top.split(',').map(|item| word(item.trim())));
+#[derive(Default)]
+struct Module {
+    file: PathBuf,
+    /// What others find here under a name that was declared elsewhere: the name, and the path as it is written.
+    exports: Vec<(String, Vec<String>)>,
+    /// All paths that are written here, outside tests.
+    paths: Vec<Vec<String>>,
+    /// Whether it has anything but modules and uses of its own.
+    has_code: bool,
+}
+
+impl Package {
+    /// Reads all files of the package in this directory, but those of packages and programs in it.
+    fn read(directory: &Path, but: &[&str]) -> Self {
+        let mut modules = BTreeMap::new();
+        let mut left = vec![directory.to_owned()];
+        while let Some(directory_now) = left.pop() {
+            for entry in fs::read_dir(&directory_now).unwrap() {
+                let path = entry.unwrap().path();
+                let inner = path.strip_prefix(directory).unwrap();
+                if but.iter().any(|name| inner == Path::new(name)) || path.join("Cargo.toml").exists() {
+                    continue;
+                }
+                if path.is_dir() {
+                    left.push(path);
+                } else if path.extension().is_some_and(|ending| ending == "rs") {
+                    let names = inner.with_extension("");
+                    let mut names: Vec<_> = names.iter().map(|name| name.to_str().unwrap().to_owned()).collect();
+                    if names.last().is_some_and(|last| last == "mod" || names == ["lib"]) {
+                        names.pop();
+                    }
+                    modules.insert(names, Module::read(&path));
+                }
             }
         }
+        Self { modules }
     }
-    found.retain(|name| !name.is_empty());
-    found
+
+    /// The module in which the thing is declared that this path names in `module`; none if it is not of this package.
+    fn resolve(&self, module: &[String], path: &[String]) -> Option<Vec<String>> {
+        let mut here = module.to_vec();
+        let mut rest = path;
+        match rest.first()?.as_str() {
+            "crate" => {
+                here.clear();
+                rest = &rest[1..];
+            }
+            "self" => rest = &rest[1..],
+            "super" => {
+                while rest.first().is_some_and(|name| name == "super") {
+                    here.pop();
+                    rest = &rest[1..];
+                }
+            }
+            // Something of this module, of `std` or of another package.
+            _ => return None,
+        }
+        while let Some((name, behind)) = rest.split_first() {
+            let below: Vec<_> = here.iter().chain([name]).cloned().collect();
+            if self.modules.contains_key(&below) {
+                here = below;
+                rest = behind;
+                continue;
+            }
+            let exports = &self.modules.get(&here)?.exports;
+            if let Some((_, path)) = exports.iter().find(|(exported, _)| exported == name) {
+                // `pub use name::Thing` names a module below, without `self`.
+                let own = path
+                    .first()
+                    .is_some_and(|first| self.modules.contains_key(&join(&here, first)));
+                let path: Vec<_> = own.then(|| "self".to_owned()).into_iter().chain(path.clone()).collect();
+                return self.resolve(&here, &path).or(Some(here));
+            }
+            break;
+        }
+        Some(here)
+    }
+
+    /// The modules that each module uses.
+    fn uses(&self) -> BTreeMap<&[String], BTreeSet<Vec<String>>> {
+        self.modules
+            .iter()
+            .map(|(name, module)| {
+                let used = module.paths.iter().filter_map(|path| self.resolve(name, path));
+                (name.as_slice(), used.filter(|used| used != name).collect())
+            })
+            .collect()
+    }
 }
 
-/// `use` items may span lines; then a list is only complete when they are joined.
-fn statements(text: &str) -> Vec<String> {
-    let mut joined = Vec::new();
-    let mut open = String::new();
-    for line in text.lines() {
-        let line = line.split("//").next().unwrap_or_default();
-        if open.is_empty() && !line.contains("crate::{") {
-            joined.push(line.to_owned());
-            continue;
+fn join(path: &[String], name: &str) -> Vec<String> {
+    path.iter().cloned().chain([name.to_owned()]).collect()
+}
+
+impl Module {
+    fn read(file: &Path) -> Self {
+        let text = fs::read_to_string(file).unwrap();
+        let mut module = Self::parse(&text);
+        module.file = file.to_owned();
+        module
+    }
+
+    fn parse(text: &str) -> Self {
+        let parsed = syn::parse_file(text).unwrap();
+        let mut module = Self::default();
+        for item in &parsed.items {
+            match item {
+                Item::Use(item) => {
+                    let mut found = Vec::new();
+                    flatten(&item.tree, &mut Vec::new(), &mut found);
+                    if !matches!(item.vis, Visibility::Inherited) {
+                        let name = |path: &Vec<String>| path.last().cloned().unwrap_or_default();
+                        module
+                            .exports
+                            .extend(found.iter().map(|path| (name(path), path.clone())));
+                    }
+                }
+                Item::Mod(item) if item.content.is_none() => {}
+                _ => module.has_code = true,
+            }
         }
-        open.push_str(line.trim());
-        if line.contains(';') {
-            joined.push(std::mem::take(&mut open));
+        Paths(&mut module.paths).visit_file(&parsed);
+        module
+    }
+}
+
+/// Collects all paths but those in tests.
+struct Paths<'a>(&'a mut Vec<Vec<String>>);
+
+impl<'ast> Visit<'ast> for Paths<'_> {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        let is_test = |attribute: &syn::Attribute| {
+            attribute.path().is_ident("cfg")
+                && attribute
+                    .parse_args::<syn::Path>()
+                    .is_ok_and(|path| path.is_ident("test"))
+        };
+        if !item.attrs.iter().any(is_test) {
+            visit::visit_item_mod(self, item);
         }
     }
-    joined
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        flatten(&item.tree, &mut Vec::new(), self.0);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        self.0
+            .push(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        visit::visit_path(self, path);
+    }
+}
+
+/// The paths of a `use`, one by one, by their names before any `as`.
+fn flatten(tree: &UseTree, before: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+    let end = |name: String, before: &[String]| match name.as_str() {
+        "self" => before.to_vec(),
+        _ => join(before, &name),
+    };
+    match tree {
+        UseTree::Path(path) => {
+            before.push(path.ident.to_string());
+            flatten(&path.tree, before, found);
+            before.pop();
+        }
+        UseTree::Name(name) => found.push(end(name.ident.to_string(), before)),
+        UseTree::Rename(name) => found.push(end(name.ident.to_string(), before)),
+        UseTree::Glob(_) => found.push(before.clone()),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| flatten(tree, before, found)),
+    }
 }
 
 #[test]
 fn modules_depend_only_downward() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut wrong = Vec::new();
-    let mut seen = 0;
-    for file in sources(&root) {
-        let inner = file.strip_prefix(&root).unwrap();
-        let first = inner.components().next().unwrap().as_os_str().to_str().unwrap();
-        if PROGRAM.contains(&first) || first == "lib.rs" {
-            continue;
+    let package = Package::read(&root(), PROGRAM);
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for (module, used) in package.uses() {
+        let Some(top) = module.first() else { continue };
+        let file = package.modules[module].file.display();
+        if top != "model"
+            && package.modules[module]
+                .paths
+                .iter()
+                .any(|path| path[0] == "lockstorm_lock")
+        {
+            wrong.push(format!("{file}: the lock engine is named crate::lock"));
         }
-        let module = first.trim_end_matches(".rs");
-        let Some(own) = layer(module) else {
-            wrong.push(format!(
-                "{}: the module {module} has no layer in tests/layers.rs",
-                inner.display()
-            ));
+        let Some(own) = layer(top) else {
+            wrong.push(format!("{file}: the module {top} has no layer in tests/layers.rs"));
             continue;
         };
-        for statement in statements(&fs::read_to_string(&file).unwrap()) {
-            for name in used(&statement) {
-                seen += 1;
-                let below = layer(&name).is_some_and(|other| other > own);
-                if name != module && !below {
-                    wrong.push(format!(
-                        "{}: {module} may not use {name}: {}",
-                        inner.display(),
-                        statement.trim()
-                    ));
-                }
+        // The engine is re-exported by the library: as a module it is none of these files.
+        let paths = &package.modules[module].paths;
+        let engine = paths
+            .iter()
+            .any(|path| path.len() > 1 && path[..2] == ["crate", "lock"]);
+        let engine = engine.then(|| vec!["lock".to_owned()]);
+        for used in used.into_iter().chain(engine).filter(|used| !used.is_empty()) {
+            seen += 1;
+            if used[0] != *top && layer(&used[0]).is_none_or(|below| below <= own) {
+                wrong.push(format!("{file}: {top} may not use {}", used.join("::")));
             }
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
-    assert!(seen > 50, "only {seen} uses found: the test looks in the wrong place");
+    assert!(seen > 300, "only {seen} uses found: the test looks in the wrong place");
 }
 
 #[test]
 fn every_module_of_the_library_has_a_layer() {
-    let lib = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
+    let lib = fs::read_to_string(root().join("lib.rs")).unwrap();
     let mut modules: Vec<_> = lib
         .lines()
-        .filter_map(|line| line.trim().strip_prefix("pub mod ")?.strip_suffix(';'))
+        .filter_map(|line| match line.trim().strip_suffix(';')? {
+            "pub use lockstorm_lock as lock" => Some("lock"),
+            item => item.strip_prefix("pub mod "),
+        })
         .collect();
     let mut layers: Vec<_> = LAYERS.iter().flat_map(|layer| layer.iter().copied()).collect();
     modules.sort_unstable();
@@ -143,21 +270,136 @@ fn every_module_of_the_library_has_a_layer() {
     assert_eq!(modules, layers);
 }
 
+/// A circle of modules, if there is one: each uses the next, and the last the first.
+fn circle(uses: &BTreeMap<&[String], BTreeSet<Vec<String>>>) -> Option<Vec<String>> {
+    fn walk<'a>(
+        module: &'a [String],
+        uses: &'a BTreeMap<&[String], BTreeSet<Vec<String>>>,
+        way: &mut Vec<&'a [String]>,
+        done: &mut BTreeSet<&'a [String]>,
+    ) -> bool {
+        if way.contains(&module) {
+            way.push(module);
+            return true;
+        }
+        if !done.insert(module) {
+            return false;
+        }
+        way.push(module);
+        let found = uses[module].iter().any(|used| walk(used, uses, way, done));
+        if !found {
+            way.pop();
+        }
+        found
+    }
+    let mut done = BTreeSet::new();
+    uses.keys().find_map(|module| {
+        let mut way = Vec::new();
+        walk(module, uses, &mut way, &mut done).then(|| way.iter().map(|module| module.join("::")).collect())
+    })
+}
+
+#[test]
+fn no_files_of_the_lock_engine_use_each_other() {
+    let package = Package::read(&root().join("lock"), &[]);
+    let uses = package.uses();
+    let count: usize = uses.values().map(BTreeSet::len).sum();
+    assert!(
+        count > 100,
+        "only {count} uses found: the test looks in the wrong place"
+    );
+    assert_eq!(circle(&uses), None);
+    for (name, module) in &package.modules {
+        let declares = module.file.ends_with("mod.rs") || module.file.ends_with("lib.rs");
+        assert!(
+            !declares || !module.has_code,
+            "{name:?} has code: it declares and re-exports"
+        );
+    }
+}
+
+#[test]
+fn the_protocol_uses_nothing_but_std() {
+    let package = Package::read(&root().join("lock"), &[]);
+    let manifest: toml::Table = fs::read_to_string(root().join("lock/Cargo.toml"))
+        .unwrap()
+        .parse()
+        .unwrap();
+    let others: BTreeSet<String> = manifest["dependencies"]
+        .as_table()
+        .unwrap()
+        .keys()
+        .map(|name| name.replace('-', "_"))
+        .collect();
+    assert!(others.contains("tokio"), "{others:?}");
+    let mut files = 0;
+    for (name, module) in package
+        .modules
+        .iter()
+        .filter(|(name, _)| name.first().is_some_and(|top| top == "protocol"))
+    {
+        files += 1;
+        for path in &module.paths {
+            let own = package
+                .resolve(name, path)
+                .is_none_or(|used| used.first().is_some_and(|top| top == "protocol"));
+            assert!(
+                own && !others.contains(&path[0]),
+                "{}: {}",
+                module.file.display(),
+                path.join("::")
+            );
+        }
+        let text = fs::read_to_string(&module.file).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        for word in ["Arc<", "dyn ", "Mutex<", "Waker", "Instant", "HashMap", "unsafe"] {
+            assert!(!code.contains(word), "{}: {word}", module.file.display());
+        }
+    }
+    assert!(
+        files > 10,
+        "{files} files of the protocol: the test looks in the wrong place"
+    );
+}
+
 #[test]
 fn the_reader_of_this_test_finds_what_is_used() {
-    assert_eq!(used("use crate::model::Outcome;"), ["model"]);
-    assert_eq!(
-        used("pub use crate::{lab::{self, Host}, model, run::Record};"),
-        ["lab", "model", "run"]
-    );
-    assert_eq!(
-        used("fn f(x: crate::lock::Guard) -> crate::store::Row {"),
-        ["lock", "store"]
-    );
-    assert_eq!(used("// use crate::console;"), Vec::<String>::new());
-    assert_eq!(used("super::suggest()"), Vec::<String>::new());
-    assert_eq!(
-        statements("use crate::{\n    a,\n    b::{c, d},\n};\nlet x = 1;").len(),
-        2
-    );
+    let module = |text: &str| Module::parse(text);
+    let package = |modules: &[(&str, &str)]| Package {
+        modules: modules
+            .iter()
+            .map(|(name, text)| {
+                (
+                    name.split("::")
+                        .filter(|name| !name.is_empty())
+                        .map(str::to_owned)
+                        .collect(),
+                    module(text),
+                )
+            })
+            .collect(),
+    };
+    let of = |package: &Package, name: &str| -> Vec<String> {
+        let name: Vec<String> = name.split("::").map(str::to_owned).collect();
+        package.uses()[name.as_slice()]
+            .iter()
+            .map(|used| used.join("::"))
+            .collect()
+    };
+    let found = package(&[
+        ("", "pub use a::Thing; mod a; mod b; mod c;"),
+        ("a", "pub use one::Other; mod one; mod two; pub struct Thing;"),
+        ("a::one", "use super::two::X as Y; pub struct Other;"),
+        ("a::two", "pub fn x() { super::super::b::y(); }"),
+        ("b", "use crate::{Thing, a::{self, Other}}; fn f(x: crate::c::C) {}"),
+        ("c", "#[cfg(test)] mod tests { use crate::b; } // use crate::a;"),
+    ]);
+    assert_eq!(of(&found, "a::one"), ["a::two"]);
+    assert_eq!(of(&found, "a::two"), ["b"]);
+    assert_eq!(of(&found, "b"), ["a", "a::one", "c"]);
+    assert_eq!(of(&found, "c"), [""; 0]);
+    // a::one → a::two → b → a::one
+    assert_eq!(circle(&found.uses()).map(|way| way.len()), Some(4));
+    let straight = package(&[("", "mod a; mod b;"), ("a", "use crate::b::X;"), ("b", "pub struct X;")]);
+    assert_eq!(circle(&straight.uses()), None);
 }

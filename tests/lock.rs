@@ -4,7 +4,7 @@ mod support;
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicU32, Ordering::SeqCst},
     },
     thread,
@@ -12,12 +12,12 @@ use std::{
 };
 
 use lockstorm::{
-    lock::{Gauges, Guard, Lock, NodeOptions, Nodes, NotExtended, Refusal, Terms},
+    lock::{AcquireOptions, Gauges, Guard, Lock, NodeOptions, Nodes, NotExtended, Refusal},
     model::{Cause, Outcome, Wait},
 };
 use support::{
     PATIENCE, RedisServer, eventually, serial,
-    trio::{IMPATIENT, KEY, RETRY, TERMS, Trio, app_server, keys_of},
+    trio::{BRIEF, IMPATIENT, KEY, OPTIONS, RETRY, Trio, app_server, keys_of},
 };
 use tokio::{
     runtime::Builder,
@@ -31,11 +31,11 @@ fn futures_can_move_between_threads() {
     fn is_shared<T: Send + Sync + 'static>() {}
     is_shared::<(Lock, Nodes, Guard, Arc<Gauges>)>();
     let lock = Lock::none();
-    is_send(&lock.acquire(KEY, &TERMS));
+    is_send(&lock.acquire(KEY, &OPTIONS));
     let guard = Builder::new_current_thread()
         .build()
         .unwrap()
-        .block_on(lock.acquire(KEY, &TERMS))
+        .block_on(lock.acquire(KEY, &OPTIONS))
         .unwrap();
     is_send(&guard.lost());
     is_send(&guard.extend());
@@ -50,7 +50,10 @@ async fn contend(lock: Lock, busy: Arc<AtomicBool>, sections: Arc<AtomicU32>) {
         let (lock, busy, sections) = (lock.clone(), Arc::clone(&busy), Arc::clone(&sections));
         workers.spawn(async move {
             for _ in 0..10 {
-                let guard = lock.acquire(KEY, &Terms { wait: RETRY, ..TERMS }).await.unwrap();
+                let guard = lock
+                    .acquire(KEY, &AcquireOptions { wait: RETRY, ..OPTIONS })
+                    .await
+                    .unwrap();
                 assert!(!busy.swap(true, SeqCst), "two holders");
                 tokio::task::yield_now().await;
                 sections.fetch_add(1, SeqCst);
@@ -92,8 +95,8 @@ fn a_local_lock_is_one_of_its_own_app_server() {
     runtime.block_on(contend(lock.clone(), busy, Arc::clone(&sections)));
     assert_eq!(sections.load(SeqCst), 60);
     runtime.block_on(async {
-        let guard = lock.acquire(KEY, &TERMS).await.unwrap();
-        assert_eq!(lock.acquire(KEY, &TERMS).await.unwrap_err(), Refusal::Contended);
+        let guard = lock.acquire(KEY, &OPTIONS).await.unwrap();
+        assert_eq!(lock.acquire(KEY, &OPTIONS).await.unwrap_err(), Refusal::Contended);
         assert_eq!(lock.gauges().holding(), 1);
         assert!(!guard.waited());
         let waiter = tokio::spawn({
@@ -101,9 +104,9 @@ fn a_local_lock_is_one_of_its_own_app_server() {
             async move {
                 lock.acquire(
                     KEY,
-                    &Terms {
+                    &AcquireOptions {
                         wait: Wait::Queue,
-                        ..TERMS
+                        ..OPTIONS
                     },
                 )
                 .await
@@ -123,19 +126,19 @@ fn without_a_minority_it_goes_on_and_without_a_majority_it_says_why() {
     let _turn = serial();
     let mut trio = Trio::start();
     let lock = trio.redlock();
-    let guard = trio.acquire(&lock, &TERMS).unwrap();
+    let guard = trio.acquire(&lock, &OPTIONS).unwrap();
     trio.until("all three voted", async || guard.votes() == 3);
-    assert_eq!(trio.acquire(&lock, &TERMS).unwrap_err().outcome(), Outcome::Contended);
+    assert_eq!(trio.acquire(&lock, &OPTIONS).unwrap_err().outcome(), Outcome::Contended);
     let released = trio.runtime.block_on(guard.release());
     assert!(released.deleted >= 2, "{released:?}");
 
     trio.kill(0);
-    let guard = trio.acquire(&lock, &TERMS).unwrap();
+    let guard = trio.acquire(&lock, &OPTIONS).unwrap();
     assert_eq!((guard.votes(), guard.nodes(), lock.gauges().partial()), (2, 3, 1));
     trio.runtime.block_on(guard.release());
 
     trio.kill(2);
-    let refusal = trio.acquire(&lock, &TERMS).unwrap_err();
+    let refusal = trio.acquire(&lock, &OPTIONS).unwrap_err();
     let causes = vec![Some(Cause::Refused), None, Some(Cause::Refused)];
     assert_eq!(refusal, Refusal::NoQuorum { causes });
     assert_eq!(
@@ -147,7 +150,7 @@ fn without_a_minority_it_goes_on_and_without_a_majority_it_says_why() {
     trio.until("two nodes are connected", async || {
         trio.nodes.ready(Duration::ZERO).await == 2
     });
-    drop(trio.acquire(&lock, &TERMS).unwrap());
+    drop(trio.acquire(&lock, &OPTIONS).unwrap());
     trio.servers[0].restart();
     trio.no_keys();
 }
@@ -174,7 +177,7 @@ fn nodes_that_do_not_answer_leave_the_outcome_unknown_and_no_key_behind() {
     let single = Lock::single(&trio.nodes, 0, 1);
     trio.servers[0].pause();
     trio.runtime.block_on(async {
-        let given_up = timeout(Duration::from_millis(20), single.acquire(KEY, &TERMS)).await;
+        let given_up = timeout(Duration::from_millis(20), single.acquire(KEY, &OPTIONS)).await;
         assert!(given_up.is_err());
     });
     trio.servers.iter().for_each(RedisServer::resume);
@@ -188,7 +191,7 @@ fn a_late_vote_raises_the_votes_and_a_paused_node_slows_nobody() {
     let trio = Trio::start();
     let lock = trio.redlock();
     trio.servers[0].pause();
-    let guard = trio.acquire(&lock, &TERMS).unwrap();
+    let guard = trio.acquire(&lock, &OPTIONS).unwrap();
     assert_eq!((guard.votes(), guard.nodes()), (2, 3));
     assert_eq!((lock.gauges().holding(), lock.gauges().partial()), (1, 1));
     trio.servers[0].resume();
@@ -277,9 +280,9 @@ fn an_expired_lock_is_never_handed_out() {
     let trio = Trio::start();
     let lock = trio.redlock();
     // Nothing is left of 2 ms after the allowance for clocks. On a slow machine not even the votes come in time.
-    let short = Terms {
+    let short = AcquireOptions {
         ttl: Duration::from_millis(2),
-        ..TERMS
+        ..OPTIONS
     };
     let refusal = trio.acquire(&lock, &short).unwrap_err();
     assert!(
@@ -287,14 +290,14 @@ fn an_expired_lock_is_never_handed_out() {
         "{refusal:?}"
     );
 
-    let terms = Terms {
+    let options = AcquireOptions {
         ttl: Duration::from_millis(300),
-        node_timeout: PATIENCE,
-        ..TERMS
+        reply_timeout: Some(PATIENCE),
+        ..OPTIONS
     };
     trio.servers[1].pause();
     trio.servers[2].pause();
-    let refusal = trio.acquire(&lock, &terms).unwrap_err();
+    let refusal = trio.acquire(&lock, &options).unwrap_err();
     trio.servers[1].resume();
     trio.servers[2].resume();
     assert_eq!(refusal.outcome(), Outcome::Unknown, "{refusal:?}");
@@ -306,20 +309,20 @@ fn renewal_keeps_a_lock_and_its_loss_is_signalled() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    let terms = Terms {
+    let options = AcquireOptions {
         ttl: Duration::from_secs(1),
         renew: Some(Duration::from_millis(250)),
-        ..TERMS
+        ..OPTIONS
     };
-    let guard = trio.acquire(&lock, &terms).unwrap();
+    let guard = trio.acquire(&lock, &options).unwrap();
     trio.runtime.block_on(async {
         assert!(
-            timeout(terms.ttl * 3, guard.lost()).await.is_err(),
+            timeout(options.ttl * 3, guard.lost()).await.is_err(),
             "held for three times its TTL"
         );
     });
     assert!(!guard.is_lost());
-    assert_eq!(trio.acquire(&lock, &TERMS).unwrap_err(), Refusal::Contended);
+    assert_eq!(trio.acquire(&lock, &OPTIONS).unwrap_err(), Refusal::Contended);
 
     // One key gone is no loss, two of three are.
     let _: () = trio.servers[0].query(redis::cmd("DEL").arg(KEY));
@@ -340,11 +343,11 @@ fn without_renewal_the_end_of_the_validity_is_the_loss() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    let terms = Terms {
+    let options = AcquireOptions {
         ttl: Duration::from_millis(300),
-        ..TERMS
+        ..OPTIONS
     };
-    let guard = trio.acquire(&lock, &terms).unwrap();
+    let guard = trio.acquire(&lock, &options).unwrap();
     trio.runtime.block_on(async {
         timeout(PATIENCE, guard.lost()).await.expect("the loss is signalled");
         assert!(guard.is_lost());
@@ -384,7 +387,7 @@ fn a_delete_that_is_owed_reaches_a_node_that_kept_the_key_through_its_death() {
     let _turn = serial();
     let mut trio = Trio::with(&["--appendonly", "yes", "--appendfsync", "always"]);
     let lock = trio.redlock();
-    let guard = trio.acquire(&lock, &TERMS).unwrap();
+    let guard = trio.acquire(&lock, &OPTIONS).unwrap();
     trio.until("all three voted", async || guard.votes() == 3);
     trio.kill(0);
     trio.servers[0].restart();
@@ -403,15 +406,15 @@ fn a_killed_app_server_sends_nothing_and_its_keys_keep_their_ttl() {
     let (runtime, nodes) = app_server(&trio.servers);
     let lock = Lock::redlock(&nodes, 1);
     let gauges = lock.gauges();
-    let terms = Terms {
+    let options = AcquireOptions {
         renew: Some(Duration::from_millis(5)),
-        ..TERMS
+        ..OPTIONS
     };
-    let outside = runtime.block_on(lock.acquire(KEY, &terms)).unwrap();
+    let outside = runtime.block_on(lock.acquire(KEY, &options)).unwrap();
     runtime.spawn({
         let lock = lock.clone();
         async move {
-            let _inside = lock.acquire("other", &terms).await.unwrap();
+            let _inside = lock.acquire("other", &options).await.unwrap();
             std::future::pending::<()>().await;
         }
     });
@@ -439,18 +442,18 @@ fn waiting_until_expiry_gets_the_lock_of_a_holder_that_never_releases() {
     let holder = trio
         .acquire(
             &lock,
-            &Terms {
+            &AcquireOptions {
                 ttl: Duration::from_millis(500),
-                ..TERMS
+                ..OPTIONS
             },
         )
         .unwrap();
     let guard = trio
         .acquire(
             &lock,
-            &Terms {
+            &AcquireOptions {
                 wait: Wait::Queue,
-                ..TERMS
+                ..OPTIONS
             },
         )
         .unwrap();
@@ -460,10 +463,10 @@ fn waiting_until_expiry_gets_the_lock_of_a_holder_that_never_releases() {
     // Not by polling: one more attempt when the time came, a few if it was not quite over.
     assert!(guard.attempts() < 10, "{} attempts", guard.attempts());
 
-    let hopeless = Terms {
+    let hopeless = AcquireOptions {
         wait: Wait::Queue,
-        deadline: Duration::from_millis(100),
-        ..TERMS
+        timeout: Duration::from_millis(100),
+        ..OPTIONS
     };
     assert_eq!(trio.acquire(&lock, &hopeless).unwrap_err(), Refusal::Contended);
     drop((holder, guard));
@@ -471,16 +474,16 @@ fn waiting_until_expiry_gets_the_lock_of_a_holder_that_never_releases() {
 }
 
 #[test]
-fn terms_beyond_all_bounds_are_no_panic() {
+fn options_beyond_all_bounds_are_no_panic() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    let endless = Terms {
+    let endless = AcquireOptions {
         ttl: Duration::MAX,
         renew: Some(Duration::MAX),
-        deadline: Duration::MAX,
-        node_timeout: Duration::MAX,
-        ..TERMS
+        timeout: Duration::MAX,
+        reply_timeout: Some(Duration::MAX),
+        ..OPTIONS
     };
     let guard = trio.acquire(&lock, &endless).unwrap();
     let wait = Wait::Retry {
@@ -488,11 +491,11 @@ fn terms_beyond_all_bounds_are_no_panic() {
         delay: Duration::MAX,
         jitter: Duration::ZERO,
     };
-    let nothing = Terms {
+    let nothing = AcquireOptions {
         ttl: Duration::ZERO,
         renew: Some(Duration::ZERO),
         wait,
-        deadline: PATIENCE,
+        timeout: PATIENCE,
         ..endless
     };
     trio.acquire(&lock, &nothing).unwrap_err();
@@ -506,7 +509,7 @@ fn retries_are_bounded_by_their_number_and_by_the_deadline() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    let holder = trio.acquire(&lock, &TERMS).unwrap();
+    let holder = trio.acquire(&lock, &OPTIONS).unwrap();
     let before = lock.gauges().attempts();
     let wait = Wait::Retry {
         retries: 3,
@@ -514,14 +517,14 @@ fn retries_are_bounded_by_their_number_and_by_the_deadline() {
         jitter: Duration::ZERO,
     };
     assert_eq!(
-        trio.acquire(&lock, &Terms { wait, ..TERMS }).unwrap_err(),
+        trio.acquire(&lock, &AcquireOptions { wait, ..OPTIONS }).unwrap_err(),
         Refusal::Contended
     );
     assert_eq!(lock.gauges().attempts() - before, 4);
-    let brief = Terms {
+    let brief = AcquireOptions {
         wait: RETRY,
-        deadline: Duration::from_millis(50),
-        ..TERMS
+        timeout: Duration::from_millis(50),
+        ..OPTIONS
     };
     let refusal = trio.acquire(&lock, &brief).unwrap_err();
     assert!(
@@ -529,7 +532,7 @@ fn retries_are_bounded_by_their_number_and_by_the_deadline() {
         "{refusal:?}"
     );
     drop(holder);
-    let guard = trio.acquire(&lock, &Terms { wait: RETRY, ..TERMS }).unwrap();
+    let guard = trio.acquire(&lock, &AcquireOptions { wait: RETRY, ..OPTIONS }).unwrap();
     drop(guard);
     trio.no_keys();
 }
@@ -547,7 +550,7 @@ fn nodes_that_are_down_at_the_start_are_used_when_they_come() {
         nodes
     });
     let lock = Lock::redlock(&nodes, 1);
-    let refusal = trio.acquire(&lock, &TERMS).unwrap_err();
+    let refusal = trio.acquire(&lock, &OPTIONS).unwrap_err();
     assert_eq!(
         refusal,
         Refusal::NoQuorum {
@@ -557,7 +560,7 @@ fn nodes_that_are_down_at_the_start_are_used_when_they_come() {
     trio.servers[0].restart();
     trio.servers[1].restart();
     assert_eq!(trio.runtime.block_on(nodes.ready(PATIENCE)), 3);
-    drop(trio.acquire(&lock, &TERMS).unwrap());
+    drop(trio.acquire(&lock, &OPTIONS).unwrap());
     drop((lock, nodes));
     trio.no_keys();
     // The connections of handles that are gone end: only those of the trio and of this question are left.
@@ -575,7 +578,7 @@ fn a_node_that_answers_with_an_error_is_a_cause_of_its_own() {
     let trio = Trio::start();
     let lock = Lock::single(&trio.nodes, 0, 1);
     let _: () = trio.servers[0].query(redis::cmd("CONFIG").arg("SET").arg("min-replicas-to-write").arg(1));
-    let refusal = trio.acquire(&lock, &TERMS).unwrap_err();
+    let refusal = trio.acquire(&lock, &OPTIONS).unwrap_err();
     let Refusal::NoQuorum { causes } = refusal else {
         panic!("{refusal:?}")
     };
@@ -591,15 +594,15 @@ fn acquires_that_wait_behind_others_of_their_own_app_server_do_not_blame_the_nod
     let trio = Trio::start();
     let lock = trio.redlock();
     // Far more than nodes answer within the node timeout.
-    let terms = Terms {
-        node_timeout: Duration::from_millis(100),
-        ..TERMS
+    let options = AcquireOptions {
+        reply_timeout: Some(Duration::from_millis(100)),
+        ..OPTIONS
     };
     trio.runtime.block_on(async {
         let mut tasks = JoinSet::new();
         for task in 0..100_000 {
             let lock = lock.clone();
-            tasks.spawn(async move { lock.acquire(&format!("k:{task}"), &terms).await });
+            tasks.spawn(async move { lock.acquire(&format!("k:{task}"), &options).await });
         }
         let mut guards = Vec::new();
         while let Some(acquired) = tasks.join_next().await {
@@ -610,4 +613,123 @@ fn acquires_that_wait_behind_others_of_their_own_app_server_do_not_blame_the_nod
         assert_eq!(trio.nodes.flush(PATIENCE).await, 3);
     });
     assert_eq!(keys_of(&trio.servers), [0, 0, 0]);
+}
+
+#[test]
+fn an_acquire_may_stop_waiting_before_the_nodes_are_suspect() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let lock = trio.redlock();
+    let hurried = AcquireOptions {
+        reply_timeout: Some(Duration::from_millis(20)),
+        ..OPTIONS
+    };
+    trio.servers[0].pause();
+    trio.servers[1].pause();
+    // Twice: had the nodes become suspect, the second one would not ask them.
+    for _ in 0..2 {
+        let Refusal::Unknown { causes } = trio.acquire(&lock, &hurried).unwrap_err() else {
+            panic!("they may have voted");
+        };
+        assert_eq!(causes[..2], [Some(Cause::Timeout), Some(Cause::Timeout)]);
+    }
+    trio.servers[0].resume();
+    trio.servers[1].resume();
+    trio.no_keys();
+}
+
+#[test]
+fn a_node_that_owes_a_reply_for_the_node_timeout_is_suspect_for_all_who_use_it() {
+    let _turn = serial();
+    let trio = Trio::with_node_timeout(BRIEF);
+    trio.servers[0].pause();
+    trio.servers[1].pause();
+    drop(trio.acquire(&trio.redlock(), &OPTIONS).unwrap_err());
+    let suspect = Refusal::NoQuorum {
+        causes: vec![Some(Cause::Suspect), Some(Cause::Suspect), None],
+    };
+    trio.until("another lock does not ask them", async || {
+        Lock::redlock(&trio.nodes, 2).acquire("other", &OPTIONS).await.err() == Some(suspect.clone())
+    });
+    trio.servers[0].resume();
+    trio.servers[1].resume();
+    trio.no_keys();
+}
+
+#[test]
+fn round_trips_are_told_for_each_node() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let lock = trio.redlock();
+    let told: Arc<Mutex<Vec<Vec<Duration>>>> = Arc::new(Mutex::new(vec![Vec::new(); 3]));
+    let hook = Arc::clone(&told);
+    let set = trio
+        .nodes
+        .on_round_trip(move |node, time| hook.lock().unwrap()[node].push(time));
+    assert!(set, "nobody had set one");
+    assert!(!trio.nodes.on_round_trip(|_, _| panic!("the first one stays")));
+    assert!(
+        !trio
+            .nodes
+            .subset(&[1])
+            .on_round_trip(|_, _| panic!("also for some of them"))
+    );
+    trio.servers[2].pause();
+    let guard = trio.acquire(&lock, &OPTIONS).unwrap();
+    let pause = Duration::from_millis(50);
+    trio.runtime.block_on(async { sleep(pause).await });
+    let so_far = told.lock().unwrap().clone();
+    assert!(
+        so_far[0].len() == 1 && so_far[1].len() == 1 && so_far[2].is_empty(),
+        "{so_far:?}"
+    );
+    trio.servers[2].resume();
+    trio.until("the late vote came", async || guard.votes() == 3);
+    let so_far = told.lock().unwrap().clone();
+    assert!(so_far[2].len() == 1 && so_far[2][0] >= pause, "{so_far:?}");
+    assert!(!so_far[0][0].is_zero());
+    trio.runtime.block_on(guard.release());
+}
+
+#[test]
+fn a_lock_has_64_nodes_at_most() {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let urls: Vec<String> = (1..=65)
+            .map(|port| format!("redis://me:secret@127.0.0.1:{port}"))
+            .collect();
+        assert_eq!(Nodes::open(&urls[..64], NodeOptions::default()).unwrap().len(), 64);
+        let error = Nodes::open(&urls, NodeOptions::default()).unwrap_err().to_string();
+        assert!(
+            error.contains("64 nodes at most") && error.contains(":65") && !error.contains("secret"),
+            "{error}"
+        );
+    });
+}
+
+#[test]
+fn a_node_that_is_named_twice_is_refused() {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let open = |urls: [&str; 2]| Nodes::open(&urls, NodeOptions::default());
+        let error = open(["redis://host:7000", "redis://me:secret@HOST:7000/1"])
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("named twice") && !error.contains("secret"), "{error}");
+        assert!(open(["redis://host:7000", "redis://host:7001"]).is_ok());
+        let nobody: [&str; 0] = [];
+        let error = Nodes::open(&nobody, NodeOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("there is no address"), "{error}");
+    });
+}
+
+#[test]
+fn a_hook_that_one_node_has_no_room_for_is_set_on_none() {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let nodes = Nodes::open(&["redis://127.0.0.1:1", "redis://127.0.0.1:2"], NodeOptions::default()).unwrap();
+        assert!(nodes.subset(&[1]).on_round_trip(|_, _| {}));
+        assert!(!nodes.on_round_trip(|_, _| {}));
+        assert!(nodes.subset(&[0]).on_round_trip(|_, _| {}), "it is still free");
+    });
 }

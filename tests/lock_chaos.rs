@@ -20,7 +20,7 @@ use support::{
     belief::{Belief, Beliefs, overlaps},
     eventually, serial,
     swarm::{AppServer, Counts, Strategy},
-    trio::{KEY, TERMS, Trio, app_server},
+    trio::{KEY, OPTIONS, Trio, app_server},
 };
 
 // The belief check itself.
@@ -94,23 +94,23 @@ fn a_client_that_deletes_without_looking_is_caught_and_ours_is_not() {
     let _turn = serial();
     let trio = Trio::start();
     let single = |seed| Lock::single(&trio.nodes, 0, seed);
-    let short = lockstorm::lock::Terms {
+    let short = lockstorm::lock::AcquireOptions {
         ttl: Duration::from_millis(50),
-        ..TERMS
+        ..OPTIONS
     };
     for looks in [true, false] {
         let beliefs = Beliefs::default();
         let late = trio.acquire(&single(1), &short).unwrap();
         trio.runtime.block_on(late.lost());
         eventually("the key expired", || trio.servers[0].keys() == 0);
-        let second = trio.acquire(&single(2), &TERMS).unwrap();
+        let second = trio.acquire(&single(2), &OPTIONS).unwrap();
         let second_holds = beliefs.begin(0, &second);
         if looks {
             assert_eq!(trio.runtime.block_on(late.release()).gone, 1);
         } else {
             let _: () = trio.servers[0].query(redis::cmd("DEL").arg(KEY));
         }
-        let third = trio.acquire(&single(3), &TERMS);
+        let third = trio.acquire(&single(3), &OPTIONS);
         if let Ok(third) = &third {
             drop(beliefs.begin(0, third));
         }
@@ -318,7 +318,7 @@ fn second_holder(nodes: usize, votes: usize, losses: usize) -> bool {
         while connections.ready(Duration::ZERO).await < votes {
             tokio::task::yield_now().await;
         }
-        let guard = Lock::redlock(&connections, 1).acquire(KEY, &TERMS).await.unwrap();
+        let guard = Lock::redlock(&connections, 1).acquire(KEY, &OPTIONS).await.unwrap();
         while guard.votes() < votes {
             tokio::task::yield_now().await;
         }
@@ -333,7 +333,7 @@ fn second_holder(nodes: usize, votes: usize, losses: usize) -> bool {
     assert_eq!(guard.votes(), votes);
 
     let (second_runtime, connections) = app_server(&servers);
-    let second = second_runtime.block_on(Lock::redlock(&connections, 2).acquire(KEY, &TERMS));
+    let second = second_runtime.block_on(Lock::redlock(&connections, 2).acquire(KEY, &OPTIONS));
     if let Ok(second) = &second {
         drop(beliefs.begin(0, second));
     }

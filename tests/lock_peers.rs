@@ -11,22 +11,22 @@ use std::{
 };
 
 use lockstorm::{
-    lock::{Guard, Lock, NodeOptions, Nodes, NotExtended, Refusal, Terms},
+    lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, NotExtended, Refusal},
     model::{Cause, Outcome, Wait},
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use support::{
     PATIENCE, RedisServer, eventually, serial,
-    trio::{IMPATIENT, KEY, RETRY, TERMS, Trio, app_server, keys_of},
+    trio::{IMPATIENT, KEY, OPTIONS, RETRY, Trio, app_server, keys_of},
 };
 use tokio::{
     task::{JoinSet, yield_now},
     time::{Instant, sleep, timeout},
 };
 
-const QUEUE: Terms = Terms {
+const QUEUE: AcquireOptions = AcquireOptions {
     wait: Wait::Queue,
-    ..TERMS
+    ..OPTIONS
 };
 
 fn config(server: &RedisServer, setting: &str, value: &str) {
@@ -39,14 +39,14 @@ fn occupy(server: &RedisServer) {
 }
 
 /// 64 tasks acquire and release, each a key of its own, `cycles` times each. All must succeed.
-async fn load(lock: &Lock, cycles: usize, terms: Terms) {
+async fn load(lock: &Lock, cycles: usize, options: AcquireOptions) {
     let mut tasks = JoinSet::new();
     for task in 0..64 {
         let lock = lock.clone();
         tasks.spawn(async move {
             let key = format!("load:{task}");
             for _ in 0..cycles {
-                let guard = lock.acquire(&key, &terms).await.unwrap();
+                let guard = lock.acquire(&key, &options).await.unwrap();
                 assert!(!guard.is_lost());
                 guard.release().await;
             }
@@ -62,8 +62,8 @@ async fn join(mut tasks: JoinSet<()>) {
 }
 
 /// A lock with all three votes.
-fn acquire_all(trio: &Trio, lock: &Lock, terms: &Terms) -> Guard {
-    let guard = trio.acquire(lock, terms).unwrap();
+fn acquire_all(trio: &Trio, lock: &Lock, options: &AcquireOptions) -> Guard {
+    let guard = trio.acquire(lock, options).unwrap();
     trio.until("all three voted", async || guard.votes() == 3);
     guard
 }
@@ -120,18 +120,18 @@ fn with_a_ttl_of_400_ms_and_a_paused_node_every_lock_is_acquired() {
     let trio = Trio::start();
     let lock = trio.redlock();
     trio.servers[2].pause();
-    let terms = Terms {
+    let options = AcquireOptions {
         ttl: Duration::from_millis(400),
-        node_timeout: Duration::from_millis(100),
+        reply_timeout: Some(Duration::from_millis(100)),
         // For a machine that stops for longer than that; a node that is waited for would fail all of them.
         wait: Wait::Retry {
             retries: 3,
             delay: Duration::from_millis(50),
             jitter: Duration::ZERO,
         },
-        ..TERMS
+        ..OPTIONS
     };
-    trio.runtime.block_on(load(&lock, 7, terms));
+    trio.runtime.block_on(load(&lock, 7, options));
     trio.servers[2].resume();
     trio.no_keys();
 }
@@ -142,10 +142,10 @@ fn no_lock_is_handed_out_by_nodes_that_were_paused_for_longer_than_its_ttl() {
     let trio = Trio::start();
     let lock = trio.redlock();
     // As patient as a caller can be who does not know better.
-    let terms = Terms {
+    let options = AcquireOptions {
         ttl: Duration::from_secs(1),
-        node_timeout: PATIENCE,
-        ..TERMS
+        reply_timeout: Some(PATIENCE),
+        ..OPTIONS
     };
     trio.servers.iter().for_each(RedisServer::pause);
     trio.runtime.block_on(async {
@@ -153,14 +153,14 @@ fn no_lock_is_handed_out_by_nodes_that_were_paused_for_longer_than_its_ttl() {
         for task in 0..16 {
             let lock = lock.clone();
             tasks.spawn(async move {
-                let refusal = lock.acquire(&format!("late:{task}"), &terms).await.unwrap_err();
+                let refusal = lock.acquire(&format!("late:{task}"), &options).await.unwrap_err();
                 assert!(
                     matches!(refusal.outcome(), Outcome::Expired | Outcome::Unknown),
                     "{refusal:?}"
                 );
             });
         }
-        sleep(terms.ttl * 2).await;
+        sleep(options.ttl * 2).await;
         trio.servers.iter().for_each(RedisServer::resume);
         join(tasks).await;
     });
@@ -172,9 +172,9 @@ fn a_release_waits_for_no_node_that_hangs() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    let patient = Terms {
-        node_timeout: PATIENCE,
-        ..TERMS
+    let patient = AcquireOptions {
+        reply_timeout: Some(PATIENCE),
+        ..OPTIONS
     };
     let guard = acquire_all(&trio, &lock, &patient);
     trio.servers[0].pause();
@@ -202,7 +202,7 @@ fn releasing_a_lock_that_expired_ends_and_says_that_it_was_gone() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    let short = Terms {
+    let short = AcquireOptions {
         ttl: Duration::from_millis(300),
         ..IMPATIENT
     };
@@ -281,7 +281,7 @@ fn a_node_that_comes_back_is_used_again() {
     let _turn = serial();
     let mut trio = Trio::start();
     let lock = trio.redlock();
-    let guard = acquire_all(&trio, &lock, &TERMS);
+    let guard = acquire_all(&trio, &lock, &OPTIONS);
     trio.runtime.block_on(guard.release());
     for index in 0..3 {
         trio.servers[index].pause();
@@ -304,13 +304,13 @@ fn a_node_that_answers_with_an_error_costs_its_vote_and_not_the_lock() {
     let trio = Trio::start();
     let lock = trio.redlock();
     config(&trio.servers[0], "min-replicas-to-write", "1");
-    let guard = trio.acquire(&lock, &TERMS).unwrap();
+    let guard = trio.acquire(&lock, &OPTIONS).unwrap();
     trio.until("both others voted", async || guard.votes() == 2);
     let released = trio.runtime.block_on(guard.release());
     assert_eq!((released.deleted, released.gone), (2, 0));
 
     config(&trio.servers[1], "maxmemory", "1");
-    let refusal = trio.acquire(&lock, &TERMS).unwrap_err();
+    let refusal = trio.acquire(&lock, &OPTIONS).unwrap_err();
     let Refusal::NoQuorum { causes } = &refusal else {
         panic!("{refusal:?}")
     };
@@ -341,12 +341,12 @@ fn without_a_quorum_the_answer_comes_long_before_the_deadline_and_nothing_stays_
     };
     for wait in [Wait::FailFast, retries] {
         for _ in 0..50 {
-            let refusal = trio.acquire(&lock, &Terms { wait, ..TERMS }).unwrap_err();
+            let refusal = trio.acquire(&lock, &AcquireOptions { wait, ..OPTIONS }).unwrap_err();
             let causes = vec![Some(Cause::Refused), None, Some(Cause::Refused)];
             assert_eq!(refusal, Refusal::NoQuorum { causes });
         }
     }
-    assert!(start.elapsed() < TERMS.deadline, "{:?}", start.elapsed());
+    assert!(start.elapsed() < OPTIONS.timeout, "{:?}", start.elapsed());
     let survivor = trio.nodes.subset(&[1]);
     assert_eq!(trio.runtime.block_on(survivor.flush(PATIENCE)), 1);
     assert_eq!(trio.servers[1].keys(), 0);
@@ -357,7 +357,7 @@ fn contention_is_told_apart_from_an_outage() {
     let _turn = serial();
     let mut trio = Trio::start();
     let lock = trio.redlock();
-    let outcome = |trio: &Trio| trio.acquire(&lock, &TERMS).unwrap_err().outcome();
+    let outcome = |trio: &Trio| trio.acquire(&lock, &OPTIONS).unwrap_err().outcome();
     occupy(&trio.servers[0]);
     occupy(&trio.servers[1]);
     assert_eq!(outcome(&trio), Outcome::Contended);
@@ -368,7 +368,7 @@ fn contention_is_told_apart_from_an_outage() {
     trio.kill(0);
     assert_eq!(outcome(&trio), Outcome::NoQuorum);
     let causes = vec![Some(Cause::Refused), Some(Cause::Held), Some(Cause::Refused)];
-    assert_eq!(trio.acquire(&lock, &TERMS).unwrap_err(), Refusal::NoQuorum { causes });
+    assert_eq!(trio.acquire(&lock, &OPTIONS).unwrap_err(), Refusal::NoQuorum { causes });
 }
 
 // What a lock leaves behind.
@@ -386,7 +386,7 @@ fn failing_fast_leaves_nothing_behind_on_healthy_nodes() {
             tasks.spawn(async move {
                 for round in 0..20 {
                     // Each key has a handful of contenders from both app servers at a time.
-                    match lock.acquire(&format!("rush:{}", (task + round) % 8), &TERMS).await {
+                    match lock.acquire(&format!("rush:{}", (task + round) % 8), &OPTIONS).await {
                         Ok(guard) => drop(guard.release().await),
                         Err(refusal) => assert_eq!(refusal, Refusal::Contended),
                     }
@@ -429,8 +429,8 @@ async fn fickle(lock: &Lock, seed: u64) -> usize {
             for _ in 0..50 {
                 let wait = [Wait::FailFast, RETRY, Wait::Queue][rng.random_range(0..3)];
                 let key = format!("fickle:{}", rng.random_range(0..16));
-                let terms = Terms { wait, ..IMPATIENT };
-                match give_up_after(rng.random_range(0..200), lock.acquire(&key, &terms)).await {
+                let options = AcquireOptions { wait, ..IMPATIENT };
+                match give_up_after(rng.random_range(0..200), lock.acquire(&key, &options)).await {
                     None => *given_up.lock().unwrap() += 1,
                     Some(Ok(guard)) if rng.random() => drop(guard),
                     Some(Ok(guard)) => drop(give_up_after(rng.random_range(0..20), guard.release()).await),
@@ -471,7 +471,7 @@ fn a_set_is_sent_once_for_each_attempt_and_to_each_node() {
     let trio = Trio::start();
     let lock = trio.redlock();
     for _ in 0..20 {
-        let guard = acquire_all(&trio, &lock, &TERMS);
+        let guard = acquire_all(&trio, &lock, &OPTIONS);
         trio.runtime.block_on(guard.release());
     }
     for server in &trio.servers {
@@ -479,7 +479,7 @@ fn a_set_is_sent_once_for_each_attempt_and_to_each_node() {
     }
     // Nor does anything else that goes wrong repeat one: contention and a node without answers.
     trio.servers.iter().for_each(occupy);
-    trio.acquire(&lock, &TERMS).unwrap_err();
+    trio.acquire(&lock, &OPTIONS).unwrap_err();
     trio.servers[0].pause();
     trio.acquire(&lock, &IMPATIENT).unwrap_err();
     trio.servers[0].resume();
@@ -497,13 +497,13 @@ fn nothing_is_deleted_without_looking_whose_it_is() {
     let lock = trio.redlock();
     // Two votes and a key of somebody else; then one vote, taken back, and two of somebody else.
     occupy(&trio.servers[0]);
-    let guard = trio.acquire(&lock, &TERMS).unwrap();
+    let guard = trio.acquire(&lock, &OPTIONS).unwrap();
     trio.until("all have answered", async || guard.votes() == 2);
     trio.runtime.block_on(guard.release());
     occupy(&trio.servers[1]);
-    assert_eq!(trio.acquire(&lock, &TERMS).unwrap_err(), Refusal::Contended);
+    assert_eq!(trio.acquire(&lock, &OPTIONS).unwrap_err(), Refusal::Contended);
     // A lock that somebody else took over while its holder thought of something else.
-    let lost = trio.runtime.block_on(lock.acquire("other", &TERMS)).unwrap();
+    let lost = trio.runtime.block_on(lock.acquire("other", &OPTIONS)).unwrap();
     trio.until("all three voted", async || lost.votes() == 3);
     for server in &trio.servers {
         let _: () = server.query(redis::cmd("SET").arg("other").arg("somebody else"));
@@ -527,9 +527,9 @@ fn a_delete_that_the_node_will_never_run_is_not_repeated_when_the_key_has_expire
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    let short = Terms {
+    let short = AcquireOptions {
         ttl: Duration::from_millis(500),
-        ..TERMS
+        ..OPTIONS
     };
     let guard = acquire_all(&trio, &lock, &short);
     // SET is allowed, scripts are not, nor what some servers have instead.
@@ -592,7 +592,7 @@ fn a_flush_waits_for_deletes_that_must_be_sent_again() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    let guard = acquire_all(&trio, &lock, &TERMS);
+    let guard = acquire_all(&trio, &lock, &OPTIONS);
     for server in &trio.servers {
         let _: () = server.query(redis::cmd("SCRIPT").arg("FLUSH"));
     }
@@ -643,7 +643,7 @@ fn an_extension_that_fails_unlocks_nothing() {
     assert_eq!(keys_of(&trio.servers), [0, 1, 1]);
     assert!(!guard.is_lost());
     assert!(trio.runtime.block_on(guard.extend()).is_ok());
-    assert_eq!(trio.acquire(&lock, &TERMS).unwrap_err(), Refusal::Contended);
+    assert_eq!(trio.acquire(&lock, &OPTIONS).unwrap_err(), Refusal::Contended);
     drop(guard);
     trio.no_keys();
 }
@@ -653,14 +653,14 @@ fn an_extension_that_runs_after_the_expiry_creates_nothing() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    let terms = Terms {
+    let options = AcquireOptions {
         ttl: Duration::from_millis(500),
-        node_timeout: Duration::from_millis(400),
-        ..TERMS
+        reply_timeout: Some(Duration::from_millis(400)),
+        ..OPTIONS
     };
     let acquired = Instant::now();
-    let guard = acquire_all(&trio, &lock, &terms);
-    let expired = acquired.elapsed() + terms.ttl;
+    let guard = acquire_all(&trio, &lock, &options);
+    let expired = acquired.elapsed() + options.ttl;
     trio.servers.iter().for_each(RedisServer::pause);
     let extended = trio.runtime.block_on(async {
         let extended = guard.extend().await;
@@ -677,8 +677,8 @@ fn an_extension_that_runs_after_the_expiry_creates_nothing() {
 }
 
 /// Holds a lock for ten times its TTL; a contender that asks all the time never gets it.
-async fn hold(lock: &Lock, rival: &Lock, terms: &Terms) {
-    let guard = lock.acquire(KEY, terms).await.unwrap();
+async fn hold(lock: &Lock, rival: &Lock, options: &AcquireOptions) {
+    let guard = lock.acquire(KEY, options).await.unwrap();
     let asking = async {
         loop {
             if rival.acquire(KEY, &IMPATIENT).await.is_ok() {
@@ -690,7 +690,7 @@ async fn hold(lock: &Lock, rival: &Lock, terms: &Terms) {
     tokio::select! {
         () = guard.lost() => panic!("lost"),
         () = asking => panic!("held by two"),
-        () = sleep(terms.ttl * 10) => {}
+        () = sleep(options.ttl * 10) => {}
     }
     assert!(!guard.is_lost());
     guard.release().await;
@@ -700,30 +700,30 @@ async fn hold(lock: &Lock, rival: &Lock, terms: &Terms) {
 fn a_renewal_keeps_a_lock_while_a_node_is_paused_and_while_one_is_restarted() {
     let _turn = serial();
     let (with_pause, mut with_restart) = (Trio::start(), Trio::start());
-    let terms = Terms {
+    let options = AcquireOptions {
         ttl: Duration::from_millis(500),
         renew: Some(Duration::from_millis(100)),
-        node_timeout: Duration::from_millis(80),
-        ..TERMS
+        reply_timeout: Some(Duration::from_millis(80)),
+        ..OPTIONS
     };
     with_pause.servers[0].pause();
     thread::scope(|scope| {
         scope.spawn(|| {
             let (lock, rival) = (with_pause.redlock(), with_pause.redlock());
-            with_pause.runtime.block_on(hold(&lock, &rival, &terms));
+            with_pause.runtime.block_on(hold(&lock, &rival, &options));
         });
         let (lock, rival) = (with_restart.redlock(), with_restart.redlock());
         let (servers, runtime) = (&mut with_restart.servers, &with_restart.runtime);
         let restart = async {
-            sleep(terms.ttl * 2).await;
+            sleep(options.ttl * 2).await;
             servers[0].kill();
-            sleep(terms.ttl * 2).await;
+            sleep(options.ttl * 2).await;
             servers[0].restart();
             pending().await
         };
         runtime.block_on(async {
             tokio::select! {
-                () = hold(&lock, &rival, &terms) => {}
+                () = hold(&lock, &rival, &options) => {}
                 () = restart => {}
             }
         });
@@ -738,9 +738,9 @@ fn the_loss_of_a_majority_is_signalled_while_the_rest_of_the_validity_is_still_t
     let _turn = serial();
     let mut trio = Trio::start();
     let lock = trio.redlock();
-    let renewed = Terms {
+    let renewed = AcquireOptions {
         renew: Some(Duration::from_millis(50)),
-        ..TERMS
+        ..OPTIONS
     };
     let guard = acquire_all(&trio, &lock, &renewed);
     let end = Instant::now() + guard.validity();
@@ -759,7 +759,7 @@ fn the_loss_of_a_majority_is_signalled_while_the_rest_of_the_validity_is_still_t
 #[test]
 fn the_loss_is_signalled_before_the_validity_ends_while_a_majority_is_down() {
     let _turn = serial();
-    let terms = Terms {
+    let options = AcquireOptions {
         ttl: Duration::from_secs(1),
         renew: Some(Duration::from_millis(200)),
         ..IMPATIENT
@@ -768,7 +768,7 @@ fn the_loss_is_signalled_before_the_validity_ends_while_a_majority_is_down() {
     let in_time = (0..10).any(|_| {
         let mut trio = Trio::start();
         let lock = trio.redlock();
-        let guard = acquire_all(&trio, &lock, &terms);
+        let guard = acquire_all(&trio, &lock, &options);
         trio.kill(0);
         trio.kill(1);
         trio.runtime.block_on(async {
@@ -795,9 +795,9 @@ fn a_lock_whose_lifetime_is_over_is_not_handed_out() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    let over = Terms {
+    let over = AcquireOptions {
         lifetime: Some(Duration::ZERO),
-        ..TERMS
+        ..OPTIONS
     };
     assert_eq!(trio.acquire(&lock, &over).unwrap_err().outcome(), Outcome::Expired);
     trio.no_keys();
@@ -808,13 +808,13 @@ fn a_node_that_lost_the_key_and_is_slow_is_asked_for_it_once() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    let terms = Terms {
+    let options = AcquireOptions {
         renew: Some(Duration::from_secs(1)),
-        node_timeout: PATIENCE,
+        reply_timeout: Some(PATIENCE),
         repair: true,
-        ..TERMS
+        ..OPTIONS
     };
-    let guard = acquire_all(&trio, &lock, &terms);
+    let guard = acquire_all(&trio, &lock, &options);
     let _: () = trio.servers[2].query(redis::cmd("DEL").arg(KEY));
     trio.until("the loss is known", async || {
         guard.extend().await.unwrap();
@@ -823,7 +823,7 @@ fn a_node_that_lost_the_key_and_is_slow_is_asked_for_it_once() {
     trio.servers[2].pause();
     // More than may be under way to a node: what comes then waits in the queue.
     trio.runtime.block_on(async {
-        load(&lock, 150, Terms { renew: None, ..terms }).await;
+        load(&lock, 150, AcquireOptions { renew: None, ..options }).await;
         sleep(Duration::from_secs(4)).await;
     });
     trio.servers[2].resume();
@@ -839,13 +839,13 @@ fn a_lock_that_is_gone_leaves_no_task_behind() {
     let trio = Trio::start();
     let tasks = || trio.runtime.metrics().num_alive_tasks();
     let before = tasks();
-    let terms = Terms {
+    let options = AcquireOptions {
         renew: Some(Duration::from_millis(20)),
-        ..TERMS
+        ..OPTIONS
     };
     for wait in [Wait::FailFast, Wait::Queue] {
         let lock = trio.redlock();
-        let guard = acquire_all(&trio, &lock, &Terms { wait, ..terms });
+        let guard = acquire_all(&trio, &lock, &AcquireOptions { wait, ..options });
         trio.runtime.block_on(async {
             guard.release().await;
             // Until nothing is to be renewed any more.
@@ -919,14 +919,14 @@ fn a_waiter_that_gives_up_holds_up_nobody_behind_it() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    let holder = trio.acquire(&lock, &TERMS).unwrap();
+    let holder = trio.acquire(&lock, &OPTIONS).unwrap();
     trio.runtime.block_on(async {
         for turns in 0..50 {
             let early = give_up_after(turns, lock.acquire(KEY, &QUEUE)).await;
             assert!(!matches!(early, Some(Ok(_))), "two holders");
         }
-        let brief = Terms {
-            deadline: Duration::from_millis(100),
+        let brief = AcquireOptions {
+            timeout: Duration::from_millis(100),
             ..QUEUE
         };
         assert_eq!(lock.acquire(KEY, &brief).await.unwrap_err(), Refusal::Contended);

@@ -106,11 +106,16 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
+/// Nodes that a slow machine makes not suspect.
+const PATIENT: NodeOptions = NodeOptions {
+    connect_timeout: Duration::from_secs(1),
+    reconnect_backoff: Duration::from_millis(50),
+    node_timeout: Duration::from_secs(5),
+    give_up: Duration::from_secs(30),
+};
+
 fn patient(nodes: Nodes) -> RedlockBuilder {
-    Redlock::builder(nodes)
-        .ttl(Duration::from_secs(60))
-        .node_timeout(Duration::from_secs(5))
-        .seed(1)
+    Redlock::builder(nodes).ttl(Duration::from_secs(60)).seed(1)
 }
 
 #[test]
@@ -145,7 +150,7 @@ fn lock() {
     let Ok(urls) = env::var(TASK) else { return };
     let urls: Vec<_> = urls.split(' ').collect();
     runtime().block_on(async {
-        let nodes = Nodes::open(&urls, NodeOptions::default()).unwrap();
+        let nodes = Nodes::open(&urls, PATIENT).unwrap();
         assert_eq!(nodes.ready(PATIENCE).await, 3);
         let redlock = patient(nodes.clone()).wait_up_to(PATIENCE).build();
         let guard = redlock.acquire("sku:7").await.unwrap();
@@ -214,7 +219,7 @@ fn be_refused() {
     for case in cases.lines() {
         let (url, reason) = case.split_once(' ').unwrap();
         runtime().block_on(async {
-            let redlock = patient(Nodes::open(&[url], NodeOptions::default()).unwrap()).build();
+            let redlock = patient(Nodes::open(&[url], PATIENT).unwrap()).build();
             let start = Instant::now();
             loop {
                 let refusal = redlock.acquire("sku:7").await.unwrap_err();
@@ -249,7 +254,7 @@ fn a_wrong_password_is_told_from_a_wrong_certificate() {
 fn be_denied() {
     let Ok(url) = env::var(TASK) else { return };
     runtime().block_on(async {
-        let redlock = patient(Nodes::open(&[url], NodeOptions::default()).unwrap()).build();
+        let redlock = patient(Nodes::open(&[url], PATIENT).unwrap()).build();
         let start = Instant::now();
         while !matches!(redlock.acquire("sku:7").await, Err(Refusal::NotPermitted { .. })) {
             assert!(start.elapsed() < PATIENCE, "not denied");
@@ -270,7 +275,7 @@ fn miss_the_authorities() {
         return;
     }
     runtime().block_on(async {
-        let BadAddress { url, why } = Nodes::open(&["rediss://me:secret@host"], NodeOptions::default()).unwrap_err();
+        let BadAddress { url, why } = Nodes::open(&["rediss://me:secret@host"], PATIENT).unwrap_err();
         assert_eq!(url, "rediss://me:***@host");
         assert!(why.contains("SSL_CERT_FILE") && why.contains("/nowhere/"), "{why}");
     });

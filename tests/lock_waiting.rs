@@ -13,13 +13,13 @@ use std::{
 };
 
 use lockstorm::{
-    lock::{Guard, Lock, NodeOptions, Nodes, Redlock, Refusal, Terms},
+    lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Redlock, Refusal},
     model::{Outcome, Wait},
 };
 use redis::cmd;
 use support::{
     PATIENCE, RedisServer, eventually, serial,
-    trio::{IMPATIENT, KEY, TERMS, Trio, app_server},
+    trio::{IMPATIENT, KEY, OPTIONS, Trio, app_server},
 };
 use tokio::{
     runtime::Runtime,
@@ -28,9 +28,9 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-const QUEUE: Terms = Terms {
+const QUEUE: AcquireOptions = AcquireOptions {
     wait: Wait::Queue,
-    ..TERMS
+    ..OPTIONS
 };
 
 /// Who waits asks again after this time at the earliest if nothing is heard.
@@ -52,10 +52,10 @@ async fn until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-fn wait(lock: &Lock, terms: Terms) -> JoinHandle<(Result<Guard, Refusal>, Instant)> {
+fn wait(lock: &Lock, options: AcquireOptions) -> JoinHandle<(Result<Guard, Refusal>, Instant)> {
     let lock = lock.clone();
     tokio::spawn(async move {
-        let acquired = lock.acquire(KEY, &terms).await;
+        let acquired = lock.acquire(KEY, &options).await;
         (acquired, Instant::now())
     })
 }
@@ -140,11 +140,7 @@ fn a_lock_that_was_tried_for_wakes_those_in_line_as_well() {
     let trio = Trio::start();
     trio.runtime.block_on(async {
         let (waiter, nodes) = (another(&trio).await, trio.nodes.clone());
-        let redlock = Redlock::builder(nodes)
-            .ttl(TERMS.ttl)
-            .wait_up_to(PATIENCE)
-            .node_timeout(TERMS.node_timeout)
-            .build();
+        let redlock = Redlock::builder(nodes).ttl(OPTIONS.ttl).wait_up_to(PATIENCE).build();
         in_one_of_many("a release", async || {
             let guard = redlock.try_acquire(KEY).await.unwrap();
             assert_eq!(redlock.try_acquire(KEY).await.unwrap_err(), Refusal::Contended);
@@ -194,7 +190,7 @@ fn a_lock_whose_holder_died_is_had_when_its_ttl_is_over_and_not_before() {
     let (runtime, nodes) = app_server(&trio.servers);
     let start = std::time::Instant::now();
     let guard = runtime
-        .block_on(Lock::redlock(&nodes, 1).acquire(KEY, &Terms { ttl, ..QUEUE }))
+        .block_on(Lock::redlock(&nodes, 1).acquire(KEY, &AcquireOptions { ttl, ..QUEUE }))
         .unwrap();
     let lock = trio.redlock();
     trio.runtime.block_on(async {
@@ -214,7 +210,7 @@ fn a_lock_that_is_held_beyond_its_ttl_goes_on_to_the_next_of_its_own_app_server(
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    let brief = Terms {
+    let brief = AcquireOptions {
         ttl: Duration::from_millis(300),
         ..QUEUE
     };
@@ -240,13 +236,13 @@ fn those_behind_hear_of_an_outage_and_not_of_contention() {
     let lock = trio.redlock();
     trio.kill(0);
     trio.kill(1);
-    let terms = Terms {
+    let options = AcquireOptions {
         wait: Wait::Queue,
-        deadline: Duration::from_millis(400),
+        timeout: Duration::from_millis(400),
         ..IMPATIENT
     };
     trio.runtime.block_on(async {
-        for waiting in [wait(&lock, terms), wait(&lock, terms), wait(&lock, terms)] {
+        for waiting in [wait(&lock, options), wait(&lock, options), wait(&lock, options)] {
             let (refused, _) = waiting.await.unwrap();
             assert_eq!(refused.unwrap_err().outcome(), Outcome::NoQuorum);
         }

@@ -300,7 +300,7 @@ fn what_a_bounce_did_to_held_locks_is_said() {
 fn an_arm_without_its_nodes_says_so_at_once() {
     let _lab = one_at_a_time();
     // They wait for so long that no acquire ends.
-    let run = Run::start(CLOSED, &["arm.redlock.deadline=5m", "arm.redlock.wait=queue"]);
+    let run = Run::start(CLOSED, &["arm.redlock.timeout=5m", "arm.redlock.wait=queue"]);
     run.until("it answers", |s| {
         s.arms[0].live.per_second > 10.0 && s.arms[0].live.health == Health::Well
     });

@@ -225,6 +225,7 @@ fn overrides_name_their_flag() {
         ("arm.redlok.ttl=500ms", "no arm \"redlok\"; did you mean \"redlock\"?"),
         ("arm.redlock.tl=500ms", "unknown key \"tl\"; did you mean \"ttl\"?"),
         ("arm.redlock.ttl=0s", "is 0; a duration above 0 is needed"),
+        ("arm.redlock.deadline=5s", "is called \"timeout\" now"),
         (
             "arm.redlock",
             "needs KEY=VALUE; for example --set arm.redlock.ttl=500ms",

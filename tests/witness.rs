@@ -52,13 +52,13 @@ hold     = {{ median = "1ms", sigma = 0.3 }}
 [[arm]]
 name = "local"
 lock = "local"
-deadline = "60s"
+timeout = "60s"
 [[arm]]
 name = "redlock"
 lock = "redlock"
 ttl  = "60s"
 node_timeout = "20s"
-deadline = "60s"
+timeout = "60s"
 wait = {{ retries = 10000, delay = "5ms", jitter = "5ms" }}
 "#
     )

@@ -42,7 +42,7 @@ fn arm(lock: LockKind) -> ArmSpec {
         ttl: ms(60_000),
         renew: Renew::Off,
         wait: Wait::FailFast,
-        deadline: ms(30_000),
+        timeout: ms(30_000),
         node_timeout: ms(10_000),
         host: HostId(1),
         update: Update::ReadWrite,
@@ -471,8 +471,8 @@ fn a_stampede_calls_the_provider_as_often_as_the_lock_lets_it() {
 #[test]
 fn who_waited_in_vain_looks_again() {
     test(async |node| {
-        let waiting_for = |deadline| ArmSpec {
-            deadline,
+        let waiting_for = |timeout| ArmSpec {
+            timeout,
             ..waiting(LockKind::Single)
         };
         let bench = Bench::new(&node, waiting_for(ms(50)), reads(None), ms(0)).await;

@@ -19,6 +19,10 @@ pub struct Case {
     pub servers: usize,
     /// Tasks, or locks held, on each app server.
     pub tasks: usize,
+    /// Hosts, and so lock nodes.
+    pub hosts: usize,
+    /// Whether clients talk to the nodes over TLS.
+    pub tls: bool,
     /// The TTL of the locks.
     pub ttl: Duration,
     /// What befalls the nodes.
@@ -57,19 +61,24 @@ pub enum Trouble {
     Hung,
     /// Host 1 is killed, and starts again (empty) when the measured part begins.
     Restarted,
+    /// Hosts 1 and 2 of five are paused for the measured part: three are left, which is a quorum.
+    TwoPaused,
     /// Hosts 1 and 2 are killed: no quorum.
     MostKilled,
     /// Hosts 1 and 2 are paused: no quorum.
     MostPaused,
 }
 
-/// Everything left at its usual value: 64 tasks with keys of their own on one app server, healthy nodes, a TTL of 10 s.
+/// Everything left at its usual value: 64 tasks with keys of their own on one app server, three healthy
+/// nodes, no TLS, a TTL of 10 s.
 const OWN: Case = Case {
     name: "own-64",
     title: "64 tasks, each its own key",
     load: Load::OwnKeys,
     servers: 1,
     tasks: 64,
+    hosts: 3,
+    tls: false,
     ttl: Duration::from_secs(10),
     trouble: Trouble::None,
     stretch: 1,
@@ -98,6 +107,12 @@ pub const CASES: &[Case] = &[
         name: "own-256",
         title: "256 tasks, each its own key",
         tasks: 256,
+        ..OWN
+    },
+    Case {
+        name: "tls-64",
+        title: "64 tasks, each its own key, over TLS",
+        tls: true,
         ..OWN
     },
     Case {
@@ -137,6 +152,14 @@ pub const CASES: &[Case] = &[
         title: "own-64 while one node is paused",
         trouble: Trouble::Paused,
         stretch: 10,
+        ..OWN
+    },
+    Case {
+        name: "five-two-paused",
+        title: "own-64 on five nodes while two of them are paused",
+        hosts: 5,
+        trouble: Trouble::TwoPaused,
+        stretch: 2,
         ..OWN
     },
     Case {

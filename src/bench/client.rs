@@ -4,11 +4,16 @@ use std::time::Duration;
 
 use crate::lock::NodeAddress;
 
+/// What the certificates of the lab's nodes are valid for.
+const HOST: &str = "127.0.0.1";
+
 /// What a client is made with.
 #[derive(Debug, Clone)]
 pub(super) struct Setup {
     /// The lock nodes.
     pub nodes: Vec<NodeAddress>,
+    /// Where they speak TLS, if the client is to talk to them so.
+    pub tls_ports: Option<Vec<u16>>,
     /// The TTL of its locks.
     pub ttl: Duration,
     /// Whether an acquire waits while somebody else holds the lock.
@@ -17,6 +22,19 @@ pub(super) struct Setup {
     pub renew: Option<Duration>,
     /// Draws its jitter.
     pub seed: u64,
+}
+
+impl Setup {
+    /// The URLs of the nodes if the client is to talk to them over TLS. The password is in them: they are not to be shown.
+    pub fn tls_urls(&self) -> Option<Vec<String>> {
+        let ports = self.tls_ports.as_ref()?;
+        let url = |(node, port): (&NodeAddress, &u16)| {
+            // A lab's password is of letters and digits, and its nodes have no users.
+            let password = node.credentials().map_or("", |(_, password)| password);
+            format!("rediss://:{password}@{HOST}:{port}")
+        };
+        Some(self.nodes.iter().zip(ports).map(url).collect())
+    }
 }
 
 /// Why an acquire was refused.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::case::{Case, Load, Trouble};
 use super::client::Setup;
 use super::engine;
+use crate::lock::NodeOptions;
 
 /// A client of the locks, and the runtime that it is measured on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -79,13 +80,13 @@ impl Contender {
         ]);
         let mut add = |name: &str, value: String| settings.insert(name.to_owned(), value);
         if self == Self::Engine {
-            let terms = engine::terms(setup);
-            add("node_timeout", format!("{:?}", terms.node_timeout));
-            add("deadline", format!("{:?}", terms.deadline));
-            add("wait", format!("{:?}", terms.wait));
+            let options = engine::options(setup);
+            add("node_timeout", format!("{:?}", NodeOptions::default().node_timeout));
+            add("timeout", format!("{:?}", options.timeout));
+            add("wait", format!("{:?}", options.wait));
             add(
                 "renew",
-                terms
+                options
                     .renew
                     .map_or_else(|| "off".to_owned(), |every| format!("{every:?}")),
             );

@@ -3,37 +3,37 @@
 use std::time::Duration;
 
 use super::client::{Client, Refused, Setup};
-use crate::lock::{Guard, Lock, NodeOptions, Nodes, Refusal, Terms};
+use crate::lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Refusal};
 use crate::model::{Outcome, Wait};
 
 /// How long connecting may take before the load begins without a node.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The longest that an acquire waits in line.
-const QUEUE_DEADLINE: Duration = Duration::from_secs(30);
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// [`Lock::redlock`] over all nodes.
 #[derive(Debug, Clone)]
 pub(super) struct Engine {
     lock: Lock,
-    terms: Terms,
+    options: AcquireOptions,
 }
 
-/// The terms of its acquires.
-pub(super) fn terms(setup: &Setup) -> Terms {
-    let terms = Terms {
+/// The options of its acquires.
+pub(super) fn options(setup: &Setup) -> AcquireOptions {
+    let options = AcquireOptions {
         ttl: setup.ttl,
         renew: setup.renew,
-        ..Terms::default()
+        ..AcquireOptions::default()
     };
     if setup.waits {
-        Terms {
+        AcquireOptions {
             wait: Wait::Queue,
-            deadline: QUEUE_DEADLINE,
-            ..terms
+            timeout: QUEUE_TIMEOUT,
+            ..options
         }
     } else {
-        terms
+        options
     }
 }
 
@@ -41,17 +41,20 @@ impl Client for Engine {
     type Held = Guard;
 
     async fn connect(setup: &Setup) -> Result<Self, String> {
-        let nodes = Nodes::connect(&setup.nodes, NodeOptions::default());
+        let nodes = match setup.tls_urls() {
+            Some(urls) => Nodes::open(&urls, NodeOptions::default()).map_err(|error| error.to_string())?,
+            None => Nodes::connect(&setup.nodes, NodeOptions::default()),
+        };
         // Fewer nodes than all is a case that is measured, not an error.
         nodes.ready(CONNECT_PATIENCE).await;
         Ok(Self {
             lock: Lock::redlock(&nodes, setup.seed),
-            terms: terms(setup),
+            options: options(setup),
         })
     }
 
     async fn acquire(&self, key: &str) -> Result<Guard, Refused> {
-        self.lock.acquire(key, &self.terms).await.map_err(|refusal| Refused {
+        self.lock.acquire(key, &self.options).await.map_err(|refusal| Refused {
             kind: kind(&refusal),
             text: refusal.to_string(),
         })

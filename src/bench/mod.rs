@@ -10,11 +10,13 @@
 mod app_server;
 mod board;
 mod case;
+mod certificates;
 mod client;
 mod contender;
 mod engine;
 mod figures;
 mod fleet;
+mod labs;
 mod metric;
 mod nodes;
 #[cfg(feature = "peers")]
@@ -35,18 +37,19 @@ use std::time::{Duration, SystemTime};
 use tokio::select;
 
 pub use self::case::{CASES, Case, Load, Trouble};
+pub use self::certificates::Certificates;
 pub use self::contender::Contender;
 pub use self::figures::{Figures, Times};
 pub use self::metric::Metric;
-pub use self::result::{BenchRecord, CaseResult, LoadKind, Ratio, RoundResult, Run, Summary};
+pub use self::result::{BenchRecord, CaseResult, LeftOut, LoadKind, Ratio, RoundResult, Run, Summary};
 pub use self::statistics::{Spread, jain};
 pub use self::target::{Beside, Bound, Judged, TARGETS, Target};
 
 use self::client::Setup;
+use self::labs::{Found, Labs};
 use self::round::Round;
-use crate::lab::{Lab, LabError, LabOptions, ServerBinary};
+use crate::lab::{Lab, LabError, ServerBinary, TlsFiles};
 use crate::run::{Machine, Stop, Stops};
-use crate::scenario::{LabSpec, Password, Persistence};
 
 /// What is to be measured.
 #[derive(Debug, Clone)]
@@ -61,6 +64,9 @@ pub struct BenchOptions {
     pub server: ServerBinary,
     /// The lockstorm executable that becomes the keeper; none: this program.
     pub keeper: Option<PathBuf>,
+    /// Of nodes that speak TLS, signed by an authority that this process trusts, as [`Certificates::trusted`] makes them; or
+    /// why there are none, for cases that need them.
+    pub tls: Result<TlsFiles, String>,
 }
 
 impl BenchOptions {
@@ -115,6 +121,8 @@ pub enum Step<'a> {
     Begins(Contender),
     /// It has ended.
     Ended(&'a Case, &'a Run),
+    /// A case can't be measured here, and why.
+    LeftOut(&'a Case, &'a str),
 }
 
 /// Runs all cases. The first SIGINT, SIGTERM, SIGHUP or SIGQUIT ends it with what was measured so far.
@@ -131,42 +139,37 @@ pub fn bench(
         let mut stops = Stops::listen()?;
         let mut stopped = pin!(stops.next());
         let mut record = BenchRecord::new(options);
-        let lab = select! {
-            lab = start(options) => lab?,
-            stop = &mut stopped => return Ok((record.end(options, true), Some(stop))),
-        };
-        record.nodes = lab.settings();
+        let mut labs = Labs::new(options);
         let ran = select! {
-            ran = rounds(options, &lab, &mut record, &mut show) => ran.map(|()| None),
+            ran = cases(options, &mut labs, &mut record, &mut show) => ran.map(|()| None),
             stop = &mut stopped => Ok(Some(stop)),
         };
-        lab.down().await;
+        labs.down().await;
         let stop = ran?;
         Ok((record.end(options, stop.is_some()), stop))
     })
 }
 
-async fn start(options: &BenchOptions) -> Result<Lab, LabError> {
-    let mut lab_options = LabOptions::new(options.server.clone())?;
-    if let Some(keeper) = &options.keeper {
-        lab_options.keeper.clone_from(keeper);
-    }
-    let spec = LabSpec {
-        hosts: 3,
-        persistence: Persistence::None,
-        port: None,
-        password: Password::Random,
-    };
-    Lab::up(&spec, lab_options).await
-}
-
-async fn rounds(
+async fn cases(
     options: &BenchOptions,
-    lab: &Lab,
+    labs: &mut Labs<'_>,
     record: &mut BenchRecord,
     show: &mut impl FnMut(Step<'_>),
 ) -> Result<(), BenchError> {
     for case in &options.cases {
+        let lab = match labs.of(case).await? {
+            Found::Lab { lab, new } => {
+                if new {
+                    record.nodes.extend(lab.settings());
+                }
+                lab
+            }
+            Found::None(why) => {
+                show(Step::LeftOut(case, &why));
+                record.leave_out(case, why);
+                continue;
+            }
+        };
         let setup = setup(case, lab);
         let mut contenders = case.contenders();
         record.begin(case, options.time, &setup);
@@ -199,6 +202,7 @@ async fn rounds(
 fn setup(case: &Case, lab: &Lab) -> Setup {
     Setup {
         nodes: lab.nodes(),
+        tls_ports: lab.tls_ports().filter(|_| case.tls),
         ttl: case.ttl,
         waits: case.has_one_key(),
         renew: (case.load == Load::Renewal).then(|| case.ttl / 3),
@@ -222,6 +226,7 @@ impl BenchRecord {
             rounds: options.rounds,
             interrupted: false,
             cases: Vec::new(),
+            left_out: Vec::new(),
             targets: Vec::new(),
         }
     }

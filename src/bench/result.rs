@@ -28,7 +28,7 @@ pub struct BenchRecord {
     pub machine: Machine,
     /// The processor's name; none where it can't be told.
     pub cpu_model: Option<String>,
-    /// The servers as they were started.
+    /// The servers as they were started: lab after lab, where cases need different ones.
     pub nodes: Vec<NodeSettings>,
     /// How long the measured part of a round takes where the case does not stretch it.
     pub time_s: f64,
@@ -42,6 +42,9 @@ pub struct BenchRecord {
     pub interrupted: bool,
     /// One for each case, in the order in which they ran.
     pub cases: Vec<CaseResult>,
+    /// Cases that were asked for and can't be measured here.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
     /// The targets that could be judged.
     pub targets: Vec<Judged>,
 }
@@ -49,6 +52,15 @@ pub struct BenchRecord {
 impl BenchRecord {
     /// The version of the format that this program writes.
     pub const FORMAT: u32 = 1;
+}
+
+/// A case that can't be measured on this machine, or by this build.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Its name.
+    pub name: String,
+    /// What is missing.
+    pub why: String,
 }
 
 /// What became of one case.
@@ -62,6 +74,12 @@ pub struct CaseResult {
     pub servers: usize,
     /// Tasks on each.
     pub tasks: usize,
+    /// Hosts, and so lock nodes.
+    #[serde(default = "three")]
+    pub hosts: usize,
+    /// Whether clients talked to the nodes over TLS.
+    #[serde(default)]
+    pub tls: bool,
     /// What the tasks do, in a word or two.
     pub load: LoadKind,
     /// What befell the nodes.
@@ -82,6 +100,11 @@ pub struct CaseResult {
     pub summary: Vec<Summary>,
     /// The engine's figure divided by the peer's, round by round, and the medians and quartiles of that.
     pub ratios: Vec<Ratio>,
+}
+
+/// The hosts of every case before there were others.
+const fn three() -> usize {
+    3
 }
 
 /// What the tasks of a case did.

@@ -30,7 +30,7 @@ pub(super) const SURVIVOR_AFTER: Duration = Duration::from_millis(100);
 /// How long a node that is to be restarted stays down.
 const DOWN_FOR: Duration = Duration::from_millis(500);
 
-/// The hosts that trouble befalls; the last one of the trio never is.
+/// The hosts that trouble befalls; the last one never is.
 const VICTIM: HostId = HostId(1);
 const VICTIMS: [HostId; 2] = [HostId(1), HostId(2)];
 
@@ -89,7 +89,12 @@ impl Round<'_> {
         let mut phases = Vec::new();
         if matches!(
             self.case.trouble,
-            Trouble::Paused | Trouble::Killed | Trouble::Restarted | Trouble::MostKilled | Trouble::MostPaused
+            Trouble::Paused
+                | Trouble::TwoPaused
+                | Trouble::Killed
+                | Trouble::Restarted
+                | Trouble::MostKilled
+                | Trouble::MostPaused
         ) {
             phases.push(self.phase(&fleet, Phase::Baseline, self.time).await);
             self.strike(&fleet).await?;
@@ -145,7 +150,7 @@ impl Round<'_> {
             Trouble::MostKilled => {
                 self.apply(Action::Kill, &VICTIMS).await?;
             }
-            Trouble::MostPaused => {
+            Trouble::TwoPaused | Trouble::MostPaused => {
                 self.apply(Action::Pause, &VICTIMS).await?;
             }
         }

@@ -7,7 +7,7 @@ use super::case::{Case, Load};
 use super::client::Setup;
 use super::contender::Contender;
 use super::metric::Metric;
-use super::result::{BenchRecord, CaseResult, LoadKind, Ratio, RoundResult, Run, Summary};
+use super::result::{BenchRecord, CaseResult, LeftOut, LoadKind, Ratio, RoundResult, Run, Summary};
 use super::statistics::Spread;
 use super::target::TARGETS;
 
@@ -26,6 +26,8 @@ impl BenchRecord {
             title: case.title.to_owned(),
             servers: case.servers,
             tasks: case.tasks,
+            hosts: case.hosts,
+            tls: case.tls,
             load,
             trouble: case.trouble,
             ttl_ms: ms(case.ttl),
@@ -36,6 +38,14 @@ impl BenchRecord {
             rounds: Vec::new(),
             summary: Vec::new(),
             ratios: Vec::new(),
+        });
+    }
+
+    /// A case can't be measured here.
+    pub(super) fn leave_out(&mut self, case: &Case, why: String) {
+        self.left_out.push(LeftOut {
+            name: case.name.to_owned(),
+            why,
         });
     }
 

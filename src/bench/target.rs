@@ -28,6 +28,8 @@ pub enum Beside {
     Nothing,
     /// The bound itself: every round counts.
     NothingEver,
+    /// Itself in another case of the same run: the ratio of the medians counts.
+    Case(&'static str),
     /// A peer: the median of the rounds' ratios counts.
     Peer(Contender),
     /// The best peer of all, by the median of the rounds' ratios: the one beside which the engine looks worst.
@@ -43,7 +45,7 @@ pub enum Bound {
     AtMost(f64),
 }
 
-use Beside::{BestPeer, Nothing, NothingEver, Peer};
+use Beside::{BestPeer, Case, Nothing, NothingEver, Peer};
 use Bound::{AtLeast, AtMost};
 
 const fn target(case: &'static str, words: &'static str, metric: Metric, beside: Beside, bound: Bound) -> Target {
@@ -67,12 +69,22 @@ pub const TARGETS: &[Target] = &[
     target("own-256", "cycles/s, beside rslock-mt", Metric::CyclesPerS, Peer(Contender::RslockMt), AtLeast(2.3)),
     target("own-256", "client CPU, beside naive", Metric::ClientCpu, Peer(Contender::Naive), AtMost(0.5)),
     target("own-256", "orphan keys", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
+    target("tls-64", "cycles/s, of own-64", Metric::CyclesPerS, Case("own-64"), AtLeast(0.6)),
+    target("tls-64", "client CPU, of own-64", Metric::ClientCpu, Case("own-64"), AtMost(2.0)),
+    target("tls-64", "cycles/s, beside rslock", Metric::CyclesPerS, Peer(Contender::Rslock), AtLeast(1.5)),
+    target("tls-64", "share acquired", Metric::AcquiredShare, NothingEver, AtLeast(1.0)),
+    target("tls-64", "orphan keys", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
     target("own-1", "acquire p50, beside the best Redlock peer", Metric::AcquireP50, BestPeer, AtMost(1.0)),
     target("paused", "cycles/s, of healthy", Metric::OfHealthyCycles, Nothing, AtLeast(0.95)),
     target("paused", "acquire p99, of healthy", Metric::OfHealthyAcquireP99, Nothing, AtMost(1.5)),
     target("paused", "release p99, of healthy", Metric::OfHealthyReleaseP99, Nothing, AtMost(1.5)),
     target("paused", "memory grown, MiB", Metric::GrowthMib, Nothing, AtMost(4.0)),
     target("paused", "orphan keys 250 ms after SIGCONT", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
+    target("five-two-paused", "cycles/s, of healthy", Metric::OfHealthyCycles, Nothing, AtLeast(0.7)),
+    target("five-two-paused", "cycles/s, of own-64", Metric::CyclesPerS, Case("own-64"), AtLeast(0.4)),
+    target("five-two-paused", "share acquired", Metric::AcquiredShare, NothingEver, AtLeast(1.0)),
+    target("five-two-paused", "memory grown, MiB", Metric::GrowthMib, Nothing, AtMost(4.0)),
+    target("five-two-paused", "orphan keys 250 ms after SIGCONT", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
     target("hung", "cycles/s, of healthy", Metric::OfHealthyCycles, Nothing, AtLeast(0.95)),
     target("hung", "acquire p99, of healthy", Metric::OfHealthyAcquireP99, Nothing, AtMost(1.5)),
     target("hung", "release p99, of healthy", Metric::OfHealthyReleaseP99, Nothing, AtMost(1.5)),
@@ -126,11 +138,13 @@ impl Target {
     /// Judges it by what a case produced; none if the case did not show it, for example without peers.
     #[must_use]
     pub fn judge(&self, cases: &[CaseResult]) -> Option<Judged> {
-        let case = cases.iter().find(|case| case.name == self.case)?;
-        let own = || {
+        let find = |name: &str| cases.iter().find(|case| case.name == name);
+        let case = find(self.case)?;
+        let of_engine = |case: &CaseResult| {
             let engine = case.summary.iter().find(|one| one.contender == Contender::Engine)?;
-            engine.metrics.get(&self.metric)
+            engine.metrics.get(&self.metric).copied()
         };
+        let own = || of_engine(case);
         let mut ratios = case
             .ratios
             .iter()
@@ -141,6 +155,10 @@ impl Target {
                 AtLeast(_) => own()?.min,
                 AtMost(_) => own()?.max,
             },
+            Case(other) => {
+                let other = of_engine(find(other)?)?.median;
+                (other > 0.0).then(|| own().map(|own| own.median / other))??
+            }
             Peer(peer) => ratios.find(|(one, _)| *one == peer)?.1,
             BestPeer => {
                 // A lock on one node does less work, and is no peer.

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use lockstorm::bench::{BenchOptions, CASES, Case, Metric, Run, Step, bench as measure};
+use lockstorm::bench::{BenchOptions, CASES, Case, Certificates, Metric, Run, Step, bench as measure};
 use lockstorm::lab::{ServerBinary, check_temp_dir};
 use lockstorm::report::{RecordFile, render_bench};
 
@@ -28,12 +28,19 @@ pub fn bench(args: &BenchArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
         .map_err(Failure::usage)?;
     check_temp_dir().map_err(Failure::usage)?;
     let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
+    // Before anything starts or is said: with certificates the program runs anew.
+    let certificates = if cases.iter().any(|case| case.tls) {
+        Certificates::trusted()
+    } else {
+        Err("no case needs any".to_owned())
+    };
     let options = BenchOptions {
         cases,
         rounds: args.rounds,
         time: args.time,
         server,
         keeper: None,
+        tls: certificates.as_ref().map(Certificates::files).map_err(Clone::clone),
     };
     let mut progress = Progress::default();
     if !args.quiet {
@@ -88,6 +95,7 @@ impl Progress {
                     tell(&self.line);
                 }
             }
+            Step::LeftOut(case, why) => tell(&format!("{} is left out: {why}", case.name)),
         }
     }
 }

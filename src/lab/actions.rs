@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
 
-use super::keeper::Kick;
+use super::keeper::FaultSignal;
 use super::node::Node;
 use super::{Effect, HostState, Lab, LabError, probe};
 use crate::model::{Action, HostId};
@@ -28,15 +28,15 @@ impl Lab {
         if let Some(why) = obstacle(action, &self.state(host)) {
             return Err(LabError::Impossible { action, host, why });
         }
-        let kick = match action {
-            Action::Kill => Some(Kick::Kill),
-            Action::Shutdown => Some(Kick::Terminate),
-            Action::Pause => Some(Kick::Stop),
-            Action::Resume => Some(Kick::Continue),
+        let signal = match action {
+            Action::Kill => Some(FaultSignal::Kill),
+            Action::Shutdown => Some(FaultSignal::Terminate),
+            Action::Pause => Some(FaultSignal::Stop),
+            Action::Resume => Some(FaultSignal::Continue),
             Action::Restart => None,
         };
-        match kick {
-            Some(kick) => self.client.signal(node.id, kick)?,
+        match signal {
+            Some(signal) => self.client.signal(node.id, signal)?,
             None => node.restart(&self.client).await.map_err(|error| match error {
                 LabError::NotAnswering { waited: within, .. } => LabError::NotYet { within },
                 other => other,

@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::keeper::{self, Ended, Event, Kick, Request, Spawn};
+use super::keeper::{self, Ended, Event, FaultSignal, Request, Spawn};
 use super::{DownWhy, HostState, LabError};
 
 /// How long the keeper may take to start, or to start a process.
@@ -143,9 +143,9 @@ impl Client {
     }
 
     /// Sends a signal; returns at once.
-    pub(super) fn signal(&self, id: usize, kick: Kick) -> Result<(), LabError> {
+    pub(super) fn signal(&self, id: usize, signal: FaultSignal) -> Result<(), LabError> {
         self.board.send_modify(|board| board.slots[id].error = None);
-        self.send(&Request::Signal { id, kick })
+        self.send(&Request::Signal { id, signal })
     }
 
     /// Waits until `look` finds something in what the keeper told of a process; none when the time is over.

@@ -15,6 +15,7 @@ mod password;
 mod ports;
 mod probe;
 mod processes;
+mod redis_client;
 mod run_dir;
 mod running;
 mod settings;
@@ -30,8 +31,12 @@ use tokio::task::JoinSet;
 pub use self::base_dir::check_temp_dir;
 pub use self::binary::{Flavour, ServerBinary, Version};
 pub use self::error::LabError;
+#[cfg(feature = "peers")]
+pub(crate) use self::redis_client::connection_info;
+pub(crate) use self::redis_client::redis_client;
+pub(crate) use self::run_dir::RunDir;
 pub use self::running::{CliNode, Running};
-pub use self::settings::{NodeSettings, Role};
+pub use self::settings::{NodeSettings, Role, TlsFiles};
 pub use self::state::{DownWhy, Effect, HostState};
 pub use self::stats::NodeStats;
 pub(crate) use self::stats::connect;
@@ -56,10 +61,12 @@ pub struct LabOptions {
     pub keeper: PathBuf,
     /// How long a node may take from its start, or restart, to its first answer.
     pub start_timeout: Duration,
+    /// With these every host's node speaks TLS too, on a port of its own. A server that is built without TLS does not start then.
+    pub tls: Option<TlsFiles>,
 }
 
 impl LabOptions {
-    /// This very program as the keeper, and 10 s for a node to start.
+    /// This very program as the keeper, 10 s for a node to start, and no TLS.
     ///
     /// # Errors
     /// When the path of this program can't be found.
@@ -73,6 +80,7 @@ impl LabOptions {
             binary,
             keeper,
             start_timeout: Duration::from_secs(10),
+            tls: None,
         })
     }
 }
@@ -126,6 +134,7 @@ impl Lab {
                 password,
                 run_dir: dir.clone(),
                 start_timeout: options.start_timeout,
+                tls: options.tls.clone(),
             };
             let nodes = start_nodes(&lab.client, plan, ports, spec.port.is_some()).await?;
             running::announce(&dir, &nodes, &options.binary)?;
@@ -153,6 +162,12 @@ impl Lab {
     #[must_use]
     pub fn nodes(&self) -> Vec<NodeAddress> {
         self.hosts().iter().map(|node| node.access.clone()).collect()
+    }
+
+    /// The ports on which the lock nodes speak TLS, in the order of the hosts; none in a lab without TLS.
+    #[must_use]
+    pub fn tls_ports(&self) -> Option<Vec<u16>> {
+        self.hosts().iter().map(|node| node.tls_port).collect()
     }
 
     /// Where the cache node listens, with the lab's password.

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use super::client::Client;
 use super::keeper::Spawn;
 use super::password::Password;
-use super::settings::{self, NodeSettings, Role};
+use super::settings::{self, NodeSettings, Role, TlsFiles};
 use super::stats::Admin;
 use super::{HostState, LabError, ServerBinary, ports, probe, processes};
 use crate::lock::NodeAddress;
@@ -38,6 +38,8 @@ pub(super) struct Node {
     pub address: SocketAddr,
     /// The same with the lab's password.
     pub access: NodeAddress,
+    /// Where it speaks TLS, if it does.
+    pub tls_port: Option<u16>,
     pub settings: NodeSettings,
     spawn: Spawn,
     start_timeout: Duration,
@@ -55,6 +57,8 @@ pub(super) struct Plan {
     pub password: Option<Password>,
     pub run_dir: PathBuf,
     pub start_timeout: Duration,
+    /// For lock nodes that speak TLS.
+    pub tls: Option<TlsFiles>,
 }
 
 /// Why a start failed.
@@ -83,7 +87,7 @@ impl Node {
             source,
         })?;
         for _ in 0..PORT_TRIES {
-            let node = Self::new(plan, id, role, port, &dir);
+            let node = Self::new(plan, id, role, port, &dir)?;
             match node.run(client).await {
                 Ok(()) => return Ok(node),
                 Err(Failure::Other(error)) => return Err(error),
@@ -94,18 +98,27 @@ impl Node {
         Err(port_taken(port, role))
     }
 
-    fn new(plan: &Plan, id: usize, role: Role, port: u16, dir: &Path) -> Self {
-        let given = settings::of(role, plan.persistence, port, dir);
+    fn new(plan: &Plan, id: usize, role: Role, port: u16, dir: &Path) -> Result<Self, LabError> {
+        let mut given = settings::of(role, plan.persistence, port, dir);
+        // Nobody talks to the cache over TLS.
+        let tls = plan.tls.as_ref().filter(|_| role != Role::Cache);
+        let tls_port = tls.map(|_| ports::find(1).map(|found| found[0])).transpose()?;
+        given.extend(
+            tls.zip(tls_port)
+                .into_iter()
+                .flat_map(|(files, port)| settings::of_tls(files, port)),
+        );
         let address = ports::loopback(port);
         let password = plan.password.as_ref();
         // A server takes the name of a file only as its first argument.
         let file = password.map(|password| password.file.to_string_lossy().into_owned());
         let said = password.map(|_| ("requirepass".to_owned(), "random".to_owned()));
-        Self {
+        Ok(Self {
             id,
             role,
             address,
             access: NodeAddress::new(address, password.map(Password::text)).of_this_user(),
+            tls_port,
             spawn: Spawn {
                 id,
                 program: plan.binary.path.clone(),
@@ -126,7 +139,7 @@ impl Node {
             start_timeout: plan.start_timeout,
             turn: Mutex::new(()),
             admin: Mutex::default(),
-        }
+        })
     }
 
     /// Starts the node again on its port and directory; returns its process id when it answers.

@@ -1,4 +1,5 @@
-//! The directory of one lab: made by its keeper, locked while the keeper lives, removed at its end.
+//! The directory of one lab: made by its keeper, locked while the keeper lives, removed at its end. Others who need files for
+//! a while have one of their own.
 //!
 //! The lock file is the first thing in it and the last to go, and nothing is in use that its keeper does not hold the lock
 //! of. So whoever cleans up can tell a leftover at once: he gets the lock. A keeper that is just making its directory may lose
@@ -26,7 +27,7 @@ const TRIES: usize = 50;
 
 /// A run directory with its lock. Dropping it removes the directory.
 #[derive(Debug)]
-pub(super) struct RunDir {
+pub(crate) struct RunDir {
     base: BaseDir,
     name: String,
     path: PathBuf,
@@ -36,7 +37,7 @@ pub(super) struct RunDir {
 
 impl RunDir {
     /// Makes a new one and locks it.
-    pub(super) fn create() -> io::Result<Self> {
+    pub(crate) fn create() -> io::Result<Self> {
         for _ in 0..TRIES {
             let base = BaseDir::make()?;
             let name = format!("{PREFIX}{:08x}", rand::random::<u32>());
@@ -74,7 +75,43 @@ impl RunDir {
         ))
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// Takes over the one of this name that this process has made, before it became another program and lost the lock.
+    /// None if it is gone, or somebody else has the lock: who cleans up.
+    pub(crate) fn adopt(name: &str) -> io::Result<Option<Self>> {
+        let Some(base) = BaseDir::open()?.filter(|_| name.starts_with(PREFIX)) else {
+            return Ok(None);
+        };
+        let mut options = OpenOptions::new();
+        options.write(true).custom_flags(OFlag::O_NOFOLLOW.bits());
+        let lock = open(&base.dir, name).and_then(|run| run.open_with(LOCK_FILE, &options));
+        let lock = match lock {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            lock => lock?.into_std(),
+        };
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Ok(()) => {}
+        }
+        // It may have been removed before it was locked.
+        if lock.metadata()?.nlink() == 0 {
+            return Ok(None);
+        }
+        let path = base.path.join(name);
+        Ok(Some(Self {
+            base,
+            name: name.to_owned(),
+            path,
+            _lock: lock,
+        }))
+    }
+
+    /// Its name, by which it can be adopted.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }
@@ -161,5 +198,26 @@ fn empty(base: &Dir, name: &str) -> io::Result<()> {
     match run.remove_file(LOCK_FILE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_run_directory_that_nobody_uses_is_adopted() {
+        let made = RunDir::create().unwrap();
+        let (name, path) = (made.name().to_owned(), made.path().to_owned());
+        assert!(RunDir::adopt(&name).unwrap().is_none(), "it is in use");
+        assert!(RunDir::adopt("run-nothing").unwrap().is_none());
+        assert!(RunDir::adopt("../etc").unwrap().is_none());
+        // As it is when the process has become another program.
+        let RunDir { _lock: lock, .. } = &made;
+        lock.unlock().unwrap();
+        let adopted = RunDir::adopt(&name).unwrap().unwrap();
+        assert_eq!(adopted.path(), path);
+        drop(adopted);
+        assert!(!path.exists());
     }
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,29 @@ pub struct NodeSettings {
     pub server: String,
     /// The settings that were given; all others have the server's defaults.
     pub settings: BTreeMap<String, String>,
+}
+
+/// The files with which nodes speak TLS, all PEM, at absolute paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate of every node, valid for 127.0.0.1.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+    /// Who signed it.
+    pub authority: PathBuf,
+}
+
+/// The settings of a node that speaks TLS on `port`, and goes on to speak plainly on its other port.
+pub(super) fn of_tls(files: &TlsFiles, port: u16) -> Vec<(&'static str, Vec<String>)> {
+    let path = |path: &Path| vec![path.to_string_lossy().into_owned()];
+    vec![
+        ("tls-port", vec![port.to_string()]),
+        ("tls-cert-file", path(&files.certificate)),
+        ("tls-key-file", path(&files.key)),
+        ("tls-ca-cert-file", path(&files.authority)),
+        ("tls-auth-clients", vec!["no".to_owned()]),
+    ]
 }
 
 /// The settings of a node, each with its values; the server's defaults for all others.

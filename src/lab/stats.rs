@@ -6,6 +6,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, RedisResult};
 use tokio::time::timeout;
 
+use super::redis_client;
 use crate::lock::NodeAddress;
 
 /// How long a node may take for its figures, connecting included.
@@ -58,8 +59,7 @@ pub(crate) async fn connect(address: &NodeAddress, patience: Duration) -> RedisR
     let config = AsyncConnectionConfig::new()
         .set_connection_timeout(Some(patience))
         .set_response_timeout(Some(patience));
-    address
-        .client()?
+    redis_client(address)?
         .get_multiplexed_async_connection_with_config(&config)
         .await
 }

@@ -67,10 +67,15 @@
 use std::time::Duration;
 
 use rand::RngExt;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
-use super::{FOREVER, Nodes, refusal::PerNode, round::Answer, tally::quorum, wire};
-use crate::model::Cause;
+use crate::{
+    Cause, Nodes,
+    clock::{self, FOREVER},
+    node::{question::Answered, wire},
+    protocol::{NodeSet, Time, quorum},
+    refusal::PerNode,
+};
 
 /// The longest pause after two callers took the nodes from each other.
 const SPLIT_PAUSE: Duration = Duration::from_millis(2);
@@ -97,7 +102,6 @@ const SPLIT_PAUSE: Duration = Duration::from_millis(2);
 #[derive(Debug, Clone)]
 pub struct QuorumCounter {
     nodes: Nodes,
-    node_timeout: Duration,
 }
 
 /// Why no number was drawn.
@@ -115,27 +119,25 @@ pub enum NotDrawn {
 }
 
 impl QuorumCounter {
-    /// A counter on a quorum of all of these nodes, each of which is waited for no longer than `node_timeout`.
+    /// A counter on a quorum of all of these nodes, each of which is waited for no longer than its
+    /// [`node_timeout`](crate::NodeOptions::node_timeout).
     #[must_use]
-    pub fn new(nodes: &Nodes, node_timeout: Duration) -> Self {
-        Self {
-            nodes: nodes.clone(),
-            node_timeout: node_timeout.min(FOREVER),
-        }
+    pub fn new(nodes: &Nodes) -> Self {
+        Self { nodes: nodes.clone() }
     }
 
-    /// Draws the next number of `key`, 1 at first. Takes no longer than `deadline`; two round trips as a rule.
+    /// Draws the next number of `key`, 1 at first. Takes no longer than `timeout`; two round trips as a rule.
     ///
     /// # Errors
-    /// Too few nodes answered in time, or others drew at the same time until the deadline. Either may leave a number burnt.
-    pub async fn draw(&self, key: &str, deadline: Duration) -> Result<u64, NotDrawn> {
-        let deadline = Instant::now() + deadline.min(FOREVER);
+    /// Too few nodes answered in time, or others drew at the same time until then. Either may leave a number burnt.
+    pub async fn draw(&self, key: &str, timeout: Duration) -> Result<u64, NotDrawn> {
+        let deadline = clock::now() + timeout.min(FOREVER);
         // Zero is higher than no number, so that nobody takes it and all say what they have: the first phase.
         let mut number = 0;
         while let Some(highest) = self.propose(key, number, deadline).await? {
             if number > 0 {
                 let pause = rand::rng().random_range(Duration::ZERO..=SPLIT_PAUSE);
-                if Instant::now() + pause >= deadline {
+                if clock::now() + pause >= deadline {
                     return Err(NotDrawn::Contended);
                 }
                 sleep(pause).await;
@@ -146,57 +148,54 @@ impl QuorumCounter {
     }
 
     /// Has the nodes take `number` where theirs is lower. None if a quorum took it, or else the highest number of a quorum.
-    async fn propose(&self, key: &str, number: u64, deadline: Instant) -> Result<Option<u64>, NotDrawn> {
-        let all: Vec<usize> = (0..self.nodes.len()).collect();
+    async fn propose(&self, key: &str, number: u64, deadline: Time) -> Result<Option<u64>, NotDrawn> {
+        let all = NodeSet::first(self.nodes.len());
         let quorum = quorum(all.len());
-        let until = deadline.min(Instant::now() + self.node_timeout);
-        let enough = |answers: &[Option<Answer>]| {
-            let taken = count(answers, took);
+        let until = deadline.min(clock::now() + self.nodes.node_timeout());
+        let enough = |answers: &[Option<Answered>]| {
+            let taken = count(answers, is_taken);
             let to_come = if number == 0 {
                 0
             } else {
                 count(answers, Option::is_none)
             };
-            taken >= quorum || (count(answers, answered) >= quorum && taken + to_come < quorum)
+            taken >= quorum || (count(answers, is_answered) >= quorum && taken + to_come < quorum)
         };
         let proposal = wire::propose(key, number);
-        let answers = self
-            .nodes
-            .question(&all, &proposal, self.node_timeout, until, enough)
-            .await;
-        if count(&answers, took) >= quorum {
+        let answers = self.nodes.ask(all, &proposal, until, enough).await;
+        if count(&answers, is_taken) >= quorum {
             return Ok(None);
         }
-        if count(&answers, answered) < quorum {
+        if count(&answers, is_answered) < quorum {
             let causes = answers.into_iter().map(cause).collect();
             return Err(NotDrawn::NoQuorum { causes });
         }
-        let numbers = answers.iter().flatten().map(|answer| match answer {
-            Answer::Int(number) => number.unsigned_abs(),
-            Answer::Failed(_) => 0,
-        });
+        let numbers = answers
+            .into_iter()
+            .flatten()
+            .map(|answer| answer.map_or(0, i64::unsigned_abs));
         Ok(numbers.max())
     }
 }
 
-fn count(answers: &[Option<Answer>], test: fn(&Option<Answer>) -> bool) -> usize {
+fn count(answers: &[Option<Answered>], test: fn(&Option<Answered>) -> bool) -> usize {
     answers.iter().filter(|answer| test(answer)).count()
 }
 
 /// Whether the node took the number.
-const fn took(answer: &Option<Answer>) -> bool {
-    matches!(answer, Some(Answer::Int(1..)))
+const fn is_taken(answer: &Option<Answered>) -> bool {
+    matches!(answer, Some(Ok(1..)))
 }
 
 /// Whether it said either that or what it has instead.
-const fn answered(answer: &Option<Answer>) -> bool {
-    matches!(answer, Some(Answer::Int(_)))
+const fn is_answered(answer: &Option<Answered>) -> bool {
+    matches!(answer, Some(Ok(_)))
 }
 
-fn cause(answer: Option<Answer>) -> Option<Cause> {
+fn cause(answer: Option<Answered>) -> Option<Cause> {
     match answer {
-        Some(Answer::Int(_)) => None,
-        Some(Answer::Failed(cause)) => Some(cause),
+        Some(Ok(_)) => None,
+        Some(Err(cause)) => Some(cause),
         None => Some(Cause::Timeout),
     }
 }

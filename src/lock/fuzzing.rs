@@ -1,6 +1,6 @@
 //! A narrow door for the fuzz targets, in no other build: what reads bytes that a node sends.
 
-use super::{announcement::Announcement, reply::Reply};
+use crate::{node::reply::Reply, waiting::announcement};
 
 /// The first reply in `bytes`, in words, and its length; none if it has not arrived completely, an error if it is none.
 #[allow(clippy::result_unit_err)] // as little as the parser itself says
@@ -14,7 +14,7 @@ pub fn reply(bytes: &[u8]) -> Result<Option<(String, usize)>, ()> {
 /// # Panics
 /// If what it is written as is read as something else.
 pub fn announcement(text: &str) {
-    if let Some(read) = Announcement::read(text) {
-        assert_eq!(Announcement::read(&read.write()), Some(read));
+    if let Some(read) = announcement::read(text) {
+        assert_eq!(announcement::read(&announcement::write(&read)), Some(read));
     }
 }

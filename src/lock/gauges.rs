@@ -1,5 +1,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use crate::protocol::Command;
+
 /// The commands that one node was sent for locks. Scripts that a node did not know are counted each time they were sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sent {
@@ -21,15 +23,7 @@ struct NodeSent {
     deletes: AtomicU64,
 }
 
-/// The kinds of command that are counted.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
-    Set,
-    Extend,
-    Delete,
-}
-
-/// What a lock is doing now. Shared by all clones of a [`Lock`](super::Lock); read it from any thread.
+/// What a lock is doing now. Shared by all clones of a [`Lock`](crate::Lock); read it from any thread.
 #[derive(Debug, Default)]
 pub struct Gauges {
     holding: AtomicUsize,
@@ -90,49 +84,50 @@ impl Gauges {
         }
     }
 
-    pub(super) fn send(&self, node: usize, kind: Kind) {
+    pub(crate) fn send(&self, node: usize, command: Command) {
         let sent = &self.sent[node.min(NODES - 1)];
-        match kind {
-            Kind::Set => &sent.sets,
-            Kind::Extend => &sent.extends,
-            Kind::Delete => &sent.deletes,
+        match command {
+            Command::Set => &sent.sets,
+            Command::Extend => &sent.extends,
+            Command::Delete => &sent.deletes,
         }
         .fetch_add(1, Relaxed);
     }
 
-    pub(super) fn attempt(&self) {
+    pub(crate) fn attempt(&self) {
         self.attempts.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn fail(&self) {
+    pub(crate) fn fail(&self) {
         self.failed.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn hold(&self) {
+    pub(crate) fn hold(&self) {
         self.holding.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn unhold(&self) {
+    pub(crate) fn unhold(&self) {
         self.holding.fetch_sub(1, Relaxed);
     }
 
-    pub(super) fn miss_votes(&self) {
-        self.partial.fetch_add(1, Relaxed);
-    }
-
-    pub(super) fn unmiss_votes(&self) {
-        self.partial.fetch_sub(1, Relaxed);
+    /// A lock that is held has, or had before, fewer votes than nodes.
+    pub(crate) fn change_partial(&self, before: bool, after: bool) {
+        match (before, after) {
+            (false, true) => self.partial.fetch_add(1, Relaxed),
+            (true, false) => self.partial.fetch_sub(1, Relaxed),
+            _ => 0,
+        };
     }
 
     /// Counts a waiting acquire until the result is dropped.
-    pub(super) fn wait(&self) -> Waiting<'_> {
+    pub(crate) fn wait(&self) -> Waiting<'_> {
         self.waiting.fetch_add(1, Relaxed);
         self.waits.fetch_add(1, Relaxed);
         Waiting(self)
     }
 }
 
-pub(super) struct Waiting<'a>(&'a Gauges);
+pub(crate) struct Waiting<'a>(&'a Gauges);
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {

@@ -1,40 +1,29 @@
 use std::{future::pending, sync::Arc, time::Duration};
 
-use tokio::time::{Instant, sleep_until};
-
-use super::{
+use crate::{
     NotExtended,
-    claim::{Claim, Owned},
-    lease,
-    line::Turn,
+    acquire::Acquired,
+    clock,
+    held::{self, Held, Owned},
     local::LocalGuard,
+    protocol::{Released, quorum},
+    quorum::lock::QuorumLock,
     renewals::Renewing,
-    tally::quorum,
+    waiting::lines::Permit,
 };
-
-/// What a release did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Released {
-    /// Nodes that deleted the key.
-    pub deleted: usize,
-    /// Nodes where it was gone already, or somebody else's.
-    pub gone: usize,
-    /// Nodes that have not said yet. Their delete is on its way, or waits for the node.
-    pub unconfirmed: usize,
-}
 
 /// A lock that is held. Dropping it releases it in the background, without waiting for any node; outside the runtime
 /// (an app server that was killed) nothing is sent and the keys keep their TTL.
 #[derive(Debug)]
 #[must_use = "dropping a guard releases the lock"]
 pub struct Guard {
-    held: Held,
+    kind: Kind,
     attempts: u32,
     waited: bool,
 }
 
 #[derive(Debug)]
-enum Held {
+enum Kind {
     /// No lock at all.
     Nothing,
     Local(#[allow(dead_code)] LocalGuard), // it is there to be dropped
@@ -43,86 +32,86 @@ enum Held {
 
 #[derive(Debug)]
 struct QuorumGuard {
-    claim: Owned,
+    lock: Owned<QuorumLock>,
     /// Ends with the guard.
-    renewal: Option<Renewing>,
+    renewing: Option<Renewing>,
     /// Goes on to the next of this app server who waits, once the deletes are queued: what that one asks goes behind them.
-    turn: Option<Turn>,
+    permit: Option<Permit>,
 }
 
 /// Votes of a lock that may come after its release.
 #[derive(Debug)]
-pub struct LateVotes(Option<Arc<Claim>>);
+pub struct LateVotes(Option<Arc<QuorumLock>>);
 
 impl LateVotes {
     /// The votes, if no more can come.
     #[must_use]
     pub fn known(&self) -> Option<usize> {
-        let Some(claim) = &self.0 else { return Some(0) };
-        let ballot = claim.ballot();
-        ballot.is_answered().then(|| ballot.granted())
+        self.0.as_ref().map_or(Some(0), |lock| lock.all_votes())
     }
 
-    /// Waits until every node has answered or has had its node timeout since the acquire began.
+    /// Waits until every node has answered or has had its time to reply since the acquire began.
     pub async fn wait(self) -> usize {
-        let Some(claim) = &self.0 else { return 0 };
-        let until = claim.start() + claim.node_timeout();
+        let Some(lock) = &self.0 else { return 0 };
+        let (_, until) = lock.votes_so_far();
         let mut pause = Duration::from_millis(1);
         // A look now and then is cheap, and few locks are released before all have answered.
-        while self.known().is_none() && Instant::now() < until {
-            sleep_until(until.min(Instant::now() + pause)).await;
+        while self.known().is_none() && clock::now() < until {
+            clock::sleep_until(until.min(clock::now() + pause)).await;
             pause = (pause * 2).min(Duration::from_millis(50));
         }
-        claim.ballot().granted()
+        lock.votes_so_far().0
     }
 }
 
 impl Guard {
-    pub(super) const fn nothing() -> Self {
+    pub(crate) const fn nothing() -> Self {
         Self {
-            held: Held::Nothing,
+            kind: Kind::Nothing,
             attempts: 1,
             waited: false,
         }
     }
 
-    pub(super) const fn local(guard: LocalGuard, waited: bool) -> Self {
+    pub(crate) const fn local(guard: LocalGuard) -> Self {
+        let waited = guard.waited();
         Self {
-            held: Held::Local(guard),
+            kind: Kind::Local(guard),
             attempts: 1,
             waited,
         }
     }
 
-    pub(super) const fn quorum(
-        claim: Owned,
-        renewal: Option<Renewing>,
-        turn: Option<Turn>,
-        attempts: u32,
-        waited: bool,
-    ) -> Self {
+    pub(crate) fn quorum(acquired: Acquired<QuorumLock>) -> Self {
+        let Acquired {
+            lock,
+            renewing,
+            permit,
+            attempts,
+            waited,
+        } = acquired;
         Self {
-            held: Held::Quorum(QuorumGuard { claim, renewal, turn }),
+            kind: Kind::Quorum(QuorumGuard { lock, renewing, permit }),
             attempts,
             waited,
         }
     }
 
-    const fn claim(&self) -> Option<&Owned> {
-        match &self.held {
-            Held::Quorum(guard) => Some(&guard.claim),
-            Held::Nothing | Held::Local(_) => None,
+    const fn lock(&self) -> Option<&Owned<QuorumLock>> {
+        match &self.kind {
+            Kind::Quorum(guard) => Some(&guard.lock),
+            Kind::Nothing | Kind::Local(_) => None,
         }
     }
 
     /// The nodes that have this lock's key, as far as is known; late votes raise it. 0 without nodes.
     #[must_use]
     pub fn votes(&self) -> usize {
-        self.claim().map_or(0, |claim| claim.ballot().votes())
+        self.lock().map_or(0, |lock| lock.votes())
     }
 
     /// How many of the votes may be lost (by nodes that restart without persistence, say) without anybody else
-    /// getting in: the votes beyond a quorum. 0 without nodes.
+    /// getting in: the votes beyond a quorum. A node that merely can't be reached counts: its key is there. 0 without nodes.
     #[must_use]
     pub fn margin(&self) -> usize {
         self.votes().saturating_sub(quorum(self.nodes()))
@@ -131,19 +120,20 @@ impl Guard {
     /// The nodes that were asked. 0 for a lock without nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
-        self.claim().map_or(0, |claim| claim.nodes())
+        self.lock().map_or(0, |lock| lock.nodes())
     }
 
     /// The value of the keys, by which the nodes tell this holder from others. Empty for a lock without nodes.
     #[must_use]
     pub fn token(&self) -> &str {
-        self.claim().map_or("", |claim| claim.wire().token())
+        self.lock().map_or("", |lock| lock.token())
     }
 
     /// How long the lock may still be relied on; zero once it is lost, [`Duration::MAX`] for a lock without nodes.
     #[must_use]
     pub fn validity(&self) -> Duration {
-        self.claim().map_or(Duration::MAX, |claim| lease::validity(claim))
+        self.lock()
+            .map_or(Duration::MAX, |lock| lock.lease().validity(clock::now()))
     }
 
     /// The attempts that it took, 1 at least.
@@ -168,20 +158,19 @@ impl Guard {
     /// Whether the section has outlasted the lock: even the latest validity that it ever had is over. Never without nodes.
     #[must_use]
     pub fn overran(&self) -> bool {
-        self.claim()
-            .is_some_and(|claim| claim.ballot().relied().is_none_or(|ends| ends <= Instant::now()))
+        self.lock().is_some_and(|lock| lock.lease().overran(clock::now()))
     }
 
     /// The votes that this lock will have in the end, to be asked for before its release.
     #[must_use]
     pub fn late_votes(&self) -> LateVotes {
-        LateVotes(self.claim().map(|claim| Arc::clone(claim)))
+        LateVotes(self.lock().map(|lock| Arc::clone(lock)))
     }
 
     /// Resolves when the lock is lost, up to 2 ms before its validity ends; never for a lock without nodes.
     pub async fn lost(&self) {
-        match self.claim() {
-            Some(claim) => lease::lost(claim).await,
+        match self.lock() {
+            Some(lock) => held::lost(&***lock).await,
             None => pending().await,
         }
     }
@@ -189,22 +178,23 @@ impl Guard {
     /// Extends the lock to its whole TTL from now, and says how long it may be relied on. Never creates it again.
     ///
     /// # Errors
-    /// If the lock is lost, or if no quorum of nodes extended it within the node timeout.
+    /// If the lock is lost, or if no quorum of nodes extended it before the nodes had had their time to reply.
     pub async fn extend(&self) -> Result<Duration, NotExtended> {
-        match self.claim() {
-            Some(claim) => lease::extend(claim).await,
+        match self.lock() {
+            Some(lock) => lock.extend().await,
             None => Ok(Duration::MAX),
         }
     }
 
-    /// Releases the lock. Resolves when a quorum of nodes deleted the key, all answered, or the node timeout is over,
+    /// Releases the lock. Resolves when a quorum of nodes deleted the key, all answered, or the nodes have had their time,
     /// whichever is first; the other deletes go on in the background.
     pub async fn release(self) -> Released {
-        let Held::Quorum(QuorumGuard { claim, renewal, turn }) = self.held else {
+        let Kind::Quorum(QuorumGuard { lock, renewing, permit }) = self.kind else {
             return Released::default();
         };
-        claim.release();
-        drop((renewal, turn));
-        claim.released().await
+        let now = clock::now();
+        lock.release(now);
+        drop((renewing, permit));
+        lock.released(now).await
     }
 }

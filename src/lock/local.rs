@@ -2,45 +2,56 @@
 
 use std::sync::Arc;
 
-use tokio::time::Instant;
-
-use super::{
-    FOREVER, Gauges, Guard,
-    line::{Entered, Lines, Turn},
+use crate::{
+    Gauges,
+    clock::{self, FOREVER},
+    protocol::Time,
+    waiting::lines::{Entered, Lines, Permit},
 };
 
 /// The keyed mutex; clones share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Local(Lines);
+pub(crate) struct Local(Lines);
 
 impl Local {
-    /// Takes the key, or waits in its line until `deadline`; without a deadline it does not wait.
-    pub(super) async fn acquire(&self, key: &str, gauges: &Arc<Gauges>, deadline: Option<Instant>) -> Option<Guard> {
+    /// Takes the key, or waits in its line until `deadline`; without a deadline it does not wait. None: it was not to be had.
+    pub(crate) async fn acquire(&self, key: &str, gauges: &Arc<Gauges>, deadline: Option<Time>) -> Option<LocalGuard> {
         let Some(deadline) = deadline else {
-            return Some(guard(self.0.try_enter(key)?, gauges, false));
+            return Some(LocalGuard::new(self.0.try_enter(key)?, gauges, false));
         };
-        match self.0.enter(key, Instant::now()) {
-            Entered::First(turn) => Some(guard(turn, gauges, false)),
-            Entered::Behind(place) => {
+        match self.0.enter(key, clock::now()) {
+            Entered::First(permit) => Some(LocalGuard::new(permit, gauges, false)),
+            Entered::Behind(waiter) => {
                 let _waiting = gauges.wait();
-                let turn = place.turn(deadline, FOREVER).await.ok()?;
-                Some(guard(turn, gauges, true))
+                let permit = waiter.wait(deadline, FOREVER).await.ok()?;
+                Some(LocalGuard::new(permit, gauges, true))
             }
         }
     }
 }
 
-fn guard(turn: Turn, gauges: &Arc<Gauges>, waited: bool) -> Guard {
-    gauges.hold();
-    let gauges = Arc::clone(gauges);
-    Guard::local(LocalGuard { _turn: turn, gauges }, waited)
-}
-
 /// A key held; dropping it passes the key on.
 #[derive(Debug)]
-pub(super) struct LocalGuard {
-    _turn: Turn,
+pub(crate) struct LocalGuard {
+    _permit: Permit,
     gauges: Arc<Gauges>,
+    waited: bool,
+}
+
+impl LocalGuard {
+    fn new(permit: Permit, gauges: &Arc<Gauges>, waited: bool) -> Self {
+        gauges.hold();
+        Self {
+            _permit: permit,
+            gauges: Arc::clone(gauges),
+            waited,
+        }
+    }
+
+    /// Whether others held the key while its holder waited.
+    pub(crate) const fn waited(&self) -> bool {
+        self.waited
+    }
 }
 
 impl Drop for LocalGuard {
@@ -55,8 +66,8 @@ mod tests {
 
     use super::*;
 
-    fn soon() -> Option<Instant> {
-        Some(Instant::now() + Duration::from_secs(60))
+    fn soon() -> Option<Time> {
+        Some(clock::now() + Duration::from_secs(60))
     }
 
     #[tokio::test(start_paused = true)]
@@ -78,7 +89,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert_eq!((gauges.holding(), gauges.waiting(), gauges.waits()), (2, 50, 50));
-        // Every third gives up, also the one whose turn is next.
+        // Every third gives up, also the one who is next.
         tasks.iter().step_by(3).for_each(tokio::task::JoinHandle::abort);
         drop(first);
         for task in tasks {
@@ -97,7 +108,7 @@ mod tests {
         let (local, gauges) = (Local::default(), Arc::<Gauges>::default());
         let guard = local.acquire("k", &gauges, None).await.unwrap();
         for _ in 0..1000 {
-            let deadline = Instant::now() + Duration::from_millis(5);
+            let deadline = clock::now() + Duration::from_millis(5);
             assert!(local.acquire("k", &gauges, Some(deadline)).await.is_none());
         }
         assert!(local.0.behind("k") <= 1);
@@ -107,7 +118,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_turn_handed_to_a_waiter_that_is_gone_passes_on() {
+    async fn a_permit_handed_to_a_waiter_that_is_gone_passes_on() {
         let (local, gauges) = (Local::default(), Arc::<Gauges>::default());
         let guard = local.acquire("k", &gauges, None).await.unwrap();
         let mut gone = Box::pin(local.acquire("k", &gauges, soon()));

@@ -1,48 +1,33 @@
-#[cfg(test)]
-use std::net::SocketAddr;
 use std::{fmt, sync::Arc, time::Duration};
 
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::sleep;
 
-use super::{
-    BadAddress, FOREVER,
-    address::NodeAddress,
-    connection,
-    job::{Job, Question, Report},
-    node::Node,
-    round::{Answer, Round},
-    wire::{self, Packed},
+use crate::{
+    Cause,
+    clock::{self, FOREVER},
+    node::{
+        address::{BadAddress, NodeAddress},
+        connection,
+        job::Job,
+        options::NodeOptions,
+        question::{Answered, Answers, Question},
+        queue::Queue,
+        wire::{self, Packed},
+    },
+    protocol::{MAX_NODES, NodeSet, Time},
 };
-use crate::model::Cause;
+
+/// The bounds of the pause before the next attempt to connect.
+const SHORTEST_BACKOFF: Duration = Duration::from_millis(1);
+const LONGEST_BACKOFF: Duration = Duration::from_millis(100);
 
 /// The pause before a node that could not be asked is asked again whether it has run everything.
 const FLUSH_AGAIN: Duration = Duration::from_millis(5);
 
-/// How connections to nodes are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NodeOptions {
-    /// How long one attempt to connect may take.
-    pub connect_timeout: Duration,
-    /// The pause before the next attempt after a connection was refused or broke. 100 ms at most: a node that came
-    /// back must be usable soon.
-    pub reconnect_backoff: Duration,
-    /// A peer that is not heard of for so long although something was sent to it is given up: its connection breaks
-    /// (`TCP_USER_TIMEOUT` and keepalive, on Linux; elsewhere keepalive alone). This is about networks that swallow
-    /// packets. A node that is merely stopped is heard of, since its kernel answers, until its buffers are full.
-    pub give_up: Duration,
-}
-
-impl Default for NodeOptions {
-    fn default() -> Self {
-        Self {
-            connect_timeout: Duration::from_secs(1),
-            reconnect_backoff: Duration::from_millis(50),
-            give_up: Duration::from_secs(30),
-        }
-    }
-}
-
-/// The connections of one app server to lock nodes. Cheap to clone; clones share the connections.
+/// The connections of one app server (a process, say) to lock nodes. Cheap to clone; clones share the connections.
+///
+/// For Redlock these must be different servers that know nothing of each other and fail on their own: no replicas of one another,
+/// not the masters of one Cluster, not one server under several names.
 ///
 /// Each connection is owned by a task of the runtime in which it was made. The tasks end with the runtime, or when the
 /// last clone, lock and guard that uses them is gone and nothing is left to delete.
@@ -50,14 +35,14 @@ impl Default for NodeOptions {
 pub struct Nodes(Arc<[Arc<Handle>]>);
 
 struct Handle {
-    node: Arc<Node>,
+    queue: Arc<Queue>,
     address: NodeAddress,
     options: NodeOptions,
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.node.abandon();
+        self.queue.abandon();
     }
 }
 
@@ -65,9 +50,10 @@ impl Nodes {
     /// Starts to connect to `addrs`, one task each, and does not wait: a node that is down is tried again and again.
     ///
     /// # Panics
-    /// Outside a tokio runtime.
+    /// Outside a tokio runtime, and for more than 64 nodes.
     #[must_use]
     pub fn connect<A: Clone + Into<NodeAddress>>(addrs: &[A], options: NodeOptions) -> Self {
+        assert!(addrs.len() <= MAX_NODES, "a lock has {MAX_NODES} nodes at most");
         Self::start(addrs.iter().cloned().map(Into::into), options)
     }
 
@@ -75,45 +61,72 @@ impl Nodes {
     /// Names are looked up at each attempt to connect; the authorities that TLS trusts are read here, from files.
     ///
     /// # Errors
-    /// If one is no such address, or wants TLS and there are no authorities to trust.
+    /// If one is not such an address, or wants TLS and there are no authorities to trust; if a node is named twice, since it has
+    /// one vote; if there are none, or more than 64.
     ///
     /// # Panics
     /// Outside a tokio runtime.
     pub fn open<U: AsRef<str>>(urls: &[U], options: NodeOptions) -> Result<Self, BadAddress> {
         let addresses: Result<Vec<_>, _> = urls.iter().map(|url| NodeAddress::parse(url.as_ref())).collect();
-        Ok(Self::start(addresses?, options))
+        let addresses = addresses?;
+        if addresses.is_empty() {
+            return Err(BadAddress::new(
+                "(none)",
+                "there is no address; a lock needs a node at least".to_owned(),
+            ));
+        }
+        let named_before = |&at: &usize| {
+            addresses[..at]
+                .iter()
+                .any(|address| address.is_same_node(&addresses[at]))
+        };
+        if let Some(twice) = (0..addresses.len()).find(named_before) {
+            let why = "it is named twice, and a node has one vote".to_owned();
+            return Err(BadAddress::new(urls[twice].as_ref(), why));
+        }
+        if let Some(url) = urls.get(MAX_NODES) {
+            let why = format!("it is one too many: a lock has {MAX_NODES} nodes at most");
+            return Err(BadAddress::new(url.as_ref(), why));
+        }
+        Ok(Self::start(addresses, options))
     }
 
     fn start(addresses: impl IntoIterator<Item = NodeAddress>, options: NodeOptions) -> Self {
         let options = NodeOptions {
-            reconnect_backoff: options.reconnect_backoff.min(Duration::from_millis(100)),
+            reconnect_backoff: options.reconnect_backoff.clamp(SHORTEST_BACKOFF, LONGEST_BACKOFF),
             ..options
         };
         let start = |address: NodeAddress| {
-            let node = Arc::new(Node::new());
-            tokio::spawn(connection::run(Arc::clone(&node), address.clone(), options));
-            Arc::new(Handle { node, address, options })
+            let queue = Arc::new(Queue::new(options.node_timeout.min(FOREVER)));
+            tokio::spawn(connection::run(Arc::clone(&queue), address.clone(), options));
+            Arc::new(Handle {
+                queue,
+                address,
+                options,
+            })
         };
         Self(addresses.into_iter().map(start).collect())
     }
 
+    /// Nodes that nobody connects to.
     #[cfg(test)]
-    pub(super) fn unconnected(nodes: &[Arc<Node>]) -> Self {
-        let handle = |node: &Arc<Node>| Handle {
-            node: Arc::clone(node),
-            address: NodeAddress::from(SocketAddr::from(([127, 0, 0, 1], 0))),
-            options: NodeOptions::default(),
+    pub(crate) fn unconnected(nodes: usize) -> Self {
+        let options = NodeOptions::default();
+        let handle = |_| Handle {
+            queue: Arc::new(Queue::new(options.node_timeout)),
+            address: NodeAddress::from(std::net::SocketAddr::from(([127, 0, 0, 1], 0))),
+            options,
         };
-        Self(nodes.iter().map(|node| Arc::new(handle(node))).collect())
+        Self((0..nodes).map(handle).map(Arc::new).collect())
     }
 
     /// Waits until all nodes are connected, or for `within`; how many are connected then.
     pub async fn ready(&self, within: Duration) -> usize {
-        let until = Instant::now() + within.min(FOREVER);
-        let mut links: Vec<_> = self.0.iter().map(|handle| handle.node.watch()).collect();
+        let until = clock::now() + within.min(FOREVER);
+        let mut links: Vec<_> = self.0.iter().map(|handle| handle.queue.watch()).collect();
         for link in &mut links {
             // Too late or never: it is not among those counted below.
-            let _ = timeout_at(until, link.wait_for(|up| *up)).await;
+            let _ = clock::timeout_at(until, link.wait_for(|up| *up)).await;
         }
         links.iter().filter(|link| *link.borrow()).count()
     }
@@ -122,17 +135,19 @@ impl Nodes {
     /// `within`; how many have. A node that is stopped or down is waited for. What a node refuses to run now (while it
     /// loads its data, say) is tried again later and not waited for. For the end of an app server that is not killed.
     pub async fn flush(&self, within: Duration) -> usize {
-        let until = Instant::now() + within.min(FOREVER);
+        let until = clock::now() + within.min(FOREVER);
         // Connections are ordered: an answer to anything says that all before it ran. The second time this includes
         // what had to be sent again, with its script spelled out.
         for _ in 0..2 {
-            let mut left: Vec<usize> = (0..self.len()).collect();
+            let mut left = NodeSet::first(self.len());
             while !left.is_empty() {
-                let timeout = until.saturating_duration_since(Instant::now());
-                let answers = self.question(&left, &wire::pttl(""), timeout, until, |_| false).await;
-                let mut answers = answers.into_iter();
-                left.retain(|_| !matches!(answers.next(), Some(Some(Answer::Int(_)))));
-                if Instant::now() >= until {
+                let answers = self.ask(left, &wire::pttl(""), until, |_| false).await;
+                for (node, answer) in left.into_iter().zip(answers) {
+                    if let Some(Ok(_)) = answer {
+                        left.remove(node);
+                    }
+                }
+                if clock::now() >= until {
                     return self.len() - left.len();
                 }
                 if !left.is_empty() {
@@ -164,57 +179,76 @@ impl Nodes {
         self.0.is_empty()
     }
 
-    /// Asks the nodes at these positions the same, and waits for their answers until there are enough, or until then.
-    /// `timeout`: how long a node may owe the reply before it is suspect.
-    pub(super) async fn question(
+    /// How long a node may owe a reply.
+    #[must_use]
+    pub fn node_timeout(&self) -> Duration {
+        let first = self.0.first().map(|handle| handle.queue.node_timeout());
+        first.unwrap_or_else(|| NodeOptions::default().node_timeout)
+    }
+
+    /// Has the round trip of each command told to `hook` from now on: the node's position among these, and the time from the
+    /// writing of the command to its reply. It is called by the connections' tasks, so it must be quick, and stays as long as
+    /// they do. False, and nothing changes, if one of the nodes has such a hook already.
+    ///
+    /// Of commands that never get a reply nothing is told, and those to a node that was stopped take as long as it was. Let
+    /// `node_timeout` be well above the longest round trip of a healthy node, and the TTL above the longest section by some of
+    /// them: the validity counts from before the nodes were asked.
+    pub fn on_round_trip(&self, hook: impl Fn(usize, Duration) + Send + Sync + 'static) -> bool {
+        if self.0.iter().any(|handle| handle.queue.round_trip_hook().is_some()) {
+            return false;
+        }
+        let hook = Arc::new(hook);
+        let all = self.0.iter().enumerate();
+        all.fold(true, |set, (node, handle)| {
+            let hook = Arc::clone(&hook);
+            set & handle.queue.sample_round_trips(Box::new(move |time| hook(node, time)))
+        })
+    }
+
+    /// Asks these nodes the same, and waits for their answers, in order, until there are enough, or until then.
+    pub(crate) async fn ask(
         &self,
-        indexes: &[usize],
+        nodes: NodeSet,
         command: &Packed,
-        timeout: Duration,
-        until: Instant,
-        enough: impl Fn(&[Option<Answer>]) -> bool,
-    ) -> Vec<Option<Answer>> {
-        let round = Arc::new(Round::new(indexes.len()));
-        for (place, &index) in indexes.iter().enumerate() {
+        until: Time,
+        enough: impl Fn(&[Option<Answered>]) -> bool,
+    ) -> Vec<Option<Answered>> {
+        let answers = Arc::new(Answers::new(nodes.len()));
+        for (place, node) in nodes.into_iter().enumerate() {
             let question = Question {
                 command: Arc::clone(command),
-                timeout,
-                report: Some(Report {
-                    round: Arc::clone(&round),
-                    index: place,
-                }),
+                answers: Some((Arc::clone(&answers), place)),
             };
-            self.push(index, Job::Ask(question));
+            self.push(node, Job::Ask(question));
         }
-        round.wait(until, enough).await
+        answers.wait(until, enough).await
     }
 
-    /// Sends a command to all nodes that can be asked now; nobody waits for the answers. `timeout` as above.
-    pub(super) fn tell(&self, command: &Packed, timeout: Duration) {
-        for index in 0..self.len() {
+    /// Sends a command to all nodes that can be asked now; nobody waits for the answers.
+    pub(crate) fn tell(&self, command: &Packed) {
+        for node in 0..self.len() {
             let question = Question {
                 command: Arc::clone(command),
-                timeout,
-                report: None,
+                answers: None,
             };
-            self.push(index, Job::Ask(question));
+            self.push(node, Job::Ask(question));
         }
     }
 
-    /// Where node `index` is, and how to connect to it.
-    pub(super) fn address(&self, index: usize) -> (&NodeAddress, NodeOptions) {
-        let handle = &self.0[index];
+    /// Where this node is, and how to connect to it.
+    pub(crate) fn address(&self, node: usize) -> (&NodeAddress, NodeOptions) {
+        let handle = &self.0[node];
         (&handle.address, handle.options)
     }
 
-    /// Queues a command for node `index`; never waits.
-    pub(super) fn push(&self, index: usize, job: Job) {
-        self.0[index].node.push(job);
+    /// Queues a command for this node; never waits.
+    pub(crate) fn push(&self, node: usize, job: Job) {
+        self.0[node].queue.push(job);
     }
 
-    /// Why a command for node `index` was never written.
-    pub(super) fn unasked(&self, index: usize) -> Cause {
-        self.0[index].node.unasked()
+    /// Why a command for this node was never written.
+    pub(crate) fn not_written(&self, node: usize) -> Cause {
+        self.0[node].queue.not_written()
     }
 }
 

@@ -1,16 +1,15 @@
-//! Redlock with its terms, for programs that use one set of them.
+//! Redlock with its options, for programs that use one set of them.
 
 use std::time::Duration;
 
-use super::{Gauges, Guard, Lock, Nodes, Refusal, Terms};
-use crate::model::Wait;
+use crate::{AcquireOptions, Gauges, Guard, Lock, Nodes, Refusal, Wait};
 
-/// A Redlock over some nodes, with the terms on which it is acquired. Clones share connections, line and figures.
+/// A Redlock over some nodes, with the options of its acquires. Clones share connections, line and figures.
 ///
 /// # Example
 /// ```no_run
 /// use std::time::Duration;
-/// use lockstorm::lock::{NodeOptions, Nodes, Redlock, Refusal};
+/// use lockstorm_lock::{NodeOptions, Nodes, Redlock, Refusal};
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let urls = ["redis://10.0.0.1:6379", "redis://10.0.0.2:6379", "redis://10.0.0.3:6379"];
@@ -40,16 +39,16 @@ use crate::model::Wait;
 #[derive(Debug, Clone)]
 pub struct Redlock {
     lock: Lock,
-    terms: Terms,
+    options: AcquireOptions,
 }
 
 impl Redlock {
-    /// Begins with the terms of [`Terms::default`].
+    /// Begins with the options of [`AcquireOptions::default`].
     pub fn builder(nodes: Nodes) -> RedlockBuilder {
         RedlockBuilder {
             nodes,
             seed: None,
-            terms: Terms::default(),
+            options: AcquireOptions::default(),
         }
     }
 
@@ -61,7 +60,7 @@ impl Redlock {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn acquire(&self, key: &str) -> Result<Guard, Refusal> {
-        self.lock.acquire(key, &self.terms).await
+        self.lock.acquire(key, &self.options).await
     }
 
     /// The same without waiting for others: one attempt, one round trip.
@@ -72,13 +71,13 @@ impl Redlock {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn try_acquire(&self, key: &str) -> Result<Guard, Refusal> {
-        self.lock.try_acquire(key, &self.terms).await
+        self.lock.try_acquire(key, &self.options).await
     }
 
-    /// The terms.
+    /// The options.
     #[must_use]
-    pub const fn terms(&self) -> &Terms {
-        &self.terms
+    pub const fn options(&self) -> &AcquireOptions {
+        &self.options
     }
 
     /// What it is doing now.
@@ -94,51 +93,61 @@ impl Redlock {
 pub struct RedlockBuilder {
     nodes: Nodes,
     seed: Option<u64>,
-    terms: Terms,
+    options: AcquireOptions,
 }
 
 impl RedlockBuilder {
     /// How long nodes keep the lock without an extension; 10 s if left out. What can be relied on is 1 % + 2 ms less.
     pub const fn ttl(mut self, ttl: Duration) -> Self {
-        self.terms.ttl = ttl;
+        self.options.ttl = ttl;
         self
     }
 
     /// Extends a held lock so often, a third or a half of the TTL, say. Left out: it ends with its TTL.
     pub const fn renew_every(mut self, interval: Duration) -> Self {
-        self.terms.renew = Some(interval);
+        self.options.renew = Some(interval);
         self
     }
 
     /// Ends a lock at this age, however often it is extended.
     pub const fn lifetime(mut self, most: Duration) -> Self {
-        self.terms.lifetime = Some(most);
+        self.options.lifetime = Some(most);
         self
     }
 
-    /// Asks nodes that lost the key of a renewed lock for it again; see [`Terms::repair`].
+    /// Asks nodes that lost the key of a renewed lock for it again; see [`AcquireOptions::repair`].
     pub const fn repair(mut self, repair: bool) -> Self {
-        self.terms.repair = repair;
+        self.options.repair = repair;
         self
     }
 
-    /// Waits in line for a lock that somebody else holds, so long at most. Left out: it is refused at once.
-    pub const fn wait_up_to(mut self, deadline: Duration) -> Self {
-        self.terms.wait = Wait::Queue;
-        self.terms.deadline = deadline;
+    /// Waits in line for a lock that somebody else holds, or for nodes to come back if too few of them can be asked, so long at
+    /// most. Left out: it is refused at once. Those stand in one line who use clones of one lock: build it once.
+    pub const fn wait_up_to(mut self, timeout: Duration) -> Self {
+        self.options.wait = Wait::Queue;
+        self.options.timeout = timeout;
+        self
+    }
+
+    /// The longest that an acquire may take, however it waits; 1 s if left out.
+    pub const fn timeout(mut self, timeout: Duration) -> Self {
+        self.options.timeout = timeout;
         self
     }
 
     /// Any other way to wait, and the bound of all of it.
-    pub const fn wait(mut self, wait: Wait, deadline: Duration) -> Self {
-        self.terms.wait = wait;
-        self.terms.deadline = deadline;
+    pub const fn wait(mut self, wait: Wait, timeout: Duration) -> Self {
+        self.options.wait = wait;
+        self.options.timeout = timeout;
         self
     }
 
-    /// How long a node may take for a reply; more than the longest usual round trip. 40 ms if left out.
-    pub const fn node_timeout(mut self, timeout: Duration) -> Self {
-        self.terms.node_timeout = timeout;
+    /// How long to wait for a node's reply, if that is less than the nodes' own [`node_timeout`]; more than the longest usual
+    /// round trip.
+    ///
+    /// [`node_timeout`]: crate::NodeOptions::node_timeout
+    pub const fn reply_timeout(mut self, timeout: Duration) -> Self {
+        self.options.reply_timeout = Some(timeout);
         self
     }
 
@@ -148,12 +157,12 @@ impl RedlockBuilder {
         self
     }
 
-    /// The lock. Terms beyond the bounds of clocks are brought within them.
+    /// The lock. What is beyond all bounds is brought within them: a TTL has whole milliseconds, 1 at least.
     #[must_use]
     pub fn build(self) -> Redlock {
         Redlock {
             lock: Lock::redlock(&self.nodes, self.seed.unwrap_or_else(rand::random)),
-            terms: self.terms,
+            options: self.options,
         }
     }
 }

@@ -1,7 +1,6 @@
 use std::{fmt, time::Duration};
 
-use super::tally;
-use crate::model::{Cause, Outcome};
+use crate::{Cause, Outcome};
 
 /// Why a lock was not acquired.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,15 +37,14 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// What `causes`, too few of them votes, amount to.
-    pub(super) fn new(quorum: usize, causes: Vec<Option<Cause>>) -> Self {
+    /// Too few nodes could be asked, for these causes.
+    pub(crate) fn no_quorum(quorum: usize, causes: Vec<Option<Cause>>) -> Self {
         let denied = |cause: &Option<Cause>| matches!(cause, Some(Cause::NoPermission(_)));
-        let allowed = causes.iter().filter(|cause| !denied(cause)).count();
-        match tally::outcome(quorum, &causes) {
-            Outcome::NoQuorum if allowed < quorum => Self::NotPermitted { causes },
-            Outcome::Contended => Self::Contended,
-            Outcome::Unknown => Self::Unknown { causes },
-            Outcome::NoQuorum | Outcome::Acquired | Outcome::Expired => Self::NoQuorum { causes },
+        let denials = causes.iter().filter(|cause| denied(cause)).count();
+        if denials > 0 && causes.len() - denials < quorum {
+            Self::NotPermitted { causes }
+        } else {
+            Self::NoQuorum { causes }
         }
     }
 
@@ -77,7 +75,7 @@ pub enum NotExtended {
 }
 
 /// Lists causes for people: `node 1 refused, node 2 voted`.
-pub(super) struct PerNode<'a>(pub(super) &'a [Option<Cause>]);
+pub(crate) struct PerNode<'a>(pub(crate) &'a [Option<Cause>]);
 
 impl fmt::Display for PerNode<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -100,13 +98,16 @@ mod tests {
     #[test]
     fn the_text_names_each_node_and_its_cause() {
         let causes = vec![Some(Cause::Refused), None, Some(Cause::Refused)];
-        let refusal = Refusal::new(2, causes);
+        let refusal = Refusal::no_quorum(2, causes);
         assert_eq!(refusal.outcome(), Outcome::NoQuorum);
+        let nobody = Refusal::no_quorum(1, Vec::new());
+        assert_eq!(nobody, Refusal::NoQuorum { causes: Vec::new() });
         assert_eq!(
             refusal.to_string(),
             "no quorum: node 1 refused, node 2 voted, node 3 refused"
         );
-        let refusal = Refusal::new(2, vec![None, Some(Cause::Timeout), Some(Cause::Error("OOM".into()))]);
+        let causes = vec![None, Some(Cause::Timeout), Some(Cause::Error("OOM".into()))];
+        let refusal = Refusal::Unknown { causes };
         assert_eq!(
             refusal.to_string(),
             "not known: node 1 voted, node 2 timeout, node 3 error: OOM"

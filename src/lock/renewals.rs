@@ -1,7 +1,6 @@
 //! The renewals of all locks of one app server, with one timer.
 //!
-//! Due renewals are done together, a little early rather than late, and their answers count when they come: no task
-//! waits for them. After a pause of the app server there is nothing to catch up on.
+//! Due renewals are done together, and their answers count when they come: no task waits for them.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -9,52 +8,37 @@ use std::{
     time::Duration,
 };
 
-use tokio::{
-    sync::Notify,
-    task::JoinHandle,
-    time::{Instant, sleep_until},
+use tokio::{sync::Notify, task::JoinHandle};
+
+use crate::{
+    clock,
+    held::Held,
+    protocol::{Renewal, Time},
 };
 
-use super::claim::Claim;
-
-/// Renewals may be done early by this part of their interval, so that many are done at once.
-const EARLY: u32 = 64;
-
-/// But not earlier than this.
-const EARLIEST: Duration = Duration::from_millis(16);
+/// The least time between two looks at the same renewal.
+const AGAIN: Duration = Duration::from_millis(1);
 
 /// The renewals of a lock and its clones.
 #[derive(Debug)]
-pub(super) struct Renewals {
-    /// Times are milliseconds since then.
-    base: Instant,
-    due: Mutex<Due>,
+pub(crate) struct Renewals {
+    schedule: Mutex<Schedule>,
     /// Something is due earlier than the timer is set to.
     earlier: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
-struct Due {
+struct Schedule {
     /// What is to be looked at when; it may name renewals that have ended.
-    times: BTreeMap<u64, Vec<u64>>,
-    renewals: HashMap<u64, Renewal>,
+    times: BTreeMap<Time, Vec<u64>>,
+    renewals: HashMap<u64, (Arc<dyn Held>, Renewal)>,
     last_id: u64,
     task: Option<JoinHandle<()>>,
 }
 
-#[derive(Debug)]
-struct Renewal {
-    claim: Arc<Claim>,
-    interval: Duration,
-    /// When the lock was last extended, or acquired.
-    begun: Instant,
-    /// The end of the validity then; none if that is not to be compared.
-    ended: Option<Instant>,
-}
-
 /// A renewal that goes on until this is dropped.
 #[derive(Debug)]
-pub(super) struct Renewing {
+pub(crate) struct Renewing {
     renewals: Arc<Renewals>,
     id: u64,
 }
@@ -62,12 +46,12 @@ pub(super) struct Renewing {
 impl Drop for Renewing {
     fn drop(&mut self) {
         let renewal = self.renewals.lock().renewals.remove(&self.id);
-        // Not with the lock held: it may be the last owner of its claim's nodes.
+        // Not with the lock held: it may be the last owner of the nodes.
         drop(renewal);
     }
 }
 
-impl Drop for Due {
+impl Drop for Schedule {
     fn drop(&mut self) {
         if let Some(task) = &self.task {
             task.abort();
@@ -76,102 +60,68 @@ impl Drop for Due {
 }
 
 impl Renewals {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            base: Instant::now(),
-            due: Mutex::default(),
+            schedule: Mutex::default(),
             earlier: Arc::default(),
         }
     }
 
-    /// Extends `claim` every `interval` from its start on, until it is lost or what this returns is dropped.
-    pub(super) fn start(self: &Arc<Self>, claim: &Arc<Claim>, interval: Duration) -> Renewing {
-        let mut due = self.lock();
-        due.last_id += 1;
-        let id = due.last_id;
-        let renewal = Renewal {
-            claim: Arc::clone(claim),
-            interval,
-            begun: claim.start(),
-            ended: None,
-        };
-        let at = self.time(claim.start() + interval, interval);
-        let first = due.put(id, at);
-        due.renewals.insert(id, renewal);
-        if due.task.as_ref().is_none_or(JoinHandle::is_finished) {
-            due.task = Some(tokio::spawn(run(Arc::downgrade(self), Arc::clone(&self.earlier))));
+    /// Extends `lock` when `renewal` says so, until it is lost or what this returns is dropped.
+    pub(crate) fn start(self: &Arc<Self>, lock: Arc<dyn Held>, renewal: Renewal) -> Renewing {
+        let mut schedule = self.lock();
+        schedule.last_id += 1;
+        let id = schedule.last_id;
+        let first = schedule.put(id, renewal.first());
+        schedule.renewals.insert(id, (lock, renewal));
+        if schedule.task.as_ref().is_none_or(JoinHandle::is_finished) {
+            schedule.task = Some(tokio::spawn(run(Arc::downgrade(self), Arc::clone(&self.earlier))));
         } else if first {
             self.earlier.notify_one();
         }
-        drop(due);
+        drop(schedule);
         Renewing {
             renewals: Arc::clone(self),
             id,
         }
     }
 
-    /// The milliseconds to `at`, a little less, so that others fall together with it.
-    fn time(&self, at: Instant, interval: Duration) -> u64 {
-        let grain = millis((interval / EARLY).min(EARLIEST)).max(1);
-        millis(at.saturating_duration_since(self.base)) / grain * grain
-    }
-
     /// Does what is due and says when to come back; none if there is nothing to come back for.
-    fn renew(&self) -> Option<Instant> {
-        let now = Instant::now();
-        let mut due = self.lock();
-        let mut later = due.times.split_off(&(millis(now - self.base) + 1));
-        std::mem::swap(&mut due.times, &mut later);
-        let mut extended = Vec::new();
-        for id in later.into_values().flatten() {
-            let Some(renewal) = due.renewals.get_mut(&id) else {
+    fn renew(&self) -> Option<Time> {
+        let now = clock::now();
+        let mut schedule = self.lock();
+        let later = schedule.times.split_off(&(now + Duration::from_nanos(1)));
+        let due_now = std::mem::replace(&mut schedule.times, later);
+        let mut all_due = Vec::new();
+        for id in due_now.into_values().flatten() {
+            let Some((lock, renewal)) = schedule.renewals.get_mut(&id) else {
                 continue;
             };
-            let Some(next) = renewal.turn(now, &mut extended) else {
+            let Some(due) = renewal.on_timeout(lock.lease().valid_until(), now) else {
                 continue;
             };
-            // Never again in the same millisecond.
-            let at = self.time(next, renewal.interval).max(millis(now - self.base) + 1);
-            due.put(id, at);
+            all_due.push((Arc::clone(lock), due));
+            schedule.put(id, due.next.max(now + AGAIN));
         }
-        let next = due.times.keys().next().copied();
-        drop(due);
-        for claim in extended {
-            claim.extend(None);
+        let next = schedule.times.keys().next().copied();
+        drop(schedule);
+        for (lock, due) in all_due {
+            lock.renew(due);
         }
-        next.map(|at| self.base + Duration::from_millis(at))
+        next
     }
 
-    fn lock(&self) -> MutexGuard<'_, Due> {
-        self.due.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Schedule> {
+        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Due {
+impl Schedule {
     /// Whether it is the first of all.
-    fn put(&mut self, id: u64, at: u64) -> bool {
+    fn put(&mut self, id: u64, at: Time) -> bool {
         let first = self.times.keys().next().is_none_or(|&first| at < first);
         self.times.entry(at).or_default().push(id);
         first
-    }
-}
-
-impl Renewal {
-    /// What is to be done now, and when to come back; never again once the lock is lost.
-    fn turn(&mut self, now: Instant, extended: &mut Vec<Arc<Claim>>) -> Option<Instant> {
-        let ends = self.claim.ends().filter(|ends| *ends > now)?;
-        if self.ended.take().is_some_and(|ended| ends > ended) {
-            // The last extension has done it.
-            self.claim.repair();
-            let next = self.begun + self.interval;
-            if next > now + self.interval / EARLY {
-                return Some(next);
-            }
-        }
-        (self.begun, self.ended) = (now, Some(ends));
-        extended.push(Arc::clone(&self.claim));
-        // To see whether it worked, and to try again if not, long before the next one would be due.
-        Some(now + self.interval.min(self.claim.node_timeout() * 2))
     }
 }
 
@@ -183,14 +133,10 @@ async fn run(renewals: Weak<Renewals>, earlier: Arc<Notify>) {
         };
         match next {
             Some(next) => tokio::select! {
-                () = sleep_until(next) => {}
+                () = clock::sleep_until(next) => {}
                 () = earlier.notified() => {}
             },
             None => earlier.notified().await,
         }
     }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

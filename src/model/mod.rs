@@ -1,4 +1,5 @@
-//! Plain data that every layer shares: ids, outcomes, faults, events. `std` and `serde` only.
+//! Plain data that every layer shares: ids, outcomes, faults, events. `std` and `serde` only, and the words of the
+//! lock engine.
 
 mod event;
 mod fault;
@@ -6,12 +7,12 @@ mod held;
 mod id;
 mod outcome;
 mod printable;
-mod wait;
+
+pub use lockstorm_lock::{Cause, Outcome, Wait};
 
 pub use event::{Event, EventKind};
 pub use fault::{Action, Target};
 pub use held::Held;
 pub use id::{HostId, ServerId};
-pub use outcome::{Cause, Outcome, Outcomes};
+pub use outcome::Outcomes;
 pub use printable::printable;
-pub use wait::Wait;

@@ -1,10 +1,11 @@
 //! A bench as text for people: a table for each case, and what became of the targets.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Table};
-use crate::bench::{BenchRecord, CaseResult, Contender, Judged, LoadKind, Metric, Spread, Summary, Trouble};
+use crate::bench::{BenchRecord, CaseResult, Contender, Judged, LeftOut, LoadKind, Metric, Spread, Summary, Trouble};
 use crate::metrics::units::{counted, rate};
 
 /// How a figure is written.
@@ -52,6 +53,7 @@ const COLUMNS: &[(&str, Metric, As)] = &[
 pub fn render_bench(record: &BenchRecord, paint: Paint) -> String {
     let mut sections = vec![head(record, paint)];
     sections.extend(record.cases.iter().filter_map(|case| section(case, paint)));
+    sections.extend(record.left_out.iter().map(|one| left_out(one, paint)));
     sections.push(legend(record, paint));
     if !record.targets.is_empty() {
         sections.push(targets(&record.targets, paint));
@@ -65,14 +67,26 @@ fn head(record: &BenchRecord, paint: Paint) -> String {
     let cut = if record.interrupted { " (interrupted)" } else { "" };
     let processor = record.cpu_model.as_deref().unwrap_or(&machine.arch);
     format!(
-        "{}\n{}{cut} of {} s · 3 nodes, {server} · {} of {processor} · {} · lockstorm {}\n",
+        "{}\n{}{cut} of {} s · {} nodes, {server} · {} of {processor} · {} · lockstorm {}\n",
         paint.apply(Tone::Strong, "bench · the lock engine beside its peers"),
         counted(record.rounds as u64, "round", "rounds"),
         record.time_s,
+        hosts(&record.cases),
         counted(machine.cpus as u64, "core", "cores"),
         machine.os,
         record.lockstorm,
     )
+}
+
+/// How many nodes there were: `3`, or `3 and 5`.
+fn hosts(cases: &[CaseResult]) -> String {
+    let numbers: BTreeSet<usize> = cases.iter().map(|case| case.hosts).collect();
+    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    if numbers.is_empty() {
+        "no".to_owned()
+    } else {
+        numbers.join(" and ")
+    }
 }
 
 fn section(case: &CaseResult, paint: Paint) -> Option<String> {
@@ -187,6 +201,10 @@ fn ratio(case: &CaseResult, peer: Contender) -> Cell {
         Some(Spread { median, q1, q3, .. }) => Cell::plain(format!("{median:.2}× ({q1:.2}–{q3:.2})")),
         None => Cell::none(),
     }
+}
+
+fn left_out(one: &LeftOut, paint: Paint) -> String {
+    format!("{} was left out: {}\n", paint.apply(Tone::Strong, &one.name), one.why)
 }
 
 fn legend(record: &BenchRecord, paint: Paint) -> String {

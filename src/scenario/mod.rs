@@ -50,8 +50,8 @@
 //! | `ttl` | of the lock's keys, 5 ms or more | `"2s"` |
 //! | `renew` | `"off"`, `"ttl/2"`, `"ttl/3"` or a duration below the TTL | `"off"` |
 //! | `wait` | `"fail-fast"`, `"queue"` or `{ retries = 20, delay = "20ms", jitter = "20ms" }`; of a local lock only `"fail-fast"`, left out: in line | 20 retries, 20 ms + up to 20 ms apart |
-//! | `deadline` | the longest that one acquire may take | `"5s"` |
-//! | `node_timeout` | the longest that one node is waited for, below the TTL | a quarter of the TTL, at most 50 ms |
+//! | `timeout` | the longest that one acquire may take | `"5s"` |
+//! | `node_timeout` | the longest that one node is waited for, below the TTL; a node that owes a reply for the longest of all arms is suspect | a quarter of the TTL, at most 50 ms |
 //! | `on_loss` | `"carry-on"` or `"abort"` when the holder hears that its lock is lost | `"carry-on"` |
 //! | `update` | inventory: `"read-write"`, or `"atomic"` with lock none | `"read-write"` |
 //! | `fence` | inventory: `"off"`, or where the stock checks the holder's token: `"write"`, `"read-write"`; with any lock, not with `stock_in = "redis"` or `update = "atomic"` | `"off"` |

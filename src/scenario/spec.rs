@@ -258,7 +258,9 @@ pub struct ArmSpec {
     /// What happens when the lock is not to be had at once.
     pub wait: Wait,
     /// The longest that one acquire may take, waiting included.
-    pub deadline: Duration,
+    // The name that it has in records of before.
+    #[serde(alias = "deadline")]
+    pub timeout: Duration,
     /// The longest that one node's reply is waited for; shorter than `ttl`.
     pub node_timeout: Duration,
     /// The host whose node a `single` lock uses.

@@ -137,7 +137,7 @@ impl Toml {
             self.pair("wait", wait(arm.wait));
         }
         if arm.lock != LockKind::None {
-            self.pair("deadline", time(arm.deadline));
+            self.pair("timeout", time(arm.timeout));
         }
         match workload {
             WorkloadSpec::Inventory(_) => {

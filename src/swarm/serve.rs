@@ -94,7 +94,17 @@ fn staff(
 
 async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), SwarmError> {
     let timer = Timer::start();
-    let nodes = Nodes::connect(&plan.nodes, NodeOptions::default());
+    let node_timeouts = plan.arms.iter().filter(|arm| arm.spec.lock.uses_nodes());
+    let options = NodeOptions::default();
+    let options = NodeOptions {
+        // A node is suspect for all arms, so it may take as long as the most patient of them says.
+        node_timeout: node_timeouts
+            .map(|arm| arm.spec.node_timeout)
+            .max()
+            .unwrap_or(options.node_timeout),
+        ..options
+    };
+    let nodes = Nodes::connect(&plan.nodes, options);
     if plan.arms.iter().any(|arm| arm.spec.lock.uses_nodes()) {
         nodes.ready(NODES_READY).await;
     }

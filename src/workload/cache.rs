@@ -4,6 +4,7 @@ use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
 use redis::{AsyncConnectionConfig, Client};
 
+use crate::lab::redis_client;
 use crate::lock::NodeAddress;
 
 /// The longest that connecting to the cache node may take.
@@ -38,7 +39,7 @@ pub struct Cache(MultiplexedConnection);
 /// # Errors
 /// The node can't be reached, or has no such database.
 pub async fn connect_cache(addr: impl Into<NodeAddress>, arm: usize) -> Result<Cache, CacheError> {
-    let info = addr.into().client()?.get_connection_info().clone();
+    let info = redis_client(&addr.into())?.get_connection_info().clone();
     let database = i64::try_from(arm).unwrap_or(i64::MAX);
     let settings = info.redis_settings().clone().set_db(database);
     let config = AsyncConnectionConfig::new()

@@ -2,7 +2,7 @@ use std::time::Instant;
 
 use super::trouble::trouble;
 use super::{Failed, Tools};
-use crate::lock::{Guard, Refusal, Terms};
+use crate::lock::{AcquireOptions, Guard, Refusal};
 use crate::metrics::{Count, Counter, Time};
 use crate::model::Cause;
 use crate::scenario::{LockKind, OnLoss};
@@ -20,11 +20,11 @@ impl Tools {
     pub(super) async fn enter<'a>(&'a self, counter: Counter<'a>, what: &str) -> Result<Section<'a>, Failed> {
         let asked = Instant::now();
         let key = format!("{}:{what}", self.arm.name);
-        let terms = self.terms();
+        let options = self.options();
         let pending = self.waiting.begin(asked);
         let acquired = tokio::select! {
             biased;
-            acquired = self.lock(counter.part()).acquire(&key, &terms) => acquired,
+            acquired = self.lock(counter.part()).acquire(&key, &options) => acquired,
             () = self.hurry.cancelled() => return Err(Failed::Cancelled),
         };
         drop(pending);
@@ -52,14 +52,15 @@ impl Tools {
         }
     }
 
-    fn terms(&self) -> Terms {
+    fn options(&self) -> AcquireOptions {
         let ttl = self.dials.ttl(self.arm.ttl);
-        Terms {
+        AcquireOptions {
             ttl,
             renew: self.arm.renew.interval(ttl),
             wait: self.arm.wait,
-            deadline: self.arm.deadline,
-            node_timeout: self.arm.node_timeout,
+            timeout: self.arm.timeout,
+            // The nodes of the app server, which all arms use, may take as long as the most patient of these.
+            reply_timeout: Some(self.arm.node_timeout),
             lifetime: None,
             repair: false,
         }

@@ -30,7 +30,7 @@ pub fn arm(name: &str, lock: LockKind, update: Update) -> ArmSpec {
         ttl: ms(2000),
         renew: Renew::Fraction(3),
         wait: Wait::FailFast,
-        deadline: ms(5000),
+        timeout: ms(5000),
         node_timeout: ms(100),
         host: HostId(1),
         update,

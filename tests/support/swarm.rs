@@ -11,7 +11,7 @@ use std::{
 };
 
 use lockstorm::{
-    lock::{Guard, Lock, NodeOptions, Nodes, Terms},
+    lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes},
     model::{Outcome, Wait},
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -158,13 +158,12 @@ fn serve(
 
 /// Holds a lock again and again that nobody else wants, and that would not expire.
 async fn mind_own_business(lock: Lock, key: String) {
-    let terms = Terms {
+    let options = AcquireOptions {
         ttl: LONG_TTL,
-        node_timeout: Duration::from_millis(40),
-        ..Terms::default()
+        ..AcquireOptions::default()
     };
     loop {
-        if let Ok(guard) = lock.acquire(&key, &terms).await {
+        if let Ok(guard) = lock.acquire(&key, &options).await {
             sleep(Duration::from_millis(3)).await;
             guard.release().await;
         }
@@ -184,7 +183,7 @@ impl Worker {
         loop {
             let key = self.rng.random_range(0..KEYS);
             let name = format!("hot:{key}");
-            let terms = self.terms();
+            let options = self.options();
             let patience = if self.rng.random_bool(0.1) {
                 Duration::from_millis(self.rng.random_range(0..10))
             } else {
@@ -192,9 +191,9 @@ impl Worker {
             };
             // The clone lets the worker change while its acquire is under way.
             let lock = self.lock.clone();
-            match timeout(patience, lock.acquire(&name, &terms)).await {
+            match timeout(patience, lock.acquire(&name, &options)).await {
                 Err(_) => count(&self.counts.dropped),
-                Ok(Ok(guard)) => self.hold(key, guard, &terms).await,
+                Ok(Ok(guard)) => self.hold(key, guard, &options).await,
                 Ok(Err(refusal)) => {
                     if refusal.outcome() == Outcome::Contended {
                         count(&self.counts.contended);
@@ -207,31 +206,30 @@ impl Worker {
         }
     }
 
-    fn terms(&mut self) -> Terms {
+    fn options(&mut self) -> AcquireOptions {
         let ttl = Duration::from_millis(self.rng.random_range(150..400));
         let retry = Wait::Retry {
             retries: 20,
             delay: Duration::from_millis(2),
             jitter: Duration::from_millis(8),
         };
-        Terms {
+        AcquireOptions {
             ttl,
             renew: self.rng.random_bool(0.5).then_some(ttl / 3),
             wait: [Wait::FailFast, retry, retry, Wait::Queue][self.rng.random_range(0..4)],
-            node_timeout: Duration::from_millis(40),
             repair: self.rng.random(),
-            ..Terms::default()
+            ..AcquireOptions::default()
         }
     }
 
     /// Holds the lock for a moment, now and then for longer than its TTL, and does not care when it is lost.
-    async fn hold(&mut self, key: usize, guard: Guard, terms: &Terms) {
+    async fn hold(&mut self, key: usize, guard: Guard, options: &AcquireOptions) {
         let mut holding = self.beliefs.begin(key, &guard);
         let first = holding.belief();
         count(&self.counts.acquired);
         let looks = if self.rng.random_bool(0.05) { 20 } else { 1 };
         for _ in 0..looks {
-            sleep(Duration::from_millis(self.rng.random_range(0..10)) + terms.ttl / 20 * u32::from(looks > 1)).await;
+            sleep(Duration::from_millis(self.rng.random_range(0..10)) + options.ttl / 20 * u32::from(looks > 1)).await;
             if self.rng.random_bool(0.1) {
                 // Whether it could be extended is seen when we look.
                 let _ = guard.extend().await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lockstorm::{
-    lock::{Guard, Lock, NodeOptions, Nodes, Refusal, Terms},
+    lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Refusal},
     model::Wait,
 };
 use tokio::{
@@ -15,21 +15,27 @@ use super::{PATIENCE, RedisServer};
 
 pub const KEY: &str = "sku:7";
 
+/// How long nodes may take; long enough that no slow machine makes a difference.
+pub const NODE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The same where nodes will not reply.
+pub const BRIEF: Duration = Duration::from_millis(200);
+
 /// Long enough that no slow machine makes a difference.
-pub const TERMS: Terms = Terms {
+pub const OPTIONS: AcquireOptions = AcquireOptions {
     ttl: Duration::from_secs(60),
     renew: None,
     wait: Wait::FailFast,
-    deadline: PATIENCE,
-    node_timeout: Duration::from_secs(5),
+    timeout: PATIENCE,
+    reply_timeout: None,
     lifetime: None,
     repair: false,
 };
 
 /// For nodes that will not reply.
-pub const IMPATIENT: Terms = Terms {
-    node_timeout: Duration::from_millis(200),
-    ..TERMS
+pub const IMPATIENT: AcquireOptions = AcquireOptions {
+    reply_timeout: Some(BRIEF),
+    ..OPTIONS
 };
 
 pub const RETRY: Wait = Wait::Retry {
@@ -51,8 +57,16 @@ impl Trio {
     }
 
     pub fn with(options: &[&str]) -> Self {
-        let servers: Vec<_> = (0..3).map(|_| RedisServer::start_with(options)).collect();
-        let (runtime, nodes) = app_server(&servers);
+        Self::of((0..3).map(|_| RedisServer::start_with(options)).collect(), NODE_TIMEOUT)
+    }
+
+    /// Of nodes that may take so long for a reply before they are suspect.
+    pub fn with_node_timeout(node_timeout: Duration) -> Self {
+        Self::of((0..3).map(|_| RedisServer::start_with(&[])).collect(), node_timeout)
+    }
+
+    fn of(servers: Vec<RedisServer>, node_timeout: Duration) -> Self {
+        let (runtime, nodes) = app_server_with(&servers, node_timeout);
         Self {
             runtime,
             nodes,
@@ -64,8 +78,8 @@ impl Trio {
         Lock::redlock(&self.nodes, 1)
     }
 
-    pub fn acquire(&self, lock: &Lock, terms: &Terms) -> Result<Guard, Refusal> {
-        self.runtime.block_on(lock.acquire(KEY, terms))
+    pub fn acquire(&self, lock: &Lock, options: &AcquireOptions) -> Result<Guard, Refusal> {
+        self.runtime.block_on(lock.acquire(KEY, options))
     }
 
     /// Kills a node, and waits until the app server knows.
@@ -95,7 +109,7 @@ impl Trio {
                 return false;
             };
             let start = Instant::now();
-            while guard.votes() < 3 && start.elapsed() < IMPATIENT.node_timeout {
+            while guard.votes() < 3 && start.elapsed() < BRIEF {
                 sleep(Duration::from_millis(1)).await;
             }
             let votes = guard.votes();
@@ -114,10 +128,18 @@ async fn node_is_down(node: &Nodes) -> bool {
 
 /// An app server's runtime, connected to all of these servers.
 pub fn app_server(servers: &[RedisServer]) -> (Runtime, Nodes) {
+    app_server_with(servers, NODE_TIMEOUT)
+}
+
+fn app_server_with(servers: &[RedisServer], node_timeout: Duration) -> (Runtime, Nodes) {
+    let options = NodeOptions {
+        node_timeout,
+        ..NodeOptions::default()
+    };
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let addrs: Vec<_> = servers.iter().map(RedisServer::addr).collect();
     let nodes = runtime.block_on(async {
-        let nodes = Nodes::connect(&addrs, NodeOptions::default());
+        let nodes = Nodes::connect(&addrs, options);
         assert_eq!(nodes.ready(PATIENCE).await, addrs.len());
         nodes
     });

@@ -14,11 +14,12 @@ use std::time::Duration;
 
 use rand::RngExt;
 use redis::aio::MultiplexedConnection;
-use redis::{RedisResult, Script, Value};
+use redis::{Client, RedisResult, Script, Value};
 use tokio::runtime::{Builder, Runtime};
 
+use super::client::Setup;
 use super::tally;
-use crate::lock::NodeAddress;
+use crate::lab::redis_client;
 
 /// The most that the naive and the plain client pause before they try again, as far as they wait at all.
 pub(super) const POLL: Duration = Duration::from_millis(20);
@@ -26,9 +27,17 @@ pub(super) const POLL: Duration = Duration::from_millis(20);
 /// Deletes the key if it still holds the token.
 const DELETE: &str = "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end";
 
+/// The redis crate's client of each node. None is connected yet.
+fn clients(setup: &Setup) -> Vec<RedisResult<Client>> {
+    match setup.tls_urls() {
+        Some(urls) => urls.into_iter().map(Client::open).collect(),
+        None => setup.nodes.iter().map(redis_client).collect(),
+    }
+}
+
 /// A connection with all defaults of the redis crate: 1 s to connect, 500 ms for a reply.
-async fn connect(address: &NodeAddress) -> RedisResult<MultiplexedConnection> {
-    address.client()?.get_multiplexed_async_connection().await
+async fn connect(client: RedisResult<Client>) -> RedisResult<MultiplexedConnection> {
+    client?.get_multiplexed_async_connection().await
 }
 
 fn token() -> String {

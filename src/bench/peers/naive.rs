@@ -8,7 +8,7 @@ use redis::Script;
 use redis::aio::MultiplexedConnection;
 
 use super::super::client::{Client, Refused, Setup};
-use super::{DELETE, connect, delete, pause, set, token};
+use super::{DELETE, clients, connect, delete, pause, set, token};
 
 /// Asks all nodes at once and waits for all of them. It neither reconnects nor looks at the clock.
 #[derive(Clone)]
@@ -27,7 +27,7 @@ impl Client for Naive {
     type Held = String;
 
     async fn connect(setup: &Setup) -> Result<Self, String> {
-        let connections = join_all(setup.nodes.iter().map(connect)).await;
+        let connections = join_all(clients(setup).into_iter().map(connect)).await;
         Ok(Self(Arc::new(Inner {
             nodes: connections.into_iter().filter_map(Result::ok).collect(),
             quorum: setup.nodes.len() / 2 + 1,

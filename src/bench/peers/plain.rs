@@ -7,7 +7,7 @@ use redis::Script;
 use redis::aio::MultiplexedConnection;
 
 use super::super::client::{Client, Refused, Setup};
-use super::{DELETE, connect, delete, pause, set, token};
+use super::{DELETE, clients, connect, delete, pause, set, token};
 
 /// `SET NX PX` and compare-and-delete on the first node.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ impl Client for Plain {
     type Held = String;
 
     async fn connect(setup: &Setup) -> Result<Self, String> {
-        let first = setup.nodes.first().ok_or("no node")?;
+        let first = clients(setup).into_iter().next().ok_or("no node")?;
         let node = connect(first).await.map_err(|error| error.to_string())?;
         Ok(Self(Arc::new(Inner {
             node,

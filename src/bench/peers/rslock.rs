@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use redis::{IntoConnectionInfo, RedisResult};
 use rslock::{Lock, LockError, LockManager};
 
 use super::super::client::{Client, Refused, Setup};
-use crate::lock::NodeAddress;
+use crate::lab::connection_info;
 
 /// Its own default: the tries of one `lock()`, all of them.
 pub(in crate::bench) const TRIES: u32 = 3;
@@ -25,7 +26,10 @@ impl Client for Rslock {
     type Held = Lock;
 
     async fn connect(setup: &Setup) -> Result<Self, String> {
-        let addresses: Result<Vec<_>, _> = setup.nodes.iter().map(NodeAddress::connection_info).collect();
+        let addresses: RedisResult<Vec<_>> = match setup.tls_urls() {
+            Some(urls) => urls.into_iter().map(IntoConnectionInfo::into_connection_info).collect(),
+            None => setup.nodes.iter().map(connection_info).collect(),
+        };
         let mut manager = LockManager::new(addresses.map_err(|error| error.to_string())?);
         if setup.waits {
             manager.set_retry(u32::MAX, DELAY);

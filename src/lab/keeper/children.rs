@@ -14,7 +14,7 @@ use nix::sys::wait::{Id, waitid};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid, getppid};
 
-use super::protocol::{Ended, Event, Kick, Spawn};
+use super::protocol::{Ended, Event, FaultSignal, Spawn};
 
 /// How long killed orphans may take to go.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -56,10 +56,10 @@ impl Children {
     }
 
     /// Signals the process and its own children (a node that writes a snapshot has one): a host fails as one.
-    pub(super) fn signal(&self, id: usize, kick: Kick) -> io::Result<()> {
+    pub(super) fn signal(&self, id: usize, signal: FaultSignal) -> io::Result<()> {
         let pid = self.0.get(&id).ok_or_else(|| io::Error::other("it does not run"))?;
         // Not reaped yet, so the id is still this process's own.
-        Ok(killpg(*pid, kick.signal())?)
+        Ok(killpg(*pid, signal.to_nix())?)
     }
 
     /// What happened to them since the last call.

@@ -20,7 +20,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
 use self::children::Children;
-pub(super) use self::protocol::{Ended, Event, Kick, Request, Spawn};
+pub(super) use self::protocol::{Ended, Event, FaultSignal, Request, Spawn};
 use super::run_dir::RunDir;
 
 /// The hidden first argument that makes lockstorm a keeper.
@@ -122,7 +122,7 @@ fn obey(children: &mut Children, request: Request) -> io::Result<()> {
                 error: error.to_string(),
             },
         }),
-        Request::Signal { id, kick } => match children.signal(id, kick) {
+        Request::Signal { id, signal } => match children.signal(id, signal) {
             Ok(()) => Ok(()),
             Err(error) => emit(&Event::NotSignalled {
                 id,

@@ -13,7 +13,7 @@ pub(in crate::lab) enum Request {
     /// Start a process.
     Spawn(Spawn),
     /// Send a signal to a process and its children.
-    Signal { id: usize, kick: Kick },
+    Signal { id: usize, signal: FaultSignal },
 }
 
 /// A process to start.
@@ -34,7 +34,7 @@ pub(in crate::lab) struct Spawn {
 /// The signals that faults need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::lab) enum Kick {
+pub(in crate::lab) enum FaultSignal {
     /// SIGKILL.
     Kill,
     /// SIGTERM.
@@ -45,8 +45,8 @@ pub(in crate::lab) enum Kick {
     Continue,
 }
 
-impl Kick {
-    pub(super) const fn signal(self) -> Signal {
+impl FaultSignal {
+    pub(super) const fn to_nix(self) -> Signal {
         match self {
             Self::Kill => Signal::SIGKILL,
             Self::Terminate => Signal::SIGTERM,

@@ -27,7 +27,7 @@ const ON_LOSS: &[(&str, OnLoss)] = &[("carry-on", OnLoss::CarryOn), ("abort", On
 /// The most arms: each takes a share of the screen, the pools and the threads.
 const MOST_ARMS: usize = 60;
 const TTL: Duration = Duration::from_secs(2);
-const DEADLINE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Below this, validity = TTL − TTL/100 − 2 ms leaves nothing worth the name.
 const LEAST_TTL: Duration = Duration::from_millis(5);
 const NODE_TIMEOUT: Duration = Duration::from_millis(50);
@@ -74,12 +74,13 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
     let lock = table.need("lock", LockKind::Single, "\"redlock\"", value::word(LOCKS));
     let (ttl, renew, node_timeout, on_loss) = lease(table, lock);
     let wait = wait(table, lock);
-    let deadline = match lock {
+    table.refuse(&["deadline"], "is called \"timeout\" now");
+    let timeout = match lock {
         LockKind::None => {
-            table.refuse(&["deadline"], "makes no sense without a lock");
-            DEADLINE
+            table.refuse(&["timeout"], "makes no sense without a lock");
+            TIMEOUT
         }
-        _ => table.or("deadline", DEADLINE, value::positive),
+        _ => table.or("timeout", TIMEOUT, value::positive),
     };
     let host = host(table, lock, lab);
     if lock == LockKind::Redlock && table.sound(&["lock"]) && lab.hosts < 3 {
@@ -94,7 +95,7 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
         ttl,
         renew,
         wait,
-        deadline,
+        timeout,
         node_timeout,
         host,
         update,

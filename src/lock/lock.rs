@@ -1,0 +1,120 @@
+use std::sync::Arc;
+
+use crate::{
+    AcquireOptions, Gauges, Guard, Nodes, Refusal, Wait, acquire::Callers, clock, local::Local, quorum::kind::Quorum,
+};
+
+/// A lock strategy of one app server. Clones share its connections, waiters and gauges.
+#[derive(Debug, Clone)]
+pub struct Lock {
+    strategy: Strategy,
+    gauges: Arc<Gauges>,
+}
+
+#[derive(Debug, Clone)]
+enum Strategy {
+    None,
+    Local(Local),
+    Quorum(Arc<(Quorum, Callers)>),
+}
+
+impl Lock {
+    /// No lock: everybody gets it at once.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::new(Strategy::None)
+    }
+
+    /// A mutex for each key, in this process and among the clones of this lock only. First come, first served; it has
+    /// no TTL and can't be lost.
+    #[must_use]
+    pub fn local() -> Self {
+        Self::new(Strategy::Local(Local::default()))
+    }
+
+    /// A lock on the one node at `index`. `seed` draws the jitter of retries.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    #[must_use]
+    pub fn single(nodes: &Nodes, index: usize, seed: u64) -> Self {
+        Self::redlock(&nodes.subset(&[index]), seed)
+    }
+
+    /// A lock that a majority of all nodes must vote for. `seed` draws the jitter of retries.
+    #[must_use]
+    pub fn redlock(nodes: &Nodes, seed: u64) -> Self {
+        let callers = Callers::new(nodes.clone(), seed);
+        Self::new(Strategy::Quorum(Arc::new((Quorum(nodes.clone()), callers))))
+    }
+
+    fn new(strategy: Strategy) -> Self {
+        Self {
+            strategy,
+            gauges: Arc::default(),
+        }
+    }
+
+    /// Acquires the lock on `key`. Dropping the future takes back whatever was asked for so far.
+    ///
+    /// # Errors
+    /// The [`Refusal`] of the last attempt.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn acquire(&self, key: &str, options: &AcquireOptions) -> Result<Guard, Refusal> {
+        let options = &options.bounded();
+        match &self.strategy {
+            Strategy::None => Ok(Guard::nothing()),
+            Strategy::Local(local) => {
+                self.gauges.attempt();
+                let deadline = (options.wait != Wait::FailFast).then(|| clock::now() + options.timeout);
+                let guard = local.acquire(key, &self.gauges, deadline).await;
+                guard.map(Guard::local).ok_or(Refusal::Contended)
+            }
+            Strategy::Quorum(quorum) => {
+                let (kind, callers) = &**quorum;
+                let acquired = callers.acquire(kind, key, options, &self.gauges).await;
+                acquired.map(Guard::quorum)
+            }
+        }
+    }
+
+    /// The same with one attempt, however the options say to wait. If they say in line, those who do are told of the
+    /// release.
+    ///
+    /// # Errors
+    /// The [`Refusal`] of the attempt.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn try_acquire(&self, key: &str, options: &AcquireOptions) -> Result<Guard, Refusal> {
+        match &self.strategy {
+            Strategy::Quorum(quorum) => {
+                let (kind, callers) = &**quorum;
+                let options = &options.bounded();
+                let acquired = callers.try_acquire(kind, key, options, &self.gauges).await;
+                acquired.map(Guard::quorum)
+            }
+            Strategy::None | Strategy::Local(_) => {
+                let wait = Wait::FailFast;
+                self.acquire(key, &AcquireOptions { wait, ..*options }).await
+            }
+        }
+    }
+
+    /// The same lock, with the same connections and waiters, that counts in other gauges.
+    #[must_use]
+    pub fn counted_by(&self, gauges: Arc<Gauges>) -> Self {
+        Self {
+            strategy: self.strategy.clone(),
+            gauges,
+        }
+    }
+
+    /// What this lock is doing now.
+    #[must_use]
+    pub fn gauges(&self) -> Arc<Gauges> {
+        Arc::clone(&self.gauges)
+    }
+}

@@ -1,0 +1,246 @@
+//! Where a node is, and as whom to talk to it.
+
+use std::{fmt, io, net::SocketAddr, time::Duration};
+
+use socket2::{SockRef, TcpKeepalive};
+use tokio::{
+    net::TcpStream,
+    time::{Instant, timeout_at},
+};
+
+#[cfg(feature = "tls")]
+use crate::node::tls::Tls;
+use crate::node::{
+    listener,
+    stream::Stream,
+    url::{self, Url},
+};
+
+/// A node's address that can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{url}: {why}; write it like redis://user:password@host:6379/0")]
+pub struct BadAddress {
+    /// What was given, without its password.
+    pub url: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl BadAddress {
+    /// Says what is wrong with `url`, without its password.
+    pub(crate) fn new(url: &str, why: String) -> Self {
+        Self {
+            url: url::hide_password(url),
+            why,
+        }
+    }
+}
+
+/// One node's address, user, password and database, and how to make sure that it is that node. It shows itself without the
+/// password, and is written nowhere.
+#[derive(Clone)]
+pub struct NodeAddress {
+    host: String,
+    port: u16,
+    user: Option<String>,
+    password: Option<String>,
+    database: u32,
+    /// Whether a listener of another user is no such node.
+    of_this_user: bool,
+    /// None: plain TCP.
+    #[cfg(feature = "tls")]
+    tls: Option<Tls>,
+}
+
+impl fmt::Debug for NodeAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the password.
+        write!(f, "NodeAddress({self})")
+    }
+}
+
+impl fmt::Display for NodeAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+impl From<SocketAddr> for NodeAddress {
+    fn from(addr: SocketAddr) -> Self {
+        Self::new(addr, None)
+    }
+}
+
+impl NodeAddress {
+    /// A node at `addr`, by plain TCP, that asks for this password.
+    #[must_use]
+    pub fn new(addr: SocketAddr, password: Option<&str>) -> Self {
+        Self {
+            host: addr.ip().to_string(),
+            port: addr.port(),
+            user: None,
+            password: password.map(str::to_owned),
+            database: 0,
+            of_this_user: false,
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
+    }
+
+    /// Reads `redis://[user[:password]@]host[:port][/database]`, or `rediss://` for TLS; `valkey://` and `valkeys://` are the
+    /// same. In user and password `%` and two hexadecimal digits stand for a byte. The port is 6379 if none is given, the
+    /// database 0. For TLS this reads whom the machine trusts.
+    ///
+    /// # Errors
+    /// If it is no such URL, or TLS can't be used: it is not built in, or there are no authorities to trust.
+    pub fn parse(url: &str) -> Result<Self, BadAddress> {
+        Self::read(url).map_err(|why| BadAddress::new(url, why))
+    }
+
+    fn read(url: &str) -> Result<Self, String> {
+        let Url {
+            tls,
+            host,
+            port,
+            user,
+            password,
+            database,
+        } = url::read(url)?;
+        if cfg!(not(feature = "tls")) && tls {
+            return Err("TLS is not built in, which takes the feature `tls`".into());
+        }
+        Ok(Self {
+            #[cfg(feature = "tls")]
+            tls: tls.then(|| Tls::new(&host)).transpose()?,
+            host,
+            port,
+            user,
+            password,
+            database,
+            of_this_user: false,
+        })
+    }
+
+    /// The same node, of which it is known that it is a process of this user on this machine: when it is gone, somebody else
+    /// may listen on its port, and is not told the password. Linux tells who listens; elsewhere nothing is made sure of.
+    #[must_use]
+    pub const fn of_this_user(mut self) -> Self {
+        self.of_this_user = true;
+        self
+    }
+
+    /// The node's name or address; one of IPv6 without brackets.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Whether both name the same server, as far as their words say. Its databases fail together.
+    pub(crate) fn is_same_node(&self, other: &Self) -> bool {
+        self.host.eq_ignore_ascii_case(&other.host) && self.port == other.port
+    }
+
+    /// The node's port.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Makes sure that who listens there may be told the password.
+    ///
+    /// # Errors
+    /// If it is known that the node is a process of this user, and nobody or somebody else listens there now.
+    pub fn check(&self) -> io::Result<()> {
+        if self.of_this_user {
+            listener::check(self.port)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Connects until then. A peer that is not heard of for `give_up` although something was sent to it is given up: the
+    /// connection breaks then. A node that is stopped is heard of: its kernel answers.
+    pub(crate) async fn connect(&self, give_up: Duration, until: Instant) -> io::Result<Stream> {
+        let connect = TcpStream::connect((self.host.as_str(), self.port));
+        let stream = timeout_at(until, connect).await??;
+        // At once, so that who is found to listen is who has accepted.
+        self.check()?;
+        // Without these the connection is slower, or takes longer to break; it is not wrong.
+        let _ = stream.set_nodelay(true);
+        let socket = SockRef::from(&stream);
+        let probes = TcpKeepalive::new().with_time(give_up / 3).with_interval(give_up / 6);
+        let _ = socket.set_tcp_keepalive(&probes);
+        #[cfg(target_os = "linux")]
+        let _ = socket.set_tcp_user_timeout(Some(give_up));
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return Ok(Stream::Tls(tls.handshake(stream, until).await?.into()));
+        }
+        Ok(Stream::Plain(stream))
+    }
+
+    /// User and password, if the node asks for any: what `AUTH` is given. A user without a password is none.
+    #[must_use]
+    pub fn credentials(&self) -> Option<(Option<&str>, &str)> {
+        Some((self.user.as_deref(), self.password.as_deref()?))
+    }
+
+    /// The number of the database.
+    #[must_use]
+    pub const fn database(&self) -> u32 {
+        self.database
+    }
+
+    /// Whether the node is reached over TLS.
+    #[must_use]
+    pub const fn uses_tls(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.tls.is_some();
+        #[cfg(not(feature = "tls"))]
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_user_password_and_database() {
+        let address = NodeAddress::parse("redis://me:secret@localhost:7000/3").unwrap();
+        assert_eq!(address.credentials(), Some((Some("me"), "secret")));
+        assert_eq!(address.database(), 3);
+        assert!(!format!("{address:?}").contains("secret"));
+        let known = NodeAddress::new(SocketAddr::from(([127, 0, 0, 1], 6379)), Some("secret"));
+        assert_eq!(known.credentials(), Some((None, "secret")));
+        assert_eq!(
+            format!("{known} {known:?}"),
+            "127.0.0.1:6379 NodeAddress(127.0.0.1:6379)"
+        );
+        let plain = NodeAddress::from(SocketAddr::from(([127, 0, 0, 1], 6379)));
+        assert_eq!((plain.credentials(), plain.database()), (None, 0));
+    }
+
+    #[test]
+    fn what_is_no_address_is_said_without_its_password() {
+        for url in [
+            "",
+            "localhost:6379",
+            "http://me:secret@host",
+            "unix:///tmp/x",
+            "redis://me:secret@host:x",
+            "rediss://me:secret@host#insecure",
+            "rediss://me:secret@host#else",
+        ] {
+            let error = NodeAddress::parse(url).unwrap_err().to_string();
+            assert!(!error.contains("secret") && error.contains("redis://"), "{error}");
+        }
+    }
+
+    #[test]
+    #[cfg(not(feature = "tls"))]
+    fn without_tls_the_feature_that_brings_it_is_named() {
+        let error = NodeAddress::parse("rediss://me:secret@host").unwrap_err().to_string();
+        assert!(error.contains("the feature `tls`"), "{error}");
+    }
+}

@@ -1,0 +1,276 @@
+//! The task that owns the connection to one node: it writes what callers queued, in order, and hands out the replies.
+//!
+//! One ordered connection is what makes taking a lock back safe: a compare-and-delete written behind a `SET` runs
+//! after it, however long the node was stopped. So a late reply never closes the connection.
+
+use std::{
+    collections::VecDeque,
+    future::poll_fn,
+    io, mem,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::{Sleep, sleep, timeout},
+};
+
+use super::{
+    address::NodeAddress,
+    greeting,
+    job::{Done, Job, LockJob},
+    options::NodeOptions,
+    queue::Queue,
+    reply::{Malformed, Reply},
+    wire::Native,
+};
+use crate::{
+    Cause, clock,
+    protocol::{Command, Suspicion, Time, WINDOW},
+};
+
+/// Bytes collected for writing before the rest stays in the queue, where it can still be withdrawn.
+const OUTPUT_LIMIT: usize = 1 << 16;
+
+/// The room for replies; an error line may not be longer.
+const INPUT_SIZE: usize = 1 << 15;
+
+/// Commands wait so long for the first connection.
+const FIRST_CONNECTION_WAIT: Duration = Duration::from_millis(40);
+
+/// Marks the node as ended when its task ends, also when the runtime is dropped.
+struct EndOnDrop<'a>(&'a Queue);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// Keeps a connection to `address` until nobody uses it.
+pub(crate) async fn run(node: Arc<Queue>, address: NodeAddress, options: NodeOptions) {
+    let _end = EndOnDrop(&node);
+    let mut first = true;
+    loop {
+        let greet = greeting::greet(&address, &options);
+        let greeted = match mem::take(&mut first) {
+            false => greet.await,
+            true => {
+                tokio::pin!(greet);
+                match timeout(FIRST_CONNECTION_WAIT, &mut greet).await {
+                    Ok(greeted) => greeted,
+                    Err(_) => {
+                        node.suspect(&mut VecDeque::new());
+                        greet.await
+                    }
+                }
+            }
+        };
+        let (mut written, mut unwritten, mut cause) = (VecDeque::new(), VecDeque::new(), Cause::Refused);
+        match greeted {
+            Ok(greeted) => {
+                node.connected();
+                let mut connection = Connection::new(greeted.stream, greeted.native, options.reconnect_backoff);
+                if connection.drive(&node).await.is_ok() {
+                    return;
+                }
+                unwritten = connection.unwritten;
+                unwritten.extend(connection.refused.into_iter().map(Job::Lock));
+                written = connection.written.into_iter().map(|(job, _)| job).collect();
+            }
+            Err(greeting::Failed::Denied(text)) => cause = Cause::NoPermission(text),
+            #[cfg(feature = "tls")]
+            Err(greeting::Failed::Tls(text)) => cause = Cause::Tls(text),
+            Err(greeting::Failed::Io(_)) => {}
+        }
+        node.disconnected(written, unwritten, &cause);
+        if node.is_abandoned() && !node.is_owing() {
+            return;
+        }
+        sleep(options.reconnect_backoff).await;
+    }
+}
+
+struct Connection<S> {
+    stream: S,
+    /// How the node compares and deletes by itself.
+    native: Option<Native>,
+    input: Box<[u8]>,
+    /// The bytes of `input` that hold an incomplete reply.
+    filled: usize,
+    output: Vec<u8>,
+    /// The bytes of `output` that are written.
+    sent: usize,
+    /// Commands that are not in the output yet.
+    unwritten: VecDeque<Job>,
+    /// Commands that owe a reply, in order, and when they were written.
+    written: VecDeque<(Job, Time)>,
+    /// Deletes that the node refused to run.
+    refused: Vec<LockJob>,
+    /// When they are tried again.
+    retry: Pin<Box<Sleep>>,
+    backoff: Duration,
+    suspicion: Suspicion,
+    /// Fires when the node may have owed a reply for too long. Set anew only when it fires: a timer for each command
+    /// would cost more than the commands.
+    alarm: Pin<Box<Sleep>>,
+    armed: bool,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    fn new(stream: S, native: Option<Native>, backoff: Duration) -> Self {
+        let now = clock::now();
+        Self {
+            stream,
+            native,
+            input: vec![0; INPUT_SIZE].into(),
+            filled: 0,
+            output: Vec::new(),
+            sent: 0,
+            unwritten: VecDeque::new(),
+            written: VecDeque::new(),
+            refused: Vec::new(),
+            retry: Box::pin(clock::sleep_until(now)),
+            backoff,
+            suspicion: Suspicion::new(now),
+            alarm: Box::pin(clock::sleep_until(now)),
+            armed: false,
+        }
+    }
+
+    /// Writes and reads until the connection breaks, or, without an error, until nobody uses it any more.
+    async fn drive(&mut self, node: &Queue) -> io::Result<()> {
+        poll_fn(|cx| self.poll(node, cx)).await
+    }
+
+    fn poll(&mut self, node: &Queue, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Replies first: after a pause of this whole process they are there, and the node is not to blame.
+        while self.poll_read(node, cx)?.is_ready() {}
+        if !self.refused.is_empty() && self.retry.as_mut().poll(cx).is_ready() {
+            self.unwritten.extend(self.refused.drain(..).map(Job::Lock));
+        }
+        let abandoned = node.take(&mut self.unwritten, cx.waker());
+        loop {
+            self.fill(node);
+            if self.poll_flush(cx)?.is_pending() || !self.can_fill() {
+                break;
+            }
+        }
+        if abandoned && self.written.is_empty() && self.refused.is_empty() && self.unwritten.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_alarm(node, cx);
+        Poll::Pending
+    }
+
+    fn can_fill(&self) -> bool {
+        !self.unwritten.is_empty() && self.output.len() < OUTPUT_LIMIT && self.written.len() < WINDOW
+    }
+
+    /// Moves commands from the queue to the output.
+    fn fill(&mut self, node: &Queue) {
+        if !self.can_fill() {
+            return;
+        }
+        let now = clock::now();
+        let mut withdrawn = 0;
+        while self.can_fill() {
+            let Some(job) = self.unwritten.pop_front() else { break };
+            if job.write(&mut self.output, self.native, now) {
+                self.written.push_back((job, now));
+            } else {
+                withdrawn += 1;
+            }
+        }
+        node.finished(withdrawn);
+    }
+
+    /// Writes as much of the output as the socket takes.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.sent < self.output.len() {
+            match ready!(Pin::new(&mut self.stream).poll_write(cx, &self.output[self.sent..]))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                sent => self.sent += sent,
+            }
+        }
+        self.output.clear();
+        self.sent = 0;
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    /// Reads what is there and hands out the replies in it.
+    fn poll_read(&mut self, node: &Queue, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut buffer = ReadBuf::new(&mut self.input[self.filled..]);
+        ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer))?;
+        let length = buffer.filled().len();
+        if length == 0 {
+            // The node closed the connection, or a reply has no room.
+            return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+        }
+        self.filled += length;
+        // Read after the replies: what they grant can be relied on from here on, if at all.
+        let (now, hook) = (clock::now(), node.round_trip_hook());
+        let (mut done, mut finished) = (0, 0);
+        while let Some((reply, length)) =
+            Reply::parse(&self.input[done..self.filled]).map_err(|Malformed| io::ErrorKind::InvalidData)?
+        {
+            done += length;
+            let (job, since) = self.written.pop_front().ok_or(io::ErrorKind::InvalidData)?;
+            if let Some(hook) = hook {
+                hook(now - since);
+            }
+            match job.reply(reply, now) {
+                Done::Finished => finished += 1,
+                Done::Kept => {}
+                Done::Again(job) => {
+                    if job.command == Command::Delete && !job.announce {
+                        // Known to the server, but not allowed.
+                        self.native = None;
+                    }
+                    self.unwritten.push_back(Job::Lock(job));
+                }
+                Done::Owed(delete) => self.postpone(delete),
+            }
+        }
+        self.input.copy_within(done..self.filled, 0);
+        self.filled -= done;
+        if done > 0 {
+            node.finished(finished);
+            if self.suspicion.on_answers(now) {
+                node.trust();
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// A delete that the node would not run now is tried again a little later.
+    fn postpone(&mut self, delete: LockJob) {
+        if self.refused.is_empty() {
+            clock::reset(self.retry.as_mut(), clock::now() + self.backoff);
+        }
+        self.refused.push(delete);
+    }
+
+    fn poll_alarm(&mut self, node: &Queue, cx: &mut Context<'_>) {
+        loop {
+            let oldest = self.written.front().map(|(_, since)| *since);
+            if !self.armed {
+                let Some(at) = self.suspicion.next_timeout(oldest, node.node_timeout()) else {
+                    return;
+                };
+                clock::reset(self.alarm.as_mut(), at);
+                self.armed = true;
+            }
+            if self.alarm.as_mut().poll(cx).is_pending() {
+                return;
+            }
+            self.armed = false;
+            if self.suspicion.on_timeout(oldest, node.node_timeout(), clock::now()) {
+                node.suspect(&mut self.unwritten);
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Who listens on a port of this machine, as the kernel tells (Linux).
+
+use std::{fs, io, net::Ipv4Addr};
+
+/// Makes sure that it is a process of this user who listens on `port` of loopback: before a password is sent there. Where
+/// the kernel does not tell, that is taken for granted.
+pub(crate) fn check(port: u16) -> io::Result<()> {
+    let (Ok(table), Some(we)) = (fs::read_to_string("/proc/net/tcp"), effective_user()) else {
+        return Ok(());
+    };
+    let owners = owners(&table, port);
+    let why = match owners.iter().find(|&&owner| owner != we) {
+        None if owners.is_empty() => format!("nobody known listens on port {port}"),
+        None => return Ok(()),
+        Some(stranger) => format!("user {stranger} listens on port {port}, who is told no password"),
+    };
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+}
+
+/// The user who this process acts as, whose its sockets are. Asked for each time: a process may become somebody else.
+fn effective_user() -> Option<u32> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    // The real user, the effective one, and two more.
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    users.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// The users who listen on `port`, on loopback or on all addresses.
+fn owners(table: &str, port: u16) -> Vec<u32> {
+    let local = [Ipv4Addr::LOCALHOST, Ipv4Addr::UNSPECIFIED]
+        .map(|address| format!("{:08X}:{port:04X}", u32::from_ne_bytes(address.octets())));
+    table
+        .lines()
+        .filter_map(|line| {
+            let fields: Vec<&str> = line.split_whitespace().take(8).collect();
+            let listens = fields.get(3) == Some(&LISTEN) && local.iter().any(|local| fields[1] == local);
+            listens.then(|| fields.get(7)?.parse().ok()).flatten()
+        })
+        .collect()
+}
+
+/// The state of a socket that accepts connections.
+const LISTEN: &str = "0A";
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn listeners_are_told_from_connections() {
+        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
+                     0: 0100007F:49AD 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 28354 1\n\
+                     1: 00000000:07E8 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1001        0 637 1\n\
+                     2: 0100007F:49AE 0100007F:8F2C 01 00000000:00000000 00:00000000 00000000  1002        0 1 1\n";
+        assert_eq!(owners(table, 0x49AD), [1000]);
+        assert_eq!(owners(table, 0x07E8), [1001]);
+        assert_eq!(owners(table, 0x49AE), [0; 0]);
+        assert_eq!(owners("", 1), [0; 0]);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn our_own_listener_is_known_and_a_free_port_has_none() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert!(check(port).is_ok());
+        drop(listener);
+        assert!(check(port).unwrap_err().to_string().contains("nobody known listens"));
+    }
+}

@@ -1,0 +1,467 @@
+//! The shared side of one node: the queue that callers push to, and what is known about its state.
+
+use std::{
+    collections::VecDeque,
+    mem,
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    task::Waker,
+    time::Duration,
+};
+
+use tokio::sync::watch;
+
+use super::job::{Done, Job, LockJob};
+use crate::{
+    Cause, clock,
+    protocol::{Link, Obstacle},
+};
+
+#[derive(Debug)]
+struct State {
+    link: Link,
+    /// Why there is no connection.
+    down: Cause,
+    abandoned: bool,
+    queue: VecDeque<Job>,
+    /// The connection's task, if it sleeps.
+    task: Option<Waker>,
+}
+
+impl State {
+    fn cause(&self, obstacle: Obstacle) -> Cause {
+        match obstacle {
+            Obstacle::Down => self.down.clone(),
+            Obstacle::Ended => Cause::Refused,
+            Obstacle::Suspect => Cause::Suspect,
+            Obstacle::Busy => Cause::Busy,
+        }
+    }
+}
+
+/// Who is told how long the node took for an answer, from the writing of its command.
+pub(crate) type RoundTripHook = Box<dyn Fn(Duration) + Send + Sync>;
+
+/// One node as callers and the task that owns its connection see it.
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    up: watch::Sender<bool>,
+    /// How long the node may owe a reply before it is suspect.
+    node_timeout: Duration,
+    round_trip: OnceLock<RoundTripHook>,
+}
+
+impl Queue {
+    pub(crate) fn new(node_timeout: Duration) -> Self {
+        let state = State {
+            link: Link::default(),
+            down: Cause::Refused,
+            abandoned: false,
+            queue: VecDeque::new(),
+            task: None,
+        };
+        Self {
+            state: Mutex::new(state),
+            up: watch::Sender::new(false),
+            node_timeout,
+            round_trip: OnceLock::new(),
+        }
+    }
+
+    /// How long the node may owe a reply before it is suspect.
+    pub(crate) const fn node_timeout(&self) -> Duration {
+        self.node_timeout
+    }
+
+    /// Has round trips told to `hook` from now on. False if there is a hook already.
+    pub(crate) fn sample_round_trips(&self, hook: RoundTripHook) -> bool {
+        self.round_trip.set(hook).is_ok()
+    }
+
+    /// Who is told of round trips.
+    pub(crate) fn round_trip_hook(&self) -> Option<&RoundTripHook> {
+        self.round_trip.get()
+    }
+
+    /// Queues a command; never waits. What can't be sent now fails at once, but for deletes: those are owed.
+    pub(crate) fn push(&self, job: Job) {
+        let mut state = self.lock();
+        let queued = state.queue.len();
+        match state.link.admit(job.command(), queued) {
+            Ok(()) => {
+                state.queue.push_back(job);
+                Self::wake(state);
+            }
+            Err(obstacle) => {
+                let cause = state.cause(obstacle);
+                // Callers are told without the lock held.
+                drop(state);
+                if let Done::Owed(delete) = job.fail(cause, clock::now())
+                    && obstacle != Obstacle::Ended
+                {
+                    self.owe([delete]);
+                }
+            }
+        }
+    }
+
+    /// Queues deletes that nobody waits for.
+    fn owe(&self, deletes: impl IntoIterator<Item = LockJob>) {
+        let mut state = self.lock();
+        state.queue.extend(deletes.into_iter().map(Job::Lock));
+        Self::wake(state);
+    }
+
+    /// So many attempts have nothing on the node any more, nor will they: there is room for others.
+    pub(crate) fn finished(&self, attempts: usize) {
+        if attempts > 0 {
+            self.lock().link.on_finished(attempts);
+        }
+    }
+
+    /// Why a command that was never written was not: what to tell whoever withdraws it.
+    pub(crate) fn not_written(&self) -> Cause {
+        let state = self.lock();
+        state.cause(state.link.not_written())
+    }
+
+    /// Whether there is a connection; changes are seen by the receiver.
+    pub(crate) fn watch(&self) -> watch::Receiver<bool> {
+        self.up.subscribe()
+    }
+
+    /// Moves what is queued behind what is in `jobs`. If there is nothing, `task` is woken as soon as there is. Whether
+    /// nobody will push any more.
+    pub(crate) fn take(&self, jobs: &mut VecDeque<Job>, task: &Waker) -> bool {
+        let mut state = self.lock();
+        if jobs.is_empty() {
+            mem::swap(jobs, &mut state.queue);
+        } else {
+            jobs.append(&mut state.queue);
+        }
+        match &mut state.task {
+            Some(waker) => waker.clone_from(task),
+            None => state.task = Some(task.clone()),
+        }
+        state.abandoned
+    }
+
+    /// A node that owes replies for too long gets no new commands but deletes, until it replies. Commands that were not
+    /// written, in the queue and in `jobs`, fail.
+    pub(crate) fn suspect(&self, jobs: &mut VecDeque<Job>) {
+        let mut state = self.lock();
+        state.link.on_suspect();
+        jobs.append(&mut state.queue);
+        drop(state);
+        let (owed, finished) = fail(mem::take(jobs), &Cause::Suspect);
+        jobs.extend(owed.into_iter().map(Job::Lock));
+        self.finished(finished);
+    }
+
+    /// The node replied.
+    pub(crate) fn trust(&self) {
+        self.lock().link.on_trusted();
+    }
+
+    /// The connection stands.
+    pub(crate) fn connected(&self) {
+        self.lock().link.on_connected();
+        self.up.send_replace(true);
+    }
+
+    /// There is no connection, because of `cause`. Whether the commands in `written` ran is not known; those in the
+    /// queue, and in `unwritten`, never will. Deletes wait for the next connection, as long as their keys may be there.
+    pub(crate) fn disconnected(&self, written: VecDeque<Job>, unwritten: VecDeque<Job>, cause: &Cause) {
+        let mut state = self.lock();
+        state.link.on_disconnected();
+        state.down = cause.clone();
+        let queue = self.leave(state);
+        let (owed, finished) = fail(written, &Cause::Disconnected);
+        let (owed_too, finished_too) = fail(unwritten.into_iter().chain(queue), cause);
+        self.finished(finished + finished_too);
+        self.owe(owed.into_iter().chain(owed_too));
+    }
+
+    /// Whether there are deletes left that are worth another connection.
+    pub(crate) fn is_owing(&self) -> bool {
+        let queue = mem::take(&mut self.lock().queue);
+        let (owed, finished) = fail(queue, &Cause::Refused);
+        let is_owing = !owed.is_empty();
+        self.finished(finished);
+        self.owe(owed);
+        is_owing
+    }
+
+    /// Nobody will push any more: the task ends once nothing is owed.
+    pub(crate) fn abandon(&self) {
+        let mut state = self.lock();
+        state.abandoned = true;
+        Self::wake(state);
+    }
+
+    /// Whether nobody uses the node any more.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.lock().abandoned
+    }
+
+    /// Nothing will be sent any more.
+    pub(crate) fn end(&self) {
+        let mut state = self.lock();
+        state.link.on_ended();
+        for job in self.leave(state) {
+            job.fail(Cause::Refused, clock::now());
+        }
+    }
+
+    fn leave(&self, mut state: MutexGuard<'_, State>) -> VecDeque<Job> {
+        let queue = mem::take(&mut state.queue);
+        // Callers are told without the lock held.
+        drop(state);
+        self.up.send_replace(false);
+        queue
+    }
+
+    fn wake(mut state: MutexGuard<'_, State>) {
+        let task = state.task.take();
+        drop(state);
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells the askers that there will be no reply: the deletes that are owed nevertheless, and how many attempts have nothing on
+/// the node any more.
+fn fail(jobs: impl IntoIterator<Item = Job>, cause: &Cause) -> (Vec<LockJob>, usize) {
+    let (mut owed, mut finished, now) = (Vec::new(), 0, clock::now());
+    for job in jobs {
+        match job.fail(cause.clone(), now) {
+            Done::Owed(delete) => owed.push(delete),
+            Done::Finished => finished += 1,
+            Done::Kept | Done::Again(_) => {}
+        }
+    }
+    (owed, finished)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        clock,
+        node::{
+            job::{Asker, Report},
+            reply::Reply,
+            wire::{self, Wire},
+        },
+        protocol::{Attempt, Command, Rules, Time, Vote},
+    };
+
+    /// An attempt at a lock of one node.
+    #[derive(Debug)]
+    struct Asking {
+        wire: Wire,
+        attempt: Mutex<Attempt>,
+        cause: Mutex<Option<Cause>>,
+    }
+
+    impl Asker for Asking {
+        fn wire(&self) -> &Wire {
+            &self.wire
+        }
+
+        fn on_written(&self, node: usize, command: Command, now: Time) -> bool {
+            command != Command::Set || self.attempt.lock().unwrap().on_written(node, now)
+        }
+
+        fn on_answer(&self, node: usize, report: Report, now: Time) -> bool {
+            let Report {
+                command,
+                asked,
+                answer,
+                cause,
+            } = report;
+            *self.cause.lock().unwrap() = cause;
+            let mut attempt = self.attempt.lock().unwrap();
+            match command {
+                Command::Set => attempt.on_vote(node, asked, answer, now),
+                Command::Extend => attempt.on_extended(node, asked, answer, now),
+                Command::Delete => attempt.on_deleted(node, answer, now),
+            }
+            .finished
+        }
+
+        fn on_told(&self, _: usize) {}
+    }
+
+    impl Asking {
+        fn vote(&self) -> (Vote, Option<Cause>) {
+            (self.attempt.lock().unwrap().vote(0), self.cause.lock().unwrap().clone())
+        }
+    }
+
+    const NEVER: fn(Cause) -> (Vote, Option<Cause>) = |cause| (Vote::Never, Some(cause));
+
+    fn queue() -> Queue {
+        let queue = Queue::new(Duration::from_millis(40));
+        queue.connected();
+        queue
+    }
+
+    fn job(asking: &Arc<Asking>, command: Command) -> Job {
+        Job::Lock(LockJob {
+            command,
+            asker: Arc::clone(asking) as Arc<dyn Asker>,
+            node: 0,
+            asked: clock::now(),
+            announce: false,
+            spelled_out: false,
+        })
+    }
+
+    fn ask(queue: &Queue) -> Arc<Asking> {
+        let rules = Rules {
+            ttl: Duration::from_secs(10),
+            reply_timeout: Duration::from_millis(40),
+            lifetime: None,
+            repair: false,
+        };
+        let asking = Arc::new(Asking {
+            wire: Wire::new("k", &wire::token(), rules.ttl),
+            attempt: Mutex::new(Attempt::new(1, rules, clock::now())),
+            cause: Mutex::default(),
+        });
+        queue.push(job(&asking, Command::Set));
+        asking
+    }
+
+    fn take_back(queue: &Queue, asking: &Arc<Asking>) {
+        let nodes = asking.attempt.lock().unwrap().close(clock::now());
+        nodes.into_iter().for_each(|_| queue.push(job(asking, Command::Delete)));
+    }
+
+    /// What is queued, as it would be written: withdrawn commands are not.
+    fn written(queue: &Queue) -> VecDeque<Job> {
+        let mut jobs = VecDeque::new();
+        queue.take(&mut jobs, Waker::noop());
+        jobs.retain(|job| job.write(&mut Vec::new(), None, clock::now()));
+        jobs
+    }
+
+    fn answer(jobs: VecDeque<Job>, reply: &Reply) -> Vec<Done> {
+        jobs.into_iter()
+            .map(|job| job.reply(reply.clone(), clock::now()))
+            .collect()
+    }
+
+    fn is_delete(job: &Job) -> bool {
+        job.command() == Some(Command::Delete)
+    }
+
+    #[test]
+    fn a_suspect_node_gets_only_deletes() {
+        let queue = queue();
+        let held = ask(&queue);
+        answer(written(&queue), &Reply::Ok);
+        let queued = ask(&queue);
+        queue.suspect(&mut VecDeque::new());
+        assert_eq!(queued.vote(), NEVER(Cause::Suspect));
+        assert_eq!(ask(&queue).vote(), NEVER(Cause::Suspect));
+        take_back(&queue, &held);
+        let jobs = written(&queue);
+        assert!(is_delete(&jobs[0]) && jobs.len() == 1);
+        queue.trust();
+        assert_eq!(ask(&queue).vote(), (Vote::Queued, None));
+    }
+
+    #[test]
+    fn a_broken_connection_tells_written_from_unwritten_and_keeps_deletes() {
+        let queue = queue();
+        let sent = ask(&queue);
+        let jobs = written(&queue);
+        let queued = ask(&queue);
+        queue.disconnected(jobs, VecDeque::new(), &Cause::Refused);
+        assert_eq!(sent.vote(), (Vote::Unknown, Some(Cause::Disconnected)));
+        assert_eq!(queued.vote(), NEVER(Cause::Refused));
+        assert_eq!(ask(&queue).vote(), NEVER(Cause::Refused));
+        assert!(!queue.is_owing());
+        take_back(&queue, &sent);
+        take_back(&queue, &queued);
+        assert!(queue.is_owing());
+        queue.connected();
+        assert_eq!(written(&queue).len(), 1);
+    }
+
+    #[test]
+    fn a_withdrawn_command_is_not_written_and_leaves_nothing_to_delete() {
+        let queue = queue();
+        take_back(&queue, &ask(&queue));
+        assert!(written(&queue).is_empty());
+        assert!(written(&queue).is_empty());
+    }
+
+    #[test]
+    fn a_delete_is_owed_until_the_node_runs_it() {
+        let queue = queue();
+        let held = ask(&queue);
+        answer(written(&queue), &Reply::Ok);
+        take_back(&queue, &held);
+        let mut jobs = written(&queue);
+        for _ in 0..2 {
+            let Some(Done::Owed(delete)) = answer(jobs, &Reply::Error("LOADING".into())).pop() else {
+                panic!("it is still owed");
+            };
+            jobs = [Job::Lock(delete)].into();
+        }
+        assert!(matches!(answer(jobs, &Reply::Int(1))[..], [Done::Finished]));
+    }
+
+    #[test]
+    fn a_script_that_the_node_does_not_know_is_sent_whole() {
+        let queue = queue();
+        let held = ask(&queue);
+        answer(written(&queue), &Reply::Ok);
+        take_back(&queue, &held);
+        let Some(Done::Again(job)) = answer(written(&queue), &Reply::Error("NOSCRIPT No matching".into())).pop() else {
+            panic!("it is sent again");
+        };
+        let mut out = Vec::new();
+        assert!(Job::Lock(job).write(&mut out, None, clock::now()));
+        assert!(String::from_utf8_lossy(&out).contains("redis.call"));
+    }
+
+    #[test]
+    fn room_is_freed_by_what_was_refused_withdrawn_and_deleted() {
+        let queue = queue();
+        let held = ask(&queue);
+        answer(written(&queue), &Reply::Ok);
+        queue.suspect(&mut VecDeque::from([job(&ask(&queue), Command::Set)]));
+        queue.trust();
+        take_back(&queue, &held);
+        let done = answer(written(&queue), &Reply::Int(1));
+        assert!(matches!(done[..], [Done::Finished]));
+        queue.finished(done.len());
+        let refused = ask(&queue);
+        let done = answer(written(&queue), &Reply::Nil);
+        assert!(matches!(done[..], [Done::Finished]) && refused.vote().0 == Vote::Held);
+        queue.finished(done.len());
+        assert_eq!(queue.lock().link.attempts(), 0);
+    }
+
+    #[test]
+    fn an_ended_node_keeps_nothing() {
+        let queue = queue();
+        let held = ask(&queue);
+        answer(written(&queue), &Reply::Ok);
+        let asked = ask(&queue);
+        queue.end();
+        assert_eq!(asked.vote(), NEVER(Cause::Refused));
+        take_back(&queue, &held);
+        assert!(!queue.is_owing());
+    }
+}

@@ -1,0 +1,195 @@
+//! The replies of a node, in as much of RESP 2 as the commands of a lock connection can produce.
+
+use std::str;
+
+use crate::Cause;
+
+/// One reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reply {
+    /// `+OK`.
+    Ok,
+    /// A number.
+    Int(i64),
+    /// Nothing: the key was there (`SET NX`).
+    Nil,
+    /// The node's error line.
+    Error(String),
+    /// Another text.
+    Text(String),
+    /// Several replies in one.
+    Array(Vec<Self>),
+}
+
+/// Arrays may stand in arrays this often: `HELLO` has one with its modules in it.
+const DEPTH: usize = 4;
+
+impl Reply {
+    /// What a reply that is no answer says about the node.
+    pub(crate) fn cause(self) -> Cause {
+        match self {
+            Self::Error(text) if is_denied(&text) => Cause::NoPermission(text),
+            Self::Error(text) => Cause::Error(text),
+            _ => Cause::Error("unexpected reply".into()),
+        }
+    }
+}
+
+/// Whether an error says that the user may not do this, or is not known.
+fn is_denied(error: &str) -> bool {
+    ["NOPERM", "NOAUTH", "WRONGPASS"]
+        .iter()
+        .any(|code| error.starts_with(code))
+}
+
+/// The node speaks something else than RESP; what follows can't be told apart any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Malformed;
+
+impl Reply {
+    /// The first reply in `bytes` and its length; none if it has not arrived completely.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Malformed> {
+        // What a busy lock connection reads, without a look at every byte.
+        match bytes {
+            [b'+', b'O', b'K', b'\r', b'\n', ..] => Ok(Some((Self::Ok, 5))),
+            [b'$', b'-', b'1', b'\r', b'\n', ..] => Ok(Some((Self::Nil, 5))),
+            [b':', digit @ b'0'..=b'9', b'\r', b'\n', ..] => Ok(Some((Self::Int(i64::from(digit - b'0')), 4))),
+            _ => Self::parse_any(bytes, DEPTH),
+        }
+    }
+
+    fn parse_any(bytes: &[u8], depth: usize) -> Result<Option<(Self, usize)>, Malformed> {
+        let Some(end) = bytes.iter().position(|&byte| byte == b'\n') else {
+            return Ok(None);
+        };
+        let line = bytes[..end].strip_suffix(b"\r").ok_or(Malformed)?;
+        let (kind, line) = line.split_first().ok_or(Malformed)?;
+        let length = end + 1;
+        match kind {
+            b'+' if line == b"OK" => Ok(Some((Self::Ok, length))),
+            b'+' => Ok(Some((Self::Text(text(line)), length))),
+            b'-' => Ok(Some((Self::Error(text(line)), length))),
+            b':' => Ok(Some((Self::Int(number(line)?), length))),
+            b'_' => Ok(Some((Self::Nil, length))),
+            b'$' => match number(line)? {
+                -1 => Ok(Some((Self::Nil, length))),
+                size => {
+                    let size = usize::try_from(size).map_err(|_| Malformed)?;
+                    let total = size.checked_add(length + 2).ok_or(Malformed)?;
+                    // What follows the line: the text and its end.
+                    let body = bytes.get(length..total);
+                    Ok(body.map(|body| (Self::Text(text(&body[..size])), total)))
+                }
+            },
+            b'*' => Self::parse_array(bytes, number(line)?, length, depth.checked_sub(1).ok_or(Malformed)?),
+            _ => Err(Malformed),
+        }
+    }
+
+    /// The `count` replies that begin at `start`.
+    fn parse_array(bytes: &[u8], count: i64, start: usize, depth: usize) -> Result<Option<(Self, usize)>, Malformed> {
+        if count == -1 {
+            return Ok(Some((Self::Nil, start)));
+        }
+        let count = usize::try_from(count).map_err(|_| Malformed)?;
+        let (mut replies, mut end) = (Vec::new(), start);
+        for _ in 0..count {
+            let Some((reply, length)) = Self::parse_any(&bytes[end..], depth)? else {
+                return Ok(None);
+            };
+            replies.push(reply);
+            end += length;
+        }
+        Ok(Some((Self::Array(replies), end)))
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn number(line: &[u8]) -> Result<i64, Malformed> {
+    str::from_utf8(line)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .ok_or(Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use redis::{Value, parse_redis_value};
+
+    use super::*;
+
+    fn reply() -> impl Strategy<Value = Vec<u8>> {
+        scalar().prop_recursive(3, 12, 4, |inner| {
+            prop::collection::vec(inner, 0..4).prop_map(|replies| {
+                let head = format!("*{}\r\n", replies.len());
+                [head.as_bytes(), &replies.concat()].concat()
+            })
+        })
+    }
+
+    fn scalar() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            Just(b"+OK\r\n".to_vec()),
+            Just(b"$-1\r\n".to_vec()),
+            any::<i64>().prop_map(|n| format!(":{n}\r\n").into_bytes()),
+            "[A-Z]{1,8} [a-z ]{0,20}".prop_map(|text| format!("-{text}\r\n").into_bytes()),
+            "[a-z\r\n]{0,20}".prop_map(|text| format!("${}\r\n{text}\r\n", text.len()).into_bytes()),
+        ]
+    }
+
+    fn same(ours: &Reply, theirs: &Value) -> bool {
+        match (ours, theirs) {
+            (Reply::Ok, Value::Okay) | (Reply::Nil, Value::Nil) => true,
+            (Reply::Text(ours), Value::BulkString(theirs)) => ours.as_bytes() == theirs,
+            (Reply::Array(ours), Value::Array(theirs)) => {
+                ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| same(a, b))
+            }
+            (Reply::Int(a), Value::Int(b)) => a == b,
+            (Reply::Error(text), Value::ServerError(error)) => text.starts_with(error.code()),
+            _ => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn reads_what_the_redis_crate_reads(
+            replies in prop::collection::vec(reply(), 1..8),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let stream: Vec<u8> = replies.concat();
+            let mut rest = &stream[..];
+            for bytes in &replies {
+                let (reply, length) = Reply::parse(rest).unwrap().unwrap();
+                prop_assert_eq!(length, bytes.len());
+                prop_assert!(same(&reply, &parse_redis_value(bytes).unwrap()));
+                prop_assert_eq!(Reply::parse(&bytes[..cut.index(bytes.len())]), Ok(None));
+                rest = &rest[length..];
+            }
+            prop_assert!(rest.is_empty());
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            if let Ok(Some((_, length))) = Reply::parse(&bytes) {
+                prop_assert!(length <= bytes.len());
+            }
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_reply() {
+        for bytes in [
+            &b"HTTP/1.1 400 Bad Request\r\n"[..],
+            b"\r\n",
+            b":x\r\n",
+            b"$-7\r\n",
+            b"+OK\n",
+        ] {
+            assert_eq!(Reply::parse(bytes), Err(Malformed), "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! Reads the URLs of nodes: `redis://[user[:password]@]host[:port][/database]`.
+
+use std::net::Ipv6Addr;
+
+/// Where nodes listen if nothing else is said.
+const PORT: u16 = 6379;
+
+// Why a URL is refused, as far as the tests ask for it.
+const SPACE: &str = "a URL has no spaces; in a user or a password write %20";
+const SCHEME: &str = "it begins neither with redis:// nor with rediss://";
+const INSECURE: &str = "#insecure is refused; to trust a certificate, name the file of its authority in SSL_CERT_FILE";
+const FRAGMENT: &str = "nothing may follow a #; in a user or a password write %23";
+const DATABASE: &str = "what follows the host must be the number of a database; in a password write %2F for /";
+const QUESTION_MARK: &str = "in a user or a password write %3F for ?";
+const WILDCARD: &str = "its host stands for all addresses, which can't be connected to";
+const HOST: &str = "its host has characters that no host has";
+
+/// What the URL of a node says.
+#[derive(PartialEq, Eq)]
+#[cfg_attr(test, derive(Debug))]
+pub(crate) struct Url {
+    /// Whether the node is reached over TLS.
+    pub(crate) tls: bool,
+    /// A name or an address; one of IPv6 is without its brackets.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<String>,
+    pub(crate) database: u32,
+}
+
+/// Reads a URL. What is wrong with it if it can't be used, in words that say nothing of its password.
+pub(crate) fn read(url: &str) -> Result<Url, &'static str> {
+    if url.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return Err(SPACE);
+    }
+    let (scheme, rest) = url.split_once("://").ok_or("it does not begin with redis://")?;
+    let tls = match scheme.to_ascii_lowercase().as_str() {
+        "redis" | "valkey" => false,
+        "rediss" | "valkeys" => true,
+        "unix" | "redis+unix" | "valkey+unix" => return Err("only TCP can be used"),
+        _ => return Err(SCHEME),
+    };
+    let (rest, fragment) = split(rest, '#');
+    match fragment {
+        None => {}
+        Some("insecure") if tls => {
+            return Err(INSECURE);
+        }
+        Some(_) => return Err(FRAGMENT),
+    }
+    let (rest, query) = split(rest, '?');
+    check_query(query.unwrap_or_default())?;
+    let (authority, path) = split(rest, '/');
+    let (credentials, place) = match authority.rsplit_once('@') {
+        Some((credentials, place)) => (Some(credentials), place),
+        None => (None, authority),
+    };
+    let (host, port) = read_place(place)?;
+    let (user, password) = split(credentials.unwrap_or_default(), ':');
+    Ok(Url {
+        tls,
+        host,
+        port,
+        user: decode(user).ok_or("its user is not UTF-8")?,
+        password: decode(password.unwrap_or_default()).ok_or("its password is not UTF-8")?,
+        database: match path.unwrap_or_default().trim_matches('/') {
+            "" => 0,
+            number => number.parse().map_err(|_| DATABASE)?,
+        },
+    })
+}
+
+/// What stands before the first `mark`, and what after it if there is one.
+fn split(text: &str, mark: char) -> (&str, Option<&str>) {
+    match text.split_once(mark) {
+        Some((before, after)) => (before, Some(after)),
+        None => (text, None),
+    }
+}
+
+/// Other clients are told by it what does not matter here: it is let be, unless it may be a piece of a password.
+fn check_query(query: &str) -> Result<(), &'static str> {
+    if query.contains('@') {
+        return Err(QUESTION_MARK);
+    }
+    let mut protocols = query.split('&').filter_map(|pair| pair.strip_prefix("protocol="));
+    match protocols.next_back() {
+        None | Some("2" | "resp2" | "3" | "resp3") => Ok(()),
+        Some(_) => Err("the protocol may be resp2 or resp3"),
+    }
+}
+
+/// Reads `host`, `host:port` or `[IPv6]:port`.
+fn read_place(place: &str) -> Result<(String, u16), &'static str> {
+    let (host, port) = match place.strip_prefix('[') {
+        Some(rest) => {
+            let (host, port) = rest.split_once(']').ok_or("its host has a [ without a ]")?;
+            let host: Ipv6Addr = host.parse().map_err(|_| "between [ and ] must be an address of IPv6")?;
+            (host.to_string(), port)
+        }
+        None => {
+            let end = place.find(':').unwrap_or(place.len());
+            (place[..end].to_owned(), &place[end..])
+        }
+    };
+    let port = match port.strip_prefix(':') {
+        None if port.is_empty() => PORT,
+        // The colon alone changes nothing.
+        Some("") => PORT,
+        Some(digits) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
+            digits.parse().map_err(|_| "its port is not one of 0 to 65535")?
+        }
+        Some(digits) if digits.contains(':') => return Err("an address of IPv6 must stand between [ and ]"),
+        _ => return Err("its port is not a number"),
+    };
+    match host.as_str() {
+        "" => Err("it names no host"),
+        "0.0.0.0" | "::" => Err(WILDCARD),
+        // Names and addresses have nothing else; names in other letters are looked up in their form of these.
+        name if !name.bytes().all(|c| c.is_ascii_alphanumeric() || b".-_:".contains(&c)) => Err(HOST),
+        _ => Ok((host, port)),
+    }
+}
+
+/// Replaces each `%` and two hexadecimal digits by the byte they name. Inside: none if nothing is there, as an empty
+/// password is no password. None if it is not UTF-8.
+fn decode(text: &str) -> Option<Option<String>> {
+    if text.is_empty() {
+        return Some(None);
+    }
+    let digit = |byte: Option<&u8>| char::from(*byte?).to_digit(16);
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        match (byte, digit(bytes.get(at + 1)), digit(bytes.get(at + 2))) {
+            (b'%', Some(high), Some(low)) => {
+                // Two digits of 4 bits each make a byte.
+                decoded.push((high << 4 | low) as u8);
+                at += 3;
+            }
+            _ => {
+                decoded.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(decoded).ok().map(Some)
+}
+
+/// A URL, or what was meant as one, without what may be its password.
+pub(crate) fn hide_password(url: &str) -> String {
+    // "://" may stand in a password, too.
+    let is_scheme = |text: &str| {
+        text.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    };
+    let parts = url.split_once("://").filter(|(scheme, _)| is_scheme(scheme));
+    let (scheme, rest) = parts.unwrap_or(("", url));
+    let start = &url[..url.len() - rest.len()];
+    let (user, host) = match rest.rsplit_once('@') {
+        Some((credentials, host)) => (split(credentials, ':').0, format!("@{host}")),
+        // A host and a port, or a user and a password before a host that was forgotten.
+        None => match rest.split_once(':') {
+            Some((user, port)) if !rest.starts_with('[') && !is_port(port) => (user, String::new()),
+            _ => return url.to_owned(),
+        },
+    };
+    // Without a scheme what stands before a colon may be anything.
+    let user = if scheme.is_empty() { "" } else { user };
+    format!("{start}{user}:***{host}")
+}
+
+/// Whether this can be no password: a port, and a database.
+fn is_port(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{prelude::*, sample::select};
+    use redis::{ConnectionAddr, IntoConnectionInfo};
+
+    use super::*;
+
+    /// What the redis crate reads. TLS is not built into it here: it is given the scheme without.
+    fn theirs(url: &str) -> Option<Url> {
+        let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+        let tls = ["rediss", "valkeys"].contains(&scheme.to_ascii_lowercase().as_str());
+        let plain = if tls { format!("redis://{rest}") } else { url.to_owned() };
+        let info = plain.into_connection_info().ok()?;
+        let ConnectionAddr::Tcp(host, port) = info.addr() else {
+            return None;
+        };
+        let settings = info.redis_settings();
+        Some(Url {
+            tls,
+            host: host.clone(),
+            port: *port,
+            user: settings.username().map(str::to_owned),
+            password: settings.password().map(str::to_owned),
+            database: u32::try_from(settings.db()).ok()?,
+        })
+    }
+
+    /// What the redis crate takes and we refuse, each because the URL may well mean something else than that crate reads.
+    fn refused_on_purpose(url: &str, why: &str) -> bool {
+        match why {
+            // It drops some of them without a word.
+            SPACE => url.contains(|c: char| c.is_whitespace() || c.is_control()),
+            // It takes no notice of either, be it half of a password.
+            INSECURE | FRAGMENT => url.contains('#'),
+            QUESTION_MARK => url.contains('?') && url.contains('@'),
+            // It looks up whatever it is given, and writes the letters of other alphabets as %XX.
+            HOST => true,
+            _ => false,
+        }
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            8 => "[a-zA-Z0-9._~!$&'()*+,;=-]{1,4}".prop_map(String::from),
+            2 => "%[0-9a-fA-F]{2}",
+            1 => "%[0-9a-z]{0,2}",
+            1 => select(vec!["ä", "€", "\"", "<", "`", "{", "|", "\\", "^", "[", " "]).prop_map(String::from),
+            1 => select(vec!["@", ":", "/", "?", "#"]).prop_map(String::from),
+        ];
+        prop::collection::vec(piece, 0..4).prop_map(|pieces| pieces.concat())
+    }
+
+    fn url() -> impl Strategy<Value = String> {
+        let scheme = select(vec![
+            "redis",
+            "rediss",
+            "valkey",
+            "valkeys",
+            "REDIS",
+            "Rediss",
+            "http",
+            "unix",
+            "redis+unix",
+        ]);
+        let before = select(vec!["://", "://", "://", "://", ":", ":/", ":///", ""]);
+        let user = prop_oneof![Just(String::new()), text()];
+        let credentials = prop_oneof![
+            3 => Just(String::new()),
+            5 => (user.clone(), text()).prop_map(|(user, password)| format!("{user}:{password}@")),
+            1 => user.prop_map(|user| format!("{user}@")),
+        ];
+        let host = prop_oneof![
+            8 => select(vec!["localhost", "node-1.example", "a_b", "127.0.0.1", "LOCALHOST", "1", "0.0.0.0", "[::1]", "[::]",
+                             "[fe80::1]", "[::ffff:1.2.3.4]", "[0:0:0:0:0:0:0:1]", "[FE80::A]", "::1", "[::1", "[x]", "[::1%25lo]"])
+                .prop_map(String::from),
+            1 => text(),
+        ];
+        let port = prop_oneof![
+            3 => Just(String::new()),
+            3 => (0u32..70_000).prop_map(|port| format!(":{port}")),
+            1 => select(vec![":", ":0", ":x", ":+1", ":-1", ":07000", ": 1", ":6379:"]).prop_map(String::from),
+        ];
+        let path = prop_oneof![
+            3 => Just(String::new()),
+            3 => (0u8..20).prop_map(|database| format!("/{database}")),
+            1 => select(vec!["/", "//", "/3/", "//3", "/-1", "/+3", "/x", "/1/2", "/4294967296", "/%33"]).prop_map(String::from),
+        ];
+        let after = prop_oneof![
+            6 => Just(""),
+            2 => select(vec!["?", "?protocol=resp3", "?protocol=3", "?protocol=4", "?db=1", "?a=b@c", "?protocol=2&protocol=9",
+                             "#", "#insecure", "#x", "?a#b"]),
+        ];
+        (scheme, before, credentials, host, port, path, after).prop_map(
+            |(scheme, before, credentials, host, port, path, after)| {
+                format!("{scheme}{before}{credentials}{host}{port}{path}{after}")
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4096))]
+
+        #[test]
+        fn agrees_with_the_redis_crate(url in url()) {
+            match (read(&url), theirs(&url)) {
+                (Ok(ours), theirs) => prop_assert_eq!(Some(ours), theirs, "{}", url),
+                (Err(why), Some(theirs)) => prop_assert!(refused_on_purpose(&url, why), "{}: {} {:?}", url, why, theirs),
+                (Err(_), None) => {}
+            }
+        }
+
+        #[test]
+        fn a_password_is_never_shown(password in "[a-z]{3}[a-zA-Z0-9:/?#@%!]{5,10}", scheme in select(vec!["redis://", "", "x:", "redis:/"])) {
+            for url in [
+                format!("{scheme}me:{password}@host"),
+                format!("{scheme}:{password}@host:x/y"),
+                format!("{scheme}me:{password}@"),
+                format!("{scheme}me:{password}"),
+            ] {
+                let shown = hide_password(&url);
+                prop_assert!(!shown.contains(&password), "{}", shown);
+            }
+        }
+    }
+
+    #[test]
+    fn a_password_with_what_looks_like_the_end_of_a_scheme_is_not_shown() {
+        assert_eq!(hide_password("me:aaa%:///@host"), ":***@host");
+        assert_eq!(hide_password("redis://me:a://b@host"), "redis://me:***@host");
+    }
+
+    #[test]
+    fn what_is_refused_is_told() {
+        for (url, why) in [
+            ("", "it does not begin with redis://"),
+            ("localhost:6379", "it does not begin with redis://"),
+            ("http://host", SCHEME),
+            ("redis+unix:///tmp/x", "only TCP can be used"),
+            ("redis://", "it names no host"),
+            ("redis://me:secret@", "it names no host"),
+            ("redis://:6379", "it names no host"),
+            ("redis://0.0.0.0", WILDCARD),
+            ("redis://[::]:6379", WILDCARD),
+            ("redis://::1", "an address of IPv6 must stand between [ and ]"),
+            ("redis://host:x", "its port is not a number"),
+            ("redis://host:65536", "its port is not one of 0 to 65535"),
+            ("redis://[::1", "its host has a [ without a ]"),
+            ("redis://[host]", "between [ and ] must be an address of IPv6"),
+            ("redis://h%C3%B6st", HOST),
+            ("redis://host/x", DATABASE),
+            ("redis://host/-1", DATABASE),
+            ("redis://me:pass/word@host", "its port is not a number"),
+            ("redis://me:1/word@host", DATABASE),
+            ("redis://me:1?word@host", QUESTION_MARK),
+            ("redis://me:1#word@host", FRAGMENT),
+            ("redis://host?protocol=4", "the protocol may be resp2 or resp3"),
+            ("rediss://host#insecure", INSECURE),
+            ("redis://%ff:x@host", "its user is not UTF-8"),
+            ("redis://me:%ff@host", "its password is not UTF-8"),
+            ("redis://me:pass word@host", SPACE),
+        ] {
+            assert_eq!(read(url).err(), Some(why), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_stands_for_other_characters_is_read() {
+        let url = read("valkeys://a%40b:1%3a2%2F3%zz%@[2001:db8::1]:7000/12?protocol=resp3").unwrap();
+        let expected = Url {
+            tls: true,
+            host: "2001:db8::1".into(),
+            port: 7000,
+            user: Some("a@b".into()),
+            password: Some("1:2/3%zz%".into()),
+            database: 12,
+        };
+        assert_eq!(url, expected);
+    }
+}

@@ -1,0 +1,327 @@
+//! The commands that a lock sends, as they go over the wire.
+//!
+//! What differs between the locks of a node, key, token and TTL, is written once for each attempt; a command for a node
+//! is that between two constant pieces. Packing, and the scripts' hashes, are held against the `redis` crate's
+//! by tests.
+
+use std::{
+    io::Write as _,
+    ops::Range,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
+
+/// The channel on which a released lock is announced: this and the key.
+pub(crate) const CHANNEL_PREFIX: &str = "lockstorm:released:";
+
+/// A script that nodes keep under its hash.
+pub(crate) struct Lua {
+    pub(crate) body: &'static str,
+    /// `*n` … up to the key, called by its hash.
+    by_hash: Vec<u8>,
+    /// The same with the whole script.
+    spelled_out: Vec<u8>,
+}
+
+impl Lua {
+    /// A script with one key and, after it, `arguments`. Nodes know it by the SHA-1 of its body, here in hexadecimal; a test
+    /// computes it anew.
+    fn new(body: &'static str, hash: &'static str, arguments: usize) -> Self {
+        let head = |command: &str, script: &str| {
+            let mut out = Vec::new();
+            array(&mut out, arguments + 4);
+            for part in [command, script, "1"] {
+                bulk(&mut out, part.as_bytes());
+            }
+            out
+        };
+        Self {
+            body,
+            by_hash: head("EVALSHA", hash),
+            spelled_out: head("EVAL", body),
+        }
+    }
+
+    fn head(&self, spelled_out: bool) -> &[u8] {
+        if spelled_out { &self.spelled_out } else { &self.by_hash }
+    }
+}
+
+/// Deletes the key if it still holds the token: `DEL` alone would free somebody else's lock.
+pub(crate) static DELETE: LazyLock<Lua> = LazyLock::new(|| {
+    Lua::new(
+        "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0",
+        "fab5aabdaac7aab1eaa85bbed1724dee07d7744a",
+        1,
+    )
+});
+
+/// The same, and tells those who wait for the key: 1 and how many were told. Who may not publish deletes all the same.
+pub(crate) static RELEASE: LazyLock<Lua> = LazyLock::new(|| {
+    Lua::new(
+        "if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end redis.call('del',KEYS[1]) \
+         local told=redis.pcall('publish','lockstorm:released:'..KEYS[1],ARGV[1]) \
+         return type(told)=='number' and told+1 or 1",
+        "abee5464864940c40f2bb780146804354f1828a8",
+        1,
+    )
+});
+
+/// Extends the key if it still holds the token; never creates it.
+pub(crate) static EXTEND: LazyLock<Lua> = LazyLock::new(|| {
+    Lua::new(
+        "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) end return 0",
+        "3b0001d1e78f2ce065ec4b6c4a75b952ed987947",
+        2,
+    )
+});
+
+/// How a node compares and deletes without a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Native {
+    /// Valkey 9: `DELIFEQ key token`.
+    DelIfEq,
+    /// Redis 8.4: `DELEX key IFEQ token`.
+    DelEx,
+}
+
+/// Key, token and TTL of one attempt, packed.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    /// The whole `SET`, the other commands' parts within it.
+    set: Box<[u8]>,
+    key: Range<usize>,
+    token: Range<usize>,
+    ttl: Range<usize>,
+}
+
+impl Wire {
+    pub(crate) fn new(key: &str, token: &Token, ttl: Duration) -> Self {
+        // The fixed parts take 33 bytes, the numbers not more than 40.
+        let mut set = Vec::with_capacity(key.len() + TOKEN_LENGTH + 80);
+        set.extend_from_slice(b"*6\r\n$3\r\nSET\r\n");
+        let key = bulk(&mut set, key.as_bytes());
+        let token = bulk(&mut set, token);
+        set.extend_from_slice(b"$2\r\nPX\r\n");
+        let ttl = number(&mut set, ttl.as_millis());
+        set.extend_from_slice(b"$2\r\nNX\r\n");
+        Self {
+            set: set.into(),
+            key,
+            token,
+            ttl,
+        }
+    }
+
+    /// `SET key token PX ttl NX`: `+OK` is a vote, nil means that the key is held.
+    pub(crate) fn set(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.set);
+    }
+
+    /// Compare-and-delete by a script: 1 or more if the key was deleted, 0 if it was gone or somebody else's.
+    pub(crate) fn delete(&self, out: &mut Vec<u8>, script: &Lua, spelled_out: bool) {
+        out.extend_from_slice(script.head(spelled_out));
+        out.extend_from_slice(&self.set[self.key.start..self.token.end]);
+    }
+
+    /// The same by a command of the node's own.
+    pub(crate) fn delete_natively(&self, out: &mut Vec<u8>, native: Native) {
+        match native {
+            Native::DelIfEq => {
+                out.extend_from_slice(b"*3\r\n$7\r\nDELIFEQ\r\n");
+                out.extend_from_slice(&self.set[self.key.start..self.token.end]);
+            }
+            Native::DelEx => {
+                out.extend_from_slice(b"*4\r\n$5\r\nDELEX\r\n");
+                out.extend_from_slice(&self.set[self.key.clone()]);
+                out.extend_from_slice(b"$4\r\nIFEQ\r\n");
+                out.extend_from_slice(&self.set[self.token.clone()]);
+            }
+        }
+    }
+
+    /// Compare-and-pexpire: 1 if the key was extended, 0 if it was gone or somebody else's.
+    pub(crate) fn extend(&self, out: &mut Vec<u8>, spelled_out: bool) {
+        out.extend_from_slice(EXTEND.head(spelled_out));
+        out.extend_from_slice(&self.set[self.key.start..self.token.end]);
+        out.extend_from_slice(&self.set[self.ttl.clone()]);
+    }
+
+    /// The key as it was packed.
+    pub(crate) fn key(&self) -> &str {
+        let packed = &self.set[self.key.clone()];
+        let start = packed.iter().position(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        // It came from a text.
+        std::str::from_utf8(&packed[start..packed.len() - 2]).unwrap_or_default()
+    }
+
+    /// The token as it was packed.
+    pub(crate) fn token(&self) -> &str {
+        let end = self.token.end - 2;
+        // A token is made of hexadecimal digits.
+        std::str::from_utf8(&self.set[end - TOKEN_LENGTH..end]).unwrap_or_default()
+    }
+}
+
+/// A command, packed once: a question is shared by all nodes that are asked.
+pub(crate) type Packed = Arc<[u8]>;
+
+/// Packs a command: its words, and what it is given.
+pub(crate) fn pack(words: &[&str]) -> Vec<u8> {
+    let mut out = Vec::new();
+    array(&mut out, words.len());
+    for word in words {
+        bulk(&mut out, word.as_bytes());
+    }
+    out
+}
+
+/// Has the node keep a script under its hash.
+pub(crate) fn load(script: &Lua) -> Vec<u8> {
+    pack(&["SCRIPT", "LOAD", script.body])
+}
+
+/// The time a key has left, in milliseconds: −2 without the key, −1 if it never expires.
+pub(crate) fn pttl(key: &str) -> Packed {
+    pack(&["PTTL", key]).into()
+}
+
+/// Tells all who wait for the key.
+pub(crate) fn publish(key: &str, message: &str) -> Packed {
+    pack(&["PUBLISH", &channel(key), message]).into()
+}
+
+/// `SUBSCRIBE` or `UNSUBSCRIBE` for the channels of these keys.
+pub(crate) fn subscription(command: &str, keys: &[Arc<str>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    array(&mut out, 1 + keys.len());
+    bulk(&mut out, command.as_bytes());
+    for key in keys {
+        bulk(&mut out, channel(key).as_bytes());
+    }
+    out
+}
+
+fn channel(key: &str) -> String {
+    format!("{CHANNEL_PREFIX}{key}")
+}
+
+/// Sets the key to a number if it holds a lower one, or none: the number, or else the one it holds, negated.
+const PROPOSE: &str = "local has=tonumber(redis.call('get',KEYS[1]) or '0') \
+     if has<tonumber(ARGV[1]) then redis.call('set',KEYS[1],ARGV[1]) return tonumber(ARGV[1]) end return -has";
+
+/// Proposes a number to a counter.
+pub(crate) fn propose(key: &str, number: u64) -> Packed {
+    pack(&["EVAL", PROPOSE, "1", key, &number.to_string()]).into()
+}
+
+/// The length of a token.
+pub(crate) const TOKEN_LENGTH: usize = 32;
+
+/// The owner of one attempt: 128 random bits in hexadecimal.
+pub(crate) type Token = [u8; TOKEN_LENGTH];
+
+/// A new token.
+pub(crate) fn token() -> Token {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut rest = rand::random::<u128>();
+    std::array::from_fn(|_| {
+        let digit = DIGITS[(rest & 15) as usize];
+        rest >>= 4;
+        digit
+    })
+}
+
+fn array(out: &mut Vec<u8>, length: usize) {
+    // Writing to a vector can't fail.
+    let _ = write!(out, "*{length}\r\n");
+}
+
+/// Appends a bulk string; where it stands.
+fn bulk(out: &mut Vec<u8>, bytes: &[u8]) -> Range<usize> {
+    let start = out.len();
+    let _ = write!(out, "${}\r\n", bytes.len());
+    out.extend_from_slice(bytes);
+    out.extend_from_slice(b"\r\n");
+    start..out.len()
+}
+
+fn number(out: &mut Vec<u8>, number: u128) -> Range<usize> {
+    let start = out.len();
+    let digits = number.checked_ilog10().unwrap_or(0) + 1;
+    let _ = write!(out, "${digits}\r\n{number}\r\n");
+    start..out.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use redis::{Script, cmd};
+
+    use super::*;
+
+    fn packed(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let mut out = Vec::new();
+        write(&mut out);
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn packs_as_the_redis_crate_packs(key in ".{0,40}", ttl in 1u64..1 << 50) {
+            let token = token();
+            let wire = Wire::new(&key, &token, Duration::from_millis(ttl));
+            prop_assert_eq!((wire.key(), wire.token().as_bytes()), (&key[..], &token[..]));
+            let token = &token[..];
+            let set = cmd("SET").arg(&key).arg(token).arg("PX").arg(ttl).arg("NX").get_packed_command();
+            prop_assert_eq!(packed(|out| wire.set(out)), set);
+            for script in [&*DELETE, &*RELEASE] {
+                let by_hash = cmd("EVALSHA").arg(Script::new(script.body).get_hash()).arg(1).arg(&key).arg(token).get_packed_command();
+                prop_assert_eq!(packed(|out| wire.delete(out, script, false)), by_hash);
+                let spelled_out = cmd("EVAL").arg(script.body).arg(1).arg(&key).arg(token).get_packed_command();
+                prop_assert_eq!(packed(|out| wire.delete(out, script, true)), spelled_out);
+            }
+            let extend = cmd("EVAL").arg(EXTEND.body).arg(1).arg(&key).arg(token).arg(ttl).get_packed_command();
+            prop_assert_eq!(packed(|out| wire.extend(out, true)), extend);
+            let delifeq = cmd("DELIFEQ").arg(&key).arg(token).get_packed_command();
+            prop_assert_eq!(packed(|out| wire.delete_natively(out, Native::DelIfEq)), delifeq);
+            let delex = cmd("DELEX").arg(&key).arg("IFEQ").arg(token).get_packed_command();
+            prop_assert_eq!(packed(|out| wire.delete_natively(out, Native::DelEx)), delex);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn packs_other_commands_as_the_redis_crate_packs(words in prop::collection::vec(".{0,40}", 1..6), number: u64) {
+            let ours: Vec<&str> = words.iter().map(String::as_str).collect();
+            prop_assert_eq!(pack(&ours), cmd(ours[0]).arg(&ours[1..]).get_packed_command());
+            let keys: Vec<Arc<str>> = ours.iter().map(|&word| word.into()).collect();
+            let channels: Vec<String> = ours.iter().map(|word| format!("lockstorm:released:{word}")).collect();
+            let subscribe = cmd("SUBSCRIBE").arg(&channels).get_packed_command();
+            prop_assert_eq!(subscription("SUBSCRIBE", &keys), subscribe);
+            let proposal = cmd("EVAL").arg(PROPOSE).arg(1).arg(ours[0]).arg(number).get_packed_command();
+            prop_assert_eq!(&propose(ours[0], number)[..], proposal);
+            let news = cmd("PUBLISH").arg(&channels[0]).arg(ours[0]).get_packed_command();
+            prop_assert_eq!(&publish(ours[0], ours[0])[..], news);
+        }
+    }
+
+    #[test]
+    fn the_hashes_are_those_of_the_scripts() {
+        for script in [&*DELETE, &*RELEASE, &*EXTEND] {
+            let hash = Script::new(script.body).get_hash().to_owned();
+            let by_hash = String::from_utf8_lossy(&script.by_hash);
+            assert!(by_hash.contains(&hash), "{hash} is not in {by_hash}: {}", script.body);
+        }
+    }
+
+    #[test]
+    fn a_release_is_announced_on_the_channel_of_its_key() {
+        assert!(RELEASE.body.contains(&format!("'{CHANNEL_PREFIX}'..KEYS[1]")));
+    }
+
+    #[test]
+    fn tokens_differ() {
+        assert_ne!(token(), token());
+    }
+}

@@ -1,0 +1,754 @@
+//! One attempt at a lock of a quorum of nodes.
+
+use std::time::Duration;
+
+use super::{Answer, Lease, NodeSet, PerNode, Time, quorum, valid_until, validity};
+
+/// What holds for one attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// How long nodes keep the key without an extension.
+    pub ttl: Duration,
+    /// How long a node may take for an answer before the attempt goes on without it; not longer than the TTL.
+    pub reply_timeout: Duration,
+    /// How long the lock may be held at most, extensions included; none: as long as it is extended.
+    pub lifetime: Option<Duration>,
+    /// Whether nodes that lost the key of a held lock are asked for it again.
+    pub repair: bool,
+}
+
+/// Where the vote of one node stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Vote {
+    /// The command waits to be written; it can be withdrawn.
+    #[default]
+    Queued,
+    /// It was written, and no answer came yet.
+    Written,
+    /// The node voted for us.
+    Granted,
+    /// Somebody else has its key.
+    Held,
+    /// It did not vote, and will not.
+    Never,
+    /// It did not answer; perhaps it voted, or will.
+    Unknown,
+    /// It had voted, and does not have the key any more.
+    Gone,
+}
+
+impl Vote {
+    /// Whether the node may have our key now or later, so that it must be told to delete it.
+    #[must_use]
+    pub const fn may_hold(self) -> bool {
+        matches!(self, Self::Written | Self::Granted | Self::Unknown)
+    }
+
+    const fn is_pending(self) -> bool {
+        matches!(self, Self::Queued | Self::Written)
+    }
+}
+
+impl From<Answer> for Vote {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Yes => Self::Granted,
+            Answer::No => Self::Held,
+            Answer::Never => Self::Never,
+            Answer::Unknown => Self::Unknown,
+        }
+    }
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Decision {
+    /// The lock is held.
+    Granted,
+    /// Enough nodes answered, and somebody else holds the lock.
+    Contended,
+    /// Too few nodes could be asked for the lock to be granted to anybody.
+    NoQuorum,
+    /// Nodes that did not answer in time could have made the quorum.
+    Unknown,
+    /// The votes came, but too late to rely on them.
+    Expired,
+}
+
+/// Whether to wait for votes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    /// No longer: no vote can change the outcome, or the nodes have had their time.
+    Over,
+    /// No longer: the caller's own limit came first.
+    CutShort,
+    /// Until then, unless it is decided before.
+    Until(Time),
+}
+
+/// What a step means for others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[must_use]
+pub struct Effect {
+    /// What the caller waits for is there: the attempt is decided, or the release is over.
+    pub decided: bool,
+    /// The node has nothing of this attempt and will be told nothing more of it.
+    pub finished: bool,
+    /// The lock was lost just now.
+    pub lost: bool,
+    /// It is not lost, but its validity ends earlier than it did: whoever waits for the time to signal the loss must look again
+    /// when that is.
+    pub sooner: bool,
+}
+
+/// What a release did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Released {
+    /// Nodes that deleted the key.
+    pub deleted: usize,
+    /// Nodes where it was gone already, or somebody else's.
+    pub gone: usize,
+    /// Nodes that have not said yet. Their delete is on its way, or waits for the node.
+    pub unconfirmed: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The caller waits for votes.
+    Asking,
+    /// The lock is held.
+    Held,
+    /// The lock was released or never had: nothing more may be written, and every key is taken back.
+    Closed,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    vote: Vote,
+    /// Until when the node's key is known to be there.
+    until: Option<Time>,
+}
+
+/// One attempt, its votes, and what nodes may still have of it. It outlives the acquire: late votes still raise those of a
+/// held lock, and those of a failed attempt are taken back.
+#[derive(Debug, Clone)]
+pub struct Attempt {
+    rules: Rules,
+    phase: Phase,
+    /// Before the first command was queued.
+    start: Time,
+    places: PerNode<Place>,
+    /// The nodes that ever granted their vote, after the release too.
+    ever_granted: NodeSet,
+    /// The nodes that a `Set` was written to which they have not answered.
+    unanswered: NodeSet,
+    /// When a `Set` was last written.
+    written: Option<Time>,
+    lease: Lease,
+    /// The nodes whose answer to the release is still waited for.
+    releasing: NodeSet,
+    /// When the last key will have expired by itself, once closed.
+    expired: Time,
+    released: Released,
+}
+
+impl Attempt {
+    /// A new attempt at `now`: every node is to be asked for its vote. There are [`MAX_NODES`](super::MAX_NODES) at most.
+    #[must_use]
+    pub fn new(nodes: usize, rules: Rules, now: Time) -> Self {
+        Self {
+            rules,
+            phase: Phase::Asking,
+            start: now,
+            places: PerNode::new(nodes),
+            ever_granted: NodeSet::EMPTY,
+            unanswered: NodeSet::EMPTY,
+            written: None,
+            lease: Lease::default(),
+            releasing: NodeSet::EMPTY,
+            expired: Time::MAX,
+            released: Released::default(),
+        }
+    }
+
+    // Votes.
+
+    /// The `Set` for this node is being written. False if it was withdrawn and must not be.
+    pub fn on_written(&mut self, node: usize, now: Time) -> bool {
+        if self.phase == Phase::Closed {
+            return false;
+        }
+        self.places[node].vote = Vote::Written;
+        self.unanswered.insert(node);
+        self.written = Some(now);
+        true
+    }
+
+    /// Takes what is known of the `Set` that was queued for this node at `asked`.
+    pub fn on_vote(&mut self, node: usize, asked: Time, answer: Answer, now: Time) -> Effect {
+        self.unanswered.remove(node);
+        let vote = Vote::from(answer);
+        let before = self.places[node].vote;
+        // Once closed, a delete is on its way to every node that may have had the key then.
+        let finished = match self.phase {
+            Phase::Closed => !before.may_hold(),
+            Phase::Asking | Phase::Held => !vote.may_hold(),
+        };
+        if vote == Vote::Granted {
+            self.ever_granted.insert(node);
+            // A repaired vote can't speak for the time before it.
+            let late = asked > self.start && self.valid_until().is_none_or(|until| until <= now);
+            self.places[node].until = (!late).then(|| self.key_until(asked));
+        }
+        if self.phase != Phase::Closed || finished {
+            self.places[node].vote = vote;
+        }
+        let decided = self.phase == Phase::Asking && self.is_decided();
+        let (lost, sooner) = if self.phase == Phase::Held {
+            self.on_validity(now)
+        } else {
+            (false, false)
+        };
+        Effect {
+            decided,
+            finished,
+            lost,
+            sooner,
+        }
+    }
+
+    /// Whether waiting for more answers can't change how the attempt ends. Without a quorum of anything all nodes are waited
+    /// for: what is wrong with them is what the caller wants to know then.
+    #[must_use]
+    pub fn is_decided(&self) -> bool {
+        let quorum = quorum(self.nodes());
+        let (mut yes, mut held, mut pending) = (0, 0, 0);
+        for place in self.places.iter() {
+            match place.vote {
+                Vote::Granted => yes += 1,
+                Vote::Held => held += 1,
+                vote if vote.is_pending() => pending += 1,
+                _ => {}
+            }
+        }
+        yes >= quorum || pending == 0 || (yes + pending < quorum && yes + held >= quorum)
+    }
+
+    /// Whether to wait for votes at `now`, for a caller who does not wait longer than until `limit`. A node's time counts
+    /// from the writing: what still waits behind others' commands is not the nodes' fault.
+    #[must_use]
+    pub fn waiting(&self, limit: Time, now: Time) -> Waiting {
+        let queued = self.places.iter().any(|place| place.vote == Vote::Queued);
+        let until = self.written.filter(|_| !queued).unwrap_or(now) + self.rules.reply_timeout;
+        if self.is_decided() || now >= until {
+            Waiting::Over
+        } else if now >= limit {
+            Waiting::CutShort
+        } else {
+            Waiting::Until(until.min(limit))
+        }
+    }
+
+    /// How the attempt ended, with the clock read after the votes. If the lock was granted it is held from here on; otherwise
+    /// the caller must [`close`](Self::close) it.
+    pub fn decide(&mut self, now: Time) -> Decision {
+        let until = self.valid_until();
+        if until.is_some_and(|until| until > now) {
+            self.phase = Phase::Held;
+            self.lease.on_validity(until, now);
+            return Decision::Granted;
+        }
+        let quorum = quorum(self.nodes());
+        let count = |test: fn(Vote) -> bool| self.places.iter().filter(|place| test(place.vote)).count();
+        let yes = count(|vote| vote == Vote::Granted);
+        if yes >= quorum {
+            Decision::Expired
+        } else if yes + count(|vote| vote == Vote::Held) >= quorum {
+            Decision::Contended
+        } else if yes + count(|vote| matches!(vote, Vote::Written | Vote::Unknown)) >= quorum {
+            Decision::Unknown
+        } else {
+            Decision::NoQuorum
+        }
+    }
+
+    /// The number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Before the first command was queued.
+    #[must_use]
+    pub const fn start(&self) -> Time {
+        self.start
+    }
+
+    /// What holds for it.
+    #[must_use]
+    pub const fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Where the vote of this node stands.
+    #[must_use]
+    pub fn vote(&self, node: usize) -> Vote {
+        self.places[node].vote
+    }
+
+    /// The number of votes now.
+    #[must_use]
+    pub fn votes(&self) -> usize {
+        self.places.iter().filter(|place| place.vote == Vote::Granted).count()
+    }
+
+    /// The nodes that ever granted their vote, after the release too.
+    #[must_use]
+    pub const fn ever_granted(&self) -> usize {
+        self.ever_granted.len()
+    }
+
+    /// Whether no further vote can come: every node has answered, or was not asked in time.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        let queued = |place: &Place| place.vote == Vote::Queued;
+        self.unanswered.is_empty() && (self.phase == Phase::Closed || !self.places.iter().any(queued))
+    }
+
+    /// Whether the lock is held: granted, and not released. It may be lost nevertheless.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.phase == Phase::Held
+    }
+
+    /// Whether it has been ended, or released: nothing more is asked for.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.phase == Phase::Closed
+    }
+
+    /// Whether it is held with fewer votes than nodes.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.is_held() && self.votes() < self.nodes()
+    }
+
+    // A held lock.
+
+    /// Until when it may be relied on.
+    #[must_use]
+    pub const fn lease(&self) -> &Lease {
+        &self.lease
+    }
+
+    /// The same, to say that the time has come.
+    pub const fn lease_mut(&mut self) -> &mut Lease {
+        &mut self.lease
+    }
+
+    /// The nodes to ask for an extension now: those that may have the key.
+    #[must_use]
+    pub fn extend(&self) -> NodeSet {
+        self.select(Vote::may_hold)
+    }
+
+    /// Takes the answer of a node to an extension that was queued at `asked`.
+    pub fn on_extended(&mut self, node: usize, asked: Time, answer: Answer, now: Time) -> Effect {
+        let until = match answer {
+            Answer::Yes => Some(self.key_until(asked)),
+            Answer::No => None,
+            // It says nothing about the key.
+            Answer::Never | Answer::Unknown => return Effect::default(),
+        };
+        if self.phase != Phase::Held {
+            return Effect::default();
+        }
+        let place = &mut self.places[node];
+        // Of two extensions under way the second one finds the same key gone, or speaks of the time before a repair that is
+        // under way: the node has to be told to delete that.
+        if until.is_none() && !matches!(place.vote, Vote::Granted | Vote::Unknown) {
+            return Effect::default();
+        }
+        // An extension never shortens what is known.
+        place.until = until.map(|until| place.until.map_or(until, |before| before.max(until)));
+        if until.is_none() {
+            place.vote = Vote::Gone;
+        }
+        let (lost, sooner) = self.on_validity(now);
+        Effect {
+            decided: false,
+            finished: until.is_none(),
+            lost,
+            sooner,
+        }
+    }
+
+    /// The nodes that do not have the key and are to be asked for it once more, with the whole TTL; none of them twice at a
+    /// time, and none at all if that is not wanted.
+    pub fn repair(&mut self) -> NodeSet {
+        if !self.rules.repair || self.phase != Phase::Held {
+            return NodeSet::EMPTY;
+        }
+        let missing = self.select(|vote| !vote.may_hold() && vote != Vote::Queued);
+        for node in missing {
+            self.places[node].vote = Vote::Queued;
+        }
+        missing
+    }
+
+    // Taking back.
+
+    /// Ends the attempt, or releases the lock, at `now`: withdraws what was not written, and gives the nodes that must be told
+    /// to delete the key. Only the first call gives any.
+    pub fn close(&mut self, now: Time) -> NodeSet {
+        if self.phase == Phase::Closed {
+            return NodeSet::EMPTY;
+        }
+        self.phase = Phase::Closed;
+        let holders = self.select(Vote::may_hold);
+        self.releasing = holders;
+        self.released.unconfirmed = holders.len();
+        self.expired = now + self.rules.ttl;
+        holders
+    }
+
+    /// Takes what is known of the delete that this node was told: [`Answer::Never`] if it would not run it, or could not be
+    /// asked, [`Answer::Unknown`] if the connection broke. Unless the effect says that it is finished, the delete is still
+    /// owed: tell the node again, as soon as it can be asked.
+    pub fn on_deleted(&mut self, node: usize, answer: Answer, now: Time) -> Effect {
+        // Only the first word counts for the caller, who does not wait for a delete that comes late.
+        if self.releasing.remove(node) {
+            match answer {
+                Answer::Yes => self.released.deleted += 1,
+                Answer::No => self.released.gone += 1,
+                Answer::Never | Answer::Unknown => {}
+            }
+            if matches!(answer, Answer::Yes | Answer::No) {
+                self.released.unconfirmed -= 1;
+            }
+        }
+        Effect {
+            decided: self.released().is_some(),
+            finished: matches!(answer, Answer::Yes | Answer::No) || now >= self.expired,
+            ..Effect::default()
+        }
+    }
+
+    /// Until when deletes are owed: afterwards the keys have expired by themselves. Known once it is closed.
+    #[must_use]
+    pub const fn owed_until(&self) -> Time {
+        self.expired
+    }
+
+    /// What the release did, once a quorum confirmed it or nobody is left to wait for.
+    #[must_use]
+    pub fn released(&self) -> Option<Released> {
+        let confirmed = self.released.deleted + self.released.gone;
+        (confirmed >= quorum(self.nodes()) || self.releasing.is_empty()).then_some(self.released)
+    }
+
+    /// What the release has done so far.
+    #[must_use]
+    pub const fn released_so_far(&self) -> Released {
+        self.released
+    }
+
+    fn select(&self, test: impl Fn(Vote) -> bool) -> NodeSet {
+        (0..self.nodes()).filter(|&node| test(self.places[node].vote)).collect()
+    }
+
+    /// Until when a quorum of keys is known to be there.
+    fn valid_until(&self) -> Option<Time> {
+        valid_until(self.places.iter().map(|place| place.until))
+    }
+
+    /// Takes note, at `now`, of the validity as it is by now: whether the lock was lost just now, and if not, whether its
+    /// validity ends earlier than before.
+    fn on_validity(&mut self, now: Time) -> (bool, bool) {
+        let before = self.lease.valid_until();
+        let lost = self.lease.on_validity(self.valid_until(), now);
+        (lost, !lost && self.lease.valid_until() < before)
+    }
+
+    /// Until when the key of a node may be relied on that set or extended it at `asked` or later.
+    fn key_until(&self, asked: Time) -> Time {
+        let until = asked + validity(self.rules.ttl);
+        self.rules
+            .lifetime
+            .map_or(until, |lifetime| until.min(self.start + lifetime))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const RULES: Rules = Rules {
+        ttl: Duration::from_secs(1),
+        reply_timeout: Duration::from_millis(40),
+        lifetime: None,
+        repair: true,
+    };
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    /// An attempt at time 0 on so many nodes, all of which were written to.
+    fn written(nodes: usize) -> Attempt {
+        let mut attempt = Attempt::new(nodes, RULES, at(0));
+        assert!((0..nodes).all(|node| attempt.on_written(node, at(1))));
+        attempt
+    }
+
+    /// A lock that these nodes voted for.
+    fn held(nodes: usize, votes: usize) -> Attempt {
+        let mut attempt = written(nodes);
+        for node in 0..votes {
+            let _ = attempt.on_vote(node, at(0), Answer::Yes, at(2));
+        }
+        assert_eq!(attempt.decide(at(3)), Decision::Granted);
+        attempt
+    }
+
+    fn set(nodes: impl IntoIterator<Item = usize>) -> NodeSet {
+        nodes.into_iter().collect()
+    }
+
+    #[test]
+    fn what_was_written_is_taken_back_and_what_was_not_is_withdrawn() {
+        let mut attempt = Attempt::new(5, RULES, at(0));
+        (0..4).for_each(|node| assert!(attempt.on_written(node, at(1))));
+        assert!(!attempt.on_vote(0, at(0), Answer::Yes, at(2)).finished);
+        assert!(attempt.on_vote(1, at(0), Answer::No, at(2)).finished);
+        assert!(!attempt.on_vote(2, at(0), Answer::Unknown, at(2)).finished);
+        assert_eq!(attempt.close(at(3)), set([0, 2, 3]));
+        assert!(!attempt.on_written(4, at(3)));
+        assert!(attempt.close(at(3)).is_empty());
+        // Its delete is on its way: only the answer to that finishes it.
+        assert!(!attempt.on_vote(3, at(0), Answer::No, at(4)).finished);
+        assert!(attempt.on_deleted(3, Answer::No, at(5)).finished);
+    }
+
+    #[test]
+    fn the_caller_is_woken_once_by_the_vote_that_decides() {
+        let mut attempt = written(3);
+        assert!(!attempt.on_vote(0, at(0), Answer::Yes, at(2)).decided);
+        assert!(attempt.on_vote(1, at(0), Answer::Yes, at(2)).decided);
+        assert_eq!(attempt.decide(at(3)), Decision::Granted);
+        assert!(!attempt.on_vote(2, at(0), Answer::Yes, at(4)).decided);
+        assert_eq!((attempt.votes(), attempt.is_partial()), (3, false));
+    }
+
+    #[test]
+    fn late_votes_complete_a_lock_and_a_late_refusal_leaves_it_partial() {
+        let mut attempt = held(3, 2);
+        assert!(attempt.is_partial() && !attempt.is_answered());
+        let _ = attempt.on_vote(2, at(0), Answer::No, at(4));
+        assert!(attempt.is_partial() && attempt.is_answered());
+        attempt.close(at(5));
+        assert!(!attempt.is_partial() && attempt.ever_granted() == 2);
+    }
+
+    #[test]
+    fn the_lock_is_valid_until_a_quorum_of_keys_may_be_gone() {
+        let mut attempt = held(3, 3);
+        let first = at(0) + validity(RULES.ttl);
+        let second = at(500) + validity(RULES.ttl);
+        assert_eq!(attempt.lease().valid_until(), Some(first));
+        let _ = attempt.on_extended(0, at(500), Answer::Yes, at(510));
+        assert_eq!(attempt.lease().valid_until(), Some(first));
+        assert!(!attempt.on_extended(1, at(500), Answer::Yes, at(510)).sooner);
+        assert_eq!(attempt.lease().valid_until(), Some(second));
+        // One key less still leaves a quorum, but a shorter one.
+        let effect = attempt.on_extended(0, at(500), Answer::No, at(520));
+        assert!(!effect.lost && effect.sooner);
+        assert_eq!(attempt.lease().valid_until(), Some(first));
+        assert_eq!(
+            (attempt.votes(), attempt.repair(), attempt.repair()),
+            (2, set([0]), set([]))
+        );
+        let effect = attempt.on_extended(1, at(500), Answer::No, at(530));
+        assert!(effect.lost && !effect.sooner);
+        assert!(!attempt.on_extended(2, at(530), Answer::Yes, at(540)).lost);
+        assert_eq!(attempt.lease().valid_until(), None);
+    }
+
+    #[test]
+    fn an_extension_that_no_node_answered_changes_nothing() {
+        let mut attempt = held(3, 3);
+        let before = attempt.lease().valid_until();
+        for answer in [Answer::Never, Answer::Unknown] {
+            assert_eq!(attempt.on_extended(0, at(500), answer, at(510)), Effect::default());
+        }
+        assert_eq!(
+            (attempt.lease().valid_until(), attempt.extend()),
+            (before, set([0, 1, 2]))
+        );
+    }
+
+    #[test]
+    fn a_repaired_vote_raises_the_votes_but_revives_nothing() {
+        let mut attempt = held(3, 2);
+        let _ = attempt.on_vote(2, at(0), Answer::Never, at(4));
+        assert_eq!(attempt.repair(), set([2]));
+        assert!(attempt.on_written(2, at(100)));
+        let _ = attempt.on_vote(2, at(99), Answer::Yes, at(101));
+        assert_eq!((attempt.votes(), attempt.lease().valid_until()), (3, Some(at(988))));
+
+        let mut late = held(3, 2);
+        let _ = late.on_vote(2, at(0), Answer::Never, at(4));
+        late.repair();
+        assert!(late.on_written(2, at(900)));
+        assert!(late.on_vote(2, at(900), Answer::Yes, at(1000)).lost);
+        assert_eq!(late.lease().valid_until(), None);
+    }
+
+    #[test]
+    fn a_key_is_found_gone_once_however_many_extensions_are_under_way() {
+        let mut attempt = held(3, 3);
+        assert!(attempt.on_extended(2, at(100), Answer::No, at(101)).finished);
+        assert_eq!(attempt.on_extended(2, at(110), Answer::No, at(111)), Effect::default());
+        // A vote that was refused had finished before.
+        let mut attempt = held(3, 2);
+        assert!(attempt.on_vote(2, at(0), Answer::No, at(4)).finished);
+        assert_eq!(attempt.on_extended(2, at(3), Answer::No, at(5)), Effect::default());
+    }
+
+    #[test]
+    fn what_a_repair_asked_for_is_taken_back_whatever_an_extension_before_it_says() {
+        let mut attempt = held(3, 3);
+        let _ = attempt.on_extended(2, at(100), Answer::No, at(101));
+        assert_eq!(attempt.repair(), set([2]));
+        let _ = attempt.on_extended(2, at(110), Answer::No, at(120));
+        assert_eq!(attempt.repair(), set([]));
+        assert!(attempt.on_written(2, at(121)));
+        let _ = attempt.on_extended(2, at(115), Answer::No, at(122));
+        assert_eq!(attempt.close(at(123)), set([0, 1, 2]));
+    }
+
+    #[test]
+    fn no_extension_outlasts_the_lifetime() {
+        let rules = Rules {
+            lifetime: Some(Duration::from_millis(1500)),
+            ..RULES
+        };
+        let mut attempt = Attempt::new(1, rules, at(0));
+        attempt.on_written(0, at(0));
+        let _ = attempt.on_vote(0, at(0), Answer::Yes, at(1));
+        assert_eq!(attempt.decide(at(1)), Decision::Granted);
+        let _ = attempt.on_extended(0, at(900), Answer::Yes, at(901));
+        assert_eq!(attempt.lease().valid_until(), Some(at(1500)));
+    }
+
+    #[test]
+    fn a_release_is_over_when_a_quorum_confirmed_it_or_nobody_is_left() {
+        let mut attempt = held(3, 3);
+        assert_eq!(attempt.close(at(10)).len(), 3);
+        assert_eq!(attempt.released(), None);
+        assert!(!attempt.on_deleted(0, Answer::Yes, at(11)).decided);
+        assert!(!attempt.on_deleted(1, Answer::Unknown, at(11)).decided);
+        assert!(attempt.on_deleted(2, Answer::No, at(11)).decided);
+        let expected = Released {
+            deleted: 1,
+            gone: 1,
+            unconfirmed: 1,
+        };
+        assert_eq!(attempt.released(), Some(expected));
+        // What comes later is not told any more.
+        assert!(attempt.on_deleted(1, Answer::Yes, at(12)).finished);
+        assert_eq!(attempt.released(), Some(expected));
+    }
+
+    #[test]
+    fn a_delete_is_owed_until_the_node_ran_it_or_the_key_has_expired() {
+        let mut attempt = held(1, 1);
+        attempt.close(at(10));
+        assert_eq!(attempt.owed_until(), at(1010));
+        for answer in [Answer::Never, Answer::Unknown] {
+            assert!(!attempt.on_deleted(0, answer, at(20)).finished);
+            assert!(attempt.clone().on_deleted(0, answer, at(1010)).finished);
+        }
+        assert!(attempt.on_deleted(0, Answer::No, at(30)).finished);
+    }
+
+    #[test]
+    fn the_time_of_a_node_counts_from_the_writing_and_the_limit_of_the_caller_cuts_it_short() {
+        let mut attempt = Attempt::new(2, RULES, at(0));
+        assert_eq!(attempt.waiting(at(1000), at(0)), Waiting::Until(at(40)));
+        attempt.on_written(0, at(5));
+        // The other one still waits behind others' commands.
+        assert_eq!(attempt.waiting(at(1000), at(30)), Waiting::Until(at(70)));
+        assert_eq!(attempt.waiting(at(60), at(60)), Waiting::CutShort);
+        attempt.on_written(1, at(50));
+        assert_eq!(attempt.waiting(at(1000), at(60)), Waiting::Until(at(90)));
+        assert_eq!(attempt.waiting(at(1000), at(90)), Waiting::Over);
+        assert_eq!(attempt.decide(at(90)), Decision::Unknown);
+    }
+
+    fn answers() -> impl Strategy<Value = Vec<Option<Answer>>> {
+        let answer = prop_oneof![
+            2 => Just(None),
+            3 => Just(Some(Answer::Yes)),
+            3 => Just(Some(Answer::No)),
+            1 => Just(Some(Answer::Never)),
+            1 => Just(Some(Answer::Unknown)),
+        ];
+        prop::collection::vec(answer, 1..10)
+    }
+
+    fn after(answers: &[Option<Answer>]) -> Attempt {
+        let mut attempt = written(answers.len());
+        for (node, answer) in answers.iter().enumerate() {
+            if let Some(answer) = answer {
+                let _ = attempt.on_vote(node, at(0), *answer, at(2));
+            }
+        }
+        attempt
+    }
+
+    proptest! {
+        #[test]
+        fn granted_is_exactly_a_quorum_of_votes_in_time(answers in answers()) {
+            let yes = answers.iter().filter(|answer| **answer == Some(Answer::Yes)).count();
+            let enough = yes >= quorum(answers.len());
+            prop_assert_eq!(after(&answers).decide(at(3)) == Decision::Granted, enough);
+            prop_assert_eq!(after(&answers).decide(at(988)) == Decision::Expired, enough);
+        }
+
+        #[test]
+        fn a_decided_attempt_ends_the_same_way_whatever_comes(answers in answers(), rest in answers()) {
+            let mut attempt = after(&answers);
+            if attempt.is_decided() {
+                let expected = attempt.clone().decide(at(3));
+                for (node, later) in rest.iter().enumerate().take(answers.len()) {
+                    if let (None, Some(later)) = (answers[node], later) {
+                        let _ = attempt.on_vote(node, at(0), *later, at(2));
+                    }
+                }
+                prop_assert_eq!(attempt.decide(at(3)), expected);
+            }
+        }
+
+        #[test]
+        fn no_contention_and_no_doubt_without_enough_answers(answers in answers()) {
+            let count = |test: fn(&Option<Answer>) -> bool| answers.iter().filter(|answer| test(answer)).count();
+            let yes = count(|answer| *answer == Some(Answer::Yes));
+            let held = count(|answer| *answer == Some(Answer::No));
+            let doubtful = count(|answer| matches!(answer, None | Some(Answer::Unknown)));
+            let quorum = quorum(answers.len());
+            if yes < quorum {
+                let expected = if yes + held >= quorum {
+                    Decision::Contended
+                } else if yes + doubtful >= quorum {
+                    Decision::Unknown
+                } else {
+                    Decision::NoQuorum
+                };
+                prop_assert_eq!(after(&answers).decide(at(3)), expected);
+            }
+        }
+    }
+}

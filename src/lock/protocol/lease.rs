@@ -1,0 +1,102 @@
+use std::time::Duration;
+
+use super::Time;
+
+/// The loss is signalled this long before the validity ends, since timers fire up to 2 ms late.
+const SIGNAL_LEAD: Duration = Duration::from_millis(2);
+
+/// Until when a held lock may be relied on. Once lost it stays lost, whatever an answer that was under way says. It knows
+/// no nodes: the kind of lock says what its validity is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Lease {
+    until: Option<Time>,
+    /// The latest end of validity that was ever known.
+    latest: Option<Time>,
+    lost: bool,
+}
+
+impl Lease {
+    /// Takes note, at `now`, that the lock is valid until then; none: not any more. Whether that, or the time, has lost it
+    /// just now: an answer that comes when the validity is over can't speak for the time in between.
+    pub fn on_validity(&mut self, until: Option<Time>, now: Time) -> bool {
+        let over = self.latest.is_some() && self.is_over(now);
+        self.until = until;
+        self.latest = self.latest.max(until);
+        let lost = !self.lost && (over || self.is_over(now));
+        self.lost |= lost;
+        lost
+    }
+
+    /// Until when the lock may be relied on; none once it is lost.
+    #[must_use]
+    pub fn valid_until(&self) -> Option<Time> {
+        self.until.filter(|_| !self.lost)
+    }
+
+    /// How long it may still be relied on at `now`; zero when it is lost.
+    #[must_use]
+    pub fn validity(&self, now: Time) -> Duration {
+        self.valid_until().map_or(Duration::ZERO, |until| until - now)
+    }
+
+    /// Whether even the latest validity that it ever had is over at `now`, whatever became of the lock.
+    #[must_use]
+    pub fn overran(&self, now: Time) -> bool {
+        self.latest.is_none_or(|until| until <= now)
+    }
+
+    /// Whether to signal the loss at `now`: none says that it is lost, and what was signalled stays so. Otherwise when to
+    /// look again, or earlier if an answer brings the end of the validity nearer.
+    pub fn on_timeout(&mut self, now: Time) -> Option<Time> {
+        let signal = self.valid_until()?.before(SIGNAL_LEAD);
+        if signal <= now {
+            self.lost = true;
+            return None;
+        }
+        Some(signal)
+    }
+
+    fn is_over(&self, now: Time) -> bool {
+        self.until.is_none_or(|until| until <= now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn a_lock_that_is_lost_stays_lost() {
+        let mut lease = Lease::default();
+        assert!(!lease.on_validity(Some(at(100)), at(0)));
+        assert!(!lease.on_validity(Some(at(150)), at(50)));
+        assert_eq!(lease.validity(at(60)), Duration::from_millis(90));
+        assert!(lease.on_validity(None, at(60)));
+        assert!(!lease.on_validity(Some(at(300)), at(61)));
+        assert_eq!((lease.valid_until(), lease.validity(at(61))), (None, Duration::ZERO));
+        assert!(!lease.overran(at(299)) && lease.overran(at(300)));
+    }
+
+    #[test]
+    fn an_answer_that_comes_when_the_validity_is_over_finds_the_lock_lost() {
+        let mut lease = Lease::default();
+        lease.on_validity(Some(at(100)), at(0));
+        assert!(lease.on_validity(Some(at(200)), at(100)));
+        assert_eq!(lease.valid_until(), None);
+    }
+
+    #[test]
+    fn the_loss_is_signalled_a_little_early_and_then_is_a_fact() {
+        let mut lease = Lease::default();
+        lease.on_validity(Some(at(100)), at(0));
+        assert_eq!(lease.on_timeout(at(97)), Some(at(98)));
+        assert_eq!(lease.on_timeout(at(98)), None);
+        assert!(!lease.on_validity(Some(at(500)), at(99)));
+        assert_eq!(lease.valid_until(), None);
+        assert!(!lease.overran(at(99)));
+    }
+}

@@ -1,0 +1,247 @@
+//! A node as one app server sees it.
+
+use std::time::Duration;
+
+use super::{Command, Time};
+
+/// Commands that may owe an answer before the rest waits, where it can still be withdrawn: a node that is stopped collects no
+/// more, and one that is busy needs less than a node timeout for them.
+pub const WINDOW: usize = 1 << 11;
+
+/// No more attempts than this may have something on a node, or on their way to it: each has room for its delete.
+const ATTEMPT_LIMIT: usize = 1 << 17;
+
+/// No more questions and extensions than this may wait to be sent.
+const QUEUE_LIMIT: usize = 1 << 18;
+
+/// Why a command is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Obstacle {
+    /// There is no connection.
+    Down,
+    /// There will be none any more.
+    Ended,
+    /// The node owes answers for too long.
+    Suspect,
+    /// As much as may be is under way to it.
+    Busy,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Connection {
+    /// The first attempt to connect is under way: commands wait for it.
+    Begun,
+    Up,
+    Down,
+    Ended,
+}
+
+/// Whether a node can be asked. What can't be sent now fails at once, but for deletes: those are owed.
+#[derive(Debug, Clone, Copy)]
+pub struct Link {
+    connection: Connection,
+    suspect: bool,
+    /// Those that may have, or get, something on the node.
+    attempts: usize,
+}
+
+impl Default for Link {
+    /// Before the first connection.
+    fn default() -> Self {
+        Self {
+            connection: Connection::Begun,
+            suspect: false,
+            attempts: 0,
+        }
+    }
+}
+
+impl Link {
+    /// Takes a command that is to be queued behind so many others, or says why not. `None` is a question without a lock. A
+    /// delete that is not taken because the node is down or suspect is owed nevertheless; nobody is to wait for it.
+    ///
+    /// # Errors
+    /// Why the node can't be asked now.
+    pub fn admit(&mut self, command: Option<Command>, queued: usize) -> Result<(), Obstacle> {
+        match self.connection {
+            Connection::Down => return Err(Obstacle::Down),
+            Connection::Ended => return Err(Obstacle::Ended),
+            Connection::Begun | Connection::Up if self.suspect => return Err(Obstacle::Suspect),
+            Connection::Begun | Connection::Up => {}
+        }
+        if command == Some(Command::Delete) {
+            return Ok(());
+        }
+        if self.attempts >= ATTEMPT_LIMIT || queued >= QUEUE_LIMIT {
+            return Err(Obstacle::Busy);
+        }
+        self.attempts += usize::from(command == Some(Command::Set));
+        Ok(())
+    }
+
+    /// Why a command that was never written was not.
+    #[must_use]
+    pub const fn not_written(&self) -> Obstacle {
+        match self.connection {
+            Connection::Up => Obstacle::Suspect,
+            Connection::Down => Obstacle::Down,
+            Connection::Begun | Connection::Ended => Obstacle::Ended,
+        }
+    }
+
+    /// So many attempts have nothing on the node any more, nor will they.
+    pub const fn on_finished(&mut self, attempts: usize) {
+        self.attempts = self.attempts.saturating_sub(attempts);
+    }
+
+    /// How many attempts may have, or get, something on the node.
+    #[must_use]
+    pub const fn attempts(&self) -> usize {
+        self.attempts
+    }
+
+    /// There is a connection.
+    pub const fn on_connected(&mut self) {
+        (self.connection, self.suspect) = (Connection::Up, false);
+    }
+
+    /// There is none. Deletes are kept for the next one, as long as their keys may be there.
+    pub const fn on_disconnected(&mut self) {
+        (self.connection, self.suspect) = (Connection::Down, false);
+    }
+
+    /// There will be none any more: nothing is kept.
+    pub const fn on_ended(&mut self) {
+        (self.connection, self.suspect) = (Connection::Ended, false);
+    }
+
+    /// The node owes answers for too long: it gets no new commands but deletes until it answers.
+    pub const fn on_suspect(&mut self) {
+        self.suspect = true;
+    }
+
+    /// The node answered.
+    pub const fn on_trusted(&mut self) {
+        self.suspect = false;
+    }
+
+    /// Whether nothing will be sent any more.
+    #[must_use]
+    pub fn is_ended(&self) -> bool {
+        self.connection == Connection::Ended
+    }
+}
+
+/// When a node has owed an answer for too long, on one connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Suspicion {
+    last_answer: Time,
+    suspect: bool,
+}
+
+impl Suspicion {
+    /// Of a connection that is made at `now`.
+    #[must_use]
+    pub const fn new(now: Time) -> Self {
+        Self {
+            last_answer: now,
+            suspect: false,
+        }
+    }
+
+    /// Answers came. Whether the node is trusted again.
+    pub const fn on_answers(&mut self, now: Time) -> bool {
+        self.last_answer = now;
+        std::mem::replace(&mut self.suspect, false)
+    }
+
+    /// When to look whether the node is suspect, if the oldest command that it has not answered was written then, and it may
+    /// take `node_timeout`. None if it owes nothing, or is known to be suspect.
+    #[must_use]
+    pub fn next_timeout(&self, oldest: Option<Time>, node_timeout: Duration) -> Option<Time> {
+        let oldest = oldest.filter(|_| !self.suspect)?;
+        Some(self.last_answer.max(oldest) + node_timeout)
+    }
+
+    /// The time to look has come. Whether the node is suspect from now on.
+    pub fn on_timeout(&mut self, oldest: Option<Time>, node_timeout: Duration, now: Time) -> bool {
+        let suspect = self.next_timeout(oldest, node_timeout).is_some_and(|at| at <= now);
+        self.suspect |= suspect;
+        suspect
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SET: Option<Command> = Some(Command::Set);
+    const DELETE: Option<Command> = Some(Command::Delete);
+    const TIMEOUT: Duration = Duration::from_millis(40);
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    fn up() -> Link {
+        let mut link = Link::default();
+        link.on_connected();
+        link
+    }
+
+    #[test]
+    fn a_node_is_asked_while_it_is_connected_and_trusted() {
+        let mut link = Link::default();
+        assert_eq!(link.admit(SET, 0), Ok(()));
+        link.on_connected();
+        assert_eq!(link.admit(SET, 0), Ok(()));
+        link.on_suspect();
+        assert_eq!(
+            (link.admit(SET, 0), link.not_written()),
+            (Err(Obstacle::Suspect), Obstacle::Suspect)
+        );
+        link.on_trusted();
+        assert_eq!(link.admit(None, 0), Ok(()));
+        link.on_suspect();
+        link.on_disconnected();
+        assert_eq!(
+            (link.admit(None, 0), link.not_written()),
+            (Err(Obstacle::Down), Obstacle::Down)
+        );
+        link.on_connected();
+        assert_eq!(link.admit(SET, 0), Ok(()));
+        link.on_ended();
+        assert_eq!((link.admit(DELETE, 0), link.is_ended()), (Err(Obstacle::Ended), true));
+    }
+
+    #[test]
+    fn room_is_kept_for_the_delete_of_every_set_and_no_more_are_taken() {
+        let mut link = up();
+        for _ in 0..ATTEMPT_LIMIT {
+            assert_eq!(link.admit(SET, 0), Ok(()));
+        }
+        assert_eq!(
+            (link.admit(SET, 0), link.admit(DELETE, QUEUE_LIMIT)),
+            (Err(Obstacle::Busy), Ok(()))
+        );
+        link.on_finished(1);
+        assert_eq!((link.admit(SET, 0), link.admit(SET, 0)), (Ok(()), Err(Obstacle::Busy)));
+        assert_eq!(up().admit(None, QUEUE_LIMIT), Err(Obstacle::Busy));
+    }
+
+    #[test]
+    fn a_node_that_owes_an_answer_is_suspect_until_it_answers() {
+        let mut suspicion = Suspicion::new(at(0));
+        assert_eq!(suspicion.next_timeout(None, TIMEOUT), None);
+        let oldest = Some(at(10));
+        assert_eq!(suspicion.next_timeout(oldest, TIMEOUT), Some(at(50)));
+        assert!(!suspicion.on_answers(at(20)));
+        // It is at it: what is written is not looked at one by one.
+        assert!(!suspicion.on_timeout(oldest, TIMEOUT, at(50)));
+        assert!(suspicion.on_timeout(oldest, TIMEOUT, at(60)));
+        assert_eq!(suspicion.next_timeout(oldest, TIMEOUT), None);
+        assert!(!suspicion.on_timeout(oldest, TIMEOUT, at(99)));
+        assert!(suspicion.on_answers(at(100)));
+        assert!(!suspicion.on_timeout(None, TIMEOUT, at(200)));
+    }
+}

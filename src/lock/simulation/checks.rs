@@ -1,0 +1,311 @@
+//! What the world looks after by itself, whoever plays in it.
+
+use std::time::Duration;
+
+use super::{
+    Report, Violation, World,
+    belief::{Belief, Forgotten},
+    node::Node,
+    report::Check,
+};
+use crate::protocol::Vote;
+
+/// Violations that are kept; the first ones say most.
+const KEPT: usize = 100;
+
+impl World {
+    pub(super) fn violate(
+        &mut self,
+        check: Check,
+        key: Option<usize>,
+        app_server: Option<usize>,
+        what: impl FnOnce() -> String,
+    ) {
+        if self.report.violations.len() < KEPT {
+            let violation = Violation {
+                check,
+                at: Duration::from_nanos(self.now),
+                key,
+                app_server,
+                what: what(),
+            };
+            self.note(|_| format!("VIOLATION {violation}"));
+            self.report.violations.push(violation);
+        }
+    }
+
+    // Beliefs.
+
+    /// A lock was granted: nobody else may believe to hold it.
+    pub(super) fn begin_belief(&mut self, id: u32) {
+        let claim = &mut self.claims[id];
+        claim.valid_until = claim.attempt.lease().valid_until();
+        let (app, key, token) = (claim.app, claim.key, claim.token);
+        let until = claim
+            .valid_until
+            .map_or(self.now, |until| self.apps[app].clock.when(until));
+        let belief = Belief {
+            token,
+            app,
+            until,
+            signalled: false,
+            buried: false,
+            overtaken: false,
+        };
+        if until <= self.now {
+            self.violate(Check::Overlap, Some(key), Some(app), || {
+                format!("token {token} was granted when its validity was over")
+            });
+        }
+        self.check_support(&belief, key);
+        let mut others = std::mem::take(&mut self.beliefs[key]);
+        for other in &mut others {
+            if other.is_over(self.now) {
+                self.check_signal(other, key);
+            } else {
+                self.check_overlap(other, &belief, key);
+            }
+        }
+        let before = others.len();
+        others.retain(|other| !other.is_over(self.now) || other.overtaken);
+        if others.len() < before {
+            self.report.takeovers += 1;
+        }
+        others.push(belief);
+        self.beliefs[key] = others;
+    }
+
+    fn belief(&mut self, id: u32) -> Option<&mut Belief> {
+        let (key, token) = (self.claims[id].key, self.claims[id].token);
+        self.beliefs[key].iter_mut().find(|belief| belief.token == token)
+    }
+
+    /// The validity of a held lock has changed.
+    pub(super) fn change_belief(&mut self, id: u32) {
+        let claim = &self.claims[id];
+        let until = claim
+            .valid_until
+            .map_or(self.now, |until| self.apps[claim.app].clock.when(until));
+        let key = claim.key;
+        if let Some(belief) = self.belief(id) {
+            belief.until = until;
+            let belief = belief.clone();
+            if !belief.is_over(self.now) {
+                self.check_support(&belief, key);
+            }
+        }
+    }
+
+    pub(super) fn signal_belief(&mut self, id: u32) {
+        let (app, key) = (self.claims[id].app, self.claims[id].key);
+        // After a freeze it is as early as can be.
+        let (now, froze) = (self.now, self.apps[app].thawed == Some(self.now));
+        let Some(belief) = self.belief(id) else { return };
+        let (token, until) = (belief.token, belief.until);
+        belief.signalled = true;
+        belief.until = until.min(now);
+        if until < now && !froze {
+            self.violate(Check::Signal, Some(key), Some(app), || {
+                let late = Duration::from_nanos(now - until);
+                format!("the loss of token {token} was signalled {late:?} after the end of its validity")
+            });
+        }
+    }
+
+    /// The lock was released.
+    pub(super) fn end_belief(&mut self, id: u32) {
+        let (key, token) = (self.claims[id].key, self.claims[id].token);
+        let Some(place) = self.beliefs[key].iter().position(|belief| belief.token == token) else {
+            return;
+        };
+        let mut belief = self.beliefs[key].remove(place);
+        if belief.overtaken {
+            self.check_signal(&mut belief, key);
+        }
+    }
+
+    /// An app server died: those of it believe until their validity ends.
+    pub(super) fn bury_beliefs(&mut self, app: usize) {
+        for belief in self.beliefs.iter_mut().flatten().filter(|belief| belief.app == app) {
+            belief.buried = true;
+        }
+    }
+
+    /// Somebody else has the lock: the loss of this one, whose validity is over, must have been signalled.
+    fn check_signal(&mut self, other: &mut Belief, key: usize) {
+        if other.signalled || other.buried {
+            return;
+        }
+        if self.apps[other.app].frozen {
+            other.overtaken = true;
+            return;
+        }
+        let (app, token) = (other.app, other.token);
+        other.signalled = true;
+        self.violate(Check::Signal, Some(key), Some(app), || {
+            format!("the loss of token {token} was not signalled before somebody else got the lock")
+        });
+    }
+
+    /// After a freeze all that was lost meanwhile must be signalled.
+    pub(super) fn check_signals_after_freeze(&mut self, app: usize) {
+        for key in 0..self.settings.keys {
+            let mut beliefs = std::mem::take(&mut self.beliefs[key]);
+            for belief in beliefs
+                .iter_mut()
+                .filter(|belief| belief.app == app && belief.overtaken)
+            {
+                belief.overtaken = false;
+                self.check_signal(belief, key);
+            }
+            self.beliefs[key] = beliefs;
+        }
+    }
+
+    /// Two believe to hold a lock.
+    fn check_overlap(&mut self, first: &Belief, second: &Belief, key: usize) {
+        let (app, tokens) = (second.app, (first.token, second.token));
+        let until = Duration::from_nanos(first.until);
+        if self.report.faults.forgets == 0 {
+            return self.violate(Check::Overlap, Some(key), Some(app), || {
+                format!(
+                    "token {} is granted while {} is valid until {until:?}",
+                    tokens.1, tokens.0
+                )
+            });
+        }
+        let nodes = self.nodes.len();
+        let (kept, lost) = self.evidence(first.token, key);
+        let (_, lost_by_second) = self.evidence(second.token, key);
+        let votes = kept + lost;
+        // What a second holder can do without.
+        let spare = nodes - majority(nodes);
+        // A key that the second one lost may have come to the first after that.
+        if votes >= majority(nodes) && lost + lost_by_second + spare >= votes {
+            self.report.overlaps += 1;
+            return;
+        }
+        self.violate(Check::DoubleHold, Some(key), Some(app), || {
+            format!(
+                "token {} is granted while {} is valid until {until:?} with {votes} keys of {nodes}, of which nodes forgot {lost}",
+                tokens.1, tokens.0
+            )
+        });
+    }
+
+    /// Who believes has keys on a quorum of nodes as long as that is said to be, or would have if nodes had not forgotten them.
+    fn check_support(&mut self, belief: &Belief, key: usize) {
+        let nodes = self.nodes.len();
+        let lasts = |node: usize| {
+            let expires = self.expiry(node, key, belief.token);
+            expires.is_some_and(|expires| self.nodes[node].clock.when_millis(expires + 1) >= belief.until)
+        };
+        let keys = (0..nodes).filter(|&node| lasts(node)).count();
+        if keys < majority(nodes) {
+            let (app, token) = (belief.app, belief.token);
+            let until = Duration::from_nanos(belief.until);
+            self.violate(Check::Support, Some(key), Some(app), || {
+                format!("token {token} is valid until {until:?}, but only {keys} keys of {nodes} are there so long")
+            });
+        }
+    }
+
+    /// A lock that is held is valid only as long as it may be by what nodes told its app server.
+    pub(super) fn check_claim(&mut self, id: u32) {
+        let claim = &self.claims[id];
+        let Some(until) = claim.attempt.lease().valid_until() else {
+            return;
+        };
+        let (app, key, token) = (claim.app, claim.key, claim.token);
+        let now = self.time(app);
+        let was_over = claim.lost || claim.valid_until.is_some_and(|before| before <= now);
+        if was_over && until > now {
+            self.violate(Check::Revival, Some(key), Some(app), || {
+                format!("token {token}, whose validity was over or which was lost, is valid again")
+            });
+        }
+        let granted = self.claims[id].granted;
+        if granted.len() < majority(self.nodes.len()) {
+            self.violate(Check::Support, Some(key), Some(app), || {
+                format!("token {token} is valid though only the nodes {granted:?} have said that they have its key")
+            });
+        }
+    }
+
+    /// Votes that are counted are those of nodes that gave them.
+    pub(super) fn check_votes(&mut self, id: u32) {
+        let claim = &self.claims[id];
+        let nodes = claim.attempt.nodes();
+        let votes = claim.attempt.votes();
+        let is_false = |node: &usize| claim.attempt.vote(*node) == Vote::Granted && !claim.granted.contains(*node);
+        if (0..nodes).any(|node| is_false(&node)) || claim.granted.len() < votes.max(majority(nodes)) {
+            let (key, app, token, granted) = (claim.key, claim.app, claim.token, claim.granted);
+            self.violate(Check::Vote, Some(key), Some(app), || {
+                format!("token {token} counts {votes} votes, of the nodes {granted:?} that gave theirs")
+            });
+        }
+    }
+
+    // Evidence.
+
+    /// The keys of a token that nodes have now, and those that nodes forgot which would be there still.
+    fn evidence(&self, token: u64, key: usize) -> (usize, usize) {
+        let has = |node: usize| {
+            let node = &self.nodes[node];
+            node.store.token(key, node.clock.millis(self.now)) == Some(token)
+        };
+        let kept = (0..self.nodes.len()).filter(|&node| has(node)).count();
+        let would_have = |lost: &&Forgotten| {
+            lost.token == token
+                && lost.key == key
+                && self.nodes[lost.node].clock.millis(self.now) <= lost.expires
+                && !has(lost.node)
+        };
+        let mut lost: Vec<_> = self.forgotten.iter().filter(would_have).map(|lost| lost.node).collect();
+        // A node may have forgotten it twice.
+        lost.sort_unstable();
+        lost.dedup();
+        (kept, lost.len())
+    }
+
+    /// When a node's key of this token expires, in milliseconds of its clock; also if the node has forgotten it meanwhile.
+    fn expiry(&self, node: usize, key: usize, token: u64) -> Option<u64> {
+        let Node { store, clock, .. } = &self.nodes[node];
+        let now = clock.millis(self.now);
+        if store.token(key, now) == Some(token) {
+            return store.remaining(key, now).map(|remaining| now + remaining);
+        }
+        let is_it = |lost: &&Forgotten| lost.node == node && lost.key == key && lost.token == token;
+        self.forgotten.iter().filter(is_it).map(|lost| lost.expires).max()
+    }
+
+    /// A node loses all keys, and the world remembers them as long as they would have been there.
+    pub(super) fn forget(&mut self, node: usize) {
+        let (nodes, now) = (&self.nodes, self.now);
+        self.forgotten
+            .retain(|lost| nodes[lost.node].clock.millis(now) <= lost.expires);
+        let now = self.nodes[node].clock.millis(self.now);
+        let lost = self.nodes[node].store.forget(now);
+        self.forgotten
+            .extend(lost.into_iter().map(|(key, token, expires)| Forgotten {
+                node,
+                key,
+                token,
+                expires,
+            }));
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        Report {
+            time: Duration::from_nanos(self.now),
+            ..self.report.clone()
+        }
+    }
+}
+
+/// More than half of the nodes, by the world's own arithmetic.
+const fn majority(nodes: usize) -> usize {
+    nodes / 2 + 1
+}

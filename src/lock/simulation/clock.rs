@@ -1,0 +1,98 @@
+use crate::protocol::Time;
+
+/// The rate of a clock that is neither fast nor slow.
+const EVEN: u64 = 1 << 62;
+
+/// Later than everything that happens.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// The clock of a node or an app server: it began anywhere, and is a little fast or slow.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    offset: u64,
+    /// Its nanoseconds for one of true time, and the other way round, both times [`EVEN`].
+    rate: u64,
+    inverse: u64,
+}
+
+impl Clock {
+    /// A clock that shows `offset` nanoseconds at the beginning and is fast by `ppm` millionths, or slow if that is negative.
+    pub(super) fn new(offset: u64, ppm: i32) -> Self {
+        let change = EVEN / 1_000_000 * u64::from(ppm.unsigned_abs());
+        let rate = if ppm < 0 { EVEN - change } else { EVEN + change };
+        let inverse = (u128::from(EVEN) * u128::from(EVEN)) / u128::from(rate);
+        Self {
+            offset,
+            rate,
+            // A clock has at least half the true rate.
+            inverse: u64::try_from(inverse).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// What it shows at `now` nanoseconds of true time.
+    pub(super) const fn at(&self, now: u64) -> Time {
+        Time::from_nanos(self.offset + scale(now, self.rate))
+    }
+
+    /// The same in whole milliseconds, by which nodes let keys expire.
+    pub(super) const fn millis(&self, now: u64) -> u64 {
+        self.at(now).as_nanos() / 1_000_000
+    }
+
+    /// When it comes to this millisecond.
+    pub(super) fn when_millis(&self, millis: u64) -> u64 {
+        self.when(Time::from_nanos(millis.saturating_mul(1_000_000)))
+    }
+
+    /// The first nanosecond of true time at which it shows this or more.
+    pub(super) fn when(&self, time: Time) -> u64 {
+        let elapsed = time.as_nanos().saturating_sub(self.offset);
+        if elapsed >= EVEN {
+            return NEVER;
+        }
+        let mut now = scale(elapsed, self.inverse);
+        // The inverse is rounded: what it gives is off by one or two.
+        while self.at(now) < time {
+            now += 1;
+        }
+        while now > 0 && self.at(now - 1) >= time {
+            now -= 1;
+        }
+        now
+    }
+}
+
+const fn scale(value: u64, rate: u64) -> u64 {
+    // Times are below 2^62 ns, 146 years, and rates hardly above 1.
+    #[allow(clippy::cast_possible_truncation)]
+    {
+        ((value as u128 * rate as u128) >> 62) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_fast_shows_more_and_one_that_is_slow_less() {
+        let second = 1_000_000_000;
+        assert_eq!(Clock::new(5, 0).at(second).as_nanos(), second + 5);
+        assert!(Clock::new(0, 5000).at(second).as_nanos().abs_diff(1_005_000_000) < 2);
+        assert!(Clock::new(0, -5000).at(second).as_nanos().abs_diff(995_000_000) < 2);
+        assert_eq!(Clock::new(3_999_999, 0).millis(0), 3);
+    }
+
+    #[test]
+    fn the_time_at_which_a_clock_shows_something_is_the_first() {
+        for ppm in [-5000, -1, 0, 1, 5000] {
+            let clock = Clock::new(123, ppm);
+            for time in [0, 122, 123, 124, 1_000_000_007, 86_400_000_000_000, 1 << 60] {
+                let time = Time::from_nanos(time);
+                let now = clock.when(time);
+                assert!(clock.at(now) >= time && (now == 0 || clock.at(now - 1) < time));
+            }
+            assert_eq!(clock.when(Time::MAX), NEVER);
+        }
+    }
+}

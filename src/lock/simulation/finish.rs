@@ -1,0 +1,167 @@
+//! The end of a world: all is healed, every lock is had once more, and nothing may be left.
+
+use std::time::Duration;
+
+use super::{Report, World, connection::HESITATION, connection::Phase, report::Check, units::nanos, worker::Stage};
+use crate::protocol::{Time, Wait};
+
+/// Between two attempts at a lock that must be free soon.
+const RETRY: Duration = Duration::from_millis(5);
+
+/// The longest that one who waits in line lets pass between two attempts without news, what it gives others included: 100 ms,
+/// and a few milliseconds and round trips for each other app server.
+const PATIENCE: Duration = Duration::from_millis(150);
+
+impl World {
+    /// Heals everything, plays on until every key was had once more, and then until all is quiet.
+    pub fn finish(&mut self) -> Report {
+        self.end_all();
+        let probed = self.now.saturating_add(self.recovery());
+        while self.now < probed && !self.is_probed() {
+            self.run_until(probed.min(self.now + nanos(RETRY)));
+        }
+        for w in 0..self.workers.len() {
+            for key in self.workers[w].probes.clone() {
+                let app = self.workers[w].app;
+                self.violate(Check::Availability, Some(key), Some(app), || {
+                    format!("worker {w} could not get it within the recovery time after all was healed")
+                });
+            }
+        }
+        let quiet = self.now.saturating_add(self.quiet());
+        self.run_until(quiet);
+        self.check_leftovers();
+        self.report()
+    }
+
+    /// The time within which every lock can be had again when all is healed. Messages that are under way arrive within the
+    /// longest delay; a key that one of them sets is there for its TTL by a clock that may be slow. Meanwhile all connections
+    /// are made again, after the reconnect time. The next attempt gets the lock then: it comes after the reply timeout of the
+    /// one before and the longest pause, and there is nobody else who asks. It is held no time at all, and released; and so on
+    /// for each key of a worker.
+    fn recovery(&self) -> u64 {
+        let Self { settings, .. } = self;
+        let under_way = settings.delay.usual.most.max(settings.delay.long.most);
+        let expiry = settings.longest_ttl().mul_f64(1.01) + Duration::from_millis(2);
+        let connected = settings.reconnect + HESITATION + settings.delay.usual.most * 4 + settings.lag;
+        let round = settings.delay.usual.most * 4 + settings.lag * 6;
+        let others = Duration::from_millis(4) + settings.longest_reply_timeout() * 4;
+        let yields = others * u32::try_from(settings.app_servers).unwrap_or(u32::MAX);
+        let attempt = settings.longest_reply_timeout() * 2 + PATIENCE + yields + round;
+        let probes = u32::try_from(self.settings.keys).unwrap_or(u32::MAX);
+        nanos(under_way * 2 + expiry + connected + attempt * probes + attempt)
+    }
+
+    /// The time after which nothing may be left: no message, no owed delete, no channel, and no timer that was overtaken.
+    fn quiet(&self) -> u64 {
+        let Self { settings, .. } = self;
+        let expiry = settings.longest_ttl().mul_f64(1.01) + Duration::from_millis(2);
+        let longest = settings.delay.usual.most.max(settings.delay.long.most);
+        let timeouts = settings.wants.iter().map(|wants| wants.timeout);
+        let faults = settings
+            .faults
+            .map_or(Duration::ZERO, |faults| faults.every.most + faults.lasts.most);
+        let timers = settings.hold.most + timeouts.max().unwrap_or_default() + faults;
+        let connected = settings.reconnect + HESITATION + settings.lag * 8;
+        nanos(expiry * 2 + settings.channel_idle * 2 + longest * 2 + timers + connected)
+    }
+
+    /// All faults are over, nobody wants anything any more, and the keys are dealt out to be had once more.
+    fn end_all(&mut self) {
+        self.note(|_| "all is healed".to_owned());
+        self.mend_all();
+        self.run_woken();
+        for w in 0..self.workers.len() {
+            let now = self.time(self.workers[w].app);
+            match self.workers[w].stage {
+                // Nobody who rests begins any more, however late that is.
+                Stage::Idle | Stage::Resting | Stage::Releasing => continue,
+                Stage::Holding => self.release(w, now),
+                _ => self.workers[w].gives_up = now,
+            }
+            self.look(w);
+        }
+        let workers = self.workers.len();
+        for key in 0..self.settings.keys {
+            self.workers[key % workers].probes.push(key);
+        }
+        for w in 0..workers {
+            if self.workers[w].stage == Stage::Resting {
+                self.rest(w);
+            }
+        }
+        self.run_woken();
+    }
+
+    /// How a worker waits for a key that it is to have once more.
+    pub(super) fn probe_terms(&self, wait: Wait, now: Time) -> (Wait, Time) {
+        let retry = Wait::Retry {
+            retries: u32::MAX,
+            delay: RETRY,
+            jitter: RETRY,
+        };
+        let wait = if wait == Wait::Queue { wait } else { retry };
+        (wait, now + Duration::from_nanos(self.recovery()))
+    }
+
+    fn is_probed(&self) -> bool {
+        self.workers.iter().all(|worker| worker.probes.is_empty())
+    }
+
+    fn check_leftovers(&mut self) {
+        let mut left = Vec::new();
+        for (n, node) in self.nodes.iter().enumerate() {
+            let now = node.clock.millis(self.now);
+            left.extend(
+                node.store
+                    .all(now)
+                    .map(|(key, token)| format!("key {key} of token {token} on node {n}")),
+            );
+            if node.has_subscribers() {
+                left.push(format!("subscriptions on node {n}"));
+            }
+        }
+        for connection in &self.connections {
+            let (app, node) = (connection.app, connection.node);
+            let commands = connection.queue.len() + connection.written.len();
+            if commands > 0 {
+                left.push(format!("{commands} commands of app server {app} for node {node}"));
+            }
+            if connection.phase != Phase::Up {
+                left.push(format!("no connection of app server {app} to node {node}"));
+            }
+        }
+        for (a, app) in self.apps.iter().enumerate() {
+            let lines = app.lines.iter().flatten().count();
+            let channels = app.channels.iter().flatten().count();
+            if lines + channels > 0 {
+                left.push(format!("{lines} lines and {channels} channels of app server {a}"));
+            }
+        }
+        if self.claims.in_use() > 0 {
+            left.push(format!("{} attempts", self.claims.in_use()));
+        }
+        if let Some(event) = self.events.next(u64::MAX) {
+            let at = Duration::from_nanos(event.at);
+            left.push(format!("the event {:?}, planned for {at:?},", event.what));
+        }
+        for what in left {
+            self.violate(Check::Leftover, None, None, || format!("{what} when all is quiet"));
+        }
+        self.check_room();
+    }
+
+    /// What links count is what the world counts, which is nothing when all is quiet.
+    fn check_room(&mut self) {
+        for c in 0..self.connections.len() {
+            let connection = &self.connections[c];
+            let (app, node, counted) = (connection.app, connection.node, connection.link.attempts());
+            if counted != 0 || connection.room != 0 {
+                let room = connection.room;
+                self.violate(Check::Room, None, Some(app), || {
+                    format!("its link to node {node} counts {counted} attempts when all is quiet, the world {room}")
+                });
+            }
+        }
+    }
+}

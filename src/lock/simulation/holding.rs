@@ -1,0 +1,138 @@
+//! A held lock: its validity, its renewal, its loss and its release.
+
+use std::time::Duration;
+
+use super::{World, connection::Job, worker::Stage};
+use crate::protocol::{Renewal, Time};
+
+impl World {
+    /// A worker has got its lock.
+    pub(super) fn hold(&mut self, w: usize, id: u32, now: Time) {
+        let hold = Duration::from_nanos(self.random.within(self.hold));
+        let wants = self.settings.wants_of(w);
+        let (renew, reply_timeout) = (wants.renew, wants.rules.reply_timeout);
+        let claim = &mut self.claims[id];
+        claim.was_held = true;
+        let start = claim.attempt.start();
+        let worker = &mut self.workers[w];
+        worker.stage = Stage::Holding;
+        worker.until = if worker.probes.is_empty() { now + hold } else { now };
+        worker.renewal = renew.map(|interval| Renewal::new(interval, reply_timeout, start));
+        worker.renews = worker.renewal.map_or(Time::MAX, |renewal| renewal.first());
+        worker.probes.pop();
+        self.begin_belief(id);
+        self.keep_turn(w, id, now);
+        self.look_at_loss(w, now);
+    }
+
+    /// Does what is due for a held lock.
+    pub(super) fn look_at_lock(&mut self, w: usize, now: Time) {
+        let Some(id) = self.workers[w].claim else { return };
+        if now >= self.workers[w].until {
+            self.release(w, now);
+        } else if now >= self.workers[w].renews {
+            self.renew(w, id, now);
+        }
+    }
+
+    /// Signals the loss if the time for it has come, and says when to look again.
+    pub(super) fn look_at_loss(&mut self, w: usize, now: Time) {
+        self.workers[w].signals = Time::MAX;
+        let Some(id) = self.workers[w]
+            .claim
+            .filter(|_| self.workers[w].stage == Stage::Holding)
+        else {
+            return;
+        };
+        if self.claims[id].lost {
+            return;
+        }
+        match self.claims[id].attempt.lease_mut().on_timeout(now) {
+            Some(signals) => self.workers[w].signals = signals,
+            None => self.lose(id),
+        }
+    }
+
+    /// The validity of a held lock may have changed. If it ends later, the timer that is set looks again in time.
+    pub(super) fn revalue(&mut self, id: u32, sooner: bool) {
+        let claim = &mut self.claims[id];
+        let valid_until = claim.attempt.lease().valid_until();
+        if claim.lost || claim.valid_until == valid_until {
+            return;
+        }
+        claim.valid_until = valid_until;
+        let (w, app) = (claim.worker, claim.app);
+        let now = self.time(app);
+        self.change_belief(id);
+        if sooner {
+            self.look_at_loss(w, now);
+            self.arm(w);
+        }
+    }
+
+    /// The loss of a held lock is signalled.
+    pub(super) fn lose(&mut self, id: u32) {
+        let claim = &mut self.claims[id];
+        if std::mem::replace(&mut claim.lost, true) {
+            return;
+        }
+        claim.valid_until = None;
+        let (w, app) = (claim.worker, claim.app);
+        self.report.losses += 1;
+        self.note(|world| {
+            let claim = &world.claims[id];
+            format!(
+                "app server {app}, worker {w}, key {}: token {} is lost",
+                claim.key, claim.token
+            )
+        });
+        self.signal_belief(id);
+        let now = self.time(app);
+        let worker = &mut self.workers[w];
+        worker.signals = Time::MAX;
+        if worker.heeds_loss && worker.stage == Stage::Holding {
+            worker.until = now;
+            self.wake(w);
+        }
+    }
+
+    fn renew(&mut self, w: usize, id: u32, now: Time) {
+        let valid_until = self.claims[id].attempt.lease().valid_until();
+        let worker = &mut self.workers[w];
+        let due = worker
+            .renewal
+            .as_mut()
+            .and_then(|renewal| renewal.on_timeout(valid_until, now));
+        let Some(due) = due else {
+            worker.renewal = None;
+            worker.renews = Time::MAX;
+            return;
+        };
+        // Never again in the same millisecond.
+        worker.renews = due.next.max(now + Duration::from_millis(1));
+        let app = worker.app;
+        let first = self.connections_of(app).start;
+        if due.repair {
+            for node in self.claims[id].attempt.repair() {
+                self.push(first + node, Job::Set { claim: id, asked: now }, now);
+            }
+        }
+        if due.extend {
+            for node in self.claims[id].attempt.extend() {
+                self.push(first + node, Job::Extend { claim: id, asked: now }, now);
+            }
+        }
+    }
+
+    /// Releases the lock, and waits until enough nodes confirmed it.
+    pub(super) fn release(&mut self, w: usize, now: Time) {
+        self.close(w, now);
+        // What the next one asks goes behind the deletes.
+        self.leave_line(w, now);
+        let reply_timeout = self.settings.wants_of(w).rules.reply_timeout;
+        let worker = &mut self.workers[w];
+        worker.stage = Stage::Releasing;
+        worker.until = now + reply_timeout;
+        worker.gives_up = Time::MAX;
+    }
+}

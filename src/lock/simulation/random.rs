@@ -1,0 +1,105 @@
+use super::Span;
+use super::units::nanos;
+
+/// A small generator (SplitMix64, <https://doi.org/10.1145/2714064.2660195>): the same numbers on every machine and with every
+/// version of whatever else there is, so that a seed stays what it is.
+#[derive(Debug, Clone)]
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Over the whole range of numbers.
+    pub(super) const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 to `bound` − 1; 0 if there is nothing below it.
+    pub(super) const fn below(&mut self, bound: u64) -> u64 {
+        scale(self.next(), bound)
+    }
+
+    /// One of so many positions, 1 at least.
+    pub(super) fn index(&mut self, length: usize) -> usize {
+        // It is below `length`.
+        usize::try_from(self.below(length as u64)).unwrap_or(0)
+    }
+
+    /// True so many times in a thousand.
+    pub(super) const fn chance(&mut self, per_mille: u32) -> bool {
+        self.below(1000) < per_mille as u64
+    }
+
+    /// A number of nanoseconds, both ends included.
+    pub(super) const fn within(&mut self, range: Range) -> u64 {
+        if range.width == 0 {
+            return range.least;
+        }
+        range.least + scale(self.next(), range.width + 1)
+    }
+
+    /// One of these, which must not be none.
+    pub(super) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.index(choices.len())]
+    }
+}
+
+/// The part of `bound` that `random` is of the whole range of numbers.
+const fn scale(random: u64, bound: u64) -> u64 {
+    // The upper half of the product, which fits.
+    #[allow(clippy::cast_possible_truncation)]
+    {
+        ((random as u128 * bound as u128) >> 64) as u64
+    }
+}
+
+/// A [`Span`] in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Range {
+    pub(super) least: u64,
+    width: u64,
+}
+
+impl From<Span> for Range {
+    fn from(span: Span) -> Self {
+        let least = nanos(span.least);
+        Self {
+            least,
+            // The whole range of numbers has no width of its own.
+            width: nanos(span.most).saturating_sub(least).min(u64::MAX - 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_same_numbers_for_ever() {
+        let mut random = Random::new(0);
+        // The published first numbers of the generator.
+        assert_eq!(random.next(), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(random.next(), 0x6e78_9e6a_a1b9_65f4);
+    }
+
+    #[test]
+    fn draws_stay_within_their_bounds_and_reach_them() {
+        let mut random = Random::new(7);
+        let span = Range::from(Span {
+            least: Duration::from_nanos(3),
+            most: Duration::from_nanos(5),
+        });
+        let draws: Vec<_> = (0..100).map(|_| random.within(span)).collect();
+        assert!((3..=5).all(|value| draws.contains(&value)) && draws.iter().all(|draw| (3..=5).contains(draw)));
+        assert!((0..100).all(|_| random.below(1) == 0 && random.below(0) == 0 && !random.chance(0)));
+        assert!((0..100).all(|_| random.chance(1000)));
+    }
+}

@@ -1,0 +1,165 @@
+//! What is due for a worker, and its one timer.
+
+use std::time::Duration;
+
+use super::{
+    World,
+    clock::NEVER,
+    event::What,
+    units::short,
+    worker::{Stage, Worker},
+};
+use crate::protocol::{Time, Waiting};
+
+impl World {
+    pub(super) fn on_timer(&mut self, w: usize) {
+        let worker = &mut self.workers[w];
+        if worker.timer == self.now {
+            // Most timers are set for an answer that does not come, and not needed: the event is used for the next such time.
+            worker.timer = std::mem::replace(&mut worker.later, NEVER);
+            if !self.apps[self.workers[w].app].frozen {
+                self.look(w);
+            }
+        }
+    }
+
+    /// What a worker waits for has come: it runs as soon as its app server gets to it.
+    pub(super) fn wake(&mut self, w: usize) {
+        if self.lag == 0 {
+            self.woken.push(w);
+        } else {
+            let at = self.now + self.draw_lag();
+            self.set_timer(w, at);
+        }
+    }
+
+    /// Those who were woken run, once the answers of this moment are read.
+    pub(super) fn run_woken(&mut self) {
+        let mut next = 0;
+        while next < self.woken.len() {
+            let w = self.woken[next];
+            if !self.apps[self.workers[w].app].frozen {
+                self.look(w);
+            }
+            next += 1;
+        }
+        self.woken.clear();
+    }
+
+    /// Does what is due for a worker, and sets its timer for what is due next. It may be called at any time.
+    pub(super) fn look(&mut self, w: usize) {
+        let worker = &self.workers[w];
+        let now = self.time(worker.app);
+        let (stage, due) = (worker.stage, now >= worker.until);
+        // The loss comes first, whatever else is due.
+        if now >= worker.signals {
+            self.look_at_loss(w, now);
+        }
+        if now >= self.workers[w].gives_up {
+            self.give_up(w, now);
+        } else {
+            match stage {
+                Stage::Idle => return,
+                Stage::Resting if due => self.begin_cycle(w, now),
+                Stage::Resting => {}
+                Stage::InLine => self.look_at_line(w, now),
+                Stage::Pausing if self.asks_at(w, now) <= now => self.ask_again(w, now),
+                Stage::Pausing => {}
+                Stage::Asking => self.look_at_votes(w, now),
+                Stage::LookingUp => self.look_at_remaining(w, now),
+                Stage::Holding => self.look_at_lock(w, now),
+                Stage::Releasing => {
+                    if due || self.is_released(w) {
+                        self.end_cycle(w);
+                    }
+                }
+            }
+        }
+        self.arm(w);
+    }
+
+    /// Sets the timer of a worker for what comes next.
+    pub(super) fn arm(&mut self, w: usize) {
+        let worker = &self.workers[w];
+        let now = self.time(worker.app);
+        let next = match worker.stage {
+            Stage::Idle => return,
+            Stage::Resting | Stage::InLine | Stage::LookingUp => worker.until,
+            Stage::Pausing => self.asks_at(w, now),
+            Stage::Asking => match worker
+                .claim
+                .map(|id| self.claims[id].attempt.waiting(worker.limit, now))
+            {
+                Some(Waiting::Until(until)) => until,
+                _ => now,
+            },
+            Stage::Holding => worker.until.min(worker.renews).min(worker.signals),
+            Stage::Releasing if self.is_released(w) => now,
+            Stage::Releasing => worker.until,
+        };
+        let worker = &self.workers[w];
+        let at = self.apps[worker.app].clock.when(next.min(worker.gives_up));
+        // It is not set anew if it fires before that anyway.
+        if at < worker.timer {
+            let at = at.max(self.now) + self.draw_lag();
+            self.set_timer(w, at);
+        }
+    }
+
+    fn set_timer(&mut self, w: usize, at: u64) {
+        let worker = &mut self.workers[w];
+        if at < worker.timer {
+            worker.later = std::mem::replace(&mut worker.timer, at);
+            self.events.plan(at, What::Worker(short(w)));
+        }
+    }
+
+    /// Its app server died.
+    pub(super) fn reset_worker(&mut self, w: usize) {
+        let worker = Worker::new(self.workers[w].app);
+        // What belongs to the one before has another ticket.
+        let ticket = self.workers[w].ticket + 1;
+        self.workers[w] = Worker { ticket, ..worker };
+    }
+
+    /// Between cycles.
+    pub(super) fn rest(&mut self, w: usize) {
+        let now = self.time(self.workers[w].app);
+        let think = self.random.within(self.think);
+        let worker = &mut self.workers[w];
+        worker.stage = Stage::Resting;
+        worker.until = now + Duration::from_nanos(think);
+        worker.gives_up = Time::MAX;
+        worker.ticket += 1;
+        if self.calm && worker.probes.is_empty() {
+            worker.until = Time::MAX;
+        }
+        self.arm(w);
+    }
+
+    /// The acquire, or the lock, is over.
+    pub(super) fn end_cycle(&mut self, w: usize) {
+        self.report.cycles += 1;
+        if let Some(id) = self.workers[w].claim.take() {
+            self.claims[id].owned = false;
+            self.remove_if_unused(id);
+        }
+        self.rest(w);
+    }
+
+    /// The caller goes away: its future, or its guard, is dropped.
+    fn give_up(&mut self, w: usize, now: Time) {
+        self.report.given_up += 1;
+        if self.workers[w].stage == Stage::Asking {
+            self.report.attempts.dropped += 1;
+        }
+        self.close(w, now);
+        self.leave_line(w, now);
+        self.end_cycle(w);
+    }
+
+    fn is_released(&self, w: usize) -> bool {
+        let released = |id: u32| self.claims[id].attempt.released().is_some();
+        self.workers[w].claim.is_none_or(released)
+    }
+}

@@ -1,0 +1,306 @@
+use std::time::Duration;
+
+use super::{
+    Report, Settings, Unfit,
+    app_server::AppServer,
+    belief::{Belief, Forgotten},
+    claims::Claims,
+    clock::Clock,
+    connection::{Connection, Stray},
+    event::{Event, Events, What},
+    feed::Feed,
+    node::Node,
+    random::{Random, Range},
+    units::nanos,
+    worker::Worker,
+};
+use crate::protocol::Time;
+
+/// Nodes, app servers and callers in a time of their own. The same settings and seed always give the same course of events.
+#[derive(Debug)]
+pub struct World {
+    pub(super) settings: Settings,
+    pub(super) random: Random,
+    /// True time, in nanoseconds from the beginning.
+    pub(super) now: u64,
+    pub(super) events: Events,
+    pub(super) nodes: Vec<Node>,
+    pub(super) apps: Vec<AppServer>,
+    /// Of the first app server to each node, and so on; in the same order those for news.
+    pub(super) connections: Vec<Connection>,
+    pub(super) feeds: Vec<Feed>,
+    /// Those of the first app server, and so on.
+    pub(super) workers: Vec<Worker>,
+    /// Workers that run next, in this moment.
+    pub(super) woken: Vec<usize>,
+    pub(super) claims: Claims,
+    pub(super) last_token: u64,
+    pub(super) strays: Vec<Option<Stray>>,
+    /// Those who believe to hold a lock, by key.
+    pub(super) beliefs: Vec<Vec<Belief>>,
+    pub(super) forgotten: Vec<Forgotten>,
+    /// All is healed and stays so.
+    pub(super) calm: bool,
+    // Settings as they are drawn from.
+    pub(super) think: Range,
+    pub(super) hold: Range,
+    pub(super) lag: u64,
+    usual: Range,
+    long: Range,
+    pub(super) report: Report,
+    trace: Option<Vec<(Duration, String)>>,
+}
+
+impl World {
+    /// A world in its first moment.
+    ///
+    /// # Errors
+    /// If the settings are beyond their ranges.
+    pub fn new(settings: Settings, seed: u64) -> Result<Self, Unfit> {
+        settings.check()?;
+        let mut world = Self {
+            random: Random::new(seed),
+            now: 0,
+            events: Events::default(),
+            nodes: Vec::new(),
+            apps: Vec::new(),
+            connections: Vec::new(),
+            feeds: Vec::new(),
+            workers: Vec::new(),
+            woken: Vec::new(),
+            claims: Claims::default(),
+            last_token: 0,
+            strays: Vec::new(),
+            beliefs: vec![Vec::new(); settings.keys],
+            forgotten: Vec::new(),
+            calm: false,
+            think: settings.think.into(),
+            hold: settings.hold.into(),
+            lag: nanos(settings.lag),
+            usual: settings.delay.usual.into(),
+            long: settings.delay.long.into(),
+            report: Report::default(),
+            trace: None,
+            settings,
+        };
+        world.populate();
+        Ok(world)
+    }
+
+    fn populate(&mut self) {
+        let Settings {
+            nodes,
+            app_servers,
+            workers,
+            keys,
+            ..
+        } = self.settings;
+        for _ in 0..nodes {
+            let clock = self.draw_clock();
+            self.nodes.push(Node::new(clock, app_servers, keys));
+        }
+        for app in 0..app_servers {
+            let (clock, id) = (self.draw_clock(), self.random.next());
+            self.apps.push(AppServer::new(clock, id, keys));
+            self.connections
+                .extend((0..nodes).map(|node| Connection::new(app, node)));
+            self.feeds.extend((0..nodes).map(|_| Feed::new()));
+            self.workers.extend((0..workers).map(|_| Worker::new(app)));
+        }
+        for app in 0..app_servers {
+            self.begin(app);
+        }
+        self.plan_fault();
+    }
+
+    /// Keeps a line for what matters of what happens from now on, see [`World::trace`]. It takes time and room.
+    pub fn keep_trace(&mut self) {
+        self.trace = Some(Vec::new());
+    }
+
+    /// What happened, with its true times, if that was wanted.
+    #[must_use]
+    pub fn trace(&self) -> &[(Duration, String)] {
+        self.trace.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn note(&mut self, line: impl FnOnce(&Self) -> String) {
+        if self.trace.is_some() {
+            let line = line(self);
+            if let Some(trace) = &mut self.trace {
+                trace.push((Duration::from_nanos(self.now), line));
+            }
+        }
+    }
+
+    /// The next event happens. False if nothing is planned any more.
+    pub fn step(&mut self) -> bool {
+        let next = self.events.next(u64::MAX);
+        if let Some(event) = next {
+            self.happen(event);
+        }
+        next.is_some()
+    }
+
+    /// Everything happens until a true time, counted from the beginning.
+    pub fn run(&mut self, until: Duration) {
+        self.run_until(nanos(until));
+    }
+
+    pub(super) fn run_until(&mut self, until: u64) {
+        while let Some(event) = self.events.next(until) {
+            self.happen(event);
+        }
+        self.now = self.now.max(until);
+    }
+
+    /// Plays the whole of it: the busy time, and then the end, see [`World::finish`].
+    pub fn play(&mut self) -> Report {
+        self.run(self.settings.busy);
+        self.finish()
+    }
+
+    fn happen(&mut self, event: Event) {
+        self.now = event.at;
+        self.report.events += 1;
+        self.report.fingerprint = (self.report.fingerprint ^ event.at).wrapping_mul(0x0100_0000_01b3);
+        match event.what {
+            What::Requests(c) => self.on_requests(c as usize),
+            What::Replies(c) => self.on_replies(c as usize),
+            What::Worker(w) => self.on_timer(w as usize),
+            What::Write(c) => self.on_write(c as usize),
+            What::Alarm(c) => self.on_alarm(c as usize),
+            What::Connect(c) => self.on_connect(c as usize),
+            What::Wishes(f) => self.on_wishes(f as usize),
+            What::News(f) => self.on_news(f as usize),
+            What::ConnectFeed(f) => self.on_connect_feed(f as usize),
+            What::Sweep(app) => self.on_sweep(app as usize),
+            What::Stray(number) => self.on_stray(number as usize),
+            What::Fault => self.on_fault(),
+            What::Mend(mend) => self.mend(mend),
+        }
+        self.run_woken();
+    }
+
+    /// The clock of an app server.
+    pub(super) fn time(&self, app: usize) -> Time {
+        self.apps[app].clock.at(self.now)
+    }
+
+    /// The connection of an app server to a node.
+    pub(super) const fn connection(&self, app: usize, node: usize) -> usize {
+        app * self.settings.nodes + node
+    }
+
+    pub(super) fn draw_clock(&mut self) -> Clock {
+        let most = u64::from(self.settings.drift_ppm);
+        // As far apart as may be, often.
+        let ppm = match self.random.below(4) {
+            0 => 0,
+            1 => 2 * most,
+            _ => self.random.below(2 * most + 1),
+        };
+        // Both are 10,000 at most.
+        let ppm = i32::try_from(ppm).unwrap_or(0) - i32::try_from(most).unwrap_or(0);
+        // It began within the last ten days.
+        Clock::new(self.random.below(1 << 50), ppm)
+    }
+
+    /// How late something is that an app server has to do.
+    pub(super) const fn draw_lag(&mut self) -> u64 {
+        if self.lag == 0 {
+            0
+        } else {
+            self.random.below(self.lag + 1)
+        }
+    }
+
+    /// How long a message takes.
+    pub(super) const fn draw_delay(&mut self) -> u64 {
+        let per_mille = self.settings.delay.long_per_mille;
+        if per_mille > 0 && !self.calm && self.random.chance(per_mille) {
+            self.random.within(self.long)
+        } else {
+            self.random.within(self.usual)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        protocol::{MAX_NODES, Wait},
+        simulation::{Check, Span},
+    };
+
+    /// A world without faults, in which every message takes 100 µs.
+    fn quiet(nodes: usize, wait: Wait) -> Settings {
+        let mut settings = Settings::drawn(0);
+        settings.nodes = nodes;
+        (settings.app_servers, settings.workers, settings.keys) = (2, 2, 1);
+        settings.faults = None;
+        settings.wants.truncate(1);
+        settings.wants[0].wait = wait;
+        settings.wants[0].timeout = Duration::from_secs(1);
+        settings.wants[0].rules.ttl = Duration::from_millis(100);
+        settings.wants[0].rules.reply_timeout = Duration::from_millis(40);
+        settings.wants[0].renew = None;
+        settings.hold = Span::micros(1000, 1000);
+        settings.think = Span::micros(100, 100);
+        (settings.delay.usual, settings.delay.long_per_mille) = (Span::micros(100, 100), 0);
+        (settings.lag, settings.window, settings.give_up_per_mille) = (Duration::ZERO, 64, 0);
+        settings.busy = Duration::from_millis(300);
+        settings
+    }
+
+    #[test]
+    fn many_nodes_are_no_other_matter_than_few() {
+        for nodes in [1, 2, 5, 6, MAX_NODES] {
+            let report = World::new(quiet(nodes, Wait::Queue), 1).unwrap().play();
+            assert_eq!(report.violations, []);
+            assert!(
+                report.attempts.granted > 50 && report.heard > 0 && report.permits_passed_on > 0,
+                "{nodes}: {report:?}"
+            );
+            assert_eq!((report.losses, report.suspicions), (0, 0));
+        }
+    }
+
+    #[test]
+    fn an_acquire_takes_a_round_trip_and_a_release_another() {
+        let settings = Settings {
+            app_servers: 1,
+            workers: 1,
+            drift_ppm: 0,
+            ..quiet(3, Wait::FailFast)
+        };
+        let mut world = World::new(settings, 1).unwrap();
+        world.run(Duration::from_millis(100));
+        // The round trips, the hold of 1 ms, and 100 µs to think; one worker has nobody beside it.
+        let report = world.report();
+        assert!((66..=67).contains(&report.cycles), "{report:?}");
+        assert_eq!(report.attempts.total(), report.attempts.granted);
+        let mut again = World::new(quiet(3, Wait::FailFast), 1).unwrap();
+        assert!(again.step() && again.report().events == 1);
+    }
+
+    #[test]
+    fn settings_beyond_their_ranges_make_no_world() {
+        assert!(World::new(quiet(0, Wait::Queue), 1).is_err());
+    }
+
+    #[test]
+    fn the_trace_tells_what_happened_and_violations_say_where() {
+        let mut world = World::new(quiet(3, Wait::Queue), 1).unwrap();
+        assert!(world.trace().is_empty());
+        world.keep_trace();
+        world.run(Duration::from_millis(10));
+        world.violate(Check::Overlap, Some(0), Some(1), || "an example".to_owned());
+        let lines: Vec<_> = world.trace().iter().map(|(_, line)| line.as_str()).collect();
+        assert!(lines.iter().any(|line| line.contains("is Granted with")));
+        let said = "Overlap at 10ms, app server 1, key 0: an example";
+        assert_eq!(lines.last(), Some(&format!("VIOLATION {said}").as_str()));
+        assert_eq!(world.report().violations[0].to_string(), said);
+    }
+}

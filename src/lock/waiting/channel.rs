@@ -1,0 +1,179 @@
+//! What an app server hears about a key, shared by those of it who wait for the key.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::sync::Notify;
+
+use super::announcement;
+use crate::{
+    clock,
+    node::wire::Token,
+    protocol::{Announcements, Time},
+};
+
+/// What is known about one key.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    state: Mutex<State>,
+    /// There is a reason to ask again; at most one waits for it, who has the permit in this app server.
+    changed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    announcements: Announcements<Token>,
+    used: Time,
+}
+
+impl Channel {
+    pub(crate) fn new(id: u64, nodes: usize) -> Self {
+        let now = clock::now();
+        let state = State {
+            announcements: Announcements::new(id, nodes, now),
+            used: now,
+        };
+        Self {
+            state: Mutex::new(state),
+            changed: Notify::new(),
+        }
+    }
+
+    // What the nodes tell.
+
+    /// This node tells of releases from now on, or does not any more.
+    pub(crate) fn on_subscribed(&self, node: usize, subscribed: bool) {
+        let now = clock::now();
+        if self.lock().announcements.on_subscribed(node, subscribed, now) {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Whether this node tells us.
+    pub(crate) fn is_subscribed(&self, node: usize) -> bool {
+        self.lock().announcements.is_subscribed(node)
+    }
+
+    /// Takes a message of this node.
+    pub(crate) fn on_message(&self, node: usize, message: &str) {
+        let now = clock::now();
+        let announcements = &mut self.lock().announcements;
+        if let Some(waited) = announcement::read(message) {
+            announcements.on_waited(waited, now);
+        } else if let Ok(token) = message.as_bytes().try_into()
+            && announcements.on_released(node, token, now)
+        {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Somebody we do not know yet hears of this key, too.
+    pub(crate) fn on_others(&self) {
+        self.lock().announcements.on_others(clock::now());
+    }
+
+    // What the one who has the permit of this app server needs.
+
+    /// The number of reasons to ask again so far.
+    pub(crate) fn changes(&self) -> u64 {
+        self.lock().announcements.changes()
+    }
+
+    /// Waits for a reason to ask again that came after `seen` of them.
+    pub(crate) async fn changed(&self, seen: u64) {
+        while self.changes() == seen {
+            self.changed.notified().await;
+        }
+    }
+
+    /// Waits until `planned`, or until it is our turn after a change that came after `seen` of them; but not beyond
+    /// `deadline`. `since`: when the wait began that is compared with those of others.
+    pub(crate) async fn wait_to_ask(&self, since: Time, planned: Time, seen: u64, deadline: Time) {
+        loop {
+            let now = clock::now();
+            let at = self
+                .lock()
+                .announcements
+                .ask_at(planned, seen, since, now)
+                .min(deadline);
+            if at <= now {
+                return;
+            }
+            tokio::select! {
+                () = clock::sleep_until(at) => return,
+                () = self.changed.notified() => {}
+            }
+        }
+    }
+
+    /// How long to let others ask first who wait for longer than `since`.
+    pub(crate) fn yield_delay(&self, since: Time) -> Duration {
+        self.lock().announcements.yield_delay(since, clock::now())
+    }
+
+    /// A jitter that keeps those apart who took nodes from each other, is a part of this.
+    pub(crate) fn spread(&self) -> Duration {
+        self.lock().announcements.spread()
+    }
+
+    /// An attempt took so long.
+    pub(crate) fn on_round_trip(&self, time: Duration) {
+        self.lock().announcements.on_round_trip(time);
+    }
+
+    /// What to tell the others about those who wait here, the first of them `since` then; none if it is known or nobody
+    /// needs it. `asked`: an attempt of ours was refused, so somebody has the lock.
+    pub(crate) fn announce(&self, since: Option<Time>, asked: bool) -> Option<String> {
+        let now = clock::now();
+        let mut state = self.lock();
+        state.used = now;
+        let waited = state.announcements.announce(since, asked, now)?;
+        Some(announcement::write(&waited))
+    }
+
+    /// How long nobody has used it.
+    pub(crate) fn idle(&self) -> Duration {
+        clock::now() - self.lock().used
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(number: u64) -> String {
+        format!("{number:032x}")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_is_woken_by_a_release_and_otherwise_when_it_is_time() {
+        let channel = Channel::new(7, 3);
+        (0..3).for_each(|node| channel.on_subscribed(node, true));
+        let (start, second) = (clock::now(), Duration::from_secs(1));
+        let far = start + second * 60;
+        let seen = channel.changes();
+        let release = async {
+            tokio::time::sleep(second).await;
+            (0..3).for_each(|node| channel.on_message(node, &token(1)));
+        };
+        tokio::join!(
+            channel.wait_to_ask(start, far, seen, far),
+            channel.changed(seen),
+            release
+        );
+        let waited = clock::now() - start;
+        assert!(waited >= second && waited < second * 2, "{waited:?}");
+        assert_eq!(channel.changes(), seen + 1);
+        // Nothing new: until it is time to ask anyway, or the time is over.
+        channel.wait_to_ask(start, start + second * 3, seen + 1, far).await;
+        assert!(clock::now() >= start + second * 3);
+        channel.wait_to_ask(start, far, seen + 1, start + second * 4).await;
+        assert!(clock::now() >= start + second * 4 && clock::now() < far);
+    }
+}

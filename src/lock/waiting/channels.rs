@@ -1,0 +1,72 @@
+//! The channels of all keys that an app server waits for.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use super::channel::Channel;
+
+/// A channel that nobody has used for this long is left.
+const IDLE: Duration = Duration::from_secs(2);
+
+/// The channels by key.
+#[derive(Debug)]
+pub(crate) struct Channels {
+    /// This app server among all others.
+    id: u64,
+    nodes: usize,
+    channels: Mutex<HashMap<Arc<str>, Arc<Channel>>>,
+}
+
+impl Channels {
+    /// No channels yet, of so many nodes.
+    pub(crate) fn new(nodes: usize) -> Self {
+        Self {
+            id: rand::random(),
+            nodes,
+            channels: Mutex::default(),
+        }
+    }
+
+    /// The channel of a key, if it is in use.
+    pub(crate) fn get(&self, key: &str) -> Option<Arc<Channel>> {
+        self.lock().get(key).map(Arc::clone)
+    }
+
+    /// The channel of a key, and the key if it is a new one: the nodes are to be asked to tell us.
+    pub(crate) fn join(&self, key: &str) -> (Arc<Channel>, Option<Arc<str>>) {
+        let mut channels = self.lock();
+        if let Some(channel) = channels.get(key) {
+            return (Arc::clone(channel), None);
+        }
+        let key = Arc::<str>::from(key);
+        let channel = Arc::new(Channel::new(self.id, self.nodes));
+        channels.insert(Arc::clone(&key), Arc::clone(&channel));
+        (channel, Some(key))
+    }
+
+    /// All keys in use.
+    pub(crate) fn keys(&self) -> Vec<Arc<str>> {
+        self.lock().keys().map(Arc::clone).collect()
+    }
+
+    /// This node does not tell us any more.
+    pub(crate) fn on_disconnected(&self, node: usize) {
+        let channels: Vec<_> = self.lock().values().map(Arc::clone).collect();
+        for channel in channels {
+            channel.on_subscribed(node, false);
+        }
+    }
+
+    /// Forgets channels that nobody uses.
+    pub(crate) fn sweep(&self) {
+        let is_used = |channel: &Arc<Channel>| Arc::strong_count(channel) > 1 || channel.idle() < IDLE;
+        self.lock().retain(|_, channel| is_used(channel));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Channel>>> {
+        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

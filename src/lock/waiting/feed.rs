@@ -1,0 +1,181 @@
+//! A connection on which one node tells of released locks, and app servers of their waits. It has nothing to do with the
+//! connection for locks: that one must not carry anything else, and a node does not take other commands from subscribers.
+
+use std::{
+    collections::HashSet,
+    io,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    sync::mpsc,
+    task::JoinHandle,
+    time::{MissedTickBehavior, interval, sleep},
+};
+
+use super::channels::Channels;
+use crate::node::{
+    address::NodeAddress,
+    greeting,
+    options::NodeOptions,
+    reply::{Malformed, Reply},
+    wire::{self, CHANNEL_PREFIX},
+};
+
+/// How often channels are looked for that nobody uses any more.
+const SWEEP: Duration = Duration::from_secs(1);
+
+/// A message may not be longer.
+const INPUT_LIMIT: usize = 1 << 20;
+
+/// Keys to subscribe to, from whoever begins to wait for them.
+type Keys = mpsc::UnboundedReceiver<Arc<str>>;
+
+/// What one node tells, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    /// Where it hears of new keys.
+    keys: mpsc::UnboundedSender<Arc<str>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Feed {
+    /// Begins to connect to the node; what it tells goes to the channels.
+    pub(crate) fn open(channels: &Arc<Channels>, node: usize, (address, options): (&NodeAddress, NodeOptions)) -> Self {
+        let (sender, keys) = mpsc::unbounded_channel();
+        let feed = run(Arc::downgrade(channels), node, address.clone(), options, keys);
+        Self {
+            keys: sender,
+            task: tokio::spawn(feed),
+        }
+    }
+
+    /// Asks the node to tell of this key too.
+    pub(crate) fn subscribe(&self, key: &Arc<str>) {
+        // Its task ends only with the runtime.
+        let _ = self.keys.send(Arc::clone(key));
+    }
+}
+
+/// Keeps a connection to the node; ends only by being aborted.
+async fn run(channels: Weak<Channels>, node: usize, address: NodeAddress, options: NodeOptions, mut keys: Keys) {
+    loop {
+        // Also while the node is down nothing is to collect here. A new connection asks for all keys that are wanted then.
+        if let Some(channels) = channels.upgrade() {
+            channels.sweep();
+        }
+        while keys.try_recv().is_ok() {}
+        if let Ok((stream, _)) = greeting::enter(&address, &options, &[]).await {
+            let mut subscriber = Subscriber {
+                channels: channels.clone(),
+                node,
+                stream,
+                input: Vec::new(),
+                subscribed: HashSet::new(),
+            };
+            // How it broke is no matter: those who wait ask again from time to time.
+            let _ = subscriber.drive(&mut keys).await;
+            if let Some(channels) = channels.upgrade() {
+                channels.on_disconnected(node);
+            }
+        }
+        sleep(options.reconnect_backoff).await;
+    }
+}
+
+/// One connection, as long as it stands.
+struct Subscriber<S> {
+    channels: Weak<Channels>,
+    node: usize,
+    stream: S,
+    /// What is not read as replies yet.
+    input: Vec<u8>,
+    subscribed: HashSet<Arc<str>>,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Subscriber<S> {
+    async fn drive(&mut self, keys: &mut Keys) -> io::Result<()> {
+        let mut sweep = interval(SWEEP);
+        sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        self.subscribe(self.wanted()).await?;
+        loop {
+            tokio::select! {
+                read = self.stream.read_buf(&mut self.input) => {
+                    if read? == 0 {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                    self.hand_out()?;
+                }
+                Some(key) = keys.recv() => self.subscribe(vec![key]).await?,
+                _ = sweep.tick() => self.sweep().await?,
+            }
+        }
+    }
+
+    fn wanted(&self) -> Vec<Arc<str>> {
+        self.channels
+            .upgrade()
+            .map_or_else(Vec::new, |channels| channels.keys())
+    }
+
+    async fn subscribe(&mut self, keys: Vec<Arc<str>>) -> io::Result<()> {
+        if !keys.is_empty() {
+            self.stream.write_all(&wire::subscription("SUBSCRIBE", &keys)).await?;
+            self.stream.flush().await?;
+            self.subscribed.extend(keys);
+        }
+        Ok(())
+    }
+
+    /// Leaves the channels that nobody uses any more.
+    async fn sweep(&mut self) -> io::Result<()> {
+        if let Some(channels) = self.channels.upgrade() {
+            channels.sweep();
+        }
+        let wanted: HashSet<_> = self.wanted().into_iter().collect();
+        let left: Vec<_> = self.subscribed.difference(&wanted).map(Arc::clone).collect();
+        if !left.is_empty() {
+            self.stream.write_all(&wire::subscription("UNSUBSCRIBE", &left)).await?;
+            self.stream.flush().await?;
+            self.subscribed.retain(|key| wanted.contains(key));
+        }
+        Ok(())
+    }
+
+    /// Hands the messages that are there to their channels.
+    fn hand_out(&mut self) -> io::Result<()> {
+        let mut done = 0;
+        while let Some((reply, length)) =
+            Reply::parse(&self.input[done..]).map_err(|Malformed| io::ErrorKind::InvalidData)?
+        {
+            done += length;
+            let Reply::Array(parts) = reply else {
+                // A refusal: the user may not subscribe.
+                continue;
+            };
+            let [Reply::Text(kind), Reply::Text(channel), content] = &parts[..] else {
+                continue;
+            };
+            let channel = channel.strip_prefix(CHANNEL_PREFIX);
+            let channel = channel.and_then(|key| self.channels.upgrade()?.get(key));
+            match (channel, kind.as_str(), content) {
+                (Some(channel), "message", Reply::Text(message)) => channel.on_message(self.node, message),
+                (Some(channel), "subscribe", _) => channel.on_subscribed(self.node, true),
+                _ => {}
+            }
+        }
+        self.input.drain(..done);
+        if self.input.len() > INPUT_LIMIT {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,8 @@
+//! Waiting for a lock: the line within an app server, and what app servers hear of each other.
+
+pub(crate) mod announcement;
+pub(crate) mod channel;
+mod channels;
+mod feed;
+pub(crate) mod lines;
+pub(crate) mod subscriptions;

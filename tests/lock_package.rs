@@ -1,0 +1,50 @@
+//! The lock engine is a package by itself, light enough for a program that wants nothing but a lock.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+/// With TLS and with the engine itself.
+const MOST_PACKAGES: usize = 45;
+
+/// What belongs to the lab and the console.
+const OF_OTHERS: [&str; 5] = ["clap", "ratatui", "redis", "sqlx", "url"];
+
+/// What `lockstorm-lock` needs to run, or is built with.
+fn packages() -> BTreeSet<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["tree", "--offline", "--locked", "--package", "lockstorm-lock"])
+        .args(["--edges", "normal", "--prefix", "none", "--format", "{p}"])
+        .current_dir(root)
+        .output()
+        .expect("cargo, which has built this, runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let tree = String::from_utf8(output.stdout).unwrap();
+    // `name v1.2.3`, and sometimes where it is, that it is a macro, or that it was there before.
+    let package = |line: &str| line.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
+    tree.lines().map(package).collect()
+}
+
+#[test]
+fn the_lock_engine_needs_few_packages_and_none_of_the_lab() {
+    let packages = packages();
+    assert!(
+        packages.iter().any(|package| package.starts_with("tokio v")),
+        "{packages:?}"
+    );
+    assert!(
+        packages.len() <= MOST_PACKAGES,
+        "{} packages: {packages:#?}",
+        packages.len()
+    );
+    for package in &packages {
+        let name = package.split(' ').next().unwrap();
+        // With the packages that they are made of: sqlx-core, clap_builder.
+        let other = OF_OTHERS
+            .iter()
+            .find(|&&other| name.split(['-', '_']).next() == Some(other));
+        assert_eq!(other, None, "{package}");
+    }
+}
