@@ -146,6 +146,11 @@ fn slay(pid: u32) {
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
 }
 
+fn is_dead(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
+}
+
 #[test]
 fn what_is_killed_during_its_set_up_leaves_nothing_after_the_next_start() {
     let _one = all_alone();
@@ -159,10 +164,12 @@ fn what_is_killed_during_its_set_up_leaves_nothing_after_the_next_start() {
         thread::sleep(Duration::from_millis(rand::rng().random_range(0..60)));
         let keepers = children_of(run.id());
         slay(run.id());
-        for keeper in keepers {
-            slay(keeper);
+        for keeper in &keepers {
+            slay(*keeper);
         }
         run.wait().expect("reaped");
+        // A killed process dies when it gets a core; until then it has its lock, and its lab is in use.
+        eventually("the keepers are dead", || keepers.iter().all(|&keeper| is_dead(keeper)));
         caught += usize::from(!place.left().is_empty());
         let (code, text) = told(&place.command(&["lab", "down"]).output().expect("lockstorm"));
         assert_eq!(code, Some(0), "{text}");

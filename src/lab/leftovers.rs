@@ -1,10 +1,12 @@
 //! Removes what labs that came to a bad end left behind.
 
 use std::fmt;
-use std::fs::TryLockError;
-use std::io::{self, Read};
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Seek};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use cap_std::fs::{OpenOptions, OpenOptionsExt};
 use nix::fcntl::OFlag;
@@ -13,6 +15,9 @@ use nix::unistd::Pid;
 use super::base_dir::BaseDir;
 use super::processes;
 use super::run_dir::{self, LOCK_FILE, PREFIX};
+
+/// How long to wait for what a dead keeper had just forked. It runs for microseconds once it gets a core.
+const FORKED: Duration = Duration::from_secs(2);
 
 /// What was removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -84,7 +89,7 @@ fn sweep(base: &BaseDir, name: &str, report: &mut Report) -> io::Result<()> {
     options
         .read(true)
         .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits());
-    let mut lock = match run.open_with(LOCK_FILE, &options) {
+    let lock = match run.open_with(LOCK_FILE, &options) {
         // Its keeper came no further than making it, or whoever removed it came as far as this: it is empty. If it is not,
         // it is none of ours, and stays.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -96,22 +101,44 @@ fn sweep(base: &BaseDir, name: &str, report: &mut Report) -> io::Result<()> {
         }
         opened => opened?.into_std(),
     };
-    match lock.try_lock() {
-        Err(TryLockError::WouldBlock) => return Ok(()),
-        Err(TryLockError::Error(error)) => return Err(error),
-        Ok(()) => {}
+    if !is_free(&lock)? {
+        return Ok(());
     }
     // The lock is held until the directory is gone: of two that clean up only one does it.
     if lock.metadata()?.nlink() == 0 {
         return Ok(());
     }
-    let mut keeper = String::new();
-    lock.read_to_string(&mut keeper)?;
-    let keeper = keeper.trim().parse().ok().map(Pid::from_raw);
-    report.processes.extend(processes::kill_all(&path, keeper)?);
+    report.processes.extend(processes::kill_all(&path, keeper(&lock)?)?);
     run_dir::remove(base, name)?;
     report.directories.push(path);
     Ok(())
+}
+
+/// Takes the lock of a run directory, unless its keeper has it, or somebody else who cleans up.
+///
+/// A keeper that is killed while it starts a server may leave a process that is not a server yet: it has the lock for the
+/// moment until it finds that its keeper is gone, and ends.
+fn is_free(lock: &File) -> io::Result<bool> {
+    let end = Instant::now() + FORKED;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        if Instant::now() >= end || !keeper(lock)?.is_some_and(processes::is_gone) {
+            return Ok(false);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Who made the lock file, if he came to write it.
+fn keeper(mut lock: &File) -> io::Result<Option<Pid>> {
+    let mut text = String::new();
+    lock.rewind()?;
+    lock.read_to_string(&mut text)?;
+    Ok(text.trim().parse().ok().map(Pid::from_raw))
 }
 
 #[cfg(test)]

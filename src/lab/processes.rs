@@ -5,6 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -36,6 +37,17 @@ pub(super) fn kill_all(dir: &Path, keeper: Option<Pid>) -> io::Result<Vec<u32>> 
         }
         thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Whether a process has ended, reaped or not.
+pub(super) fn is_gone(pid: Pid) -> bool {
+    if kill(pid, None) == Err(Errno::ESRCH) {
+        return true;
+    }
+    // "PID (NAME) STATE …"; the name may hold anything. Elsewhere than on Linux there is no such file.
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ")
+        .is_some_and(|(_, rest)| rest.starts_with(['Z', 'X']))
 }
 
 /// Whether anything that a keeper started works in this directory.
