@@ -15,7 +15,8 @@ pub enum Cause {
     Disconnected,
     /// The node owes replies for longer than the node timeout, so it was not asked at all.
     Suspect,
-    /// As many commands as may be under way to this node are, so it was not asked at all.
+    /// Others were before it, as many as may be under way to this node, or its turn had not come when the caller stopped
+    /// waiting: the node was not asked at all.
     Busy,
     /// The node's user may not run the command or use the key (`NOPERM`), or its password is wrong.
     NoPermission(String),

@@ -23,7 +23,7 @@ pub enum Obstacle {
     Ended,
     /// The node owes answers for too long.
     Suspect,
-    /// As much as may be is under way to it.
+    /// As much as may be is under way to it, or its turn had not come.
     Busy,
 }
 
@@ -83,7 +83,9 @@ impl Link {
     #[must_use]
     pub const fn not_written(&self) -> Obstacle {
         match self.connection {
-            Connection::Up => Obstacle::Suspect,
+            Connection::Up if self.suspect => Obstacle::Suspect,
+            // It waited behind others until whoever asked stopped waiting.
+            Connection::Up => Obstacle::Busy,
             Connection::Down => Obstacle::Down,
             Connection::Begun | Connection::Ended => Obstacle::Ended,
         }
@@ -201,7 +203,7 @@ mod tests {
             (Err(Obstacle::Suspect), Obstacle::Suspect)
         );
         link.on_trusted();
-        assert_eq!(link.admit(None, 0), Ok(()));
+        assert_eq!((link.admit(None, 0), link.not_written()), (Ok(()), Obstacle::Busy));
         link.on_suspect();
         link.on_disconnected();
         assert_eq!(
