@@ -148,7 +148,8 @@ fn slay(pid: u32) {
 
 fn is_dead(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
+    stat.rsplit_once(") ")
+        .is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
 }
 
 #[test]

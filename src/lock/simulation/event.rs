@@ -1,4 +1,7 @@
-use std::{cmp::Ordering, collections::BinaryHeap};
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::BinaryHeap,
+};
 
 /// What is to happen to what. Small, and without an owner: what came of it meanwhile is looked up when its time has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +54,7 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// The order of events as one number, which is compared without a branch: half of the time goes into such comparisons.
+    /// The order of events as one number, which is compared without a branch.
     const fn order(&self) -> u128 {
         (self.at as u128) << 64 | self.number as u128
     }
@@ -68,66 +71,127 @@ impl PartialOrd for Event {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
-
-    fn lt(&self, other: &Self) -> bool {
-        other.order() < self.order()
-    }
-
-    fn le(&self, other: &Self) -> bool {
-        other.order() <= self.order()
-    }
-
-    fn gt(&self, other: &Self) -> bool {
-        other.order() > self.order()
-    }
-
-    fn ge(&self, other: &Self) -> bool {
-        other.order() >= self.order()
-    }
 }
 
-/// What is to happen, the next first.
-#[derive(Debug, Default)]
+/// Buckets of what is to happen soon, a power of two.
+const BUCKETS: usize = 256;
+
+const WORDS: usize = BUCKETS / 64;
+
+/// What is to happen, the next first: a ring of buckets for what is near, which are nearly all events of a busy world, and a
+/// heap for the rest (a calendar queue, <https://doi.org/10.1145/63039.63045>, with buckets of a fixed width).
+#[derive(Debug)]
 pub(super) struct Events {
-    heap: BinaryHeap<Event>,
+    /// How many nanoseconds fall into a bucket, as a power of two.
+    width: u32,
+    /// What happens within so many buckets from that of the last event on.
+    ring: Vec<Vec<Event>>,
+    /// A bit for each bucket that has an event.
+    filled: [u64; WORDS],
+    /// The bucket from which events are taken just now is in order, the next one last.
+    sorted: Option<usize>,
+    /// When the last event happened.
+    now: u64,
+    far: BinaryHeap<Event>,
     planned: u64,
-    /// The first one happens just now: the next event that is planned takes its place, which is quicker than to take it out and
-    /// to put that one in.
-    happens: bool,
 }
 
 impl Events {
+    /// Nothing is planned yet. Most will be for no more than `near` nanoseconds later.
+    pub(super) fn new(near: u64) -> Self {
+        Self {
+            width: near.div_ceil(BUCKETS as u64).next_power_of_two().trailing_zeros(),
+            ring: (0..BUCKETS).map(|_| Vec::new()).collect(),
+            filled: [0; WORDS],
+            sorted: None,
+            now: 0,
+            far: BinaryHeap::new(),
+            planned: 0,
+        }
+    }
+
+    /// Plans something, not earlier than the event that happened last.
     pub(super) fn plan(&mut self, at: u64, what: What) {
         self.planned += 1;
         let number = self.planned;
         let event = Event { at, number, what };
-        if std::mem::take(&mut self.happens)
-            && let Some(mut first) = self.heap.peek_mut()
-        {
-            *first = event;
+        if (at >> self.width) - (self.now >> self.width) >= BUCKETS as u64 {
+            self.far.push(event);
             return;
         }
-        self.heap.push(event);
+        let bucket = self.bucket_of(at);
+        let events = &mut self.ring[bucket];
+        if self.sorted == Some(bucket) {
+            let later = events.partition_point(|other| other.order() > event.order());
+            events.insert(later, event);
+        } else {
+            events.push(event);
+        }
+        self.filled[bucket / 64] |= 1 << (bucket % 64);
     }
 
     /// The next one, if it is not later than `until`.
     pub(super) fn next(&mut self, until: u64) -> Option<Event> {
-        if std::mem::take(&mut self.happens) {
-            self.heap.pop();
+        let near = self.first_bucket();
+        if let Some(bucket) = near
+            && self.sorted != near
+        {
+            self.ring[bucket].sort_unstable_by_key(|event| Reverse(event.order()));
+            self.sorted = near;
         }
-        let event = *self.heap.peek()?;
-        self.happens = event.at <= until;
-        self.happens.then_some(event)
+        let in_bucket = near.and_then(|bucket| self.ring[bucket].last());
+        let event = match (in_bucket, self.far.peek()) {
+            (Some(near), Some(far)) if near.order() < far.order() => *near,
+            (Some(near), None) => *near,
+            (_, far) => *far?,
+        };
+        if event.at > until {
+            return None;
+        }
+        self.now = event.at;
+        match near {
+            Some(bucket) if in_bucket.is_some_and(|near| near.number == event.number) => {
+                let events = &mut self.ring[bucket];
+                events.pop();
+                if events.is_empty() {
+                    self.filled[bucket / 64] &= !(1 << (bucket % 64));
+                }
+            }
+            _ => drop(self.far.pop()),
+        }
+        Some(event)
+    }
+
+    /// The first bucket with an event, from that of the last event on, around the ring.
+    fn first_bucket(&self) -> Option<usize> {
+        let start = self.bucket_of(self.now);
+        let (word, bit) = (start / 64, start % 64);
+        let ahead = self.filled[word] >> bit << bit;
+        let found = |word: usize, bits: u64| word * 64 + bits.trailing_zeros() as usize;
+        if ahead != 0 {
+            return Some(found(word, ahead));
+        }
+        // The last of these is the first word again, of which only what lies behind the start can be left.
+        (1..=WORDS)
+            .map(|ahead| (word + ahead) % WORDS)
+            .find(|&word| self.filled[word] != 0)
+            .map(|word| found(word, self.filled[word]))
+    }
+
+    #[allow(clippy::cast_possible_truncation)] // it is below BUCKETS
+    const fn bucket_of(&self, at: u64) -> usize {
+        (at >> self.width) as usize % BUCKETS
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::random::Random;
     use super::*;
 
     #[test]
     fn events_come_in_the_order_of_their_times_and_then_of_their_planning() {
-        let mut events = Events::default();
+        let mut events = Events::new(1);
         for (at, worker) in [(5, 1), (3, 2), (5, 3), (9, 4)] {
             events.plan(at, What::Worker(worker));
         }
@@ -144,5 +208,33 @@ mod tests {
             .collect();
         assert_eq!(order, [4, 7, 6].map(What::Worker));
         assert!(std::mem::size_of::<Event>() <= 24);
+    }
+
+    #[test]
+    fn near_or_far_nothing_comes_out_of_order_or_is_lost() {
+        for near in [0, 1, 1000, 1 << 20] {
+            let mut events = Events::new(near);
+            let mut random = Random::new(near);
+            let (mut planned, mut happened, mut last) = (0, 0, (0, 0));
+            while happened < 20_000 {
+                for _ in 0..random.below(if planned < 15_000 { 5 } else { 2 }) {
+                    // Now, soon, within the ring or beyond it.
+                    let reach = [1, 10, 700, 200_000, 1 << 30][random.index(5)];
+                    events.plan(last.0 + random.below(reach), What::Fault);
+                    planned += 1;
+                }
+                match events.next(last.0 + 1_000_000) {
+                    Some(event) => {
+                        assert!((event.at, event.number) > last);
+                        last = (event.at, event.number);
+                        happened += 1;
+                    }
+                    // As a world does that was played until a time.
+                    None => last.0 += 1_000_000,
+                }
+            }
+            let left = std::iter::from_fn(|| events.next(u64::MAX)).count();
+            assert_eq!(planned, happened + left);
+        }
     }
 }

@@ -61,7 +61,7 @@ impl World {
         let mut world = Self {
             random: Random::new(seed),
             now: 0,
-            events: Events::default(),
+            events: Events::new(nanos(settings.delay.usual.most)),
             nodes: Vec::new(),
             apps: Vec::new(),
             connections: Vec::new(),
