@@ -383,6 +383,34 @@ fn an_extension_without_a_quorum_leaves_the_validity_as_it_is() {
 }
 
 #[test]
+fn a_key_that_became_something_else_is_lost_and_stays() {
+    let _turn = serial();
+    let trio = Trio::start();
+    let lock = trio.redlock();
+    for extends in [true, false] {
+        let guard = trio.acquire(&lock, &OPTIONS).unwrap();
+        trio.until("all three voted", async || guard.votes() == 3);
+        for server in &trio.servers[..2] {
+            let _: () = server.query(redis::cmd("DEL").arg(KEY));
+            let _: () = server.query(redis::cmd("RPUSH").arg(KEY).arg("somebody else's"));
+        }
+        let released = trio.runtime.block_on(async {
+            if extends {
+                assert!(guard.extend().await.is_err());
+                assert!(guard.is_lost(), "it is not relied on until the validity ends");
+            }
+            guard.release().await
+        });
+        // It does not wait for a third answer once two have come; a delete that is refused would be owed.
+        assert!(released.unconfirmed <= 1, "{released:?}");
+        eventually("ours is deleted, theirs stays", || keys_of(&trio.servers) == [1, 1, 0]);
+        for server in &trio.servers[..2] {
+            let _: () = server.query(redis::cmd("DEL").arg(KEY));
+        }
+    }
+}
+
+#[test]
 fn a_delete_that_is_owed_reaches_a_node_that_kept_the_key_through_its_death() {
     let _turn = serial();
     let mut trio = Trio::with(&["--appendonly", "yes", "--appendfsync", "always"]);
@@ -653,6 +681,28 @@ fn a_node_that_owes_a_reply_for_the_node_timeout_is_suspect_for_all_who_use_it()
     });
     trio.servers[0].resume();
     trio.servers[1].resume();
+    trio.no_keys();
+}
+
+#[test]
+fn who_asks_again_at_once_after_a_timeout_does_not_wait_for_the_same_nodes_again() {
+    let _turn = serial();
+    let trio = Trio::with_node_timeout(BRIEF);
+    let lock = trio.redlock();
+    trio.servers[1].pause();
+    trio.servers[2].pause();
+    // On one thread the next acquire comes before any timer of the connections.
+    trio.runtime.block_on(async {
+        for cause in [Cause::Timeout, Cause::Suspect] {
+            let refusal = lock.acquire(KEY, &OPTIONS).await.unwrap_err();
+            let (Refusal::Unknown { causes } | Refusal::NoQuorum { causes, .. }) = refusal else {
+                panic!("{refusal:?}");
+            };
+            assert_eq!(causes[1..], [Some(cause.clone()), Some(cause)]);
+        }
+    });
+    trio.servers[1].resume();
+    trio.servers[2].resume();
     trio.no_keys();
 }
 

@@ -41,14 +41,18 @@ pub struct Figures {
     pub client_cpu_s: f64,
     /// The same for 100,000 cycles.
     pub client_cpu_s_per_100k: Option<f64>,
-    /// Processor seconds of all nodes, as they tell themselves.
+    /// Processor seconds of all nodes, as they tell themselves. They are asked while the load goes on, a little before its
+    /// beginning and after its end, so this is what they used in that time, scaled to `seconds`.
     pub server_cpu_s: f64,
     /// The same for 100,000 cycles.
     pub server_cpu_s_per_100k: Option<f64>,
-    /// Commands that the clients sent to a node for one cycle, the mean of the nodes that were up; a script counts once.
+    /// Commands that the clients sent to a node for one cycle, the mean of the nodes that were up, scaled alike; a script counts
+    /// once. None if no lock was granted.
     pub commands_per_node_and_cycle: Option<f64>,
-    /// Calls of each command on all nodes, those within scripts included.
+    /// Calls of each command on all nodes, those within scripts included, as they tell themselves.
     pub calls: BTreeMap<String, u64>,
+    /// The time over which that was counted, the mean of the nodes; a little longer than `seconds`.
+    pub calls_seconds: f64,
     /// Attempts for one cycle, where the client counts them.
     pub attempts_per_cycle: Option<f64>,
     /// Jain's index over the cycles of all tasks; none without cycles, and in a baseline.
@@ -87,15 +91,20 @@ impl Times {
 impl Figures {
     /// Of all app servers together.
     pub(super) fn of(tally: &Tally, usage: &Usage, cycles_of_tasks: &[u64]) -> Self {
-        let per_cycle = |figure: f64| (tally.cycles > 0).then(|| figure / tally.cycles as f64);
         let nodes: Vec<_> = usage.nodes.iter().flatten().collect();
-        let server_cpu = nodes.iter().map(|node| node.cpu).sum();
-        let commands: u64 = nodes.iter().map(|node| node.commands()).sum();
+        let mean = |sum: f64| sum / nodes.len().max(1) as f64;
+        // Over the phase, of what was counted over a time.
+        let scale = |figure: f64, time: Duration| figure * usage.wall.as_secs_f64() / time.as_secs_f64();
+        let server_cpu = nodes.iter().map(|(node, time)| scale(node.cpu, *time)).sum();
+        let commands = nodes.iter().map(|(node, time)| scale(node.commands() as f64, *time));
+        let commands_per_node = mean(commands.sum());
         let mut calls = BTreeMap::new();
-        for (command, n) in nodes.iter().flat_map(|node| &node.calls) {
+        for (command, n) in nodes.iter().flat_map(|(node, _)| &node.calls) {
             *calls.entry(command.clone()).or_default() += n;
         }
         let granted = tally.acquire.len() - tally.unfinished;
+        // Locks from before that were released in it are no measure for what was sent in vain.
+        let per_cycle = |figure: f64| (tally.cycles > 0 && granted > 0).then(|| figure / tally.cycles as f64);
         let asked = tally.acquire.len() + tally.refusal.len();
         Self {
             seconds: usage.wall.as_secs_f64(),
@@ -113,8 +122,9 @@ impl Figures {
             client_cpu_s_per_100k: per_cycle(usage.client_cpu * 1e5),
             server_cpu_s: server_cpu,
             server_cpu_s_per_100k: per_cycle(server_cpu * 1e5),
-            commands_per_node_and_cycle: per_cycle(commands as f64 / nodes.len().max(1) as f64),
+            commands_per_node_and_cycle: per_cycle(commands_per_node),
             calls,
+            calls_seconds: mean(nodes.iter().map(|(_, time)| time.as_secs_f64()).sum()),
             attempts_per_cycle: usage.attempts.and_then(|attempts| per_cycle(attempts as f64)),
             jain: jain(cycles_of_tasks),
         }

@@ -13,7 +13,7 @@ use super::case::{Case, Load};
 use super::client::Setup;
 use super::contender::Contender;
 use super::engine::Engine;
-use super::nodes::NodeCounts;
+use super::nodes::{NodeCounts, Reading};
 use super::process;
 use super::tally::Phase;
 use crate::lab::{HostState, Lab};
@@ -37,8 +37,8 @@ pub(super) struct Fleet {
 pub(super) struct Usage {
     pub wall: Duration,
     pub client_cpu: f64,
-    /// Of each node; none of one that was not up at both ends.
-    pub nodes: Vec<Option<NodeCounts>>,
+    /// Of each node, with the time over which it was counted; none of one that was not up at the end.
+    pub nodes: Vec<Option<(NodeCounts, Duration)>>,
     /// None if a client does not count them.
     pub attempts: Option<u64>,
 }
@@ -47,7 +47,7 @@ pub(super) struct Usage {
 pub(super) struct Mark {
     at: Instant,
     client_cpu: f64,
-    nodes: Vec<Option<NodeCounts>>,
+    nodes: Vec<Option<Reading>>,
     attempts: Option<u64>,
 }
 
@@ -122,7 +122,7 @@ impl Fleet {
 
     /// Begins a phase.
     pub async fn begin(&self, lab: &Lab, phase: Phase) -> Mark {
-        let nodes = count_nodes(lab).await;
+        let nodes = read_nodes(lab).await;
         self.board.set_moment(match phase {
             Phase::Baseline => Moment::Baseline,
             Phase::Measured => Moment::Measured,
@@ -144,12 +144,12 @@ impl Fleet {
         let wall = mark.at.elapsed();
         let client_cpu = process::cpu_seconds() - mark.client_cpu;
         let attempts = self.attempts().zip(mark.attempts).map(|(after, before)| after - before);
-        let nodes = count_nodes(lab).await.into_iter().zip(mark.nodes);
+        let nodes = read_nodes(lab).await.into_iter().zip(mark.nodes);
         Usage {
             wall,
             client_cpu,
             nodes: nodes
-                .map(|(after, before)| Some(after?.since(&before.unwrap_or_default())))
+                .map(|(after, before)| Some(after?.since(before.as_ref(), wall)))
                 .collect(),
             attempts,
         }
@@ -206,12 +206,12 @@ fn start_one(contender: Contender, plan: Plan) -> std::io::Result<AppServer> {
     }
 }
 
-/// What each node counted so far; none of a node that is not up.
-async fn count_nodes(lab: &Lab) -> Vec<Option<NodeCounts>> {
-    let mut counts = Vec::new();
+/// What each node counted so far; none of a node that is not up. The load goes on meanwhile, so each has a time of its own.
+async fn read_nodes(lab: &Lab) -> Vec<Option<Reading>> {
+    let mut readings = Vec::new();
     for (index, address) in lab.nodes().iter().enumerate() {
         let up = matches!(lab.state(HostId::from_index(index)), HostState::Up { .. });
-        counts.push(if up { NodeCounts::of(address).await.ok() } else { None });
+        readings.push(if up { Reading::of(address).await.ok() } else { None });
     }
-    counts
+    readings
 }

@@ -1,7 +1,7 @@
 //! What the nodes count: their processor time, the commands they ran, the keys they hold.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use redis::RedisResult;
 
@@ -19,7 +19,7 @@ const NOT_COUNTED: [&str; 9] = [
 /// Commands that only the scripts of the contenders run. A client's command is the script, not these.
 const WITHIN_SCRIPTS: [&str; 4] = ["del", "get", "pexpire", "publish"];
 
-/// What one node counted since it started.
+/// What one node counted since it started, or over a time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct NodeCounts {
     /// Processor seconds, user and system.
@@ -28,16 +28,37 @@ pub(super) struct NodeCounts {
     pub calls: BTreeMap<String, u64>,
 }
 
-impl NodeCounts {
+/// What one node had counted when it was asked.
+#[derive(Debug)]
+pub(super) struct Reading {
+    counts: NodeCounts,
+    at: Instant,
+}
+
+impl Reading {
     /// Asks the node at `address`.
     pub async fn of(address: &NodeAddress) -> RedisResult<Self> {
-        let info: String = redis::cmd("INFO")
-            .arg("all")
-            .query_async(&mut connect(address, PATIENCE).await?)
-            .await?;
-        Ok(Self::read(&info))
+        let mut connection = connect(address, PATIENCE).await?;
+        let info: String = redis::cmd("INFO").arg("all").query_async(&mut connection).await?;
+        Ok(Self {
+            counts: NodeCounts::read(&info),
+            at: Instant::now(),
+        })
     }
 
+    /// What was counted since `before`, and over which time; of a node that was not up then, or started anew, all of it, over the
+    /// time `phase`.
+    pub fn since(&self, before: Option<&Self>, phase: Duration) -> (NodeCounts, Duration) {
+        match before {
+            Some(before) if self.counts.cpu >= before.counts.cpu => {
+                (self.counts.since(&before.counts), self.at - before.at)
+            }
+            _ => (self.counts.clone(), phase),
+        }
+    }
+}
+
+impl NodeCounts {
     fn read(info: &str) -> Self {
         let seconds = |name: &str| {
             let value = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -63,11 +84,8 @@ impl NodeCounts {
         }
     }
 
-    /// What was counted since `before`; all of it if the node started anew in between.
-    pub fn since(&self, before: &Self) -> Self {
-        if self.cpu < before.cpu {
-            return self.clone();
-        }
+    /// What was counted since `before`.
+    fn since(&self, before: &Self) -> Self {
         let calls = self.calls.iter().filter_map(|(command, n)| {
             let n = n.saturating_sub(before.calls.get(command).copied().unwrap_or(0));
             (n > 0).then(|| (command.clone(), n))
@@ -148,8 +166,19 @@ mod tests {
 
     #[test]
     fn a_node_that_started_anew_counts_from_zero() {
-        let before = NodeCounts::read(INFO);
-        let after = NodeCounts::read("used_cpu_user:0.1\r\ncmdstat_set:calls=3,usec=1\r\n");
-        assert_eq!(after.since(&before).commands(), 3);
+        let at = Instant::now();
+        let reading = |info: &str, millis: u64| Reading {
+            counts: NodeCounts::read(info),
+            at: at + Duration::from_millis(millis),
+        };
+        let (before, phase) = (reading(INFO, 0), Duration::from_millis(300));
+        let after = reading("used_cpu_user:0.1\r\ncmdstat_set:calls=3,usec=1\r\n", 310);
+        let (counts, time) = after.since(Some(&before), phase);
+        assert_eq!((counts.commands(), time), (3, phase));
+        assert_eq!(after.since(None, phase).0.commands(), 3);
+        // One that went on is counted over the time between the two readings.
+        let later = reading("used_cpu_user:0.2\r\ncmdstat_set:calls=8,usec=1\r\n", 620);
+        let (counts, time) = later.since(Some(&after), phase);
+        assert_eq!((counts.commands(), time), (5, Duration::from_millis(310)));
     }
 }

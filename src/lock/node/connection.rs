@@ -176,6 +176,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return;
         }
         let now = clock::now();
+        // Whoever asks again at once after a timeout may come before the alarm does.
+        self.suspect_if_overdue(node, now);
         let mut withdrawn = 0;
         while self.can_fill() {
             let Some(job) = self.unwritten.pop_front() else { break };
@@ -256,9 +258,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     fn poll_alarm(&mut self, node: &Queue, cx: &mut Context<'_>) {
         loop {
-            let oldest = self.written.front().map(|(_, since)| *since);
             if !self.armed {
-                let Some(at) = self.suspicion.next_timeout(oldest, node.node_timeout()) else {
+                let Some(at) = self.suspicion.next_timeout(self.oldest(), node.node_timeout()) else {
                     return;
                 };
                 clock::reset(self.alarm.as_mut(), at);
@@ -268,9 +269,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 return;
             }
             self.armed = false;
-            if self.suspicion.on_timeout(oldest, node.node_timeout(), clock::now()) {
-                node.suspect(&mut self.unwritten);
-            }
+            self.suspect_if_overdue(node, clock::now());
         }
+    }
+
+    /// If the node has owed a reply for too long by `now`, nothing but deletes is written until it replies.
+    fn suspect_if_overdue(&mut self, node: &Queue, now: Time) {
+        let oldest = self.oldest();
+        if self.suspicion.on_timeout(oldest, node.node_timeout(), now) {
+            node.suspect(&mut self.unwritten);
+        }
+    }
+
+    /// When the first of the commands that owe a reply was written.
+    fn oldest(&self) -> Option<Time> {
+        self.written.front().map(|(_, since)| *since)
     }
 }

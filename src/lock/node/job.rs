@@ -20,8 +20,8 @@ pub(crate) trait Asker: fmt::Debug + Send + Sync {
     /// A command for node `node` is being written, at `now`. False if it was withdrawn and must not be.
     fn on_written(&self, node: usize, command: Command, now: Time) -> bool;
 
-    /// Takes what is known of a command for node `node`. Whether the node has nothing of this lock and will be told nothing more of it; a delete that is not finished is owed. `now` was read after
-    /// the reply.
+    /// Takes what is known of a command for node `node`; `now` was read after the reply. Whether the node has nothing of this
+    /// lock and will be told nothing more of it; a delete that is not finished is owed.
     fn on_answer(&self, node: usize, report: Report, now: Time) -> bool;
 
     /// The node told somebody of the release.
@@ -153,6 +153,7 @@ impl LockJob {
                 self.spelled_out = true;
                 return Done::Again(self);
             }
+            (Command::Extend | Command::Delete, Reply::Error(text)) if is_another_type(&text) => (Answer::No, None),
             (_, reply) => (Answer::Never, Some(reply.cause())),
         };
         self.done(answer, cause, now)
@@ -181,6 +182,12 @@ impl LockJob {
             Command::Set | Command::Extend => Done::Kept,
         }
     }
+}
+
+/// Whether the node says that the key is no string any more: somebody else has put something in its place. Servers before Redis
+/// 7 say so behind the words that the script failed.
+fn is_another_type(error: &str) -> bool {
+    error.contains("WRONGTYPE")
 }
 
 /// Whether the node says that it does not know the script, or that its user may not run a native command.

@@ -8,7 +8,8 @@ const EARLY: u32 = 64;
 /// But not earlier than this.
 const EARLIEST: Duration = Duration::from_millis(16);
 
-/// When a held lock is to be extended: every interval from its start on, a little early rather than late. What was not
+/// When a held lock is to be extended: every interval from its start on, or up to a 64th of the interval earlier
+/// (16 ms at most), so that many locks are renewed together; the driver's timer adds its own delay. What was not
 /// extended is tried again long before the next renewal would be due. After a pause there is nothing to catch up on.
 #[derive(Debug, Clone, Copy)]
 pub struct Renewal {

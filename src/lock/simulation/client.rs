@@ -99,6 +99,9 @@ impl World {
         let app = self.connections[c].app;
         let now = self.time(app);
         self.connections[c].writes = NEVER;
+        if !self.connections[c].queue.is_empty() && self.connections[c].phase == Phase::Up {
+            self.suspect_if_overdue(c, now);
+        }
         loop {
             let connection = &mut self.connections[c];
             if connection.phase != Phase::Up || connection.written.len() >= self.settings.window {
@@ -296,20 +299,34 @@ impl World {
         if connection.begun && connection.phase == Phase::Connecting {
             return self.suspect(c, now);
         }
-        let Some((job, oldest)) = connection.written.front() else {
+        if self.suspect_if_overdue(c, now) {
             return;
-        };
-        let oldest = Some(*oldest);
-        let timeout = match job.claim() {
-            Some(claim) => self.claims[claim].attempt.rules().reply_timeout,
-            None => self.settings.longest_reply_timeout(),
-        };
-        if connection.suspicion.on_timeout(oldest, timeout, now) {
-            self.suspect(c, now);
-        } else if let Some(at) = connection.suspicion.next_timeout(oldest, timeout) {
+        }
+        let (oldest, timeout) = self.oldest(c);
+        if let Some(at) = self.connections[c].suspicion.next_timeout(oldest, timeout) {
             let at = self.apps[app].clock.when(at) + self.draw_lag();
             self.plan_alarm(c, at);
         }
+    }
+
+    /// Whether the node has owed an answer for too long just now, and nothing but deletes is written until it answers.
+    fn suspect_if_overdue(&mut self, c: usize, now: Time) -> bool {
+        let (oldest, timeout) = self.oldest(c);
+        let overdue = self.connections[c].suspicion.on_timeout(oldest, timeout, now);
+        if overdue {
+            self.suspect(c, now);
+        }
+        overdue
+    }
+
+    /// When the first of the commands that owe an answer was written, and how long the node may take for it.
+    fn oldest(&self, c: usize) -> (Option<Time>, Duration) {
+        let front = self.connections[c].written.front();
+        let timeout = match front.and_then(|(job, _)| job.claim()) {
+            Some(claim) => self.claims[claim].attempt.rules().reply_timeout,
+            None => self.settings.longest_reply_timeout(),
+        };
+        (front.map(|(_, written)| *written), timeout)
     }
 
     fn plan_alarm(&mut self, c: usize, at: u64) {
