@@ -130,3 +130,52 @@ impl Figures {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::nodes::NodeCounts;
+    use super::*;
+
+    /// A phase of a second in which three nodes were counted over 1.1 s.
+    fn usage() -> Usage {
+        let counts = NodeCounts {
+            cpu: 0.55,
+            calls: [("set", 110), ("evalsha", 110), ("get", 110), ("del", 110)]
+                .map(|(command, n)| (command.to_owned(), n))
+                .into(),
+        };
+        Usage {
+            wall: Duration::from_secs(1),
+            client_cpu: 0.2,
+            nodes: vec![Some((counts, Duration::from_millis(1100))); 3],
+            attempts: Some(100),
+        }
+    }
+
+    #[test]
+    fn what_nodes_counted_over_a_longer_time_is_scaled_to_the_phase() {
+        let mut tally = Tally {
+            cycles: 100,
+            ..Tally::default()
+        };
+        tally.acquire.record(1_000_000).unwrap();
+        let figures = Figures::of(&tally, &usage(), &[100]);
+        assert!((figures.commands_per_node_and_cycle.unwrap() - 2.0).abs() < 1e-9);
+        assert!((figures.server_cpu_s - 1.5).abs() < 1e-9);
+        assert_eq!((figures.calls["set"], figures.cycles), (330, 100));
+        assert!((figures.calls_seconds - 1.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_a_granted_lock_nothing_is_told_for_a_cycle() {
+        let tally = Tally {
+            cycles: 8,
+            ..Tally::default()
+        };
+        let figures = Figures::of(&tally, &usage(), &[8]);
+        assert_eq!(
+            (figures.commands_per_node_and_cycle, figures.server_cpu_s_per_100k),
+            (None, None)
+        );
+    }
+}

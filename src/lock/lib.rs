@@ -40,9 +40,10 @@
 //! I/O, and the virtual world in which it is tested, without any promise of stability.
 //!
 //! # What may stay behind
-//! Releases go on in the background, and end with the runtime: wait for [`Nodes::flush`] before a program ends, or else its last
-//! keys may stay until their TTL is over. Otherwise nothing stays, with one exception: if a connection dies while a `SET` is under way and the node runs it only after the
-//! delete that was sent on the next connection has expired, its key stays until its TTL is over.
+//! Releases go on in the background, and end with the runtime: wait for [`Nodes::flush`] before a program ends, or else its
+//! last keys may stay until their TTL is over. Otherwise nothing stays, with one exception: if a connection dies while a `SET` is
+//! under way, and the node runs it only after the delete that was sent on the next connection, its key stays until its TTL is
+//! over.
 
 #![warn(missing_docs)]
 
