@@ -1,4 +1,4 @@
-//! The lock engine beside its peers, in short: `cargo bench --features peers --bench lock`.
+//! A short benchmark of the lock engine beside its peers: `cargo bench --features peers --bench lock`.
 //!
 //! The same as `lockstorm bench` with fewer and shorter rounds; `-- NAME` measures the cases whose names have NAME in them.
 
@@ -9,7 +9,7 @@ use lockstorm::bench::{BenchOptions, CASES, Certificates, Step, bench};
 use lockstorm::lab::ServerBinary;
 use lockstorm::report::{Paint, render_bench};
 
-/// The cases without a filter.
+/// The cases that are measured without a filter.
 const USUAL: [&str; 6] = ["own-1", "own-64", "own-256", "one-64", "one-4x16-think", "paused"];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => USUAL.contains(&name),
     };
     let cases: Vec<_> = CASES.iter().copied().filter(|case| wanted(case.name)).collect();
-    // A filter for another of the benchmarks.
+    // The filter is meant for another benchmark.
     if cases.is_empty() {
         return Ok(());
     }

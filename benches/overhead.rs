@@ -1,10 +1,10 @@
-//! What Lockstorm itself costs, read from outside in `/proc` (Linux): `cargo bench --bench overhead`.
+//! The cost of Lockstorm itself, read from outside in `/proc` (Linux): `cargo bench --bench overhead`.
 //!
 //! - the processor time of the console and of the run's own thread (collectors, snapshots, auditors) at saturation,
 //!   as a share of the machine's: at most 3 %;
-//! - the memory of a run over its first minute (`benches/soak.rs` looks for longer);
-//! - the memory of one worker: 10,000 of them against 1,000;
-//! - how late simulated times end, by our timer and by tokio's.
+//! - the memory of a run over its first minute (`benches/soak.rs` measures for longer);
+//! - the memory of one worker, by comparing 10,000 workers with 1,000;
+//! - how late simulated delays end, with our timer and with tokio's.
 
 #[path = "support/saturated.rs"]
 mod saturated;
@@ -78,7 +78,7 @@ fn console_at_saturation() -> Result<()> {
     Ok(())
 }
 
-/// Runs 1,000 and then 10,000 workers of one arm on 4 app servers, all of them under way, and compares the memory.
+/// Runs 1,000 and then 10,000 workers of one arm on 4 app servers, all of them busy, and compares the memory.
 fn memory_of_workers() -> Result<()> {
     let mut resident = Vec::new();
     for workers in [250, 2500] {
@@ -124,7 +124,7 @@ fn headless(workers: usize) -> Result<Child> {
     Ok(run)
 }
 
-/// Processor seconds of the threads of a process, by what they are for.
+/// Processor seconds of the threads of a process, grouped by their purpose.
 fn cpu_by_group(pid: u32) -> Result<BTreeMap<String, f64>> {
     let mut groups = BTreeMap::new();
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -167,7 +167,7 @@ fn machine_idle() -> Result<f64> {
     Ok(idle.parse::<f64>()? / 100.0)
 }
 
-/// Sleeps for holds of half a millisecond, one and twenty, 400 times each, with both timers in turn.
+/// Sleeps for 0.5, 1 and 20 ms, 400 times each, with both timers in turn.
 fn lateness_of_timers() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

@@ -1,7 +1,8 @@
-//! How fast the virtual world of the lock is: `cargo bench --bench world`.
+//! The speed of the lock's virtual world: `cargo bench --bench world`.
 //!
-//! Uncontended cycles (an acquire that asks three nodes, and its release) and events a second, on one core, with 64 clients in
-//! different arrangements; and the seeds a second of the world test, which draws small worlds full of faults.
+//! It measures uncontended cycles (an acquire that asks three nodes, and its release) and events a second, on one core, with
+//! 64 workers spread over 1, 4 and 64 app servers; and the seeds a second of the world test, which draws small worlds full
+//! of faults.
 
 use std::{
     fs,
@@ -13,14 +14,14 @@ use lockstorm_lock::{
     simulation::{AcquireSettings, Delay, Settings, Span, World},
 };
 
-/// Rounds of each measurement; the best one counts, since others may use the machine's caches.
+/// The rounds of each measurement. The best one counts, since other processes may disturb the others.
 const ROUNDS: usize = 5;
 
-/// Seeds of a round of the world test.
+/// The seeds in one round of the world test.
 const SEEDS: u64 = 500;
 
 fn main() {
-    // Cargo's own flags are no filters.
+    // Cargo's own flags are not filters.
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     if filter.is_some_and(|filter| !"world".contains(&filter)) {
         return;
@@ -40,7 +41,6 @@ fn main() {
 }
 
 /// Cycles and events a second.
-#[allow(clippy::cast_precision_loss)] // far from 2^52
 fn uncontended(app_servers: usize, workers: usize) -> (f64, f64) {
     let settings = Settings {
         nodes: 3,
@@ -90,7 +90,6 @@ fn uncontended(app_servers: usize, workers: usize) -> (f64, f64) {
 }
 
 /// Seeds a second.
-#[allow(clippy::cast_precision_loss)]
 fn drawn() -> f64 {
     let watch = Watch::start();
     for seed in 0..SEEDS {
@@ -100,7 +99,7 @@ fn drawn() -> f64 {
     SEEDS as f64 / watch.seconds()
 }
 
-/// Measures the time for which this thread had a core, or what passed if that is not known.
+/// Measures the time for which this thread had a core, or the elapsed time if that is not known.
 struct Watch {
     start: Instant,
     on_core: Option<Duration>,
@@ -116,7 +115,9 @@ impl Watch {
 
     fn seconds(&self) -> f64 {
         let passed = self.start.elapsed();
-        let on_core = on_core().zip(self.on_core).map(|(now, then)| now - then);
+        let on_core = on_core()
+            .zip(self.on_core)
+            .map(|(now, then)| now.checked_sub(then).unwrap());
         on_core.unwrap_or(passed).as_secs_f64()
     }
 }

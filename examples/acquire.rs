@@ -1,6 +1,6 @@
-//! Acquires a lock, shows what its guard knows, and tells a lock that somebody holds from nodes that are gone.
+//! Acquires a lock, shows what its guard knows, and distinguishes a lock that somebody else holds from nodes that are down.
 //!
-//! `cargo run --example acquire [redis://HOST:PORT ...]`; without URLs on three servers of its own.
+//! `cargo run --example acquire [redis://HOST:PORT ...]`; without URLs it starts three servers of its own.
 
 mod support;
 
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
 async fn acquire(nodes: Nodes) -> Outcome {
     let redlock = Redlock::builder(nodes).ttl(Duration::from_secs(5)).build();
 
-    // One attempt, one round trip: the answer is there as soon as a majority has voted.
+    // One attempt, one round trip: it returns as soon as a majority has voted.
     let guard = redlock.try_acquire(KEY).await?;
     println!("acquired with {} of {} votes", guard.votes(), guard.nodes());
     println!("it can be relied on for {:.1?} of its TTL of 5s", guard.validity());
@@ -30,7 +30,7 @@ async fn acquire(nodes: Nodes) -> Outcome {
         guard.margin()
     );
 
-    // Somebody else: here the same program, usually another one.
+    // A second holder: here the same program, usually another one.
     match redlock.try_acquire(KEY).await {
         Err(Refusal::Contended) => println!("a second acquire is contended: come back later, or wait in line"),
         Err(outage) => return Err(outage.into()),
@@ -41,7 +41,7 @@ async fn acquire(nodes: Nodes) -> Outcome {
     println!("released: {} nodes have deleted the key so far", released.deleted);
     println!("a third acquire is granted: {}", redlock.try_acquire(KEY).await.is_ok());
 
-    // Nobody listens there. It is not that the lock is taken: nobody can know, and nobody can have it.
+    // Nobody listens there. That does not mean that the lock is taken: nobody can know, and nobody can get it.
     let nowhere = Nodes::open(
         &["redis://127.0.0.1:1", "redis://127.0.0.1:2", "redis://127.0.0.1:3"],
         NodeOptions::default(),

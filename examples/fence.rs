@@ -1,7 +1,7 @@
-//! A holder that is stopped for longer than its lock lives, and a store that refuses what it sends when it wakes up.
+//! A holder is stopped for longer than its lock is valid, and the store refuses what it sends when it wakes up.
 //!
-//! `cargo run --example fence [redis://HOST:PORT ...]`; without URLs on three servers of its own. The counter's key stays on
-//! the nodes for ever.
+//! `cargo run --example fence [redis://HOST:PORT ...]`; without URLs it starts three servers of its own. The counter's key
+//! stays on the nodes for ever.
 
 mod support;
 
@@ -12,21 +12,22 @@ use support::Outcome;
 
 const KEY: &str = "example:stock";
 const TOKENS: &str = "example:stock:tokens";
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
     support::run(fence)
 }
 
-/// What the lock guards. It keeps the newest token that it was shown, and whose that was.
+/// The store that the lock guards. It keeps the newest token that it was shown, and the holder who showed it.
 #[derive(Default)]
 struct Store {
     newest: (u64, &'static str),
 }
 
 impl Store {
-    /// Whether this holder may go on, because nobody newer has been here. Asked at the read and at the write, or else two
-    /// that have both read would both write. A database does this as a condition of the statement itself.
+    /// Whether this holder may go on, because no newer holder has come before it. This is checked at the read and at the
+    /// write: otherwise two holders that have both read would both write. A database does this as a condition of the
+    /// statement itself.
     fn admits(&mut self, token: u64, holder: &'static str) -> bool {
         let admitted = token > self.newest.0 || self.newest == (token, holder);
         if admitted {
@@ -39,12 +40,12 @@ impl Store {
 async fn fence(nodes: Nodes) -> Outcome {
     let counter = QuorumCounter::new(&nodes);
     let builder = Redlock::builder(nodes).ttl(Duration::from_millis(300));
-    let redlock = builder.wait_up_to(PATIENCE).build();
+    let redlock = builder.wait_up_to(TIMEOUT).build();
     let mut store = Store::default();
 
     let _anns = redlock.acquire(KEY).await?;
-    // Drawn under the lock: whoever holds it later has the higher number.
-    let ann = counter.draw(TOKENS, PATIENCE).await?;
+    // Drawn under the lock, so that a later holder has a higher number.
+    let ann = counter.draw(TOKENS, TIMEOUT).await?;
     println!(
         "ann holds the lock, draws token {ann}, reads: {}",
         store.admits(ann, "ann")
@@ -52,7 +53,7 @@ async fn fence(nodes: Nodes) -> Outcome {
 
     println!("ann is stopped for longer than the 300ms that her lock lives, and does not know it");
     let bobs = redlock.acquire(KEY).await?;
-    let bob = counter.draw(TOKENS, PATIENCE).await?;
+    let bob = counter.draw(TOKENS, TIMEOUT).await?;
     println!(
         "bob holds the lock, draws token {bob}, reads: {}",
         store.admits(bob, "bob")

@@ -1,6 +1,6 @@
 //! Keeps a lock for work that takes longer than its TTL, and stops the work when the lock is lost.
 //!
-//! `cargo run --example keep [redis://HOST:PORT ...]`; without URLs on three servers of its own.
+//! `cargo run --example keep [redis://HOST:PORT ...]`; without URLs it starts three servers of its own.
 
 mod support;
 
@@ -20,7 +20,8 @@ async fn keep(nodes: Nodes) -> Outcome {
     let redlock = Redlock::builder(nodes)
         // Short, so that others need not wait for long if this process dies ...
         .ttl(Duration::from_millis(500))
-        // ... and extended as long as it lives. A third of the TTL or less leaves room for an attempt that fails.
+        // ... and extended as long as it lives. A third of the TTL or less leaves time for a second try if an extension
+        // fails.
         .renew_every(Duration::from_millis(100))
         // But not for ever: work that hangs must not keep a lock.
         .lifetime(Duration::from_millis(1500))
@@ -42,8 +43,8 @@ async fn work(guard: Guard, work: impl Future<Output = ()>) {
             println!("  done after {:.1?}, and the lock was held all the time", start.elapsed());
             guard.release().await;
         }
-        // Its future is dropped at its next await. Work that does not await, or that is stopped as a whole, hears nothing
-        // of this: only a fence helps against that (see the example `fence`).
+        // The work's future is dropped at its current await. Work that does not await, or whose process is stopped, does not
+        // notice the loss: only fencing helps then (see the example `fence`).
         () = guard.lost() => println!("  stopped after {:.1?}: the lock is over, somebody else may have it", start.elapsed()),
     }
 }

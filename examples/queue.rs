@@ -1,6 +1,6 @@
 //! Several tasks wait in line for one lock.
 //!
-//! `cargo run --example queue [redis://HOST:PORT ...]`; without URLs on three servers of its own.
+//! `cargo run --example queue [redis://HOST:PORT ...]`; without URLs it starts three servers of its own.
 
 mod support;
 
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
 }
 
 async fn queue(nodes: Nodes) -> Outcome {
-    // The clones of a lock share its connections, its line and its figures.
+    // The clones of a lock share its connections, its waiting line and its gauges.
     let redlock = Redlock::builder(nodes.clone())
         .wait_up_to(Duration::from_secs(5))
         .build();
@@ -45,7 +45,7 @@ async fn queue(nodes: Nodes) -> Outcome {
         gauges.attempts()
     );
 
-    // A wait has an end, and then the refusal says why.
+    // A wait is bounded, and the refusal at its end says why.
     let guard = redlock.acquire(KEY).await?;
     let hurried = Redlock::builder(nodes).wait_up_to(Duration::from_millis(50)).build();
     if let Err(refusal) = hurried.acquire(KEY).await {
@@ -60,7 +60,7 @@ async fn print(redlock: Redlock, task: usize) -> Result<(), Refusal> {
     let start = Instant::now();
     let guard = redlock.acquire(KEY).await?;
     let (waited, attempts) = (start.elapsed(), guard.attempts());
-    // If it waited, somebody else held the lock meanwhile: read again whatever was read before.
+    // If it waited, somebody else may have held the lock meanwhile: read again whatever was read before.
     println!(
         "task {task} waited {waited:.1?}, read anew: {}, attempts: {attempts}",
         guard.waited()

@@ -8,15 +8,15 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use lockstorm::bench::CASES;
-use lockstorm::lab::CliNode;
+use lockstorm::lab::NodeName;
 use lockstorm::scenario::builtin;
 
 /// A terminal chaos lab and benchmark suite for distributed locks on Redis.
 ///
 /// Starts a trio of Redis hosts, lets swarms of workers fill a cache or sell stock under several lock strategies side by
-/// side, breaks hosts and app servers on a keypress or on a schedule, and shows what each strategy made of it.
+/// side, breaks hosts and app servers on a keypress or on a schedule, and shows how each strategy fared.
 ///
-/// Without a command it opens the console on SCENARIO. Where standard input or output is no terminal it runs headless
+/// Without a command it opens the console on SCENARIO. If standard input or output is not a terminal, it runs headless
 /// instead, as `lockstorm run` does.
 #[derive(Debug, Parser)]
 #[command(
@@ -29,7 +29,7 @@ use lockstorm::scenario::builtin;
     after_long_help = "\
 Examples:
   lockstorm                             choose a scenario in the console
-  lockstorm single-vs-redlock           the console on one of the built-in scenarios
+  lockstorm single-vs-redlock           open the console on a built-in scenario
   lockstorm my.toml --set swarm.rate=200/s
   lockstorm run stampede --record out.json
   lockstorm scenarios show flash-sale > my.toml
@@ -38,9 +38,9 @@ Exit codes:
   0    all expectations held
   1    an error: no server found, a node did not start, the record could not be written
   2    wrong usage or a bad scenario; nothing was started
-  3    an expectation of the scenario failed (of `run`; the console shows it and exits with 0)
-  5    inconclusive (of `run`): the cause of an expectation did not occur, or what the run needs was lost
-  129  the terminal has gone (SIGHUP): ended in order; a SIGHUP that was ignored (nohup) stays ignored
+  3    `run`: an expectation of the scenario failed (the console shows it and exits with 0)
+  5    `run`: inconclusive, since the cause of an expectation did not occur or the run lost something it needs
+  129  the terminal has gone (SIGHUP); everything was cleaned up (under nohup SIGHUP stays ignored)
   130  interrupted by SIGINT (Ctrl-C), with the summary of what ran
   131  ended by SIGQUIT (Ctrl-\\), with the summary of what ran
   143  ended by SIGTERM, with the summary of what ran"
@@ -50,34 +50,34 @@ pub struct Cli {
     pub command: Option<Command>,
     #[command(flatten)]
     pub console: ConsoleArgs,
-    /// Colour in what is printed and in the console.
+    /// When to use colour, in printed text and in the console.
     ///
-    /// `auto` colours what goes to a terminal, unless the environment variable NO_COLOR is set. Colour never says anything
-    /// that a mark or a word does not say too.
+    /// `auto` uses colour on a terminal, unless the environment variable `NO_COLOR` is set. Whatever colour says, a mark or a
+    /// word says too.
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     pub color: Color,
-    /// Draw and print ASCII alone.
+    /// Limit all output to ASCII.
     ///
-    /// That is also done on a terminal whose locale (LC_ALL, LC_CTYPE, LANG) names a charset that is not UTF-8, and on the
+    /// This is the default on a terminal whose locale (`LC_ALL`, `LC_CTYPE`, LANG) names a charset other than UTF-8, and on the
     /// Linux console (TERM=linux).
     #[arg(long, global = true)]
     pub ascii: bool,
-    /// Append what goes on inside to FILE: failed requests, clean-ups that did not work. For bug reports.
+    /// Append a log to FILE: failed requests, clean-ups that failed. For bug reports.
     #[arg(long, global = true, value_name = "FILE")]
     pub log: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct ConsoleArgs {
-    /// A built-in scenario (`lockstorm scenarios` lists them) or a file. Left out: the console lets you choose, and a
-    /// headless run takes single-vs-redlock.
+    /// A built-in scenario (`lockstorm scenarios` lists them) or a file. If left out, the console lets you choose, and a
+    /// headless run plays single-vs-redlock.
     #[arg(value_parser = Known(scenarios), hide_possible_values = true)]
     pub scenario: Option<String>,
     #[command(flatten)]
     pub changes: Changes,
     #[command(flatten)]
     pub server: Server,
-    /// The colours of the console; dark if left out.
+    /// The colour theme of the console [default: dark].
     #[arg(long, value_enum, value_name = "THEME")]
     pub theme: Option<Theme>,
 }
@@ -85,23 +85,23 @@ pub struct ConsoleArgs {
 /// What the command line changes in a scenario.
 #[derive(Debug, Args)]
 pub struct Changes {
-    /// Change one key of the scenario; may be given again for another.
+    /// Change one key of the scenario; may be repeated.
     ///
-    /// KEY is written with dots, an arm by its name and a fault by its number: `--set arm.redlock.ttl=500ms`,
+    /// KEY is a dotted path with an arm's name or a fault's number: `--set arm.redlock.ttl=500ms`,
     /// `--set swarm.rate=200/s`, `--set fault.1.at=3s`.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// The seed of every random choice.
     #[arg(long, value_name = "N", value_parser = seed, allow_hyphen_values = true)]
     pub seed: Option<u64>,
-    /// How long the measured part takes, for example 30s or 1m30s.
+    /// The length of the measured part, for example 30s or 1m30s.
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub duration: Option<Duration>,
 }
 
 #[derive(Debug, Args)]
 pub struct Server {
-    /// The redis-server or valkey-server to start, 6.2 or newer. Left out: the first one on PATH.
+    /// The redis-server or valkey-server to start, 6.2 or newer. If left out, the first one on PATH.
     #[arg(long, value_name = "PATH")]
     pub server_bin: Option<PathBuf>,
 }
@@ -119,10 +119,10 @@ pub enum Command {
 
 /// Run a scenario without the console.
 ///
-/// Progress goes to standard error: a bar on a terminal, else a line every few seconds. The summary goes to standard
-/// output: tables of the locks, the load and its results, a sentence for each arm, the faults, and what became of the
-/// scenario's expectations. One Ctrl-C ends the load and prints what ran until then; a second one waits for no
-/// worker any more, a third one not even for the summary.
+/// Progress goes to standard error: a bar on a terminal, otherwise a line every few seconds. The summary goes to standard
+/// output: tables of the locks, the load and the results, a sentence for each arm, the faults, and the result of each
+/// expectation. The first Ctrl-C ends the load and prints what ran until then; the second stops waiting for workers; the
+/// third gives up the summary too.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -135,7 +135,7 @@ Exit codes: 0 all expectations held, 1 error, 2 usage or bad input, 3 an expecta
 129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM.
 
 The record is one JSON file: the scenario as run, seed, versions, machine, node settings, timeouts, every event, and in \
-`arms[]` the figures of each arm, in all and second by second. Names that end in _us are microseconds, in _ms \
+`arms[]` the figures of each arm, in total and second by second. Names that end in _us are microseconds, in _ms \
 milliseconds. Every field is documented at the type `Record` of the library.")]
 pub struct RunArgs {
     /// A built-in scenario (`lockstorm scenarios` lists them) or a file.
@@ -145,7 +145,7 @@ pub struct RunArgs {
     pub changes: Changes,
     #[command(flatten)]
     pub server: Server,
-    /// Write everything the run produced to FILE, as JSON. What stands there is replaced when the run has ended.
+    /// Write everything the run produced to FILE, as JSON. An existing file is replaced when the run has ended.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Print the record to standard output instead of the summary.
@@ -162,7 +162,7 @@ pub struct RunArgs {
 Examples:
   lockstorm scenarios
   lockstorm scenarios show flash-sale
-  lockstorm scenarios show quorum-loss > my.toml     start your own from it")]
+  lockstorm scenarios show quorum-loss > my.toml     a start for a scenario of your own")]
 pub struct ScenariosArgs {
     #[command(subcommand)]
     pub command: Option<ScenariosCommand>,
@@ -184,8 +184,8 @@ Examples:
 
 /// Validate a scenario without running it.
 ///
-/// Prints every error with its file, line, key and the nearest right spelling, and warnings about what may not show
-/// what it means to show.
+/// Prints every error with its file, line, key and nearest correct spelling, and warns of settings with which the scenario
+/// may not show what it is meant to show.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -203,10 +203,11 @@ pub struct CheckArgs {
 
 /// Measure the lock engine, beside its peers if they were built in.
 ///
-/// Starts three nodes (five for a case that needs them) and lets every contender run alone, one after the other, in rounds whose
-/// order rotates: cycles a second, latency, processor time of client and servers, fairness, keys left behind, on healthy nodes
-/// and with nodes paused, killed, hung and restarted, and over TLS, which takes the program openssl. Progress goes to standard
-/// error, tables and the targets that the run can judge to standard output. One Ctrl-C ends it with what was measured until then.
+/// Starts three nodes (five for a case that needs them). Each client runs alone, one after the other, in rounds whose order
+/// rotates. Measures cycles a second, latency, processor time of client and servers, fairness and keys left behind: on
+/// healthy nodes, with nodes paused, killed, hung and restarted, and over TLS (which needs the program openssl). Progress
+/// goes to standard error; tables, and the targets that the run can judge, to standard output. Ctrl-C ends the bench and
+/// prints what was measured until then.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -216,27 +217,27 @@ Examples:
   lockstorm bench --json bench.json
   cargo run --release --features peers -- bench      beside rslock and two clients on the redis crate
 
-Exit codes: 0 it was measured, 1 error, 2 usage, 129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM. A target \
-that was missed changes none of them.
+Exit codes: 0 measured, 1 error, 2 usage, 129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM. A missed \
+target does not change the exit code.
 
-The JSON file has every figure of every round, the machine, and how each contender was set up. Names that end in _us are \
+The JSON file has every figure of every round, the machine, and how each client was set up. Names that end in _us are \
 microseconds, in _ms milliseconds, in _s seconds. Every field is documented at the type `BenchRecord` of the library.")]
 pub struct BenchArgs {
-    /// Measure only this case; may be given again for another. Left out: all of them.
+    /// Measure only this case; may be repeated. If left out, all cases are measured.
     #[arg(long, value_name = "NAME", value_parser = Known(cases), hide_possible_values = true)]
     pub case: Vec<String>,
-    /// List the cases, and how long all of it would take.
+    /// List the cases.
     #[arg(long)]
     pub list: bool,
-    /// How often each case is measured.
+    /// The number of rounds of each case.
     #[arg(long, value_name = "N", default_value = "7", value_parser = rounds, allow_hyphen_values = true)]
     pub rounds: usize,
-    /// How long the measured part of a round takes; some cases take a multiple of it.
+    /// The length of a round's measured part; some cases take a multiple of it.
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = time, allow_hyphen_values = true)]
     pub time: Duration,
     #[command(flatten)]
     pub server: Server,
-    /// Write every figure to FILE, as JSON. What stands there is replaced when all has been measured.
+    /// Write every figure to FILE, as JSON. An existing file is replaced when everything has been measured.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Show no progress; warnings and errors are still printed.
@@ -244,7 +245,7 @@ pub struct BenchArgs {
     pub quiet: bool,
 }
 
-/// Look after labs on this machine.
+/// Manage the labs on this machine.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
@@ -260,18 +261,17 @@ pub struct LabArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
-    /// Remove what a crash left behind: processes and directories of labs that nobody uses any more.
+    /// Remove what a crash left behind: processes and directories of labs that are no longer in use.
     ///
-    /// Labs in use and processes of others are not touched. Every start of a lab does the same, so this is for those who
-    /// want to be sure.
+    /// Labs in use and other people's processes are not touched. Every start of a lab does the same.
     #[command(after_help = "\
 Examples:
   lockstorm lab down")]
     Down,
     /// Open redis-cli, or valkey-cli, on a node of a running lab.
     ///
-    /// Nodes ask for a password that only you can read; this hands it over. What follows `--` is given to redis-cli, whose
-    /// exit code is that of this command.
+    /// The nodes require a password that only you can read; this command supplies it. Arguments after `--` are passed to
+    /// redis-cli, whose exit code becomes that of this command.
     #[command(after_help = "\
 Examples:
   lockstorm lab cli 1
@@ -284,8 +284,8 @@ Examples:
 pub struct CliArgs {
     /// The number of the host, or `cache` for the cache node.
     #[arg(value_name = "HOST")]
-    pub node: CliNode,
-    /// Which lab, where several run. Left out: the one that was started last.
+    pub node: NodeName,
+    /// The lab, if several are running. If left out, the one that was started last.
     #[arg(long, value_name = "ID")]
     pub lab: Option<String>,
     /// Arguments for redis-cli.
@@ -330,7 +330,7 @@ pub enum Theme {
     HighContrast,
 }
 
-/// Any text; completion offers the names that this function lists. What is not a name is answered by who looks it up.
+/// Any text; shell completion offers the names that this function lists. The code that looks a name up reports unknown ones.
 #[derive(Clone)]
 struct Known(fn() -> Vec<&'static str>);
 
@@ -378,7 +378,7 @@ fn rounds(text: &str) -> Result<usize, String> {
 
 fn time(text: &str) -> Result<Duration, String> {
     let time = duration(text)?;
-    if (Duration::from_millis(50)..=Duration::from_secs(60)).contains(&time) {
+    if (Duration::from_millis(50)..=Duration::from_mins(1)).contains(&time) {
         Ok(time)
     } else {
         Err("it can be from 50ms to 1m".to_owned())

@@ -39,7 +39,7 @@ impl Failure {
     }
 }
 
-/// One line on standard error. It is not waited for: if nobody reads it there is nobody to tell that either.
+/// Prints one line on standard error, without waiting until somebody reads it.
 pub fn tell(line: &str) {
     stderr().write(format!("lockstorm: {}\n", printable(line)));
 }

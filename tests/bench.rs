@@ -132,13 +132,27 @@ fn tasks_that_share_a_key_have_a_fairness_and_a_round_trip() {
     let (record, _) = measured(&["--case", "one-4x16", "--quiet"]);
     let run = record.cases[0].rounds[0].of(Contender::Engine).unwrap();
     let figures = run.figures.as_ref().unwrap();
+    // A lock that lets some tasks starve has 0.5 when half of them get nothing.
     let jain = figures.jain.unwrap();
-    assert!((1.0 / 64.0..=1.0).contains(&jain), "{jain}");
-    assert!(run.uncontended_us.unwrap() > 0.0);
+    assert!((0.75..=1.0).contains(&jain), "{jain}");
     assert!(figures.hold_mean_us >= 2000.0);
-    assert!(figures.attempts_per_cycle.unwrap() > 0.0);
-    let ideal = record.cases[0].summary[0].metrics.get(&Metric::IdealQueueRatio);
-    assert!(ideal.is_some());
+    // One at a time: the holds together take no longer than the phase, but for one at each end.
+    let held_s = figures.cycles as f64 * figures.hold_mean_us / 1e6;
+    assert!(
+        held_s <= figures.seconds * 1.05,
+        "held for {held_s} s of {}",
+        figures.seconds
+    );
+    assert!(figures.attempts_per_cycle.unwrap() >= 0.9, "each lock took an attempt");
+    // Nearly all of an acquire is waiting for 63 others.
+    let (alone, among_others) = (run.uncontended_us.unwrap(), figures.acquire.p50_us);
+    assert!(
+        alone > 0.0 && alone * 5.0 < among_others,
+        "{alone} µs and {among_others} µs"
+    );
+    let ratio = figures.acquire.p99_us / (64.0 * (figures.hold_mean_us + alone));
+    let told = record.cases[0].summary[0].metrics[&Metric::IdealQueueRatio].median;
+    assert!((told - ratio).abs() < 1e-9, "{told} and {ratio}");
 }
 
 #[test]
@@ -158,7 +172,12 @@ fn a_case_of_five_nodes_runs_on_five_and_loses_nothing_with_two_paused() {
         .targets
         .iter()
         .find(|target| target.words == "cycles/s, of own-64");
-    assert!(beside.unwrap().value > 0.0, "the other case of the same run is found");
+    let [of_five, of_three] = [five, three].map(|case| case.summary[0].metrics[&Metric::CyclesPerS].median);
+    let value = beside.expect("the other case of the same run is found").value;
+    assert!(
+        (value - of_five / of_three).abs() < 1e-9,
+        "{value}: {of_five} of {of_three}"
+    );
     assert!(text(&output.stdout).contains(" · 3 and 5 nodes, "), "{output:?}");
 }
 
@@ -237,7 +256,7 @@ fn nodes_that_are_not_trusted_are_not_used() {
     let figures = figures.unwrap();
     assert_eq!((figures.cycles, figures.acquired_share), (0, Some(0.0)));
     let said = figures.refusal_text.as_deref().unwrap();
-    assert!(said.contains("nobody whom this machine trusts"), "{said}");
+    assert!(said.contains("this machine trusts no authority"), "{said}");
     nothing_is_left(labs.path());
 }
 
@@ -275,7 +294,7 @@ fn a_case_that_can_not_be_measured_here_is_left_out_with_its_reason() {
     assert_eq!(record.cases.len(), 1, "the other one is measured");
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert!(stdout.contains("tls-64 was left out: "), "{stdout}");
-    assert!(stderr.contains("tls-64 is left out: "), "{stderr}");
+    assert!(stderr.contains("tls-64 is skipped: "), "{stderr}");
     nothing_is_left(labs.path());
 }
 

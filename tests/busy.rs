@@ -1,5 +1,5 @@
 //! Every built-in scenario while the machine is busy: two loops that never rest beside it. Slow is no excuse for a wrong
-//! verdict. Run by `.ci/long busy`, a scenario and seed at a time.
+//! checked. Run by `.ci/long busy`, a scenario and seed at a time.
 
 mod support;
 
@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::{env, hint, thread};
 
-use lockstorm::run::{ArmRecord, Held, Record, RunOptions, start};
+use lockstorm::metrics::Count;
+use lockstorm::run::{ArmRecord, CheckResult, Record, RunOptions, start};
 use lockstorm::scenario::{LockKind, Overrides, Source, parse};
 
 /// Keeps two processors busy until it is dropped.
@@ -61,7 +62,7 @@ fn damage(arm: &ArmRecord) -> u64 {
 fn judge(record: &Record) {
     let name = &record.scenario.name;
     for (arm, spec) in record.arms.iter().zip(&record.scenario.arms) {
-        let lost = arm.figures.locks_lost + arm.figures.overran;
+        let lost = arm.figures.counts[Count::LocksLost] + arm.figures.counts[Count::Overran];
         if spec.lock == LockKind::Redlock && damage(arm) > 0 {
             assert!(
                 lost > 0,
@@ -74,20 +75,24 @@ fn judge(record: &Record) {
             assert_eq!(damage(arm), 0, "{name}: {}", arm.name);
         }
     }
-    for verdict in record.expectations.iter().filter(|verdict| verdict.result == Held::Yes) {
+    for checked in record
+        .expectations
+        .iter()
+        .filter(|checked| checked.result == CheckResult::Held)
+    {
         assert!(
             record.inconclusive.is_empty(),
             "{name}: {} beside {:?}",
-            verdict.text,
+            checked.text,
             record.inconclusive
         );
         let arm = record
             .arms
             .iter()
-            .find(|arm| verdict.expectation.starts_with(&format!("{}.", arm.name)));
+            .find(|arm| checked.expectation.starts_with(&format!("{}.", arm.name)));
         let arm = arm.expect("an expectation is of an arm");
-        if verdict.expectation.contains(".oversold == 0") {
-            assert_eq!(damage(arm), 0, "{name}: {}", verdict.text);
+        if checked.expectation.contains(".oversold == 0") {
+            assert_eq!(damage(arm), 0, "{name}: {}", checked.text);
         }
     }
 }
@@ -100,7 +105,7 @@ fn a_busy_machine_makes_no_verdict_wrong() {
     let seed = env::var("LOCKSTORM_SEED").expect("LOCKSTORM_SEED is a number");
     let record = play(&name, seed.parse().expect("LOCKSTORM_SEED is a number"));
     judge(&record);
-    for verdict in &record.expectations {
-        println!("{name}, seed {seed}: {:?} {}", verdict.result, verdict.text);
+    for checked in &record.expectations {
+        println!("{name}, seed {seed}: {:?} {}", checked.result, checked.text);
     }
 }

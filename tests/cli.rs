@@ -12,7 +12,7 @@ fn lockstorm() -> Command {
     let mut command = Command::cargo_bin("lockstorm").unwrap();
     command
         .env_remove("NO_COLOR")
-        .timeout(std::time::Duration::from_secs(60));
+        .timeout(std::time::Duration::from_mins(1));
     command
 }
 
@@ -209,7 +209,7 @@ fn a_mistyped_command_finds_its_cure() {
     refused(&["run", "stampede", "--duration", "-5s"], &["-5s"]);
     refused(&["run", "stampede", "--seed", "-1"], &["whole number"]);
     refused(&["--theme", "drak"], &["drak", "dark, light, high-contrast"]);
-    refused(&["--seed", "1", "run", "stampede"], &["--seed", "behind"]);
+    refused(&["--seed", "1", "run", "stampede"], &["--seed", "after the command"]);
     lockstorm().args(["--color", "never", "scenarios"]).assert().success();
 }
 

@@ -117,7 +117,7 @@ fn an_app_server_is_paused_resumed_and_killed_by_key() {
     });
     assert!(console.screen().servers().contains("[1]●"));
     console.press("r");
-    console.wait_for("no way back", |screen| screen.text.contains("stays dead"));
+    console.wait_for("no way back", |screen| screen.text.contains("does not come back"));
     console.press("q");
     assert_eq!(console.end().0, 0);
 }

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockstorm::console::{App, ConsoleOptions, Message, Order, Saving, ThemeName, View, keys, views};
-use lockstorm::metrics::{Health, Live, Phase, Snapshot, Trace};
-use lockstorm::model::{Action, Held, HostId, ServerId, Target};
-use lockstorm::run::{Command, Knob, RunError, Stop};
+use lockstorm::metrics::{Count, Trace};
+use lockstorm::model::{
+    Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, ServerId, Target,
+};
+use lockstorm::run::{Command, Health, Knob, Live, Phase, RunError, Snapshot, Stop};
 use lockstorm::scenario::{LockKind, Update};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -83,11 +85,17 @@ fn screens(app: &App) -> String {
         .collect()
 }
 
-fn verdicts() -> Vec<(Held, String)> {
+fn results_of_expectations() -> Vec<(CheckResult, String)> {
     vec![
-        (Held::Yes, "redlock.oversold == 0: it is 0 of 7,520 orders".to_owned()),
-        (Held::Yes, "single.oversold > 0: it is 14".to_owned()),
-        (Held::No, "redlock.acquire_p99 < 50ms: it is 61 ms".to_owned()),
+        (
+            CheckResult::Held,
+            "redlock.oversold == 0: it is 0 of 7,520 orders".to_owned(),
+        ),
+        (CheckResult::Held, "single.oversold > 0: it is 14".to_owned()),
+        (
+            CheckResult::Failed,
+            "redlock.acquire_p99 < 50ms: it is 61 ms".to_owned(),
+        ),
     ]
 }
 
@@ -133,7 +141,10 @@ fn events() {
 
 #[test]
 fn summary() {
-    insta::assert_snapshot!(screens(&showing(picture::finished(picture::storm(), verdicts()))));
+    insta::assert_snapshot!(screens(&showing(picture::finished(
+        picture::storm(),
+        results_of_expectations()
+    ))));
 }
 
 #[test]
@@ -145,13 +156,13 @@ fn help() {
 
 #[test]
 fn expectations_at_the_end() {
-    let mut verdicts = verdicts();
-    verdicts[1].0 = Held::Inconclusive;
-    let mut app = showing(picture::finished(picture::storm(), verdicts));
+    let mut results_of_expectations = results_of_expectations();
+    results_of_expectations[1].0 = CheckResult::Inconclusive;
+    let mut app = showing(picture::finished(picture::storm(), results_of_expectations));
     press(&mut app, "e");
     let screen = text(&draw(&app, (80, 24)));
-    for verdict in ["✔ redlock.oversold", "? single.oversold", "✖ redlock.acquire_p99"] {
-        assert!(screen.contains(verdict), "{verdict}\n{screen}");
+    for line in ["✔ redlock.oversold", "? single.oversold", "✖ redlock.acquire_p99"] {
+        assert!(screen.contains(line), "{line}\n{screen}");
     }
     assert!(!screen.contains("so far"));
 }
@@ -236,7 +247,10 @@ fn every_view_in(options: &ConsoleOptions) -> Vec<(&'static str, App)> {
         ("picker", after("o")),
         ("no scenarios", App::new(Vec::new(), options)),
         ("stampede", showing(picture::stampeded())),
-        ("summary", showing(picture::finished(picture::storm(), verdicts()))),
+        (
+            "summary",
+            showing(picture::finished(picture::storm(), results_of_expectations())),
+        ),
         ("set-up", showing(set_up)),
         ("failed", showing(failed)),
         ("crowded", showing(picture::calm(crowded.clone(), 30.0))),
@@ -361,7 +375,10 @@ fn an_arm_that_is_stuck_does_not_look_healthy() {
         "{row}"
     );
     // The table of a run that has ended says what it was like in all.
-    let screen = text(&draw(&showing(picture::finished(stuck(), verdicts())), (120, 36)));
+    let screen = text(&draw(
+        &showing(picture::finished(stuck(), results_of_expectations())),
+        (120, 36),
+    ));
     assert!(!screen.contains('▲'), "{screen}");
 }
 
@@ -370,12 +387,12 @@ fn damage_is_never_dropped() {
     let mut snapshot = picture::storm();
     // As in the scenario about fencing: more counts than there is room for.
     for arm in &mut snapshot.arms {
-        arm.figures.fenced = 31;
-        arm.figures.locks_lost = 12;
+        arm.figures.counts[Count::Fenced] = 31;
+        arm.figures.counts[Count::LocksLost] = 12;
         arm.figures.outcomes.expired = 3;
         arm.figures.outcomes.unknown = 3;
-        arm.figures.errors = 3;
-        arm.figures.late = 3;
+        arm.figures.counts[Count::Errors] = 3;
+        arm.figures.counts[Count::Late] = 3;
     }
     for snapshot in [picture::storm(), snapshot] {
         for size in SIZES {
@@ -571,27 +588,48 @@ fn faults_go_to_what_is_selected() {
     let mut app = showing(picture::storm());
     let [first, second, third] = [1, 2, 3].map(|number| Target::Host(HostId(number)));
     let fresh = || showing(picture::storm());
-    assert_eq!(commands(press(&mut app, "1k")), fault(Action::Kill, first));
-    assert_eq!(commands(press(&mut fresh(), "1x")), fault(Action::Shutdown, first));
-    assert_eq!(commands(press(&mut fresh(), "1p")), fault(Action::Pause, first));
+    assert_eq!(
+        commands(press(&mut app, "1k")),
+        fault(Action::Fault(Fault::Kill), first)
+    );
+    assert_eq!(
+        commands(press(&mut fresh(), "1x")),
+        fault(Action::Fault(Fault::Shutdown), first)
+    );
+    assert_eq!(
+        commands(press(&mut fresh(), "1p")),
+        fault(Action::Fault(Fault::Pause), first)
+    );
     assert_eq!(commands(press(&mut fresh(), "1b")), [Command::Bounce(HostId(1))]);
     // Host 2 is down, host 3 is paused.
-    assert_eq!(commands(press(&mut app, "2r")), fault(Action::Restart, second));
-    assert_eq!(commands(press(&mut app, "3r")), fault(Action::Resume, third));
-    assert_eq!(commands(press(&mut fresh(), "3p")), fault(Action::Resume, third));
-    assert_eq!(commands(press(&mut fresh(), "3k")), fault(Action::Kill, third));
-    // The digits of app servers.
     assert_eq!(
-        commands(press(&mut app, "s4p")),
-        fault(Action::Pause, Target::Server(ServerId(4)))
+        commands(press(&mut app, "2r")),
+        fault(Action::Undo(Condition::Down), second)
     );
     assert_eq!(
         commands(press(&mut app, "3r")),
-        fault(Action::Resume, Target::Server(ServerId(3)))
+        fault(Action::Undo(Condition::Paused), third)
+    );
+    assert_eq!(
+        commands(press(&mut fresh(), "3p")),
+        fault(Action::Undo(Condition::Paused), third)
+    );
+    assert_eq!(
+        commands(press(&mut fresh(), "3k")),
+        fault(Action::Fault(Fault::Kill), third)
+    );
+    // The digits of app servers.
+    assert_eq!(
+        commands(press(&mut app, "s4p")),
+        fault(Action::Fault(Fault::Pause), Target::Server(ServerId(4)))
+    );
+    assert_eq!(
+        commands(press(&mut app, "3r")),
+        fault(Action::Undo(Condition::Paused), Target::Server(ServerId(3)))
     );
     assert_eq!(
         commands(press(&mut app, "2k")),
-        fault(Action::Kill, Target::Server(ServerId(2)))
+        fault(Action::Fault(Fault::Kill), Target::Server(ServerId(2)))
     );
     code(&mut app, KeyCode::Right);
     assert_eq!(app.selected(), Target::Server(ServerId(3)));
@@ -606,7 +644,7 @@ fn what_can_not_be_done_says_why() {
         ("2p", "host 2 is down: r restarts it"),
         ("3x", "host 3 is paused"),
         ("7", "there is no host 7"),
-        ("s1x", "only hosts are shut down"),
+        ("s1x", "can't be shut down"),
         ("9", "there is no app server 9"),
     ] {
         assert_eq!(commands(press(&mut app, keys)), [], "{keys}");
@@ -616,7 +654,7 @@ fn what_can_not_be_done_says_why() {
     let mut closed = showing(picture::stampeded());
     assert_eq!(commands(press(&mut closed, "A")), []);
     assert!(closed.status().unwrap_or_default().contains("closed loop"));
-    let mut over = showing(picture::finished(picture::storm(), verdicts()));
+    let mut over = showing(picture::finished(picture::storm(), results_of_expectations()));
     assert_eq!(commands(press(&mut over, "1kt")), []);
     assert!(over.status().unwrap_or_default().contains("R runs it again"));
 }
@@ -660,7 +698,7 @@ fn a_frozen_picture_stays_while_the_run_goes_on() {
     // The keys act on the run as it is: host 2 is down by now.
     assert_eq!(
         commands(press(&mut app, "2r")),
-        fault(Action::Restart, Target::Host(HostId(2)))
+        fault(Action::Undo(Condition::Down), Target::Host(HostId(2)))
     );
     press(&mut app, " ");
     assert!(text(&draw(&app, (120, 36))).contains("DOWN"));
@@ -681,7 +719,10 @@ fn damage_stays_marked_for_the_run_with_the_count_of_the_moment() {
     assert!(row(&app, "no lock").contains("✖ 37 "), "{}", row(&app, "no lock"));
     assert!(row(&app, "local").contains("✖ 0 "), "{}", row(&app, "local"));
     // The summary's table says what its sentences say.
-    app.update(Message::Snapshot(Arc::new(picture::finished(mended, verdicts()))));
+    app.update(Message::Snapshot(Arc::new(picture::finished(
+        mended,
+        results_of_expectations(),
+    ))));
     assert!(text(&draw(&app, (120, 36))).contains("lost 214 updates"));
     assert!(row(&app, "no lock").contains("✖ 37 "));
     assert!(row(&app, "local").contains("✖ 0 "));
@@ -701,34 +742,34 @@ fn the_final_rate_is_the_mean_over_the_run() {
     let mut draining = snapshot.clone();
     draining.phase = Phase::Draining;
     assert_eq!(means(draining), 5);
-    assert_eq!(means(picture::finished(snapshot, verdicts())), 5);
+    assert_eq!(means(picture::finished(snapshot, results_of_expectations())), 5);
 }
 
 #[test]
 fn the_head_says_which_rate_it_is() {
     for size in [(120, 36), (80, 24)] {
         let running = text(&draw(&showing(picture::storm()), size));
-        assert!(running.contains("done/s 5 s") && running.contains(" 398 "), "{running}");
-        let mut app = showing(picture::finished(picture::storm(), verdicts()));
+        assert!(running.contains("ok/s 5 s") && running.contains(" 398 "), "{running}");
+        let mut app = showing(picture::finished(picture::storm(), results_of_expectations()));
         press(&mut app, "v");
         let over = text(&draw(&app, size));
-        assert!(over.contains("done/s") && !over.contains("done/s 5 s"), "{over}");
+        assert!(over.contains("ok/s") && !over.contains("ok/s 5 s"), "{over}");
     }
 }
 
 #[test]
 fn what_was_inconclusive_is_counted_and_gets_no_praise() {
-    let summary = |results: [Held; 3]| {
-        let mut verdicts = verdicts();
-        for (verdict, held) in verdicts.iter_mut().zip(results) {
-            verdict.0 = held;
+    let summary = |results: [CheckResult; 3]| {
+        let mut results_of_expectations = results_of_expectations();
+        for (expectation, held) in results_of_expectations.iter_mut().zip(results) {
+            expectation.0 = held;
         }
         text(&draw(
-            &showing(picture::finished(picture::storm(), verdicts)),
+            &showing(picture::finished(picture::storm(), results_of_expectations)),
             (120, 36),
         ))
     };
-    let doubtful = summary([Held::Inconclusive, Held::Yes, Held::Inconclusive]);
+    let doubtful = summary([CheckResult::Inconclusive, CheckResult::Held, CheckResult::Inconclusive]);
     assert!(doubtful.contains("Expectations: 1 held, 2 inconclusive"), "{doubtful}");
     assert!(
         doubtful.contains("… redlock: ") && !doubtful.contains("✔ redlock: "),
@@ -736,7 +777,7 @@ fn what_was_inconclusive_is_counted_and_gets_no_praise() {
     );
     // Proven damage is no less so.
     assert!(doubtful.contains("✖ no lock: "), "{doubtful}");
-    let held = summary([Held::Yes, Held::Yes, Held::No]);
+    let held = summary([CheckResult::Held, CheckResult::Held, CheckResult::Failed]);
     assert!(
         held.contains("Expectations: 2 held, 1 failed") && held.contains("✔ redlock: "),
         "{held}"
@@ -780,7 +821,7 @@ fn nothing_is_drawn_that_turns_the_writing_or_has_no_width() {
     failed.phase = Phase::Failed(bad.clone());
     let mut running = and_then(
         picture::calm(scenario, 12.3),
-        Action::Kill,
+        Action::Fault(Fault::Kill),
         Target::Host(HostId(1)),
         Some(12.3),
     );
@@ -789,11 +830,14 @@ fn nothing_is_drawn_that_turns_the_writing_or_has_no_width() {
     for event in Arc::make_mut(&mut running.events) {
         event.text.clone_from(&bad);
     }
-    running.hosts[0].state = lockstorm::metrics::HostStatus::Down(bad.clone());
+    running.hosts[0].conditions = Conditions::only(Condition::Down, Some(How::Died(bad.clone())), Duration::ZERO);
     for arm in &mut running.arms {
-        arm.trouble = Some(bad.clone());
+        arm.lacking = vec![NoVote {
+            node: 1,
+            cause: Cause::Error(bad.clone()),
+        }];
     }
-    let over = picture::finished(running.clone(), vec![(Held::No, bad.clone())]);
+    let over = picture::finished(running.clone(), vec![(CheckResult::Failed, bad.clone())]);
     let mut apps: Vec<App> = [set_up, failed, over].map(showing).into();
     for keys in ["", "v", "vv", "e", "?", " ", "q"] {
         let mut app = showing(running.clone());
@@ -824,7 +868,7 @@ fn the_picker_over_a_run_says_the_way_back() {
 
 #[test]
 fn the_end_is_said_alike_in_the_header_and_in_the_summary() {
-    let mut snapshot = picture::finished(picture::storm(), verdicts());
+    let mut snapshot = picture::finished(picture::storm(), results_of_expectations());
     snapshot.elapsed = 1.64;
     let screen = text(&draw(&showing(snapshot), (80, 24)));
     assert!(
@@ -946,7 +990,7 @@ fn the_wait_for_the_end_is_counted_down_and_says_what_the_key_does_now() {
     let mut draining = picture::calm(picture::inventory(), 12.4);
     draining.phase = Phase::Draining;
     for (left, words) in [(3_200, "in 4 s unless"), (900, "in 1 s unless")] {
-        draining.patience_left = Some(std::time::Duration::from_millis(left));
+        draining.gives_up_in = Some(std::time::Duration::from_millis(left));
         app.update(Message::Snapshot(Arc::new(draining.clone())));
         for size in SIZES {
             let screen = text(&draw(&app, size));
@@ -972,6 +1016,7 @@ fn and_then(mut snapshot: Snapshot, action: Action, target: Target, effect_at: O
             action,
             target,
             effect_at,
+            proof: Vec::new(),
             error: None,
         },
         text: format!("{action} {target}, told by the run"),
@@ -984,10 +1029,22 @@ fn a_key_acts_on_the_state_that_was_ordered_not_on_the_last_picture() {
     let host = Target::Host(HostId(1));
     let server = Target::Server(ServerId(1));
     for (keys, target, expected) in [
-        ("pp", host, [Action::Pause, Action::Resume]),
-        ("kr", host, [Action::Kill, Action::Restart]),
-        ("xr", host, [Action::Shutdown, Action::Restart]),
-        ("spp", server, [Action::Pause, Action::Resume]),
+        (
+            "pp",
+            host,
+            [Action::Fault(Fault::Pause), Action::Undo(Condition::Paused)],
+        ),
+        ("kr", host, [Action::Fault(Fault::Kill), Action::Undo(Condition::Down)]),
+        (
+            "xr",
+            host,
+            [Action::Fault(Fault::Shutdown), Action::Undo(Condition::Down)],
+        ),
+        (
+            "spp",
+            server,
+            [Action::Fault(Fault::Pause), Action::Undo(Condition::Paused)],
+        ),
     ] {
         let mut app = showing(picture::calm(picture::inventory(), 12.3));
         let expected = expected.map(|action| Command::Fault { action, target });
@@ -996,7 +1053,7 @@ fn a_key_acts_on_the_state_that_was_ordered_not_on_the_last_picture() {
     for (keys, why) in [
         ("kk", "host 1 is down: r restarts it"),
         ("kp", "host 1 is down"),
-        ("skk", "was killed and stays dead"),
+        ("skk", "was killed and does not come back"),
         ("bk", "comes back by itself"),
         ("bb", "comes back by itself"),
     ] {
@@ -1013,15 +1070,18 @@ fn a_key_acts_on_the_state_that_was_ordered_not_on_the_last_picture() {
     let mut app = showing(calm());
     press(&mut app, "p");
     app.update(Message::Snapshot(Arc::new(calm())));
-    assert_eq!(commands(press(&mut app, "p")), fault(Action::Resume, host));
+    assert_eq!(
+        commands(press(&mut app, "p")),
+        fault(Action::Undo(Condition::Paused), host)
+    );
     let both = and_then(
-        and_then(calm(), Action::Pause, host, Some(12.3)),
-        Action::Resume,
+        and_then(calm(), Action::Fault(Fault::Pause), host, Some(12.3)),
+        Action::Undo(Condition::Paused),
         host,
         Some(12.4),
     );
     app.update(Message::Snapshot(Arc::new(both)));
-    assert_eq!(commands(press(&mut app, "p")), fault(Action::Pause, host));
+    assert_eq!(commands(press(&mut app, "p")), fault(Action::Fault(Fault::Pause), host));
 }
 
 #[test]
@@ -1033,12 +1093,17 @@ fn an_order_has_a_receipt_until_it_is_done_also_while_the_display_is_frozen() {
         press(&mut app, if frozen { " k" } else { "k" });
         let screen = |app: &App| text(&draw(app, (80, 24)));
         assert!(screen(&app).contains("killing host 1 …"), "{}", screen(&app));
-        app.update(Message::Snapshot(Arc::new(and_then(calm(), Action::Kill, host, None))));
+        app.update(Message::Snapshot(Arc::new(and_then(
+            calm(),
+            Action::Fault(Fault::Kill),
+            host,
+            None,
+        ))));
         assert!(screen(&app).contains("killing host 1 …"), "{}", screen(&app));
         app.take_dirty();
         app.update(Message::Snapshot(Arc::new(and_then(
             calm(),
-            Action::Kill,
+            Action::Fault(Fault::Kill),
             host,
             Some(12.4),
         ))));
@@ -1050,7 +1115,10 @@ fn an_order_has_a_receipt_until_it_is_done_also_while_the_display_is_frozen() {
         // The end of the load is the end of all orders.
         let mut app = showing(calm());
         press(&mut app, "k");
-        app.update(Message::Snapshot(Arc::new(picture::finished(calm(), verdicts()))));
+        app.update(Message::Snapshot(Arc::new(picture::finished(
+            calm(),
+            results_of_expectations(),
+        ))));
         assert_eq!(app.status(), None);
     }
 }
@@ -1086,12 +1154,12 @@ fn where_no_host_is_shown_a_fault_is_asked_for_twice() {
     assert_eq!(commands(press(&mut app, "1k")), []);
     assert_eq!(commands(press(&mut app, "b")), []);
     assert_eq!(commands(press(&mut app, "k")), []);
-    assert_eq!(commands(press(&mut app, "k")), fault(Action::Kill, host));
+    assert_eq!(commands(press(&mut app, "k")), fault(Action::Fault(Fault::Kill), host));
     // The dashboard and the scoreboard show what becomes of it.
     for views in ["", "v"] {
         let mut app = showing(picture::calm(picture::inventory(), 12.3));
         press(&mut app, views);
-        assert_eq!(commands(press(&mut app, "k")), fault(Action::Kill, host));
+        assert_eq!(commands(press(&mut app, "k")), fault(Action::Fault(Fault::Kill), host));
     }
 }
 
@@ -1099,7 +1167,7 @@ fn where_no_host_is_shown_a_fault_is_asked_for_twice() {
 fn faults_act_through_the_expectations_and_the_help_says_that_it_closed() {
     let host = Target::Host(HostId(1));
     let mut app = showing(picture::calm(picture::inventory(), 12.3));
-    assert_eq!(commands(press(&mut app, "ek")), fault(Action::Kill, host));
+    assert_eq!(commands(press(&mut app, "ek")), fault(Action::Fault(Fault::Kill), host));
     let screen = text(&draw(&app, (120, 36)));
     assert!(
         screen.contains("Expectations, so far") && screen.contains("killing host 1"),
@@ -1112,7 +1180,7 @@ fn faults_act_through_the_expectations_and_the_help_says_that_it_closed() {
         "{:?}",
         app.status()
     );
-    assert_eq!(commands(press(&mut app, "k")), fault(Action::Kill, host));
+    assert_eq!(commands(press(&mut app, "k")), fault(Action::Fault(Fault::Kill), host));
 }
 
 #[test]
@@ -1213,8 +1281,13 @@ fn what_is_scheduled_is_announced_and_no_hint_spoils_it() {
     }
     assert!(text(&draw(&app, (120, 36))).contains("then your turn, b: bounce host 1"));
     // Also while something is down, which the scenario may bring back by itself.
-    snapshot.hosts[1].state = lockstorm::metrics::HostStatus::Down("killed".to_owned());
-    let down = and_then(snapshot, Action::Kill, Target::Host(HostId(2)), Some(12.3));
+    snapshot.hosts[1].conditions = Conditions::only(Condition::Down, Some(How::Killed), Duration::ZERO);
+    let down = and_then(
+        snapshot,
+        Action::Fault(Fault::Kill),
+        Target::Host(HostId(2)),
+        Some(12.3),
+    );
     let screen = text(&draw(&showing(down), (120, 36)));
     assert!(
         screen.contains("scheduled: bounce host 1") && !screen.contains("brings host 2 back"),
@@ -1279,7 +1352,7 @@ fn views_and_hints_follow_the_run() {
     assert!(text(&draw(&app, (80, 24))).contains("r brings host 2 back: empty"));
     app.update(Message::Snapshot(Arc::new(picture::finished(
         picture::storm(),
-        verdicts(),
+        results_of_expectations(),
     ))));
     assert_eq!(app.view(), View::Summary);
     press(&mut app, "v");
@@ -1397,7 +1470,7 @@ fn lost_updates_are_on_the_scoreboard_until_the_stock_is_sold_out() {
     snapshot.arms[0].figures.oversold = 324;
     let after = scoreboard(snapshot);
     assert!(
-        after.contains("✖ 324 oversold") && after.contains("UNITS OVERSOLD"),
+        after.contains("✖ 324 oversold") && after.contains("OVERSOLD"),
         "{after}"
     );
     assert!(!after.contains("LOST UPDATES"), "{after}");

@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 
 use cases::{Broken, CASES, Case};
 use lockstorm::report::RecordFile;
-use lockstorm::run::{Held, Record};
+use lockstorm::run::{CheckResult, Record};
 use tempfile::TempDir;
 
 /// Set-up, three seconds of load, ten without progress, and as much again for a slow machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 const SCENARIO: &str = r#"
 title = "Faulty I/O"
@@ -94,7 +94,7 @@ fn play(case: &Case, shim: &Path) -> Seen {
         .spawn()
         .expect("lockstorm starts");
     let mut code = None;
-    while code.is_none() && begin.elapsed() < PATIENCE {
+    while code.is_none() && begin.elapsed() < TEST_TIMEOUT {
         let ended = child.try_wait().expect("our own child");
         // A signal that ends it is no exit code that is documented.
         code = ended.map(|status| status.code().unwrap_or(-1));
@@ -163,7 +163,7 @@ fn faults(case: &Case, seen: &Seen) -> Vec<String> {
         "panicked",
     );
     let Some(code) = seen.code else {
-        faults.push(format!("did not end within {} s", PATIENCE.as_secs()));
+        faults.push(format!("did not end within {} s", TEST_TIMEOUT.as_secs()));
         return faults;
     };
     let codes: &[i32] = match case.broken {
@@ -187,12 +187,12 @@ fn faults(case: &Case, seen: &Seen) -> Vec<String> {
                 "a ✔ for an arm without its database",
             );
             let green = |record: &Record| {
-                let good = |verdict: &&lockstorm::run::Verdict| verdict.result == Held::Yes;
+                let good = |checked: &&lockstorm::run::CheckedExpectation| checked.result == CheckResult::Held;
                 record
                     .expectations
                     .iter()
                     .filter(good)
-                    .any(|verdict| verdict.expectation.starts_with("single"))
+                    .any(|checked| checked.expectation.starts_with("single"))
             };
             must(
                 !seen.record.as_ref().is_some_and(green),

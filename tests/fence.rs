@@ -11,7 +11,7 @@ use lockstorm::lock::fence::{NotDrawn, QuorumCounter};
 use lockstorm::model::Cause;
 use redis::cmd;
 use support::trio::{KEY, Trio, app_server};
-use support::{PATIENCE, RedisServer, serial};
+use support::{RedisServer, TEST_TIMEOUT, serial};
 
 /// Nodes keep everything over a kill.
 const PERSISTENT: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
@@ -21,7 +21,7 @@ fn counter(nodes: &Nodes) -> QuorumCounter {
 }
 
 fn draw(trio: &Trio) -> Result<u64, NotDrawn> {
-    trio.runtime.block_on(counter(&trio.nodes).draw(KEY, PATIENCE))
+    trio.runtime.block_on(counter(&trio.nodes).draw(KEY, TEST_TIMEOUT))
 }
 
 /// Draws that many; the last.
@@ -46,7 +46,7 @@ fn incremented(up: &[&RedisServer], times: usize) -> u64 {
 fn restart(trio: &mut Trio, index: usize) {
     trio.servers[index].restart();
     let node = trio.nodes.subset(&[index]);
-    assert_eq!(trio.runtime.block_on(node.ready(PATIENCE)), 1);
+    assert_eq!(trio.runtime.block_on(node.ready(TEST_TIMEOUT)), 1);
 }
 
 #[test]
@@ -56,9 +56,9 @@ fn numbers_grow_by_one_while_nobody_interferes_and_each_key_has_its_own() {
     for expected in 1..=5 {
         assert_eq!(draw(&trio), Ok(expected));
     }
-    let other = trio.runtime.block_on(counter(&trio.nodes).draw("other", PATIENCE));
+    let other = trio.runtime.block_on(counter(&trio.nodes).draw("other", TEST_TIMEOUT));
     assert_eq!(other, Ok(1));
-    assert_eq!(trio.runtime.block_on(trio.nodes.flush(PATIENCE)), 3);
+    assert_eq!(trio.runtime.block_on(trio.nodes.flush(TEST_TIMEOUT)), 3);
     for server in &trio.servers {
         assert_eq!(
             server.query::<u64>(cmd("GET").arg(KEY)),
@@ -117,7 +117,7 @@ fn a_node_that_forgot_brings_numbers_back_that_only_a_bare_quorum_took() {
     let _turn = serial();
     let mut trio = Trio::start();
     assert_eq!(drawn(&trio, 5), 5);
-    assert_eq!(trio.runtime.block_on(trio.nodes.flush(PATIENCE)), 3);
+    assert_eq!(trio.runtime.block_on(trio.nodes.flush(TEST_TIMEOUT)), 3);
     // All three took it: one may forget.
     trio.kill(0);
     restart(&mut trio, 0);
@@ -140,7 +140,7 @@ fn callers_at_the_same_time_never_draw_the_same_number() {
         let caller = || {
             let (runtime, nodes) = app_server(&trio.servers);
             let counter = counter(&nodes);
-            let one = async || counter.draw(KEY, PATIENCE).await.expect("a number");
+            let one = async || counter.draw(KEY, TEST_TIMEOUT).await.expect("a number");
             let numbers: Vec<u64> = (0..25).map(|_| runtime.block_on(one())).collect();
             assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
             numbers
@@ -169,7 +169,7 @@ fn a_caller_that_others_outrun_until_its_deadline_is_told_so() {
             scope.spawn(|| {
                 let (runtime, nodes) = app_server(&trio.servers);
                 let counter = counter(&nodes);
-                while !outrun.load(Relaxed) && start.elapsed() < PATIENCE {
+                while !outrun.load(Relaxed) && start.elapsed() < TEST_TIMEOUT {
                     let number = runtime.block_on(counter.draw(KEY, Duration::from_millis(5)));
                     if number == Err(NotDrawn::Contended) {
                         outrun.store(true, Relaxed);
@@ -190,8 +190,11 @@ fn a_node_that_is_paused_is_not_waited_for() {
     // It would take two patiences to wait for it.
     let numbers = trio.runtime.block_on(async {
         let counter = counter(&trio.nodes);
-        tokio::time::timeout(PATIENCE / 2, async {
-            (counter.draw(KEY, PATIENCE).await, counter.draw(KEY, PATIENCE).await)
+        tokio::time::timeout(TEST_TIMEOUT / 2, async {
+            (
+                counter.draw(KEY, TEST_TIMEOUT).await,
+                counter.draw(KEY, TEST_TIMEOUT).await,
+            )
         })
         .await
     });

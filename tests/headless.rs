@@ -8,14 +8,15 @@ use std::process::{Child, ChildStderr, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lockstorm::run::{Held, Record};
+use lockstorm::metrics::{Count, Quantiles, Time};
+use lockstorm::run::{CheckResult, Record};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use support::place::{Place, send, told};
 
 /// Long enough for any machine; nothing here is measured.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 const SCENARIO: &str = r#"
 title    = "Two arms on the same products"
@@ -98,6 +99,61 @@ fn a_run_leaves_its_record_and_its_summary() {
     assert_eq!((record.seed, record.interrupted), (7, false));
     assert!(record.arms.iter().all(|arm| arm.figures.outcomes.acquired > 0));
     assert_eq!(place.labs().len(), 0);
+    // The whole histograms say what the figures say.
+    for arm in &record.arms {
+        let figures = &arm.figures;
+        assert_eq!(Quantiles::of(&arm.acquires().unwrap()), figures.acquire_us);
+        for (time, quantiles) in [
+            (Time::Acquired, figures.acquire_us_by.acquired),
+            (Time::Contended, figures.acquire_us_by.contended),
+            (Time::NoQuorum, figures.acquire_us_by.no_quorum),
+            (Time::Expired, figures.acquire_us_by.expired),
+            (Time::Unknown, figures.acquire_us_by.unknown),
+            (Time::Response, figures.response_us),
+            (Time::Service, figures.service_us),
+            (Time::Lag, figures.lag_us),
+            (Time::Hold, figures.hold_us),
+            (Time::Overshoot, figures.overshoot_us),
+        ] {
+            assert_eq!(Quantiles::of(&arm.histogram(time).unwrap()), quantiles, "{time:?}");
+        }
+    }
+}
+
+#[test]
+fn round_trips_are_counted_of_the_nodes_that_answer_commands_and_of_no_other() {
+    // Redlock asks all three nodes, the arm "single" host 1 only.
+    for (left_out, hosts) in [("single", vec![true; 3]), ("redlock", vec![true, false, false])] {
+        let place = Place::new("one-arm.toml", &without_arm(left_out));
+        let arguments = ["--duration", "2s", "--record", "out.json"];
+        let (code, _, stderr) = told(run(&place, &arguments).wait_with_output().unwrap());
+        assert_eq!(code, Some(0), "{stderr}");
+        let record: Record = serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap();
+        let counted: Vec<_> = record.round_trips.iter().map(|node| node.quantiles_us.count).collect();
+        assert_eq!(
+            counted.iter().map(|count| *count > 0).collect::<Vec<_>>(),
+            hosts,
+            "{counted:?}"
+        );
+        for node in &record.round_trips {
+            assert_eq!(Quantiles::of(&node.histogram.decode().unwrap()), node.quantiles_us);
+        }
+        // A SET and a delete for each lock, but for what the warm-up or the end cut off.
+        let nodes = &record.arms[0].figures.nodes;
+        let sent: u64 = nodes.iter().map(|node| node.sets + node.extends + node.deletes).sum();
+        let trips: u64 = counted.iter().sum();
+        assert!(trips.abs_diff(sent) * 50 < sent, "{trips} round trips, {sent} commands");
+    }
+}
+
+/// The scenario without the arm of this name.
+fn without_arm(name: &str) -> String {
+    let mut parts = SCENARIO.split("[[arm]]");
+    let head = parts.next().unwrap().to_owned();
+    let named = format!("name = \"{name}\"");
+    parts
+        .filter(|arm| !arm.contains(&named))
+        .fold(head, |text, arm| format!("{text}[[arm]]{arm}"))
 }
 
 #[test]
@@ -329,7 +385,7 @@ fn children(parent: u32) -> Vec<u32> {
 
 /// The keeper of a run, and the servers that it has started: hosts 1 to 3, then the cache node, told by their directories.
 fn processes(run: &Child) -> (u32, Vec<(String, u32)>) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TEST_TIMEOUT;
     loop {
         assert!(Instant::now() < end, "no lab");
         thread::sleep(Duration::from_millis(20));
@@ -410,7 +466,7 @@ fn a_keeper_that_is_killed_ends_the_run_with_what_ran() {
         assert!(!stdout.contains('✔'), "{stdout}");
         assert_eq!(place.labs().len(), 0, "its directory is removed");
         for (name, pid) in servers {
-            let end = Instant::now() + PATIENCE;
+            let end = Instant::now() + TEST_TIMEOUT;
             while fs::read_link(format!("/proc/{pid}/cwd")).is_ok() {
                 assert!(Instant::now() < end, "{name} runs on");
                 thread::sleep(Duration::from_millis(20));
@@ -445,7 +501,7 @@ fn a_cache_node_that_dies_leaves_everything_open() {
     let place = place();
     for (signal, fate) in [
         (Signal::SIGKILL, "the cache node died: killed by a signal from outside"),
-        (Signal::SIGSTOP, "the cache node is stopped by a signal from outside"),
+        (Signal::SIGSTOP, "the cache node was stopped by a signal from outside"),
     ] {
         let (run, mut stderr) = going_on(&place, &["--duration", "4s", "--set", HOLDS]);
         let (_, servers) = processes(&run);
@@ -456,7 +512,7 @@ fn a_cache_node_that_dies_leaves_everything_open() {
         assert_eq!(code, Some(5), "{stdout}{said}");
         assert!(is_said(&record.inconclusive, fate), "{:?}", record.inconclusive);
         assert!(is_said(&record.warnings, fate), "{:?}", record.warnings);
-        assert_eq!(record.expectations[0].result, Held::Inconclusive);
+        assert_eq!(record.expectations[0].result, CheckResult::Inconclusive);
         assert!(!stdout.contains('✔'), "{stdout}");
         assert_eq!(place.labs().len(), 0);
     }
@@ -469,9 +525,9 @@ fn hosts_that_somebody_else_kills_or_stops_are_events_and_void_nothing() {
     let (_, servers) = processes(&run);
     let pid = |name: &str| servers.iter().find(|(server, _)| server == name).unwrap().1;
     signal_process(pid("host-3"), Signal::SIGSTOP);
-    read_until(&mut stderr, "host 3 is stopped by a signal from outside");
+    read_until(&mut stderr, "host 3 was stopped by a signal from outside");
     signal_process(pid("host-3"), Signal::SIGCONT);
-    read_until(&mut stderr, "host 3 goes on by a signal from outside");
+    read_until(&mut stderr, "host 3 was resumed by a signal from outside");
     signal_process(pid("host-1"), Signal::SIGKILL);
     read_until(
         &mut stderr,
@@ -480,7 +536,7 @@ fn hosts_that_somebody_else_kills_or_stops_are_events_and_void_nothing() {
     let (code, record, stdout, said) = ended(&place, run, stderr);
     assert_eq!(code, Some(0), "{stdout}{said}");
     assert_eq!(record.inconclusive, [""; 0]);
-    for fate in ["host 3 is stopped", "host 3 goes on", "host 1 died"] {
+    for fate in ["host 3 was stopped", "host 3 was resumed", "host 1 died"] {
         assert!(is_said(&record.warnings, fate), "{:?}", record.warnings);
         assert!(record.events.iter().any(|event| event.text.contains(fate)), "{fate}");
     }
@@ -505,7 +561,11 @@ fn a_database_that_can_not_write_is_no_success() {
     };
     let ((code, stdout, stderr), record) = output("");
     assert_eq!(code, Some(5), "{stdout}{stderr}");
-    let failed: Vec<_> = record.arms.iter().filter(|arm| arm.figures.errors > 0).collect();
+    let failed: Vec<_> = record
+        .arms
+        .iter()
+        .filter(|arm| arm.figures.counts[Count::Errors] > 0)
+        .collect();
     assert!(!failed.is_empty(), "{stdout}{stderr}");
     for arm in failed {
         let first = arm.first_error.as_ref().expect("the words of the first failure");
@@ -524,8 +584,8 @@ fn a_database_that_can_not_write_is_no_success() {
         let mut of = record
             .expectations
             .iter()
-            .filter(|verdict| verdict.expectation.starts_with(name));
-        of.any(|verdict| verdict.result == Held::Inconclusive)
+            .filter(|checked| checked.expectation.starts_with(name));
+        of.any(|checked| checked.result == CheckResult::Inconclusive)
     };
     assert!(!open("single."), "{stdout}{stderr}");
     assert!(open("redlock."), "{stdout}{stderr}");
@@ -550,14 +610,18 @@ fn a_database_that_is_lost_leaves_its_arm_open() {
     assert!(is_said(&record.inconclusive, lost), "{:?}", record.inconclusive);
     assert!(is_said(&record.partial, lost), "{:?}", record.partial);
     let of = |arm: &str| {
-        let mut verdicts = record.expectations.iter();
-        verdicts
-            .find(|verdict| verdict.expectation.starts_with(arm))
+        let mut expectations = record.expectations.iter();
+        expectations
+            .find(|checked| checked.expectation.starts_with(arm))
             .unwrap()
             .result
     };
-    assert_eq!(of("single"), Held::Inconclusive, "{stdout}");
-    assert_eq!(of("redlock"), Held::Yes, "it has a database of its own: {stdout}");
+    assert_eq!(of("single"), CheckResult::Inconclusive, "{stdout}");
+    assert_eq!(
+        of("redlock"),
+        CheckResult::Held,
+        "it has a database of its own: {stdout}"
+    );
 }
 
 #[test]

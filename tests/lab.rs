@@ -11,10 +11,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lockstorm::lab::{DownWhy, HostState, Lab, LabError, LabOptions, ServerBinary, leftovers};
-use lockstorm::model::{Action, HostId};
+use lockstorm::lab::{Lab, LabError, LabOptions, NodeName, NodeSettings, Role, ServerBinary, leftovers};
+use lockstorm::model::{Action, Condition, Fault, HostId, How};
 use lockstorm::scenario::{LabSpec, Password, Persistence};
 use tokio::sync::{Mutex, MutexGuard};
+
+/// How a host went down, if it is down.
+fn how_down(lab: &Lab, host: HostId) -> Option<How> {
+    lab.state(host).conditions.get(Condition::Down)?.how.clone()
+}
 
 /// One lab at a time: the machine is small, and the tests look at what is left behind.
 static ONE: Mutex<()> = Mutex::const_new(());
@@ -44,13 +49,19 @@ fn options() -> LabOptions {
 
 /// Where the lock nodes listen.
 fn nodes(lab: &Lab) -> Vec<SocketAddr> {
-    let mut nodes: Vec<SocketAddr> = lab.settings().iter().map(|node| node.address).collect();
-    nodes.pop();
-    nodes
+    let of_role = |node: &NodeSettings| (node.name.role == Role::Lock).then_some(node.address);
+    lab.settings().iter().filter_map(of_role).collect()
 }
 
 fn cache(lab: &Lab) -> SocketAddr {
-    lab.settings().last().expect("the cache node").address
+    let settings = lab.settings();
+    let cache = settings.iter().find(|node| node.name == NodeName::CACHE);
+    cache.expect("the cache node").address
+}
+
+/// The process id of a host's lock node.
+fn process_of(lab: &Lab, host: HostId) -> Option<u32> {
+    lab.pid(NodeName::on(host, Role::Lock))
 }
 
 async fn up(hosts: usize, persistence: Persistence) -> Lab {
@@ -121,8 +132,8 @@ async fn hosts_and_cache_come_up_and_answer() {
     }
     assert_eq!(all_pids(&lab).len(), 4);
     for host in 1..=3 {
-        assert!(matches!(lab.state(HostId(host)), HostState::Up { .. }));
-        assert!(lab.pid(HostId(host)).is_some());
+        assert!(lab.state(HostId(host)).is_up());
+        assert!(process_of(&lab, HostId(host)).is_some());
     }
     let settings = lab.settings();
     assert_eq!(settings.len(), 4);
@@ -143,15 +154,9 @@ async fn hosts_and_cache_come_up_and_answer() {
         "an empty base directory is removed"
     );
     lab.down().await;
+    assert!(matches!(how_down(&lab, HostId(1)), Some(How::Killed)));
     assert!(matches!(
-        lab.state(HostId(1)),
-        HostState::Down {
-            why: DownWhy::Killed,
-            ..
-        }
-    ));
-    assert!(matches!(
-        lab.apply(Action::Restart, HostId(1)).await,
+        lab.apply(Action::Undo(Condition::Down), HostId(1)).await,
         Err(LabError::KeeperGone(_))
     ));
 }
@@ -176,26 +181,20 @@ async fn kill_and_restart() {
     let _one = alone().await;
     let lab = up(3, Persistence::None).await;
     let (host, node) = (HostId(2), nodes(&lab)[1]);
-    let pid = lab.pid(host).expect("a process");
+    let pid = process_of(&lab, host).expect("a process");
     assert_eq!(tell(node, "SET key value"), "+OK");
 
-    let effect = lab.apply(Action::Kill, host).await.expect("killed");
-    assert!(effect.text.contains("process is gone"), "{}", effect.text);
+    let effect = lab.apply(Action::Fault(Fault::Kill), host).await.expect("killed");
+    assert!(effect.prose().contains("process is gone"), "{}", effect.prose());
     assert_eq!(process_state(pid), None, "reaped");
     assert!(TcpStream::connect(node).is_err());
-    assert!(matches!(
-        lab.state(host),
-        HostState::Down {
-            why: DownWhy::Killed,
-            ..
-        }
-    ));
-    assert_eq!(lab.pid(host), None);
+    assert!(matches!(how_down(&lab, host), Some(How::Killed)));
+    assert_eq!(process_of(&lab, host), None);
     assert_eq!(tell(nodes(&lab)[0], "PING"), "+PONG");
 
-    lab.apply(Action::Restart, host).await.expect("restarted");
-    assert_ne!(lab.pid(host).expect("a process"), pid);
-    assert!(matches!(lab.state(host), HostState::Up { .. }));
+    lab.apply(Action::Undo(Condition::Down), host).await.expect("restarted");
+    assert_ne!(process_of(&lab, host).expect("a process"), pid);
+    assert!(lab.state(host).is_up());
     assert_eq!(
         tell(node, "GET key"),
         "$-1",
@@ -209,20 +208,24 @@ async fn pause_and_resume() {
     let _one = alone().await;
     let lab = up(1, Persistence::None).await;
     let (host, node) = (HostId(1), nodes(&lab)[0]);
-    let pid = lab.pid(host).expect("a process");
+    let pid = process_of(&lab, host).expect("a process");
 
-    lab.apply(Action::Pause, host).await.expect("paused");
+    lab.apply(Action::Fault(Fault::Pause), host).await.expect("paused");
     assert_eq!(process_state(pid), Some('T'));
-    assert!(matches!(lab.state(host), HostState::Paused { .. }));
+    assert!(lab.state(host).conditions.has(Condition::Paused));
     assert_eq!(ask(node, "PING", Duration::from_millis(50)), None);
 
-    lab.apply(Action::Resume, host).await.expect("resumed");
+    lab.apply(Action::Undo(Condition::Paused), host).await.expect("resumed");
     assert_ne!(process_state(pid), Some('T'));
     assert_eq!(tell(node, "PING"), "+PONG");
-    assert!(matches!(lab.state(host), HostState::Up { .. }));
+    assert!(lab.state(host).is_up());
 
-    lab.apply(Action::Pause, host).await.expect("paused again");
-    lab.apply(Action::Kill, host).await.expect("a kill needs no resume");
+    lab.apply(Action::Fault(Fault::Pause), host)
+        .await
+        .expect("paused again");
+    lab.apply(Action::Fault(Fault::Kill), host)
+        .await
+        .expect("a kill needs no resume");
     assert_eq!(process_state(pid), None);
     lab.down().await;
 }
@@ -233,19 +236,15 @@ async fn a_shutdown_saves_what_persistence_says() {
     for (persistence, kept) in [(Persistence::None, "$-1"), (Persistence::Rdb, "$5")] {
         let lab = up(1, persistence).await;
         let (host, node) = (HostId(1), nodes(&lab)[0]);
-        let pid = lab.pid(host).expect("a process");
+        let pid = process_of(&lab, host).expect("a process");
         assert_eq!(tell(node, "SET key value"), "+OK");
-        lab.apply(Action::Shutdown, host).await.expect("shut down");
+        lab.apply(Action::Fault(Fault::Shutdown), host)
+            .await
+            .expect("shut down");
         assert_eq!(process_state(pid), None);
         assert!(TcpStream::connect(node).is_err());
-        assert!(matches!(
-            lab.state(host),
-            HostState::Down {
-                why: DownWhy::ShutDown,
-                ..
-            }
-        ));
-        lab.apply(Action::Restart, host).await.expect("restarted");
+        assert!(matches!(how_down(&lab, host), Some(How::ShutDown)));
+        lab.apply(Action::Undo(Condition::Down), host).await.expect("restarted");
         assert_eq!(tell(node, "GET key"), kept, "{persistence:?}");
         lab.down().await;
     }
@@ -263,8 +262,8 @@ async fn a_kill_keeps_what_persistence_says() {
         let lab = up(1, persistence).await;
         let (host, node) = (HostId(1), nodes(&lab)[0]);
         assert_eq!(tell(node, "SET key value PX 600000"), "+OK");
-        lab.apply(Action::Kill, host).await.expect("killed");
-        lab.apply(Action::Restart, host).await.expect("restarted");
+        lab.apply(Action::Fault(Fault::Kill), host).await.expect("killed");
+        lab.apply(Action::Undo(Condition::Down), host).await.expect("restarted");
         assert_eq!(tell(node, "GET key"), kept, "{persistence:?}");
         lab.down().await;
     }
@@ -281,29 +280,43 @@ async fn impossible_actions_are_refused() {
         error.to_string()
     };
     assert_eq!(
-        refused(Action::Restart).await,
-        "cannot restart host 1: it is up; kill it or shut it down first"
-    );
-    assert_eq!(refused(Action::Resume).await, "cannot resume host 1: it is not paused");
-    lab.apply(Action::Pause, host).await.expect("paused");
-    assert_eq!(
-        refused(Action::Pause).await,
-        "cannot pause host 1: it is paused already"
-    );
-    assert!(refused(Action::Shutdown).await.contains("resume it first"));
-    assert!(refused(Action::Restart).await.contains("is paused"));
-    lab.apply(Action::Kill, host).await.expect("killed");
-    assert_eq!(
-        refused(Action::Kill).await,
-        "cannot kill host 1: it is down already (killed)"
+        refused(Action::Undo(Condition::Down)).await,
+        "cannot restart host 1: it is not down"
     );
     assert_eq!(
-        refused(Action::Pause).await,
+        refused(Action::Undo(Condition::Paused)).await,
+        "cannot resume host 1: it is not paused"
+    );
+    lab.apply(Action::Fault(Fault::Pause), host).await.expect("paused");
+    assert_eq!(
+        refused(Action::Fault(Fault::Pause)).await,
+        "cannot pause host 1: it is already paused"
+    );
+    assert!(
+        refused(Action::Fault(Fault::Shutdown))
+            .await
+            .contains("resume it first")
+    );
+    assert!(refused(Action::Undo(Condition::Down)).await.contains("is paused"));
+    lab.apply(Action::Fault(Fault::Kill), host).await.expect("killed");
+    assert_eq!(
+        refused(Action::Fault(Fault::Kill)).await,
+        "cannot kill host 1: it is already down (killed)"
+    );
+    assert_eq!(
+        refused(Action::Fault(Fault::Pause)).await,
         "cannot pause host 1: it is down (killed); restart it first"
     );
-    assert!(refused(Action::Resume).await.contains("restart it first"));
+    assert!(
+        refused(Action::Undo(Condition::Paused))
+            .await
+            .contains("restart it first")
+    );
     for host in [0, 2] {
-        let error = lab.apply(Action::Kill, HostId(host)).await.expect_err("no such host");
+        let error = lab
+            .apply(Action::Fault(Fault::Kill), HostId(host))
+            .await
+            .expect_err("no such host");
         assert_eq!(
             error.to_string(),
             format!("there is no host {host}: the lab has hosts 1 to 1")
@@ -316,32 +329,18 @@ async fn impossible_actions_are_refused() {
 async fn what_others_do_to_a_host_is_seen() {
     let _one = alone().await;
     let lab = up(2, Persistence::None).await;
-    let signal = |host, signal: &str| send(lab.pid(host).expect("a process"), signal);
+    let signal = |host, signal: &str| send(process_of(&lab, host).expect("a process"), signal);
     signal(HostId(1), "-KILL");
-    eventually("killed", || {
-        matches!(
-            lab.state(HostId(1)),
-            HostState::Down {
-                why: DownWhy::Killed,
-                ..
-            }
-        )
-    });
+    eventually("killed", || matches!(how_down(&lab, HostId(1)), Some(How::Killed)));
     signal(HostId(2), "-STOP");
-    eventually("paused", || matches!(lab.state(HostId(2)), HostState::Paused { .. }));
+    eventually("paused", || lab.state(HostId(2)).conditions.has(Condition::Paused));
     signal(HostId(2), "-CONT");
-    eventually("up", || matches!(lab.state(HostId(2)), HostState::Up { .. }));
+    eventually("up", || lab.state(HostId(2)).is_up());
     signal(HostId(2), "-ABRT");
-    eventually("died", || {
-        matches!(
-            lab.state(HostId(2)),
-            HostState::Down {
-                why: DownWhy::Died(_),
-                ..
-            }
-        )
-    });
-    lab.apply(Action::Restart, HostId(1)).await.expect("restarted");
+    eventually("died", || matches!(how_down(&lab, HostId(2)), Some(How::Died(_))));
+    lab.apply(Action::Undo(Condition::Down), HostId(1))
+        .await
+        .expect("restarted");
     lab.down().await;
 }
 
@@ -353,19 +352,24 @@ async fn stats_come_from_hosts_that_answer() {
         assert_eq!(tell(nodes(&lab)[0], &format!("SET key{n} value")), "+OK");
     }
     let stats = lab.stats().await;
-    assert_eq!(stats[0].expect("host 1 answers").keys, 10);
-    assert!(stats[1].expect("host 2 answers").used_memory > 0);
-    lab.apply(Action::Pause, HostId(2)).await.expect("paused");
-    lab.apply(Action::Kill, HostId(3)).await.expect("killed");
+    let node = |host| NodeName::on(HostId(host), Role::Lock);
+    assert_eq!(stats[&node(1)].keys, 10);
+    assert!(stats[&node(2)].used_memory > 0);
+    lab.apply(Action::Fault(Fault::Pause), HostId(2)).await.expect("paused");
+    lab.apply(Action::Fault(Fault::Kill), HostId(3)).await.expect("killed");
     let stats = lab.stats().await;
-    assert!(stats[0].is_some() && stats[1].is_none() && stats[2].is_none());
-    lab.apply(Action::Resume, HostId(2)).await.expect("resumed");
-    lab.apply(Action::Restart, HostId(3)).await.expect("restarted");
+    assert_eq!(stats.into_keys().collect::<Vec<_>>(), [node(1)]);
+    lab.apply(Action::Undo(Condition::Paused), HostId(2))
+        .await
+        .expect("resumed");
+    lab.apply(Action::Undo(Condition::Down), HostId(3))
+        .await
+        .expect("restarted");
     // The first question after a restart may find the old connection broken.
-    for host in 0..3 {
+    for host in 1..=3 {
         let end = Instant::now() + LONG;
-        while lab.stats().await[host].is_none() {
-            assert!(Instant::now() < end, "host {} has no stats", host + 1);
+        while !lab.stats().await.contains_key(&node(host)) {
+            assert!(Instant::now() < end, "host {host} has no stats");
         }
     }
     lab.down().await;
@@ -375,7 +379,7 @@ async fn stats_come_from_hosts_that_answer() {
 async fn a_dropped_lab_leaves_nothing() {
     let _one = alone().await;
     let lab = up(2, Persistence::AofEverysec).await;
-    lab.apply(Action::Pause, HostId(1)).await.expect("paused");
+    lab.apply(Action::Fault(Fault::Pause), HostId(1)).await.expect("paused");
     let (dir, pids) = (lab.dir().to_owned(), all_pids(&lab));
     drop(lab);
     eventually("all gone", || pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());
@@ -386,7 +390,7 @@ async fn a_dropped_lab_leaves_nothing() {
 #[ignore = "run by other tests"]
 async fn owner_of_a_lab() {
     let lab = up(2, Persistence::None).await;
-    lab.apply(Action::Pause, HostId(2)).await.expect("paused");
+    lab.apply(Action::Fault(Fault::Pause), HostId(2)).await.expect("paused");
     println!("\nLAB {}", lab.dir().display());
     std::thread::sleep(LONG * 4);
     lab.down().await;
@@ -451,7 +455,7 @@ async fn the_keeper_does_not_hear_signals_of_a_terminal() {
     for signal in ["-INT", "-TERM", "-HUP"] {
         send(keeper, signal);
     }
-    lab.apply(Action::Kill, HostId(1))
+    lab.apply(Action::Fault(Fault::Kill), HostId(1))
         .await
         .expect("the keeper still works");
     lab.down().await;
@@ -461,7 +465,7 @@ async fn the_keeper_does_not_hear_signals_of_a_terminal() {
 async fn servers_die_with_a_killed_keeper_and_leftovers_are_removed() {
     let _one = alone().await;
     let lab = up(2, Persistence::None).await;
-    lab.apply(Action::Pause, HostId(2)).await.expect("paused");
+    lab.apply(Action::Fault(Fault::Pause), HostId(2)).await.expect("paused");
     let (dir, pids) = (lab.dir().to_owned(), all_pids(&lab));
     let keeper = keeper_of(&dir);
     leftovers::remove().expect("looked");
@@ -471,7 +475,7 @@ async fn servers_die_with_a_killed_keeper_and_leftovers_are_removed() {
     );
     send(keeper, "-KILL");
     eventually("all gone", || pids.iter().all(|&pid| is_gone(pid)));
-    eventually("down", || matches!(lab.state(HostId(1)), HostState::Down { .. }));
+    eventually("down", || lab.state(HostId(1)).conditions.has(Condition::Down));
     assert!(dir.exists());
     let report = leftovers::remove().expect("removed");
     assert!(report.directories.contains(&dir), "{report:?}");
@@ -731,13 +735,15 @@ async fn a_lost_race_for_a_port_is_tried_again() {
 async fn a_restart_waits_for_its_port() {
     let _one = alone().await;
     let lab = up(1, Persistence::None).await;
-    lab.apply(Action::Kill, HostId(1)).await.expect("killed");
+    lab.apply(Action::Fault(Fault::Kill), HostId(1)).await.expect("killed");
     let squatter = TcpListener::bind(nodes(&lab)[0]).expect("the port is free");
     let free_it = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(300));
         drop(squatter);
     });
-    lab.apply(Action::Restart, HostId(1)).await.expect("restarted");
+    lab.apply(Action::Undo(Condition::Down), HostId(1))
+        .await
+        .expect("restarted");
     free_it.join().expect("freed");
     lab.down().await;
 }

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use tokio::sync::{Mutex, MutexGuard};
 
 /// Long enough for any machine; nothing waits for it unless it fails.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 const SCENARIO: &str = r#"
 title    = "One arm, as little as possible"

@@ -16,7 +16,7 @@ use lockstorm::{
     model::{Cause, Outcome, Wait},
 };
 use support::{
-    PATIENCE, RedisServer, eventually, serial,
+    RedisServer, TEST_TIMEOUT, eventually, serial,
     trio::{BRIEF, IMPATIENT, KEY, OPTIONS, RETRY, Trio, app_server, keys_of},
 };
 use tokio::{
@@ -268,7 +268,7 @@ fn pauses_kills_and_restarts_under_load_leave_no_key_behind() {
         for worker in workers {
             assert!(worker.await.unwrap() > 0);
         }
-        nodes.flush(PATIENCE).await;
+        nodes.flush(TEST_TIMEOUT).await;
     });
     assert_eq!((lock.gauges().holding(), lock.gauges().partial()), (0, 0));
     trio.no_keys();
@@ -292,7 +292,7 @@ fn an_expired_lock_is_never_handed_out() {
 
     let options = AcquireOptions {
         ttl: Duration::from_millis(300),
-        reply_timeout: Some(PATIENCE),
+        reply_timeout: Some(TEST_TIMEOUT),
         ..OPTIONS
     };
     trio.servers[1].pause();
@@ -329,7 +329,9 @@ fn renewal_keeps_a_lock_and_its_loss_is_signalled() {
     trio.runtime.block_on(async {
         assert!(guard.extend().await.is_ok());
         let _: () = trio.servers[1].query(redis::cmd("DEL").arg(KEY));
-        timeout(PATIENCE, guard.lost()).await.expect("the loss is signalled");
+        timeout(TEST_TIMEOUT, guard.lost())
+            .await
+            .expect("the loss is signalled");
     });
     assert!(guard.is_lost());
     assert_eq!(guard.validity(), Duration::ZERO);
@@ -349,7 +351,9 @@ fn without_renewal_the_end_of_the_validity_is_the_loss() {
     };
     let guard = trio.acquire(&lock, &options).unwrap();
     trio.runtime.block_on(async {
-        timeout(PATIENCE, guard.lost()).await.expect("the loss is signalled");
+        timeout(TEST_TIMEOUT, guard.lost())
+            .await
+            .expect("the loss is signalled");
         assert!(guard.is_lost());
         assert_eq!(guard.extend().await, Err(NotExtended::Lost));
     });
@@ -523,7 +527,7 @@ fn options_beyond_all_bounds_are_no_panic() {
         ttl: Duration::ZERO,
         renew: Some(Duration::ZERO),
         wait,
-        timeout: PATIENCE,
+        timeout: TEST_TIMEOUT,
         ..endless
     };
     trio.acquire(&lock, &nothing).unwrap_err();
@@ -587,7 +591,7 @@ fn nodes_that_are_down_at_the_start_are_used_when_they_come() {
     );
     trio.servers[0].restart();
     trio.servers[1].restart();
-    assert_eq!(trio.runtime.block_on(nodes.ready(PATIENCE)), 3);
+    assert_eq!(trio.runtime.block_on(nodes.ready(TEST_TIMEOUT)), 3);
     drop(trio.acquire(&lock, &OPTIONS).unwrap());
     drop((lock, nodes));
     trio.no_keys();
@@ -638,7 +642,7 @@ fn acquires_that_wait_behind_others_of_their_own_app_server_do_not_blame_the_nod
         }
         assert_eq!(lock.gauges().holding(), 100_000);
         drop(guards);
-        assert_eq!(trio.nodes.flush(PATIENCE).await, 3);
+        assert_eq!(trio.nodes.flush(TEST_TIMEOUT).await, 3);
     });
     assert_eq!(keys_of(&trio.servers), [0, 0, 0]);
 }

@@ -18,7 +18,7 @@ use lockstorm::{
     model::Wait,
 };
 use support::{
-    PATIENCE, serial,
+    TEST_TIMEOUT, serial,
     trio::{KEY, OPTIONS, Trio},
 };
 
@@ -40,7 +40,6 @@ const QUEUE: AcquireOptions = AcquireOptions {
 
 /// The mean number of allocations of a cycle that nobody competes with. All of the app server is on this thread: the caller,
 /// the connections, the timers.
-#[allow(clippy::cast_precision_loss)] // a few hundred thousand
 fn allocations(options: &AcquireOptions) -> f64 {
     let trio = Trio::start();
     let lock = trio.redlock();
@@ -131,7 +130,7 @@ fn an_acquire_is_woken_once_whatever_time_the_replies_take() {
             let acquiring = tokio::spawn(counted);
             tokio::task::yield_now().await;
             // Connections are ordered: with the answer to this the reply to the SET has come, too.
-            let flushed = async |node: usize| trio.nodes.subset(&[node]).flush(PATIENCE).await == 1;
+            let flushed = async |node: usize| trio.nodes.subset(&[node]).flush(TEST_TIMEOUT).await == 1;
             assert!(flushed(0).await);
             assert_eq!(trio.servers[0].keys(), 1, "the first node has the key");
             assert!(!acquiring.is_finished());

@@ -16,7 +16,7 @@ use std::{
 use lockstorm::lock::{Lock, Nodes, Refusal};
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use support::{
-    PATIENCE, RedisServer,
+    RedisServer, TEST_TIMEOUT,
     belief::{Belief, Beliefs, overlaps},
     eventually, serial,
     swarm::{AppServer, Counts, Strategy},
@@ -70,7 +70,9 @@ fn fight(trio: &Trio, strategy: Strategy, enough: impl Fn(&[Belief], &Counts) ->
         let beliefs: Vec<_> = swarm.iter().flat_map(|server| server.beliefs().all()).collect();
         enough(&beliefs, &counts)
     });
-    swarm.into_iter().for_each(|server| drop(server.kill()));
+    for server in swarm {
+        drop(server.kill());
+    }
 }
 
 #[test]
@@ -267,7 +269,7 @@ fn no_two_believe_to_hold_a_lock_whatever_happens_to_nodes_that_do_not_forget() 
     let mut storm = Storm::start(nodes, &["--appendonly", "yes", "--appendfsync", "always"], seed);
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(seconds) || !storm.is_thorough() {
-        let most = Duration::from_secs(seconds) + 2 * PATIENCE;
+        let most = Duration::from_secs(seconds) + 2 * TEST_TIMEOUT;
         assert!(start.elapsed() < most, "{:?} {:?}", storm.faults, storm.counts);
         storm.strike();
     }
@@ -294,7 +296,12 @@ fn the_same_storm_is_seen_to_break_the_law_where_nodes_forget() {
     let mut storm = Storm::start(3, &[], 1);
     let start = Instant::now();
     while overlaps(storm.beliefs()).is_empty() {
-        assert!(start.elapsed() < 2 * PATIENCE, "{:?} {:?}", storm.faults, storm.counts);
+        assert!(
+            start.elapsed() < 2 * TEST_TIMEOUT,
+            "{:?} {:?}",
+            storm.faults,
+            storm.counts
+        );
         storm.strike();
     }
 }

@@ -16,7 +16,7 @@ use lockstorm::{
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use support::{
-    PATIENCE, RedisServer, eventually, serial,
+    RedisServer, TEST_TIMEOUT, eventually, serial,
     trio::{IMPATIENT, KEY, OPTIONS, RETRY, Trio, app_server, keys_of},
 };
 use tokio::{
@@ -105,7 +105,7 @@ fn a_node_that_hangs_from_the_start_holds_up_nobody() {
     // A client that waits for the connection in each acquire gets one of these a second.
     let lock = trio.redlock();
     trio.runtime.block_on(async {
-        timeout(PATIENCE, load(&lock, 16, IMPATIENT))
+        timeout(TEST_TIMEOUT, load(&lock, 16, IMPATIENT))
             .await
             .expect("far more than one a second");
     });
@@ -144,7 +144,7 @@ fn no_lock_is_handed_out_by_nodes_that_were_paused_for_longer_than_its_ttl() {
     // As patient as a caller can be who does not know better.
     let options = AcquireOptions {
         ttl: Duration::from_secs(1),
-        reply_timeout: Some(PATIENCE),
+        reply_timeout: Some(TEST_TIMEOUT),
         ..OPTIONS
     };
     trio.servers.iter().for_each(RedisServer::pause);
@@ -173,14 +173,14 @@ fn a_release_waits_for_no_node_that_hangs() {
     let trio = Trio::start();
     let lock = trio.redlock();
     let patient = AcquireOptions {
-        reply_timeout: Some(PATIENCE),
+        reply_timeout: Some(TEST_TIMEOUT),
         ..OPTIONS
     };
     let guard = acquire_all(&trio, &lock, &patient);
     trio.servers[0].pause();
     let released = trio
         .runtime
-        .block_on(async { timeout(PATIENCE / 2, guard.release()).await.expect("two confirmed") });
+        .block_on(async { timeout(TEST_TIMEOUT / 2, guard.release()).await.expect("two confirmed") });
     assert_eq!((released.deleted, released.gone, released.unconfirmed), (2, 0, 1));
     trio.servers[0].resume();
     trio.no_keys();
@@ -188,7 +188,7 @@ fn a_release_waits_for_no_node_that_hangs() {
     let guard = acquire_all(&trio, &lock, &IMPATIENT);
     trio.servers.iter().for_each(RedisServer::pause);
     let released = trio.runtime.block_on(async {
-        timeout(PATIENCE, guard.release())
+        timeout(TEST_TIMEOUT, guard.release())
             .await
             .expect("bounded by the node timeout")
     });
@@ -216,7 +216,7 @@ fn releasing_a_lock_that_expired_ends_and_says_that_it_was_gone() {
         }
         let released = trio
             .runtime
-            .block_on(async { timeout(PATIENCE, guard.release()).await.expect("it ends") });
+            .block_on(async { timeout(TEST_TIMEOUT, guard.release()).await.expect("it ends") });
         assert_eq!(released.deleted, 0);
         assert!(nodes_hang || released.gone >= 2, "{released:?}");
         trio.servers.iter().for_each(RedisServer::resume);
@@ -348,7 +348,7 @@ fn without_a_quorum_the_answer_comes_long_before_the_deadline_and_nothing_stays_
     }
     assert!(start.elapsed() < OPTIONS.timeout, "{:?}", start.elapsed());
     let survivor = trio.nodes.subset(&[1]);
-    assert_eq!(trio.runtime.block_on(survivor.flush(PATIENCE)), 1);
+    assert_eq!(trio.runtime.block_on(survivor.flush(TEST_TIMEOUT)), 1);
     assert_eq!(trio.servers[1].keys(), 0);
 }
 
@@ -395,7 +395,7 @@ fn failing_fast_leaves_nothing_behind_on_healthy_nodes() {
         }
         join(tasks).await;
         // What runs in the background is done after this: nothing is left to wait for.
-        assert_eq!(nodes.flush(PATIENCE).await, 3);
+        assert_eq!(nodes.flush(TEST_TIMEOUT).await, 3);
     };
     thread::scope(|scope| {
         scope.spawn(|| other_runtime.block_on(rush(&other_nodes)));
@@ -451,7 +451,7 @@ fn futures_dropped_wherever_they_are_leave_nothing_behind() {
     let lock = trio.redlock();
     let (given_up, healthy) = trio.runtime.block_on(async {
         let given_up = fickle(&lock, 1).await;
-        (given_up, trio.nodes.flush(PATIENCE).await)
+        (given_up, trio.nodes.flush(TEST_TIMEOUT).await)
     });
     assert!((100..3150).contains(&given_up), "{given_up} of 3200");
     assert_eq!(healthy, 3);
@@ -483,7 +483,7 @@ fn a_set_is_sent_once_for_each_attempt_and_to_each_node() {
     trio.servers[0].pause();
     trio.acquire(&lock, &IMPATIENT).unwrap_err();
     trio.servers[0].resume();
-    trio.until("all have run it", async || trio.nodes.flush(PATIENCE).await == 3);
+    trio.until("all have run it", async || trio.nodes.flush(TEST_TIMEOUT).await == 3);
     let most = lock.gauges().attempts() + 1; // ours, that occupied the key
     for server in &trio.servers {
         assert!(server.calls("set") <= most, "{} of {most}", server.calls("set"));
@@ -511,7 +511,7 @@ fn nothing_is_deleted_without_looking_whose_it_is() {
     let released = trio.runtime.block_on(lost.release());
     assert_eq!(released.deleted, 0);
     assert!(released.gone >= 2, "{released:?}");
-    trio.runtime.block_on(trio.nodes.flush(PATIENCE));
+    trio.runtime.block_on(trio.nodes.flush(TEST_TIMEOUT));
     assert_eq!(keys_of(&trio.servers), [2, 2, 1]);
     for server in &trio.servers {
         // Every DEL was that of a script which looked first, and not each of those found the key its own.
@@ -582,7 +582,7 @@ fn a_flush_waits_for_a_node_that_comes_back_while_it_waits() {
             stopped[0].resume();
             dead[0].restart();
         });
-        assert_eq!(trio.runtime.block_on(trio.nodes.flush(PATIENCE)), 3);
+        assert_eq!(trio.runtime.block_on(trio.nodes.flush(TEST_TIMEOUT)), 3);
     });
     assert_eq!(keys_of(&trio.servers), [0, 0, 0]);
 }
@@ -597,7 +597,7 @@ fn a_flush_waits_for_deletes_that_must_be_sent_again() {
         let _: () = server.query(redis::cmd("SCRIPT").arg("FLUSH"));
     }
     drop(guard);
-    assert_eq!(trio.runtime.block_on(trio.nodes.flush(PATIENCE)), 3);
+    assert_eq!(trio.runtime.block_on(trio.nodes.flush(TEST_TIMEOUT)), 3);
     assert_eq!(keys_of(&trio.servers), [0, 0, 0]);
 }
 
@@ -639,7 +639,7 @@ fn an_extension_that_fails_unlocks_nothing() {
     let failed = trio.runtime.block_on(guard.extend()).unwrap_err();
     assert!(matches!(failed, NotExtended::NoQuorum { .. }), "{failed:?}");
     trio.servers[1].resume();
-    trio.until("all have run it", async || trio.nodes.flush(PATIENCE).await == 3);
+    trio.until("all have run it", async || trio.nodes.flush(TEST_TIMEOUT).await == 3);
     assert_eq!(keys_of(&trio.servers), [0, 1, 1]);
     assert!(!guard.is_lost());
     assert!(trio.runtime.block_on(guard.extend()).is_ok());
@@ -670,7 +670,7 @@ fn an_extension_that_runs_after_the_expiry_creates_nothing() {
     });
     assert!(extended.is_err());
     trio.servers.iter().for_each(RedisServer::resume);
-    trio.until("all have run it", async || trio.nodes.flush(PATIENCE).await == 3);
+    trio.until("all have run it", async || trio.nodes.flush(TEST_TIMEOUT).await == 3);
     assert_eq!(keys_of(&trio.servers), [0, 0, 0]);
     assert_eq!(trio.runtime.block_on(guard.extend()), Err(NotExtended::Lost));
     assert_eq!(guard.validity(), Duration::ZERO);
@@ -719,7 +719,7 @@ fn a_renewal_keeps_a_lock_while_a_node_is_paused_and_while_one_is_restarted() {
             servers[0].kill();
             sleep(options.ttl * 2).await;
             servers[0].restart();
-            pending().await
+            pending::<()>().await;
         };
         runtime.block_on(async {
             tokio::select! {
@@ -748,8 +748,11 @@ fn the_loss_of_a_majority_is_signalled_while_the_rest_of_the_validity_is_still_t
         trio.kill(index);
         trio.servers[index].restart();
     }
-    trio.runtime
-        .block_on(async { timeout(PATIENCE, guard.lost()).await.expect("the loss is signalled") });
+    trio.runtime.block_on(async {
+        timeout(TEST_TIMEOUT, guard.lost())
+            .await
+            .expect("the loss is signalled");
+    });
     assert!(Instant::now() < end);
     assert!(guard.is_lost());
     drop(guard);
@@ -810,7 +813,7 @@ fn a_node_that_lost_the_key_and_is_slow_is_asked_for_it_once() {
     let lock = trio.redlock();
     let options = AcquireOptions {
         renew: Some(Duration::from_secs(1)),
-        reply_timeout: Some(PATIENCE),
+        reply_timeout: Some(TEST_TIMEOUT),
         repair: true,
         ..OPTIONS
     };
@@ -827,7 +830,7 @@ fn a_node_that_lost_the_key_and_is_slow_is_asked_for_it_once() {
         sleep(Duration::from_secs(4)).await;
     });
     trio.servers[2].resume();
-    trio.until("all have run it", async || trio.nodes.flush(PATIENCE).await == 3);
+    trio.until("all have run it", async || trio.nodes.flush(TEST_TIMEOUT).await == 3);
     trio.until("it voted once more", async || guard.votes() == 3);
     drop(guard);
     trio.no_keys();
@@ -906,7 +909,7 @@ fn waiters_of_several_app_servers_all_get_their_turn() {
                         });
                     }
                     join(tasks).await;
-                    nodes.flush(PATIENCE).await;
+                    nodes.flush(TEST_TIMEOUT).await;
                 });
             });
         }
@@ -932,7 +935,7 @@ fn a_waiter_that_gives_up_holds_up_nobody_behind_it() {
         assert_eq!(lock.acquire(KEY, &brief).await.unwrap_err(), Refusal::Contended);
         assert_eq!(lock.gauges().waiting(), 0);
         holder.release().await;
-        let guard = timeout(PATIENCE, lock.acquire(KEY, &QUEUE)).await.unwrap().unwrap();
+        let guard = timeout(TEST_TIMEOUT, lock.acquire(KEY, &QUEUE)).await.unwrap().unwrap();
         guard.release().await;
     });
     trio.no_keys();

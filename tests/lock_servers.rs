@@ -10,7 +10,7 @@ use lockstorm::{
 };
 use redis::cmd;
 use support::{
-    PATIENCE, RedisServer, eventually,
+    RedisServer, TEST_TIMEOUT, eventually,
     listener::Listener,
     serial,
     trio::{KEY, OPTIONS, Trio, keys_of},
@@ -63,7 +63,7 @@ fn scripts_are_loaded_once_and_again_when_a_node_forgot_them() {
         let released = trio.runtime.block_on(guard.release());
         assert!(released.deleted >= 2, "{released:?}");
         // On a busy machine one node may still have all of this before it when the next round begins.
-        assert_eq!(trio.runtime.block_on(trio.nodes.flush(PATIENCE)), 3);
+        assert_eq!(trio.runtime.block_on(trio.nodes.flush(TEST_TIMEOUT)), 3);
     }
     trio.no_keys();
     for server in &trio.servers {
@@ -110,10 +110,10 @@ fn a_user_with_the_documented_permissions_can_lock() {
     }
     runtime().block_on(async {
         let nodes = open(&servers, "locks:secret");
-        assert_eq!(nodes.ready(PATIENCE).await, 3);
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 3);
         let redlock = Redlock::builder(nodes)
-            .ttl(Duration::from_secs(60))
-            .wait_up_to(PATIENCE)
+            .ttl(Duration::from_mins(1))
+            .wait_up_to(TEST_TIMEOUT)
             .seed(1)
             .build();
         let guard = redlock.acquire(KEY).await.unwrap();
@@ -224,7 +224,7 @@ fn a_release_is_announced_and_a_rollback_is_not() {
         .acquire(
             &lock,
             &AcquireOptions {
-                timeout: PATIENCE,
+                timeout: TEST_TIMEOUT,
                 ..waiting
             },
         )

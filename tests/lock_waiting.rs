@@ -18,7 +18,7 @@ use lockstorm::{
 };
 use redis::cmd;
 use support::{
-    PATIENCE, RedisServer, eventually, serial,
+    RedisServer, TEST_TIMEOUT, eventually, serial,
     trio::{IMPATIENT, KEY, OPTIONS, Trio, app_server},
 };
 use tokio::{
@@ -47,7 +47,7 @@ async fn another(trio: &Trio) -> Lock {
 async fn until(what: &str, condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
+        assert!(start.elapsed() < TEST_TIMEOUT, "not within {TEST_TIMEOUT:?}: {what}");
         sleep(Duration::from_millis(1)).await;
     }
 }
@@ -109,7 +109,7 @@ fn those_of_one_app_server_cost_each_node_a_set_and_a_release_each() {
         for task in tasks {
             task.await.unwrap();
         }
-        assert_eq!(trio.nodes.flush(PATIENCE).await, 3);
+        assert_eq!(trio.nodes.flush(TEST_TIMEOUT).await, 3);
     });
     assert_eq!(lock.gauges().attempts(), 200);
     for server in &trio.servers {
@@ -140,7 +140,10 @@ fn a_lock_that_was_tried_for_wakes_those_in_line_as_well() {
     let trio = Trio::start();
     trio.runtime.block_on(async {
         let (waiter, nodes) = (another(&trio).await, trio.nodes.clone());
-        let redlock = Redlock::builder(nodes).ttl(OPTIONS.ttl).wait_up_to(PATIENCE).build();
+        let redlock = Redlock::builder(nodes)
+            .ttl(OPTIONS.ttl)
+            .wait_up_to(TEST_TIMEOUT)
+            .build();
         in_one_of_many("a release", async || {
             let guard = redlock.try_acquire(KEY).await.unwrap();
             assert_eq!(redlock.try_acquire(KEY).await.unwrap_err(), Refusal::Contended);
@@ -309,7 +312,7 @@ fn an_app_server_that_wants_the_lock_all_the_time_leaves_it_to_others() {
     let lock = trio.redlock();
     trio.runtime.block_on(async {
         for _ in 0..20 {
-            let guard = timeout(PATIENCE, lock.acquire(KEY, &QUEUE))
+            let guard = timeout(TEST_TIMEOUT, lock.acquire(KEY, &QUEUE))
                 .await
                 .expect("it is left to us");
             guard.unwrap().release().await;
@@ -342,7 +345,7 @@ fn app_servers_take_turns() {
                     }
                 };
                 tokio::join!(task(), task(), task(), task());
-                nodes.flush(PATIENCE).await;
+                nodes.flush(TEST_TIMEOUT).await;
             });
             (cycles.get(), lock.gauges().attempts())
         }));

@@ -193,7 +193,7 @@ fn a_scenario_with_more_files_than_the_limit_is_refused_before_anything_starts()
     let said = String::from_utf8_lossy(&run.stderr).into_owned();
     assert_eq!(run.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("open files and there are 256: raise the limit (ulimit -n "),
+        said.contains("open files, but only 256 are available: raise the limit (ulimit -n "),
         "{said}"
     );
     assert!(

@@ -104,7 +104,7 @@ fn home() -> TempDir {
         fs::write(home.path().join(name).join("thesis"), "years of work").expect("a file");
     }
     fs::write(home.path().join("run-00000002/keeper.lock"), "").expect("a file");
-    let year = std::time::SystemTime::now() - std::time::Duration::from_secs(365 * 24 * 3600);
+    let year = std::time::SystemTime::now() - std::time::Duration::from_hours(8760);
     let old = fs::File::open(home.path().join("new-00000003")).expect("opened");
     old.set_modified(year).expect("aged");
     home
@@ -282,7 +282,7 @@ impl Lab {
 }
 
 fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let end = std::time::Instant::now() + std::time::Duration::from_mins(1);
     while !condition() {
         assert!(std::time::Instant::now() < end, "not in time: {what}");
         std::thread::sleep(std::time::Duration::from_millis(10));

@@ -22,7 +22,7 @@ use nix::unistd::{Uid, mkfifo};
 use support::place::{Place, send, told};
 
 /// Long enough for any machine; nothing here is measured.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TEST_TIMEOUT: Duration = Duration::from_secs(90);
 
 const SCENARIO: &str = r#"
 duration = "60s"
@@ -119,7 +119,7 @@ fn who_waits_for_a_slow_reader_is_ended_by_a_signal() {
     let (_reader, writer) = full_pipe();
     let arguments = ["--duration", "1s", "--record", "out.json", "--json"];
     let mut run = place.command(&arguments).stdout(writer).spawn().unwrap();
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TEST_TIMEOUT;
     while !place.at("out.json").exists() {
         assert!(Instant::now() < end, "no record");
         thread::sleep(Duration::from_millis(20));

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lockstorm::metrics::Point;
-use lockstorm::model::{Action, EventKind, Held};
+use lockstorm::metrics::{Count, Point};
+use lockstorm::model::{Action, CheckResult, Condition, EventKind, Fault};
 use lockstorm::run::{self, ArmRecord, Record, RunOptions};
 use lockstorm::scenario::{Overrides, Source, parse};
 
@@ -29,7 +29,12 @@ fn play(name: &str, set: &[&str]) -> Record {
         .finish()
         .unwrap_or_else(|error| panic!("{name}: {error}"));
     for arm in &record.arms {
-        assert_eq!(arm.figures.errors, 0, "{name}: {} failed requests", arm.name);
+        assert_eq!(
+            arm.figures.counts[Count::Errors],
+            0,
+            "{name}: {} failed requests",
+            arm.name
+        );
     }
     record
 }
@@ -45,12 +50,12 @@ fn arm<'a>(record: &'a Record, name: &str) -> &'a ArmRecord {
 /// Plays a scenario whose expectations say it all.
 fn holds(name: &str) -> Record {
     let record = play(name, &[]);
-    for verdict in &record.expectations {
+    for checked in &record.expectations {
         assert_eq!(
-            verdict.result,
-            Held::Yes,
+            checked.result,
+            CheckResult::Held,
             "{name}: {}\n{:#?}",
-            verdict.text,
+            checked.text,
             record.events
         );
     }
@@ -113,7 +118,7 @@ fn flash_sale_oversells_without_a_shared_lock_in_each_of_ten_runs() {
                 "seed {seed}: {sound}"
             );
             assert_eq!(
-                (figures.completed, figures.sold_out),
+                (figures.counts[Count::Completed], figures.counts[Count::SoldOut]),
                 (1600, 1400),
                 "seed {seed}: {sound}"
             );
@@ -127,7 +132,12 @@ fn one_app_server_needs_no_more_than_its_own_mutex() {
     let record = play("flash-sale", &["swarm.servers=1"]);
     let local = &arm(&record, "local").figures;
     assert_eq!(
-        (local.orders, local.oversold, local.lost_updates, local.completed),
+        (
+            local.orders,
+            local.oversold,
+            local.lost_updates,
+            local.counts[Count::Completed]
+        ),
         (200, 0, 0, 1600)
     );
     assert!(
@@ -156,21 +166,28 @@ fn stampede_hits_the_database_as_theory_says() {
     for waiting in ["single waiting", "redlock"] {
         let hits = hits(waiting);
         assert_eq!(hits.max, 1, "{waiting}: {hits:?}");
-        assert_eq!(arm(&record, waiting).figures.stale_reads, 0);
+        assert_eq!(arm(&record, waiting).figures.counts[Count::StaleReads], 0);
     }
     for name in ["none", "local", "single fail-fast", "single waiting", "redlock"] {
         assert!(hits(name).expiries >= 5, "{name}: {:?}", hits(name));
     }
     assert_eq!(hits("single fail-fast").max, 1);
-    assert!(arm(&record, "single fail-fast").figures.stale_reads > 0);
+    assert!(arm(&record, "single fail-fast").figures.counts[Count::StaleReads] > 0);
 }
 
 #[test]
 fn quorum_loss_is_refused_with_its_causes_and_ends_by_itself() {
     let _lab = one_at_a_time();
     let record = holds("quorum-loss");
-    let (first, second) = (effect(&record, Action::Kill, 0), effect(&record, Action::Kill, 1));
-    let (back, all_back) = (effect(&record, Action::Restart, 0), effect(&record, Action::Restart, 1));
+    let (first, second) = (
+        effect(&record, Action::Fault(Fault::Kill), 0),
+        effect(&record, Action::Fault(Fault::Kill), 1),
+    );
+    let (back, all_back) = (
+        effect(&record, Action::Undo(Condition::Down), 0),
+        effect(&record, Action::Undo(Condition::Down), 1),
+    );
+    #[expect(clippy::cast_possible_truncation, reason = "whole seconds of a short run")]
     let whole = |from: f64, to: f64| (from.ceil() as i64 + 1, to.floor() as i64 - 1);
     let redlock = arm(&record, "redlock");
     let outcomes = |(from, to): (i64, i64)| {
@@ -237,7 +254,7 @@ fn a_paged_list_is_whole_under_a_lock_and_has_duplicates_without() {
     for arm in record.arms.iter().filter(|arm| arm.name != "none") {
         let figures = &arm.figures;
         assert_eq!((figures.duplicate_pages, figures.missing_pages), (0, 0), "{}", arm.name);
-        assert!(figures.hits > 0, "{} never became Active", arm.name);
+        assert!(figures.counts[Count::Hits] > 0, "{} never became Active", arm.name);
     }
 }
 
@@ -303,10 +320,15 @@ fn a_fence_at_read_and_write_makes_lost_locks_harmless() {
     let _lab = one_at_a_time();
     let record = holds("fencing");
     for arm in &record.arms {
-        assert!(arm.figures.locks_lost >= 20, "{}: {:?}", arm.name, arm.figures);
+        assert!(
+            arm.figures.counts[Count::LocksLost] >= 20,
+            "{}: {:?}",
+            arm.name,
+            arm.figures
+        );
     }
     assert_eq!(
-        arm(&record, "no fence").figures.fenced,
+        arm(&record, "no fence").figures.counts[Count::Fenced],
         0,
         "nobody is asked for a token"
     );

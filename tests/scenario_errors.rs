@@ -1,5 +1,5 @@
 //! Bad scenarios: each mistake is one clear line with its place and its cure, and all of them are found at once.
-//! The cases are in tests/scenario_errors/: a valid start, `----`, then for each case what is written after that start and
+//! The cases are in `tests/scenario_errors/`: a valid start, `----`, then for each case what is written after that start and
 //! `=> line: message`, the line counted from the `----`.
 
 use std::time::Duration;
@@ -109,7 +109,7 @@ fn the_top_of_the_file() {
     assert_eq!(top("title = \"\""), "my.toml:1: title: is empty");
     assert_eq!(
         top("title = \"a\\u001b[2J\""),
-        "my.toml:1: title: has a control character in it"
+        "my.toml:1: title: contains a control character"
     );
     assert_eq!(
         top("\"a\\u001b\\nb\" = 1"),
@@ -126,7 +126,7 @@ fn the_number_of_arms() {
     assert_eq!(mistake(&format!("arm = []\n{INVENTORY}")), format!("my.toml:1: {none}"));
     assert_eq!(
         mistake(&format!("{INVENTORY}[arm]\nname = \"x\"\nlock = \"none\"")),
-        "my.toml:7: arm: is one table; there may be more of it: write [[arm]]"
+        "my.toml:7: arm: is a single table; there can be several, so write [[arm]]"
     );
     let many: String = (0..61)
         .map(|n| format!("[[arm]]\nname = \"{n}\"\nlock = \"none\"\n"))
@@ -138,7 +138,7 @@ fn the_number_of_arms() {
 fn keys_of_the_other_workload() {
     let hold = CACHE.replace("[[workload.cache]]", "hold = \"5ms\"\n[[workload.cache]]");
     let expected =
-        "my.toml:4: workload.hold: makes no sense in a cache-fill workload; it belongs to kind = \"inventory\"";
+        "my.toml:4: workload.hold: makes no sense with kind = \"cache-fill\"; it belongs to kind = \"inventory\"";
     assert_eq!(mistake(&hold), expected);
     let cache = |line: &str| mistake(&format!("{CACHE}[expect]\n{line}"));
     assert!(cache("\"redlock.oversold\" = \"== 0\"").ends_with("a cache-fill workload has no oversold"));
@@ -225,7 +225,7 @@ fn overrides_name_their_flag() {
         ("arm.redlok.ttl=500ms", "no arm \"redlok\"; did you mean \"redlock\"?"),
         ("arm.redlock.tl=500ms", "unknown key \"tl\"; did you mean \"ttl\"?"),
         ("arm.redlock.ttl=0s", "is 0; a duration above 0 is needed"),
-        ("arm.redlock.deadline=5s", "is called \"timeout\" now"),
+        ("arm.redlock.deadline=5s", "is now called \"timeout\""),
         (
             "arm.redlock",
             "needs KEY=VALUE; for example --set arm.redlock.ttl=500ms",
@@ -242,7 +242,7 @@ fn overrides_name_their_flag() {
         ("=3", "\"\" is not a key; write it like arm.redlock.ttl"),
         (
             "workload.products.x=1",
-            "products is a number here, it has no keys of its own",
+            "products is a number here, so it has no keys of its own",
         ),
     ];
     for (set, expected) in cases {

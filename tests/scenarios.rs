@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use lockstorm::model::{Action, HostId, ServerId, Target, Wait};
+use lockstorm::model::{Action, Condition, HostId, ServerId, Target, Wait};
 use lockstorm::scenario::{
-    FaultStart, LockKind, Overrides, Password, Popularity, Renew, Scenario, ServiceTime, Source, WorkloadSpec, builtin,
-    parse, warnings,
+    CacheFillSpec, FaultStart, LockKind, Overrides, Password, Popularity, Renew, Scenario, ServiceTime, Source,
+    WorkloadSpec, builtin, parse, warnings,
 };
 
 fn read(name: &str, text: &str) -> Scenario {
@@ -24,7 +24,7 @@ fn built_ins_are_valid_short_and_say_what_they_show() {
         assert_eq!(scenario.name, builtin.name);
         assert_eq!(scenario.title, builtin.title());
         assert!(
-            scenario.duration + scenario.warmup <= Duration::from_secs(60),
+            scenario.duration + scenario.warmup <= Duration::from_mins(1),
             "{} is too long",
             builtin.name
         );
@@ -157,6 +157,7 @@ fn the_sample_of_the_design() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one scenario that says it all")]
 fn everything_that_a_scenario_can_say() {
     let text = r#"
 title = "quotes \" and \\ and ü"
@@ -237,7 +238,7 @@ on = "majority"
             .to_toml()
             .contains("password = \"random\"\n")
     );
-    let WorkloadSpec::CacheFill { caches } = &scenario.workload else {
+    let WorkloadSpec::CacheFill(CacheFillSpec { caches }) = &scenario.workload else {
         panic!("{:?}", scenario.workload)
     };
     assert_eq!(
@@ -257,7 +258,7 @@ on = "majority"
         [Target::Host(HostId(1)), Target::Host(HostId(2))]
     );
     assert_eq!(scenario.faults[2].targets.len(), 3);
-    assert_eq!(scenario.faults[2].action, Action::Restart);
+    assert_eq!(scenario.faults[2].action, Action::Undo(Condition::Down));
     assert_eq!(scenario.expect.len(), 3, "one for each comparison");
 }
 

@@ -12,8 +12,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use console::{Console, Size};
-use lockstorm::model::{Action, Event, EventKind, Held, HostId, Target};
-use lockstorm::run::{Record, sentence};
+use lockstorm::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Target};
+use lockstorm::report::sentence;
+use lockstorm::run::Record;
 use support::serial;
 
 const WIDE: Size = (120, 36);
@@ -21,7 +22,7 @@ const SMALL: Size = (80, 24);
 /// What `make` plays.
 const SCENARIO: &str = "single-vs-redlock";
 /// Longer than the scenario on any machine.
-const PATIENCE: Duration = Duration::from_secs(180);
+const TEST_TIMEOUT: Duration = Duration::from_mins(3);
 /// Damage is on the screen within so many seconds of the run.
 const FRESH: f64 = 2.0;
 
@@ -49,7 +50,7 @@ fn play(size: Size, keys: &[(f64, &str)]) -> Shown {
     let _alone = serial();
     let mut console = Console::start(size, &[SCENARIO], &[]);
     let (mut frames, mut keys): (Vec<Frame>, _) = (Vec::new(), keys.iter().peekable());
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TEST_TIMEOUT;
     loop {
         let text = console.screen().text;
         let now = second(&text).or(frames.last().map(|frame| frame.second)).unwrap_or(0.0);
@@ -79,10 +80,10 @@ fn play(size: Size, keys: &[(f64, &str)]) -> Shown {
 
 /// The record, by the save key: there is one when the lab is down.
 fn saved(console: &mut Console) -> Record {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TEST_TIMEOUT;
     loop {
         let texts = console.records().into_iter().filter_map(|path| fs::read(path).ok());
-        if let Some(record) = texts.filter_map(|text| serde_json::from_slice(&text).ok()).next() {
+        if let Some(record) = texts.into_iter().find_map(|text| serde_json::from_slice(&text).ok()) {
             return record;
         }
         assert!(Instant::now() < end, "no record:\n{}", console.screen().text);
@@ -105,13 +106,13 @@ fn is_true(shown: &Shown) {
     } = shown;
     let screen = &frames.last().expect("a last screen").text;
     let said = bare(screen);
-    for verdict in &record.expectations {
-        let sign = match verdict.result {
-            Held::Yes => '✔',
-            Held::No => '✖',
-            Held::Inconclusive => '?',
+    for checked in &record.expectations {
+        let sign = match checked.result {
+            CheckResult::Held => '✔',
+            CheckResult::Failed => '✖',
+            CheckResult::Inconclusive => '?',
         };
-        let line = bare(&format!("{sign} {}", verdict.text));
+        let line = bare(&format!("{sign} {}", checked.text));
         assert!(said.contains(&line), "{line} is not on the screen:\n{screen}");
         assert!(bare(printed).contains(&line), "{line} was not printed:\n{printed}");
     }
@@ -126,7 +127,7 @@ fn is_true(shown: &Shown) {
         let own = record.scenario.expect.iter().zip(&record.expectations);
         let doubtful = own
             .filter(|(expected, _)| expected.arm == arm.name)
-            .any(|(_, verdict)| verdict.result == Held::Inconclusive);
+            .any(|(_, checked)| checked.result == CheckResult::Inconclusive);
         assert_eq!(signs.len(), 1, "of {words}:\n{screen}");
         assert!(
             !damage || signs == ['✖'],
@@ -194,10 +195,10 @@ fn shown(size: Size, keys: &[(f64, &str)]) -> Shown {
 
 fn bounced(size: Size, keys: &[(f64, &str)]) {
     let shown = shown(size, keys);
-    assert_eq!(done(&shown.record, Action::Kill, "bounce"), keys.len());
+    assert_eq!(done(&shown.record, Action::Fault(Fault::Kill), "bounce"), keys.len());
     // Each kill has its restart, also the scenario's.
-    let kills = done(&shown.record, Action::Kill, "");
-    assert_eq!(done(&shown.record, Action::Restart, ""), kills);
+    let kills = done(&shown.record, Action::Fault(Fault::Kill), "");
+    assert_eq!(done(&shown.record, Action::Undo(Condition::Down), ""), kills);
 }
 
 #[test]
@@ -240,7 +241,7 @@ fn a_bounce_twice() {
 fn kill_and_restore_at_the_wrong_time() {
     for size in [WIDE, SMALL] {
         let shown = shown(size, &[(2.5, "1k"), (18.0, "r")]);
-        assert!(done(&shown.record, Action::Kill, "") >= 1);
-        assert!(done(&shown.record, Action::Restart, "") >= 1);
+        assert!(done(&shown.record, Action::Fault(Fault::Kill), "") >= 1);
+        assert!(done(&shown.record, Action::Undo(Condition::Down), "") >= 1);
     }
 }

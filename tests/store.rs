@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockstorm::scenario::{DatabaseSpec, ServiceTime};
-use lockstorm::store::{Catalogue, Initial, Mark, Order, Place, Store, StoreError, Token};
+use lockstorm::scenario::{Catalogue, DatabaseSpec, Initial, ServiceTime};
+use lockstorm::store::{ArmDatabase, Mark, Order, Store, StoreError, Token};
 
 const NO_TIME: Duration = Duration::ZERO;
 
 /// Longer than any machine needs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 fn database(url: &str) -> DatabaseSpec {
     DatabaseSpec {
@@ -41,8 +41,8 @@ fn run_id(test: &str) -> String {
     format!("{test}-{}", std::process::id())
 }
 
-async fn place(url: &str, test: &str, dir: &std::path::Path) -> Place {
-    Place::create(&database(url), 0, &run_id(test), dir, &initial())
+async fn place(url: &str, test: &str, dir: &std::path::Path) -> ArmDatabase {
+    ArmDatabase::create(&database(url), 0, &run_id(test), dir, &initial())
         .await
         .expect("the tables are made")
 }
@@ -160,7 +160,7 @@ async fn reads_and_sells(url: &str) {
     assert!(!store.sell_one(4, by("x")).await.expect("no such product is not sold"));
     assert_eq!(total(&ledger(&store).await), 4, "what failed left no order");
     drop(store);
-    place.remove(PATIENCE).await.expect("the schema goes");
+    place.remove(TEST_TIMEOUT).await.expect("the schema goes");
 }
 
 /// App servers as they are: threads with a runtime and a pool each. They buy far more than there is.
@@ -203,7 +203,7 @@ async fn the_atomic_sale_never_oversells(url: &str) {
     drop(store);
     Arc::into_inner(place)
         .expect("all servers have ended")
-        .remove(PATIENCE)
+        .remove(TEST_TIMEOUT)
         .await
         .expect("the schema goes");
 }
@@ -294,7 +294,7 @@ async fn the_fence_refuses_whoever_comes_after_a_newer_token(url: &str) {
         assert!(matches!(missing, Err(StoreError::Missing(_))), "{missing:?}");
     }
     drop(store);
-    place.remove(PATIENCE).await.expect("the schema goes");
+    place.remove(TEST_TIMEOUT).await.expect("the schema goes");
 }
 
 /// Two holders of one lost lock: what a fence at the write alone sees, and what it cannot see.
@@ -333,7 +333,7 @@ async fn a_fence_at_the_write_misses_what_one_at_the_read_sees(url: &str) {
         [(0, 9), (1, 9), (2, 9), (3, 10)]
     );
     drop(store);
-    place.remove(PATIENCE).await.expect("the schema goes");
+    place.remove(TEST_TIMEOUT).await.expect("the schema goes");
 }
 
 /// Buyers without any lock, on app servers as they are: every sale that the fence lets through is in the stock.
@@ -370,7 +370,7 @@ async fn a_fence_at_read_and_write_needs_no_lock(url: &str) {
     drop(store);
     Arc::into_inner(place)
         .expect("all servers have ended")
-        .remove(PATIENCE)
+        .remove(TEST_TIMEOUT)
         .await
         .expect("the schema goes");
 }
@@ -407,7 +407,7 @@ async fn a_kill_tears_no_sale(url: &str) {
         stock: 1_000_000,
         ..initial()
     };
-    let place = Place::create(&database(url), 0, &run_id("kill"), dir.path(), &plenty).await;
+    let place = ArmDatabase::create(&database(url), 0, &run_id("kill"), dir.path(), &plenty).await;
     let place = Arc::new(place.expect("the tables are made"));
     let store = place.open(1).await.expect("a pool");
     let mut sold = 0;
@@ -448,7 +448,7 @@ async fn a_kill_tears_no_sale(url: &str) {
     drop(store);
     Arc::into_inner(place)
         .expect("all servers have ended")
-        .remove(PATIENCE)
+        .remove(TEST_TIMEOUT)
         .await
         .expect("the schema goes");
 }
@@ -482,7 +482,7 @@ async fn a_stampede_queues_for_connections(url: &str) {
     // Ten calls over two connections: five services one after the other on each.
     assert!(began.elapsed() >= 5 * service, "{:?}", began.elapsed());
     drop(store);
-    place.remove(PATIENCE).await.expect("the schema goes");
+    place.remove(TEST_TIMEOUT).await.expect("the schema goes");
 }
 
 macro_rules! on_both {
@@ -536,12 +536,12 @@ async fn schemas_of_killed_runs_are_swept() {
     while there(&mut connection).await[0] {
         place(&url, "next", dir.path())
             .await
-            .remove(PATIENCE)
+            .remove(TEST_TIMEOUT)
             .await
             .expect("the schema goes");
     }
     assert_eq!(there(&mut connection).await, [false, true, true]);
-    living.remove(PATIENCE).await.expect("the schema goes");
+    living.remove(TEST_TIMEOUT).await.expect("the schema goes");
     assert_eq!(there(&mut connection).await, [false, false, true]);
     let drop = AssertSqlSafe(format!("DROP SCHEMA {theirs}"));
     sqlx::raw_sql(drop)
@@ -568,7 +568,7 @@ async fn arms_do_not_share_tables() {
     let create = |arm| {
         let dir = dir.path().to_owned();
         async move {
-            Place::create(&database("sqlite"), arm, "arms", &dir, &initial())
+            ArmDatabase::create(&database("sqlite"), arm, "arms", &dir, &initial())
                 .await
                 .expect("a place")
         }
@@ -589,7 +589,7 @@ async fn arms_do_not_share_tables() {
 async fn errors_name_the_database_and_no_password() {
     let dir = tempfile::tempdir().expect("a directory");
     let create = |url: &'static str, dir: std::path::PathBuf| async move {
-        let created = Place::create(&database(url), 0, "errors", &dir, &initial()).await;
+        let created = ArmDatabase::create(&database(url), 0, "errors", &dir, &initial()).await;
         created.expect_err("nothing to open").to_string()
     };
     // Port 1 of loopback refuses.

@@ -35,7 +35,7 @@ use play::Played;
 
 /// How long anything may take before a cell fails: what makes no progress is given up after ten seconds, and this is more on
 /// the slowest machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Plays the cells, so many at a time, and shows the table; fails if one of them does.
 fn hold(cells: &[Cell], at_once: usize, postgres: Option<&str>) {
@@ -63,7 +63,7 @@ fn hold(cells: &[Cell], at_once: usize, postgres: Option<&str>) {
     assert_eq!(bad, 0, "cells of the table that do not hold; see above");
 }
 
-/// The cells that LOCKSTORM_WAYS_OUT asks for, `FORM STATE`, for example `console load`; all without it. A third word is the
+/// The cells that `LOCKSTORM_WAYS_OUT` asks for, `FORM STATE`, for example `console load`; all without it. A third word is the
 /// name of a way.
 fn wanted(database: Database) -> Vec<Cell> {
     let asked = env::var("LOCKSTORM_WAYS_OUT").unwrap_or_default();

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lockstorm::metrics::{Figures, Point};
-use lockstorm::model::{Action, ServerId, Target};
+use lockstorm::metrics::{Count, Figures, Point};
+use lockstorm::model::{Action, Condition, Fault, ServerId, Target};
 use lockstorm::run::{ArmRecord, Command, Record, RunHandle, RunOptions, start};
 use lockstorm::scenario::{Overrides, Source, parse};
 use sqlx::Connection;
@@ -101,16 +101,26 @@ fn arm<'a>(record: &'a Record, name: &str) -> &'a ArmRecord {
 fn laws(record: &Record) {
     for arm in &record.arms {
         let figures = &arm.figures;
-        let parts = figures.completed + figures.dropped + figures.unfinished + figures.never_begun;
+        let parts = figures.counts[Count::Completed] + figures.dropped + figures.unfinished + figures.never_begun;
         assert_eq!(figures.offered, parts, "{}: {figures:?}", arm.name);
         let servers = |of: fn(&lockstorm::metrics::ServerLoad) -> u64| figures.servers.iter().map(of).sum::<u64>();
-        assert_eq!(servers(|server| server.completed), figures.completed, "{}", arm.name);
+        assert_eq!(
+            servers(|server| server.completed),
+            figures.counts[Count::Completed],
+            "{}",
+            arm.name
+        );
         assert_eq!(servers(|server| server.orders), figures.orders, "{}", arm.name);
         let series = |of: fn(&Point) -> u64| {
             let measured = arm.series.iter().filter(|point| point.second >= 0);
             measured.map(of).sum::<u64>() + of(&arm.after_end)
         };
-        assert_eq!(series(|point| point.completed), figures.completed, "{}", arm.name);
+        assert_eq!(
+            series(|point| point.counts[Count::Completed]),
+            figures.counts[Count::Completed],
+            "{}",
+            arm.name
+        );
         assert_eq!(series(|point| point.orders), figures.orders, "{}", arm.name);
         assert_eq!(
             series(|point| point.outcomes.acquired),
@@ -118,16 +128,20 @@ fn laws(record: &Record) {
             "{}",
             arm.name
         );
-        assert_eq!(series(|point| point.late), figures.late, "{}", arm.name);
+        assert_eq!(
+            series(|point| point.counts[Count::Late]),
+            figures.counts[Count::Late],
+            "{}",
+            arm.name
+        );
         assert_eq!(series(|point| point.offered), figures.offered, "{}", arm.name);
         let done = record
             .scenario
             .swarm
             .requests
-            .is_some_and(|requests| figures.completed + figures.dropped >= requests);
+            .is_some_and(|requests| figures.counts[Count::Completed] + figures.dropped >= requests);
         assert_eq!(figures.finish.is_some(), done, "{}: {figures:?}", arm.name);
         let last = arm.series.iter().map(|point| point.second).max().unwrap_or(0);
-        #[allow(clippy::cast_precision_loss)]
         let last = last as f64;
         assert!(last < record.elapsed, "{}: a point of second {last}", arm.name);
     }
@@ -135,25 +149,33 @@ fn laws(record: &Record) {
 
 /// Every measured request sold one unit: orders, acquires, votes and requests must be one number.
 fn one_order_for_each(figures: &Figures, locked: bool) {
-    assert_eq!(figures.orders, figures.completed, "{figures:?}");
+    assert_eq!(figures.orders, figures.counts[Count::Completed], "{figures:?}");
     assert_eq!(
-        (figures.sold_out, figures.errors, figures.gave_up),
+        (
+            figures.counts[Count::SoldOut],
+            figures.counts[Count::Errors],
+            figures.counts[Count::GaveUp]
+        ),
         (0, 0, 0),
         "{figures:?}"
     );
-    assert_eq!(figures.hold_us.count, figures.completed);
-    assert_eq!(figures.answered, figures.completed);
-    assert_eq!(figures.response_us.count, figures.completed);
+    assert_eq!(figures.hold_us.count, figures.counts[Count::Completed]);
+    assert_eq!(figures.answered, figures.counts[Count::Completed]);
+    assert_eq!(figures.response_us.count, figures.counts[Count::Completed]);
     if locked {
-        assert_eq!(figures.outcomes.acquired, figures.completed, "{figures:?}");
+        assert_eq!(
+            figures.outcomes.acquired,
+            figures.counts[Count::Completed],
+            "{figures:?}"
+        );
         assert_eq!(
             figures.votes_at_release.iter().sum::<u64>(),
-            figures.completed,
+            figures.counts[Count::Completed],
             "{figures:?}"
         );
         assert_eq!(
             figures.votes_in_the_end.iter().sum::<u64>(),
-            figures.completed,
+            figures.counts[Count::Completed],
             "{figures:?}"
         );
         assert_eq!(
@@ -181,7 +203,7 @@ fn runtime<T>(work: impl Future<Output = T>) -> T {
 
 /// What a node says that it runs, from the moment that it answers until it ends: `MONITOR`.
 struct Monitor {
-    /// Microseconds of CLOCK_MONOTONIC when it had begun.
+    /// Microseconds of `CLOCK_MONOTONIC` when it had begun.
     since: Option<i64>,
     seen: Seen,
 }
@@ -334,11 +356,10 @@ fn counts_agree_with_what_nodes_and_database_saw() {
                     if let Some(requests) = requests {
                         let begun = figures.offered - figures.never_begun;
                         assert!(
-                            begun <= requests && figures.completed <= requests,
+                            begun <= requests && figures.counts[Count::Completed] <= requests,
                             "{what}: {figures:?}"
                         );
                     }
-                    #[allow(clippy::cast_precision_loss)]
                     if figures.finish.is_none() {
                         let in_time = (figures.answered - arm.after_end.answered) as f64;
                         assert!((figures.throughput * record.elapsed - in_time).abs() < 0.5, "{what}");
@@ -388,12 +409,15 @@ fn what_a_killed_app_server_had_is_dropped_and_nothing_is_dealt_to_it_any_more()
     let run = Run::start(&scenario(swarm, "duration = \"60s\"", free_ports()));
     support::eventually("it has answered", || {
         let snapshot = run.handle.snapshots.borrow();
-        snapshot.arms.iter().any(|arm| arm.figures.completed >= 100)
+        snapshot
+            .arms
+            .iter()
+            .any(|arm| arm.figures.counts[Count::Completed] >= 100)
     });
     let server = |id| Target::Server(ServerId(id));
     // Paused it collects a queue, which is lost with it.
-    for action in [Action::Pause, Action::Kill] {
-        if action == Action::Kill {
+    for action in [Action::Fault(Fault::Pause), Action::Fault(Fault::Kill)] {
+        if action == Action::Fault(Fault::Kill) {
             support::eventually("it has a queue", || {
                 let snapshot = run.handle.snapshots.borrow();
                 snapshot.arms.iter().all(|arm| arm.figures.servers[0].never_begun >= 20)
@@ -404,7 +428,7 @@ fn what_a_killed_app_server_had_is_dropped_and_nothing_is_dealt_to_it_any_more()
     }
     support::eventually("it is dead", || {
         let snapshot = run.handle.snapshots.borrow();
-        snapshot.servers[0].state == lockstorm::metrics::ServerStatus::Killed
+        snapshot.servers[0].conditions.has(Condition::Down)
     });
     let then = run.handle.snapshots.borrow().arms[0].figures.servers.clone();
     support::eventually("the other one goes on", || {
@@ -413,7 +437,7 @@ fn what_a_killed_app_server_had_is_dropped_and_nothing_is_dealt_to_it_any_more()
     });
     let target = server(2);
     run.order(Command::Fault {
-        action: Action::Kill,
+        action: Action::Fault(Fault::Kill),
         target,
     });
     let all = |figures: &Figures| figures.servers.iter().map(|server| server.offered).sum::<u64>();
@@ -469,7 +493,6 @@ fn a_paused_app_server_keeps_its_queue_and_its_requests_are_late() {
             "it stays in rotation"
         );
         assert!(there.late >= 190, "{}: {} late", arm.name, there.late);
-        #[allow(clippy::cast_precision_loss)]
         let p99 = there.response_us.p99 as f64 / 1e6;
         let pause = resumed - paused;
         assert!(

@@ -1,4 +1,4 @@
-//! The console under full load, in a pseudo-terminal of 120×36.
+//! The console under full load, in a pseudo-terminal of 120×36 characters.
 
 use std::error::Error;
 use std::io::Read;
@@ -12,12 +12,12 @@ pub struct Saturated {
     pub pid: u32,
     console: Box<dyn Child + Send + Sync>,
     terminal: Box<dyn MasterPty + Send>,
-    /// Counts the bytes that are drawn.
+    /// Counts the bytes that the console draws.
     reader: JoinHandle<u64>,
 }
 
 impl Saturated {
-    /// Starts it, to play for this long at most: `1h`.
+    /// Starts the console, to run for this long at most, for example `1h`.
     pub fn start(duration: &str) -> Result<Self, Box<dyn Error>> {
         let pty = native_pty_system().openpty(PtySize {
             rows: 36,
@@ -32,7 +32,7 @@ impl Saturated {
         let mut screen = pty.master.try_clone_reader()?;
         let reader = thread::spawn(move || {
             let mut drawn = 0_u64;
-            let mut buffer = [0; 65536];
+            let mut buffer = vec![0; 65536];
             while let Ok(n @ 1..) = screen.read(&mut buffer) {
                 drawn += n as u64;
             }
@@ -46,13 +46,13 @@ impl Saturated {
         })
     }
 
-    /// How it ended, if it did.
-    #[allow(dead_code)] // one of the two benchmarks asks
+    /// The console's exit status, if it has ended.
+    #[allow(dead_code)] // only one of the two benchmarks calls it
     pub fn ended(&mut self) -> Result<Option<ExitStatus>, Box<dyn Error>> {
         Ok(self.console.try_wait()?)
     }
 
-    /// Kills it by SIGKILL: the keeper cleans up. Returns the bytes that it drew.
+    /// Kills the console by SIGKILL; the keeper cleans up. Returns the number of bytes that it drew.
     pub fn kill(mut self) -> Result<u64, Box<dyn Error>> {
         self.console.kill()?;
         self.console.wait()?;

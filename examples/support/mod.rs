@@ -14,7 +14,8 @@ pub type Outcome = Result<(), Box<dyn Error>>;
 /// Runs an example with its nodes, and ends the lab.
 pub fn run(example: impl AsyncFnOnce(Nodes) -> Outcome) -> ExitCode {
     let urls: Vec<_> = env::args().skip(1).collect();
-    // A lab runs its own program again as the process that starts the servers, and kills them whatever becomes of us.
+    // A lab runs this program again as its keeper: the process that starts the servers, and kills them whatever happens to
+    // this one.
     if urls.first().is_some_and(|argument| argument == keeper::ARGUMENT) {
         return keeper::main();
     }
@@ -40,14 +41,16 @@ fn on_nodes(urls: &[String], example: impl AsyncFnOnce(Nodes) -> Outcome) -> Out
             password: Password::Random,
         };
         let lab = Lab::up(&spec, LabOptions::new(ServerBinary::find(None)?)?).await?;
-        let outcome = with(Nodes::connect(&lab.nodes(), NodeOptions::default()), example).await;
+        let addresses: Vec<_> = lab.lock_nodes().into_iter().map(|(_, address)| address).collect();
+        let outcome = with(Nodes::connect(&addresses, NodeOptions::default()), example).await;
         lab.down().await;
         outcome
     })
 }
 
 async fn with(nodes: Nodes, example: impl AsyncFnOnce(Nodes) -> Outcome) -> Outcome {
-    // Not needed: the first acquire waits for its nodes too. But so the times below are those of locks.
+    // This is not needed, since the first acquire waits for its nodes too. But it keeps the time to connect out of the times
+    // below.
     let ready = nodes.ready(Duration::from_secs(1)).await;
     println!("{ready} of {} nodes are connected", nodes.len());
     example(nodes).await

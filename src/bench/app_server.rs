@@ -13,30 +13,16 @@ use tokio::time::{sleep, timeout};
 use super::board::{Board, Seat};
 use super::case::{Case, Load, Trouble};
 use super::client::{Client, Setup};
+use super::stage::Stage;
 use super::tally::{Phase, Recorder, Tally};
 use super::worker::Worker;
 
 /// How long tasks may take to end by themselves. Longer than a client with the redis crate's timeouts needs for three tries on
 /// nodes that hang.
-const DRAIN_PATIENCE: Duration = Duration::from_secs(4);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The cycles that the round trip without contention is the mean of.
 const UNCONTENDED_CYCLES: u32 = 100;
-
-/// How far a round is, as the driver says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
-    /// Clients connect.
-    Connect,
-    /// Tasks run.
-    Load,
-    /// A node came back at this moment, and tasks run.
-    Back(Instant),
-    /// Tasks end.
-    Stop,
-    /// The runtime ends.
-    Close,
-}
 
 /// What an app server is to do.
 #[derive(Debug, Clone)]
@@ -140,7 +126,7 @@ async fn serve<C: Client>(
     let _ = stage.wait_for(|stage| *stage >= Stage::Stop).await;
     let drained = async { while tasks.join_next().await.is_some() {} };
     tokio::select! {
-        _ = timeout(DRAIN_PATIENCE, drained) => {}
+        _ = timeout(DRAIN_TIMEOUT, drained) => {}
         _ = stage.wait_for(|stage| *stage == Stage::Close) => return,
     }
     let mut tallies = recorder.total();

@@ -251,8 +251,22 @@ impl Case {
         Contender::ALL
             .iter()
             .copied()
-            .filter(|contender| contender.takes_part(self))
+            .filter(|contender| self.includes(*contender))
             .collect()
+    }
+
+    /// Whether this contender is measured in it.
+    fn includes(&self, contender: Contender) -> bool {
+        match contender {
+            Contender::Engine => true,
+            // Only the engine renews by itself.
+            _ if self.load == Load::Renewal => false,
+            Contender::Rslock | Contender::Naive => true,
+            // Four app servers have four threads already.
+            Contender::RslockMt => self.servers == 1,
+            // A client of one node has nothing to show when another one fails.
+            Contender::Plain => self.trouble == Trouble::None,
+        }
     }
 
     /// How long the measured part takes when a round takes `time`.

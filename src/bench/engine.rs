@@ -7,7 +7,7 @@ use crate::lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Refusal};
 use crate::model::{Outcome, Wait};
 
 /// How long connecting may take before the load begins without a node.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(1);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The longest that an acquire waits in line.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -46,7 +46,7 @@ impl Client for Engine {
             None => Nodes::connect(&setup.nodes, NodeOptions::default()),
         };
         // Fewer nodes than all is a case that is measured, not an error.
-        nodes.ready(CONNECT_PATIENCE).await;
+        nodes.ready(CONNECT_TIMEOUT).await;
         Ok(Self {
             lock: Lock::redlock(&nodes, setup.seed),
             options: options(setup),

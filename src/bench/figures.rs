@@ -6,9 +6,9 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use super::fleet::Usage;
 use super::statistics::jain;
 use super::tally::Tally;
+use super::usage::Usage;
 
 /// What was measured in one phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ pub struct Figures {
 
 /// A distribution of times in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)] // their names say it
+#[expect(missing_docs, reason = "their names say it")]
 pub struct Times {
     /// How many.
     pub n: u64,
@@ -72,7 +72,6 @@ pub struct Times {
     pub max_us: f64,
 }
 
-#[allow(clippy::cast_precision_loss)] // nanoseconds and counts of minutes
 impl Times {
     fn of(histogram: &Histogram<u64>) -> Self {
         let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
@@ -87,7 +86,6 @@ impl Times {
     }
 }
 
-#[allow(clippy::cast_precision_loss)] // nanoseconds and counts of minutes
 impl Figures {
     /// Of all app servers together.
     pub(super) fn of(tally: &Tally, usage: &Usage, cycles_of_tasks: &[u64]) -> Self {
@@ -114,7 +112,7 @@ impl Figures {
             unfinished: tally.unfinished,
             refusal: Times::of(&tally.refusal),
             release: Times::of(&tally.release),
-            hold_mean_us: Duration::from_nanos(tally.held_ns).as_secs_f64() * 1e6 / granted.max(1) as f64,
+            hold_mean_us: tally.held.as_secs_f64() * 1e6 / granted.max(1) as f64,
             acquired_share: (asked > 0).then(|| granted as f64 / asked as f64),
             refused: tally.refused.iter().map(|(kind, n)| ((*kind).to_owned(), *n)).collect(),
             refusal_text: tally.refusal_text.clone(),

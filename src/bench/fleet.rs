@@ -7,20 +7,21 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::app_server::{self, AppServer, Counts, Plan, Ready, Stage};
+use super::app_server::{self, AppServer, Counts, Plan, Ready};
 use super::board::{Board, Moment};
 use super::case::{Case, Load};
 use super::client::Setup;
 use super::contender::Contender;
 use super::engine::Engine;
-use super::nodes::{NodeCounts, Reading};
+use super::nodes::Reading;
 use super::process;
+use super::stage::Stage;
 use super::tally::Phase;
-use crate::lab::{HostState, Lab};
-use crate::model::HostId;
+use super::usage::Usage;
+use crate::lab::Lab;
 
 /// How long connecting, or acquiring the locks that are held for good, may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Running app servers. Dropping them ends them, and waits until they have.
 pub(super) struct Fleet {
@@ -30,17 +31,6 @@ pub(super) struct Fleet {
     attempts: Vec<Box<dyn Fn() -> u64 + Send + Sync>>,
     /// The mean round trip of an acquire without contention.
     pub uncontended: Option<Duration>,
-}
-
-/// What was used between the two ends of a phase.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Usage {
-    pub wall: Duration,
-    pub client_cpu: f64,
-    /// Of each node, with the time over which it was counted; none of one that was not up at the end.
-    pub nodes: Vec<Option<(NodeCounts, Duration)>>,
-    /// None if a client does not count them.
-    pub attempts: Option<u64>,
 }
 
 /// One end of a phase.
@@ -82,7 +72,7 @@ impl Fleet {
             fleet.servers.push(server);
         }
         for server in &mut fleet.servers {
-            let ready = timeout(PATIENCE, &mut server.ready)
+            let ready = timeout(START_TIMEOUT, &mut server.ready)
                 .await
                 .map_err(|_| "it did not connect in time".to_owned())?;
             let Ready { uncontended, attempts } = ready.map_err(|_| "its app server ended".to_owned())??;
@@ -101,7 +91,7 @@ impl Fleet {
         if case.load != Load::Renewal {
             return Ok(());
         }
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + START_TIMEOUT;
         while self.board.holding.load(Relaxed) < case.all_tasks() {
             if Instant::now() > end {
                 return Err(format!(
@@ -209,9 +199,9 @@ fn start_one(contender: Contender, plan: Plan) -> std::io::Result<AppServer> {
 /// What each node counted so far; none of a node that is not up. The load goes on meanwhile, so each has a time of its own.
 async fn read_nodes(lab: &Lab) -> Vec<Option<Reading>> {
     let mut readings = Vec::new();
-    for (index, address) in lab.nodes().iter().enumerate() {
-        let up = matches!(lab.state(HostId::from_index(index)), HostState::Up { .. });
-        readings.push(if up { Reading::of(address).await.ok() } else { None });
+    for (host, address) in lab.lock_nodes() {
+        let up = lab.state(host).is_up();
+        readings.push(if up { Reading::of(&address).await.ok() } else { None });
     }
     readings
 }

@@ -1,7 +1,8 @@
 //! The lab that the cases run on: one at a time, another one when a case needs other nodes.
 
 use super::case::Case;
-use super::{BenchError, BenchOptions};
+use super::error::BenchError;
+use super::options::BenchOptions;
 use crate::lab::{Lab, LabError, LabOptions};
 use crate::scenario::{LabSpec, Password, Persistence};
 

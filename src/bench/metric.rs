@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::case::Case;
 use super::figures::Figures;
-use super::result::Run;
+use super::run::Run;
 
 /// One figure of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs)] // the fields of `Run` and `Figures` tell
+#[expect(missing_docs, reason = "the fields of `Run` and `Figures` tell")]
 pub enum Metric {
     CyclesPerS,
     #[serde(rename = "acquire_p50_us")]
@@ -83,7 +83,6 @@ impl Metric {
 
     /// This figure of a run; none where it was not measured.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)] // small counts
     pub fn of(self, run: &Run, case: &Case) -> Option<f64> {
         let figures = run.figures.as_ref()?;
         let granted = |figure: f64| (figures.acquire.n > 0).then_some(figure);

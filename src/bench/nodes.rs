@@ -9,7 +9,7 @@ use crate::lab::connect;
 use crate::lock::NodeAddress;
 
 /// How long a node that is up may take for an answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Commands of this bench itself, and those that every client sends when it connects.
 const NOT_COUNTED: [&str; 9] = [
@@ -38,7 +38,7 @@ pub(super) struct Reading {
 impl Reading {
     /// Asks the node at `address`.
     pub async fn of(address: &NodeAddress) -> RedisResult<Self> {
-        let mut connection = connect(address, PATIENCE).await?;
+        let mut connection = connect(address, ANSWER_TIMEOUT).await?;
         let info: String = redis::cmd("INFO").arg("all").query_async(&mut connection).await?;
         Ok(Self {
             counts: NodeCounts::read(&info),
@@ -120,7 +120,7 @@ impl NodeCounts {
 pub(super) async fn keys(address: &NodeAddress) -> RedisResult<u64> {
     let keys: Vec<String> = redis::cmd("KEYS")
         .arg("bench:*")
-        .query_async(&mut connect(address, PATIENCE).await?)
+        .query_async(&mut connect(address, ANSWER_TIMEOUT).await?)
         .await?;
     Ok(keys.len() as u64)
 }
@@ -128,7 +128,7 @@ pub(super) async fn keys(address: &NodeAddress) -> RedisResult<u64> {
 /// Removes all keys.
 pub(super) async fn flush(address: &NodeAddress) -> RedisResult<()> {
     redis::cmd("FLUSHALL")
-        .exec_async(&mut connect(address, PATIENCE).await?)
+        .exec_async(&mut connect(address, ANSWER_TIMEOUT).await?)
         .await
 }
 

@@ -9,7 +9,6 @@ pub(super) fn cpu_seconds() -> f64 {
     getrusage(UsageWho::RUSAGE_SELF).map_or(0.0, |usage| seconds(usage.user_time()) + seconds(usage.system_time()))
 }
 
-#[allow(clippy::cast_precision_loss)] // microseconds of years fit
 fn seconds(time: TimeVal) -> f64 {
     time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6
 }

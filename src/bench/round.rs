@@ -4,19 +4,20 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-use super::BenchError;
 use super::app_server::Counts;
 use super::case::{Case, Load, Trouble};
 use super::client::Setup;
 use super::contender::Contender;
+use super::error::BenchError;
 use super::figures::Figures;
-use super::fleet::{Fleet, Usage};
+use super::fleet::Fleet;
 use super::nodes;
 use super::process;
-use super::result::Run;
+use super::run::Run;
 use super::tally::{Phase, Tally};
-use crate::lab::{HostState, Lab};
-use crate::model::{Action, HostId};
+use super::usage::Usage;
+use crate::lab::Lab;
+use crate::model::{Action, Condition, Fault, HostId};
 
 /// Load before anything is measured.
 pub(super) const WARM_UP: Duration = Duration::from_millis(200);
@@ -66,7 +67,7 @@ impl Round<'_> {
     }
 
     async fn flush(&self) -> Result<(), BenchError> {
-        for address in &self.lab.nodes() {
+        for (_, address) in &self.lab.lock_nodes() {
             nodes::flush(address).await?;
         }
         Ok(())
@@ -82,7 +83,7 @@ impl Round<'_> {
             // It may end as it likes: what it leaves behind is not counted here.
             drop(fleet);
             self.flush().await?;
-            self.apply(Action::Pause, &[VICTIM]).await?;
+            self.apply(Fault::Pause.into(), &[VICTIM]).await?;
         }
         let mut fleet = self.start().await?;
         run.uncontended_us = fleet.uncontended.map(|trip| trip.as_secs_f64() * 1e6);
@@ -137,21 +138,21 @@ impl Round<'_> {
         match self.case.trouble {
             Trouble::None | Trouble::Hung => {}
             Trouble::Paused => {
-                self.apply(Action::Pause, &[VICTIM]).await?;
+                self.apply(Fault::Pause.into(), &[VICTIM]).await?;
             }
             Trouble::Killed => {
-                self.apply(Action::Kill, &[VICTIM]).await?;
+                self.apply(Fault::Kill.into(), &[VICTIM]).await?;
             }
             Trouble::Restarted => {
-                self.apply(Action::Kill, &[VICTIM]).await?;
+                self.apply(Fault::Kill.into(), &[VICTIM]).await?;
                 sleep(DOWN_FOR).await;
-                fleet.back(self.apply(Action::Restart, &[VICTIM]).await?);
+                fleet.back(self.apply(Action::Undo(Condition::Down), &[VICTIM]).await?);
             }
             Trouble::MostKilled => {
-                self.apply(Action::Kill, &VICTIMS).await?;
+                self.apply(Fault::Kill.into(), &VICTIMS).await?;
             }
             Trouble::TwoPaused | Trouble::MostPaused => {
-                self.apply(Action::Pause, &VICTIMS).await?;
+                self.apply(Fault::Pause.into(), &VICTIMS).await?;
             }
         }
         Ok(())
@@ -169,16 +170,16 @@ impl Round<'_> {
     /// Counts the keys that nobody holds any more: first, without a quorum, on the node that was up, then on all nodes, a
     /// moment after all of them are up again.
     async fn count_leftovers(&self, run: &mut Run) -> Result<(), BenchError> {
-        let addresses = self.lab.nodes();
+        let lock_nodes = self.lab.lock_nodes();
         if matches!(self.case.trouble, Trouble::MostKilled | Trouble::MostPaused) {
             sleep(SURVIVOR_AFTER).await;
-            if let Some(survivor) = addresses.last() {
+            if let Some((_, survivor)) = lock_nodes.last() {
                 run.survivor_keys = Some(nodes::keys(survivor).await?);
             }
         }
         self.restore().await?;
         sleep(ORPHANS_AFTER).await;
-        for address in &addresses {
+        for (_, address) in &lock_nodes {
             run.orphans.push(nodes::keys(address).await?);
         }
         Ok(())
@@ -186,16 +187,9 @@ impl Round<'_> {
 
     /// All hosts up again.
     async fn restore(&self) -> Result<(), BenchError> {
-        for index in 0..self.lab.nodes().len() {
-            let host = HostId::from_index(index);
-            match self.lab.state(host) {
-                HostState::Up { .. } => {}
-                HostState::Paused { .. } => {
-                    self.lab.apply(Action::Resume, host).await?;
-                }
-                HostState::Down { .. } => {
-                    self.lab.apply(Action::Restart, host).await?;
-                }
+        for (host, _) in self.lab.lock_nodes() {
+            for ongoing in self.lab.state(host).conditions.iter() {
+                self.lab.apply(Action::Undo(ongoing.condition), host).await?;
             }
         }
         Ok(())

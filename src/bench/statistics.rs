@@ -36,11 +36,12 @@ impl Spread {
     }
 }
 
-#[allow(
+#[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
-    clippy::cast_sign_loss
-)] // few figures, q in 0..=1
+    clippy::cast_sign_loss,
+    reason = "few figures, q in 0..=1"
+)]
 fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let place = q * sorted.len().checked_sub(1)? as f64;
     let below = sorted[place.floor() as usize];
@@ -51,7 +52,6 @@ fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
 /// Jain's index of fairness: (Σx)² / (n·Σx²), from 1/n (one has all) to 1 (all have the same). None if nobody has any.
 /// Jain, Chiu, Hawe: A quantitative measure of fairness, DEC-TR-301, 1984.
 #[must_use]
-#[allow(clippy::cast_precision_loss)] // counts of cycles
 pub fn jain(shares: &[u64]) -> Option<f64> {
     let sum: f64 = shares.iter().map(|&share| share as f64).sum();
     let squares: f64 = shares.iter().map(|&share| (share as f64).powi(2)).sum();

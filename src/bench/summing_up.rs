@@ -1,17 +1,52 @@
 //! From the runs of each round to medians, quartiles, ratios and verdicts.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::case::{Case, Load};
+use super::case_result::{CaseResult, LeftOut, LoadKind, Ratio, RoundResult, Summary};
 use super::client::Setup;
 use super::contender::Contender;
 use super::metric::Metric;
-use super::result::{BenchRecord, CaseResult, LeftOut, LoadKind, Ratio, RoundResult, Run, Summary};
+use super::options::BenchOptions;
+use super::process;
+use super::record::BenchRecord;
+use super::round::{ORPHANS_AFTER, WARM_UP};
+use super::run::Run;
+use super::settings::settings;
 use super::statistics::Spread;
 use super::target::TARGETS;
+use crate::run::Machine;
 
 impl BenchRecord {
+    /// Nothing is measured yet.
+    pub(super) fn new(options: &BenchOptions) -> Self {
+        Self {
+            format: Self::FORMAT,
+            lockstorm: env!("CARGO_PKG_VERSION").to_owned(),
+            peers: cfg!(feature = "peers"),
+            started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            machine: Machine::this(),
+            cpu_model: process::cpu_model(),
+            nodes: Vec::new(),
+            time_s: options.time.as_secs_f64(),
+            warm_up_ms: WARM_UP.as_secs_f64() * 1e3,
+            orphans_after_ms: ORPHANS_AFTER.as_secs_f64() * 1e3,
+            rounds: options.rounds,
+            interrupted: false,
+            cases: Vec::new(),
+            left_out: Vec::new(),
+            targets: Vec::new(),
+        }
+    }
+
+    /// Everything is measured, or it was stopped.
+    pub(super) fn end(mut self, options: &BenchOptions, interrupted: bool) -> Self {
+        self.interrupted = interrupted;
+        self.sum_up(&options.cases);
+        self
+    }
+
     /// A case begins.
     pub(super) fn begin(&mut self, case: &Case, time: Duration, setup: &Setup) {
         let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
@@ -20,7 +55,7 @@ impl BenchRecord {
             Load::OneKey { hold, think } => (LoadKind::OneKey, hold, think),
             Load::Renewal => (LoadKind::Renewal, Duration::ZERO, Duration::ZERO),
         };
-        let settings = case.contenders().into_iter().map(|one| (one, one.settings(setup)));
+        let settings = case.contenders().into_iter().map(|one| (one, settings(one, setup)));
         self.cases.push(CaseResult {
             name: case.name.to_owned(),
             title: case.title.to_owned(),
@@ -64,7 +99,7 @@ impl BenchRecord {
     }
 
     /// Makes summaries, ratios and verdicts of all rounds.
-    pub(super) fn sum_up(&mut self, cases: &[Case]) {
+    fn sum_up(&mut self, cases: &[Case]) {
         for result in &mut self.cases {
             if let Some(case) = cases.iter().find(|case| case.name == result.name) {
                 result.summary = case

@@ -8,9 +8,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::client::Refused;
-
-/// The longest time that is told apart, in nanoseconds: ten minutes.
-const LONGEST_NS: u64 = 600_000_000_000;
+use crate::metrics::{histogram, in_nanos};
 
 /// A part of a round whose figures are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +32,8 @@ pub(super) struct Tally {
     pub refusal: Histogram<u64>,
     /// Nanoseconds of the releases.
     pub release: Histogram<u64>,
-    /// Nanoseconds between both, summed.
-    pub held_ns: u64,
+    /// The time between both, summed.
+    pub held: Duration,
     /// Acquires that had not ended when the round did.
     pub unfinished: u64,
     /// Cycles that ended in the phase.
@@ -52,7 +50,7 @@ impl Default for Tally {
             acquire: histogram(),
             refusal: histogram(),
             release: histogram(),
-            held_ns: 0,
+            held: Duration::ZERO,
             unfinished: 0,
             cycles: 0,
             refused: BTreeMap::new(),
@@ -96,7 +94,7 @@ impl Tally {
             // Both resize themselves and have the same precision.
             let _ = sum.add(one);
         }
-        self.held_ns += other.held_ns;
+        self.held += other.held;
         self.unfinished += other.unfinished;
         self.cycles += other.cycles;
         for (kind, n) in &other.refused {
@@ -108,18 +106,9 @@ impl Tally {
     }
 }
 
-/// An empty histogram of nanoseconds, three significant digits, that grows with its largest value.
-pub(super) fn histogram() -> Histogram<u64> {
-    // A precision of 3 is within the 0 to 5 that the constructor accepts.
-    let mut histogram = Histogram::new(3).expect("3 significant digits are valid");
-    histogram.auto(true);
-    histogram
-}
-
-pub(super) fn record(histogram: &mut Histogram<u64>, took: Duration) {
-    let nanos = u64::try_from(took.as_nanos()).unwrap_or(LONGEST_NS);
-    // Histograms that resize themselves take any value up to the cap.
-    let _ = histogram.record(nanos.clamp(1, LONGEST_NS));
+/// Counts a time. Histograms that resize themselves refuse none.
+fn record(histogram: &mut Histogram<u64>, took: Duration) {
+    let _ = histogram.record(in_nanos(took));
 }
 
 thread_local! {
@@ -149,7 +138,7 @@ impl Recorder {
             if let Some((phase, took)) = cycle.acquire {
                 let tally = &mut tallies[phase as usize];
                 record(&mut tally.acquire, took);
-                tally.held_ns += u64::try_from(cycle.held.as_nanos()).unwrap_or(LONGEST_NS);
+                tally.held += cycle.held;
             }
             if let Some((phase, took)) = cycle.release {
                 record(&mut tallies[phase as usize].release, took);

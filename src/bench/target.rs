@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::case_result::CaseResult;
 use super::contender::Contender;
 use super::metric::Metric;
-use super::result::CaseResult;
 
 /// One thing that the engine must reach.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -10,9 +10,9 @@ use rand_distr::Exp1;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::app_server::Stage;
 use super::board::{Board, Moment, Seat};
 use super::client::Client;
+use super::stage::Stage;
 use super::tally::{Cycle, Recorder};
 
 /// The pause of a task after a refusal, for all clients the same, so that none spins.

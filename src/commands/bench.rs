@@ -10,7 +10,7 @@ use super::{colour, print, print_for_people, run, signalled_with};
 use crate::cli::{BenchArgs, Color};
 use crate::failure::{Failure, tell};
 
-/// Measures. All that can be wrong with the request is found before anything is started.
+/// Runs the bench. All mistakes in the request are found before anything is started.
 pub fn bench(args: &BenchArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
     let named: Result<Vec<Case>, _> = args.case.iter().map(|name| Case::find(name)).collect();
     let mut cases = named.map_err(Failure::usage)?;
@@ -28,11 +28,11 @@ pub fn bench(args: &BenchArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
         .map_err(Failure::usage)?;
     check_temp_dir().map_err(Failure::usage)?;
     let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
-    // Before anything starts or is said: with certificates the program runs anew.
+    // Before anything is started or printed, since with certificates the program starts itself again.
     let certificates = if cases.iter().any(|case| case.tls) {
         Certificates::trusted()
     } else {
-        Err("no case needs any".to_owned())
+        Err("no case needs certificates".to_owned())
     };
     let options = BenchOptions {
         cases,
@@ -53,7 +53,7 @@ pub fn bench(args: &BenchArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
     });
     let (record, stop) = measured.map_err(Failure::error)?;
     let written = run::keep(file.as_ref(), &record);
-    // Even when the file could not be written, what was measured is shown.
+    // What was measured is shown even if the file could not be written.
     let printed = print_for_people(render_bench(&record, colour::paint(color)), ascii);
     written.map_err(Failure::error)?;
     match stop {
@@ -95,12 +95,12 @@ impl Progress {
                     tell(&self.line);
                 }
             }
-            Step::LeftOut(case, why) => tell(&format!("{} is left out: {why}", case.name)),
+            Step::LeftOut(case, why) => tell(&format!("{} is skipped: {why}", case.name)),
         }
     }
 }
 
-/// The one figure of a run that says most.
+/// The most telling figure of a run.
 fn headline(case: &Case, run: &Run) -> String {
     let figure = |metric: Metric| metric.of(run, case);
     if run.error.is_some() {

@@ -13,15 +13,15 @@ use super::{colour, load, nothing_left_but_to_print, print_for_people, room, run
 use crate::cli::{Color, ConsoleArgs, RunArgs, Theme};
 use crate::failure::{Failure, tell};
 
-/// What a headless run takes when no scenario is named.
+/// The scenario of a headless run that names none.
 const DEFAULT: &str = "single-vs-redlock";
 
-/// Opens the console. What can be wrong with the request is said before the terminal changes.
+/// Opens the console. All mistakes in the request are reported before the terminal changes.
 pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
     let first = args.scenario.as_deref();
     let scenario = first.map(|spec| load(spec, &args.changes).map_err(|errors| usage::no_scenario(spec, &errors)));
     let scenario = scenario.transpose()?;
-    // A terminal that can't move its cursor has no screen to draw on.
+    // A terminal that can't move its cursor can't show the console.
     if !(stdin().is_terminal() && stdout().is_terminal()) || is_dumb() {
         return run::run(&headless(args), color, ascii);
     }

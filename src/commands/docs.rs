@@ -20,8 +20,8 @@ pub fn completions(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The script with the names of scenarios beside files: bash falls back to files by itself, zsh would offer the names
-/// only, and fish is not told of them.
+/// The script, made to offer the names of scenarios as well as files: bash falls back to files by itself, zsh would offer
+/// only the names, and fish would not know them.
 fn with_scenarios(shell: Shell, script: String) -> String {
     let names = scenarios().join(" ");
     match shell {

@@ -21,9 +21,9 @@ use lockstorm::scenario::{Overrides, Scenario, ScenarioErrors, Source, parse};
 use crate::cli::Changes;
 use crate::failure::{Failure, tell};
 
-/// Prints to standard output, for as long as somebody reads there. A reader that has seen enough (`| head`) is no error.
+/// Prints to standard output, for as long as somebody reads it. A reader that has seen enough (`| head`) is not an error.
 fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
-    // What was said before comes out before, where both go to the same place.
+    // If both go to the same place, earlier messages must come out first.
     let _ = stderr().settle();
     stdout().write(text);
     match stdout().settle() {
@@ -34,10 +34,10 @@ fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     }
 }
 
-/// Prints what is made for people to read, in ASCII alone where that is asked for or the terminal shows nothing else.
+/// Prints text for people, in ASCII only if that is asked for or the terminal can show nothing else.
 fn print_for_people(mut text: String, ascii: bool) -> Result<(), Failure> {
     let ascii = ascii || io::stdout().is_terminal() && ascii::wanted();
-    // Where nobody reads standard error, this is the place that is left to say so.
+    // If nobody reads standard error, this is the only place left to say so.
     if let Err(error) = stderr().settle()
         && error.kind() == ErrorKind::TimedOut
     {

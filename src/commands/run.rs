@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use lockstorm::lab::{ServerBinary, check_temp_dir};
 use lockstorm::report::{FileError, Progress, RecordFile, render};
-use lockstorm::run::{Ended, Held, Record, RunOptions, headless};
+use lockstorm::run::{CheckResult, Ended, Record, RunOptions, headless};
 use lockstorm::scenario::warnings;
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use super::{colour, load, nothing_left_but_to_print, print, print_for_people, ro
 use crate::cli::{Color, RunArgs};
 use crate::failure::{Failure, tell};
 
-/// Runs the scenario. All that can be wrong with the request is found before anything is started.
+/// Runs the scenario. All mistakes in the request are found before anything is started.
 pub fn run(args: &RunArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
     let scenario = load(&args.scenario, &args.changes).map_err(Failure::usage)?;
     let tight = room(&scenario).map_err(Failure::usage)?;
@@ -41,7 +41,7 @@ pub fn run(args: &RunArgs, color: Color, ascii: bool) -> Result<ExitCode, Failur
         }
         Ended::Finished(record, stop) => {
             let written = keep(file.as_ref(), &record);
-            // Even when the file could not be written, what was measured is shown.
+            // What was measured is shown even if the file could not be written.
             let printed = if args.json {
                 json(&record).and_then(print)
             } else {
@@ -56,7 +56,7 @@ pub fn run(args: &RunArgs, color: Color, ascii: bool) -> Result<ExitCode, Failur
     }
 }
 
-/// Writes the record to its file, if it has one. A signal ends us only where we wait for a reader: no file is left half done.
+/// Writes the record to its file, if there is one. A signal ends us only while we wait for a reader: no file is left half written.
 pub fn keep(file: Option<&RecordFile>, record: &impl Serialize) -> Result<(), FileError> {
     let write = || file.map_or(Ok(()), |file| file.write(record));
     if file.is_some_and(RecordFile::is_special) {
@@ -68,12 +68,12 @@ pub fn keep(file: Option<&RecordFile>, record: &impl Serialize) -> Result<(), Fi
     written
 }
 
-/// The exit code that the record asks for: an expectation that failed, damage proven against it included, outweighs doubt.
+/// The exit code for the record: a failed expectation, including one that proven damage broke, outweighs an inconclusive one.
 fn judge(record: &Record) -> ExitCode {
-    let any = |result| record.expectations.iter().any(|verdict| verdict.result == result);
-    if any(Held::No) {
+    let any = |result| record.expectations.iter().any(|checked| checked.result == result);
+    if any(CheckResult::Failed) {
         ExitCode::from(3)
-    } else if any(Held::Inconclusive) || !record.inconclusive.is_empty() || !record.partial.is_empty() {
+    } else if any(CheckResult::Inconclusive) || !record.inconclusive.is_empty() || !record.partial.is_empty() {
         ExitCode::from(5)
     } else {
         ExitCode::SUCCESS

@@ -33,19 +33,19 @@ fn show(name: &str) -> Result<&'static str, Failure> {
     if let Some(scenario) = builtin::find(name) {
         return Ok(scenario.text);
     }
-    // What is wrong with the name is known there, suggestion included.
+    // `open` explains what is wrong with the name and suggests a better one.
     match Source::open(name) {
         Err(error) => Err(Failure::usage(error)),
         Ok(_) => Err(Failure::usage(format!(
-            "{name}: is a file, and no built-in scenario; `cat` shows it"
+            "{name} is a file, not a built-in scenario; `cat` shows it"
         ))),
     }
 }
 
-/// Validates a scenario: errors, or warnings and a line that says what it is.
+/// Validates a scenario: prints its errors, or its warnings and a line that sums it up.
 pub fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let scenario = load(&args.scenario, &args.changes).map_err(Failure::usage)?;
-    // Whether it is a good scenario does not depend on where it is checked: what does not fit here is a warning here.
+    // A scenario is valid or not wherever it is checked, so what this machine has no room for is only a warning.
     let here = room(&scenario).unwrap_or_else(|refusals| refusals.lines().map(str::to_owned).collect());
     for warning in warnings(&scenario).iter().chain(&here) {
         tell(&format!("warning: {warning}"));
@@ -63,7 +63,7 @@ pub fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// An arm by its name; what is unusual about it beside that.
+/// An arm's name, with its label if it has a fence.
 fn arm(arm: &ArmSpec) -> String {
     match arm.fence {
         Fence::Off => arm.name.clone(),

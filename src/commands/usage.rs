@@ -1,4 +1,4 @@
-//! What to say about a command line that cannot be understood.
+//! Messages for command lines that cannot be understood.
 
 use std::env;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::{colour, print};
 use crate::cli::{Cli, Color, ConsoleArgs};
 use crate::failure::Failure;
 
-/// Prints help and version where they were asked for, and mistakes with their cure.
+/// Prints the help or the version if they were asked for, and otherwise what is wrong and how to mend it.
 pub fn explain(error: &clap::Error) -> ExitCode {
     // A mistyped command looks like a scenario followed by arguments that the console does not know.
     if error.kind() == ErrorKind::UnknownArgument
@@ -46,7 +46,7 @@ pub fn explain(error: &clap::Error) -> ExitCode {
     printed.map_or_else(|failure| failure.report(), |()| code)
 }
 
-/// What clap says over several lines, without its hint at help, which is the same for all.
+/// clap's message of several lines in one line, without its hint at `--help`, which every message gets.
 fn in_one_line(text: &str) -> String {
     let text = text.strip_prefix("error: ").unwrap_or(text);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -54,7 +54,7 @@ fn in_one_line(text: &str) -> String {
     lines.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ") + " (`--help` explains)"
 }
 
-/// The console's own arguments in front of a command would be lost in silence.
+/// Refuses the console's arguments in front of a command: they would be ignored silently.
 pub fn no_console_arguments(args: &ConsoleArgs) -> Result<(), Failure> {
     let given = [
         (args.scenario.is_some(), "a SCENARIO"),
@@ -66,13 +66,13 @@ pub fn no_console_arguments(args: &ConsoleArgs) -> Result<(), Failure> {
     ];
     match given.into_iter().find(|(given, _)| *given) {
         Some((_, name)) => Err(Failure::usage(format!(
-            "{name} stands before the command; put it behind, or leave it out"
+            "{name} stands before the command; put it after the command, or leave it out"
         ))),
         None => Ok(()),
     }
 }
 
-/// What is wrong with a scenario; if it is not there at all, it may be a mistyped command.
+/// What is wrong with a scenario. One that does not exist may be a mistyped command.
 pub fn no_scenario(spec: &str, errors: &ScenarioErrors) -> Failure {
     match near_command(spec) {
         Some(command) if !Path::new(spec).exists() => {
@@ -82,7 +82,7 @@ pub fn no_scenario(spec: &str, errors: &ScenarioErrors) -> Failure {
     }
 }
 
-/// The command that `word`, which is none, was probably meant to be.
+/// The command that `word`, which is not a command, was probably meant to be.
 fn near_command(word: &str) -> Option<String> {
     let furthest = word.chars().count().div_ceil(3);
     Cli::command()

@@ -1,5 +1,7 @@
 //! What each key does to the state, and why it sometimes can't.
 
+use std::time::Duration;
+
 use ratatui::crossterm::event::KeyEvent;
 
 use super::app::{App, Order, Overlay, Picker, Saving, Stage, View, target_exists};
@@ -7,9 +9,9 @@ use super::keys::{self, Act, Step};
 use super::knobs;
 use super::orders::Expected;
 use super::theme::Theme;
-use crate::metrics::{HostStatus, Phase, ServerStatus, Snapshot, units};
-use crate::model::{Action as Fault, HostId, ServerId, Target};
-use crate::run::{Command, Knob, Stop};
+use crate::metrics::units;
+use crate::model::{Action, Condition, Conditions, Fault, HostId, Obstacle, ServerId, Target};
+use crate::run::{Command, Knob, Phase, Snapshot, Stop};
 
 /// Lines that a page key moves by.
 const PAGE: usize = 10;
@@ -39,8 +41,8 @@ impl App {
             Act::Interrupt => return Ok(self.stop_by(Stop::Interrupt)),
             Act::SigQuit => return Ok(self.stop_by(Stop::Quit)),
             Act::Fault(_) | Act::Bounce | Act::PauseOrResume | Act::Restore => return self.fault(act, again),
-            Act::Turn(dial, turn) => {
-                let knob = knobs::turn(dial, turn, self.live()?)?;
+            Act::Turn(kind, turn) => {
+                let knob = knobs::turn(kind, turn, self.live()?)?;
                 self.status = Some(describe(knob));
                 return Ok(vec![Order::Command(Command::Turn(knob))]);
             }
@@ -137,12 +139,18 @@ impl App {
         let target = self.selected;
         let snapshot = self.live()?;
         let action = self.wanted(act, target, snapshot)?;
-        let (command, steps, verb) = match (act, target) {
+        let (command, steps, verb): (_, Vec<Action>, _) = match (act, target) {
             (Act::Bounce, Target::Host(id)) => {
-                let steps = vec![Fault::Kill, Fault::Restart];
+                let steps = [Some(action), action.undo(target.kind())]
+                    .into_iter()
+                    .flatten()
+                    .collect();
                 (Command::Bounce(id), steps, ["bounce", "bouncing"])
             }
-            _ => (Command::Fault { action, target }, vec![action], verb(action)),
+            _ => {
+                let [verb, under_way, _] = action.verbs();
+                (Command::Fault { action, target }, vec![action], [verb, under_way])
+            }
         };
         // The other views show the hosts and what becomes of them.
         if matches!(self.view, View::Events | View::Summary) && !again {
@@ -161,47 +169,25 @@ impl App {
     }
 
     /// What a key means for the target as it is now.
-    fn wanted(&self, act: Act, target: Target, snapshot: &Snapshot) -> Result<Fault, String> {
+    fn wanted(&self, act: Act, target: Target, snapshot: &Snapshot) -> Result<Action, String> {
         if self.orders.expected(target) == Some(Expected::Bounce) {
             return Err(format!("{target} is being bounced: it comes back by itself"));
         }
-        let missing = || format!("there is no {target}");
-        let action = match target {
-            Target::Host(id) => {
-                let state = &snapshot.hosts.get(id.index()).ok_or_else(missing)?.state;
-                host_fault(act, &self.host_now(target, state), &target)?
-            }
-            Target::Server(id) => {
-                let state = snapshot.servers.get(id.index()).ok_or_else(missing)?.state;
-                server_fault(act, self.server_now(target, state), &target)?
-            }
+        let shown = match target {
+            Target::Host(id) => snapshot.hosts.get(id.index()).map(|host| &host.conditions),
+            Target::Server(id) => snapshot.servers.get(id.index()).map(|server| &server.conditions),
         };
+        let mut now = shown.ok_or_else(|| format!("there is no {target}"))?.clone();
+        // What was ordered of it will have been done to it.
+        if let Some(Expected::After(action)) = self.orders.expected(target) {
+            now.undergo(action, Duration::ZERO);
+        }
+        let action = meant(act, target, &now)?;
         // The run does what is scheduled in its measured part only, and the way back is.
         if act == Act::Bounce && snapshot.phase == Phase::WarmUp {
             return Err("nothing counts yet: b works once the warm-up is over".to_owned());
         }
         Ok(action)
-    }
-
-    /// The state that a host will have been brought to by what was ordered of it.
-    fn host_now(&self, target: Target, shown: &HostStatus) -> HostStatus {
-        match self.orders.expected(target) {
-            Some(Expected::After(Fault::Kill)) => HostStatus::Down("killed".to_owned()),
-            Some(Expected::After(Fault::Shutdown)) => HostStatus::Down("shut down".to_owned()),
-            Some(Expected::After(Fault::Pause)) => HostStatus::Paused,
-            Some(Expected::After(Fault::Resume | Fault::Restart)) => HostStatus::Up,
-            Some(Expected::Bounce) | None => shown.clone(),
-        }
-    }
-
-    /// The same of an app server.
-    fn server_now(&self, target: Target, shown: ServerStatus) -> ServerStatus {
-        match self.orders.expected(target) {
-            Some(Expected::After(Fault::Kill)) => ServerStatus::Killed,
-            Some(Expected::After(Fault::Pause)) => ServerStatus::Paused,
-            Some(Expected::After(Fault::Resume)) => ServerStatus::Up,
-            _ => shown,
-        }
     }
 
     fn reset(&mut self) -> Result<Vec<Order>, String> {
@@ -337,43 +323,42 @@ const fn is_of_overlay(act: Act) -> bool {
     )
 }
 
-/// What doing it is called, and its being under way.
-const fn verb(action: Fault) -> [&'static str; 2] {
-    match action {
-        Fault::Kill => ["kill", "killing"],
-        Fault::Shutdown => ["shut down", "shutting down"],
-        Fault::Pause => ["pause", "pausing"],
-        Fault::Resume => ["resume", "resuming"],
-        Fault::Restart => ["restart", "restarting"],
+/// What a key does to a target in these conditions, or why it does nothing.
+fn meant(act: Act, target: Target, now: &Conditions<Duration>) -> Result<Action, String> {
+    let kind = target.kind();
+    let action = match act {
+        Act::Fault(fault) => Action::Fault(fault),
+        Act::Bounce => Action::Fault(Fault::Kill),
+        Act::PauseOrResume if now.has(Condition::Paused) => Action::Undo(Condition::Paused),
+        Act::PauseOrResume => Action::Fault(Fault::Pause),
+        _ => match now.first() {
+            Some(ongoing) => Action::Undo(ongoing.condition),
+            None => return Err(format!("{target} is up")),
+        },
+    };
+    if act == Act::Bounce && action.undo(kind).is_none() {
+        return Err("only hosts are bounced: k kills an app server, p pauses it".to_owned());
     }
-}
-
-fn host_fault(act: Act, state: &HostStatus, target: &Target) -> Result<Fault, String> {
-    match (act, state) {
-        (Act::Bounce, HostStatus::Up) => Ok(Fault::Kill),
-        (Act::Bounce, HostStatus::Paused) => Err(format!("{target} is paused: r resumes it, then b bounces it")),
-        (Act::Fault(Fault::Shutdown), HostStatus::Paused) => Err(format!(
-            "{target} is paused and can't shut down: r resumes it, k kills it"
-        )),
-        (Act::Fault(fault), HostStatus::Up | HostStatus::Paused) => Ok(fault),
-        (Act::PauseOrResume, HostStatus::Up) => Ok(Fault::Pause),
-        (Act::PauseOrResume | Act::Restore, HostStatus::Paused) => Ok(Fault::Resume),
-        (Act::Restore, HostStatus::Down(_)) => Ok(Fault::Restart),
-        (Act::Restore, HostStatus::Up) => Err(format!("{target} is up")),
-        (_, _) => Err(format!("{target} is down: r restarts it")),
-    }
-}
-
-fn server_fault(act: Act, state: ServerStatus, target: &Target) -> Result<Fault, String> {
-    match (act, state) {
-        (Act::Bounce, _) => Err("only hosts are bounced: k kills an app server, p pauses it".to_owned()),
-        (_, ServerStatus::Killed) => Err(format!("{target} was killed and stays dead: R starts the run anew")),
-        (Act::Fault(Fault::Shutdown), _) => Err("only hosts are shut down: k kills an app server".to_owned()),
-        (Act::PauseOrResume, ServerStatus::Up) => Ok(Fault::Pause),
-        (Act::PauseOrResume | Act::Restore, ServerStatus::Paused) => Ok(Fault::Resume),
-        (Act::Fault(fault), _) => Ok(fault),
-        (_, ServerStatus::Up | ServerStatus::Paused) => Err(format!("{target} is up")),
-    }
+    let obstacle = match now.first() {
+        // It would come back without that.
+        Some(ongoing) if act == Act::Bounce => Some(Obstacle::First(ongoing.condition, None)),
+        _ => action.obstacle(kind, now),
+    };
+    let Some(obstacle) = obstacle else { return Ok(action) };
+    Err(match obstacle {
+        Obstacle::NotFor(action, _) => {
+            format!("{target} can't be {}: k kills it, p pauses it", action.verbs()[2])
+        }
+        Obstacle::Already(condition, _) | Obstacle::First(condition, _) if condition.is_undone_on(kind) => {
+            let undo = Action::Undo(condition).verbs()[0];
+            format!("{target} is {}: r {undo}s it", condition.word())
+        }
+        Obstacle::Already(condition, how) | Obstacle::First(condition, how) | Obstacle::ForGood(condition, how) => {
+            let how = how.map_or_else(|| condition.word().to_owned(), |how| how.to_string());
+            format!("{target} was {how} and does not come back: R starts the run anew")
+        }
+        Obstacle::Not(condition) => format!("{target} is not {}", condition.word()),
+    })
 }
 
 fn describe(knob: Knob) -> String {

@@ -1,7 +1,7 @@
 //! What to say of an arm that can't work now. Ended requests say nothing of those that are stuck, so this stands in the place
 //! of their figures.
 
-use crate::metrics::{ArmView, Health, Phase};
+use crate::run::{ArmView, Health, Phase};
 
 use super::text;
 

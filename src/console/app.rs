@@ -12,8 +12,8 @@ use super::keys::Act;
 use super::orders::Orders;
 use super::score::Damage;
 use super::theme::Theme;
-use crate::metrics::{ArmView, Phase, Snapshot};
 use crate::model::{EventKind, HostId, Target};
+use crate::run::{ArmView, Phase, Snapshot};
 use crate::run::{Command, Record, RunError, Stop};
 use crate::scenario::Scenario;
 

@@ -62,7 +62,7 @@ pub(super) struct TimeAxis {
 impl TimeAxis {
     /// `now` in seconds of the run, `oldest` the first second that there is something of.
     pub fn new(window: Window, now: f64, oldest: i64, columns: u16) -> Self {
-        #[allow(clippy::cast_possible_truncation)] // seconds of a run
+        #[expect(clippy::cast_possible_truncation, reason = "seconds of a run")]
         let end = now.floor() as i64 + 1;
         // A run that is younger than the window fills the whole axis.
         let past = (end - oldest).max(SHORTEST);
@@ -76,7 +76,7 @@ impl TimeAxis {
             oldest,
             columns,
         };
-        #[allow(clippy::cast_possible_truncation)] // tenths of a run
+        #[expect(clippy::cast_possible_truncation, reason = "tenths of a run")]
         let newest = axis.slot((now * 10.0).floor() as i64);
         axis.first = newest + 1 - i64::from(columns);
         axis
@@ -93,7 +93,6 @@ impl TimeAxis {
 
     /// The number of the column that a tenth begins in, counted from second 0.
     const fn slot(&self, tenth: i64) -> i64 {
-        #[allow(clippy::cast_lossless)] // no `From` in a constant function
         (tenth * self.columns as i64).div_euclid(self.span * TENTHS)
     }
 
@@ -103,7 +102,6 @@ impl TimeAxis {
 
     /// The seconds that a column stands for.
     pub fn column_length(&self) -> f64 {
-        #[allow(clippy::cast_precision_loss)] // seconds of a run
         let span = self.span as f64;
         span / f64::from(self.columns)
     }
@@ -115,7 +113,7 @@ impl TimeAxis {
 
     /// The column of an instant; none when it is not on the axis.
     pub fn column(&self, at: f64) -> Option<u16> {
-        #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // seconds of a run
+        #[expect(clippy::cast_possible_truncation, reason = "seconds of a run")]
         let column = (at * f64::from(self.columns) / self.span as f64).floor() as i64 - self.first;
         u16::try_from(column).ok().filter(|&column| column < self.columns)
     }
@@ -209,7 +207,6 @@ mod tests {
     fn an_instant_lies_in_its_second() {
         let axis = TimeAxis::new(Window::Last(30), 29.9, 0, 90);
         for second in 0..30 {
-            #[allow(clippy::cast_precision_loss)]
             let column = axis.column(second as f64 + 0.5).expect("on the axis");
             assert!(axis.second(second).expect("on the axis").contains(&column));
         }

@@ -1,9 +1,9 @@
 //! The line that names the next key worth pressing.
 
 use super::app::{App, Stage, Then, View};
-use crate::metrics::{HostStatus, HostView, Phase, ServerStatus, Snapshot};
-use crate::model::Target;
-use crate::scenario::{LockKind, Persistence};
+use crate::model::{Action, Target, TargetKind};
+use crate::run::{HostView, Phase, Snapshot};
+use crate::scenario::Persistence;
 
 /// What to say, the most useful first: what does not fit on the line is left out.
 pub(super) fn hint(app: &App, snapshot: &Snapshot) -> Vec<String> {
@@ -32,7 +32,7 @@ fn before_any_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
         .hosts
         .iter()
         .find_map(|host| Some((host, host.single_arms.first()?)));
-    let redlock = snapshot.scenario.arms.iter().find(|arm| arm.lock == LockKind::Redlock);
+    let redlock = snapshot.scenario.arms.iter().find(|arm| arm.lock.needs_majority());
     let part = if let Some((host, arm)) = single {
         let keys = keys(app, Target::Host(host.id), 'b');
         Some(format!("press {keys}: bounce {}, the node under arm {arm}", host.id))
@@ -59,9 +59,10 @@ fn scheduled(app: &App, snapshot: &Snapshot) -> Vec<String> {
     };
     let mut parts = vec![next.clone()];
     // What is down and not brought back by the scenario may be what it waits for.
-    let down = snapshot.hosts.iter().find(|host| host.state != HostStatus::Up);
+    let down = snapshot.hosts.iter().find(|host| !host.conditions.is_up());
     let restored = |host: &HostView| {
-        let words = [format!("restart {}", host.id), format!("resume {}", host.id)];
+        let undo = |condition| format!("{} {}", Action::Undo(condition), host.id);
+        let words: Vec<String> = host.conditions.iter().map(|ongoing| undo(ongoing.condition)).collect();
         snapshot
             .scheduled
             .iter()
@@ -91,22 +92,23 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
         return parts;
     }
     // Of a host with an order under way the next picture says more.
-    let is_ailing =
-        |host: &&HostView| host.state != HostStatus::Up && app.orders.expected(Target::Host(host.id)).is_none();
+    let is_ailing = |host: &&HostView| !host.conditions.is_up() && app.orders.expected(Target::Host(host.id)).is_none();
     let ailing = snapshot.hosts.iter().find(is_ailing);
-    if let Some(host) = ailing {
+    if let Some((host, ongoing)) = ailing.and_then(|host| Some((host, host.conditions.first()?))) {
         let keys = keys(app, Target::Host(host.id), 'r');
-        parts.push(match &host.state {
-            HostStatus::Paused => format!("{keys} resumes {}: it runs what it was sent", host.id),
-            _ => format!("{keys} brings {} back: {}", host.id, memory_of(snapshot)),
+        parts.push(if ongoing.condition.forgets() {
+            format!("{keys} brings {} back: {}", host.id, memory_of(snapshot))
+        } else {
+            format!("{keys}: {} {}", Action::Undo(ongoing.condition).verbs()[0], host.id)
         });
         parts.extend(next_kill(app, snapshot));
     }
-    if let Some(server) = snapshot
-        .servers
-        .iter()
-        .find(|server| server.state == ServerStatus::Paused)
-    {
+    if let Some(server) = snapshot.servers.iter().find(|server| {
+        server
+            .conditions
+            .iter()
+            .any(|ongoing| ongoing.condition.is_undone_on(TargetKind::Server))
+    }) {
         parts.push(format!(
             "{} lets {} go on",
             keys(app, Target::Server(server.id), 'r'),
@@ -133,16 +135,8 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
 
 /// The kill that would take the majority, while redlock still has one.
 fn next_kill(app: &App, snapshot: &Snapshot) -> Option<String> {
-    let redlock = snapshot
-        .scenario
-        .arms
-        .iter()
-        .find(|arm| arm.lock == LockKind::Redlock)?;
-    let up: Vec<&HostView> = snapshot
-        .hosts
-        .iter()
-        .filter(|host| host.state == HostStatus::Up)
-        .collect();
+    let redlock = snapshot.scenario.arms.iter().find(|arm| arm.lock.needs_majority())?;
+    let up: Vec<&HostView> = snapshot.hosts.iter().filter(|host| host.conditions.is_up()).collect();
     let majority = snapshot.hosts.len() / 2 + 1;
     let host = up.first().filter(|_| up.len() == majority)?;
     Some(format!(

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use super::ConsoleError;
 use super::app::Message;
-use crate::metrics::Phase;
+use crate::run::Phase;
 use crate::run::{RunHandle, Stops};
 
 /// How long the threads that look at the terminal may take to notice that they are over.

@@ -2,8 +2,8 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::knobs::{Dial, Turn};
-use crate::model::Action as Fault;
+use super::knobs::{KnobKind, Turn};
+use crate::model::Fault;
 
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub enum Act {
     /// Use the next theme.
     NextTheme,
     /// Turn a knob.
-    Turn(Dial, Turn),
+    Turn(KnobKind, Turn),
     /// Run the same again.
     Reset,
     /// Open the scenario picker.
@@ -84,7 +84,7 @@ pub enum Scope {
 
 /// A heading of the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)] // the names say it
+#[expect(missing_docs, reason = "the names say it")]
 pub enum Group {
     Faults,
     Look,
@@ -262,8 +262,8 @@ pub const TABLE: &[Row] = &[
         "TTL",
         "TTL down, up",
         &[
-            (Char('t'), Act::Turn(Dial::Ttl, Turn::Down)),
-            (Char('T'), Act::Turn(Dial::Ttl, Turn::Up)),
+            (Char('t'), Act::Turn(KnobKind::Ttl, Turn::Down)),
+            (Char('T'), Act::Turn(KnobKind::Ttl, Turn::Up)),
         ],
     ),
     row(
@@ -273,8 +273,8 @@ pub const TABLE: &[Row] = &[
         "rate",
         "rate of an open loop down, up",
         &[
-            (Char('a'), Act::Turn(Dial::Rate, Turn::Down)),
-            (Char('A'), Act::Turn(Dial::Rate, Turn::Up)),
+            (Char('a'), Act::Turn(KnobKind::Rate, Turn::Down)),
+            (Char('A'), Act::Turn(KnobKind::Rate, Turn::Up)),
         ],
     ),
     row(
@@ -284,8 +284,8 @@ pub const TABLE: &[Row] = &[
         "hold",
         "time inside the lock down, up",
         &[
-            (Char('h'), Act::Turn(Dial::Hold, Turn::Down)),
-            (Char('H'), Act::Turn(Dial::Hold, Turn::Up)),
+            (Char('h'), Act::Turn(KnobKind::Hold, Turn::Down)),
+            (Char('H'), Act::Turn(KnobKind::Hold, Turn::Up)),
         ],
     ),
     row(
@@ -295,8 +295,8 @@ pub const TABLE: &[Row] = &[
         "workers",
         "workers down, up",
         &[
-            (Char('n'), Act::Turn(Dial::Workers, Turn::Down)),
-            (Char('N'), Act::Turn(Dial::Workers, Turn::Up)),
+            (Char('n'), Act::Turn(KnobKind::Workers, Turn::Down)),
+            (Char('N'), Act::Turn(KnobKind::Workers, Turn::Up)),
         ],
     ),
     row(

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use crate::metrics::{Knobs, Snapshot};
 use crate::run::Knob;
-use crate::scenario::LockKind;
+use crate::run::{Knobs, Snapshot};
 
 /// Which way a knob is turned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +16,7 @@ pub enum Turn {
 
 /// The knobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dial {
+pub enum KnobKind {
     /// The TTL of all lock arms.
     Ttl,
     /// The median hold time.
@@ -37,32 +36,33 @@ const WORKERS: [u64; 2] = [1, 10_000];
 ///
 /// # Errors
 /// Why it can't be turned.
-pub(super) fn turn(dial: Dial, turn: Turn, snapshot: &Snapshot) -> Result<Knob, String> {
+pub(super) fn turn(kind: KnobKind, turn: Turn, snapshot: &Snapshot) -> Result<Knob, String> {
     let Knobs {
         ttl,
         workers,
         rate,
         hold,
     } = snapshot.knobs;
-    match dial {
-        Dial::Ttl => {
+    match kind {
+        KnobKind::Ttl => {
             let now = ttl
                 .or_else(|| longest_ttl(snapshot))
                 .ok_or("no arm here has a lock with a TTL")?;
             stepped(micros(now), TTL, turn, "TTL").map(|us| Knob::Ttl(Duration::from_micros(us)))
         }
-        Dial::Hold => stepped(micros(hold), HOLD, turn, "hold time").map(|us| Knob::Hold(Duration::from_micros(us))),
-        Dial::Rate => {
+        KnobKind::Hold => {
+            stepped(micros(hold), HOLD, turn, "hold time").map(|us| Knob::Hold(Duration::from_micros(us)))
+        }
+        KnobKind::Rate => {
             let now = rate.ok_or("a closed loop has no rate: turn the workers with n and N")?;
-            #[allow(
+            #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
-                clippy::cast_precision_loss
+                reason = "a positive rate, bounded by the steps"
             )]
-            // a positive rate, bounded by the steps
             stepped(now.round() as u64, RATE, turn, "rate").map(|rate| Knob::Rate(rate as f64))
         }
-        Dial::Workers => {
+        KnobKind::Workers => {
             let now = u64::try_from(workers).unwrap_or(u64::MAX);
             let next = stepped(now, WORKERS, turn, "number of workers")?;
             Ok(Knob::Workers(usize::try_from(next).unwrap_or(workers)))
@@ -73,9 +73,7 @@ pub(super) fn turn(dial: Dial, turn: Turn, snapshot: &Snapshot) -> Result<Knob, 
 /// The longest TTL of the arms that ask lock nodes, while they differ.
 fn longest_ttl(snapshot: &Snapshot) -> Option<Duration> {
     let arms = snapshot.scenario.arms.iter();
-    arms.filter(|arm| matches!(arm.lock, LockKind::Single | LockKind::Redlock))
-        .map(|arm| arm.ttl)
-        .max()
+    arms.filter(|arm| arm.lock.uses_nodes()).map(|arm| arm.ttl).max()
 }
 
 fn micros(duration: Duration) -> u64 {

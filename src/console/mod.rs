@@ -26,7 +26,7 @@ pub mod views;
 use std::path::PathBuf;
 
 pub use app::{App, Message, Order, Saving, View};
-pub use knobs::{Dial, Turn};
+pub use knobs::{KnobKind, Turn};
 pub use session::open;
 pub use theme::ThemeName;
 

@@ -135,7 +135,7 @@ const fn outcome(event: &Event) -> (bool, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::HostId;
+    use crate::model::{Condition, Fault, HostId};
 
     const HOST: Target = Target::Host(HostId(1));
 
@@ -147,6 +147,7 @@ mod tests {
                 action,
                 target: HOST,
                 effect_at,
+                proof: Vec::new(),
                 error: None,
             },
             text: format!("{action} {HOST}"),
@@ -155,17 +156,22 @@ mod tests {
 
     #[test]
     fn an_order_counts_until_its_own_event_is_done() {
-        let before = [event(0, Action::Pause, Some(1.0))];
+        let before = [event(0, Action::Fault(Fault::Pause), Some(1.0))];
         let mut orders = Orders::default();
-        orders.add(HOST, &[Action::Pause], &before);
+        orders.add(HOST, &[Action::Fault(Fault::Pause)], &before);
         assert_eq!(orders.settle(&before), None, "an older pause is not this one");
-        assert_eq!(orders.expected(HOST), Some(Expected::After(Action::Pause)));
         assert_eq!(
-            orders.settle(&[event(1, Action::Pause, None)]),
+            orders.expected(HOST),
+            Some(Expected::After(Action::Fault(Fault::Pause)))
+        );
+        assert_eq!(
+            orders.settle(&[event(1, Action::Fault(Fault::Pause), None)]),
             None,
             "asked for, not done"
         );
-        let done = orders.settle(&[event(1, Action::Pause, Some(1.1))]).expect("done");
+        let done = orders
+            .settle(&[event(1, Action::Fault(Fault::Pause), Some(1.1))])
+            .expect("done");
         assert_eq!((done.text.as_str(), done.failed), ("pause host 1", false));
         assert!(orders.is_empty() && orders.expected(HOST).is_none());
     }
@@ -173,14 +179,21 @@ mod tests {
     #[test]
     fn orders_of_a_target_are_done_one_after_the_other() {
         let mut orders = Orders::default();
-        for action in [Action::Pause, Action::Resume, Action::Pause] {
+        for action in [
+            Action::Fault(Fault::Pause),
+            Action::Undo(Condition::Paused),
+            Action::Fault(Fault::Pause),
+        ] {
             orders.add(HOST, &[action], &[]);
         }
-        let two = [event(0, Action::Pause, Some(1.0)), event(1, Action::Resume, Some(1.1))];
+        let two = [
+            event(0, Action::Fault(Fault::Pause), Some(1.0)),
+            event(1, Action::Undo(Condition::Paused), Some(1.1)),
+        ];
         assert!(orders.settle(&two).is_some());
         assert_eq!(
             orders.expected(HOST),
-            Some(Expected::After(Action::Pause)),
+            Some(Expected::After(Action::Fault(Fault::Pause))),
             "the third is open"
         );
         assert_eq!(orders.settle(&two), None, "and the first is not counted for it");
@@ -188,19 +201,23 @@ mod tests {
 
     #[test]
     fn a_bounce_is_done_when_the_host_is_back_or_was_not_killed() {
-        let killed = event(0, Action::Kill, Some(1.0));
+        let killed = event(0, Action::Fault(Fault::Kill), Some(1.0));
         let mut orders = Orders::default();
-        orders.add(HOST, &[Action::Kill, Action::Restart], &[]);
+        orders.add(HOST, &[Action::Fault(Fault::Kill), Action::Undo(Condition::Down)], &[]);
         assert_eq!(orders.settle(std::slice::from_ref(&killed)), None);
         assert_eq!(orders.expected(HOST), Some(Expected::Bounce));
-        assert!(orders.settle(&[killed, event(1, Action::Restart, Some(1.4))]).is_some());
+        assert!(
+            orders
+                .settle(&[killed, event(1, Action::Undo(Condition::Down), Some(1.4))])
+                .is_some()
+        );
         assert!(orders.is_empty());
 
-        let mut failed = event(2, Action::Kill, None);
+        let mut failed = event(2, Action::Fault(Fault::Kill), None);
         if let EventKind::Fault { error, .. } = &mut failed.kind {
             *error = Some("is down already".to_owned());
         }
-        orders.add(HOST, &[Action::Kill, Action::Restart], &[]);
+        orders.add(HOST, &[Action::Fault(Fault::Kill), Action::Undo(Condition::Down)], &[]);
         assert_eq!(orders.settle(&[failed]).map(|done| done.failed), Some(true));
         assert!(orders.is_empty());
     }

@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use super::axis::TimeAxis;
-use crate::metrics::{ArmView, Beat, Point};
+use crate::metrics::{Beat, Count, Point};
+use crate::run::ArmView;
 
 /// What was measured in a stretch of time.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,8 +60,7 @@ fn of_beat(beat: &Beat) -> Point {
         response_p99_us: beat.response_p99_us,
         oversold: beat.oversold,
         lost_updates: beat.lost_updates,
-        db_hits: beat.db_hits,
-        stale_reads: beat.stale_reads,
+        counts: [(Count::DbHits, beat.db_hits), (Count::StaleReads, beat.stale_reads)].into(),
         ..Point::default()
     };
     point.outcomes.no_quorum = beat.no_quorum;

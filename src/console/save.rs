@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::app::Saving;
-use super::text;
-use crate::metrics::{Figures, Snapshot, units};
 use crate::model::Event;
 use crate::output;
-use crate::run::{Held, Record, sentence};
+use crate::report;
+use crate::run::{Record, Snapshot};
 
 /// Writes it and says where.
 ///
@@ -61,117 +60,29 @@ fn write_new(dir: &Path, stem: &str, ending: &str, content: &str) -> Result<Stri
 }
 
 fn record_text(record: &Record) -> String {
-    let scenario = &record.scenario;
-    let mut out = format!("{}: {}\n", scenario.name, scenario.title);
-    let ended = if record.interrupted { "interrupted" } else { "finished" };
-    // Writing to a string can't fail.
-    let _ = writeln!(
-        out,
-        "{}, seed {}, {ended} after {:.1} s\n",
-        record.started, record.seed, record.elapsed
-    );
-    for (arm, spec) in record.arms.iter().zip(&scenario.arms) {
-        let _ = writeln!(
-            out,
-            "{}",
-            sentence(
-                spec,
-                &arm.figures,
-                &scenario.workload,
-                arm.sold_out_all,
-                arm.doubt.is_some()
-            )
-        );
-    }
-    table(
-        &mut out,
-        record.arms.iter().map(|arm| (arm.name.as_str(), &arm.figures)),
-    );
-    for verdict in &record.expectations {
-        let mark = match verdict.result {
-            Held::Yes => "✔",
-            Held::No => "✖",
-            Held::Inconclusive => "?",
-        };
-        let _ = writeln!(out, "{mark} {}: {}", verdict.expectation, verdict.text);
-    }
-    for warning in &record.warnings {
-        let _ = writeln!(out, "! {warning}");
-    }
+    let mut out = report::summary(record);
+    out.push_str("\nevents\n");
     events(&mut out, &record.events);
     out
 }
 
 fn snapshot_text(snapshot: &Snapshot) -> String {
     let scenario = &snapshot.scenario;
-    let mut out = format!("{}: {}\n", scenario.name, scenario.title);
-    let _ = writeln!(
-        out,
-        "seed {}, after {:.1} s of a run that goes on\n",
-        scenario.seed, snapshot.elapsed
-    );
-    for (arm, spec) in snapshot.arms.iter().zip(&scenario.arms) {
-        let _ = writeln!(
-            out,
-            "{}",
-            sentence(
-                spec,
-                &arm.figures,
-                &scenario.workload,
-                arm.sold_out,
-                arm.doubt.is_some()
-            )
-        );
-    }
-    table(
-        &mut out,
-        snapshot.arms.iter().map(|arm| (arm.name.as_str(), &arm.figures)),
+    let mut out = format!(
+        "{}: {}\nseed {}, after {:.1} s of a run that goes on\n\n{}\nevents\n",
+        scenario.name,
+        scenario.title,
+        scenario.seed,
+        snapshot.elapsed,
+        report::so_far(snapshot),
     );
     events(&mut out, &snapshot.events);
     out
 }
 
-fn table<'a>(out: &mut String, arms: impl Iterator<Item = (&'a str, &'a Figures)>) {
-    let titles = [
-        "p50",
-        "p99",
-        "done/s",
-        "acquired",
-        "contended",
-        "no quorum",
-        "orders",
-        "oversold",
-        "db hits",
-    ];
-    let _ = write!(out, "\n{}", text::left("arm", 20));
-    for title in titles {
-        let _ = write!(out, "{}", text::right(title, 11));
-    }
-    out.push('\n');
-    for (name, figures) in arms {
-        let at_least = if figures.incomplete { "≥ " } else { "" };
-        let cells = [
-            text::micros(figures.acquire_us.p50),
-            text::micros(figures.acquire_us.p99),
-            text::decimal(figures.throughput),
-            units::count(figures.outcomes.acquired),
-            units::count(figures.outcomes.contended),
-            units::count(figures.outcomes.no_quorum),
-            format!("{at_least}{}", units::count(figures.orders)),
-            format!("{at_least}{}", units::count(figures.oversold)),
-            units::count(figures.db_hits),
-        ];
-        let _ = write!(out, "{}", text::left(name, 20));
-        for cell in cells {
-            let _ = write!(out, "{}", text::right(&cell, 11));
-        }
-        out.push('\n');
-    }
-    out.push('\n');
-}
-
 fn events(out: &mut String, events: &[Event]) {
     for event in events {
+        // Writing to a string can't fail.
         let _ = writeln!(out, "{:>8.1} s  {}", event.at, event.text);
     }
 }

@@ -1,7 +1,9 @@
 //! What to say of an arm in one figure: its damage, whose mark stays for the run, or else what its workload is about.
 
-use crate::metrics::{ArmView, Figures, Health};
-use crate::scenario::{Metric, Scenario, WorkloadSpec};
+use crate::metrics::Metric;
+use crate::metrics::{Count, Figures};
+use crate::run::{ArmView, Health};
+use crate::scenario::{Scenario, WorkloadSpec};
 
 use super::text;
 
@@ -105,7 +107,7 @@ impl Headline {
         });
         expected.unwrap_or_else(|| match &scenario.workload {
             WorkloadSpec::Inventory(_) => Self::Oversold,
-            WorkloadSpec::CacheFill { caches } if caches.iter().any(|cache| cache.pages.is_some()) => {
+            WorkloadSpec::CacheFill(spec) if spec.caches.iter().any(|cache| cache.pages.is_some()) => {
                 Self::DuplicatePages
             }
             WorkloadSpec::CacheFill { .. } => Self::HitsPerExpiry,
@@ -123,26 +125,20 @@ impl Headline {
         }
     }
 
-    /// What it counts, in a few columns.
-    pub const fn unit(self) -> &'static str {
+    /// What it counts.
+    pub const fn metric(self) -> Metric {
         match self {
-            Self::Oversold => "oversold",
-            Self::LostUpdates => "lost updates",
-            Self::DuplicatePages => "dup. pages",
-            Self::HitsPerExpiry => "hits/expiry",
-            Self::RefusedSeconds => "s refused",
+            Self::Oversold => Metric::Oversold,
+            Self::LostUpdates => Metric::LostUpdates,
+            Self::DuplicatePages => Metric::DuplicatePages,
+            Self::HitsPerExpiry => Metric::DbHitsPerExpiry,
+            Self::RefusedSeconds => Metric::RefusedSeconds,
         }
     }
 
-    /// What it counts.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Oversold => "units oversold",
-            Self::LostUpdates => "lost updates",
-            Self::DuplicatePages => "duplicate pages",
-            Self::HitsPerExpiry => "database hits per expiry",
-            Self::RefusedSeconds => "seconds refused",
-        }
+    /// The title of what it counts.
+    pub const fn title(self) -> &'static str {
+        self.metric().title()
     }
 
     /// The arm's score. Nothing is praised that proves nothing: what was lost, what never happened.
@@ -162,7 +158,11 @@ impl Headline {
         match self {
             Self::Oversold => damaged(damage.oversold, figures.oversold, arm.sold_out),
             Self::LostUpdates => damaged(damage.lost_updates, figures.lost_updates, figures.orders > 0),
-            Self::DuplicatePages => damaged(damage.duplicate_pages, figures.duplicate_pages, figures.hits > 0),
+            Self::DuplicatePages => damaged(
+                damage.duplicate_pages,
+                figures.duplicate_pages,
+                figures.counts[Count::Hits] > 0,
+            ),
             Self::HitsPerExpiry => {
                 let hits = figures.db_hits_per_expiry;
                 let mark = match hits.expiries {
@@ -206,7 +206,7 @@ fn damaged(proven: bool, count: u64, can_show: bool) -> Score {
 
 /// Whether the arm's newest acquires were refused for lack of nodes.
 pub(super) fn without_quorum(arm: &ArmView) -> bool {
-    arm.trouble.is_some() && arm.series.newest().is_some_and(|point| point.outcomes.no_quorum > 0)
+    !arm.lacking.is_empty() && arm.series.newest().is_some_and(|point| point.outcomes.no_quorum > 0)
 }
 
 #[cfg(test)]
@@ -214,7 +214,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::metrics::Live;
+    use crate::run::Live;
 
     #[test]
     fn the_mark_of_damage_stays_when_the_figure_falls() {
@@ -248,7 +248,7 @@ mod tests {
                 series: Arc::default(),
                 trace: Arc::default(),
                 votes: None,
-                trouble: None,
+                lacking: Vec::new(),
                 sold_out,
                 done: false,
                 finish: None,

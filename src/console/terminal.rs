@@ -47,6 +47,7 @@ impl Screen {
     }
 
     /// Whether it has shown all that was drawn. Until then there is no use in drawing more.
+    #[expect(clippy::unused_self, reason = "only who has the terminal may ask")]
     pub fn is_ready(&self) -> bool {
         stdout().waiting() == 0
     }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::schedule::{Entry, Part, Schedule, Stage};
+use crate::metrics::Metric;
 use crate::metrics::units::figure;
-use crate::model::{Action, Target};
-use crate::scenario::{Condition, Expectation, FaultStart, Metric, Op};
+use crate::model::{Action, Fault, Target};
+use crate::scenario::{Expectation, FaultStart, Op, Trigger};
 
 /// A host that is killed and back this soon is bounced.
 const BOUNCE: Duration = Duration::from_secs(1);
@@ -49,8 +50,8 @@ impl Schedule {
     fn next_of(&self, entry: &Entry) -> Option<(Duration, String)> {
         let spec = &entry.spec;
         let what = match spec.lasts {
-            Some(lasts) if spec.action == Action::Kill && lasts <= BOUNCE => "bounce",
-            _ => spec.action.name(),
+            Some(lasts) if spec.action == Action::Fault(Fault::Kill) && lasts <= BOUNCE => "bounce",
+            _ => spec.action.word(),
         };
         let whom = list(&spec.targets);
         match (&entry.stage, &spec.start) {
@@ -67,7 +68,7 @@ impl Schedule {
                 ),
             }),
             (Stage::InEffect { at, hit }, _) => {
-                let (lasts, undo) = (spec.lasts?, spec.action.undo()?);
+                let (lasts, undo) = (spec.lasts?, spec.action.undo(hit.first()?.kind())?);
                 let at = *at + lasts;
                 Some((at, format!("{undo} {} at {}", list(hit), span(at))))
             }
@@ -77,7 +78,7 @@ impl Schedule {
 }
 
 /// The first comparison that does not hold now, and how far it is: `48 held, now 31`.
-fn waiting_for(condition: &Condition, parts: &[Part]) -> String {
+fn waiting_for(condition: &Trigger, parts: &[Part]) -> String {
     let open = condition
         .all
         .iter()
@@ -109,7 +110,7 @@ fn waiting_for(condition: &Condition, parts: &[Part]) -> String {
 }
 
 /// How near a condition came to being true: the first comparison that never held.
-fn progress(condition: &Condition, parts: &[Part]) -> String {
+fn progress(condition: &Trigger, parts: &[Part]) -> String {
     let never = condition
         .all
         .iter()
@@ -150,7 +151,7 @@ fn span(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::HostId;
+    use crate::model::{Condition, HostId};
     use crate::scenario::FaultSpec;
 
     const fn secs(n: u64) -> Duration {
@@ -160,7 +161,7 @@ mod tests {
     fn kill(start: FaultStart, host: usize, lasts: Option<Duration>) -> FaultSpec {
         FaultSpec {
             start,
-            action: Action::Kill,
+            action: Fault::Kill.into(),
             targets: vec![Target::Host(HostId(host))],
             lasts,
         }
@@ -178,7 +179,7 @@ mod tests {
 
     fn when(all: Vec<Expectation>) -> FaultStart {
         let text = "the condition".to_owned();
-        FaultStart::When(Condition { text, all })
+        FaultStart::When(Trigger { text, all })
     }
 
     fn at_48() -> FaultStart {
@@ -277,7 +278,10 @@ mod tests {
         schedule.reported(due[0], Some(secs(15)));
         assert!(schedule.without_effect().is_empty());
         assert!(schedule.due(secs(16), |_, _| 0.0).is_empty());
-        assert_eq!(schedule.due(secs(17), |_, _| 0.0)[0].action, Action::Restart);
+        assert_eq!(
+            schedule.due(secs(17), |_, _| 0.0)[0].action,
+            Action::Undo(Condition::Down)
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
+use crate::metrics::Metric;
 use crate::model::{Action, Target};
-use crate::scenario::{Condition, FaultSpec, FaultStart, Metric, Op};
+use crate::scenario::{FaultSpec, FaultStart, Op, Trigger};
 
 /// The faults of a scenario and how far each has come. Pure: time and figures come in, what is due comes out.
 #[derive(Debug, Clone)]
@@ -129,15 +130,18 @@ impl Schedule {
                     target,
                     undo: false,
                 }));
-            } else if let (Stage::InEffect { at, hit }, Some(lasts), Some(undo)) =
-                (&entry.stage, entry.spec.lasts, entry.spec.action.undo())
+            } else if let (Stage::InEffect { at, hit }, Some(lasts)) = (&entry.stage, entry.spec.lasts)
                 && now >= *at + lasts
             {
-                due.extend(hit.iter().map(|&target| Due {
-                    fault,
-                    action: undo,
-                    target,
-                    undo: true,
+                due.extend(hit.iter().filter_map(|&target| {
+                    let action = entry.spec.action.undo(target.kind())?;
+                    let undo = true;
+                    Some(Due {
+                        fault,
+                        action,
+                        target,
+                        undo,
+                    })
                 }));
                 entry.stage = Stage::Over { at: Some(*at) };
             }
@@ -208,7 +212,7 @@ impl Schedule {
 }
 
 /// Whether all comparisons hold; notes how far each has come.
-fn holds(condition: &Condition, parts: &mut [Part], figure: &impl Fn(&str, Metric) -> f64) -> bool {
+fn holds(condition: &Trigger, parts: &mut [Part], figure: &impl Fn(&str, Metric) -> f64) -> bool {
     let mut all = true;
     for (wanted, part) in condition.all.iter().zip(parts) {
         let now = figure(&wanted.arm, wanted.metric);
@@ -232,7 +236,7 @@ fn holds(condition: &Condition, parts: &mut [Part], figure: &impl Fn(&str, Metri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::HostId;
+    use crate::model::{Condition, Fault, HostId};
     use crate::scenario::Expectation;
 
     const fn secs(n: u64) -> Duration {
@@ -243,7 +247,7 @@ mod tests {
         let targets = hosts.iter().map(|&host| Target::Host(HostId(host))).collect();
         FaultSpec {
             start,
-            action: Action::Kill,
+            action: Fault::Kill.into(),
             targets,
             lasts,
         }
@@ -271,7 +275,7 @@ mod tests {
         let undo = schedule.due(secs(10), quiet);
         assert_eq!(
             undo.iter().map(|due| due.action).collect::<Vec<_>>(),
-            [Action::Restart; 2]
+            [Action::Undo(Condition::Down); 2]
         );
         assert!(schedule.due(secs(60), quiet).is_empty(), "undone once");
     }
@@ -291,7 +295,7 @@ mod tests {
         assert_eq!(later.len(), 1);
         assert_eq!(
             (later[0].action, later[0].target),
-            (Action::Restart, Target::Host(HostId(1)))
+            (Action::Undo(Condition::Down), Target::Host(HostId(1)))
         );
         assert_eq!(schedule.without_effect(), [2, 3]);
     }
@@ -319,7 +323,7 @@ mod tests {
             bound,
             text: String::new(),
         };
-        let condition = Condition {
+        let condition = Trigger {
             text: String::new(),
             all: vec![
                 part(Metric::Holding, Op::AtLeast, 32.0),

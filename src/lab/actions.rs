@@ -1,43 +1,45 @@
 //! Faults on hosts, and their end. Each returns when its effect is proved.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::keeper::FaultSignal;
 use super::node::Node;
-use super::{Effect, HostState, Lab, LabError, probe};
-use crate::model::{Action, HostId};
+use super::nodes::Host;
+use super::{HostState, Lab, LabError, probe};
+use crate::model::{Action, Condition, Fault, Finding, HostId, Observer, Proof, TargetKind, Verified};
 
 /// How long an effect may take until it is called late: a node may have to save before it ends, and to load before it
 /// answers.
 const LIMIT: Duration = Duration::from_secs(10);
 /// A late effect is waited for as long as the lab is there; no lab is there for so long.
-const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
+const FOREVER: Duration = Duration::from_hours(365 * 24);
+/// Why an effect can't come any more.
+const DOWN_INSTEAD: &str = "it went down instead";
 
 impl Lab {
-    /// Does `action` to `host` and returns when the effect is verified: a killed or shut down host is reaped and its port
-    /// refuses, a paused one is reported stopped by the kernel, a resumed or restarted one answers PING with its data loaded.
+    /// Does `action` to all nodes of `host` and returns when the effect on every one is verified: a killed or shut down node
+    /// is reaped and its port refuses, a paused one is reported stopped by the kernel, a resumed or restarted one answers
+    /// PING with its data loaded.
     ///
     /// # Errors
     /// When the action makes no sense in the host's state, or fails. [`LabError::NotYet`] is not the end of it: the effect
     /// may still come, and [`Lab::comes_true`] waits for it.
-    pub async fn apply(&self, action: Action, host: HostId) -> Result<Effect, LabError> {
-        let node = self.host(host)?;
-        let _turn = node.turn.lock().await;
-        if let Some(why) = obstacle(action, &self.state(host)) {
-            return Err(LabError::Impossible { action, host, why });
+    pub async fn apply(&self, action: Action, host: HostId) -> Result<Verified<Instant>, LabError> {
+        let nodes = self.nodes.host(host)?;
+        let _turn = nodes.turn.lock().await;
+        if let Some(obstacle) = action.obstacle(TargetKind::Host, &self.state(host).conditions) {
+            return Err(LabError::Impossible { action, host, obstacle });
         }
-        let signal = match action {
-            Action::Kill => Some(FaultSignal::Kill),
-            Action::Shutdown => Some(FaultSignal::Terminate),
-            Action::Pause => Some(FaultSignal::Stop),
-            Action::Resume => Some(FaultSignal::Continue),
-            Action::Restart => None,
-        };
-        match signal {
-            Some(signal) => self.client.signal(node.id, signal)?,
-            None => node.restart(&self.client).await.map_err(|error| match error {
+        match action {
+            Action::Fault(Fault::Kill) => self.signal(nodes, FaultSignal::Kill)?,
+            Action::Fault(Fault::Shutdown) => self.signal(nodes, FaultSignal::Terminate)?,
+            Action::Fault(Fault::Pause) => self.signal(nodes, FaultSignal::Stop)?,
+            Action::Undo(Condition::Paused) => self.signal(nodes, FaultSignal::Continue)?,
+            Action::Undo(Condition::Down) => self.restart(nodes).await.map_err(|error| match error {
                 LabError::NotAnswering { waited: within, .. } => LabError::NotYet { within },
                 other => other,
             })?,
@@ -46,60 +48,91 @@ impl Lab {
         timeout(LIMIT, self.comes_true(action, host)).await.unwrap_or_else(late)
     }
 
-    /// Waits until the effect of an action that was sent is verified, however long that takes.
+    fn signal(&self, host: &Host, signal: FaultSignal) -> Result<(), LabError> {
+        let mut nodes = host.nodes.iter();
+        nodes.try_for_each(|node| self.site.client.signal(node.id, signal))
+    }
+
+    /// Starts the nodes of a host that are down, all at once. One of them may have died by itself while the others ran.
+    async fn restart(&self, host: &Host) -> Result<(), LabError> {
+        let mut starting = JoinSet::new();
+        for node in &host.nodes {
+            if self.site.client.slot(node.id).state.conditions.has(Condition::Down) {
+                let (client, node) = (Arc::clone(&self.site.client), Arc::clone(node));
+                starting.spawn(async move { node.restart(&client).await });
+            }
+        }
+        while let Some(started) = starting.join_next().await {
+            started.map_err(|error| LabError::KeeperGone(error.to_string()))??;
+        }
+        Ok(())
+    }
+
+    /// Waits until the effect of an action that was sent is verified on every node of the host, however long that takes.
     ///
     /// # Errors
-    /// When it can't come any more: the host is in another state, or the keeper is gone.
-    pub async fn comes_true(&self, action: Action, host: HostId) -> Result<Effect, LabError> {
-        let node = self.host(host)?;
-        let address = node.address;
-        let unverified = |why: String| LabError::Unverified { action, host, why };
-        let down = |state: &HostState| matches!(state, HostState::Down { .. });
-        let text = match action {
-            Action::Kill | Action::Shutdown => {
-                self.reaches(node, down).await?.map_err(unverified)?;
-                probe::refuses(address, FOREVER).await.map_err(unverified)?;
-                format!("its process is gone and port {} refuses", address.port())
-            }
-            Action::Pause => {
-                let stops = |state: &HostState| !matches!(state, HostState::Up { .. });
-                self.reaches(node, stops).await?.map_err(unverified)?;
-                match self.state(host) {
-                    HostState::Paused { .. } => "its process is stopped".to_owned(),
-                    _ => return Err(unverified("it went down instead".to_owned())),
-                }
-            }
-            Action::Resume => {
-                let goes_on = |state: &HostState| !matches!(state, HostState::Paused { .. });
-                self.reaches(node, goes_on).await?.map_err(unverified)?;
-                self.answers(node).await?.map_err(unverified)?;
-                "it answers again".to_owned()
-            }
-            Action::Restart => {
-                self.answers(node).await?.map_err(unverified)?;
-                format!("it answers on port {}", address.port())
-            }
-        };
-        Ok(Effect {
+    /// When it can't come any more: a node is in another state, or the keeper is gone.
+    pub async fn comes_true(&self, action: Action, host: HostId) -> Result<Verified<Instant>, LabError> {
+        let mut proof = Vec::new();
+        for node in &self.nodes.host(host)?.nodes {
+            proof.extend(self.effect_on(node, action).await?);
+        }
+        Ok(Verified {
             at: Instant::now(),
-            text,
+            proof,
         })
     }
 
-    /// Whether the host is in the state already that `action` leads to, in words: `was down already (killed)`.
-    #[must_use]
-    pub fn already(&self, action: Action, host: HostId) -> Option<String> {
-        match (action, self.state(host)) {
-            (Action::Kill | Action::Shutdown, HostState::Down { why, .. }) => Some(format!("was down already ({why})")),
-            (Action::Pause, HostState::Paused { .. }) => Some("was paused already".to_owned()),
-            (Action::Resume | Action::Restart, HostState::Up { .. }) => Some("was up already".to_owned()),
-            _ => None,
+    /// Waits until an action has taken effect on a node; returns the proof.
+    async fn effect_on(&self, node: &Node, action: Action) -> Result<Vec<Proof<Instant>>, LabError> {
+        let unverified = |why: String| LabError::Unverified {
+            action,
+            node: node.name,
+            why,
+        };
+        let mut proof = Vec::new();
+        let mut found = |finding, by| {
+            proof.push(Proof {
+                finding,
+                by,
+                of: node.name.to_string(),
+                at: Instant::now(),
+            });
+        };
+        let port = node.address.port();
+        match action {
+            Action::Fault(Fault::Kill | Fault::Shutdown) => {
+                let down = |state: &HostState| state.conditions.has(Condition::Down);
+                self.reaches(node, down).await?.map_err(unverified)?;
+                found(Finding::ProcessGone, Observer::Keeper);
+                probe::refuses(node.address, FOREVER).await.map_err(unverified)?;
+                found(Finding::PortRefuses { port }, Observer::Connect);
+            }
+            Action::Fault(Fault::Pause) => {
+                let stops = |state: &HostState| !state.is_up();
+                self.reaches(node, stops).await?.map_err(unverified)?;
+                if !self.node_state(node.name).conditions.has(Condition::Paused) {
+                    return Err(unverified(DOWN_INSTEAD.to_owned()));
+                }
+                found(Finding::ProcessStopped, Observer::Keeper);
+            }
+            Action::Undo(Condition::Paused) => {
+                let goes_on = |state: &HostState| !state.conditions.has(Condition::Paused);
+                self.reaches(node, goes_on).await?.map_err(unverified)?;
+                self.answers(node).await?.map_err(unverified)?;
+                found(Finding::Answers { port }, Observer::Ping);
+            }
+            Action::Undo(Condition::Down) => {
+                self.answers(node).await?.map_err(unverified)?;
+                found(Finding::Answers { port }, Observer::Ping);
+            }
         }
+        Ok(proof)
     }
 
     /// Waits until the keeper reports a state that `done` accepts, or why the last signal was not sent.
     async fn reaches(&self, node: &Node, done: impl Fn(&HostState) -> bool) -> Result<Result<(), String>, LabError> {
-        let seen = self.client.wait_slot(node.id, FOREVER, |slot| {
+        let seen = self.site.client.wait_slot(node.id, FOREVER, |slot| {
             // The state first: a process that ended by itself in this moment could not be signalled, and is down.
             if done(&slot.state) {
                 Some(Ok(()))
@@ -113,35 +146,15 @@ impl Lab {
 
     /// Waits until the node's process answers, or has ended.
     async fn answers(&self, node: &Node) -> Result<Result<(), String>, LabError> {
-        let Some(pid) = self.client.slot(node.id).pid else {
-            return Ok(Err("it went down instead".to_owned()));
+        let Some(pid) = self.site.client.slot(node.id).pid else {
+            return Ok(Err(DOWN_INSTEAD.to_owned()));
         };
-        let gone = self.client.wait_slot(node.id, FOREVER, |slot| {
-            (slot.pid != Some(pid)).then(|| "it went down instead".to_owned())
+        let gone = self.site.client.wait_slot(node.id, FOREVER, |slot| {
+            (slot.pid != Some(pid)).then(|| DOWN_INSTEAD.to_owned())
         });
         tokio::select! {
             answer = probe::answers(&node.access, pid, FOREVER) => Ok(answer),
             gone = gone => Ok(Err(gone?.unwrap_or_default())),
         }
     }
-}
-
-/// Why the action makes no sense in this state, and what to do first.
-fn obstacle(action: Action, state: &HostState) -> Option<String> {
-    let why = match (action, state) {
-        (Action::Kill | Action::Shutdown, HostState::Down { why, .. }) => format!("is down already ({why})"),
-        (Action::Pause | Action::Resume, HostState::Down { why, .. }) => format!("is down ({why}); restart it first"),
-        (Action::Pause, HostState::Paused { .. }) => "is paused already".to_owned(),
-        (Action::Shutdown, HostState::Paused { .. }) => {
-            "is paused and would not notice; resume it first, or kill it".to_owned()
-        }
-        (Action::Resume, HostState::Up { .. }) => "is not paused".to_owned(),
-        (Action::Restart, HostState::Up { .. }) => "is up; kill it or shut it down first".to_owned(),
-        (Action::Restart, HostState::Paused { .. }) => "is paused; resume it, or kill it first".to_owned(),
-        (Action::Kill, HostState::Up { .. } | HostState::Paused { .. })
-        | (Action::Shutdown | Action::Pause, HostState::Up { .. })
-        | (Action::Resume, HostState::Paused { .. })
-        | (Action::Restart, HostState::Down { .. }) => return None,
-    };
-    Some(why)
 }

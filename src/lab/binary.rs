@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,51 +9,20 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use super::LabError;
+use super::programs::on_path;
+use super::version::{Flavour, Version};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use serde::{Deserialize, Serialize};
-
-use super::LabError;
 
 /// The programs that are looked for, the first found wins.
 const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
-/// Where servers are installed although PATH may not say so.
-const EXTRA_DIRECTORIES: [&str; 3] = ["/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"];
 /// The oldest version with all that the lab uses.
 const OLDEST: Version = Version(6, 2, 0);
 /// How long `--version` may take.
-const PATIENCE: Duration = Duration::from_secs(3);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(3);
 /// The most that is read of what `--version` prints.
 const MOST_OUTPUT: u64 = 4096;
-
-/// Which project a server program comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Flavour {
-    /// Redis.
-    Redis,
-    /// Valkey.
-    Valkey,
-}
-
-impl fmt::Display for Flavour {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Redis => "redis-server",
-            Self::Valkey => "valkey-server",
-        })
-    }
-}
-
-/// A server's version: major, minor, patch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Version(pub u32, pub u32, pub u32);
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.0, self.1, self.2)
-    }
-}
 
 /// A server program that the lab can use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,21 +91,6 @@ impl ServerBinary {
     }
 }
 
-/// The first executable file of this name on PATH or in the usual places.
-pub(super) fn on_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .chain(EXTRA_DIRECTORIES.iter().map(PathBuf::from))
-        .map(|directory| directory.join(program))
-        .find(|file| is_program(file))
-}
-
-/// Whether it is a file that can be executed.
-pub(super) fn is_program(file: &Path) -> bool {
-    file.metadata()
-        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-}
-
 /// What the program prints for `--version`; it may be anything, so neither its time nor its output is trusted.
 fn version_output(path: &Path) -> io::Result<String> {
     let mut child = Command::new(path)
@@ -152,11 +105,11 @@ fn version_output(path: &Path) -> io::Result<String> {
         thread::spawn(move || {
             let mut output = Vec::new();
             let read = stdout.take(MOST_OUTPUT).read_to_end(&mut output);
-            // Nobody listens any more once PATIENCE is over.
+            // Nobody listens any more once VERSION_TIMEOUT is over.
             let _ = send.send(read.map(|_| String::from_utf8_lossy(&output).into_owned()));
         });
     }
-    let output = receive.recv_timeout(PATIENCE);
+    let output = receive.recv_timeout(VERSION_TIMEOUT);
     // The whole group, so that a script's children go too; it has ended by itself in the normal case.
     if let Ok(pid) = i32::try_from(child.id()) {
         let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
@@ -164,7 +117,7 @@ fn version_output(path: &Path) -> io::Result<String> {
     child.wait()?;
     output.unwrap_or_else(|_| {
         Err(io::Error::other(format!(
-            "--version gives no answer within {PATIENCE:?}"
+            "--version gives no answer within {VERSION_TIMEOUT:?}"
         )))
     })
 }

@@ -13,10 +13,11 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::keeper::{self, Ended, Event, FaultSignal, Request, Spawn};
-use super::{DownWhy, HostState, LabError};
+use super::{HostState, LabError};
+use crate::model::{Condition, How};
 
 /// How long the keeper may take to start, or to start a process.
-const PATIENCE: Duration = Duration::from_secs(20);
+const KEEPER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What the keeper has told so far.
 #[derive(Debug)]
@@ -70,10 +71,7 @@ impl Client {
         let never = Slot {
             starts: 0,
             pid: None,
-            state: HostState::Down {
-                why: DownWhy::Died("never started".to_owned()),
-                since: Instant::now(),
-            },
+            state: down(How::Died("never started".to_owned()), Instant::now()),
             error: None,
         };
         let board = Board {
@@ -91,7 +89,7 @@ impl Client {
             .name("lab-keeper".to_owned())
             .spawn(move || listen(child, stdout, &board))
             .map_err(|error| fail(error.to_string()))?;
-        let dir = client.wait_for(PATIENCE, |board| match &board.keeper {
+        let dir = client.wait_for(KEEPER_TIMEOUT, |board| match &board.keeper {
             Keeper::Ready(dir) => Some(dir.clone()),
             Keeper::Starting | Keeper::Gone(_) => None,
         });
@@ -99,8 +97,8 @@ impl Client {
             Ok(Some(dir)) => Ok((client, dir)),
             Ok(None) => {
                 client.kill();
-                client.close(PATIENCE).await;
-                Err(fail(format!("no answer within {PATIENCE:?}")))
+                client.close(KEEPER_TIMEOUT).await;
+                Err(fail(format!("no answer within {KEEPER_TIMEOUT:?}")))
             }
             Err(LabError::KeeperGone(why)) => Err(fail(why)),
             Err(error) => Err(error),
@@ -133,13 +131,13 @@ impl Client {
         let id = spawn.id;
         let before = self.slot(id).starts;
         self.send(&Request::Spawn(spawn))?;
-        let started = self.wait_for(PATIENCE, |board| {
+        let started = self.wait_for(KEEPER_TIMEOUT, |board| {
             let slot = &board.slots[id];
             (slot.starts > before).then(|| slot.pid.ok_or_else(|| slot.ending()))
         });
         Ok(started
             .await?
-            .unwrap_or_else(|| Err(format!("the keeper did not start it within {PATIENCE:?}"))))
+            .unwrap_or_else(|| Err(format!("the keeper did not start it within {KEEPER_TIMEOUT:?}"))))
     }
 
     /// Sends a signal; returns at once.
@@ -152,20 +150,18 @@ impl Client {
     pub(super) async fn wait_slot<T>(
         &self,
         id: usize,
-        patience: Duration,
+        limit: Duration,
         look: impl Fn(&Slot) -> Option<T>,
     ) -> Result<Option<T>, LabError> {
-        self.wait_for(patience, |board| look(&board.slots[id])).await
+        self.wait_for(limit, |board| look(&board.slots[id])).await
     }
 
     /// Tells the keeper to end everything, and waits until it has. False when it did not in time.
-    pub(super) async fn close(&self, patience: Duration) -> bool {
+    pub(super) async fn close(&self, limit: Duration) -> bool {
         self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
         let gone = |client: &Self| matches!(client.board.borrow().keeper, Keeper::Gone(_));
         let mut changes = self.board.subscribe();
-        let ended = timeout(patience, async {
-            while !gone(self) && changes.changed().await.is_ok() {}
-        });
+        let ended = timeout(limit, async { while !gone(self) && changes.changed().await.is_ok() {} });
         ended.await.is_ok()
     }
 
@@ -189,9 +185,9 @@ impl Client {
         pipe.write_all(&line).map_err(|error| gone(error.to_string()))
     }
 
-    async fn wait_for<T>(&self, patience: Duration, look: impl Fn(&Board) -> Option<T>) -> Result<Option<T>, LabError> {
+    async fn wait_for<T>(&self, limit: Duration, look: impl Fn(&Board) -> Option<T>) -> Result<Option<T>, LabError> {
         let mut changes = self.board.subscribe();
-        let found = timeout(patience, async {
+        let found = timeout(limit, async {
             loop {
                 {
                     let board = changes.borrow_and_update();
@@ -213,11 +209,10 @@ impl Client {
 
 impl Slot {
     fn ending(&self) -> String {
-        match (&self.error, &self.state) {
-            (Some(error), _) => error.clone(),
-            (None, HostState::Down { why, .. }) => why.to_string(),
-            (None, _) => "ended".to_owned(),
-        }
+        self.error
+            .clone()
+            .or_else(|| self.state.ended())
+            .unwrap_or_else(|| "ended".to_owned())
     }
 }
 
@@ -256,7 +251,7 @@ impl Board {
                         starts: slot.starts + 1,
                         pid: Some(pid),
                         error: None,
-                        state: HostState::Up { since },
+                        state: HostState::up(since),
                     };
                 }
                 return;
@@ -274,12 +269,12 @@ impl Board {
                 }
                 return;
             }
-            Event::Exited { id, how } => (id, HostState::Down { why: why(how), since }),
-            Event::Stopped { id } => (id, HostState::Paused { since }),
-            Event::Continued { id } => (id, HostState::Up { since }),
+            Event::Exited { id, how } => (id, down(how_it_ended(how), since)),
+            Event::Stopped { id } => (id, HostState::only(Condition::Paused, None, since)),
+            Event::Continued { id } => (id, HostState::up(since)),
         };
         if let Some(slot) = self.slots.get_mut(id) {
-            if matches!(state, HostState::Down { .. }) {
+            if state.conditions.has(Condition::Down) {
                 slot.pid = None;
             }
             slot.state = state;
@@ -290,10 +285,7 @@ impl Board {
     fn end(&mut self, last_words: String) {
         for slot in &mut self.slots {
             if slot.pid.take().is_some() {
-                slot.state = HostState::Down {
-                    why: DownWhy::Killed,
-                    since: Instant::now(),
-                };
+                slot.state = down(How::Killed, Instant::now());
             }
         }
         self.keeper = Keeper::Gone(last_words);
@@ -301,10 +293,14 @@ impl Board {
 }
 
 /// SIGKILL can't be told from a crash of the machine, and exit code 0 is what a node gives after SIGTERM or SHUTDOWN.
-fn why(how: Ended) -> DownWhy {
+fn how_it_ended(how: Ended) -> How {
     match how {
-        Ended::Signal(number) if number == Signal::SIGKILL as i32 => DownWhy::Killed,
-        Ended::Code(0) => DownWhy::ShutDown,
-        other => DownWhy::Died(other.to_string()),
+        Ended::Signal(number) if number == Signal::SIGKILL as i32 => How::Killed,
+        Ended::Code(0) => How::ShutDown,
+        other => How::Died(other.to_string()),
     }
+}
+
+fn down(how: How, since: Instant) -> HostState {
+    HostState::only(Condition::Down, Some(how), since)
 }

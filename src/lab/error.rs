@@ -3,9 +3,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::binary::Version;
 use super::install;
-use crate::model::{Action, HostId};
+use super::node_name::NodeName;
+use super::version::Version;
+use crate::model::{Action, HostId, Obstacle};
 
 /// Why the lab could not do what it was asked for; each says how to go on.
 #[derive(Debug, thiserror::Error)]
@@ -117,22 +118,22 @@ pub enum LabError {
         hosts: usize,
     },
     /// An action that makes no sense in the host's present state.
-    #[error("cannot {action} {host}: it {why}")]
+    #[error("cannot {} {host}: it {obstacle}", action.verbs()[0])]
     Impossible {
         /// The action.
         action: Action,
         /// The host.
         host: HostId,
-        /// Its state, and what to do first.
-        why: String,
+        /// Its condition, and what to do first.
+        obstacle: Obstacle,
     },
     /// The action was sent, but its effect did not show.
-    #[error("{action} of {host} could not be verified: {why}")]
+    #[error("{action} of {node} could not be verified: {why}")]
     Unverified {
         /// The action.
         action: Action,
-        /// The host.
-        host: HostId,
+        /// The node on which it was missed.
+        node: NodeName,
         /// What was missing.
         why: String,
     },

@@ -1,6 +1,6 @@
 //! Names the one command that installs a server on this system. `.ci/setup` runs the same ones.
 
-use super::binary::on_path;
+use super::programs::on_path;
 
 /// A package manager's program and the command that installs a server with it; `$` stands for `sudo` where it is needed.
 /// Each works on a fresh system: package lists are fetched, and where Valkey has replaced Redis it is taken.

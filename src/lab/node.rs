@@ -11,19 +11,20 @@ use tokio::time::sleep;
 
 use super::client::Client;
 use super::keeper::Spawn;
+use super::node_name::{NodeName, Role};
 use super::password::Password;
-use super::settings::{self, NodeSettings, Role, TlsFiles};
+use super::settings::{self, NodeSettings, TlsFiles};
 use super::stats::Admin;
-use super::{HostState, LabError, ServerBinary, ports, probe, processes};
+use super::{LabError, ServerBinary, ports, probe, processes};
 use crate::lock::NodeAddress;
 use crate::scenario::Persistence;
 
 /// How many other ports are tried when somebody is faster.
 const PORT_TRIES: usize = 10;
 /// How long a restart waits for somebody to leave the node's port.
-const PORT_PATIENCE: Duration = Duration::from_secs(5);
+const PORT_RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a process that answers for another may take to do so.
-const SUBSTITUTE_PATIENCE: Duration = Duration::from_secs(2);
+const SUBSTITUTE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many lines of a log are shown.
 const LOG_LINES: usize = 5;
 /// How much of a log is looked at for them, in bytes.
@@ -34,7 +35,7 @@ const LOG_END: u64 = 8 * 1024;
 pub(super) struct Node {
     /// Its number for the keeper.
     pub id: usize,
-    pub role: Role,
+    pub name: NodeName,
     pub address: SocketAddr,
     /// The same with the lab's password.
     pub access: NodeAddress,
@@ -43,8 +44,6 @@ pub(super) struct Node {
     pub settings: NodeSettings,
     spawn: Spawn,
     start_timeout: Duration,
-    /// Held while an action is under way: one at a time.
-    pub turn: Mutex<()>,
     pub admin: Mutex<Admin>,
 }
 
@@ -74,20 +73,17 @@ impl Node {
         client: &Client,
         plan: &Plan,
         id: usize,
-        role: Role,
+        name: NodeName,
         mut port: u16,
         fixed: bool,
     ) -> Result<Self, LabError> {
-        let dir = plan.run_dir.join(match role {
-            Role::Lock(host) => format!("host-{}", host.0),
-            Role::Cache => "cache".to_owned(),
-        });
+        let dir = plan.run_dir.join(name.directory());
         fs::create_dir(&dir).map_err(|source| LabError::Directory {
             path: dir.clone(),
             source,
         })?;
         for _ in 0..PORT_TRIES {
-            let node = Self::new(plan, id, role, port, &dir)?;
+            let node = Self::new(plan, id, name, port, &dir)?;
             match node.run(client).await {
                 Ok(()) => return Ok(node),
                 Err(Failure::Other(error)) => return Err(error),
@@ -95,13 +91,13 @@ impl Node {
                 Err(Failure::PortLost) => port = ports::find(1)?[0],
             }
         }
-        Err(port_taken(port, role))
+        Err(port_taken(port, name))
     }
 
-    fn new(plan: &Plan, id: usize, role: Role, port: u16, dir: &Path) -> Result<Self, LabError> {
-        let mut given = settings::of(role, plan.persistence, port, dir);
+    fn new(plan: &Plan, id: usize, name: NodeName, port: u16, dir: &Path) -> Result<Self, LabError> {
+        let mut given = settings::of(name.role, plan.persistence, port, dir);
         // Nobody talks to the cache over TLS.
-        let tls = plan.tls.as_ref().filter(|_| role != Role::Cache);
+        let tls = plan.tls.as_ref().filter(|_| name.role != Role::Cache);
         let tls_port = tls.map(|_| ports::find(1).map(|found| found[0])).transpose()?;
         given.extend(
             tls.zip(tls_port)
@@ -115,7 +111,7 @@ impl Node {
         let said = password.map(|_| ("requirepass".to_owned(), "random".to_owned()));
         Ok(Self {
             id,
-            role,
+            name,
             address,
             access: NodeAddress::new(address, password.map(Password::text)).of_this_user(),
             tls_port,
@@ -127,7 +123,7 @@ impl Node {
                 log: dir.join("server.log"),
             },
             settings: NodeSettings {
-                role,
+                name,
                 address,
                 server: plan.binary.to_string(),
                 settings: given
@@ -137,20 +133,19 @@ impl Node {
                     .collect(),
             },
             start_timeout: plan.start_timeout,
-            turn: Mutex::new(()),
             admin: Mutex::default(),
         })
     }
 
     /// Starts the node again on its port and directory; returns its process id when it answers.
     pub(super) async fn restart(&self, client: &Client) -> Result<(), LabError> {
-        let end = Instant::now() + PORT_PATIENCE;
+        let end = Instant::now() + PORT_RELEASE_TIMEOUT;
         loop {
             match self.run(client).await {
                 Ok(()) => return Ok(()),
                 Err(Failure::Other(error)) => return Err(error),
                 Err(Failure::PortLost) if Instant::now() >= end => {
-                    return Err(port_taken(self.address.port(), self.role));
+                    return Err(port_taken(self.address.port(), self.name));
                 }
                 Err(Failure::PortLost) => sleep(Duration::from_millis(50)).await,
             }
@@ -165,14 +160,11 @@ impl Node {
             Ok(pid) => pid,
             Err(why) => return Err(self.died(&why, from).await),
         };
-        let ended = client.wait_slot(self.id, self.start_timeout, |slot| match &slot.state {
-            HostState::Down { why, .. } => Some(why.to_string()),
-            _ => None,
-        });
+        let ended = client.wait_slot(self.id, self.start_timeout, |slot| slot.state.ended());
         tokio::select! {
             answer = probe::answers(&self.access, pid, self.start_timeout) => answer.map_err(|why| {
                 Failure::Other(LabError::NotAnswering {
-                    node: self.role.to_string(),
+                    node: self.name.to_string(),
                     address: self.address,
                     waited: self.start_timeout,
                     why,
@@ -191,7 +183,7 @@ impl Node {
                  start it by setsid or in the background"
             );
             return Failure::Other(LabError::StartFailed {
-                node: self.role.to_string(),
+                node: self.name.to_string(),
                 why,
                 log,
             });
@@ -201,7 +193,7 @@ impl Node {
             return Failure::PortLost;
         }
         Failure::Other(LabError::StartFailed {
-            node: self.role.to_string(),
+            node: self.name.to_string(),
             why: why.to_owned(),
             log,
         })
@@ -210,7 +202,7 @@ impl Node {
     /// The process that answers at the node's address and works in its directory, but is not the one that was started: a
     /// child of it (Linux).
     async fn substitute(&self) -> Option<u32> {
-        let end = Instant::now() + SUBSTITUTE_PATIENCE;
+        let end = Instant::now() + SUBSTITUTE_TIMEOUT;
         while Instant::now() < end && processes::is_inhabited(&self.spawn.dir) {
             if let Some(pid) = probe::who(&self.access).await {
                 let cwd = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
@@ -238,11 +230,11 @@ impl Node {
     }
 }
 
-fn port_taken(port: u16, role: Role) -> LabError {
+fn port_taken(port: u16, name: NodeName) -> LabError {
     LabError::PortTaken {
         port,
         why: "is taken".to_owned(),
-        node: role.to_string(),
+        node: name.to_string(),
     }
 }
 

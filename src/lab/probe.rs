@@ -11,23 +11,23 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::lock::NodeAddress;
 
 /// How long one answer may take.
-const PATIENCE: Duration = Duration::from_secs(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// Between two questions.
 const PAUSE: Duration = Duration::from_millis(5);
 /// The most that is read of an answer.
 const MOST: usize = 64 * 1024;
 
-/// Asks until process `pid` answers PING; else, when `patience` is over, what came instead.
-pub(super) async fn answers(address: &NodeAddress, pid: u32, patience: Duration) -> Result<(), String> {
-    let end = Instant::now() + patience;
+/// Asks until process `pid` answers PING; else, when `limit` is over, what came instead.
+pub(super) async fn answers(address: &NodeAddress, pid: u32, limit: Duration) -> Result<(), String> {
+    let end = Instant::now() + limit;
     loop {
-        let why = match timeout(PATIENCE, ask(address)).await {
+        let why = match timeout(ANSWER_TIMEOUT, ask(address)).await {
             Ok(Ok(answer)) => match judge(&answer, address.credentials().is_some(), pid) {
                 Ok(()) => return Ok(()),
                 Err(why) => why,
             },
             Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no answer within {PATIENCE:?}"),
+            Err(_) => format!("no answer within {ANSWER_TIMEOUT:?}"),
         };
         if Instant::now() >= end {
             return Err(why);
@@ -38,14 +38,14 @@ pub(super) async fn answers(address: &NodeAddress, pid: u32, patience: Duration)
 
 /// The process that answers there now as one of our nodes.
 pub(super) async fn who(address: &NodeAddress) -> Option<u32> {
-    process_id(&timeout(PATIENCE, ask(address)).await.ok()?.ok()?)
+    process_id(&timeout(ANSWER_TIMEOUT, ask(address)).await.ok()?.ok()?)
 }
 
-/// Waits until nobody accepts connections; else says so when `patience` is over.
-pub(super) async fn refuses(address: SocketAddr, patience: Duration) -> Result<(), String> {
-    let end = Instant::now() + patience;
+/// Waits until nobody accepts connections; else says so when `limit` is over.
+pub(super) async fn refuses(address: SocketAddr, limit: Duration) -> Result<(), String> {
+    let end = Instant::now() + limit;
     loop {
-        let error = timeout(PATIENCE, TcpStream::connect(address))
+        let error = timeout(ANSWER_TIMEOUT, TcpStream::connect(address))
             .await
             .map(|connected| connected.map(drop));
         if let Ok(Err(error)) = &error

@@ -10,12 +10,12 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// How long killed processes may take to go.
-const PATIENCE: Duration = Duration::from_secs(5);
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Kills the processes that the keeper of `dir` started, and waits until they are gone; returns their ids.
 pub(super) fn kill_all(dir: &Path, keeper: Option<Pid>) -> io::Result<Vec<u32>> {
     let mut killed = Vec::new();
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + END_TIMEOUT;
     loop {
         let living = living_in(dir, keeper);
         if living.is_empty() {

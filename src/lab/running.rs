@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -14,8 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::base_dir::BaseDir;
 use super::node::Node;
 use super::run_dir::{LOCK_FILE, PREFIX};
-use super::{LabError, Role, ServerBinary, binary, password};
-use crate::model::HostId;
+use super::{LabError, NodeName, Role, ServerBinary, password, programs};
 
 /// In the run directory.
 const FILE: &str = "lab.json";
@@ -25,14 +23,18 @@ const CLIENTS: [&str; 2] = ["redis-cli", "valkey-cli"];
 /// What stands in that file. The password does not.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Card {
-    nodes: Vec<(Role, SocketAddr)>,
+    nodes: Vec<(NodeName, SocketAddr)>,
     server: PathBuf,
 }
 
 /// Writes where the nodes of a lab are, now that all are up.
-pub(super) fn announce(run_dir: &Path, nodes: &[Arc<Node>], server: &ServerBinary) -> Result<(), LabError> {
+pub(super) fn announce<'a>(
+    run_dir: &Path,
+    nodes: impl Iterator<Item = &'a Arc<Node>>,
+    server: &ServerBinary,
+) -> Result<(), LabError> {
     let card = Card {
-        nodes: nodes.iter().map(|node| (node.role, node.address)).collect(),
+        nodes: nodes.map(|node| (node.name, node.address)).collect(),
         server: server.path.clone(),
     };
     let path = run_dir.join(FILE);
@@ -44,27 +46,6 @@ pub(super) fn announce(run_dir: &Path, nodes: &[Arc<Node>], server: &ServerBinar
         .open(&path)
         .and_then(|file| Ok(serde_json::to_writer(file, &card)?));
     written.map_err(|source| LabError::Directory { path, source })
-}
-
-/// A node, as people name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CliNode {
-    /// The lock node of a host.
-    Host(HostId),
-    /// The cache node.
-    Cache,
-}
-
-impl FromStr for CliNode {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse() {
-            _ if text == "cache" => Ok(Self::Cache),
-            Ok(number @ 1..) => Ok(Self::Host(HostId(number))),
-            _ => Err("write the number of a host, 1 or more, or \"cache\"".to_owned()),
-        }
-    }
 }
 
 /// A lab that is up.
@@ -132,23 +113,16 @@ impl Running {
     ///
     /// # Errors
     /// When the lab has no such node, or there is no client program.
-    pub fn cli(&self, node: CliNode) -> Result<Command, LabError> {
-        let role = match node {
-            CliNode::Host(host) => Role::Lock(host),
-            CliNode::Cache => Role::Cache,
-        };
-        let (_, address) = self
-            .card
-            .nodes
-            .iter()
-            .find(|(other, _)| *other == role)
-            .ok_or_else(|| {
-                let hosts = self.card.nodes.len().saturating_sub(1);
-                LabError::NotRunning(format!(
-                    "lab {} has no {role}: it has hosts 1 to {hosts} and cache",
-                    self.id
-                ))
-            })?;
+    pub fn cli(&self, node: NodeName) -> Result<Command, LabError> {
+        let found = self.card.nodes.iter().find(|(name, _)| *name == node);
+        let (_, address) = found.ok_or_else(|| {
+            let is_lock_node = |(name, _): &&(NodeName, SocketAddr)| name.role == Role::Lock;
+            let hosts = self.card.nodes.iter().filter(is_lock_node).count();
+            LabError::NotRunning(format!(
+                "lab {} has no {node}: it has hosts 1 to {hosts} and cache",
+                self.id
+            ))
+        })?;
         let mut command = Command::new(self.client().ok_or(LabError::NoClient)?);
         command.args(["-h", &address.ip().to_string(), "-p", &address.port().to_string()]);
         let password = password::read(&self.dir).map_err(|error| LabError::NotRunning(error.to_string()))?;
@@ -167,7 +141,7 @@ impl Running {
         beside
             .into_iter()
             .flat_map(|dir| CLIENTS.map(|client| dir.join(client)))
-            .find(|path| binary::is_program(path))
-            .or_else(|| CLIENTS.into_iter().find_map(binary::on_path))
+            .find(|path| programs::is_program(path))
+            .or_else(|| CLIENTS.into_iter().find_map(programs::on_path))
     }
 }

@@ -1,37 +1,18 @@
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::HostId;
+use super::node_name::{NodeName, Role};
 use crate::scenario::Persistence;
-
-/// What a node is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Locks: the node of this host.
-    Lock(HostId),
-    /// Caches, and a stock kept in Redis. No lock is ever asked of it, and no fault hits it.
-    Cache,
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Lock(host) => host.fmt(f),
-            Self::Cache => f.write_str("the cache node"),
-        }
-    }
-}
 
 /// How a node was started, for the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeSettings {
-    /// What it is for.
-    pub role: Role,
+    /// Which node: `role`, and `host` if it is on one.
+    #[serde(flatten)]
+    pub name: NodeName,
     /// Where it listens.
     pub address: SocketAddr,
     /// Program and version, for example `redis-server 7.0.15`.
@@ -107,7 +88,7 @@ mod tests {
 
     #[test]
     fn persistence_becomes_arguments() {
-        let host = Role::Lock(HostId(1));
+        let host = Role::Lock;
         assert!(line(host, Persistence::None).ends_with("--save  --appendonly no"));
         assert!(line(host, Persistence::Rdb).ends_with("--save 60 1 --appendonly no"));
         assert!(line(host, Persistence::AofEverysec).ends_with("--appendonly yes --appendfsync everysec"));

@@ -1,64 +1,61 @@
-use std::fmt;
 use std::time::Instant;
 
-/// Whether a host runs, as the kernel tells: also when somebody else killed or stopped it.
+use crate::model::{Condition, Conditions, How};
+
+/// How a process or a host is, as the kernel tells: also when somebody else killed or stopped it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HostState {
-    /// Its processes run.
-    Up {
-        /// Since when.
-        since: Instant,
-    },
-    /// Its processes have ended.
-    Down {
-        /// How.
-        why: DownWhy,
-        /// Since when.
-        since: Instant,
-    },
-    /// Its processes are stopped.
-    Paused {
-        /// Since when.
-        since: Instant,
-    },
+pub struct HostState {
+    /// What is wrong with it; nothing while it runs.
+    pub conditions: Conditions<Instant>,
+    /// When it last changed: also what was stopped for a moment only has changed.
+    pub changed: Instant,
 }
 
 impl HostState {
-    /// When the host came into this state.
+    /// It runs since then.
     #[must_use]
-    pub const fn since(&self) -> Instant {
-        match self {
-            Self::Up { since } | Self::Down { since, .. } | Self::Paused { since } => *since,
+    pub fn up(since: Instant) -> Self {
+        Self {
+            conditions: Conditions::default(),
+            changed: since,
         }
     }
-}
 
-/// How a host went down.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DownWhy {
-    /// By SIGKILL.
-    Killed,
-    /// It ended in good order.
-    ShutDown,
-    /// In another way: an exit code, a signal.
-    Died(String),
-}
-
-impl fmt::Display for DownWhy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Killed => f.write_str("killed"),
-            Self::ShutDown => f.write_str("shut down"),
-            Self::Died(how) => write!(f, "died: {how}"),
+    /// It is in this condition and no other, since then.
+    #[must_use]
+    pub fn only(condition: Condition, how: Option<How>, since: Instant) -> Self {
+        Self {
+            conditions: Conditions::only(condition, how, since),
+            changed: since,
         }
     }
-}
 
-/// The verified effect of an action.
-#[derive(Debug, Clone)]
-pub struct Effect {
-    /// When it was verified.
-    pub at: Instant,
-    /// One line for people, with the proof.
-    pub text: String,
+    /// Nothing is known of it, for this reason: nobody can count on it.
+    pub(super) fn unknown(why: String) -> Self {
+        Self::only(Condition::Down, Some(How::Died(why)), Instant::now())
+    }
+
+    /// Of what consists of several: in every condition that one of them is in, and changed when one of them last was.
+    pub(super) fn of_all(states: impl IntoIterator<Item = Self>) -> Self {
+        let both = |mut all: Self, one: Self| {
+            all.conditions.join(one.conditions);
+            all.changed = all.changed.max(one.changed);
+            all
+        };
+        let all = states.into_iter().reduce(both);
+        all.unwrap_or_else(|| Self::unknown("it has no nodes".to_owned()))
+    }
+
+    /// How it went down, in words, if it is down.
+    #[must_use]
+    pub fn ended(&self) -> Option<String> {
+        let down = self.conditions.get(Condition::Down)?;
+        Some(down.how.as_ref().map_or_else(|| "ended".to_owned(), How::to_string))
+    }
+
+    /// Whether it runs.
+    #[must_use]
+    pub const fn is_up(&self) -> bool {
+        self.conditions.is_up()
+    }
 }

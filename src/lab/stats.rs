@@ -10,7 +10,7 @@ use super::redis_client;
 use crate::lock::NodeAddress;
 
 /// How long a node may take for its figures, connecting included.
-pub(super) const PATIENCE: Duration = Duration::from_millis(200);
+pub(super) const STATS_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// What a node says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,10 +40,10 @@ impl Admin {
     pub(super) async fn ask(&mut self, address: &NodeAddress) -> Option<NodeStats> {
         // Whatever goes wrong, the next call connects anew.
         let mut connection = self.0.take();
-        let stats = timeout(PATIENCE, async {
+        let stats = timeout(STATS_TIMEOUT, async {
             let mut connection = match connection.take() {
                 Some(connection) => connection,
-                None => connect(address, PATIENCE).await?,
+                None => connect(address, STATS_TIMEOUT).await?,
             };
             let stats = ask(&mut connection).await?;
             Ok::<_, redis::RedisError>((stats, connection))
@@ -54,11 +54,11 @@ impl Admin {
     }
 }
 
-/// A connection to a node or the cache that fails if connecting or an answer takes longer than `patience`.
-pub(crate) async fn connect(address: &NodeAddress, patience: Duration) -> RedisResult<MultiplexedConnection> {
+/// A connection to a node or the cache that fails if connecting or an answer takes longer than `limit`.
+pub(crate) async fn connect(address: &NodeAddress, limit: Duration) -> RedisResult<MultiplexedConnection> {
     let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(patience))
-        .set_response_timeout(Some(patience));
+        .set_connection_timeout(Some(limit))
+        .set_response_timeout(Some(limit));
     redis_client(address)?
         .get_multiplexed_async_connection_with_config(&config)
         .await

@@ -1,8 +1,8 @@
-//! Acquiring a lock, of whatever kind: attempts, retries, and waiting in line.
+//! Acquires a lock of any kind: attempts, retries, and waiting in line.
 //!
-//! Who waits in line stands behind those of this app server who came before; only the first of them asks. Between attempts it
-//! waits for the news that the lock was released, and asks again without news from time to time, or when the key must have
-//! expired: news can be lost, and holders can die.
+//! Callers of one app server that want the same key stand in line, and only the first of them asks the nodes. Between
+//! attempts it waits for the announcement that the lock was released. Announcements can be lost and holders can die, so it
+//! also asks again from time to time, and when the key must have expired.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// One kind of lock: how an attempt at it is made. Waiting, retries, renewal and loss are the same for all.
+/// One kind of lock: how an attempt at it is made. Waiting, retries, renewal and loss are the same for all kinds.
 pub(crate) trait Kind {
     type Held: Held + 'static;
 
@@ -36,33 +36,33 @@ pub(crate) trait Kind {
         gauges: &Arc<Gauges>,
         now: Time,
         limit: Time,
-    ) -> Result<Owned<Self::Held>, Missed>;
+    ) -> Result<Owned<Self::Held>, FailedAttempt>;
 
-    /// How long it is until the lock that the attempt missed is free, as far as is said until then.
-    async fn remaining(&self, key: &str, missed: &Missed, until: Time) -> Option<Duration>;
+    /// How long it takes until the lock that the attempt did not get is free, by the answers that come before `until`.
+    async fn remaining(&self, key: &str, failed: &FailedAttempt, until: Time) -> Option<Duration>;
 }
 
-/// An attempt that failed, with what the next one may want to know.
+/// An attempt that failed, with what the next attempt may need to know.
 #[derive(Debug)]
-pub(crate) struct Missed {
+pub(crate) struct FailedAttempt {
     pub(crate) decision: Decision,
     pub(crate) refusal: Refusal,
     pub(crate) votes: usize,
     /// The nodes where somebody else has the key.
     pub(crate) held: NodeSet,
-    /// The limit ended it before the nodes had had their time, and before it was decided.
+    /// The caller's limit ended the attempt before it was decided and before the nodes' time to reply was over.
     pub(crate) cut_short: bool,
     /// How long it took.
     pub(crate) elapsed: Duration,
 }
 
-/// What came of an acquire.
+/// The result of a successful acquire.
 #[derive(Debug)]
 pub(crate) struct Acquired<H: Held> {
     pub(crate) lock: Owned<H>,
-    /// Ends when it is dropped.
+    /// The renewal ends when this is dropped.
     pub(crate) renewing: Option<Renewing>,
-    /// Goes on to the next of this app server who waits.
+    /// When this is dropped, the permit passes to the next waiter of this app server.
     pub(crate) permit: Option<Permit>,
     pub(crate) attempts: u32,
     pub(crate) waited: bool,
@@ -72,16 +72,16 @@ pub(crate) struct Acquired<H: Held> {
 #[derive(Debug)]
 pub(crate) struct Callers {
     renewals: Arc<Renewals>,
-    /// Those of this app server who wait.
+    /// The waiters of this app server.
     lines: Lines,
-    /// Where releases are told.
+    /// How waiters learn of releases.
     subscriptions: Arc<Subscriptions>,
-    /// Draws the jitter, and nothing that safety depends on.
+    /// Draws the jitter; safety never depends on it.
     rng: Mutex<StdRng>,
 }
 
 impl Callers {
-    /// Of a lock whose releases these nodes tell.
+    /// For a lock whose releases these nodes announce.
     pub(crate) fn new(nodes: Nodes, seed: u64) -> Self {
         Self {
             renewals: Arc::new(Renewals::new()),
@@ -91,7 +91,7 @@ impl Callers {
         }
     }
 
-    /// Tries as often as the options say, and gives the last refusal.
+    /// Tries as often as the options say, and returns the last refusal.
     pub(crate) async fn acquire<K: Kind>(
         &self,
         kind: &K,
@@ -119,7 +119,7 @@ impl Callers {
         caller.acquire(kind, waited, now).await
     }
 
-    /// Tries once. If the options say to wait in line, those who do are told of the release.
+    /// Tries once. If the options say to wait in line, the release is announced to those who wait.
     pub(crate) async fn try_acquire<K: Kind>(
         &self,
         kind: &K,
@@ -127,14 +127,15 @@ impl Callers {
         options: &AcquireOptions,
         gauges: &Arc<Gauges>,
     ) -> Result<Acquired<K::Held>, Refusal> {
-        // If nobody has the permit, those who come while the lock is held wait behind it.
+        // If nobody has the permit, this caller takes it, so that later callers wait in line behind it while the lock is
+        // held.
         let permit = (options.wait == Wait::Queue)
             .then(|| self.lines.try_enter(key))
             .flatten();
         let now = clock::now();
         let limit = now + options.timeout.min(options.ttl);
         let attempt = kind.attempt(key, options, &self.subscriptions, gauges, now, limit);
-        let lock = attempt.await.map_err(|missed| missed.refusal)?;
+        let lock = attempt.await.map_err(|failed| failed.refusal)?;
         Ok(self.granted(lock, permit, options, 1, false))
     }
 
@@ -177,16 +178,16 @@ struct Caller<'a> {
     /// When the wait began.
     since: Time,
     acquire: Acquire,
-    /// Of who waits in line.
+    /// Only a caller that waits in line has one.
     permit: Option<Permit>,
-    /// What is heard of the key; none as long as nobody had to wait.
+    /// Announcements about the key; none as long as nobody had to wait.
     channel: Option<Arc<Channel>>,
     /// The number of reasons to ask again that were seen.
     seen: u64,
 }
 
 impl Caller<'_> {
-    /// Waits until nobody of this app server is before us. Whether there was a wait.
+    /// Waits until no other caller of this app server is ahead. Returns whether there was a wait.
     async fn stand_in_line(&mut self) -> Result<bool, Refusal> {
         let Callers {
             lines, subscriptions, ..
@@ -195,11 +196,12 @@ impl Caller<'_> {
             Entered::First(permit) => (permit, false),
             Entered::Behind(waiter) => {
                 let _waiting = self.gauges.wait();
-                // Without others nobody needs to know, and nodes need not tell us. They say at a release if somebody is there.
+                // As long as no other app server waits, nothing needs to be announced and no subscription is needed. The
+                // reply to a release says whether anybody is subscribed.
                 self.channel = subscriptions.get(self.key);
                 self.announce(lines.front(self.key), false);
                 let deadline = self.acquire.deadline();
-                // In a place of its own: who does not wait in line need not keep room for it.
+                // Boxed, so that the futures of callers that do not wait in line stay small.
                 (Box::pin(waiter.wait(deadline, self.options.ttl)).await?, true)
             }
         };
@@ -233,26 +235,26 @@ impl Caller<'_> {
             let limit = self.acquire.deadline().min(ends);
             let subscriptions = &self.callers.subscriptions;
             let attempt = kind.attempt(self.key, self.options, subscriptions, self.gauges, now, limit);
-            let missed = match attempt.await {
+            let failed = match attempt.await {
                 Ok(lock) => return Ok(self.granted(lock, waited)),
-                Err(missed) => missed,
+                Err(failed) => failed,
             };
-            // Cut short by the deadline it says less than the one before.
-            if missed.cut_short
+            // Cut short by the deadline, this attempt says less than the one before.
+            if failed.cut_short
                 && limit < ends
                 && let Some(complete) = last
             {
                 return Err(complete);
             }
-            next = self.after(kind, &missed).await;
+            next = self.after(kind, &failed).await;
             if next.is_none() {
-                return Err(missed.refusal);
+                return Err(failed.refusal);
             }
-            last = Some(missed.refusal);
+            last = Some(failed.refusal);
         }
     }
 
-    /// When to ask for the first time; none: now.
+    /// When to ask for the first time; `None` means now.
     fn first(&mut self, now: Time) -> Option<Time> {
         let channel = self.channel.as_ref()?;
         self.seen = channel.changes();
@@ -270,44 +272,44 @@ impl Caller<'_> {
         self.seen = channel.changes();
     }
 
-    /// When to ask again after an attempt that failed; none: not again.
-    async fn after<K: Kind>(&mut self, kind: &K, missed: &Missed) -> Option<Time> {
+    /// When to ask again after an attempt that failed; `None` means never.
+    async fn after<K: Kind>(&mut self, kind: &K, failed: &FailedAttempt) -> Option<Time> {
         let mut spread = Duration::ZERO;
         if let Some(permit) = &self.permit {
-            if let Refusal::NotPermitted { .. } = missed.refusal {
+            if let Refusal::NotPermitted { .. } = failed.refusal {
                 // Waiting does not help.
                 return None;
             }
-            permit.note(&missed.refusal);
+            permit.note(&failed.refusal);
             let join = || self.callers.subscriptions.join(self.key);
             let channel = Arc::clone(self.channel.get_or_insert_with(join));
             self.announce(Some(self.since), true);
-            if missed.decision == Decision::Contended {
-                // Without an answer it says nothing about round trips.
-                channel.on_round_trip(missed.elapsed);
+            if failed.decision == Decision::Contended {
+                // Other attempts may lack answers and then say nothing about round trips.
+                channel.on_round_trip(failed.elapsed);
             }
             spread = channel.spread();
         }
         let (random, now) = (self.callers.random(), clock::now());
         match self
             .acquire
-            .on_refused(missed.decision, missed.votes, spread, random, now)
+            .on_refused(failed.decision, failed.votes, spread, random, now)
         {
             Next::GiveUp => None,
             Next::At(at) => Some(at),
-            Next::LookUp(latest) => Some(Box::pin(self.look_up(kind, missed, latest)).await),
+            Next::LookUp(latest) => Some(Box::pin(self.look_up(kind, failed, latest)).await),
         }
     }
 
-    /// When to ask again, `latest` at the latest, as far as the nodes say how long the key is still there.
-    async fn look_up<K: Kind>(&self, kind: &K, missed: &Missed, latest: Time) -> Time {
+    /// When to ask again, judged by how long the nodes say that the key still exists; no later than `latest`.
+    async fn look_up<K: Kind>(&self, kind: &K, failed: &FailedAttempt, latest: Time) -> Time {
         let Some(channel) = &self.channel else {
             return latest;
         };
         let _waiting = self.gauges.wait();
         tokio::select! {
             () = channel.changed(self.seen) => latest,
-            remaining = kind.remaining(self.key, missed, self.acquire.deadline()) => {
+            remaining = kind.remaining(self.key, failed, self.acquire.deadline()) => {
                 let Some(remaining) = remaining else { return latest };
                 let (random, now) = (self.callers.random(), clock::now());
                 Acquire::on_remaining(latest, remaining, channel.yield_delay(self.since), random, now)
@@ -332,7 +334,7 @@ impl Caller<'_> {
         self.callers.granted(lock, self.permit, self.options, attempts, waited)
     }
 
-    /// Tells the other app servers since when the first of those waits here who will ask.
+    /// Tells the other app servers how long the first waiter here has waited.
     fn announce(&self, since: Option<Time>, asked: bool) {
         if let Some(channel) = &self.channel {
             self.callers.subscriptions.announce(self.key, channel, since, asked);

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::CauseKind;
+
 /// Why one node gave no vote.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -7,45 +9,45 @@ use std::fmt;
 pub enum Cause {
     /// The key is held under another token.
     Held,
-    /// No connection: the node is down or refuses.
+    /// No connection: the node is down or refuses connections.
     Refused,
     /// No reply in time; the command may still run later.
     Timeout,
-    /// The connection broke after the command was sent; whether it ran is not known.
+    /// The connection broke after the command was sent; the node may or may not have run it.
     Disconnected,
-    /// The node owes replies for longer than the node timeout, so it was not asked at all.
+    /// The node had owed a reply for longer than the node timeout, so it was not asked at all.
     Suspect,
-    /// Others were before it, as many as may be under way to this node, or its turn had not come when the caller stopped
-    /// waiting: the node was not asked at all.
+    /// As many commands as may be under way to this node were ahead, or the command's turn had not come when the caller
+    /// stopped waiting: the node was not asked at all.
     Busy,
     /// The node's user may not run the command or use the key (`NOPERM`), or its password is wrong.
     NoPermission(String),
-    /// No connection: the node can't prove who it is, or does not agree on TLS.
+    /// No connection: the node could not prove its identity, or the TLS handshake failed.
     Tls(String),
     /// The node answered with another error, for example `READONLY` or `OOM`.
     Error(String),
 }
 
 impl Cause {
-    /// Whether the node may have granted its vote although we did not hear of it.
+    /// Whether the node may have granted its vote although no reply arrived.
     #[must_use]
     pub const fn may_have_voted(&self) -> bool {
         matches!(self, Self::Timeout | Self::Disconnected)
     }
 
-    /// Its kind in one word, without the node's own text: for counting.
+    /// The kind of the cause, without the node's own text.
     #[must_use]
-    pub const fn kind(&self) -> &'static str {
+    pub const fn kind(&self) -> CauseKind {
         match self {
-            Self::Held => "held",
-            Self::Refused => "refused",
-            Self::Timeout => "timeout",
-            Self::Disconnected => "disconnected",
-            Self::Suspect => "suspect",
-            Self::Busy => "busy",
-            Self::NoPermission(_) => "no_permission",
-            Self::Tls(_) => "tls",
-            Self::Error(_) => "error",
+            Self::Held => CauseKind::Held,
+            Self::Refused => CauseKind::Refused,
+            Self::Timeout => CauseKind::Timeout,
+            Self::Disconnected => CauseKind::Disconnected,
+            Self::Suspect => CauseKind::Suspect,
+            Self::Busy => CauseKind::Busy,
+            Self::NoPermission(_) => CauseKind::NoPermission,
+            Self::Tls(_) => CauseKind::Tls,
+            Self::Error(_) => CauseKind::Error,
         }
     }
 }
@@ -53,15 +55,12 @@ impl Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Held => f.write_str("held"),
-            Self::Refused => f.write_str("refused"),
-            Self::Timeout => f.write_str("timeout"),
-            Self::Disconnected => f.write_str("disconnected"),
-            Self::Suspect => f.write_str("suspect"),
-            Self::Busy => f.write_str("busy"),
             Self::NoPermission(text) => write!(f, "no permission: {text}"),
             Self::Tls(text) => write!(f, "TLS: {text}"),
             Self::Error(text) => write!(f, "error: {text}"),
+            Self::Held | Self::Refused | Self::Timeout | Self::Disconnected | Self::Suspect | Self::Busy => {
+                self.kind().fmt(f)
+            }
         }
     }
 }

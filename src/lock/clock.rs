@@ -1,4 +1,4 @@
-//! The time that the protocol is told: tokio's clock, counted from an origin of this process.
+//! The clock that drives the protocol: tokio's clock, counted from an origin within this process.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -6,42 +6,43 @@ use tokio::time::{Instant, Sleep, Timeout};
 
 use crate::protocol::Time;
 
-/// Longer than anything is waited for, and short enough that no clock overflows.
+/// Longer than any wait, and short enough that no clock overflows.
 pub(crate) const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// The time of the first look at the clock, by whoever looks: a paused clock of a test may be a little behind.
-const FIRST_LOOK: Time = Time::from_nanos(24 * 3600 * 1_000_000_000);
+/// The protocol's time when this process first reads the clock. It is not zero, because the paused clock of a test may be a
+/// little behind that reading.
+const FIRST_READING: Time = Time::from_nanos(24 * 3600 * 1_000_000_000);
 
-fn first_look() -> Instant {
+fn first_reading() -> Instant {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     *FIRST.get_or_init(|| std::time::Instant::now().into())
 }
 
-/// The time now. To be read after the reply that it is compared with.
+/// The time now. Read it after the reply that it is compared with.
 pub(crate) fn now() -> Time {
-    let (now, first) = (Instant::now(), first_look());
+    let (now, first) = (Instant::now(), first_reading());
     match now.checked_duration_since(first) {
-        Some(later) => FIRST_LOOK + later,
-        None => FIRST_LOOK.before(first - now),
+        Some(later) => FIRST_READING + later,
+        None => FIRST_READING.before(first - now),
     }
 }
 
 fn instant(time: Time) -> Instant {
-    // What lies before the first look is over.
-    first_look() + (time - FIRST_LOOK).min(FOREVER * 2)
+    // Times before the first reading are past already.
+    first_reading() + (time - FIRST_READING).min(FOREVER * 2)
 }
 
-/// Sleeps until then.
+/// Sleeps until `time`.
 pub(crate) fn sleep_until(time: Time) -> Sleep {
     tokio::time::sleep_until(instant(time))
 }
 
-/// Gives up then.
+/// Gives `future` up at `time`.
 pub(crate) fn timeout_at<F: Future>(time: Time, future: F) -> Timeout<F> {
     tokio::time::timeout_at(instant(time), future)
 }
 
-/// Sets a timer anew.
+/// Sets the timer to `time`.
 pub(crate) fn reset(sleep: std::pin::Pin<&mut Sleep>, time: Time) {
     sleep.reset(instant(time));
 }

@@ -1,12 +1,12 @@
-//! Fencing: what to do about a holder that does not know that its lock is lost.
+//! Fencing: protection against a holder that does not know that its lock is lost.
 //!
-//! A lock can be lost while its holder is stopped, and no lock can tell it in time. So let each holder draw a number right
-//! after the acquire, and let the resource itself refuse whoever shows a lower one than it has accepted already.
+//! A lock can be lost while its holder is stopped, and no lock can warn the holder in time. So let each holder draw a number
+//! right after the acquire, and let the resource itself refuse any number lower than the highest that it has accepted.
 //!
 //! # Use a counter in the database
 //!
-//! If what the lock guards is in a database, that database is where the counter belongs, in the very row that is guarded.
-//! It forgets nothing that the row does not forget with it, and the check is a condition of the statement that it guards:
+//! If the lock guards data in a database, the counter belongs in that database, in the guarded row itself. The counter is
+//! then exactly as durable as the row, and the check is a condition of the guarded statement:
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -18,17 +18,17 @@
 //!              sku    BIGINT PRIMARY KEY,
 //!              units  BIGINT NOT NULL,
 //!              drawn  BIGINT NOT NULL DEFAULT 0,  -- the last number that a holder drew
-//!              token  BIGINT NOT NULL DEFAULT 0,  -- the highest that was shown, and whose it is
+//!              token  BIGINT NOT NULL DEFAULT 0,  -- the highest that was shown, and by whom
 //!              holder TEXT NOT NULL DEFAULT ''
 //!          );
 //!          INSERT INTO stock (sku, units) VALUES (7, 10)").execute(&mut *db).await?;
 //!
 //! // 1. Under the lock: draw a number.
 //! const DRAW: &str = "UPDATE stock SET drawn = drawn + 1 WHERE sku = 7 RETURNING drawn";
-//! // 2. Read, and shut out all holders before. No row: it is you who is shut out.
+//! // 2. Read, and shut out all earlier holders. No row returned: you are shut out yourself.
 //! const READ: &str = "UPDATE stock SET token = $1, holder = $2
 //!     WHERE sku = 7 AND (token < $1 OR (token = $1 AND holder = $2)) RETURNING units";
-//! // 3. Write, if nobody newer has come since. No row: somebody has, and nothing was written.
+//! // 3. Write, unless a newer holder has come since. No row changed: one has, and nothing was written.
 //! const WRITE: &str = "UPDATE stock SET units = $3, token = $1, holder = $2
 //!     WHERE sku = 7 AND (token < $1 OR (token = $1 AND holder = $2))";
 //!
@@ -36,12 +36,12 @@
 //! let read: Option<i64> = query_scalar(READ).bind(ann).bind("ann").fetch_optional(&mut *db).await?;
 //! assert_eq!(read, Some(10));
 //!
-//! // Ann is stopped for longer than her lock lives. Bob gets it, and reads the same 10 units.
+//! // Ann is stopped for longer than her lock is valid. Bob gets the lock, and reads the same 10 units.
 //! let bob: i64 = query_scalar(DRAW).fetch_one(&mut *db).await?;
 //! let read: Option<i64> = query_scalar(READ).bind(bob).bind("bob").fetch_optional(&mut *db).await?;
 //! assert_eq!(read, Some(10));
 //!
-//! // Ann goes on: her write would make Bob's sale or her own disappear.
+//! // Ann goes on: if her write were accepted, her sale or Bob's would be lost.
 //! let write = query(WRITE).bind(ann).bind("ann").bind(9).execute(&mut *db).await?;
 //! assert_eq!(write.rows_affected(), 0);
 //! let write = query(WRITE).bind(bob).bind("bob").bind(9).execute(&mut *db).await?;
@@ -50,19 +50,19 @@
 //! # }
 //! ```
 //!
-//! **Check at the read too.** Without step 2 Ann, who comes first, would have been let through: nobody newer had written
-//! yet. Then Bob writes what he had read before, and her sale is lost. A check at the write alone stops a holder that comes
-//! late, not two that overlap.
+//! **Check at the read too.** Without step 2, if Ann had written first, her write would have been accepted, since no newer
+//! holder had written yet. Then Bob writes, based on what he read before, and her sale is lost. A check at the write alone
+//! stops a holder that comes late, not two that overlap.
 //!
-//! **Compare the owner too.** Numbers may come from somewhere that hands one out twice (below). Of two holders with the same
-//! number the one that is accepted first wins.
+//! **Compare the owner too.** Numbers may come from a source that hands one out twice (see below). Of two holders with the
+//! same number, the one that is accepted first wins.
 //!
 //! A scenario of Lockstorm does all this: `lockstorm fencing`.
 //!
 //! # A counter on the lock nodes
 //!
 //! If there is no such database, [`QuorumCounter`] draws numbers from the nodes that keep the locks; the resource must still
-//! be able to compare them. It is the weaker way. See there for what it can't do.
+//! be able to compare them. It is the weaker way; its documentation says what it can't do.
 
 use std::time::Duration;
 
@@ -77,28 +77,30 @@ use crate::{
     refusal::PerNode,
 };
 
-/// The longest pause after two callers took the nodes from each other.
+/// The longest pause after two callers have split the nodes between them.
 const SPLIT_PAUSE: Duration = Duration::from_millis(2);
 
 /// A counter for each key, kept by a quorum of lock nodes in two phases: read the highest number of a quorum, then have a
 /// quorum take a higher one.
 ///
-/// Whoever draws after another's draw has ended gets a higher number, and no two get the same, **as long as no node forgets**:
+/// A draw that begins after another has ended gets a higher number, and no two draws get the same one, **as long as no node
+/// forgets**:
 ///
-/// - A node takes a number only if it is higher than what it has, so it takes each only once, and two quorums share a node.
-///   Callers at the same time take nodes from each other and have to try again, in the order of chance. Draw under the lock.
-/// - A number that fewer nodes took than failed is burnt, never handed out. Numbers have gaps.
+/// - A node takes a number only if it is higher than the one that it has, so it takes each number only once; and any two
+///   quorums share a node. Concurrent callers split the nodes between them and have to try again, in random order. So draw
+///   under the lock.
+/// - A number that no quorum took is skipped and never handed out, so numbers have gaps.
 /// - **It goes back when nodes forget**: a restart without persistence, an eviction, a replica that is promoted too early. A
-///   number that only a bare quorum took is lost with one of its nodes. A delayed restart, which makes a forgotten lock
-///   harmless, does not help: a counter never expires, so its keys stay for ever too. Let nodes keep an append-only file that
-///   is synced always, and evict nothing (`noeviction`), or use a counter in the database.
+///   number that only a bare quorum took is lost with one of its nodes. A delayed restart makes a forgotten lock harmless
+///   but not a forgotten counter, which never expires; its keys stay on the nodes for ever. Run the nodes with an
+///   append-only file that is synced always and without eviction (`noeviction`), or use a counter in the database.
 ///
-/// Its simpler relative, `INCR` on all nodes and the highest reply of a quorum, is **not monotonic**, though no node forgets
-/// anything: a node that was away, or slow, stays behind for ever, since nobody lifts it to the others' count. One node says
-/// 10 and two say 5; the first goes away, and the next draw is 6.
+/// A simpler scheme, `INCR` on all nodes and the highest reply of a quorum, is **not monotonic**, even if no node forgets
+/// anything: a node that was unreachable or slow stays behind for ever, since nothing raises it to the others' count.
+/// Suppose that one node says 10 and two say 5: if the first becomes unreachable, the next draw is 6.
 ///
-/// Its keys are integers under the names given: keep them apart from the locks' keys. Users need `EVAL`, `GET` and `SET` on
-/// them.
+/// Its keys are integers under the names given: keep them apart from the locks' keys. The nodes' user needs `EVAL`, `GET`
+/// and `SET` on them.
 #[derive(Debug, Clone)]
 pub struct QuorumCounter {
     nodes: Nodes,
@@ -110,29 +112,30 @@ pub enum NotDrawn {
     /// Too few nodes answered.
     #[error("no number: {}", PerNode(.causes))]
     NoQuorum {
-        /// For each node in order why it gave no answer; none where it did.
+        /// For each node in order, why it gave no answer; `None` if it did.
         causes: Vec<Option<Cause>>,
     },
-    /// Other callers drew numbers of this key all the while.
+    /// Other callers drew numbers of this key during the whole time.
     #[error("no number: others draw at the same time")]
     Contended,
 }
 
 impl QuorumCounter {
-    /// A counter on a quorum of all of these nodes, each of which is waited for no longer than its
+    /// A counter on a quorum of these nodes. Each is waited for no longer than its
     /// [`node_timeout`](crate::NodeOptions::node_timeout).
     #[must_use]
     pub fn new(nodes: &Nodes) -> Self {
         Self { nodes: nodes.clone() }
     }
 
-    /// Draws the next number of `key`, 1 at first. Takes no longer than `timeout`; two round trips as a rule.
+    /// Draws the next number of `key`, 1 at first. It takes no longer than `timeout`, and usually two round trips.
     ///
     /// # Errors
-    /// Too few nodes answered in time, or others drew at the same time until then. Either may leave a number burnt.
+    /// If too few nodes answered in time, or other callers drew all the time until then. Either may leave a number skipped.
     pub async fn draw(&self, key: &str, timeout: Duration) -> Result<u64, NotDrawn> {
         let deadline = clock::now() + timeout.min(FOREVER);
-        // Zero is higher than no number, so that nobody takes it and all say what they have: the first phase.
+        // The first phase proposes zero, which no node takes, since it is higher than no number: every node replies with the
+        // number that it has.
         let mut number = 0;
         while let Some(highest) = self.propose(key, number, deadline).await? {
             if number > 0 {
@@ -147,7 +150,8 @@ impl QuorumCounter {
         Ok(number)
     }
 
-    /// Has the nodes take `number` where theirs is lower. None if a quorum took it, or else the highest number of a quorum.
+    /// Makes each node take `number` if the node's own is lower. Returns `None` if a quorum took it, or else the highest
+    /// number of a quorum.
     async fn propose(&self, key: &str, number: u64, deadline: Time) -> Result<Option<u64>, NotDrawn> {
         let all = NodeSet::first(self.nodes.len());
         let quorum = quorum(all.len());
@@ -157,7 +161,7 @@ impl QuorumCounter {
             let to_come = if number == 0 {
                 0
             } else {
-                count(answers, Option::is_none)
+                count(answers, |answer| answer.is_none())
             };
             taken >= quorum || (count(answers, is_answered) >= quorum && taken + to_come < quorum)
         };
@@ -178,17 +182,17 @@ impl QuorumCounter {
     }
 }
 
-fn count(answers: &[Option<Answered>], test: fn(&Option<Answered>) -> bool) -> usize {
-    answers.iter().filter(|answer| test(answer)).count()
+fn count(answers: &[Option<Answered>], test: fn(Option<&Answered>) -> bool) -> usize {
+    answers.iter().filter(|answer| test(answer.as_ref())).count()
 }
 
 /// Whether the node took the number.
-const fn is_taken(answer: &Option<Answered>) -> bool {
+const fn is_taken(answer: Option<&Answered>) -> bool {
     matches!(answer, Some(Ok(1..)))
 }
 
-/// Whether it said either that or what it has instead.
-const fn is_answered(answer: &Option<Answered>) -> bool {
+/// Whether the node answered: that it took the number, or which one it has instead.
+const fn is_answered(answer: Option<&Answered>) -> bool {
     matches!(answer, Some(Ok(_)))
 }
 

@@ -2,7 +2,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::protocol::Command;
 
-/// The commands that one node was sent for locks. Scripts that a node did not know are counted each time they were sent.
+/// The number of commands sent to one node for locks. A script that is sent again because the node did not know it counts
+/// twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sent {
     /// `SET … NX PX`.
@@ -13,8 +14,8 @@ pub struct Sent {
     pub deletes: u64,
 }
 
-/// Nodes whose commands are told apart; those beyond are counted with the last one.
-const NODES: usize = 16;
+/// The number of nodes whose commands are counted separately; further nodes are counted with the last one.
+const MAX_NODES_APART: usize = 16;
 
 #[derive(Debug, Default)]
 struct NodeSent {
@@ -23,7 +24,7 @@ struct NodeSent {
     deletes: AtomicU64,
 }
 
-/// What a lock is doing now. Shared by all clones of a [`Lock`](crate::Lock); read it from any thread.
+/// What a lock is doing now. All clones of a [`Lock`](crate::Lock) share it, and any thread may read it.
 #[derive(Debug, Default)]
 pub struct Gauges {
     holding: AtomicUsize,
@@ -32,7 +33,7 @@ pub struct Gauges {
     attempts: AtomicU64,
     failed: AtomicU64,
     waits: AtomicU64,
-    sent: [NodeSent; NODES],
+    sent: [NodeSent; MAX_NODES_APART],
 }
 
 impl Gauges {
@@ -42,7 +43,8 @@ impl Gauges {
         self.holding.load(Relaxed)
     }
 
-    /// Locks held now with fewer votes than nodes: the loss of fewer keys lets a second holder in.
+    /// Locks held now with fewer votes than nodes. A second holder can get in after the loss of fewer keys than with all
+    /// votes.
     #[must_use]
     pub fn partial(&self) -> usize {
         self.partial.load(Relaxed)
@@ -54,29 +56,29 @@ impl Gauges {
         self.waiting.load(Relaxed)
     }
 
-    /// Attempts made since the lock was made.
+    /// Attempts made since the lock was created.
     #[must_use]
     pub fn attempts(&self) -> u64 {
         self.attempts.load(Relaxed)
     }
 
-    /// Attempts since the lock was made that failed for lack of nodes: no quorum, or not known.
+    /// Attempts that failed for lack of nodes since the lock was created: no quorum, or unknown.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.failed.load(Relaxed)
     }
 
-    /// Waits begun since the lock was made: in line, for news, and between two attempts. One acquire may wait several
-    /// times.
+    /// Waits begun since the lock was created: in line, for a release, and between two attempts. One acquire may wait
+    /// several times.
     #[must_use]
     pub fn waits(&self) -> u64 {
         self.waits.load(Relaxed)
     }
 
-    /// The commands that the node at this position was sent since the lock was made.
+    /// The number of commands sent to the node at this position since the lock was created.
     #[must_use]
     pub fn sent(&self, node: usize) -> Sent {
-        let sent = &self.sent[node.min(NODES - 1)];
+        let sent = &self.sent[node.min(MAX_NODES_APART - 1)];
         Sent {
             sets: sent.sets.load(Relaxed),
             extends: sent.extends.load(Relaxed),
@@ -85,7 +87,7 @@ impl Gauges {
     }
 
     pub(crate) fn send(&self, node: usize, command: Command) {
-        let sent = &self.sent[node.min(NODES - 1)];
+        let sent = &self.sent[node.min(MAX_NODES_APART - 1)];
         match command {
             Command::Set => &sent.sets,
             Command::Extend => &sent.extends,
@@ -110,7 +112,7 @@ impl Gauges {
         self.holding.fetch_sub(1, Relaxed);
     }
 
-    /// A lock that is held has, or had before, fewer votes than nodes.
+    /// Takes note of whether a held lock has fewer votes than nodes, before and after a change.
     pub(crate) fn change_partial(&self, before: bool, after: bool) {
         match (before, after) {
             (false, true) => self.partial.fetch_add(1, Relaxed),

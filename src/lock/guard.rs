@@ -12,8 +12,8 @@ use crate::{
     waiting::lines::Permit,
 };
 
-/// A lock that is held. Dropping it releases it in the background, without waiting for any node; outside the runtime
-/// (an app server that was killed) nothing is sent and the keys keep their TTL.
+/// A held lock. Dropping the guard releases the lock in the background, without waiting for any node; once the runtime has
+/// ended (the app server was killed), nothing is sent and the keys keep their TTL.
 #[derive(Debug)]
 #[must_use = "dropping a guard releases the lock"]
 pub struct Guard {
@@ -26,16 +26,17 @@ pub struct Guard {
 enum Kind {
     /// No lock at all.
     Nothing,
-    Local(#[allow(dead_code)] LocalGuard), // it is there to be dropped
+    Local(#[allow(dead_code)] LocalGuard), // kept only to be dropped
     Quorum(QuorumGuard),
 }
 
 #[derive(Debug)]
 struct QuorumGuard {
     lock: Owned<QuorumLock>,
-    /// Ends with the guard.
+    /// The renewal ends when the guard is dropped.
     renewing: Option<Renewing>,
-    /// Goes on to the next of this app server who waits, once the deletes are queued: what that one asks goes behind them.
+    /// Passes to the next waiter of this app server once the deletes are queued, so that the waiter's commands are sent
+    /// behind them.
     permit: Option<Permit>,
 }
 
@@ -44,18 +45,18 @@ struct QuorumGuard {
 pub struct LateVotes(Option<Arc<QuorumLock>>);
 
 impl LateVotes {
-    /// The votes, if no more can come.
+    /// The number of votes, if no more can come.
     #[must_use]
     pub fn known(&self) -> Option<usize> {
         self.0.as_ref().map_or(Some(0), |lock| lock.all_votes())
     }
 
-    /// Waits until every node has answered or has had its time to reply since the acquire began.
+    /// Waits until every node has answered, or until its time to reply to the acquire is over; returns the number of votes.
     pub async fn wait(self) -> usize {
         let Some(lock) = &self.0 else { return 0 };
         let (_, until) = lock.votes_so_far();
         let mut pause = Duration::from_millis(1);
-        // A look now and then is cheap, and few locks are released before all have answered.
+        // Polling is cheap enough, since few locks are released before all nodes have answered.
         while self.known().is_none() && clock::now() < until {
             clock::sleep_until(until.min(clock::now() + pause)).await;
             pause = (pause * 2).min(Duration::from_millis(50));
@@ -104,20 +105,21 @@ impl Guard {
         }
     }
 
-    /// The nodes that have this lock's key, as far as is known; late votes raise it. 0 without nodes.
+    /// The number of nodes known to have this lock's key; late votes raise it. 0 for a lock without nodes.
     #[must_use]
     pub fn votes(&self) -> usize {
         self.lock().map_or(0, |lock| lock.votes())
     }
 
-    /// How many of the votes may be lost (by nodes that restart without persistence, say) without anybody else
-    /// getting in: the votes beyond a quorum. A node that merely can't be reached counts: its key is there. 0 without nodes.
+    /// How many of the votes may be lost (by nodes that restart without persistence, say) before somebody else can get the
+    /// lock: the votes beyond a quorum. A node that merely can't be reached still counts, since it still has its key. 0 for
+    /// a lock without nodes.
     #[must_use]
     pub fn margin(&self) -> usize {
         self.votes().saturating_sub(quorum(self.nodes()))
     }
 
-    /// The nodes that were asked. 0 for a lock without nodes.
+    /// The number of nodes that were asked. 0 for a lock without nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.lock().map_or(0, |lock| lock.nodes())
@@ -136,14 +138,14 @@ impl Guard {
             .map_or(Duration::MAX, |lock| lock.lease().validity(clock::now()))
     }
 
-    /// The attempts that it took, 1 at least.
+    /// The number of attempts that the acquire took, at least 1.
     #[must_use]
     pub const fn attempts(&self) -> u32 {
         self.attempts
     }
 
-    /// Whether somebody else may have held the lock since the acquire began: it waited in a queue or between attempts.
-    /// What was read before must be read again.
+    /// Whether somebody else may have held the lock since the acquire began, because the acquire waited in line or between
+    /// attempts. Data that was read before the acquire must then be read again.
     #[must_use]
     pub const fn waited(&self) -> bool {
         self.waited
@@ -155,13 +157,14 @@ impl Guard {
         self.validity().is_zero()
     }
 
-    /// Whether the section has outlasted the lock: even the latest validity that it ever had is over. Never without nodes.
+    /// Whether the section has outlasted the lock: even the latest end of validity that the lock ever had is past. Always
+    /// false for a lock without nodes.
     #[must_use]
     pub fn overran(&self) -> bool {
         self.lock().is_some_and(|lock| lock.lease().overran(clock::now()))
     }
 
-    /// The votes that this lock will have in the end, to be asked for before its release.
+    /// The final number of votes for this lock. Call this before the release.
     #[must_use]
     pub fn late_votes(&self) -> LateVotes {
         LateVotes(self.lock().map(|lock| Arc::clone(lock)))
@@ -175,10 +178,11 @@ impl Guard {
         }
     }
 
-    /// Extends the lock to its whole TTL from now, and says how long it may be relied on. Never creates it again.
+    /// Extends the lock to its whole TTL from now, and returns how long it may be relied on. An extension never creates a
+    /// key again.
     ///
     /// # Errors
-    /// If the lock is lost, or if no quorum of nodes extended it before the nodes had had their time to reply.
+    /// If the lock is lost, or if no quorum of nodes extended it within the reply timeout.
     pub async fn extend(&self) -> Result<Duration, NotExtended> {
         match self.lock() {
             Some(lock) => lock.extend().await,
@@ -186,8 +190,8 @@ impl Guard {
         }
     }
 
-    /// Releases the lock. Resolves when a quorum of nodes deleted the key, all answered, or the nodes have had their time,
-    /// whichever is first; the other deletes go on in the background.
+    /// Releases the lock. Resolves when a quorum of nodes has confirmed the delete, all nodes have answered, or the reply
+    /// timeout is over, whichever comes first; the other deletes go on in the background.
     pub async fn release(self) -> Released {
         let Kind::Quorum(QuorumGuard { lock, renewing, permit }) = self.kind else {
             return Released::default();

@@ -1,4 +1,4 @@
-//! What all kinds of locks have in common once they are held.
+//! The behaviour that all kinds of held locks share.
 
 use std::{fmt, ops::Deref, sync::Arc, time::Duration};
 
@@ -9,28 +9,28 @@ use crate::{
     protocol::{Due, Lease, Renewal, Time},
 };
 
-/// A lock that is held, of whatever kind, as renewal, loss and those who wait for it see it.
+/// A held lock of any kind, as seen by renewal, by the signal of its loss, and by those who wait for it.
 pub(crate) trait Held: fmt::Debug + Send + Sync {
-    /// Until when it may be relied on.
+    /// Its lease: until when it may be relied on.
     fn lease(&self) -> Lease;
 
-    /// The time to signal the loss may have come: none if so, or when to look again.
+    /// Checks at `now` whether to signal the loss: `None` if so, or else when to check again.
     fn on_loss_timeout(&self, now: Time) -> Option<Time>;
 
-    /// Is notified when the lock is lost, or its validity ends, earlier than was known.
+    /// Notified when the lock is lost, or its validity ends, earlier than was known.
     fn sooner(&self) -> &Notify;
 
-    /// When it is to be renewed, if every `interval`.
+    /// The times of its renewals, one every `interval`.
     fn renewal(&self, interval: Duration) -> Renewal;
 
-    /// Does what is due for its renewal, and does not wait.
+    /// Sends what is due for its renewal, and does not wait.
     fn renew(self: Arc<Self>, due: Due);
 
     /// Takes it back in the background. Only the first call does anything.
     fn take_back(self: Arc<Self>);
 }
 
-/// The caller's lock, or attempt at one. Dropping it takes it back, in the background.
+/// The caller's lock, or its attempt at one. Dropping this takes the lock back in the background.
 #[derive(Debug)]
 pub(crate) struct Owned<H: Held>(pub(crate) Arc<H>);
 
@@ -53,7 +53,7 @@ pub(crate) async fn lost(held: &impl Held) {
     loop {
         let told = held.sooner().notified();
         tokio::pin!(told);
-        // From here on nothing is missed, also if it happens before the wait.
+        // From here on no notification is missed, even one that comes before the wait.
         told.as_mut().enable();
         let Some(look_again) = held.on_loss_timeout(clock::now()) else {
             return;

@@ -14,7 +14,8 @@ use crate::{
 pub(crate) struct Local(Lines);
 
 impl Local {
-    /// Takes the key, or waits in its line until `deadline`; without a deadline it does not wait. None: it was not to be had.
+    /// Takes the key, or waits in its line until `deadline`; without a deadline it does not wait. `None` if it did not get
+    /// the key.
     pub(crate) async fn acquire(&self, key: &str, gauges: &Arc<Gauges>, deadline: Option<Time>) -> Option<LocalGuard> {
         let Some(deadline) = deadline else {
             return Some(LocalGuard::new(self.0.try_enter(key)?, gauges, false));
@@ -30,7 +31,7 @@ impl Local {
     }
 }
 
-/// A key held; dropping it passes the key on.
+/// A held key; dropping the guard passes the key on.
 #[derive(Debug)]
 pub(crate) struct LocalGuard {
     _permit: Permit,
@@ -66,8 +67,8 @@ mod tests {
 
     use super::*;
 
-    fn soon() -> Option<Time> {
-        Some(clock::now() + Duration::from_secs(60))
+    fn soon() -> Time {
+        clock::now() + Duration::from_secs(60)
     }
 
     #[tokio::test(start_paused = true)]
@@ -75,25 +76,25 @@ mod tests {
         let (local, gauges) = (Local::default(), Arc::<Gauges>::default());
         let first = local.acquire("k", &gauges, None).await.unwrap();
         assert!(local.acquire("k", &gauges, None).await.is_none());
-        let other = local.acquire("other", &gauges, soon()).await.unwrap();
+        let other = local.acquire("other", &gauges, Some(soon())).await.unwrap();
         assert_eq!(gauges.waits(), 0);
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut tasks = Vec::new();
         for number in 0..50 {
             let (waiter, gauges, order) = (local.clone(), Arc::clone(&gauges), Arc::clone(&order));
             tasks.push(tokio::spawn(async move {
-                let _guard = waiter.acquire("k", &gauges, soon()).await.unwrap();
+                let _guard = waiter.acquire("k", &gauges, Some(soon())).await.unwrap();
                 order.lock().unwrap().push(number);
                 tokio::task::yield_now().await;
             }));
             tokio::task::yield_now().await;
         }
         assert_eq!((gauges.holding(), gauges.waiting(), gauges.waits()), (2, 50, 50));
-        // Every third gives up, also the one who is next.
+        // Every third waiter gives up, the next in line included.
         tasks.iter().step_by(3).for_each(tokio::task::JoinHandle::abort);
         drop(first);
         for task in tasks {
-            // Those aborted end with an error.
+            // Aborted tasks end with an error.
             let _ = task.await;
         }
         let expected: Vec<i32> = (0..50).filter(|number| number % 3 != 0).collect();
@@ -121,8 +122,8 @@ mod tests {
     async fn a_permit_handed_to_a_waiter_that_is_gone_passes_on() {
         let (local, gauges) = (Local::default(), Arc::<Gauges>::default());
         let guard = local.acquire("k", &gauges, None).await.unwrap();
-        let mut gone = Box::pin(local.acquire("k", &gauges, soon()));
-        let mut next = Box::pin(local.acquire("k", &gauges, soon()));
+        let mut gone = Box::pin(local.acquire("k", &gauges, Some(soon())));
+        let mut next = Box::pin(local.acquire("k", &gauges, Some(soon())));
         assert!(poll_once(gone.as_mut()).is_none());
         assert!(poll_once(next.as_mut()).is_none());
         drop(guard);

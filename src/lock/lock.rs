@@ -19,20 +19,20 @@ enum Strategy {
 }
 
 impl Lock {
-    /// No lock: everybody gets it at once.
+    /// No lock: every acquire succeeds at once.
     #[must_use]
     pub fn none() -> Self {
         Self::new(Strategy::None)
     }
 
-    /// A mutex for each key, in this process and among the clones of this lock only. First come, first served; it has
+    /// A mutex for each key, which excludes only the clones of this lock in this process. First come, first served; it has
     /// no TTL and can't be lost.
     #[must_use]
     pub fn local() -> Self {
         Self::new(Strategy::Local(Local::default()))
     }
 
-    /// A lock on the one node at `index`. `seed` draws the jitter of retries.
+    /// A lock on the single node at `index`. `seed` determines the jitter of retries.
     ///
     /// # Panics
     /// If there is no such node.
@@ -41,7 +41,7 @@ impl Lock {
         Self::redlock(&nodes.subset(&[index]), seed)
     }
 
-    /// A lock that a majority of all nodes must vote for. `seed` draws the jitter of retries.
+    /// A lock that a majority of all nodes must vote for. `seed` determines the jitter of retries.
     #[must_use]
     pub fn redlock(nodes: &Nodes, seed: u64) -> Self {
         let callers = Callers::new(nodes.clone(), seed);
@@ -55,7 +55,7 @@ impl Lock {
         }
     }
 
-    /// Acquires the lock on `key`. Dropping the future takes back whatever was asked for so far.
+    /// Acquires the lock on `key`. If the future is dropped, the votes asked for so far are taken back.
     ///
     /// # Errors
     /// The [`Refusal`] of the last attempt.
@@ -80,8 +80,8 @@ impl Lock {
         }
     }
 
-    /// The same with one attempt, however the options say to wait. If they say in line, those who do are told of the
-    /// release.
+    /// The same with one attempt only, whatever the options say about waiting. If they say to wait in line, the release is
+    /// announced to those who do.
     ///
     /// # Errors
     /// The [`Refusal`] of the attempt.
@@ -103,7 +103,7 @@ impl Lock {
         }
     }
 
-    /// The same lock, with the same connections and waiters, that counts in other gauges.
+    /// The same lock, with the same connections and waiters, but counted by other gauges.
     #[must_use]
     pub fn counted_by(&self, gauges: Arc<Gauges>) -> Self {
         Self {

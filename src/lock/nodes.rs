@@ -21,16 +21,16 @@ use crate::{
 const SHORTEST_BACKOFF: Duration = Duration::from_millis(1);
 const LONGEST_BACKOFF: Duration = Duration::from_millis(100);
 
-/// The pause before a node that could not be asked is asked again whether it has run everything.
+/// The pause before a node that could not be asked is asked again.
 const FLUSH_AGAIN: Duration = Duration::from_millis(5);
 
 /// The connections of one app server (a process, say) to lock nodes. Cheap to clone; clones share the connections.
 ///
-/// For Redlock these must be different servers that know nothing of each other and fail on their own: no replicas of one another,
-/// not the masters of one Cluster, not one server under several names.
+/// For Redlock these must be separate servers that know nothing of each other and fail independently: not replicas of one
+/// another, not the masters of one Cluster, and not one server under several names.
 ///
-/// Each connection is owned by a task of the runtime in which it was made. The tasks end with the runtime, or when the
-/// last clone, lock and guard that uses them is gone and nothing is left to delete.
+/// Each connection is owned by a task of the runtime in which it was opened. The tasks end with the runtime, or once no
+/// clone, lock or guard uses them and nothing is left to delete.
 #[derive(Clone)]
 pub struct Nodes(Arc<[Arc<Handle>]>);
 
@@ -47,7 +47,7 @@ impl Drop for Handle {
 }
 
 impl Nodes {
-    /// Starts to connect to `addrs`, one task each, and does not wait: a node that is down is tried again and again.
+    /// Starts to connect to `addrs`, with one task each, and does not wait. The task of a node that is down keeps trying.
     ///
     /// # Panics
     /// Outside a tokio runtime, and for more than 64 nodes.
@@ -57,12 +57,12 @@ impl Nodes {
         Self::start(addrs.iter().cloned().map(Into::into), options)
     }
 
-    /// The same for addresses like `redis://user:password@host:6379/0`, or `rediss://` for TLS (see [there](super#tls)).
-    /// Names are looked up at each attempt to connect; the authorities that TLS trusts are read here, from files.
+    /// The same for addresses like `redis://user:password@host:6379/0`, or `rediss://` for [TLS](super#tls). Names are
+    /// looked up at each attempt to connect; the authorities that TLS trusts are read here, from files.
     ///
     /// # Errors
-    /// If one is not such an address, or wants TLS and there are no authorities to trust; if a node is named twice, since it has
-    /// one vote; if there are none, or more than 64.
+    /// If a URL is not such an address; if it asks for TLS and the machine trusts no authorities; if a node is named twice,
+    /// since it has only one vote; if there are no addresses, or more than 64.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -120,24 +120,25 @@ impl Nodes {
         Self((0..nodes).map(handle).map(Arc::new).collect())
     }
 
-    /// Waits until all nodes are connected, or for `within`; how many are connected then.
+    /// Waits until all nodes are connected, but no longer than `within`; returns how many are connected then.
     pub async fn ready(&self, within: Duration) -> usize {
         let until = clock::now() + within.min(FOREVER);
         let mut links: Vec<_> = self.0.iter().map(|handle| handle.queue.watch()).collect();
         for link in &mut links {
-            // Too late or never: it is not among those counted below.
+            // A node that is not connected in time is not counted below.
             let _ = clock::timeout_at(until, link.wait_for(|up| *up)).await;
         }
         links.iter().filter(|link| *link.borrow()).count()
     }
 
-    /// Waits until the nodes have run everything that was queued before, releases in the background included, or for
-    /// `within`; how many have. A node that is stopped or down is waited for. What a node refuses to run now (while it
-    /// loads its data, say) is tried again later and not waited for. For the end of an app server that is not killed.
+    /// Waits until the nodes have run everything that was queued before, releases in the background included, but no longer
+    /// than `within`; returns how many nodes have. Nodes that are stopped or down are waited for. A command that a node
+    /// refuses to run now (while it loads its data, say) is tried again later, and not waited for. Call this before an app
+    /// server ends in the regular way.
     pub async fn flush(&self, within: Duration) -> usize {
         let until = clock::now() + within.min(FOREVER);
-        // Connections are ordered: an answer to anything says that all before it ran. The second time this includes
-        // what had to be sent again, with its script spelled out.
+        // Connections are ordered, so an answer to any command says that all commands before it ran. The second round
+        // includes commands that had to be sent again with their whole script.
         for _ in 0..2 {
             let mut left = NodeSet::first(self.len());
             while !left.is_empty() {
@@ -186,13 +187,13 @@ impl Nodes {
         first.unwrap_or_else(|| NodeOptions::default().node_timeout)
     }
 
-    /// Has the round trip of each command told to `hook` from now on: the node's position among these, and the time from the
-    /// writing of the command to its reply. It is called by the connections' tasks, so it must be quick, and stays as long as
-    /// they do. False, and nothing changes, if one of the nodes has such a hook already.
+    /// Calls `hook` for each command that gets a reply from now on, with the node's position and the time from the writing
+    /// of the command to its reply. The connections' tasks call it, so it must be quick; it stays as long as they do.
+    /// Returns false and changes nothing if one of the nodes has such a hook already.
     ///
-    /// Of commands that never get a reply nothing is told, and those to a node that was stopped take as long as it was. Let
-    /// `node_timeout` be well above the longest round trip of a healthy node, and the TTL above the longest section by some of
-    /// them: the validity counts from before the nodes were asked.
+    /// Commands that never get a reply are not measured, and a command to a node that was stopped takes as long as the stop.
+    /// Choose a `node_timeout` well above the longest round trip of a healthy node, and a TTL that exceeds the longest
+    /// section by several round trips: the validity counts from before the nodes were asked.
     pub fn on_round_trip(&self, hook: impl Fn(usize, Duration) + Send + Sync + 'static) -> bool {
         if self.0.iter().any(|handle| handle.queue.round_trip_hook().is_some()) {
             return false;
@@ -205,7 +206,8 @@ impl Nodes {
         })
     }
 
-    /// Asks these nodes the same, and waits for their answers, in order, until there are enough, or until then.
+    /// Sends the same command to these nodes and waits for their answers until there are `enough`, or until the given time.
+    /// The answers are in the order of the nodes.
     pub(crate) async fn ask(
         &self,
         nodes: NodeSet,
@@ -235,7 +237,7 @@ impl Nodes {
         }
     }
 
-    /// Where this node is, and how to connect to it.
+    /// The node's address, and how to connect to it.
     pub(crate) fn address(&self, node: usize) -> (&NodeAddress, NodeOptions) {
         let handle = &self.0[node];
         (&handle.address, handle.options)

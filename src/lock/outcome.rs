@@ -7,10 +7,10 @@ pub enum Outcome {
     Acquired,
     /// Enough nodes answered, and somebody else holds the lock.
     Contended,
-    /// Too few nodes could be reached for the lock to be granted to anybody.
+    /// Too few nodes could be reached: nobody could have got the lock.
     NoQuorum,
-    /// The votes came, but too late: no validity was left.
+    /// A quorum voted, but too late: no validity was left.
     Expired,
-    /// Nodes that did not answer in time could have made the quorum. A timeout is unknown, never "failed".
+    /// Nodes that did not answer in time could have completed the quorum. A timeout is unknown, never "failed".
     Unknown,
 }

@@ -1,10 +1,10 @@
-//! Redlock with its options, for programs that use one set of them.
+//! Redlock with fixed options, for programs that use the same ones everywhere.
 
 use std::time::Duration;
 
 use crate::{AcquireOptions, Gauges, Guard, Lock, Nodes, Refusal, Wait};
 
-/// A Redlock over some nodes, with the options of its acquires. Clones share connections, line and figures.
+/// A Redlock over some nodes, with the options of its acquires. Clones share connections, waiting lines and gauges.
 ///
 /// # Example
 /// ```no_run
@@ -43,7 +43,7 @@ pub struct Redlock {
 }
 
 impl Redlock {
-    /// Begins with the options of [`AcquireOptions::default`].
+    /// A builder that starts from [`AcquireOptions::default`].
     pub fn builder(nodes: Nodes) -> RedlockBuilder {
         RedlockBuilder {
             nodes,
@@ -52,10 +52,10 @@ impl Redlock {
         }
     }
 
-    /// Acquires the lock on `key`. Dropping the future takes back whatever was asked for so far.
+    /// Acquires the lock on `key`. If the future is dropped, the votes asked for so far are taken back.
     ///
     /// # Errors
-    /// [`Refusal::Contended`] if somebody else holds it; all others say that too few nodes could be asked, and why.
+    /// [`Refusal::Contended`] if somebody else holds it; any other refusal says that too few nodes could be asked, and why.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -63,7 +63,7 @@ impl Redlock {
         self.lock.acquire(key, &self.options).await
     }
 
-    /// The same without waiting for others: one attempt, one round trip.
+    /// The same without waiting for other holders: one attempt, one round trip.
     ///
     /// # Errors
     /// As [`Redlock::acquire`].
@@ -80,7 +80,7 @@ impl Redlock {
         &self.options
     }
 
-    /// What it is doing now.
+    /// What the lock is doing now.
     #[must_use]
     pub fn gauges(&self) -> std::sync::Arc<Gauges> {
         self.lock.gauges()
@@ -97,32 +97,33 @@ pub struct RedlockBuilder {
 }
 
 impl RedlockBuilder {
-    /// How long nodes keep the lock without an extension; 10 s if left out. What can be relied on is 1 % + 2 ms less.
+    /// How long nodes keep the lock without an extension; 10 s if left out. The lock can be relied on for 1 % and 2 ms less.
     pub const fn ttl(mut self, ttl: Duration) -> Self {
         self.options.ttl = ttl;
         self
     }
 
-    /// Extends a held lock so often, a third or a half of the TTL, say. Left out: it ends with its TTL.
+    /// The interval at which a held lock is extended, for example a third or half of the TTL. If left out, the lock ends
+    /// with its TTL.
     pub const fn renew_every(mut self, interval: Duration) -> Self {
         self.options.renew = Some(interval);
         self
     }
 
-    /// Ends a lock at this age, however often it is extended.
+    /// The longest that a lock may be held, however often it is extended.
     pub const fn lifetime(mut self, most: Duration) -> Self {
         self.options.lifetime = Some(most);
         self
     }
 
-    /// Asks nodes that lost the key of a renewed lock for it again; see [`AcquireOptions::repair`].
+    /// Whether renewals ask nodes that lost the key to set it again; see [`AcquireOptions::repair`].
     pub const fn repair(mut self, repair: bool) -> Self {
         self.options.repair = repair;
         self
     }
 
-    /// Waits in line for a lock that somebody else holds, or for nodes to come back if too few of them can be asked, so long at
-    /// most. Left out: it is refused at once. Those stand in one line who use clones of one lock: build it once.
+    /// Waits in line, for `timeout` at most, if somebody else holds the lock or too few nodes can be asked. If left out,
+    /// such an acquire is refused at once. Only clones of one lock share a line, so build it once.
     pub const fn wait_up_to(mut self, timeout: Duration) -> Self {
         self.options.wait = Wait::Queue;
         self.options.timeout = timeout;
@@ -135,15 +136,15 @@ impl RedlockBuilder {
         self
     }
 
-    /// Any other way to wait, and the bound of all of it.
+    /// Any other way to wait, and the longest that the whole acquire may take.
     pub const fn wait(mut self, wait: Wait, timeout: Duration) -> Self {
         self.options.wait = wait;
         self.options.timeout = timeout;
         self
     }
 
-    /// How long to wait for a node's reply, if that is less than the nodes' own [`node_timeout`]; more than the longest usual
-    /// round trip.
+    /// How long to wait for a node's reply, if that is less than the nodes' own [`node_timeout`]. Choose more than the
+    /// longest usual round trip.
     ///
     /// [`node_timeout`]: crate::NodeOptions::node_timeout
     pub const fn reply_timeout(mut self, timeout: Duration) -> Self {
@@ -151,13 +152,13 @@ impl RedlockBuilder {
         self
     }
 
-    /// Draws the jitter of retries from this seed, so that they can be repeated.
+    /// Draws the jitter of retries from this seed, so that a test can repeat it.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// The lock. What is beyond all bounds is brought within them: a TTL has whole milliseconds, 1 at least.
+    /// Builds the lock. Values out of range are brought into range: a TTL is cut to whole milliseconds, at least 1.
     #[must_use]
     pub fn build(self) -> Redlock {
         Redlock {

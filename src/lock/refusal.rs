@@ -5,30 +5,30 @@ use crate::{Cause, Outcome};
 /// Why a lock was not acquired.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Enough nodes answered, and somebody else holds the lock. Of a local lock: nobody released it in time.
+    /// Enough nodes answered, and somebody else holds the lock. For a local lock: it was not released in time.
     #[error("somebody else holds the lock")]
     Contended,
-    /// Too few nodes could be asked for the lock to be granted to anybody.
+    /// Too few nodes could be asked: nobody could have got the lock.
     #[error("no quorum: {}", PerNode(.causes))]
     NoQuorum {
         /// For each node in order why it gave no vote; none where it did.
         causes: Vec<Option<Cause>>,
     },
-    /// Too few nodes let us: the user lacks a permission, or the password is wrong. Waiting does not help.
+    /// Too few nodes permit it: the user lacks a permission, or the password is wrong. Waiting does not help.
     #[error("not permitted: {}", PerNode(.causes))]
     NotPermitted {
         /// For each node in order why it gave no vote; none where it did.
         causes: Vec<Option<Cause>>,
     },
-    /// The votes came, but too late to rely on them. They were taken back.
+    /// A quorum voted, but too late to rely on the votes. They were taken back.
     #[error("{votes} votes came after {elapsed:?}, when no validity was left")]
     Expired {
         /// How many nodes had voted for us.
         votes: usize,
-        /// From before the first command was queued until after the quorum's reply.
+        /// The time from before the first command was queued until after the quorum's reply.
         elapsed: Duration,
     },
-    /// Nodes that did not answer in time could have made the quorum. What they may hold was taken back.
+    /// Nodes that did not answer in time could have completed the quorum. Whatever they may hold was taken back.
     #[error("not known: {}", PerNode(.causes))]
     Unknown {
         /// For each node in order why it gave no vote; none where it did.
@@ -37,7 +37,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Too few nodes could be asked, for these causes.
+    /// The refusal when too few nodes could be asked, for these causes.
     pub(crate) fn no_quorum(quorum: usize, causes: Vec<Option<Cause>>) -> Self {
         let denied = |cause: &Option<Cause>| matches!(cause, Some(Cause::NoPermission(_)));
         let denials = causes.iter().filter(|cause| denied(cause)).count();
@@ -48,7 +48,16 @@ impl Refusal {
         }
     }
 
-    /// The kind of outcome that this is.
+    /// For each node in order, why it gave no vote; empty if that is not the reason of the refusal.
+    #[must_use]
+    pub fn causes(&self) -> &[Option<Cause>] {
+        match self {
+            Self::NoQuorum { causes } | Self::NotPermitted { causes } | Self::Unknown { causes } => causes,
+            Self::Contended | Self::Expired { .. } => &[],
+        }
+    }
+
+    /// The outcome that this refusal counts as.
     #[must_use]
     pub const fn outcome(&self) -> Outcome {
         match self {
@@ -66,7 +75,7 @@ pub enum NotExtended {
     /// The lock is lost for good.
     #[error("the lock is lost")]
     Lost,
-    /// Too few nodes extended it; what is left of its validity stays, and the next attempt may succeed.
+    /// Too few nodes extended it. The rest of its validity remains, and the next attempt may succeed.
     #[error("not extended: {}", PerNode(.causes))]
     NoQuorum {
         /// For each node in order why it did not extend the lock; none where it did.

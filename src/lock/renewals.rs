@@ -1,6 +1,6 @@
 //! The renewals of all locks of one app server, with one timer.
 //!
-//! Due renewals are done together, and their answers count when they come: no task waits for them.
+//! Renewals that are due are sent together, and no task waits for their answers: they count whenever they come.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -16,20 +16,20 @@ use crate::{
     protocol::{Renewal, Time},
 };
 
-/// The least time between two looks at the same renewal.
-const AGAIN: Duration = Duration::from_millis(1);
+/// The least time between two checks of the same renewal.
+const LEAST_RECHECK: Duration = Duration::from_millis(1);
 
 /// The renewals of a lock and its clones.
 #[derive(Debug)]
 pub(crate) struct Renewals {
     schedule: Mutex<Schedule>,
-    /// Something is due earlier than the timer is set to.
+    /// Notified when something is due before the timer fires.
     earlier: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
 struct Schedule {
-    /// What is to be looked at when; it may name renewals that have ended.
+    /// Which renewals to check at which time; they may include renewals that have ended.
     times: BTreeMap<Time, Vec<u64>>,
     renewals: HashMap<u64, (Arc<dyn Held>, Renewal)>,
     last_id: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Renewing {
 impl Drop for Renewing {
     fn drop(&mut self) {
         let renewal = self.renewals.lock().renewals.remove(&self.id);
-        // Not with the lock held: it may be the last owner of the nodes.
+        // Dropped after the mutex is unlocked: the renewal may be the last owner of the nodes.
         drop(renewal);
     }
 }
@@ -67,7 +67,7 @@ impl Renewals {
         }
     }
 
-    /// Extends `lock` when `renewal` says so, until it is lost or what this returns is dropped.
+    /// Extends `lock` whenever `renewal` says so, until the lock is lost or the returned value is dropped.
     pub(crate) fn start(self: &Arc<Self>, lock: Arc<dyn Held>, renewal: Renewal) -> Renewing {
         let mut schedule = self.lock();
         schedule.last_id += 1;
@@ -86,7 +86,7 @@ impl Renewals {
         }
     }
 
-    /// Does what is due and says when to come back; none if there is nothing to come back for.
+    /// Does what is due and returns when to come back; `None` if nothing is left to do.
     fn renew(&self) -> Option<Time> {
         let now = clock::now();
         let mut schedule = self.lock();
@@ -101,7 +101,7 @@ impl Renewals {
                 continue;
             };
             all_due.push((Arc::clone(lock), due));
-            schedule.put(id, due.next.max(now + AGAIN));
+            schedule.put(id, due.next.max(now + LEAST_RECHECK));
         }
         let next = schedule.times.keys().next().copied();
         drop(schedule);
@@ -117,7 +117,7 @@ impl Renewals {
 }
 
 impl Schedule {
-    /// Whether it is the first of all.
+    /// Plans a check of renewal `id`. Returns whether it is the earliest of all.
     fn put(&mut self, id: u64, at: Time) -> bool {
         let first = self.times.keys().next().is_none_or(|&first| at < first);
         self.times.entry(at).or_default().push(id);
@@ -125,7 +125,7 @@ impl Schedule {
     }
 }
 
-/// Renews until nobody has the renewals any more: it must not keep them while it waits.
+/// Renews until the renewals are dropped. The task must not keep them alive while it waits, hence the weak reference.
 async fn run(renewals: Weak<Renewals>, earlier: Arc<Notify>) {
     loop {
         let Some(next) = renewals.upgrade().map(|renewals| renewals.renew()) else {

@@ -95,7 +95,6 @@ impl Expiries {
 
     /// The result so far.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)] // counts beyond 2^53 do not occur in a run
     pub fn hits_per_expiry(&self) -> HitsPerExpiry {
         let mut sum = self.closed;
         for version in self.open.values().flatten() {

@@ -3,8 +3,19 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::model::Outcomes;
-use crate::scenario::Metric;
+use super::counts::Counts;
+use crate::model::{CauseKind, Outcomes};
+
+/// A quantile of a distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Quantile {
+    P50,
+    P90,
+    P99,
+    P999,
+    Max,
+}
 
 /// A latency distribution in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +56,18 @@ impl Quantiles {
             max: histogram.max(),
         }
     }
+
+    /// One of them.
+    #[must_use]
+    pub const fn get(&self, quantile: Quantile) -> u64 {
+        match quantile {
+            Quantile::P50 => self.p50,
+            Quantile::P90 => self.p90,
+            Quantile::P99 => self.p99,
+            Quantile::P999 => self.p999,
+            Quantile::Max => self.max,
+        }
+    }
 }
 
 /// Provider calls per superseded value version: 1 is perfect.
@@ -61,7 +84,7 @@ pub struct HitsPerExpiry {
 
 /// Acquires apart by their outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs)] // the fields are the variants of `Outcome`
+#[expect(missing_docs, reason = "the fields are the variants of `Outcome`")]
 pub struct ByOutcome {
     pub acquired: Quantiles,
     pub contended: Quantiles,
@@ -82,7 +105,7 @@ pub struct NodeLoad {
     /// Compare-and-deletes.
     pub deletes: u64,
     /// Why it gave no vote, in acquires that failed for lack of nodes: how often for each cause.
-    pub causes: BTreeMap<String, u64>,
+    pub causes: BTreeMap<CauseKind, u64>,
 }
 
 /// One app server's part in an arm.
@@ -112,6 +135,9 @@ pub struct ServerLoad {
 /// loop) was at second 0 or later.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
+    /// What is counted one by one; in a record a field for each, named and described by the metric of the same name.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Acquires by outcome.
     pub outcomes: Outcomes,
     /// Released locks by the votes that were known at the release: index = votes.
@@ -137,10 +163,8 @@ pub struct Figures {
     pub hold_us: Quantiles,
     /// What a hold took beyond the time that was drawn for it: the error of the timer.
     pub overshoot_us: Quantiles,
-    /// Requests that were due by now (open loop) or that workers began (closed loop): the sum of the next four.
+    /// Requests that were due by now (open loop) or that workers began (closed loop): the sum of those that were completed and the next three.
     pub offered: u64,
-    /// Requests that ended.
-    pub completed: u64,
     /// Requests that were queued or under way on an app server that was killed, or due when none was left.
     pub dropped: u64,
     /// Requests that were begun and have not ended.
@@ -149,8 +173,6 @@ pub struct Figures {
     pub never_begun: u64,
     /// Requests that ended with an answer: no error, nothing given up, dropped or fenced.
     pub answered: u64,
-    /// Requests that began more than 10 ms after their intended start (open loop).
-    pub late: u64,
     /// Seconds until its last request ended, of an arm that has done all of a fixed number; none else.
     pub finish: Option<f64>,
     /// Answers a second: until its finish, or else until the load ended.
@@ -170,32 +192,12 @@ pub struct Figures {
     pub lost_updates_peak: u64,
     /// Second in which the first update was lost, by the time of the sale that proves it.
     pub first_lost_at: Option<f64>,
-    /// Requests that were told "sold out".
-    pub sold_out: u64,
-    /// Calls of the provider (the database behind a cache).
-    pub db_hits: u64,
-    /// The same for each superseded version.
+    /// Calls of the provider (the database behind a cache) for each superseded version.
     pub db_hits_per_expiry: HitsPerExpiry,
-    /// Reads served fresh from the cache.
-    pub hits: u64,
-    /// Reads served with stale data while somebody else filled.
-    pub stale_reads: u64,
-    /// Requests that ended without an answer because the lock was not to be had.
-    pub gave_up: u64,
     /// Pages beyond one of each in lists that were said to be complete, each filling of a list counted once.
     pub duplicate_pages: u64,
     /// Pages that such lists lacked.
     pub missing_pages: u64,
-    /// Locks lost while they were held, as the lock engine told the holder.
-    pub locks_lost: u64,
-    /// Sections that went on when the validity of their lock was over.
-    pub overran: u64,
-    /// Work dropped because the holder heard of the loss in time.
-    pub aborted: u64,
-    /// Requests refused by the fence: a newer token had been there.
-    pub fenced: u64,
-    /// Requests that failed in the database or the cache.
-    pub errors: u64,
     /// Locks held now.
     pub holding: u64,
     /// Locks held now with fewer votes than there are nodes.
@@ -204,64 +206,4 @@ pub struct Figures {
     pub nodes: Vec<NodeLoad>,
     /// What each app server did, for the arm.
     pub servers: Vec<ServerLoad>,
-}
-
-impl Figures {
-    /// The figure of this name; durations in microseconds.
-    #[must_use]
-    #[allow(clippy::cast_precision_loss)] // counts beyond 2^53 do not occur in a run
-    pub fn get(&self, metric: Metric) -> f64 {
-        let count = match metric {
-            Metric::Acquired => self.outcomes.acquired,
-            Metric::Contended => self.outcomes.contended,
-            Metric::NoQuorum => self.outcomes.no_quorum,
-            Metric::Expired => self.outcomes.expired,
-            Metric::Unknown => self.outcomes.unknown,
-            Metric::AcquireP50 => self.acquire_us.p50,
-            Metric::AcquireP90 => self.acquire_us.p90,
-            Metric::AcquireP99 => self.acquire_us.p99,
-            Metric::AcquireP999 => self.acquire_us.p999,
-            Metric::AcquireMax => self.acquire_us.max,
-            Metric::ResponseP50 => self.response_us.p50,
-            Metric::ResponseP90 => self.response_us.p90,
-            Metric::ResponseP99 => self.response_us.p99,
-            Metric::ResponseP999 => self.response_us.p999,
-            Metric::ResponseMax => self.response_us.max,
-            Metric::ServiceP50 => self.service_us.p50,
-            Metric::ServiceP99 => self.service_us.p99,
-            Metric::LagP50 => self.lag_us.p50,
-            Metric::LagP99 => self.lag_us.p99,
-            Metric::Attempts => self.attempts,
-            Metric::RefusedSeconds => self.refused_seconds,
-            Metric::Offered => self.offered,
-            Metric::Dropped => self.dropped,
-            Metric::Unfinished => self.unfinished,
-            Metric::NeverBegun => self.never_begun,
-            Metric::Answered => self.answered,
-            Metric::LostUpdatesPeak => self.lost_updates_peak,
-            Metric::Overran => self.overran,
-            Metric::Throughput => return self.throughput,
-            Metric::Completed => self.completed,
-            Metric::Late => self.late,
-            Metric::Orders => self.orders,
-            Metric::Oversold => self.oversold,
-            Metric::LostUpdates => self.lost_updates,
-            Metric::SoldOut => self.sold_out,
-            Metric::DbHits => self.db_hits,
-            Metric::DbHitsPerExpiry => return self.db_hits_per_expiry.mean,
-            Metric::DbHitsPerExpiryMax => self.db_hits_per_expiry.max,
-            Metric::Hits => self.hits,
-            Metric::StaleReads => self.stale_reads,
-            Metric::GaveUp => self.gave_up,
-            Metric::DuplicatePages => self.duplicate_pages,
-            Metric::MissingPages => self.missing_pages,
-            Metric::LocksLost => self.locks_lost,
-            Metric::Aborted => self.aborted,
-            Metric::Fenced => self.fenced,
-            Metric::Errors => self.errors,
-            Metric::Holding => self.holding,
-            Metric::Partial => self.partial,
-        };
-        count as f64
-    }
 }

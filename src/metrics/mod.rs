@@ -1,23 +1,32 @@
-//! What was measured: recorders on the hot path, figures of an arm, fixed-size time series, the snapshot.
+//! What was measured: recorders on the hot path, figures of an arm and the table that describes
+//! them, fixed-size time series.
 
+mod counts;
 mod expiries;
 mod figures;
+mod histogram;
+mod histogram_text;
+mod metric;
 mod pages;
+#[cfg(test)]
+mod readme;
 mod recorder;
+mod round_trips;
 mod series;
-mod snapshot;
 mod spread;
 mod sums;
 mod timeline;
 pub mod units;
 
+pub use counts::{Count, Counts};
 pub use expiries::Expiries;
-pub use figures::{ByOutcome, Figures, HitsPerExpiry, NodeLoad, Quantiles, ServerLoad};
+pub use figures::{ByOutcome, Figures, HitsPerExpiry, NodeLoad, Quantile, Quantiles, ServerLoad};
+pub use histogram::{histogram, in_micros, in_nanos};
+pub use histogram_text::{HistogramText, NotAHistogram};
+pub use metric::{Alarm, Group, Metric, Row, Unit, Value};
 pub use recorder::{Counter, DamagedList, Newest, Piece, ProviderCall, Recorder, Tally};
+pub use round_trips::RoundTrips;
 pub use series::{Beat, Point, Series, Trace};
-pub use snapshot::{
-    ArmView, Health, HostStatus, HostView, Knobs, Live, NodeFigures, Phase, ServerStatus, ServerView, Snapshot,
-};
 pub use spread::Spread;
-pub use sums::{Count, Sums, Time, Votes, histogram};
+pub use sums::{Sums, Time, Votes};
 pub use timeline::{Part, Timeline, When};

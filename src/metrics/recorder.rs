@@ -1,9 +1,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::sums::{Count, Sums, Time};
+use super::counts::Count;
+use super::sums::{Sums, Time};
 use super::timeline::{Part, Timeline, When};
-use crate::model::{Cause, Outcome};
+use crate::model::{Cause, NoVote, Outcome};
 
 /// Counts of one app server and arm. Its lock is uncontended but for the collector, which takes it ten times a second for
 /// the time of a swap; an app server that is paused never holds it.
@@ -29,8 +30,8 @@ pub struct Tally {
 pub struct Newest {
     /// Votes and nodes of the newest released lock.
     pub votes: Option<(usize, usize)>,
-    /// Why the newest acquire failed for lack of nodes; emptied by the next acquired lock.
-    pub trouble: Option<String>,
+    /// The nodes that the newest acquire lacked which failed for that; emptied by the next acquired lock.
+    pub lacking: Vec<NoVote>,
     /// What the first request that failed in the database or the cache was told.
     pub first_error: Option<String>,
     /// When the newest measured request ended.
@@ -207,7 +208,7 @@ impl Counter<'_> {
 
     /// Counts one of these.
     pub fn count(&self, count: Count) {
-        self.put(|piece, _| piece.sums.add_count(count, 1));
+        self.put(|piece, _| piece.sums.counts[count] += 1);
     }
 
     /// Times one of these.
@@ -220,13 +221,12 @@ impl Counter<'_> {
         self.put(|piece, newest| {
             piece.sums.outcomes.count(Outcome::Acquired);
             piece.sums.record(Time::Acquired, took);
-            newest.trouble = None;
+            newest.lacking.clear();
         });
     }
 
-    /// An acquire that was refused after `took`; `causes` and `trouble` say why each node gave no vote, when nodes were
-    /// lacking.
-    pub fn refused(&self, took: Duration, outcome: Outcome, causes: &[Option<Cause>], trouble: Option<String>) {
+    /// An acquire that was refused after `took`; `causes` say why each node gave no vote, when nodes were lacking.
+    pub fn refused(&self, took: Duration, outcome: Outcome, causes: &[Option<Cause>]) {
         self.put(|piece, newest| {
             piece.sums.outcomes.count(outcome);
             piece.sums.record(outcome.into(), took);
@@ -235,8 +235,9 @@ impl Counter<'_> {
                     *piece.sums.causes.entry((node, cause.kind())).or_default() += 1;
                 }
             }
-            if trouble.is_some() {
-                newest.trouble = trouble;
+            let lacking: Vec<_> = NoVote::all_of(causes).collect();
+            if !lacking.is_empty() {
+                newest.lacking = lacking;
             }
         });
     }
@@ -263,10 +264,10 @@ impl Counter<'_> {
     /// A request began `lag` after the generator should have begun it, and `late` after its intended start.
     pub fn started(&self, lag: Duration, late: bool) {
         self.put(|piece, _| {
-            piece.sums.add_count(Count::Started, 1);
+            piece.sums.counts[Count::Begun] += 1;
             piece.sums.record(Time::Lag, lag);
             if late {
-                piece.sums.add_count(Count::Late, 1);
+                piece.sums.counts[Count::Late] += 1;
             }
         });
     }
@@ -275,7 +276,7 @@ impl Counter<'_> {
     pub fn completed(&self, intended: Instant, started: Instant) {
         let (now, part) = (Instant::now(), self.part);
         self.put(|piece, newest| {
-            piece.sums.add_count(Count::Completed, 1);
+            piece.sums.counts[Count::Completed] += 1;
             piece.sums.record(Time::Response, now.duration_since(intended));
             piece.sums.record(Time::Service, now.duration_since(started));
             if part == Part::Measured {
@@ -287,7 +288,7 @@ impl Counter<'_> {
     /// A request failed in the database or the cache.
     pub fn failed(&self, error: impl FnOnce() -> String) {
         self.put(|piece, newest| {
-            piece.sums.add_count(Count::Error, 1);
+            piece.sums.counts[Count::Errors] += 1;
             newest.first_error.get_or_insert_with(error);
         });
     }
@@ -295,7 +296,7 @@ impl Counter<'_> {
     /// The provider is about to be called.
     pub fn provider_call(&self, call: ProviderCall) {
         self.put(|piece, _| {
-            piece.sums.add_count(Count::ProviderCall, 1);
+            piece.sums.counts[Count::DbHits] += 1;
             piece.provider_calls.push(call);
         });
     }

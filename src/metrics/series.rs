@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use super::counts::Counts;
 use super::pages::{Pages, Timed};
 use crate::model::Outcomes;
 
@@ -9,6 +10,9 @@ use crate::model::Outcomes;
 pub struct Point {
     /// The second: 0 is the first of the measured part; negative in the warm-up.
     pub second: i64,
+    /// What is counted one by one.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Acquires by outcome.
     pub outcomes: Outcomes,
     /// Median time of an acquire in microseconds; 0 when there was none.
@@ -21,13 +25,7 @@ pub struct Point {
     pub response_p99_us: u64,
     /// Requests that were due (open loop) or begun (closed loop).
     pub offered: u64,
-    /// Requests that were begun.
-    pub begun: u64,
-    /// Requests that were begun late.
-    pub late: u64,
-    /// Requests that ended.
-    pub completed: u64,
-    /// Those that ended with an answer.
+    /// Requests that ended with an answer.
     pub answered: u64,
     /// Orders, by the time of the sale.
     pub orders: u64,
@@ -35,24 +33,6 @@ pub struct Point {
     pub oversold: u64,
     /// Updates lost, by the time of the sale that overwrote them; what was made up for later is not taken off.
     pub lost_updates: u64,
-    /// Requests that were told "sold out".
-    pub sold_out: u64,
-    /// Provider calls.
-    pub db_hits: u64,
-    /// Reads served fresh.
-    pub hits: u64,
-    /// Stale reads.
-    pub stale_reads: u64,
-    /// Requests that gave up.
-    pub gave_up: u64,
-    /// Locks lost while held.
-    pub locks_lost: u64,
-    /// Work dropped for a lost lock.
-    pub aborted: u64,
-    /// Requests refused by the fence.
-    pub fenced: u64,
-    /// Requests that failed.
-    pub errors: u64,
 }
 
 impl Point {
@@ -134,11 +114,13 @@ impl Series {
     }
 
     /// The points, oldest first.
+    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Point> {
         self.pages.iter()
     }
 
     /// The points of the last `seconds`, oldest first.
+    #[must_use]
     pub fn last(&self, seconds: usize) -> impl DoubleEndedIterator<Item = &Point> {
         let from = i64::try_from(seconds).unwrap_or(i64::MAX);
         let from = self.newest().map_or(0, |newest| newest.second.saturating_sub(from));
@@ -208,6 +190,7 @@ impl Trace {
     }
 
     /// The beats, oldest first.
+    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Beat> {
         self.pages.iter()
     }

@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use hdrhistogram::Histogram;
 
 use super::figures::Quantiles;
-use super::sums::histogram;
+use super::histogram::histogram;
 
 /// So many values are kept one by one: 4 KiB, where a histogram takes 16 to 160.
 const FEW: usize = 1024;

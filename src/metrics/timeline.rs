@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn second_0_and_the_end_divide_a_run() {
         let origin = Instant::now() + Duration::from_secs(100);
-        let at = |ms: u64| origin - Duration::from_secs(10) + Duration::from_millis(ms);
+        let at = |ms: u64| origin.checked_sub(Duration::from_secs(10)).unwrap() + Duration::from_millis(ms);
         let timeline = Timeline::new();
         assert_eq!(
             timeline.part(at(20_000)),

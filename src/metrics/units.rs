@@ -1,10 +1,9 @@
 //! How figures are written for people, the same in the console, the summary and the sentences.
 
-use crate::scenario::{Metric, Unit};
+use super::metric::{Metric, Unit};
 
 /// Microseconds as milliseconds or seconds, two digits: `0.42 ms`, `2.1 ms`, `61 ms`, `1.3 s`.
 #[must_use]
-#[allow(clippy::cast_precision_loss)] // two digits are printed
 pub fn micros(micros: u64) -> String {
     match micros {
         0..1_000 => format!("{:.2} ms", micros as f64 / 1e3),
@@ -37,7 +36,11 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
 
 /// A rate without its unit: `4.2`, `398`, `12,000`.
 #[must_use]
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // rounded and not negative
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rounded and not negative"
+)]
 pub fn rate(per_second: f64) -> String {
     if per_second < 9.95 {
         format!("{per_second:.1}")
@@ -46,9 +49,38 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
+/// A count in at most five columns: `9,999`, `12.3k`, `123k`, `4.5M`.
+#[must_use]
+pub fn short_count(n: u64) -> String {
+    let value = n as f64;
+    match n {
+        0..10_000 => count(n),
+        10_000..99_950 => format!("{:.1}k", value / 1e3),
+        99_950..999_500 => format!("{:.0}k", value / 1e3),
+        999_500..99_950_000 => format!("{:.1}M", value / 1e6),
+        99_950_000..999_500_000 => format!("{:.0}M", value / 1e6),
+        _ => format!("{:.1}G", value / 1e9),
+    }
+}
+
+/// A rate in at most five columns, whole: `4`, `398`, `12.0k`.
+#[must_use]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rounded and not negative"
+)]
+pub fn short_rate(per_second: f64) -> String {
+    short_count(per_second.round() as u64)
+}
+
 /// A figure with its unit: `1,400`, `0.42 ms`, `398/s`.
 #[must_use]
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // figures are not negative
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "figures are not negative"
+)]
 pub fn figure(metric: Metric, value: f64) -> String {
     match metric.unit() {
         Unit::Micros => micros(value.round() as u64),
@@ -86,6 +118,15 @@ mod tests {
         );
         assert_eq!(counted(1, "order", "orders"), "1 order");
         assert_eq!(counted(1_600, "order", "orders"), "1,600 orders");
+    }
+
+    #[test]
+    fn short_counts_stay_within_five_columns() {
+        let said: Vec<_> = [0, 9_999, 10_000, 12_345, 99_949, 123_456, 999_500, 45_000_000]
+            .map(short_count)
+            .into();
+        assert_eq!(said, ["0", "9,999", "10.0k", "12.3k", "99.9k", "123k", "1.0M", "45.0M"]);
+        assert_eq!([4.2, 398.4, 12_000.0].map(short_rate), ["4", "398", "12.0k"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Target};
+use super::{Action, Proof, Target};
 
 /// Something that happened during a run, for the event log, the time axis and the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,8 @@ pub enum EventKind {
         target: Target,
         /// When its effect was verified, in seconds like `at`; none while it is under way or when it failed.
         effect_at: Option<f64>,
+        /// What was measured to know that, by whom and when, in seconds like `at`.
+        proof: Vec<Proof<f64>>,
         /// Why the effect could not be verified.
         error: Option<String>,
     },

@@ -1,18 +1,23 @@
-//! Plain data that every layer shares: ids, outcomes, faults, events. `std` and `serde` only, and the words of the
-//! lock engine.
+//! Plain data that every layer shares: ids, outcomes, faults, events. `std`, `serde` and `strum`'s lists of
+//! variants only, and the words of the lock engine.
 
+mod check_result;
 mod event;
 mod fault;
-mod held;
 mod id;
+mod no_vote;
 mod outcome;
 mod printable;
 
-pub use lockstorm_lock::{Cause, Outcome, Wait};
+pub use lockstorm_lock::{Cause, CauseKind, Outcome, Wait};
 
+pub use check_result::CheckResult;
 pub use event::{Event, EventKind};
-pub use fault::{Action, Target};
-pub use held::Held;
+pub use fault::{
+    Action, Condition, Conditions, Fault, Finding, How, Observer, Obstacle, Ongoing, Proof, Target, TargetKind,
+    Verified,
+};
 pub use id::{HostId, ServerId};
+pub use no_vote::NoVote;
 pub use outcome::Outcomes;
 pub use printable::printable;

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 /// How many acquires ended in which way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs)] // the fields are the variants of `Outcome`
+#[expect(missing_docs, reason = "the fields are the variants of `Outcome`")]
 pub struct Outcomes {
     pub acquired: u64,
     pub contended: u64,

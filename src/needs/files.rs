@@ -1,21 +1,21 @@
 use super::{cost, crews, is_sqlite, pool};
 use crate::model::Wait;
-use crate::scenario::{LockKind, Scenario, WorkloadSpec};
+use crate::scenario::Scenario;
 
 /// Files and sockets of this program.
 pub(super) fn open(scenario: &Scenario) -> u64 {
     let (hosts, arms) = (scenario.lab.hosts as u64, scenario.arms.len() as u64);
     let servers = scenario.swarm.servers as u64;
     let connection = if is_sqlite(scenario) { cost::FILES_OF_SQLITE } else { 1 };
-    let inventory = matches!(scenario.workload, WorkloadSpec::Inventory(_));
+    let ledgers = u64::from(scenario.workload.ledger().is_some());
     // Each arm has a connection that reads its books, and SQLite an index of the write-ahead log for all its connections, or
     // PostgreSQL one that claims its schema.
-    let books = u64::from(inventory) * connection + 1;
+    let books = ledgers * connection + 1;
     let told: u64 = scenario
         .arms
         .iter()
         .filter(|arm| arm.wait == Wait::Queue)
-        .map(|arm| nodes(arm.lock, hosts))
+        .map(|arm| arm.hosts(&scenario.lab).len() as u64)
         .sum();
     let server = cost::FILES_OF_A_SERVER + hosts + told;
     // The cache is asked by each app server, and by the run.
@@ -26,8 +26,8 @@ pub(super) fn open(scenario: &Scenario) -> u64 {
         + arms * (1 + books)
 }
 
-/// Connections to one server of the lab: a lock node has one of each app server and those on which it tells who waits in
-/// line, the cache node one of each app server's arm.
+/// Connections to one server of the lab: a lock node has one from each app server, and one more for each arm whose waiters
+/// stand in line; the cache node has one from each app server and arm.
 pub(super) fn clients(scenario: &Scenario) -> u64 {
     let arms = &scenario.arms;
     let in_line = arms
@@ -37,13 +37,4 @@ pub(super) fn clients(scenario: &Scenario) -> u64 {
     let lock_node = scenario.swarm.servers as u64 * (1 + in_line);
     let cache_node = crews(scenario) + arms.len() as u64;
     lock_node.max(cache_node) + cost::FILES_OF_A_NODE
-}
-
-/// The nodes of a lock.
-pub(super) const fn nodes(lock: LockKind, hosts: u64) -> u64 {
-    match lock {
-        LockKind::None | LockKind::Local => 0,
-        LockKind::Single => 1,
-        LockKind::Redlock => hosts,
-    }
 }

@@ -33,11 +33,11 @@ impl Machine {
     }
 }
 
-/// Free bytes of the file system that this directory is on, for who is not root.
+/// Free bytes of the file system that this directory is on, for a user other than root.
 #[must_use]
 pub fn free_disk(directory: &Path) -> Option<u64> {
     let system = statvfs(directory).ok()?;
-    #[allow(clippy::unnecessary_cast)] // other widths on other systems
+    #[allow(clippy::unnecessary_cast, reason = "other widths on other systems")]
     Some((system.blocks_available() as u64).saturating_mul(system.fragment_size() as u64))
 }
 

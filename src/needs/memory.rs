@@ -1,6 +1,6 @@
 use super::orders::{Pace, cycles, orders};
-use super::{cost, crews, files, is_sqlite, pool};
-use crate::scenario::{Persistence, Scenario, StockIn, WorkloadSpec};
+use super::{cost, crews, is_sqlite, pool};
+use crate::scenario::{ArmSpec, Persistence, Scenario, StockIn};
 
 /// Memory of this program and of the lab's servers at the end of the run, in bytes.
 pub(super) fn all(scenario: &Scenario, pace: Pace) -> u64 {
@@ -11,10 +11,8 @@ pub(super) fn all(scenario: &Scenario, pace: Pace) -> u64 {
 fn own(scenario: &Scenario, pace: Pace) -> u64 {
     let swarm = &scenario.swarm;
     let (servers, arms) = (swarm.servers as u64, scenario.arms.len() as u64);
-    let (products, books) = match &scenario.workload {
-        WorkloadSpec::Inventory(inventory) => (inventory.products, arms),
-        WorkloadSpec::CacheFill { .. } => (0, 0),
-    };
+    let ledger = scenario.workload.ledger();
+    let (products, books) = ledger.map_or((0, 0), |ledger| (ledger.products, arms));
     let pages = if is_sqlite(scenario) {
         cost::MEMORY_OF_PAGES.min(tables(scenario, pace))
     } else {
@@ -38,20 +36,14 @@ fn own(scenario: &Scenario, pace: Pace) -> u64 {
 fn lab(scenario: &Scenario, pace: Pace) -> u64 {
     let processes = scenario.lab.hosts as u64 + 2;
     let arms = scenario.arms.len() as u64;
-    let arm = match &scenario.workload {
-        WorkloadSpec::Inventory(inventory) if inventory.stock_in == StockIn::Redis => (inventory.products
-            * cost::MEMORY_OF_A_KEY)
-            .saturating_add(orders(scenario, pace).saturating_mul(cost::MEMORY_OF_AN_ORDER)),
-        WorkloadSpec::Inventory(_) => 0,
-        // A value, its state and its version; each page is a value.
-        WorkloadSpec::CacheFill { caches } => caches
-            .iter()
-            .map(|cache| cache.keys.saturating_mul(u64::from(cache.pages.unwrap_or(1)) + 2))
-            .fold(0, u64::saturating_add)
-            // Only what was read is there.
-            .min(cycles(scenario, pace).saturating_mul(3))
-            .saturating_mul(cost::MEMORY_OF_A_KEY),
-    };
+    let keys = scenario.workload.about().cache_keys();
+    // Only what was read is there.
+    let read = keys.by_reading.min(cycles(scenario, pace).saturating_mul(3));
+    let arm = keys
+        .at_the_start
+        .saturating_add(read)
+        .saturating_mul(cost::MEMORY_OF_A_KEY)
+        .saturating_add(orders_in(StockIn::Redis, scenario, pace).saturating_mul(cost::MEMORY_OF_AN_ORDER));
     (processes * cost::MEMORY_OF_A_PROCESS).saturating_add(arm.saturating_mul(arms))
 }
 
@@ -75,7 +67,8 @@ pub(super) fn disk(scenario: &Scenario, pace: Pace) -> u64 {
         scenario.lab.persistence,
         Persistence::AofAlways | Persistence::AofEverysec
     );
-    let nodes: u64 = scenario.arms.iter().map(|arm| files::nodes(arm.lock, hosts)).sum();
+    let nodes = |arm: &ArmSpec| arm.hosts(&scenario.lab).len() as u64;
+    let nodes: u64 = scenario.arms.iter().map(nodes).sum();
     let cycles = if append_only {
         cycles(scenario, pace).saturating_mul(nodes)
     } else {
@@ -88,24 +81,21 @@ pub(super) fn disk(scenario: &Scenario, pace: Pace) -> u64 {
 
 /// Whether each sale writes to the arm's tables; without that nothing is written there after the set-up.
 fn sells_from_tables(scenario: &Scenario) -> bool {
-    matches!(&scenario.workload, WorkloadSpec::Inventory(inventory) if inventory.stock_in == StockIn::Database)
+    let ledger = scenario.workload.ledger();
+    ledger.is_some_and(|ledger| ledger.stock_in == StockIn::Database)
+}
+
+/// Orders of one arm that are kept in this place.
+fn orders_in(place: StockIn, scenario: &Scenario, pace: Pace) -> u64 {
+    let ledger = scenario.workload.ledger();
+    let is_there = ledger.is_some_and(|ledger| ledger.stock_in == place);
+    if is_there { orders(scenario, pace) } else { 0 }
 }
 
 /// One arm's tables at the end, in bytes.
 fn tables(scenario: &Scenario, pace: Pace) -> u64 {
-    match &scenario.workload {
-        WorkloadSpec::Inventory(inventory) => {
-            let ledger = match inventory.stock_in {
-                StockIn::Database => orders(scenario, pace).saturating_mul(cost::DISK_OF_AN_ORDER),
-                StockIn::Redis => 0,
-            };
-            ledger.saturating_add(inventory.products * cost::DISK_OF_A_ROW)
-        }
-        WorkloadSpec::CacheFill { caches } => {
-            let rows = caches
-                .iter()
-                .map(|cache| cache.keys.saturating_mul(u64::from(cache.pages.unwrap_or(1))));
-            rows.fold(0, u64::saturating_add).saturating_mul(cost::DISK_OF_A_ROW)
-        }
-    }
+    let rows = scenario.workload.initial().rows();
+    orders_in(StockIn::Database, scenario, pace)
+        .saturating_mul(cost::DISK_OF_AN_ORDER)
+        .saturating_add(rows.saturating_mul(cost::DISK_OF_A_ROW))
 }

@@ -1,5 +1,5 @@
 use super::cost;
-use crate::scenario::{Scenario, ServiceTime, WorkloadSpec};
+use crate::scenario::Scenario;
 
 /// How fast the load is taken to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,23 +12,20 @@ pub(super) enum Pace {
 
 /// Cycles of one arm in the whole run, warm-up included: its rate, or what its workers can do at their pauses, as far as a
 /// machine was seen to go.
-#[allow(
+#[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
-    clippy::cast_sign_loss
-)] // an estimate, never negative
+    clippy::cast_sign_loss,
+    reason = "an estimate, never negative"
+)]
 pub(super) fn cycles(scenario: &Scenario, pace: Pace) -> u64 {
     if pace == Pace::Sure && scenario.swarm.rate.is_none() {
         return 0;
     }
     let swarm = &scenario.swarm;
-    let mean = |time: ServiceTime| time.median.as_secs_f64() * (time.sigma * time.sigma / 2.0).exp();
-    let hold = match &scenario.workload {
-        WorkloadSpec::Inventory(inventory) => mean(inventory.hold),
-        WorkloadSpec::CacheFill { .. } => 0.0,
-    };
     let workers = (swarm.servers * swarm.workers) as f64;
-    let pause = swarm.think.as_secs_f64() + mean(scenario.database.read) + hold;
+    let hold = scenario.workload.about().section().hold.mean();
+    let pause = swarm.think.as_secs_f64() + scenario.database.read.mean() + hold;
     let pace = swarm.rate.unwrap_or(workers / pause.max(1e-6)).min(cost::MOST_CYCLES);
     let seconds = (scenario.duration + scenario.warmup).as_secs_f64();
     let cycles = (pace * seconds).ceil() as u64;
@@ -41,11 +38,6 @@ pub(super) fn cycles(scenario: &Scenario, pace: Pace) -> u64 {
 
 /// Orders of one arm: not more than it has cycles, nor many more than there are units, were they all sold four times.
 pub(super) fn orders(scenario: &Scenario, pace: Pace) -> u64 {
-    match &scenario.workload {
-        WorkloadSpec::Inventory(inventory) => {
-            let units = inventory.products.saturating_mul(inventory.stock);
-            cycles(scenario, pace).min(units.saturating_mul(4))
-        }
-        WorkloadSpec::CacheFill { .. } => 0,
-    }
+    let ledger = scenario.workload.ledger();
+    ledger.map_or(0, |ledger| cycles(scenario, pace).min(ledger.units().saturating_mul(4)))
 }

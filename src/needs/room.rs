@@ -67,15 +67,15 @@ impl Room {
         let [tight, whole] = TIGHT;
         if sure > there {
             self.refusals.push(format!(
-                "this scenario needs about {needed} {what} and there are {has}: {cure}"
+                "this scenario needs about {needed} {what}, but only {has} are available: {cure}"
             ));
         } else if most > there {
             self.warnings.push(format!(
-                "this scenario may need {needed} {what} and there are {has}: {cure}"
+                "this scenario may need {needed} {what}, but only {has} are available: {cure}"
             ));
         } else if most.saturating_mul(whole) > there.saturating_mul(tight) {
             self.warnings.push(format!(
-                "this scenario may need {needed} of {has} {what}, which leaves little: {cure}"
+                "this scenario may need {needed} of {has} {what}, which leaves little room: {cure}"
             ));
         }
     }
@@ -93,7 +93,6 @@ fn number(number: u64) -> String {
 }
 
 /// `35 MiB`, `1.2 GiB`.
-#[allow(clippy::cast_precision_loss)] // shown with two digits
 fn bytes(bytes: u64) -> String {
     let mib = bytes as f64 / cost::MIB as f64;
     if mib < 1024.0 {
@@ -139,7 +138,7 @@ mod tests {
             ..Machine::default()
         };
         let cure = "raise the limit (ulimit -n 2720), or lower swarm.servers, database.pool or the number of arms";
-        let line = format!("this scenario needs about 1,904 open files and there are 1,024: {cure}");
+        let line = format!("this scenario needs about 1,904 open files, but only 1,024 are available: {cure}");
         assert_eq!(lines(machine), (vec![line], vec![]));
     }
 
@@ -153,11 +152,13 @@ mod tests {
         let (refusals, warnings) = lines(machine);
         assert_eq!(refusals, Vec::<String>::new());
         assert!(
-            warnings[0].starts_with("this scenario may need 900 of 1,000 threads, which leaves little: lower"),
+            warnings[0].starts_with("this scenario may need 900 of 1,000 threads, which leaves little room: lower"),
             "{warnings:?}"
         );
         assert!(
-            warnings[1].starts_with("this scenario may need 200 MiB of memory and there are 150 MiB: lower duration")
+            warnings[1].starts_with(
+                "this scenario may need 200 MiB of memory, but only 150 MiB are available: lower duration"
+            )
         );
         assert_eq!(warnings.len(), 2);
     }
@@ -190,9 +191,8 @@ mod tests {
             ..Machine::default()
         };
         let (refusals, _) = lines(machine);
-        assert!(
-            refusals[1]
-                .starts_with("this scenario needs about 200 connections to one server of the lab and there are 188")
-        );
+        assert!(refusals[1].starts_with(
+            "this scenario needs about 200 connections to one server of the lab, but only 188 are available"
+        ));
     }
 }

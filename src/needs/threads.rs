@@ -1,11 +1,11 @@
 use super::{cost, crews, is_sqlite, pool};
-use crate::scenario::{Scenario, WorkloadSpec};
+use crate::scenario::Scenario;
 
 /// Threads of this program and of the lab: an app server is one, and so is each SQLite connection.
 pub(super) fn all(scenario: &Scenario) -> u64 {
-    let inventory = matches!(scenario.workload, WorkloadSpec::Inventory(_));
+    let ledgers = u64::from(scenario.workload.ledger().is_some());
     let connections = if is_sqlite(scenario) {
-        crews(scenario) * pool(scenario) + u64::from(inventory) * scenario.arms.len() as u64
+        crews(scenario) * pool(scenario) + ledgers * scenario.arms.len() as u64
     } else {
         0
     };

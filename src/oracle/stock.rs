@@ -5,9 +5,9 @@ use crate::store::Order;
 
 /// The books of one arm: the append-only order ledger, read in its order. The ledger is the truth.
 ///
-/// Each order notes the units that its sale left. A sale must leave one unit less than the one before it; if it leaves more,
-/// it was made from an old reading and has overwritten the sales in between: so many updates are lost. If it leaves less, it
-/// makes up for some. Their sum is orders + units left − initial units.
+/// Each order notes how many units its sale left. A sale must leave one unit fewer than the sale before it. If it leaves more,
+/// it was made from an outdated reading and has overwritten the sales in between: those updates are lost. If it leaves fewer,
+/// it makes up for some. The net sum is orders + units left − initial units.
 #[derive(Debug, Clone)]
 pub struct StockAudit {
     initial: u64,
@@ -15,7 +15,7 @@ pub struct StockAudit {
     /// Products with units left.
     unsold: usize,
     books: Books,
-    /// What was added since it was last asked for.
+    /// What was added since the last call of [`StockAudit::news`].
     news: News,
     worst: Option<(usize, u64)>,
 }
@@ -24,7 +24,7 @@ pub struct StockAudit {
 struct Product {
     orders: u64,
     left: u64,
-    /// Updates that measured sales lost, less those that they made up for.
+    /// Updates that measured sales lost, minus those that they made up for.
     lost: i64,
     /// Measured orders beyond the initial stock.
     oversold: u64,
@@ -40,14 +40,14 @@ pub struct Books {
     /// Orders + units left − initial units, where positive: sales whose write was overwritten. A later stale write can make
     /// up for one, so it can fall.
     pub lost_updates: u64,
-    /// The most that it ever was.
+    /// Its highest value so far.
     pub lost_updates_peak: u64,
     /// When the first update was lost, in microseconds since second 0.
     pub first_lost_us: Option<i64>,
     /// When the first unit was oversold, in microseconds since second 0.
     pub first_oversold_us: Option<i64>,
-    /// Whether no product has a unit left, be it sold in the warm-up: only then can overselling not be hidden by unsold
-    /// stock.
+    /// Whether no product has a unit left, wherever it was sold (in the warm-up too). Only then can unsold stock not hide
+    /// overselling.
     pub sold_out: bool,
 }
 
@@ -67,12 +67,12 @@ pub struct Sales {
     pub orders: u64,
     /// Those beyond the initial stock.
     pub oversold: u64,
-    /// Updates that they lost; those that they made up for are not taken off.
+    /// Updates that they lost, without subtracting those that they made up for.
     pub lost_updates: u64,
 }
 
 impl News {
-    /// Adds later news.
+    /// Adds what came later.
     pub fn add(&mut self, later: Self) {
         for (when, more) in later.tenths {
             let sales = self.tenths.entry(when).or_default();

@@ -1,8 +1,8 @@
-//! The ways out of the program that nobody may be reading: standard output and error, pipes and devices; and files that are
-//! replaced whole or not at all.
+//! Output to standard output and error, pipes and devices, which perhaps nobody reads; and files that are replaced whole or not
+//! at all.
 
 mod replace;
 mod stream;
 
 pub use replace::{create, foreign_link, replace, try_replace};
-pub use stream::{PATIENCE, Stream, stderr, stdout};
+pub use stream::{READER_TIMEOUT, Stream, stderr, stdout};

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use nix::unistd::geteuid;
 use tempfile::{Builder, NamedTempFile};
 
-/// Writes `path` anew: into a temporary file beside it, which takes its place once it is whole and on the disk. Its name can't
-/// be guessed and nothing that stands there is followed or overwritten, so the directory may be one that others write to.
+/// Replaces `path` by a new file, which is first written whole to a temporary file beside it and synced to the disk. The
+/// temporary name can't be guessed, and nothing that exists there is followed or overwritten, so the directory may be one that
+/// others can write to.
 ///
 /// # Errors
-/// What the system or `fill` says. What stood at `path` is then untouched, and no temporary file stays.
+/// The error of the system or of `fill`. `path` is then unchanged, and no temporary file is left.
 pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let temporary = temporary(&directory(path))?;
     keep_mode_and_owner(path, temporary.as_file())?;
@@ -22,10 +23,10 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     Ok(())
 }
 
-/// The same where nothing stands yet.
+/// Creates `path` in the same way; it must not exist yet.
 ///
 /// # Errors
-/// The same, and that there is something (`AlreadyExists`).
+/// Those of [`replace`], and `AlreadyExists` if `path` exists.
 pub fn create(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let temporary = filled(temporary(&directory(path))?, fill)?;
     temporary.persist_noclobber(path).map_err(|error| error.error)?;
@@ -42,15 +43,15 @@ fn filled(file: NamedTempFile, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
     Ok(file)
 }
 
-/// Makes sure of the file's name should the power fail. The file is there whatever becomes of this.
+/// Syncs the directory, so that the file's name survives a power failure. The file exists even if this fails.
 fn keep_name(path: &Path) {
     let _ = File::open(directory(path)).and_then(|directory| directory.sync_all());
 }
 
-/// Whether a link stands at `path` that neither we nor root have made: whoever did decides what is written to.
+/// Checks that `path` is not a link made by somebody other than us or root, who could choose the file that we write to.
 ///
 /// # Errors
-/// Says so, and whose it is (`PermissionDenied`).
+/// `PermissionDenied`, with the owner of the link.
 pub fn foreign_link(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(link) if link.is_symlink() && link.uid() != geteuid().as_raw() && link.uid() != 0 => {
@@ -61,29 +62,29 @@ pub fn foreign_link(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Finds out whether [`replace`] could make its temporary file, and changes nothing.
+/// Checks whether [`replace`] could create its temporary file, without changing anything.
 ///
 /// # Errors
-/// What the system says, for example that nobody may write there.
+/// The system's error, for example that the directory is not writable.
 pub fn try_replace(path: &Path) -> io::Result<()> {
     temporary(&directory(path))?.close()
 }
 
-/// Made anew and by us (`O_EXCL`), with the mode that any new file gets here.
+/// Creates the file (`O_EXCL`: it is new and ours) with the default mode of new files.
 fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
     Builder::new()
         .prefix(".lockstorm-")
         .suffix(".part")
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(directory)
-        // Without the name that it would have had, which nobody asked for.
+        // Without the temporary file's name, which would only confuse.
         .map_err(|error| match error.to_string().split_once(" at path ") {
             Some((why, _)) => io::Error::new(error.kind(), why),
             None => error,
         })
 }
 
-/// A file that stood there keeps its mode, and its owner if we may give files away.
+/// Gives the new file the mode of the file that it replaces, and its owner if we are allowed to.
 fn keep_mode_and_owner(path: &Path, file: &File) -> io::Result<()> {
     let Ok(old) = fs::symlink_metadata(path) else {
         return Ok(());

@@ -1,7 +1,7 @@
-//! A stream that keeps nobody waiting: bytes go into a queue, and a thread of the stream's own brings them out.
+//! A stream whose writers never wait: bytes go into a queue, and the stream's own thread writes them out.
 //!
-//! Pipes that nobody reads, terminals that are stopped and files on a disk that hangs all block whoever writes to them. Here
-//! only the stream's thread is blocked, and [`Stream::settle`] waits for it as long as the reader gets on.
+//! A pipe that nobody reads, a stopped terminal and a file on a disk that hangs all block whoever writes to them. Here they
+//! block only the stream's thread, and [`Stream::settle`] waits for it as long as the reader makes progress.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,16 +15,16 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::stat::{SFlag, fstat};
 use nix::unistd::write;
 
-/// How long a reader may take nothing before it is given up.
-pub const PATIENCE: Duration = Duration::from_secs(10);
-/// What a pipe takes in one piece wherever it says that it takes anything (`PIPE_BUF` on Linux; POSIX asks for 512).
+/// How long a reader may take nothing before we give it up.
+pub const READER_TIMEOUT: Duration = Duration::from_secs(10);
+/// The bytes that a writable pipe takes in one write (`PIPE_BUF` on Linux; POSIX guarantees 512).
 const PIECE: usize = 4096;
-/// How often somebody who waits looks again.
+/// How often a waiting thread checks for progress.
 const LOOK: u16 = 50;
-/// Progress and messages beyond this are dropped: whoever doesn't read them now won't read them all later.
+/// Progress and messages beyond this are dropped: a reader that lags so far behind will not read them later either.
 const BACKLOG: usize = 256 << 10;
 
-/// Something to write to without ever waiting for its reader.
+/// A stream that can be written to without waiting for its reader.
 #[derive(Debug, Clone)]
 pub struct Stream {
     shared: Arc<Shared>,
@@ -34,14 +34,14 @@ pub struct Stream {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    /// The most bytes that may wait.
+    /// The most bytes that may be queued.
     backlog: usize,
 }
 
 #[derive(Debug)]
 struct State {
     waiting: VecDeque<u8>,
-    /// When the reader last took something, or last had nothing to take.
+    /// When the reader last took something, or the queue was last empty.
     moved: Instant,
     /// Why nothing is written any more.
     end: Option<End>,
@@ -55,25 +55,25 @@ enum End {
     Failed(Errno),
 }
 
-/// Standard output. It takes everything, a record of any size included.
+/// Standard output. Its queue has no limit, so a record of any size fits.
 pub fn stdout() -> &'static Stream {
     static STDOUT: OnceLock<Stream> = OnceLock::new();
     STDOUT.get_or_init(|| Stream::unbounded(io::stdout()))
 }
 
-/// Standard error. Of progress that nobody reads it keeps the first 256 KiB.
+/// Standard error. It keeps the first 256 KiB of what nobody reads and drops the rest.
 pub fn stderr() -> &'static Stream {
     static STDERR: OnceLock<Stream> = OnceLock::new();
     STDERR.get_or_init(|| Stream::bounded(io::stderr()))
 }
 
 impl Stream {
-    /// A stream to `target` that takes everything.
+    /// A stream to `target` without a limit.
     pub fn unbounded(target: impl AsFd + Send + 'static) -> Self {
         Self::new(target, usize::MAX)
     }
 
-    /// A stream to `target` that drops what comes while 256 KiB wait.
+    /// A stream to `target` that drops writes while 256 KiB are queued.
     pub fn bounded(target: impl AsFd + Send + 'static) -> Self {
         Self::new(target, BACKLOG)
     }
@@ -94,13 +94,13 @@ impl Stream {
             .name("output".to_owned())
             .spawn(move || own.bring_out(&target));
         if thread.is_err() {
-            // No more threads on this machine. What can't be written without the risk of a hang is not written.
+            // The machine has no more threads. Without one a write could hang, so nothing is written.
             shared.state().end = Some(End::Failed(Errno::EAGAIN));
         }
         Self { shared }
     }
 
-    /// Takes the bytes. They are dropped if the stream has come to its end, or too much waits already.
+    /// Queues the bytes. They are dropped if the stream has ended or its queue is full.
     pub fn write(&self, bytes: impl AsRef<[u8]>) {
         let bytes = bytes.as_ref();
         let mut state = self.shared.state();
@@ -116,17 +116,17 @@ impl Stream {
         self.shared.changed.notify_all();
     }
 
-    /// Waits until everything is written, for as long as the reader takes something at least every ten seconds.
+    /// Waits until everything is written, as long as the reader takes something at least every ten seconds.
     ///
     /// # Errors
-    /// What the system says, or that nobody reads (`TimedOut`). The stream has then come to its end.
+    /// The system's error, or `TimedOut` if nobody reads. The stream has then ended.
     pub fn settle(&self) -> io::Result<()> {
         let mut state = self.shared.state();
         loop {
             match state.end {
                 Some(end) => return Err(end.into()),
                 None if state.waiting.is_empty() => return Ok(()),
-                None if state.moved.elapsed() >= PATIENCE => state.end = Some(End::Unread),
+                None if state.moved.elapsed() >= READER_TIMEOUT => state.end = Some(End::Unread),
                 None => {
                     let wait = Duration::from_millis(LOOK.into());
                     let waited = self.shared.changed.wait_timeout(state, wait);
@@ -136,7 +136,7 @@ impl Stream {
         }
     }
 
-    /// How many bytes wait to be written.
+    /// How many bytes are queued.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.shared.state().waiting.len()
@@ -148,7 +148,7 @@ impl Stream {
         self.shared.state().lost
     }
 
-    /// Why nothing is written any more, if so.
+    /// Why nothing is written any more; none while the stream works.
     #[must_use]
     pub fn end(&self) -> Option<io::Error> {
         self.shared.state().end.map(io::Error::from)
@@ -160,7 +160,7 @@ impl From<End> for io::Error {
         match end {
             End::Unread => Self::new(
                 io::ErrorKind::TimedOut,
-                format!("nobody has read from it for {} s", PATIENCE.as_secs()),
+                format!("nobody has read from it for {} s", READER_TIMEOUT.as_secs()),
             ),
             End::Failed(errno) => errno.into(),
         }
@@ -172,7 +172,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The thread: writes what waits, piece by piece, until the stream ends.
+    /// The thread: writes the queue, piece by piece, until the stream ends.
     fn bring_out(&self, target: &impl AsFd) {
         let target = target.as_fd();
         while let Some(piece) = self.next_piece() {
@@ -198,7 +198,7 @@ impl Shared {
         }
     }
 
-    /// The first of what waits, once there is something; none when the stream has come to its end.
+    /// Waits for the first piece in the queue; none when the stream has ended.
     fn next_piece(&self) -> Option<Vec<u8>> {
         let mut state = self.state();
         loop {
@@ -212,13 +212,13 @@ impl Shared {
         }
     }
 
-    /// Waits until a piece fits in, and notes whenever the reader takes something; false when the stream has come to its end.
+    /// Waits until the target takes a piece, and notes when the reader takes something; false when the stream has ended.
     fn wait_for_room(&self, target: BorrowedFd<'_>) -> bool {
         let mut unread = unread(target);
         loop {
             let mut fds = [PollFd::new(target, PollFlags::POLLOUT)];
             match poll(&mut fds, PollTimeout::from(LOOK)) {
-                // Also when it has failed or its reader has gone: the write says how.
+                // It is also ready when it has failed or its reader has gone; the write reports which.
                 Ok(1..) => return true,
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(_) => return true,
@@ -236,7 +236,8 @@ impl Shared {
     }
 }
 
-/// The bytes in a pipe that its reader has still to take. A slow reader frees a page of it only now and then.
+/// The bytes in a pipe that its reader has not taken yet. A slow reader frees a page only now and then, so this shows its
+/// progress.
 fn unread(target: BorrowedFd<'_>) -> Option<u64> {
     let mode = SFlag::from_bits_truncate(fstat(target).ok()?.st_mode);
     if mode & SFlag::S_IFMT == SFlag::S_IFIFO {
@@ -293,7 +294,7 @@ mod tests {
         assert!(stream.lost() > 0 && stream.waiting() <= BACKLOG);
         let error = stream.settle().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert!(begin.elapsed() >= PATIENCE);
+        assert!(begin.elapsed() >= READER_TIMEOUT);
         // Given up for good: what waited does not come after all.
         let mut taken = vec![0; 65_536];
         reader.read_exact(&mut taken).unwrap();
@@ -308,7 +309,7 @@ mod tests {
         let stream = Stream::unbounded(writer);
         stream.write("the end");
         let slow = thread::spawn(move || {
-            // Less than a page in more than the patience: only the bytes in the pipe tell that it gets on.
+            // Less than a page in more than the timeout: only the bytes in the pipe tell that it gets on.
             for _ in 0..14 {
                 thread::sleep(Duration::from_millis(900));
                 reader.read_exact(&mut [0; 10]).unwrap();

@@ -15,7 +15,7 @@ use nix::unistd::{AccessFlags, access};
 use serde::{Deserialize, Serialize};
 
 use crate::model::printable;
-use crate::output::{self, PATIENCE, Stream};
+use crate::output::{self, READER_TIMEOUT, Stream};
 use crate::run::Record;
 
 /// A place for a record that was found writable. What stands there stays until the new record is complete.
@@ -208,12 +208,12 @@ impl RecordFile {
 
 /// Opens a device or a pipe; a pipe once somebody reads from it.
 fn open_special(path: &Path) -> io::Result<File> {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + READER_TIMEOUT;
     loop {
         match open_at_once(path) {
             Err(error) if error.raw_os_error() == Some(Errno::ENXIO as i32) => {
                 if Instant::now() >= end {
-                    let text = format!("nobody has opened it to read for {} s", PATIENCE.as_secs());
+                    let text = format!("nobody has opened it to read for {} s", READER_TIMEOUT.as_secs());
                     return Err(io::Error::new(io::ErrorKind::TimedOut, text));
                 }
                 thread::sleep(LOOK);

@@ -6,7 +6,9 @@ mod file;
 mod paint;
 mod pen;
 mod progress;
+mod sentence;
 mod table;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -15,4 +17,10 @@ pub use bench::render_bench;
 pub use file::{FileError, RecordFile};
 pub use paint::Paint;
 pub use progress::{Progress, is_dumb};
+pub use sentence::sentence;
 pub use text::{render, summary};
+
+pub(crate) use columns::{Arm, Column, cell, heads};
+pub(crate) use paint::Tone;
+pub(crate) use table::Cell;
+pub(crate) use text::so_far;

@@ -13,7 +13,7 @@ pub enum Paint {
 
 /// How a piece of text is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Tone {
+pub(crate) enum Tone {
     #[default]
     Plain,
     /// A heading.

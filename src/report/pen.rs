@@ -18,6 +18,7 @@ impl Pen {
         self.picture.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "what `TermLike` wants of each of its moves")]
     fn step(&self, n: usize, direction: char) -> io::Result<()> {
         if n > 0 {
             self.picture().push_str(&format!("\u{1b}[{n}{direction}"));

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::pen::Pen;
+use crate::metrics::Count;
 
 use crate::metrics::units::{count, micros, rate};
-use crate::metrics::{ArmView, Phase, Snapshot};
 use crate::model::{Event, EventKind, printable};
 use crate::output;
+use crate::run::{ArmView, Phase, Snapshot};
 use crate::scenario::WorkloadSpec;
 
 /// Between two lines where there is no bar.
@@ -173,16 +174,22 @@ fn phase(snapshot: &Snapshot) -> String {
     }
 }
 
-#[allow(
+#[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
-    clippy::cast_sign_loss
-)] // 0 to STEPS
+    clippy::cast_sign_loss,
+    reason = "0 to STEPS"
+)]
 fn position(snapshot: &Snapshot) -> u64 {
     let share = match (&snapshot.phase, snapshot.scenario.swarm.requests) {
         (Phase::SetUp(_) | Phase::WarmUp, _) => 0.0,
         (Phase::Running, Some(requests)) => {
-            let slowest = snapshot.arms.iter().map(|arm| arm.figures.completed).min().unwrap_or(0);
+            let slowest = snapshot
+                .arms
+                .iter()
+                .map(|arm| arm.figures.counts[Count::Completed])
+                .min()
+                .unwrap_or(0);
             slowest as f64 / requests as f64
         }
         (Phase::Running, None) => snapshot.elapsed / snapshot.scenario.duration.as_secs_f64(),
@@ -226,7 +233,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::metrics::{Figures, Knobs, Live, Quantiles, Series};
+    use crate::metrics::{Figures, Quantiles, Series};
+    use crate::run::{Knobs, Live};
     use crate::scenario::{Overrides, Source, parse};
 
     fn snapshot(name: &str, phase: Phase, elapsed: f64, figures: &Figures) -> Snapshot {
@@ -238,7 +246,7 @@ mod tests {
             series: Arc::new(Series::default()),
             trace: Arc::default(),
             votes: None,
-            trouble: None,
+            lacking: Vec::new(),
             sold_out: false,
             done: false,
             finish: None,
@@ -262,7 +270,7 @@ mod tests {
                 hold: Duration::ZERO,
             },
             scheduled: Vec::new(),
-            patience_left: None,
+            gives_up_in: None,
             partial: Vec::new(),
         }
     }
@@ -291,7 +299,7 @@ mod tests {
     #[test]
     fn the_bar_follows_time_or_requests() {
         let figures = Figures {
-            completed: 400,
+            counts: [(Count::Completed, 400)].into(),
             ..Figures::default()
         };
         assert_eq!(

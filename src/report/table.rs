@@ -9,7 +9,7 @@ const GAP: &str = "  ";
 
 /// One cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     pub text: String,
     pub tone: Tone,
 }

@@ -1,12 +1,13 @@
 //! What the summary of a record looks like, and how its file is treated.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
 use super::{FileError, Paint, RecordFile, render, summary};
-use crate::metrics::{Figures, HitsPerExpiry, Point, Quantiles, Series};
-use crate::model::{Action, Event, EventKind, Held, HostId, Outcomes, Target};
-use crate::run::{ArmRecord, Machine, Record, Timeouts, Verdict};
+use crate::metrics::{Count, Figures, HitsPerExpiry, Point, Quantiles, Series};
+use crate::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Outcomes, Target};
+use crate::run::{ArmRecord, CheckedExpectation, Machine, Record, Timeouts};
 use crate::scenario::{Overrides, Scenario, Source, builtin, parse};
 
 fn scenario(name: &str) -> Scenario {
@@ -38,6 +39,7 @@ fn record(scenario: Scenario, figures: impl Fn(&str) -> (Figures, bool)) -> Reco
             sold_out_all,
             doubt: None,
             figures,
+            histograms: BTreeMap::new(),
             series: Series::default(),
             after_end: Point::default(),
             first_error: None,
@@ -67,6 +69,7 @@ fn record(scenario: Scenario, figures: impl Fn(&str) -> (Figures, bool)) -> Reco
         inconclusive: Vec::new(),
         partial: Vec::new(),
         arms: scenario.arms.iter().map(|spec| arm(&spec.name)).collect(),
+        round_trips: Vec::new(),
         expectations: Vec::new(),
         events: Vec::new(),
         warnings: Vec::new(),
@@ -91,12 +94,11 @@ fn sales() -> Record {
     scenario.arms.retain(|arm| arms.contains(&arm.name.as_str()));
     let mut record = record(scenario, |name| {
         let mut figures = Figures {
+            counts: [(Count::Completed, 1600), (Count::SoldOut, 1400)].into(),
             offered: 1600,
-            completed: 1600,
             throughput: 398.4,
             response_us: quantiles(4_200, 31_000, 120_000),
             orders: 200,
-            sold_out: 1400,
             ..Figures::default()
         };
         match name {
@@ -117,7 +119,7 @@ fn sales() -> Record {
                 figures.votes_at_release = vec![0, 1580];
                 figures.votes_in_the_end = vec![0, 1580];
                 figures.attempts = 1760;
-                figures.overran = 12;
+                figures.counts[Count::Overran] = 12;
                 figures.hold_us = quantiles(5_000, 12_300, 14_000);
             }
             _ => {
@@ -131,7 +133,7 @@ fn sales() -> Record {
                 };
                 figures.votes_at_release = vec![0, 0, 300, 1200];
                 figures.votes_in_the_end = vec![0, 0, 0, 1500];
-                (figures.locks_lost, figures.fenced) = (2, 2);
+                (figures.counts[Count::LocksLost], figures.counts[Count::Fenced]) = (2, 2);
             }
         }
         (figures, name != "single")
@@ -143,27 +145,42 @@ fn sales() -> Record {
             action,
             target: Target::Host(HostId(1)),
             effect_at,
+            proof: Vec::new(),
             error: error.map(str::to_owned),
         },
         text: String::new(),
     };
     record.events = vec![
-        fault(0, 8.0, Action::Kill, Some(8.003), None),
-        fault(1, 16.0, Action::Restart, None, Some("no effect: it does not answer")),
-        fault(2, 17.0, Action::Shutdown, None, Some("not verified within 10 s")),
+        fault(0, 8.0, Fault::Kill.into(), Some(8.003), None),
+        fault(
+            1,
+            16.0,
+            Action::Undo(Condition::Down),
+            None,
+            Some("no effect: it does not answer"),
+        ),
+        fault(2, 17.0, Fault::Shutdown.into(), None, Some("not verified within 10 s")),
     ];
-    let verdict = |expectation: &str, result, text: &str| Verdict {
+    let checked = |expectation: &str, result, text: &str| CheckedExpectation {
         expectation: expectation.to_owned(),
         value: 0.0,
         result,
         text: text.to_owned(),
     };
     record.expectations = vec![
-        verdict("redlock.oversold == 0", Held::Yes, "redlock: oversold 0 (expected = 0)"),
-        verdict("none.oversold == 0", Held::No, "none: oversold 214 (expected = 0)"),
-        verdict(
+        checked(
+            "redlock.oversold == 0",
+            CheckResult::Held,
+            "redlock: oversold 0 (expected = 0)",
+        ),
+        checked(
+            "none.oversold == 0",
+            CheckResult::Failed,
+            "none: oversold 214 (expected = 0)",
+        ),
+        checked(
             "single.oversold == 0",
-            Held::Inconclusive,
+            CheckResult::Inconclusive,
             "single: oversold 0 (expected = 0); but oversold is not measurable until the stock is sold out",
         ),
     ];
@@ -179,20 +196,23 @@ fn caches() -> Record {
     record(scenario, |name| {
         let worst = if name == first { 100 } else { 1 };
         let figures = Figures {
+            counts: [
+                (Count::Completed, 47_990),
+                (Count::Late, 12),
+                (Count::Hits, 40_000),
+                (Count::DbHits, 58 * worst + 1),
+                (Count::StaleReads, 7),
+                (Count::GaveUp, 3),
+            ]
+            .into(),
             offered: 48_000,
-            completed: 47_990,
-            late: 12,
             throughput: 1599.7,
             response_us: quantiles(420, 104_000, 210_000),
-            hits: 40_000,
-            db_hits: 58 * worst + 1,
             db_hits_per_expiry: HitsPerExpiry {
                 expiries: 58,
                 mean: worst as f64,
                 max: worst,
             },
-            stale_reads: 7,
-            gave_up: 3,
             ..Figures::default()
         };
         (figures, false)
@@ -301,10 +321,10 @@ fn a_record_of_another_format_is_refused_and_so_is_what_is_none() {
     };
     let old = refusal(r#"{ "format": 1, "lockstorm": "0.1.0" }"#);
     assert!(
-        old.contains("old.json is a record of format 1, and this lockstorm reads format 2"),
+        old.contains("old.json is a record of format 1, and this lockstorm reads format 3"),
         "{old}"
     );
-    for none in ["", "{}", "[2]", r#"{ "format": 2 }"#] {
+    for none in ["", "{}", "[3]", r#"{ "format": 3 }"#] {
         let text = refusal(none);
         assert!(text.contains("is not a record of lockstorm"), "{none}: {text}");
     }

@@ -3,11 +3,14 @@
 
 use std::fmt::Write as _;
 
-use super::columns;
+use super::columns::Arm;
 use super::paint::{Paint, Tone};
+use super::sentence::sentence;
+use super::tables;
 use crate::metrics::units::{counted, rate};
-use crate::model::{Event, EventKind, Held, printable};
-use crate::run::{Record, sentence};
+use crate::model::{CheckResult, Event, EventKind, printable};
+use crate::run::{Record, Snapshot};
+use crate::scenario::Scenario;
 
 /// The summary as plain text.
 #[must_use]
@@ -18,14 +21,15 @@ pub fn summary(record: &Record) -> String {
 /// The summary, coloured if wanted.
 #[must_use]
 pub fn render(record: &Record, paint: Paint) -> String {
+    let arms = Arm::all_of_record(record);
     let mut sections = vec![head(record, paint)];
-    sections.extend(columns::locks(record).map(|table| table.render(paint)));
-    sections.extend(columns::sections(record).map(|table| table.render(paint)));
-    sections.extend(columns::lock_nodes(record).map(|table| table.render(paint)));
-    sections.push(columns::load(record).render(paint));
-    sections.extend(columns::servers(record).map(|table| table.render(paint)));
-    sections.push(columns::results(record).render(paint));
-    sections.push(sentences(record));
+    sections.extend(tables::locks(&arms).map(|table| table.render(paint)));
+    sections.extend(tables::sections(&arms).map(|table| table.render(paint)));
+    sections.extend(tables::lock_nodes(record).map(|table| table.render(paint)));
+    sections.push(tables::load(&arms).render(paint));
+    sections.extend(tables::servers(record, &arms).map(|table| table.render(paint)));
+    sections.push(tables::results(&record.scenario.workload, &arms).render(paint));
+    sections.push(sentences(&record.scenario, &arms));
     sections.extend(list("faults", faults(&record.events), paint));
     sections.extend(list("expectations", expectations(record), paint));
     let doubtful = |reason: &String| (Tone::Doubt, format!("? {reason}"));
@@ -49,6 +53,21 @@ pub fn render(record: &Record, paint: Paint) -> String {
         .map(|text| (Tone::Doubt, format!("! {text}")))
         .collect();
     sections.extend(list("warnings", warnings, paint));
+    sections.join("\n")
+}
+
+/// What the arms of a run that goes on have come to, as plain text.
+pub(crate) fn so_far(snapshot: &Snapshot) -> String {
+    let arms = Arm::all_of_snapshot(snapshot);
+    let workload = &snapshot.scenario.workload;
+    let tables = [
+        tables::locks(&arms),
+        tables::sections(&arms),
+        Some(tables::load(&arms)),
+        Some(tables::results(workload, &arms)),
+    ];
+    let mut sections: Vec<String> = tables.iter().flatten().map(|table| table.render(Paint::Off)).collect();
+    sections.push(sentences(&snapshot.scenario, &arms));
     sections.join("\n")
 }
 
@@ -89,19 +108,11 @@ fn span(seconds: f64) -> String {
     format!("{seconds:.1} s")
 }
 
-fn sentences(record: &Record) -> String {
-    record
-        .arms
-        .iter()
-        .zip(&record.scenario.arms)
+fn sentences(scenario: &Scenario, arms: &[Arm<'_>]) -> String {
+    arms.iter()
+        .zip(&scenario.arms)
         .map(|(arm, spec)| {
-            let words = sentence(
-                spec,
-                &arm.figures,
-                &record.scenario.workload,
-                arm.sold_out_all,
-                arm.doubt.is_some(),
-            );
+            let words = sentence(spec, arm.figures, &scenario.workload, arm.sold_out, arm.is_doubted);
             format!("{words}\n")
         })
         .collect()
@@ -129,6 +140,7 @@ fn fault(event: &Event) -> Option<(Tone, String)> {
         target,
         effect_at,
         error,
+        ..
     } = &event.kind
     else {
         return None;
@@ -145,10 +157,10 @@ fn expectations(record: &Record) -> Vec<(Tone, String)> {
     record
         .expectations
         .iter()
-        .map(|verdict| match verdict.result {
-            Held::Yes => (Tone::Good, format!("✔ {}", verdict.text)),
-            Held::No => (Tone::Bad, format!("✖ {}", verdict.text)),
-            Held::Inconclusive => (Tone::Doubt, format!("? {}", verdict.text)),
+        .map(|checked| match checked.result {
+            CheckResult::Held => (Tone::Good, format!("✔ {}", checked.text)),
+            CheckResult::Failed => (Tone::Bad, format!("✖ {}", checked.text)),
+            CheckResult::Inconclusive => (Tone::Doubt, format!("? {}", checked.text)),
         })
         .collect()
 }

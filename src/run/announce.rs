@@ -3,6 +3,7 @@
 use super::arm::Arm;
 use super::collector::SecondEnded;
 use super::events::EventLog;
+use super::lacking::lacking;
 use crate::metrics::units::count;
 use crate::model::EventKind;
 
@@ -45,7 +46,7 @@ pub(super) fn quorum(arm: &mut Arm, ended: &SecondEnded, log: &mut EventLog) {
     let event = EventKind::Lock { arm: name.clone() };
     let refused = second.no_quorum + second.unknown;
     if refused > 0 && second.acquired == 0 && !arm.blocked {
-        log.push(event, all_failing(name, ended.trouble.as_deref()));
+        log.push(event, all_failing(name, lacking(&arm.spec, &ended.lacking).as_deref()));
         arm.blocked = true;
     } else if second.acquired > 0 && arm.blocked {
         log.push(event, format!("{name}: locks are granted again"));
@@ -55,7 +56,7 @@ pub(super) fn quorum(arm: &mut Arm, ended: &SecondEnded, log: &mut EventLog) {
 
 /// That no acquire was granted for a second, with the cause if one was told.
 fn all_failing(name: &str, why: Option<&str>) -> String {
-    match why.filter(|why| !why.is_empty()) {
+    match why {
         Some(why) => format!("{name}: all acquires failing: {why}"),
         None => format!("{name}: all acquires failing, no lock was granted for a second"),
     }
@@ -79,9 +80,7 @@ mod tests {
             all_failing("redlock", Some("node 1 down")),
             "redlock: all acquires failing: node 1 down"
         );
-        for nothing in [None, Some("")] {
-            let text = all_failing("redlock", nothing);
-            assert_eq!(text, "redlock: all acquires failing, no lock was granted for a second");
-        }
+        let text = all_failing("redlock", None);
+        assert_eq!(text, "redlock: all acquires failing, no lock was granted for a second");
     }
 }

@@ -1,14 +1,14 @@
 use std::sync::Arc;
 
-use super::RunError;
 use super::auditor::{Auditor, LiveAudit};
 use super::collector::Collector;
-use super::live::Pulse;
+use super::error::RunError;
+use super::pulse::Pulse;
 use crate::lab::Lab;
 use crate::metrics::{Recorder, Timeline};
 use crate::oracle::Books;
-use crate::scenario::{ArmSpec, Scenario, WorkloadSpec};
-use crate::store::{Initial, Place};
+use crate::scenario::{ArmSpec, Scenario};
+use crate::store::ArmDatabase;
 use crate::workload;
 
 /// One arm, as the run sees it.
@@ -16,7 +16,7 @@ pub(super) struct Arm {
     pub spec: Arc<ArmSpec>,
     pub collector: Collector,
     pub audit: Option<LiveAudit>,
-    pub place: Arc<Place>,
+    pub database: Arc<ArmDatabase>,
     /// Whether the last whole second had acquires and none of them was granted for lack of nodes.
     pub blocked: bool,
     /// Damage that has been announced.
@@ -43,28 +43,28 @@ impl Arm {
         timeline: &Arc<Timeline>,
     ) -> Result<Self, RunError> {
         let store_error = |error| RunError::Store(spec.name.clone(), error);
-        let initial = Initial::from(&scenario.workload);
+        let initial = scenario.workload.initial();
         let run_id = lab
             .dir()
             .file_name()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let place = Place::create(&scenario.database, index, &run_id, lab.dir(), &initial)
+        let database = ArmDatabase::create(&scenario.database, index, &run_id, lab.dir(), &initial)
             .await
             .map_err(store_error)?;
         let cache = workload::connect_cache(lab.cache(), index).await?;
-        workload::prepare_cache(&scenario.workload, &cache).await?;
-        let audit = match &scenario.workload {
-            WorkloadSpec::Inventory(inventory) => {
-                let store = place.open(1).await.map_err(store_error)?;
-                Some(Auditor::new(inventory, store, cache, Arc::clone(timeline)).start())
+        let audit = match scenario.workload.ledger() {
+            Some(ledger) => {
+                workload::prepare_cache(&ledger, &cache).await?;
+                let store = database.open(1).await.map_err(store_error)?;
+                Some(Auditor::new(ledger, store, cache, Arc::clone(timeline)).start())
             }
-            WorkloadSpec::CacheFill { .. } => None,
+            None => None,
         };
         Ok(Self {
             spec: Arc::new(spec.clone()),
             collector: Collector::new(recorders, Arc::clone(timeline)),
             audit,
-            place: Arc::new(place),
+            database: Arc::new(database),
             blocked: false,
             announced: Books::default(),
             failing: false,

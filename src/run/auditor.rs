@@ -5,10 +5,10 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::patience::Patience;
+use super::progress_limit::ProgressLimit;
 use crate::metrics::Timeline;
 use crate::oracle::{Books, News, StockAudit};
-use crate::scenario::{InventorySpec, StockIn};
+use crate::scenario::{Ledger, StockIn};
 use crate::store::{Order, Store, StoreError};
 use crate::workload::{Cache, CacheError, batches, orders_in_cache, stock_sold_in_cache};
 
@@ -29,8 +29,8 @@ const LAST_TRY: Duration = Duration::from_secs(1);
 /// Reads one arm's ledger with a connection of its own, never one of the workers'.
 #[derive(Debug)]
 pub(super) struct Auditor {
+    source: Source,
     ledger: Ledger,
-    spec: InventorySpec,
     audit: StockAudit,
     timeline: Arc<Timeline>,
     last_order: i64,
@@ -39,7 +39,7 @@ pub(super) struct Auditor {
 
 /// Where stock and orders are.
 #[derive(Debug)]
-enum Ledger {
+enum Source {
     Database(Store),
     /// The cache node, when the stock lives there.
     Redis(Cache),
@@ -65,7 +65,7 @@ pub(super) struct LiveAudit {
     closing: CancellationToken,
     task: JoinHandle<Result<(), AuditError>>,
     /// While the books are closed.
-    patience: Option<Patience>,
+    limit: Option<ProgressLimit>,
 }
 
 /// What a look found.
@@ -90,14 +90,14 @@ pub(super) enum AuditError {
 }
 
 impl Auditor {
-    pub fn new(spec: &InventorySpec, store: Store, cache: Cache, timeline: Arc<Timeline>) -> Self {
+    pub fn new(ledger: Ledger, store: Store, cache: Cache, timeline: Arc<Timeline>) -> Self {
         Self {
-            ledger: match spec.stock_in {
-                StockIn::Database => Ledger::Database(store),
-                StockIn::Redis => Ledger::Redis(cache),
+            source: match ledger.stock_in {
+                StockIn::Database => Source::Database(store),
+                StockIn::Redis => Source::Redis(cache),
             },
-            audit: StockAudit::new(spec.products, spec.stock),
-            spec: spec.clone(),
+            audit: StockAudit::new(ledger.products, ledger.stock),
+            ledger,
             timeline,
             last_order: 0,
             board: Arc::default(),
@@ -108,9 +108,9 @@ impl Auditor {
     async fn look(&mut self) -> Result<(), AuditError> {
         loop {
             self.ask();
-            let orders: Vec<Order> = match &self.ledger {
-                Ledger::Database(store) => store.orders_since(self.last_order, PAGE).await?,
-                Ledger::Redis(cache) => orders_in_cache(self.last_order, PAGE, cache).await?,
+            let orders: Vec<Order> = match &self.source {
+                Source::Database(store) => store.orders_since(self.last_order, PAGE).await?,
+                Source::Redis(cache) => orders_in_cache(self.last_order, PAGE, cache).await?,
             };
             for order in &orders {
                 self.audit.add(order, &self.timeline);
@@ -127,12 +127,12 @@ impl Auditor {
     async fn close(&mut self) -> Result<(), AuditError> {
         self.look().await?;
         // Of a million products a run sells few: only these come over.
-        let (mut left, stock) = (Vec::new(), self.spec.stock);
-        for products in batches(self.spec.products) {
+        let (mut left, stock) = (Vec::new(), self.ledger.stock);
+        for products in batches(self.ledger.products) {
             self.ask();
-            left.extend(match &self.ledger {
-                Ledger::Database(store) => store.stock_other_than(stock, products).await?,
-                Ledger::Redis(cache) => stock_sold_in_cache(stock, products, cache).await?,
+            left.extend(match &self.source {
+                Source::Database(store) => store.stock_other_than(stock, products).await?,
+                Source::Redis(cache) => stock_sold_in_cache(stock, products, cache).await?,
             });
             lock(&self.board).pages += 1;
         }
@@ -194,7 +194,7 @@ impl Auditor {
             board,
             task: tokio::spawn(self.work(closing.clone())),
             closing,
-            patience: None,
+            limit: None,
         }
     }
 }
@@ -236,14 +236,14 @@ impl LiveAudit {
     /// Ends the looking: the rest of the ledger is read, for as long as that gets on. [`LiveAudit::closed`] tells when.
     pub fn close(&mut self, now: Instant) {
         self.closing.cancel();
-        let quiet = if self.is_ill() { LAST_TRY } else { Patience::QUIET };
-        self.patience = Some(Patience::new(now, quiet));
+        let quiet = if self.is_ill() { LAST_TRY } else { ProgressLimit::QUIET };
+        self.limit = Some(ProgressLimit::new(now, quiet));
     }
 
     /// From now on it has only a last try left.
     pub fn hurry(&mut self, now: Instant) {
-        if let Some(patience) = &mut self.patience {
-            patience.hurry(now, LAST_TRY);
+        if let Some(limit) = &mut self.limit {
+            limit.hurry(now, LAST_TRY);
         }
     }
 
@@ -256,14 +256,14 @@ impl LiveAudit {
                 Err(error) => Err(error.to_string()),
             });
         }
-        let patience = self.patience.as_mut()?;
+        let limit = self.limit.as_mut()?;
         let board = lock(&self.board);
-        let quiet = patience.moved(board.pages, now);
+        let quiet = limit.moved(board.pages, now);
         // What fails is not let fail on for as long as what only takes its time.
         let failing = board.failing.as_ref();
         let fails_on = failing.is_some_and(|(since, _)| now.saturating_duration_since(*since) >= LAST_TRY)
-            && now.saturating_duration_since(patience.began()) >= LAST_TRY;
-        if !fails_on && !patience.is_over(now) {
+            && now.saturating_duration_since(limit.began()) >= LAST_TRY;
+        if !fails_on && !limit.is_over(now) {
             return None;
         }
         self.task.abort();

@@ -3,12 +3,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
+use strum::VariantArray;
 
 use crate::metrics::{
-    ByOutcome, Count, DamagedList, Expiries, Figures, NodeLoad, Part, Piece, Point, Quantiles, Recorder, Series,
-    ServerLoad, Spread, Sums, Tally, Time, Timeline, Trace, When, histogram,
+    ByOutcome, Count, Counts, DamagedList, Expiries, Figures, HistogramText, NodeLoad, Part, Piece, Point, Quantiles,
+    Recorder, Series, ServerLoad, Spread, Sums, Tally, Time, Timeline, Trace, When, histogram,
 };
-use crate::model::Outcomes;
+use crate::model::{NoVote, Outcomes};
 use crate::oracle::{Books, News};
 
 /// Gathers what the recorders of one arm counted, into totals, one point a second and one beat a tenth of a second: each
@@ -35,9 +36,9 @@ pub(super) struct Collector {
     /// Sales that were sent after the load had ended.
     sales_after_end: Point,
     newest_votes: Option<(usize, usize)>,
-    trouble: Option<String>,
+    lacking: Vec<NoVote>,
     /// The same, kept when all is well again.
-    last_trouble: Option<String>,
+    last_lacking: Vec<NoVote>,
     first_error: Option<String>,
     newest_end: Option<Instant>,
     /// Whether requests are dealt: then they are offered when they are due, not when they begin.
@@ -51,9 +52,7 @@ pub(super) struct Collector {
 /// What one app server did in the measured part.
 #[derive(Debug)]
 struct ServerSums {
-    started: u64,
-    completed: u64,
-    late: u64,
+    counts: Counts,
     orders: u64,
     response: Histogram<u64>,
 }
@@ -61,14 +60,14 @@ struct ServerSums {
 /// A second, or a tenth of one.
 #[derive(Debug)]
 struct Slice {
-    counts: Point,
+    point: Point,
     acquire: Spread,
     response: Spread,
 }
 
 /// What the run knows of an arm besides its recorders.
 #[derive(Debug, Default)]
-pub(super) struct Around {
+pub(super) struct ArmState {
     /// Seconds of the measured part.
     pub elapsed: f64,
     /// Whether it has done all of a fixed number of requests.
@@ -100,21 +99,21 @@ pub(super) struct Intakes {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SecondEnded {
     pub outcomes: Outcomes,
-    /// Why locks were refused for lack of nodes, as it was told last; that they are granted again does not change it.
-    pub trouble: Option<String>,
+    /// The nodes that were lacking, as it was told last; that locks are granted again does not change it.
+    pub lacking: Vec<NoVote>,
 }
 
 impl Slice {
     fn new() -> Self {
         Self {
-            counts: Point::default(),
+            point: Point::default(),
             acquire: Spread::default(),
             response: Spread::default(),
         }
     }
 
     fn add(&mut self, sums: &Sums) {
-        count(&mut self.counts, sums);
+        count(&mut self.point, sums);
         for time in Time::ACQUIRES {
             self.acquire.add(sums.spread(time));
         }
@@ -125,31 +124,14 @@ impl Slice {
 /// Adds to a point what sums have of it; the sales come from the ledger.
 fn count(point: &mut Point, sums: &Sums) {
     point.outcomes.add(&sums.outcomes);
-    point.answered += sums.answered();
-    for (place, which) in [
-        (&mut point.begun, Count::Started),
-        (&mut point.late, Count::Late),
-        (&mut point.completed, Count::Completed),
-        (&mut point.sold_out, Count::SoldOut),
-        (&mut point.db_hits, Count::ProviderCall),
-        (&mut point.hits, Count::Hit),
-        (&mut point.stale_reads, Count::StaleRead),
-        (&mut point.gave_up, Count::GaveUp),
-        (&mut point.locks_lost, Count::LockLost),
-        (&mut point.aborted, Count::Aborted),
-        (&mut point.fenced, Count::Fenced),
-        (&mut point.errors, Count::Error),
-    ] {
-        *place += sums.count(which);
-    }
+    point.counts.add(&sums.counts);
+    point.answered += sums.counts.answered();
 }
 
 impl Collector {
     pub fn new(recorders: Vec<Arc<Recorder>>, timeline: Arc<Timeline>) -> Self {
         let server = |_: &Arc<Recorder>| ServerSums {
-            started: 0,
-            completed: 0,
-            late: 0,
+            counts: Counts::default(),
             orders: 0,
             response: histogram(),
         };
@@ -169,8 +151,8 @@ impl Collector {
             books: Books::default(),
             sales_after_end: Point::default(),
             newest_votes: None,
-            trouble: None,
-            last_trouble: None,
+            lacking: Vec::new(),
+            last_lacking: Vec::new(),
             first_error: None,
             newest_end: None,
             dealt: false,
@@ -239,11 +221,11 @@ impl Collector {
         let newest = &tally.newest;
         self.newest_votes = newest.votes.or(self.newest_votes);
         let acquired = |piece: &Piece| piece.sums.outcomes.acquired > 0;
-        if newest.trouble.is_some() {
-            self.trouble.clone_from(&newest.trouble);
-            self.last_trouble.clone_from(&newest.trouble);
+        if !newest.lacking.is_empty() {
+            self.lacking.clone_from(&newest.lacking);
+            self.last_lacking.clone_from(&newest.lacking);
         } else if tally.pieces.iter().any(acquired) {
-            self.trouble = None;
+            self.lacking.clear();
         }
         if self.first_error.is_none() {
             self.first_error.clone_from(&newest.first_error);
@@ -262,7 +244,11 @@ impl Collector {
                 // What was due comes from the load, sales from the ledger; without a dealer all that begins was offered.
                 *point = Point {
                     second,
-                    offered: if self.dealt { point.offered } else { slice.counts.begun },
+                    offered: if self.dealt {
+                        point.offered
+                    } else {
+                        slice.point.counts[Count::Begun]
+                    },
                     acquire_p50_us: acquire.p50,
                     acquire_p99_us: acquire.p99,
                     response_p50_us: response.p50,
@@ -270,7 +256,7 @@ impl Collector {
                     orders: point.orders,
                     oversold: point.oversold,
                     lost_updates: point.lost_updates,
-                    ..slice.counts
+                    ..slice.point
                 };
             }
         }
@@ -279,9 +265,9 @@ impl Collector {
                 let [acquire, response] = [&slice.acquire, &slice.response].map(Spread::quantiles);
                 (beat.acquire_p50_us, beat.acquire_p99_us) = (acquire.p50, acquire.p99);
                 (beat.response_p50_us, beat.response_p99_us) = (response.p50, response.p99);
-                beat.no_quorum = slice.counts.outcomes.no_quorum;
-                beat.db_hits = slice.counts.db_hits;
-                beat.stale_reads = slice.counts.stale_reads;
+                beat.no_quorum = slice.point.outcomes.no_quorum;
+                beat.db_hits = slice.point.counts[Count::DbHits];
+                beat.stale_reads = slice.point.counts[Count::StaleReads];
             }
         }
         if let When::Tenth(tenth) = now {
@@ -305,7 +291,7 @@ impl Collector {
         self.refused_seconds += ended.iter().filter(refused).count() as u64;
         ended.last().map(|point| SecondEnded {
             outcomes: point.outcomes,
-            trouble: self.last_trouble.clone(),
+            lacking: self.last_lacking.clone(),
         })
     }
 
@@ -353,15 +339,14 @@ impl Collector {
     }
 
     /// The figures of the measured part so far.
-    #[allow(clippy::cast_precision_loss)] // counts and microseconds beyond 2^53 do not occur in a run
-    pub fn figures(&self, around: Around) -> Figures {
+    pub fn figures(&self, state: ArmState) -> Figures {
         let (total, books) = (&self.total, &self.books);
         let servers: Vec<ServerLoad> = self
             .servers
             .iter()
             .enumerate()
             .map(|(index, sums)| {
-                let intakes = around.servers.get(index).copied().unwrap_or_default();
+                let intakes = state.servers.get(index).copied().unwrap_or_default();
                 sums.load(index + 1, intakes)
             })
             .collect();
@@ -369,28 +354,32 @@ impl Collector {
         let origin = self.timeline.origin();
         let finish = origin
             .zip(self.newest_end)
-            .filter(|_| around.done)
+            .filter(|_| state.done)
             .map(|(origin, end)| end.saturating_duration_since(origin).as_secs_f64());
         // What was answered while the workers finished was not answered in the time that is divided by.
         let (answers, seconds) = match finish {
-            Some(finish) => (total.answered(), finish),
-            None => (total.answered() - self.after_end.answered(), around.elapsed),
+            Some(finish) => (total.counts.answered(), finish),
+            None => (
+                total.counts.answered() - self.after_end.counts.answered(),
+                state.elapsed,
+            ),
         };
         let of = |time| Quantiles::of_any(total.time(time).as_deref());
-        let mut nodes = around.nodes;
+        let mut nodes = state.nodes;
         for (place, node) in nodes.iter_mut().enumerate() {
             node.causes = total
                 .causes
                 .iter()
                 .filter(|((index, _), _)| *index == place)
-                .map(|((_, cause), n)| ((*cause).to_owned(), *n))
+                .map(|((_, cause), n)| (*cause, *n))
                 .collect();
         }
         Figures {
+            counts: total.counts,
             outcomes: total.outcomes,
             votes_at_release: total.votes_at_release.to_vec(),
             votes_in_the_end: total.votes_in_the_end.to_vec(),
-            attempts: around.attempts,
+            attempts: state.attempts,
             refused_seconds: self.refused_seconds,
             acquire_us: Quantiles::of(&total.acquires()),
             acquire_us_by: ByOutcome {
@@ -405,39 +394,33 @@ impl Collector {
             lag_us: of(Time::Lag),
             hold_us: of(Time::Hold),
             overshoot_us: of(Time::Overshoot),
-            offered: sum(|server| server.offered) + around.dropped,
-            completed: sum(|server| server.completed),
-            dropped: sum(|server| server.dropped) + around.dropped,
+            offered: sum(|server| server.offered) + state.dropped,
+            dropped: sum(|server| server.dropped) + state.dropped,
             unfinished: sum(|server| server.unfinished),
             never_begun: sum(|server| server.never_begun),
-            answered: total.answered(),
-            late: total.count(Count::Late),
+            answered: total.counts.answered(),
             finish,
             throughput: if seconds > 0.0 { answers as f64 / seconds } else { 0.0 },
-            incomplete: around.incomplete,
+            incomplete: state.incomplete,
             orders: books.orders,
             oversold: books.oversold,
             lost_updates: books.lost_updates,
             lost_updates_peak: books.lost_updates_peak,
             first_lost_at: books.first_lost_us.map(|us| us as f64 / 1e6),
-            sold_out: total.count(Count::SoldOut),
-            db_hits: total.count(Count::ProviderCall),
             db_hits_per_expiry: self.expiries.hits_per_expiry(),
-            hits: total.count(Count::Hit),
-            stale_reads: total.count(Count::StaleRead),
-            gave_up: total.count(Count::GaveUp),
             duplicate_pages: self.damaged_lists.values().map(|list| list.duplicate).sum(),
             missing_pages: self.damaged_lists.values().map(|list| list.missing).sum(),
-            locks_lost: total.count(Count::LockLost),
-            overran: total.count(Count::Overran),
-            aborted: total.count(Count::Aborted),
-            fenced: total.count(Count::Fenced),
-            errors: total.count(Count::Error),
-            holding: around.held.0,
-            partial: around.held.1,
+            holding: state.held.0,
+            partial: state.held.1,
             nodes,
             servers,
         }
+    }
+
+    /// All times of the measured part; what was never timed is not there.
+    pub fn histograms(&self) -> BTreeMap<Time, HistogramText> {
+        let histogram = |time| Some((time, HistogramText::of(self.total.time(time)?.as_ref())));
+        Time::VARIANTS.iter().copied().filter_map(histogram).collect()
     }
 
     pub fn series(&self) -> Arc<Series> {
@@ -453,7 +436,7 @@ impl Collector {
         let mut point = self.sales_after_end;
         count(&mut point, &self.after_end);
         if !self.dealt {
-            point.offered = point.begun;
+            point.offered = point.counts[Count::Begun];
         }
         let [acquire, response] = [
             Quantiles::of(&self.after_end.acquires()),
@@ -468,18 +451,18 @@ impl Collector {
         self.newest_votes
     }
 
-    pub const fn trouble(&self) -> Option<&String> {
-        self.trouble.as_ref()
+    pub fn lacking(&self) -> &[NoVote] {
+        &self.lacking
     }
 
     /// Measured requests that have ended so far, with or without an answer.
-    pub const fn completed(&self) -> u64 {
-        self.total.count(Count::Completed)
+    pub fn completed(&self) -> u64 {
+        self.total.counts[Count::Completed]
     }
 
     /// Measured requests that got an answer so far.
-    pub const fn answered(&self) -> u64 {
-        self.total.answered()
+    pub fn answered(&self) -> u64 {
+        self.total.counts.answered()
     }
 
     /// What the first request that failed in the database or the cache was told.
@@ -494,16 +477,15 @@ impl Collector {
 
 impl ServerSums {
     fn add(&mut self, sums: &Sums) {
-        self.started += sums.count(Count::Started);
-        self.completed += sums.count(Count::Completed);
-        self.late += sums.count(Count::Late);
+        self.counts.add(&sums.counts);
         sums.add_time_to(Time::Response, &mut self.response);
     }
 
     fn load(&self, server: usize, intakes: Intakes) -> ServerLoad {
-        let offered = intakes.dealt.unwrap_or(self.started);
-        let left = offered.saturating_sub(self.completed);
-        let unfinished = self.started.saturating_sub(self.completed);
+        let [begun, completed, late] = [Count::Begun, Count::Completed, Count::Late].map(|count| self.counts[count]);
+        let offered = intakes.dealt.unwrap_or(begun);
+        let left = offered.saturating_sub(completed);
+        let unfinished = begun.saturating_sub(completed);
         let (dropped, unfinished, never_begun) = if intakes.killed {
             (left, 0, 0)
         } else {
@@ -512,11 +494,11 @@ impl ServerSums {
         ServerLoad {
             server,
             offered,
-            completed: self.completed,
+            completed,
             dropped,
             unfinished,
             never_begun,
-            late: self.late,
+            late,
             orders: self.orders,
             response_us: Quantiles::of(&self.response),
         }
@@ -525,15 +507,17 @@ impl ServerSums {
 
 #[cfg(test)]
 mod tests {
+    use strum::VariantArray;
+
     use std::time::Duration;
 
     use super::*;
     use crate::metrics::ProviderCall;
-    use crate::model::{Cause, Outcome};
+    use crate::model::{Cause, CauseKind, Outcome};
     use crate::oracle::Sales;
 
     const MS: Duration = Duration::from_millis(1);
-    const HOUR: Duration = Duration::from_secs(3600);
+    const HOUR: Duration = Duration::from_hours(1);
 
     /// Two recorders and their collector in a run whose second 0 was an hour ago: whatever is counted is of that second, and
     /// on the slowest machine of the next.
@@ -551,10 +535,10 @@ mod tests {
 
     fn figures(collector: &mut Collector, servers: Vec<Intakes>) -> Figures {
         collector.collect();
-        collector.figures(Around {
+        collector.figures(ArmState {
             elapsed: 2.0,
             servers,
-            ..Around::default()
+            ..ArmState::default()
         })
     }
 
@@ -575,13 +559,15 @@ mod tests {
             begin_and_end(recorder, Part::Measured);
         }
         let causes = [Some(Cause::Refused), None, Some(Cause::Error("OOM".to_owned()))];
-        let trouble = Some("node 1 refused".to_owned());
         recorders[1]
             .of(Part::Measured)
-            .refused(MS * 2, Outcome::NoQuorum, &causes, trouble);
+            .refused(MS * 2, Outcome::NoQuorum, &causes);
         let figures = figures(&mut collector, Vec::new());
         assert_eq!((figures.outcomes.acquired, figures.outcomes.no_quorum), (2, 1));
-        assert_eq!((figures.completed, figures.offered, figures.answered), (2, 2, 2));
+        assert_eq!(
+            (figures.counts[Count::Completed], figures.offered, figures.answered),
+            (2, 2, 2)
+        );
         assert_eq!((figures.votes_at_release[2], figures.votes_in_the_end[3]), (2, 2));
         assert_eq!(figures.acquire_us.count, 3);
         assert_eq!(
@@ -592,8 +578,13 @@ mod tests {
             (2, 1)
         );
         assert!((figures.throughput - 1.0).abs() < 1e-9);
-        assert_eq!(collector.trouble().map(String::as_str), Some("node 1 refused"));
-        let points: u64 = collector.series().iter().map(|point| point.completed).sum();
+        let lacking: Vec<_> = collector.lacking().iter().map(|one| one.node).collect();
+        assert_eq!(lacking, [1, 3]);
+        let points: u64 = collector
+            .series()
+            .iter()
+            .map(|point| point.counts[Count::Completed])
+            .sum();
         assert_eq!(points, 2);
     }
 
@@ -601,7 +592,7 @@ mod tests {
     fn a_second_that_has_ended_keeps_its_cause_when_all_is_well_again() {
         let (recorders, mut collector) = two();
         let counter = recorders[0].of(Part::Measured);
-        counter.refused(MS, Outcome::NoQuorum, &[None], Some("node 1 down".to_owned()));
+        counter.refused(MS, Outcome::NoQuorum, &[Some(Cause::Refused)]);
         collector.collect();
         let second = collector.series().newest().expect("something happened").second;
         // In the second after that one, locks are granted again before the collector comes.
@@ -610,27 +601,31 @@ mod tests {
         let ended = collector.second_ended(When::Tenth((second + 1) * 10));
         let ended = ended.expect("a second has ended");
         assert_eq!((ended.outcomes.acquired, ended.outcomes.no_quorum), (0, 1));
-        assert_eq!(collector.trouble(), None, "all is well now");
-        assert_eq!(ended.trouble.as_deref(), Some("node 1 down"));
+        assert_eq!(collector.lacking(), [], "all is well now");
+        let down = NoVote {
+            node: 1,
+            cause: Cause::Refused,
+        };
+        assert_eq!(ended.lacking, [down]);
     }
 
     #[test]
     fn causes_stand_at_their_node() {
         let (recorders, mut collector) = two();
         let counter = recorders[0].of(Part::Measured);
-        counter.refused(MS, Outcome::NoQuorum, &[None, Some(Cause::Timeout)], None);
-        counter.refused(MS, Outcome::NoQuorum, &[None, Some(Cause::Timeout)], None);
+        counter.refused(MS, Outcome::NoQuorum, &[None, Some(Cause::Timeout)]);
+        counter.refused(MS, Outcome::NoQuorum, &[None, Some(Cause::Timeout)]);
         collector.collect();
         let node = |host| NodeLoad {
             host,
             ..NodeLoad::default()
         };
-        let figures = collector.figures(Around {
+        let figures = collector.figures(ArmState {
             nodes: vec![node(1), node(2)],
-            ..Around::default()
+            ..ArmState::default()
         });
         assert!(figures.nodes[0].causes.is_empty());
-        assert_eq!(figures.nodes[1].causes["timeout"], 2);
+        assert_eq!(figures.nodes[1].causes[&CauseKind::Timeout], 2);
     }
 
     #[test]
@@ -639,7 +634,7 @@ mod tests {
         let counter = recorders[0].of(Part::WarmUp);
         counter.acquired(MS);
         counter.voted(3, 3);
-        counter.count(Count::Hit);
+        counter.count(Count::Hits);
         counter.time(Time::Hold, MS);
         counter.damaged_list(DamagedList {
             cache: 0,
@@ -665,7 +660,11 @@ mod tests {
             ..Figures::default()
         };
         assert_eq!(figures(&mut collector, Vec::new()), zero);
-        let points: u64 = collector.series().iter().map(|point| point.completed).sum();
+        let points: u64 = collector
+            .series()
+            .iter()
+            .map(|point| point.counts[Count::Completed])
+            .sum();
         assert_eq!(points, 0, "nor in the series");
     }
 
@@ -677,9 +676,9 @@ mod tests {
         let (recorders, mut collector) = timed(timeline);
         begin_and_end(&recorders[0], Part::Measured);
         let figures = figures(&mut collector, Vec::new());
-        assert_eq!((figures.completed, figures.answered), (1, 1));
+        assert_eq!((figures.counts[Count::Completed], figures.answered), (1, 1));
         assert!(figures.throughput.abs() < 1e-9, "{}", figures.throughput);
-        assert_eq!(collector.after_end().completed, 1);
+        assert_eq!(collector.after_end().counts[Count::Completed], 1);
         assert_eq!(collector.series().iter().count(), 0, "no second of the measured part");
     }
 
@@ -697,10 +696,10 @@ mod tests {
             killed,
         };
         collector.collect();
-        let figures = collector.figures(Around {
+        let figures = collector.figures(ArmState {
             servers: vec![intakes(false), intakes(true)],
             dropped: 5,
-            ..Around::default()
+            ..ArmState::default()
         });
         let [up, killed] = [&figures.servers[0], &figures.servers[1]];
         assert_eq!((up.completed, up.unfinished, up.never_begun, up.dropped), (2, 1, 7, 0));
@@ -709,13 +708,13 @@ mod tests {
             (2, 0, 0, 8)
         );
         let parts = [
-            figures.completed,
+            figures.counts[Count::Completed],
             figures.dropped,
             figures.unfinished,
             figures.never_begun,
         ];
         assert_eq!((figures.offered, parts), (25, [4, 13, 1, 7]));
-        assert_eq!((figures.late, up.late), (2, 1));
+        assert_eq!((figures.counts[Count::Late], up.late), (2, 1));
     }
 
     #[test]
@@ -724,15 +723,19 @@ mod tests {
         begin_and_end(&recorders[0], Part::Measured);
         recorders[0].of(Part::Measured).count(Count::GaveUp);
         collector.collect();
-        let done = collector.figures(Around {
+        let done = collector.figures(ArmState {
             elapsed: 7200.0,
             done: true,
-            ..Around::default()
+            ..ArmState::default()
         });
         let finish = done.finish.expect("it is done");
         assert!((3600.0..7200.0).contains(&finish), "{finish}");
-        assert_eq!((done.completed, done.answered), (1, 0), "giving up is no answer");
-        assert_eq!(collector.figures(Around::default()).finish, None);
+        assert_eq!(
+            (done.counts[Count::Completed], done.answered),
+            (1, 0),
+            "giving up is no answer"
+        );
+        assert_eq!(collector.figures(ArmState::default()).finish, None);
     }
 
     #[test]
@@ -757,7 +760,7 @@ mod tests {
             ..Books::default()
         };
         collector.audit(books, &news);
-        let figures = collector.figures(Around::default());
+        let figures = collector.figures(ArmState::default());
         assert_eq!(
             (figures.orders, figures.lost_updates, figures.lost_updates_peak),
             (10, 1, 2)
@@ -813,37 +816,32 @@ mod tests {
         );
         recorders[0].of(Part::Measured).refilled(call);
         let figures = figures(&mut collector, Vec::new());
-        assert_eq!((figures.db_hits, figures.db_hits_per_expiry.expiries), (2, 1));
+        assert_eq!(
+            (figures.counts[Count::DbHits], figures.db_hits_per_expiry.expiries),
+            (2, 1)
+        );
         assert_eq!(figures.db_hits_per_expiry.max, 2);
     }
 
     #[test]
-    fn every_plain_count_reaches_its_figure_and_no_other() {
-        type Read = fn(&Figures) -> u64;
-        let table: [(Count, Read); 8] = [
-            (Count::SoldOut, |f| f.sold_out),
-            (Count::Hit, |f| f.hits),
-            (Count::StaleRead, |f| f.stale_reads),
-            (Count::GaveUp, |f| f.gave_up),
-            (Count::LockLost, |f| f.locks_lost),
-            (Count::Overran, |f| f.overran),
-            (Count::Aborted, |f| f.aborted),
-            (Count::Fenced, |f| f.fenced),
-        ];
-        for (count, read) in table {
+    fn every_plain_count_reaches_figures_points_and_no_other_count() {
+        for count in Count::VARIANTS {
             let (recorders, mut collector) = two();
-            recorders[1].of(Part::Measured).count(count);
-            let figures = figures(&mut collector, Vec::new());
-            for (other, read_other) in table {
-                let expected = u64::from(other == count);
-                assert_eq!(read_other(&figures), expected, "{count:?} seen as {other:?}");
-            }
-            assert_eq!(read(&figures), 1);
+            recorders[1].of(Part::Measured).count(*count);
+            let (figures, expected) = (figures(&mut collector, Vec::new()), Counts::from([(*count, 1)]));
+            assert_eq!(figures.counts, expected);
+            let mut points = Counts::default();
+            collector.series().iter().for_each(|point| points.add(&point.counts));
+            assert_eq!(points, expected);
         }
+    }
+
+    #[test]
+    fn a_failure_is_counted_and_the_first_one_told() {
         let (recorders, mut collector) = two();
         recorders[1].of(Part::Measured).failed(|| "disk full".to_owned());
         recorders[1].of(Part::Measured).failed(|| "another".to_owned());
-        assert_eq!(figures(&mut collector, Vec::new()).errors, 2);
+        assert_eq!(figures(&mut collector, Vec::new()).counts[Count::Errors], 2);
         assert_eq!(collector.first_error().map(String::as_str), Some("disk full"));
     }
 }

@@ -11,7 +11,7 @@ const EVERY: Duration = Duration::from_secs(2);
 /// With less than this it is nearly full.
 const LITTLE: u64 = 64 << 20;
 /// So is what will be full within this time, at the pace since the run began.
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_mins(1);
 
 /// The free bytes as they were last seen.
 #[derive(Debug)]
@@ -67,7 +67,6 @@ fn left(free: u64, gone: u64, took: Duration) -> Option<Duration> {
     if gone == 0 || took < EVERY * 4 {
         return None;
     }
-    #[allow(clippy::cast_precision_loss)] // an estimate
     let times = free as f64 / gone as f64;
     Duration::try_from_secs_f64(took.as_secs_f64() * times).ok()
 }

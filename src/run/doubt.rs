@@ -2,9 +2,10 @@
 
 use super::arm::Arm;
 use super::engine::Engine;
-use crate::metrics::Figures;
+use crate::metrics::Metric;
 use crate::metrics::units::{count, counted};
-use crate::scenario::{Expectation, Metric};
+use crate::metrics::{Count, Figures};
+use crate::scenario::Expectation;
 
 /// More failed requests than one in so many, and the others don't stand for all.
 const FEW: u64 = 100;
@@ -14,15 +15,15 @@ pub(super) fn failures(name: &str, figures: &Figures, first: Option<&str>, expec
     let expected = expect
         .iter()
         .any(|expectation| expectation.arm == name && expectation.metric == Metric::Errors);
-    let many = figures.errors.saturating_mul(FEW) > figures.completed;
-    (many && figures.errors > 0 && !expected).then(|| failed(name, figures, first))
+    let many = figures.counts[Count::Errors].saturating_mul(FEW) > figures.counts[Count::Completed];
+    (many && figures.counts[Count::Errors] > 0 && !expected).then(|| failed(name, figures, first))
 }
 
 /// How many requests of an arm failed, with the words of the first.
 pub(super) fn failed(name: &str, figures: &Figures, first: Option<&str>) -> String {
-    let of = counted(figures.completed, "request", "requests");
+    let of = counted(figures.counts[Count::Completed], "request", "requests");
     let first = first.map_or_else(String::new, |first| format!(", the first: {first}"));
-    format!("{name}: {} of {of} failed{first}", count(figures.errors))
+    format!("{name}: {} of {of} failed{first}", count(figures.counts[Count::Errors]))
 }
 
 impl Arm {
@@ -57,18 +58,7 @@ impl Engine {
     /// All that could not be read or finished.
     pub(super) fn all_missing(&self) -> Vec<String> {
         let of_arms = self.arms.iter().flat_map(|arm| &arm.missing);
-        of_arms.chain(&self.missing).cloned().collect()
-    }
-
-    /// Why the whole run proves nothing good: losses, a clock that stepped, scheduled faults without effect.
-    pub(super) fn void(&self) -> Vec<String> {
-        let clock = self.clock_stepped.then(|| "the host's clock stepped".to_owned());
-        self.lost
-            .iter()
-            .cloned()
-            .chain(clock)
-            .chain(self.unmet.iter().cloned())
-            .collect()
+        of_arms.chain(&self.flaws.missing).cloned().collect()
     }
 
     /// Why nothing good can be said of an arm with these figures.
@@ -77,7 +67,7 @@ impl Engine {
         let first = arm.collector.first_error().map(String::as_str);
         let failures = || failures(&arm.spec.name, figures, first, &self.scenario.expect);
         let own = || arm.doubts.first().cloned();
-        self.void().into_iter().next().or_else(own).or_else(failures)
+        self.flaws.reasons().into_iter().next().or_else(own).or_else(failures)
     }
 }
 
@@ -89,8 +79,7 @@ mod tests {
     #[test]
     fn more_than_one_failure_in_a_hundred_is_a_doubt_unless_failures_are_expected() {
         let figures = |errors| Figures {
-            completed: 1_000,
-            errors,
+            counts: [(Count::Completed, 1_000), (Count::Errors, errors)].into(),
             ..Figures::default()
         };
         let doubt = |errors, expect: &[Expectation]| failures("none", &figures(errors), Some("disk full"), expect);

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use super::Command;
-use super::command::Inbox;
-use super::engine::{CONDITIONS, Engine, TICK};
-use super::patience::Patience;
-use super::staff::{places, remove_all};
-use crate::metrics::Phase;
+use super::command::{Command, Inbox};
+use super::engine::Engine;
+use super::pace::{CONDITIONS, TICK};
+use super::preparation::{arm_databases, drop_schemas};
+use super::progress_limit::ProgressLimit;
+use super::snapshot::Phase;
 use crate::metrics::units::counted;
-use crate::model::EventKind;
+use crate::model::{EventKind, Fault};
 use crate::swarm::AppServer;
 
 /// What is given up hears of it, and ends, within this time: only what waits for a database or the cache node does not.
@@ -47,65 +47,65 @@ impl Beat {
 
 impl Engine {
     /// Ends the load: no further request begins, those under way may end. What waits for its lock is given up after
-    /// [`Patience::QUIET`], of a run that was `stopped` at once; the rest is waited for as long as any of it ends. Told to
+    /// [`ProgressLimit::QUIET`], of a run that was `stopped` at once; the rest is waited for as long as any of it ends. Told to
     /// stop once more, it waits for nobody. Says whether the run was told to stop at all.
     pub(super) async fn drain(&mut self, stopped: bool, inbox: &mut Inbox) -> bool {
         let began = Instant::now();
-        self.timeline.end(began);
+        self.timing.timeline.end(began);
         // Where it was to end, unless it was stopped before.
-        let end = began.min(self.origin + self.timeline.length().unwrap_or_default());
-        self.load.end();
-        self.phase = Phase::Draining;
+        let end = began.min(self.timing.origin + self.timing.timeline.length().unwrap_or_default());
+        self.swarm.load.end();
+        self.stage.phase = Phase::Draining;
         self.log.push_at(end, EventKind::Phase, "the load has ended");
-        let mut patience = Patience::new(began, Patience::QUIET);
-        patience.moved(self.ended_requests(), began);
+        let mut limit = ProgressLimit::new(began, ProgressLimit::QUIET);
+        limit.moved(self.ended_requests(), began);
         let (mut told, mut given_up) = (usize::from(stopped), None);
-        self.patience = Some(patience.until());
+        self.stage.gives_up_at = Some(limit.until());
         self.publish();
-        for server in &mut self.servers {
+        for server in &self.swarm.servers {
             server.drain().await;
         }
         let mut beat = Beat::new();
-        while !self.servers.iter_mut().all(AppServer::has_ended) {
+        while !self.swarm.servers.iter().all(AppServer::has_ended) {
             let now = Instant::now();
-            patience.moved(self.ended_requests(), now);
-            if given_up.is_none() && (told > 0 || now >= began + Patience::QUIET) {
-                self.hurry.cancel();
+            limit.moved(self.ended_requests(), now);
+            if given_up.is_none() && (told > 0 || now >= began + ProgressLimit::QUIET) {
+                self.swarm.hurry.cancel();
                 given_up = Some(now);
-                if told == 0 && !patience.is_over(now) {
+                if told == 0 && !limit.is_over(now) {
                     let text = format!(
                         "requests are still ending: they are waited for while any does, {} s at most",
-                        Patience::MOST.as_secs()
+                        ProgressLimit::MOST.as_secs()
                     );
                     self.log.push(EventKind::Phase, text);
                 }
             }
             let grace = if told > 1 { SHORT_GRACE } else { self.grace() };
             let heard = given_up.is_some_and(|at| now >= at + grace);
-            if heard && (told > 1 || patience.is_over(now)) {
+            if heard && (told > 1 || limit.is_over(now)) {
                 let why = if told > 1 {
                     "the run was told not to wait".to_owned()
-                } else if now >= began + Patience::MOST {
-                    format!("{} s were not enough", Patience::MOST.as_secs())
+                } else if now >= began + ProgressLimit::MOST {
+                    format!("{} s were not enough", ProgressLimit::MOST.as_secs())
                 } else {
-                    let quiet = Patience::QUIET.as_secs();
+                    let quiet = ProgressLimit::QUIET.as_secs();
                     format!("none ended for {quiet} s, so the database or the cache node hangs or is too slow")
                 };
                 self.abandon(&why, &mut beat, inbox).await;
                 break;
             }
-            self.patience = Some(patience.until().max(now));
+            self.stage.gives_up_at = Some(limit.until().max(now));
             told += usize::from(self.goes_on(&mut beat, inbox).await);
         }
-        self.patience = None;
-        self.hurry_up = told > 1;
+        self.stage.gives_up_at = None;
+        self.stage.waits_for_nothing = told > 1;
         self.collect();
         told > 0
     }
 
     /// What is given up may yet be at a read of the database, which takes its simulated time.
     fn grace(&self) -> Duration {
-        (GRACE + 3 * self.scenario.database.read.median).min(Patience::QUIET)
+        (GRACE + 3 * self.scenario.database.read.median).min(ProgressLimit::QUIET)
     }
 
     /// Requests that have ended so far.
@@ -116,7 +116,7 @@ impl Engine {
     /// Ends the app servers with what is still under way. Nobody knows what becomes of that, so it is missing.
     async fn abandon(&mut self, why: &str, beat: &mut Beat, inbox: &mut Inbox) {
         for index in 0..self.arms.len() {
-            let stuck: usize = self.servers.iter().map(|server| server.active(index)).sum();
+            let stuck: usize = self.swarm.servers.iter().map(|server| server.active(index)).sum();
             if stuck > 0 {
                 let were = if stuck == 1 { "was" } else { "were" };
                 let what = counted(stuck as u64, "request", "requests");
@@ -126,18 +126,19 @@ impl Engine {
                 );
             }
         }
-        self.servers.iter().for_each(AppServer::abandon);
+        self.swarm.servers.iter().for_each(AppServer::abandon);
         let until = Instant::now() + THREADS;
-        while !self.servers.iter_mut().all(AppServer::has_ended) && Instant::now() < until {
+        while !self.swarm.servers.iter().all(AppServer::has_ended) && Instant::now() < until {
             self.goes_on(beat, inbox).await;
         }
         let alive = self
+            .swarm
             .servers
             .iter_mut()
             .filter_map(|server| (!server.has_ended()).then(|| server.id()));
         let alive: Vec<String> = alive.map(|id| format!("{id} did not end: its thread hangs")).collect();
         for text in alive {
-            self.missing.push(text.clone());
+            self.flaws.missing.push(text.clone());
             self.lose(text);
         }
     }
@@ -148,7 +149,7 @@ impl Engine {
         let now = Instant::now();
         for audit in self.arms.iter_mut().filter_map(|arm| arm.audit.as_mut()) {
             audit.close(now);
-            if self.hurry_up {
+            if self.stage.waits_for_nothing {
                 audit.hurry(now);
             }
         }
@@ -173,7 +174,7 @@ impl Engine {
                 return;
             }
             if self.goes_on(&mut beat, inbox).await {
-                self.hurry_up = true;
+                self.stage.waits_for_nothing = true;
                 let now = Instant::now();
                 for audit in self.arms.iter_mut().filter_map(|arm| arm.audit.as_mut()) {
                     audit.hurry(now);
@@ -183,12 +184,16 @@ impl Engine {
     }
 
     /// Drops the arms' schemas. The connections of the app servers, which use them, are gone.
-    pub(super) async fn remove_places(&mut self, inbox: &mut Inbox) {
+    pub(super) async fn drop_schemas_of_arms(&mut self, inbox: &mut Inbox) {
         let hangs = self.arms.iter().any(|arm| !arm.missing.is_empty());
-        let limit = if self.hurry_up || hangs { SHORT } else { Patience::QUIET };
+        let limit = if self.stage.waits_for_nothing || hangs {
+            SHORT
+        } else {
+            ProgressLimit::QUIET
+        };
         let mut until = Instant::now() + limit + SHORT;
         let mut removing = JoinSet::new();
-        removing.spawn(remove_all(places(&self.arms), limit));
+        removing.spawn(drop_schemas(arm_databases(&self.arms), limit));
         let mut beat = Beat::new();
         let stay = loop {
             if let Some(stay) = removing.try_join_next() {
@@ -208,12 +213,12 @@ impl Engine {
 
     /// The run ends without a record: nothing of it stays.
     pub(super) async fn give_up(&mut self, limit: Duration) {
-        self.load.end();
-        for server in &mut self.servers {
-            let _ = server.kill().await;
+        self.swarm.load.end();
+        for server in &self.swarm.servers {
+            let _ = server.apply(Fault::Kill.into()).await;
         }
-        self.servers.clear();
-        for text in remove_all(places(&self.arms), limit).await {
+        self.swarm.servers.clear();
+        for text in drop_schemas(arm_databases(&self.arms), limit).await {
             tracing::warn!("{text}");
         }
     }

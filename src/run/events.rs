@@ -2,8 +2,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::effect::Effect;
-use crate::metrics::Snapshot;
-use crate::model::{Action, Event, EventKind, Target};
+use super::snapshot::Snapshot;
+use crate::model::{Action, Event, EventKind, Proof, Target};
 
 /// All events of a run, in the order of their causes.
 #[derive(Debug)]
@@ -31,11 +31,9 @@ impl EventLog {
         let shift = seconds(self.origin, origin);
         for event in &mut self.all {
             event.at -= shift;
-            if let EventKind::Fault {
-                effect_at: Some(at), ..
-            } = &mut event.kind
-            {
-                *at -= shift;
+            if let EventKind::Fault { effect_at, proof, .. } = &mut event.kind {
+                let proof = proof.iter_mut().map(|proof| &mut proof.at);
+                effect_at.iter_mut().chain(proof).for_each(|at| *at -= shift);
             }
         }
         self.origin = origin;
@@ -71,6 +69,7 @@ impl EventLog {
             action,
             target,
             effect_at: None,
+            proof: Vec::new(),
             error: None,
         };
         let why = why.map_or_else(String::new, |why| format!(" ({why})"));
@@ -88,6 +87,7 @@ impl EventLog {
             action,
             target,
             effect_at,
+            proof,
             error,
         } = &mut event.kind
         else {
@@ -98,12 +98,17 @@ impl EventLog {
             |why| format!("{action} {target} ({why})"),
         );
         match effect {
-            Effect::Shown { at, proof } => {
-                let at = seconds(origin, at);
+            Effect::Verified(verified) => {
+                let (at, prose) = (seconds(origin, verified.at), verified.prose());
                 (*effect_at, *error) = (Some(at), None);
+                *proof = verified
+                    .proof
+                    .into_iter()
+                    .map(|proof| in_seconds(origin, proof))
+                    .collect();
                 let took = took((at - event.at).max(0.0));
                 let why = why.map_or_else(String::new, |why| format!(", {why}"));
-                event.text = format!("{meaning} ({proof}, effective after {took}{why})");
+                event.text = format!("{meaning} ({prose}, effective after {took}{why})");
             }
             Effect::Late(limit) => {
                 event.text = format!("{asked}: {limit}, still waited for");
@@ -138,6 +143,15 @@ fn took(seconds: f64) -> String {
         format!("{:.0} ms", seconds * 1e3)
     } else {
         format!("{seconds:.1} s")
+    }
+}
+
+fn in_seconds(origin: Instant, proof: Proof<Instant>) -> Proof<f64> {
+    Proof {
+        finding: proof.finding,
+        by: proof.by,
+        of: proof.of,
+        at: seconds(origin, proof.at),
     }
 }
 

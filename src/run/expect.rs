@@ -1,11 +1,12 @@
-use super::record::{ArmRecord, Verdict};
+use super::record::{ArmRecord, CheckedExpectation};
+use crate::metrics::Metric;
 use crate::metrics::units::figure;
-use crate::model::Held;
-use crate::scenario::{Expectation, Metric, Op, Scenario, WorkloadSpec};
+use crate::model::CheckResult;
+use crate::scenario::{Expectation, Op, Scenario, WorkloadSpec};
 
 /// What a run must have been for its figures to prove something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Course<'a> {
+pub(super) struct Circumstances<'a> {
     /// What was lost that the run can't do without.
     pub lost: Option<&'a str>,
     /// Why a scheduled fault took no effect.
@@ -17,29 +18,38 @@ pub(super) struct Course<'a> {
 }
 
 /// Holds the scenario's expectations against the arms' figures.
-pub(super) fn verdicts(scenario: &Scenario, arms: &[ArmRecord], course: Course<'_>) -> Vec<Verdict> {
+pub(super) fn check_all(
+    scenario: &Scenario,
+    arms: &[ArmRecord],
+    circumstances: Circumstances<'_>,
+) -> Vec<CheckedExpectation> {
     scenario
         .expect
         .iter()
         .filter_map(|expectation| {
             let arm = arms.iter().find(|arm| arm.name == expectation.arm)?;
-            Some(verdict(scenario, expectation, arm, course))
+            Some(check(scenario, expectation, arm, circumstances))
         })
         .collect()
 }
 
-fn verdict(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecord, course: Course<'_>) -> Verdict {
-    let value = arm.figures.get(judged(expectation));
+fn check(
+    scenario: &Scenario,
+    expectation: &Expectation,
+    arm: &ArmRecord,
+    circumstances: Circumstances<'_>,
+) -> CheckedExpectation {
+    let value = judged(expectation).of(&arm.figures);
     let held = expectation.op.holds(value, expectation.bound);
     let name = format!("{}.{}", expectation.arm, expectation.metric.name());
     let (shown, bound) = (
         figure(expectation.metric, value),
         figure(expectation.metric, expectation.bound),
     );
-    let (result, why) = match doubt(scenario, expectation, arm, held, course) {
-        Some(why) => (Held::Inconclusive, format!("; but {why}")),
-        None if held => (Held::Yes, String::new()),
-        None => (Held::No, String::new()),
+    let (result, why) = match doubt(scenario, expectation, arm, held, circumstances) {
+        Some(why) => (CheckResult::Inconclusive, format!("; but {why}")),
+        None if held => (CheckResult::Held, String::new()),
+        None => (CheckResult::Failed, String::new()),
     };
     let text = format!(
         "{}: {} {shown} (expected {} {bound}){why}",
@@ -47,7 +57,7 @@ fn verdict(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecord, cour
         expectation.metric.name().replace('_', " "),
         expectation.op.sign(),
     );
-    Verdict {
+    CheckedExpectation {
         expectation: format!("{name} {}", expectation.text),
         value,
         result,
@@ -70,22 +80,22 @@ fn doubt(
     expectation: &Expectation,
     arm: &ArmRecord,
     held: bool,
-    course: Course<'_>,
+    circumstances: Circumstances<'_>,
 ) -> Option<String> {
     // A bound from above that is broken stays broken; one from below may yet be reached.
     let from_above = matches!(expectation.op, Op::Equal | Op::Less | Op::AtMost);
     let proven = (!held && from_above) || (held && !from_above);
     // Damage is read from the books and stays damage, whatever is lost or fails later.
-    let damage = !held && from_above && is_damage(expectation.metric);
-    if course.clock_stepped {
+    let damage = !held && from_above && expectation.metric.is_damage();
+    if circumstances.clock_stepped {
         Some("the host's clock stepped, so it proves nothing".to_owned())
-    } else if let (Some(lost), false) = (course.lost, damage) {
+    } else if let (Some(lost), false) = (circumstances.lost, damage) {
         Some(lost.to_owned())
-    } else if let (Some(unmet), true) = (course.unmet, held || !from_above) {
+    } else if let (Some(unmet), true) = (circumstances.unmet, held || !from_above) {
         Some(unmet.to_owned())
-    } else if let (Some(doubt), false, None) = (&arm.doubt, damage, course.unmet) {
+    } else if let (Some(doubt), false, None) = (&arm.doubt, damage, circumstances.unmet) {
         Some(doubt.clone())
-    } else if course.interrupted && !proven {
+    } else if circumstances.interrupted && !proven {
         Some("the run was stopped before its end".to_owned())
     } else if could_not_show(scenario, expectation, arm, held) {
         Some("oversold is not measurable until the stock is sold out".to_owned())
@@ -94,21 +104,8 @@ fn doubt(
     }
 }
 
-/// Figures above zero that are proven damage.
-const fn is_damage(metric: Metric) -> bool {
-    matches!(
-        metric,
-        Metric::Oversold
-            | Metric::LostUpdates
-            | Metric::LostUpdatesPeak
-            | Metric::DuplicatePages
-            | Metric::MissingPages
-    )
-}
-
 /// While units are left, "nothing was oversold" says nothing of an arm that lost updates, and "not enough was oversold"
 /// says nothing if enough of them were lost: they would have shown once the stock was sold out.
-#[allow(clippy::cast_precision_loss)] // counts beyond 2^53 do not occur in a run
 fn could_not_show(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecord, held: bool) -> bool {
     let from_above = matches!(expectation.op, Op::Equal | Op::Less | Op::AtMost);
     let lost = arm.figures.lost_updates_peak;
@@ -125,6 +122,8 @@ fn could_not_show(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecor
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::metrics::{Figures, Point, Series};
     use crate::scenario::{Overrides, Source, builtin, parse};
@@ -146,7 +145,13 @@ mod tests {
         scenario
     }
 
-    fn judge(oversold: u64, lost_updates: u64, sold_out_all: bool, doubt: Option<&str>, course: Course<'_>) -> Verdict {
+    fn judge(
+        oversold: u64,
+        lost_updates: u64,
+        sold_out_all: bool,
+        doubt: Option<&str>,
+        circumstances: Circumstances<'_>,
+    ) -> CheckedExpectation {
         let mut arm = record(doubt);
         arm.figures = Figures {
             oversold,
@@ -155,7 +160,7 @@ mod tests {
             ..Figures::default()
         };
         arm.sold_out_all = sold_out_all;
-        verdicts(&scenario(), &[arm], course).remove(0)
+        check_all(&scenario(), &[arm], circumstances).remove(0)
     }
 
     fn record(doubt: Option<&str>) -> ArmRecord {
@@ -166,17 +171,18 @@ mod tests {
             sold_out_all: false,
             doubt: doubt.map(str::to_owned),
             figures: Figures::default(),
+            histograms: BTreeMap::new(),
             series: Series::default(),
             after_end: Point::default(),
             first_error: None,
         }
     }
 
-    fn result(oversold: u64, lost_updates: u64, sold_out_all: bool, course: Course<'_>) -> Held {
-        judge(oversold, lost_updates, sold_out_all, None, course).result
+    fn result(oversold: u64, lost_updates: u64, sold_out_all: bool, circumstances: Circumstances<'_>) -> CheckResult {
+        judge(oversold, lost_updates, sold_out_all, None, circumstances).result
     }
 
-    const WHOLE: Course<'static> = Course {
+    const WHOLE: Circumstances<'static> = Circumstances {
         lost: None,
         unmet: None,
         interrupted: false,
@@ -185,42 +191,42 @@ mod tests {
 
     #[test]
     fn a_zero_counts_only_if_something_else_could_have_shown() {
-        let no_fault = Course {
+        let no_fault = Circumstances {
             unmet: Some("fault 1 never fired"),
             ..WHOLE
         };
-        let stopped = Course {
+        let stopped = Circumstances {
             interrupted: true,
             ..WHOLE
         };
-        let stepped = Course {
+        let stepped = Circumstances {
             clock_stepped: true,
             ..WHOLE
         };
         assert_eq!(
             result(3, 3, true, stepped),
-            Held::Inconclusive,
+            CheckResult::Inconclusive,
             "keys expired by a wrong clock"
         );
-        assert_eq!(result(0, 0, true, WHOLE), Held::Yes);
-        assert_eq!(result(3, 3, true, WHOLE), Held::No);
+        assert_eq!(result(0, 0, true, WHOLE), CheckResult::Held);
+        assert_eq!(result(3, 3, true, WHOLE), CheckResult::Failed);
         assert_eq!(
             result(0, 2, false, WHOLE),
-            Held::Inconclusive,
+            CheckResult::Inconclusive,
             "lost updates that unsold stock hides"
         );
         assert_eq!(
             result(0, 0, true, no_fault),
-            Held::Inconclusive,
+            CheckResult::Inconclusive,
             "the fault never happened"
         );
         assert_eq!(
             result(0, 0, true, stopped),
-            Held::Inconclusive,
+            CheckResult::Inconclusive,
             "it might have come later"
         );
-        assert_eq!(result(3, 3, true, no_fault), Held::No, "damage is damage");
-        assert_eq!(result(3, 3, true, stopped), Held::No);
+        assert_eq!(result(3, 3, true, no_fault), CheckResult::Failed, "damage is damage");
+        assert_eq!(result(3, 3, true, stopped), CheckResult::Failed);
     }
 
     #[test]
@@ -232,34 +238,34 @@ mod tests {
             let mut arm = record(None);
             (arm.figures.oversold, arm.figures.lost_updates_peak) = (oversold, lost_updates_peak);
             arm.sold_out_all = sold_out_all;
-            verdicts(&scenario, &[arm], WHOLE)[0].result
+            check_all(&scenario, &[arm], WHOLE)[0].result
         };
-        assert_eq!(judge(0, 39, false), Held::Inconclusive, "39 would have shown");
-        assert_eq!(judge(0, 9, false), Held::No, "9 are too few anyway");
-        assert_eq!(judge(9, 39, true), Held::No);
-        assert_eq!(judge(10, 39, false), Held::Yes);
+        assert_eq!(judge(0, 39, false), CheckResult::Inconclusive, "39 would have shown");
+        assert_eq!(judge(0, 9, false), CheckResult::Failed, "9 are too few anyway");
+        assert_eq!(judge(9, 39, true), CheckResult::Failed);
+        assert_eq!(judge(10, 39, false), CheckResult::Held);
     }
 
     #[test]
     fn what_was_lost_or_failed_proves_nothing_but_damage() {
-        let lost = Course {
+        let lost = Circumstances {
             lost: Some("the cache node died"),
             ..WHOLE
         };
-        assert_eq!(result(0, 0, true, lost), Held::Inconclusive);
-        assert_eq!(result(3, 3, true, lost), Held::No, "the books say so");
+        assert_eq!(result(0, 0, true, lost), CheckResult::Inconclusive);
+        assert_eq!(result(3, 3, true, lost), CheckResult::Failed, "the books say so");
         let failing = Some("redlock: 11 of 1,000 requests failed");
-        assert_eq!(judge(0, 0, true, failing, WHOLE).result, Held::Inconclusive);
-        assert_eq!(judge(3, 3, true, failing, WHOLE).result, Held::No);
+        assert_eq!(judge(0, 0, true, failing, WHOLE).result, CheckResult::Inconclusive);
+        assert_eq!(judge(3, 3, true, failing, WHOLE).result, CheckResult::Failed);
     }
 
     #[test]
-    fn a_verdict_says_figure_and_bound_alike() {
+    fn a_checked_expectation_says_figure_and_bound_alike() {
         let said = judge(1400, 1400, true, None, WHOLE).text;
         assert_eq!(said, "redlock: oversold 1,400 (expected = 0)");
         let unmet = Some("fault 1 never fired: single.holding reached 31 of 48");
         assert_eq!(
-            judge(0, 0, true, None, Course { unmet, ..WHOLE }).text,
+            judge(0, 0, true, None, Circumstances { unmet, ..WHOLE }).text,
             "redlock: oversold 0 (expected = 0); but fault 1 never fired: single.holding reached 31 of 48"
         );
     }

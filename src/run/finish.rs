@@ -1,19 +1,20 @@
-//! The end of a run: the last look at the ledger, the verdicts, the record.
+//! The end of a run: the last look at the ledger, the expectations, the record.
 
 use std::collections::HashSet;
 use std::time::SystemTime;
 
-use super::RunError;
 use super::command::Inbox;
 use super::doubt;
 use super::engine::Engine;
-use super::expect::{self, Course};
-use super::record::{ArmRecord, Machine, Record, Timeouts};
+use super::error::RunError;
+use super::expect::{self, Circumstances};
+use super::record::{ArmRecord, Machine, Record, RoundTripRecord, Timeouts};
+use super::snapshot::Phase;
 use crate::lock::NodeOptions;
-use crate::metrics::Phase;
 use crate::metrics::units::micros;
-use crate::model::EventKind;
-use crate::scenario::{Scenario, WorkloadSpec};
+use crate::metrics::{Count, HistogramText, Quantiles, histogram};
+use crate::model::{EventKind, HostId};
+use crate::scenario::Scenario;
 use crate::workload::CACHE_REPLY_TIMEOUT;
 
 /// The generator's lag from which on the times of a run are doubtful, in microseconds.
@@ -28,32 +29,32 @@ impl Engine {
         inbox: &mut Inbox,
     ) -> Result<Record, RunError> {
         self.close_books(inbox).await;
-        self.remove_places(inbox).await;
+        self.drop_schemas_of_arms(inbox).await;
         self.warn_of_faults();
         self.warn_of_failures();
         self.warn_of_unsold_stock();
         self.warn_of_lag();
         let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
-        let expectations = expect::verdicts(
+        let expectations = expect::check_all(
             &self.scenario,
             &arms,
-            Course {
-                lost: self.lost.first().map(String::as_str),
-                unmet: self.unmet.first().map(String::as_str),
+            Circumstances {
+                lost: self.flaws.lost.first().map(String::as_str),
+                unmet: self.flaws.unmet.first().map(String::as_str),
                 interrupted,
-                clock_stepped: self.clock_stepped,
+                clock_stepped: self.flaws.clock_stepped,
             },
         );
-        let mut inconclusive = self.void();
+        let mut inconclusive = self.flaws.reasons();
         inconclusive.extend(arms.iter().filter_map(|arm| arm.doubt.clone()));
         inconclusive.extend(self.all_missing());
         let mut said = HashSet::new();
         inconclusive.retain(|reason| said.insert(reason.clone()));
-        self.phase = Phase::Finished {
+        self.stage.phase = Phase::Finished {
             interrupted,
             expectations: expectations
                 .iter()
-                .map(|verdict| (verdict.result, verdict.text.clone()))
+                .map(|checked| (checked.result, checked.text.clone()))
                 .collect(),
         };
         self.log
@@ -64,17 +65,18 @@ impl Engine {
             format: Record::FORMAT,
             lockstorm: env!("CARGO_PKG_VERSION").to_owned(),
             started: humantime::format_rfc3339_seconds(started).to_string(),
-            second_zero: self.second_zero.clone(),
+            second_zero: self.timing.second_zero.clone(),
             scenario_toml: scenario.to_toml(),
             seed: scenario.seed,
             machine: Machine::this(),
-            nodes: self.lab.settings(),
+            nodes: self.lab.handle.settings(),
             timeouts: self.timeouts(),
             elapsed: self.elapsed().max(0.0),
             interrupted,
             inconclusive,
             partial: self.all_missing(),
             arms,
+            round_trips: self.round_trips(),
             expectations,
             warnings: self.warnings,
             events: self.log.into_all(),
@@ -85,12 +87,12 @@ impl Engine {
     /// Scheduled faults that did not happen prove nothing.
     fn warn_of_faults(&mut self) {
         let schedule = &self.faults.schedule;
-        self.unmet = schedule
+        self.flaws.unmet = schedule
             .without_effect()
             .into_iter()
             .map(|fault| schedule.unmet(fault))
             .collect();
-        for text in self.unmet.clone() {
+        for text in self.flaws.unmet.clone() {
             self.warn(text);
         }
     }
@@ -99,7 +101,7 @@ impl Engine {
     fn warn_of_failures(&mut self) {
         for index in 0..self.arms.len() {
             let (arm, figures) = (&self.arms[index], self.figures(index));
-            if figures.errors > 0 {
+            if figures.counts[Count::Errors] > 0 {
                 let first = arm.collector.first_error().map(String::as_str);
                 let text = doubt::failed(&arm.spec.name, &figures, first);
                 self.warn(text);
@@ -123,7 +125,7 @@ impl Engine {
 
     /// Unsold stock hides overselling: a lost update shows as an oversold unit only once the product is sold out.
     fn warn_of_unsold_stock(&mut self) {
-        if !matches!(self.scenario.workload, WorkloadSpec::Inventory(_)) {
+        if self.scenario.workload.ledger().is_none() {
             return;
         }
         let unsold: Vec<String> = self
@@ -151,10 +153,32 @@ impl Engine {
             sold_out_all: arm.collector.books().sold_out,
             doubt: self.doubt_of(index, &figures),
             figures,
+            histograms: arm.collector.histograms(),
             series: arm.collector.series().as_ref().clone(),
             after_end: arm.collector.after_end(),
             first_error: arm.collector.first_error().cloned(),
         }
+    }
+
+    fn round_trips(&self) -> Vec<RoundTripRecord> {
+        let uses_nodes = self.arms.iter().any(|arm| arm.spec.lock.uses_nodes());
+        if !uses_nodes {
+            return Vec::new();
+        }
+        let of = |(node, host): (usize, HostId)| {
+            let mut sum = histogram();
+            self.swarm
+                .servers
+                .iter()
+                .for_each(|server| server.round_trips().add_to(node, &mut sum));
+            RoundTripRecord {
+                host: host.0,
+                quantiles_us: Quantiles::of(&sum),
+                histogram: HistogramText::of(&sum),
+            }
+        };
+        let hosts = self.lab.handle.lock_nodes().into_iter().map(|(host, _)| host);
+        hosts.enumerate().map(of).collect()
     }
 
     fn timeouts(&self) -> Timeouts {

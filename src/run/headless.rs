@@ -6,8 +6,8 @@ use std::thread;
 use tokio::select;
 use tokio::sync::oneshot;
 
+use super::snapshot::Snapshot;
 use super::{Command, Record, RunError, RunHandle, RunOptions, Stop, Stops};
-use crate::metrics::Snapshot;
 use crate::scenario::Scenario;
 
 /// How a headless run ended.

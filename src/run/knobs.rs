@@ -1,10 +1,11 @@
 //! The values that can be turned while a run goes on.
 
-use super::Knob;
+use super::command::Knob;
 use super::engine::Engine;
-use crate::metrics::{Knobs, units};
+use super::snapshot::Knobs;
+use crate::metrics::units;
 use crate::model::EventKind;
-use crate::scenario::{Scenario, WorkloadSpec};
+use crate::scenario::Scenario;
 
 /// The knobs as the scenario sets them.
 pub(super) fn of(scenario: &Scenario) -> Knobs {
@@ -14,10 +15,7 @@ pub(super) fn of(scenario: &Scenario) -> Knobs {
         .filter(|arm| arm.lock.uses_nodes())
         .map(|arm| arm.ttl);
     let ttl = ttls.next().filter(|first| ttls.all(|ttl| ttl == *first));
-    let hold = match &scenario.workload {
-        WorkloadSpec::Inventory(inventory) => inventory.hold.median,
-        WorkloadSpec::CacheFill { .. } => scenario.database.read.median,
-    };
+    let hold = scenario.workload.about().live_time(&scenario.database).median;
     Knobs {
         ttl,
         workers: scenario.swarm.workers,
@@ -31,12 +29,12 @@ impl Engine {
     pub(super) fn turn(&mut self, knob: Knob) {
         let text = match knob {
             Knob::Ttl(ttl) => {
-                self.dials.set_ttl(ttl);
+                self.swarm.live_settings.set_ttl(ttl);
                 self.knobs.ttl = Some(ttl);
                 format!("TTL {}", humantime::format_duration(ttl))
             }
             Knob::Workers(workers) => {
-                for server in &self.servers {
+                for server in &self.swarm.servers {
                     server.set_workers(workers);
                 }
                 self.knobs.workers = workers;
@@ -49,14 +47,14 @@ impl Engine {
                 if self.knobs.rate.is_none() {
                     return;
                 }
-                self.load.set_rate(rate);
+                self.swarm.load.set_rate(rate);
                 self.knobs.rate = Some(rate);
-                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a positive rate
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive rate")]
                 let whole = rate.round() as u64;
                 format!("{} requests a second for each arm", units::count(whole))
             }
             Knob::Hold(hold) => {
-                self.dials.set_hold(hold);
+                self.swarm.live_settings.set_hold(hold);
                 self.knobs.hold = hold;
                 format!("median hold {}", humantime::format_duration(hold))
             }

@@ -1,13 +1,15 @@
 //! The record: everything one run produced, one JSON file. `docs` of each field are the format's documentation.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
+use hdrhistogram::Histogram;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use crate::lab::NodeSettings;
-use crate::metrics::{Figures, Point, Series};
-use crate::model::{Event, Held};
+use crate::metrics::{Figures, HistogramText, NotAHistogram, Point, Quantiles, Series, Time, histogram};
+use crate::model::{CheckResult, Event};
 use crate::scenario::Scenario;
 
 /// Everything one run produced.
@@ -46,8 +48,10 @@ pub struct Record {
     pub partial: Vec<String>,
     /// One for each arm, in the scenario's order.
     pub arms: Vec<ArmRecord>,
+    /// How long each lock node took to answer; empty if no arm uses any.
+    pub round_trips: Vec<RoundTripRecord>,
     /// The expectations of the scenario and what became of them.
-    pub expectations: Vec<Verdict>,
+    pub expectations: Vec<CheckedExpectation>,
     /// Every event.
     pub events: Vec<Event>,
     /// What the reader should know: a fault that did not take effect, a host clock that stepped, stock that did not sell out.
@@ -56,21 +60,15 @@ pub struct Record {
 
 impl Record {
     /// The version of the format that this program writes.
-    pub const FORMAT: u32 = 2;
-
-    /// Whether every expectation held.
-    #[must_use]
-    pub fn all_held(&self) -> bool {
-        self.expectations.iter().all(|verdict| verdict.result != Held::No)
-    }
+    pub const FORMAT: u32 = 3;
 }
 
 /// An instant by the clocks of the host: logs of other programs can be laid beside the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondZero {
-    /// The wall clock (CLOCK_REALTIME), RFC 3339 in UTC, to the microsecond.
+    /// The wall clock (`CLOCK_REALTIME`), RFC 3339 in UTC, to the microsecond.
     pub wall: String,
-    /// CLOCK_MONOTONIC in microseconds: one clock for all processes of a machine, until it restarts.
+    /// `CLOCK_MONOTONIC` in microseconds: one clock for all processes of a machine, until it restarts.
     pub monotonic_us: i64,
 }
 
@@ -130,6 +128,8 @@ pub struct ArmRecord {
     /// Everything counted.
     #[serde(flatten)]
     pub figures: Figures,
+    /// Each of its times as a whole histogram of microseconds; what was never timed is not there.
+    pub histograms: BTreeMap<Time, HistogramText>,
     /// One point a second.
     pub series: Series,
     /// What was counted after the load had ended, while the workers finished; its `second` says nothing. Together with the
@@ -137,15 +137,52 @@ pub struct ArmRecord {
     pub after_end: Point,
 }
 
+impl ArmRecord {
+    /// One of its times in microseconds; empty if it was never timed.
+    ///
+    /// # Errors
+    /// Somebody else wrote the record, and this is not a histogram.
+    pub fn histogram(&self, time: Time) -> Result<Histogram<u64>, NotAHistogram> {
+        self.histograms
+            .get(&time)
+            .map_or_else(|| Ok(histogram()), HistogramText::decode)
+    }
+
+    /// The time of all acquires in microseconds, whatever their outcome.
+    ///
+    /// # Errors
+    /// Somebody else wrote the record, and one of them is not a histogram.
+    pub fn acquires(&self) -> Result<Histogram<u64>, NotAHistogram> {
+        let mut all = histogram();
+        for time in Time::ACQUIRES {
+            // It resizes by itself: no value is out of range.
+            let _ = all.add(self.histogram(time)?);
+        }
+        Ok(all)
+    }
+}
+
+/// How long one lock node took to answer in the measured part: from the writing of each command to its reply, of all app servers
+/// and arms. What the node never answered is not there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundTripRecord {
+    /// The host that it runs on, from 1.
+    pub host: usize,
+    /// Its quantiles in microseconds.
+    pub quantiles_us: Quantiles,
+    /// All of it, in microseconds.
+    pub histogram: HistogramText,
+}
+
 /// An expectation and what became of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct CheckedExpectation {
     /// As in the scenario: `redlock.oversold == 0`.
     pub expectation: String,
     /// The figure it was held against (durations in microseconds).
     pub value: f64,
     /// Whether it held.
-    pub result: Held,
+    pub result: CheckResult,
     /// Why, in one sentence.
     pub text: String,
 }

@@ -5,11 +5,10 @@ use std::time::Instant;
 
 use super::engine::Engine;
 use super::knobs;
-use crate::lab::HostState;
-use crate::lock::NodeAddress;
-use crate::metrics::{ArmView, HostStatus, HostView, NodeFigures, Phase, ServerView, Snapshot};
+use super::snapshot::{ArmView, HostView, NodeFigures, Phase, ServerView, Snapshot};
+use crate::lab::{NodeName, Role};
 use crate::model::{Event, HostId, ServerId};
-use crate::scenario::{ArmSpec, LockKind, Scenario};
+use crate::scenario::{ArmSpec, Scenario};
 
 /// A snapshot of a run that has not begun: nothing is up, nothing is counted.
 pub(super) fn first(scenario: &Arc<Scenario>) -> Snapshot {
@@ -25,7 +24,7 @@ pub(super) fn first(scenario: &Arc<Scenario>) -> Snapshot {
         events: Arc::default(),
         knobs: knobs::of(scenario),
         scheduled: Vec::new(),
-        patience_left: None,
+        gives_up_in: None,
         partial: Vec::new(),
     }
 }
@@ -34,53 +33,42 @@ impl Engine {
     pub(super) fn snapshot(&self, events: Arc<Vec<Event>>) -> Snapshot {
         let now = Instant::now();
         Snapshot {
-            number: self.number,
+            number: self.publisher.number + 1,
             scenario: self.scenario.clone(),
-            server: self.server_name.clone(),
-            phase: self.phase.clone(),
+            server: self.lab.server_name.clone(),
+            phase: self.stage.phase.clone(),
             elapsed: self.elapsed(),
             hosts: (0..self.scenario.lab.hosts)
                 .map(|host| self.host_view(HostId::from_index(host), now))
                 .collect(),
             servers: self
+                .swarm
                 .servers
                 .iter()
                 .enumerate()
-                .map(|(index, server)| {
-                    let (state, since) = server.status();
-                    ServerView {
-                        id: ServerId::from_index(index),
-                        state,
-                        since: now.saturating_duration_since(since),
-                    }
+                .map(|(index, server)| ServerView {
+                    id: ServerId::from_index(index),
+                    conditions: server.conditions().timed(|since| now.saturating_duration_since(*since)),
                 })
                 .collect(),
             arms: (0..self.arms.len()).map(|arm| self.arm_view(arm)).collect(),
             events,
             knobs: self.knobs,
             scheduled: self.faults.schedule.scheduled(),
-            patience_left: self.patience.map(|until| until.saturating_duration_since(now)),
+            gives_up_in: self.stage.gives_up_at.map(|until| until.saturating_duration_since(now)),
             partial: self.all_missing(),
         }
     }
 
     fn host_view(&self, id: HostId, now: Instant) -> HostView {
-        let (state, since) = match self.lab.state(id) {
-            HostState::Up { since } => (HostStatus::Up, since),
-            HostState::Paused { since } => (HostStatus::Paused, since),
-            HostState::Down { why, since } => (HostStatus::Down(why.to_string()), since),
-        };
-        let on_it = |arm: &&Arc<ArmSpec>| arm.lock == LockKind::Single && arm.host == id;
-        let stats = self
-            .node_stats
-            .get(id.index())
-            .cloned()
-            .flatten()
-            .filter(|_| state == HostStatus::Up);
+        let conditions = self.lab.handle.state(id).conditions;
+        let on_it = |arm: &&Arc<ArmSpec>| arm.hosts(&self.scenario.lab) == [id];
+        let lock_node = NodeName::on(id, Role::Lock);
+        let stats = self.lab.stats.get(&lock_node).filter(|_| conditions.answers());
         HostView {
             id,
-            since: now.saturating_duration_since(since),
-            port: self.lab.nodes().get(id.index()).map_or(0, NodeAddress::port),
+            conditions: conditions.timed(|since| now.saturating_duration_since(*since)),
+            port: self.lab.handle.address(lock_node).map_or(0, |address| address.port()),
             stats: stats.map(|stats| NodeFigures {
                 ops_per_sec: stats.ops_per_sec,
                 keys: stats.keys,
@@ -94,7 +82,6 @@ impl Engine {
                 .filter(on_it)
                 .map(|arm| arm.name.clone())
                 .collect(),
-            state,
         }
     }
 
@@ -107,9 +94,9 @@ impl Engine {
             series: collector.series(),
             trace: collector.trace(),
             votes: collector.newest_votes(),
-            trouble: collector.trouble().cloned(),
+            lacking: collector.lacking().to_vec(),
             sold_out: collector.books().sold_out,
-            done: self.is_done(index),
+            done: self.swarm.is_done(index),
             finish: figures.finish,
             live: self.live(index),
             doubt: self.doubt_of(index, &figures),

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::metric::Metric;
+use crate::metrics::Metric;
 
 /// Comparisons that must all hold at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Condition {
+pub struct Trigger {
     /// As the user wrote it.
     pub text: String,
     /// Its parts.
@@ -30,7 +30,7 @@ pub struct Expectation {
 
 /// A comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs)]
+#[expect(missing_docs, reason = "the signs say it")]
 pub enum Op {
     #[serde(rename = "<")]
     Less,

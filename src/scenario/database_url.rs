@@ -110,10 +110,10 @@ impl FromStr for DatabaseUrl {
             ));
         }
         let cure = "write special characters of names and passwords as %XX, for example %40 for @";
-        let mut full = Url::parse(text).map_err(|error| format!("cannot be understood: {error}; {cure}"))?;
+        let mut full = Url::parse(text).map_err(|error| format!("cannot be read: {error}; {cure}"))?;
         let behind = [Some(full.path()), full.query()];
         if full.fragment().is_some() || behind.into_iter().flatten().any(|part| part.contains('@')) {
-            return Err(format!("has an @ or a # behind its host; {cure}"));
+            return Err(format!("has an @ or a # after its host; {cure}"));
         }
         let pairs: Vec<(String, String)> = full.query_pairs().into_owned().collect();
         let is_public = |(key, _): &&(String, String)| PUBLIC.contains(&key.as_str()) || key.starts_with("options[");

@@ -30,7 +30,7 @@ fn shown(place: &str) -> String {
     without_secrets(place).unwrap_or_else(|| place.to_owned())
 }
 
-/// So many mistakes are shown: who has more of them made one of them many times.
+/// How many mistakes are shown: a file with more of them has one of them many times.
 const SHOWN: usize = 20;
 
 /// Everything that is wrong with a scenario, in the order of the file, then of the flags. Never empty. Shown are the first

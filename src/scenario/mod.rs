@@ -63,13 +63,17 @@
 //! | `on` | `"host:1,2"`, `"minority"`, `"majority"`, `"primary"` (host 1), `"all"`, `"server:3"` | required |
 //! | `for` | then it is undone, counted from its verified effect | it stays |
 //! | **`[expect]`** | | |
-//! | `"arm name.figure"` | `"== 0"`, `">= 10 and < 50"`, `"< 50ms"`, `"> 400/s"`; the figures are [`Metric`]'s | |
+//! | `"arm name.figure"` | `"== 0"`, `">= 10 and < 50"`, `"< 50ms"`, `"> 400/s"`; the figures are [`Metric`](crate::metrics::Metric)'s | |
 
+mod applicable;
+mod arm_key;
+mod belonging;
 pub mod builtin;
 mod condition;
 mod database_url;
 mod error;
-mod metric;
+mod forms;
+mod lock;
 mod overrides;
 mod read;
 mod reader;
@@ -79,19 +83,25 @@ mod suggest;
 mod tree;
 mod value;
 mod warnings;
+mod whole;
+mod words;
+mod workload;
 mod write;
+mod writer;
 
-pub use condition::{Condition, Expectation, Op};
+pub use condition::{Expectation, Op, Trigger};
 pub use database_url::DatabaseUrl;
 pub use error::{ScenarioError, ScenarioErrors};
-pub use metric::{Metric, Unit};
+pub use lock::{LockKind, LockNodes};
 pub use overrides::Overrides;
 pub use read::parse;
 pub use source::Source;
 pub use spec::{
-    ArmSpec, Arrivals, Balance, CacheSpec, DatabaseSpec, FaultSpec, FaultStart, Fence, InventorySpec, LabSpec,
-    LockKind, OnLoss, Password, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec, Update,
-    WorkloadSpec,
+    ArmSpec, Arrivals, Balance, DatabaseSpec, FaultSpec, FaultStart, Fence, LabSpec, OnLoss, Password, Persistence,
+    Popularity, Renew, ServiceTime, SwarmSpec, Update,
 };
 pub(crate) use suggest::hint;
 pub use warnings::warnings;
+pub use whole::Scenario;
+pub use words::Words;
+pub use workload::{CacheFillSpec, CacheSpec, Catalogue, Initial, InventorySpec, Ledger, StockIn, WorkloadSpec};

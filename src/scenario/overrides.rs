@@ -96,7 +96,7 @@ fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {
         None => split(path),
     };
     let [parents @ .., last] = keys.as_slice() else {
-        return Err("names no key".to_owned());
+        return Err("does not name a key".to_owned());
     };
     if keys.iter().any(String::is_empty) {
         return Err(format!("\"{path}\" is not a key; write it like arm.redlock.ttl"));
@@ -119,7 +119,7 @@ fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {
                     .ok_or_else(|| format!("which key of {key} {last}? write {path}.KEY=VALUE"))?;
                 member(key, items, which)?
             }
-            other => return Err(format!("{key} is {} here, it has no keys of its own", other.kind())),
+            other => return Err(format!("{key} is {} here, so it has no keys of its own", other.kind())),
         };
     }
     put(table, last, flagged(Value::of_flag(value, flag), flag));
@@ -137,7 +137,7 @@ fn member<'a>(kind: &str, items: &'a mut [Node], which: &str) -> Result<&'a mut 
     };
     match &mut items[found].value {
         Value::Table(table) => Ok(table),
-        other => Err(format!("{kind} {which} is {}, it has no keys", other.kind())),
+        other => Err(format!("{kind} {which} is {}, so it has no keys", other.kind())),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Reading a table of the tree: every key that is asked for is known, every mistake is logged where it was written,
-//! and what nobody asked for is an unknown key.
+//! and a key that no reader asks for is unknown.
 
 use std::cell::RefCell;
 use std::fs;
@@ -59,12 +59,12 @@ impl Log {
 }
 
 /// One table being read.
-pub(super) struct Reader<'a> {
-    pub log: &'a Log,
+pub(crate) struct Reader<'a> {
+    pub(super) log: &'a Log,
     /// Its dotted path, as `--set` writes it.
-    pub path: String,
+    pub(super) path: String,
     /// Where its header is.
-    pub at: Origin,
+    pub(super) at: Origin,
     table: &'a Table,
     known: Vec<&'static str>,
     refused: Vec<&'static str>,
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
         self.log.add(self.origin(key), &self.key(key), message);
     }
 
-    /// The sub-table `key`; an empty one if it is left out or is no table, which is logged.
+    /// The sub-table `key`; an empty one if it is left out or is not a table, which is logged.
     pub(super) fn table(&mut self, key: &'static str) -> Self {
         let (at, table) = match self.node(key) {
             Some(Node {
@@ -188,7 +188,10 @@ impl<'a> Reader<'a> {
             Some(_) => {
                 self.complain(
                     key,
-                    format!("is one table; there may be more of it: write [[{}]]", self.key(key)),
+                    format!(
+                        "is a single table; there can be several, so write [[{}]]",
+                        self.key(key)
+                    ),
                 );
                 &[]
             }
@@ -220,7 +223,7 @@ impl<'a> Reader<'a> {
         self.table
     }
 
-    /// Logs the keys that nobody asked for.
+    /// Logs the keys that no reader asked for.
     pub(super) fn finish(self) {
         for (key, node) in self.table {
             if !self.known.contains(&key.as_str()) && !self.refused.contains(&key.as_str()) {

@@ -41,7 +41,7 @@ impl Source {
         let bytes = read(&name)?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+            let line = String::from_utf8_lossy(&error.as_bytes()[..at]).matches('\n').count() + 1;
             ScenarioError::new(
                 format!("{name}:{line}"),
                 "is not UTF-8 text; save the scenario as UTF-8",

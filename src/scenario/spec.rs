@@ -1,51 +1,14 @@
-//! A validated scenario: what the rest of the program reads. Every value in it is possible and consistent.
+//! The parts of a validated scenario. Every value in them is possible and consistent.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
-use super::condition::{Condition, Expectation};
+use super::condition::Trigger;
 use super::database_url::DatabaseUrl;
+use super::lock::{LockKind, LockNodes};
 use crate::model::{Action, HostId, Target, Wait};
-
-/// A whole scenario, validated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Scenario {
-    /// The file's name without its ending.
-    pub name: String,
-    /// One line for people.
-    pub title: String,
-    /// The measured part of the run; with `swarm.requests` the longest it may take.
-    pub duration: Duration,
-    /// Load that is not counted, before the measured part.
-    pub warmup: Duration,
-    /// The seed that every random choice comes from.
-    pub seed: u64,
-    /// The hosts.
-    pub lab: LabSpec,
-    /// The load.
-    pub swarm: SwarmSpec,
-    /// What the workers do.
-    pub workload: WorkloadSpec,
-    /// The database behind the workload.
-    pub database: DatabaseSpec,
-    /// The lock strategies under test; at least one, names unique.
-    pub arms: Vec<ArmSpec>,
-    /// The faults, in the order of the file (`fault:1` is the first).
-    pub faults: Vec<FaultSpec>,
-    /// The thresholds.
-    pub expect: Vec<Expectation>,
-}
-
-impl Scenario {
-    /// The connections to the database that its run opens: the pools of all app servers and arms, and besides them for each arm
-    /// one that reads its books and one that claims its schema.
-    #[must_use]
-    pub fn connections(&self) -> u64 {
-        let (servers, arms) = (self.swarm.servers as u64, self.arms.len() as u64);
-        servers * arms * u64::from(self.database.pool) + 2 * arms
-    }
-}
 
 /// The hosts of the lab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,18 +25,18 @@ pub struct LabSpec {
 }
 
 /// Whether the nodes of a lab ask for a password.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Password {
     /// One for each lab, drawn from the system's generator, that only this user can read.
     #[default]
     Random,
-    /// None: whoever can reach a port of the lab can do there what he likes.
+    /// None: anyone who can reach a port of the lab can do anything there.
     Off,
 }
 
 /// What a lock node keeps over a restart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Persistence {
     /// Nothing.
@@ -108,7 +71,7 @@ pub struct SwarmSpec {
 }
 
 /// Which app server a request of an open loop goes to. Request i goes to the same one in every arm.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Balance {
     /// One after the other.
@@ -120,20 +83,8 @@ pub enum Balance {
     LeastBusy,
 }
 
-impl Balance {
-    /// The word for it in scenarios.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::RoundRobin => "round-robin",
-            Self::Random => "random",
-            Self::LeastBusy => "least-busy",
-        }
-    }
-}
-
 /// How requests of an open loop are spaced.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
     /// Evenly. With constant holds requests then never overlap, or always do.
@@ -141,49 +92,6 @@ pub enum Arrivals {
     Even,
     /// At random, as from many independent users: a Poisson process, from the seed.
     Poisson,
-}
-
-impl Arrivals {
-    /// The word for it in scenarios.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Even => "even",
-            Self::Poisson => "poisson",
-        }
-    }
-}
-
-/// What the workers do inside the lock.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum WorkloadSpec {
-    /// Read through caches that expire.
-    CacheFill {
-        /// The caches, names unique.
-        caches: Vec<CacheSpec>,
-    },
-    /// Sell stock.
-    Inventory(InventorySpec),
-}
-
-/// One named cache.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CacheSpec {
-    /// The first part of its keys.
-    pub name: String,
-    /// How many keys are read.
-    pub keys: u64,
-    /// Which of them are read how often.
-    pub popularity: Popularity,
-    /// How long a filled value counts as fresh (the state key's TTL); shorter than `data_ttl`.
-    pub state_ttl: Duration,
-    /// How long a filled value can be served at all.
-    pub data_ttl: Duration,
-    /// Pages of each value: a paged list, filled page by page; none: one object.
-    pub pages: Option<u32>,
-    /// How often this cache is read compared with the others.
-    pub weight: f64,
 }
 
 /// Which keys or products are asked for how often.
@@ -196,31 +104,6 @@ pub enum Popularity {
     Zipf(f64),
 }
 
-/// The stock and how it is sold.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct InventorySpec {
-    /// How many products; one product is one lock.
-    pub products: u64,
-    /// Units of each product at the start.
-    pub stock: u64,
-    /// Which products are bought how often.
-    pub popularity: Popularity,
-    /// The time between reading the stock and writing it back.
-    pub hold: ServiceTime,
-    /// Where the stock lives.
-    pub stock_in: StockIn,
-}
-
-/// Where the stock lives. The order ledger is always in the database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StockIn {
-    /// In the database's stock table.
-    Database,
-    /// In a key of the cache node (GET, then SET).
-    Redis,
-}
-
 /// A log-normal duration.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ServiceTime {
@@ -228,6 +111,32 @@ pub struct ServiceTime {
     pub median: Duration,
     /// The standard deviation of the logarithm; 0 makes it a constant.
     pub sigma: f64,
+}
+
+impl ServiceTime {
+    /// No time at all.
+    pub const ZERO: Self = Self::constant(Duration::ZERO);
+
+    /// Always the same.
+    #[must_use]
+    pub const fn constant(time: Duration) -> Self {
+        Self {
+            median: time,
+            sigma: 0.0,
+        }
+    }
+
+    /// Its mean in seconds.
+    pub(crate) fn mean(self) -> f64 {
+        self.median.as_secs_f64() * (self.sigma * self.sigma / 2.0).exp()
+    }
+
+    /// Its 99th percentile in seconds.
+    pub(crate) fn p99(self) -> f64 {
+        /// That of the standard normal distribution.
+        const Z99: f64 = 2.326;
+        self.median.as_secs_f64() * (self.sigma * Z99).exp()
+    }
 }
 
 /// The database behind the workload.
@@ -258,8 +167,6 @@ pub struct ArmSpec {
     /// What happens when the lock is not to be had at once.
     pub wait: Wait,
     /// The longest that one acquire may take, waiting included.
-    // The name that it has in records of before.
-    #[serde(alias = "deadline")]
     pub timeout: Duration,
     /// The longest that one node's reply is waited for; shorter than `ttl`.
     pub node_timeout: Duration,
@@ -278,43 +185,29 @@ pub struct ArmSpec {
 }
 
 impl ArmSpec {
+    /// The hosts whose lock nodes keep the keys of the arm's lock, in the order in which the lock numbers them.
+    #[must_use]
+    pub fn hosts(&self, lab: &LabSpec) -> Vec<HostId> {
+        match self.lock.nodes() {
+            LockNodes::Nowhere => Vec::new(),
+            LockNodes::OneHost => vec![self.host],
+            LockNodes::EveryHost => (0..lab.hosts).map(HostId::from_index).collect(),
+        }
+    }
+
     /// A few words for tables: the lock, and its fence if it has one.
     #[must_use]
     pub fn label(&self) -> String {
-        let lock = match (self.lock, self.update) {
-            (LockKind::None, Update::Atomic) => "atomic update".to_owned(),
-            (LockKind::None, Update::ReadWrite) => "no lock".to_owned(),
-            (LockKind::Local, _) => "in-process mutex".to_owned(),
-            (LockKind::Single, _) => format!("single, {}", self.host),
-            (LockKind::Redlock, _) => "redlock".to_owned(),
+        let lock = match (self.update, self.lock.nodes(), self.lock.label()) {
+            (Update::Atomic, ..) => "atomic update".to_owned(),
+            (_, LockNodes::OneHost, label) => format!("{label}, {}", self.host),
+            (_, _, label) => label.to_owned(),
         };
         match self.fence {
             Fence::Off => lock,
             Fence::Write => format!("{lock}, write fence"),
             Fence::ReadWrite => format!("{lock}, read-write fence"),
         }
-    }
-}
-
-/// The lock of an arm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LockKind {
-    /// None.
-    None,
-    /// A keyed mutex inside each app server.
-    Local,
-    /// `SET key token NX PX ttl` on one node.
-    Single,
-    /// The same on every host, held with a majority.
-    Redlock,
-}
-
-impl LockKind {
-    /// Whether lock nodes are asked.
-    #[must_use]
-    pub const fn uses_nodes(self) -> bool {
-        matches!(self, Self::Single | Self::Redlock)
     }
 }
 
@@ -343,7 +236,7 @@ impl Renew {
 }
 
 /// How the stock is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
     /// Read it, think, write back what was read less one.
@@ -354,7 +247,7 @@ pub enum Update {
 
 /// Where the stock checks the token that each holder draws under its lock. It refuses a token that is older than the newest
 /// it has accepted, and of two alike the one that came second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fence {
     /// Nowhere: no token is drawn.
@@ -366,7 +259,7 @@ pub enum Fence {
 }
 
 /// What the holder does when it is told that its lock is lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnLoss {
     /// It does not look, as most code does.
@@ -395,7 +288,7 @@ pub enum FaultStart {
     /// So long after the measured part began.
     At(Duration),
     /// As soon as the condition holds, once.
-    When(Condition),
+    When(Trigger),
     /// So long after another fault (counted from 1) took effect.
     After(usize, Duration),
 }

@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use super::suggest;
 use super::tree::Value;
+use super::words::Words;
 use crate::model::printable;
 
 /// The longest duration that a scenario may name.
-const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+const LONGEST: Duration = Duration::from_hours(168);
 
 pub(super) fn text(value: &Value) -> Result<String, String> {
     match value {
         Value::Text(text) if text.trim().is_empty() => Err("is empty".to_owned()),
-        Value::Text(text) if text.chars().any(char::is_control) => Err("has a control character in it".to_owned()),
+        Value::Text(text) if text.chars().any(char::is_control) => Err("contains a control character".to_owned()),
         Value::Text(text) => Ok(text.clone()),
         other => Err(format!("is {}; write text in quotes", other.kind())),
     }
@@ -74,7 +75,6 @@ pub(super) fn number(range: RangeInclusive<f64>) -> impl Fn(&Value) -> Result<f6
     move |value| {
         let n = match value {
             Value::Float(n) => *n,
-            #[allow(clippy::cast_precision_loss)] // far beyond every range before it matters
             Value::Integer(n) => *n as f64,
             other => return Err(format!("is {}; write a number without quotes", other.kind())),
         };
@@ -153,29 +153,38 @@ pub(super) fn millis(value: &Value) -> Result<Duration, String> {
     }
 }
 
-/// One of a few words.
-pub(super) fn word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&Value) -> Result<T, String> {
+/// One of the words of an enum.
+pub(super) fn one_of<T: Words>(value: &Value) -> Result<T, String> {
+    let words = T::words();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let text = a_word(value, &words)?;
+    T::of_word(text).ok_or_else(|| no_word(text, &words))
+}
+
+/// One of a few words, for values that are not only words.
+pub(super) fn word<T: Copy>(words: &[(&str, T)]) -> impl Fn(&Value) -> Result<T, String> {
     move |value| {
         let all: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let Value::Text(text) = value else {
-            return Err(format!(
-                "is {}; it is {}, in quotes",
-                describe(value),
-                suggest::list(&all)
-            ));
-        };
-        words
-            .iter()
-            .find(|(word, _)| word == text)
-            .map(|(_, meaning)| *meaning)
-            .ok_or_else(|| {
-                format!(
-                    "\"{text}\" is not {}{}",
-                    suggest::list(&all),
-                    suggest::meant(text, all.iter().copied())
-                )
-            })
+        let text = a_word(value, &all)?;
+        let found = words.iter().find(|(word, _)| *word == text);
+        found.map(|(_, meaning)| *meaning).ok_or_else(|| no_word(text, &all))
     }
+}
+
+fn a_word<'a>(value: &'a Value, words: &[&str]) -> Result<&'a str, String> {
+    match value {
+        Value::Text(text) => Ok(text),
+        other => Err(format!(
+            "is {}; it is {}, in quotes",
+            describe(other),
+            suggest::list(words)
+        )),
+    }
+}
+
+fn no_word(text: &str, words: &[&str]) -> String {
+    let meant = suggest::meant(text, words.iter().copied());
+    format!("\"{text}\" is not {}{meant}", suggest::list(words))
 }
 
 /// A duration as people write it.

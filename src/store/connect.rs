@@ -13,12 +13,12 @@ use super::StoreError;
 /// How long a server may take to give a connection, and to do what is done at once.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
 /// How long a file may take to be opened: a disk that starves is slow, but nobody has to be looked for.
-pub(super) const OPEN: Duration = Duration::from_secs(60);
+pub(super) const OPEN: Duration = Duration::from_mins(1);
 
 /// The port of a PostgreSQL whose URL names none.
 const POSTGRES_PORT: u16 = 5432;
 
-/// What PostgreSQL calls a login that it refuses: invalid_authorization_specification, invalid_password.
+/// What PostgreSQL calls a login that it refuses: `invalid_authorization_specification`, `invalid_password`.
 const LOGIN: [&str; 2] = ["28000", "28P01"];
 
 /// A database that connections can be had to.

@@ -1,20 +1,18 @@
 //! The database: a catalogue that caches are filled from, the stock, and the append-only ledger of orders.
 //!
-//! Each arm has a [`Place`] of its own (an SQLite file or a PostgreSQL schema), and each app server a [`Store`] (a pool of
+//! Each arm has a [`ArmDatabase`] of its own (an SQLite file or a PostgreSQL schema), and each app server a [`Store`] (a pool of
 //! connections to it): pausing one app server must not stop another, nor one arm another.
 
-mod claim;
+mod arm_database;
 mod connect;
 mod fence;
-mod initial;
-mod place;
 mod room;
 mod schema;
+mod schema_lock;
 mod statements;
 
+pub use arm_database::ArmDatabase;
 pub use fence::Token;
-pub use initial::{Catalogue, Initial};
-pub use place::Place;
 pub use room::room;
 pub use statements::{Mark, Order, Store, Value};
 
@@ -44,8 +42,8 @@ pub enum StoreError {
     },
     /// It did not answer within this time while connections were opened or tables made.
     #[error(
-        "{place}: no answer within {}: look whether a database listens there, whether it runs (is not stopped or overloaded), \
-         and whether a firewall is in between",
+        "{place}: no answer within {}: check that a database listens there, that it is neither stopped nor overloaded, and that \
+         no firewall is in between",
         humantime::format_duration(*.within)
     )]
     Silent {

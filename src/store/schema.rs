@@ -12,7 +12,8 @@
 
 use sqlx::{AnyConnection, raw_sql};
 
-use super::{Initial, signed};
+use super::signed;
+use crate::scenario::Initial;
 
 /// SQLite: one file; `id` is the rowid, so it grows with each order.
 pub const SQLITE_TABLES: &str = "

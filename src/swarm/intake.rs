@@ -221,7 +221,7 @@ mod tests {
 
     use super::*;
 
-    const HOUR: Duration = Duration::from_secs(3600);
+    const HOUR: Duration = Duration::from_hours(1);
 
     fn request(part: Part) -> Begin {
         Begin {

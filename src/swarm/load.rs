@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::app_server::SwarmError;
 use super::dealer::Dealer;
+use super::error::SwarmError;
 use super::intake::{ClosedLoop, Intake, Queue};
 use crate::metrics::Timeline;
 use crate::scenario::Scenario;

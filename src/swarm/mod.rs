@@ -3,11 +3,16 @@
 mod app_server;
 mod arrivals;
 mod balance;
+mod control;
 mod dealer;
+mod error;
 mod intake;
 mod load;
+mod plan;
 mod serve;
 mod worker;
 
-pub use app_server::{AppServer, ArmPlan, ServerPlan, SwarmError};
+pub use app_server::AppServer;
+pub use error::SwarmError;
 pub use load::Load;
+pub use plan::{ArmPlan, ServerPlan};

@@ -7,9 +7,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
-use super::app_server::{ArmState, Order, ServerPlan, SwarmError};
+use super::control::Order;
+use super::error::SwarmError;
+use super::plan::{ArmState, ServerPlan};
 use super::worker::{self, Crew, mix};
-use crate::lock::{Gauges, Lock, NodeOptions, Nodes};
+use crate::lock::{Gauges, Lock, NodeAddress, NodeOptions, Nodes};
+use crate::model::HostId;
 use crate::scenario::LockKind;
 use crate::timer::Timer;
 use crate::workload::{Tools, Waiting, Workload, connect_cache};
@@ -66,7 +69,6 @@ pub(super) async fn serve(
 }
 
 /// When worker `number` starts within the ramp of a closed loop.
-#[allow(clippy::cast_precision_loss)] // worker numbers are small
 fn start_delay(plan: &ServerPlan, number: usize) -> Option<Duration> {
     let all = plan.workers * plan.servers;
     let rank = number * plan.servers + plan.id.index();
@@ -104,7 +106,11 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
             .unwrap_or(options.node_timeout),
         ..options
     };
-    let nodes = Nodes::connect(&plan.nodes, options);
+    let (hosts, addresses): (Vec<HostId>, Vec<NodeAddress>) = plan.nodes.iter().cloned().unzip();
+    let nodes = Nodes::connect(&addresses, options);
+    let round_trips = Arc::clone(&plan.round_trips);
+    // Nobody else has these connections, so no other hook is set.
+    nodes.on_round_trip(move |node, took| round_trips.count(node, took));
     if plan.arms.iter().any(|arm| arm.spec.lock.uses_nodes()) {
         nodes.ready(NODES_READY).await;
     }
@@ -114,11 +120,15 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
         let lock = match arm.spec.lock {
             LockKind::None => Lock::none(),
             LockKind::Local => Lock::local(),
-            LockKind::Single => Lock::single(&nodes, arm.spec.host.index(), seed),
+            LockKind::Single => {
+                let index = hosts.iter().position(|host| *host == arm.spec.host);
+                let index = index.ok_or(SwarmError::NoLockNode(plan.id, arm.spec.host))?;
+                Lock::single(&nodes, index, seed)
+            }
             LockKind::Redlock => Lock::redlock(&nodes, seed),
         };
         let store = arm
-            .place
+            .database
             .open(plan.database.pool)
             .await
             .map_err(|error| SwarmError::Store(plan.id, arm.spec.name.clone(), error))?
@@ -138,7 +148,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
             store,
             cache,
             waiting: waiting.clone(),
-            dials: plan.dials.clone(),
+            live_settings: plan.live_settings.clone(),
             timer: timer.clone(),
             hurry: hurry.clone(),
             after: after.clone(),
@@ -147,7 +157,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
         let workload = Workload::new(&plan.workload, &plan.database, tools);
         crews.push(Arc::new(Crew {
             workload,
-            intake: Arc::clone(arm.intake()),
+            intake: Arc::clone(&arm.intake),
             recorder: arm.recorder.clone(),
             timer: timer.clone(),
             hurry,

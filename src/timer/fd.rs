@@ -32,11 +32,11 @@ impl Alarm {
         Ok(Self(registered?))
     }
 
-    /// Lets it ring after this time, and not before, whatever it was set to.
+    /// Sets the alarm to ring after this time, replacing the time that it was set to.
     pub fn set(&self, after: Duration) {
-        // Zero would switch it off.
+        // Zero would disarm it.
         let after = TimeSpec::from_duration(after.max(Duration::from_nanos(1)));
-        // It fails for times that are no times only.
+        // It fails only for invalid times.
         let _ = self
             .0
             .get_ref()
@@ -50,7 +50,7 @@ impl Alarm {
             let mut ready = self.0.readable().await?;
             match ready.get_inner().0.wait() {
                 Ok(()) => return Ok(()),
-                // Set anew between its ring and our look.
+                // It was set again after it rang and before we read it.
                 Err(Errno::EAGAIN) => ready.clear_ready(),
                 Err(error) => return Err(error.into()),
             }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// Deadlines so close to the one that fired are served with it: less than it takes to be woken again.
+/// Deadlines this close to the one that fired are served with it; waking up once more would take longer.
 const SLACK: Duration = Duration::from_micros(20);
 
 /// A timer of one runtime. Clones share it.
@@ -30,13 +30,13 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// Who is to be woken, by deadline; the number tells equal deadlines apart.
+    /// The wakers by deadline; a number distinguishes equal deadlines.
     sleepers: BTreeMap<(Instant, u64), Waker>,
     next: u64,
 }
 
 impl Timer {
-    /// A timer on the present runtime. Where the kernel gives no `timerfd` it is tokio's timer.
+    /// A timer on the current runtime. Where the kernel offers no `timerfd`, tokio's timer is used.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -49,7 +49,7 @@ impl Timer {
                 alarm: fd::Alarm::new().ok(),
             }));
             if timer.0.alarm.is_some() {
-                // It ends with the runtime; a timer that nobody has any more only costs its descriptor until then.
+                // The task ends with the runtime; until then a timer that nobody uses costs only its descriptor.
                 tokio::spawn(ring(Arc::clone(&timer.0)));
             }
             timer
@@ -65,7 +65,7 @@ impl Timer {
         }
     }
 
-    /// Resolves at `deadline`, or at once when it is over.
+    /// Resolves at `deadline`, or at once if it has passed.
     pub async fn sleep_until(&self, deadline: Instant) {
         if self.0.is_precise() {
             Sleep {
@@ -124,11 +124,11 @@ async fn ring(shared: Arc<Shared>) {
     }
 }
 
-/// One who sleeps. Dropped, it is forgotten.
+/// A sleeper. When it is dropped, its deadline is removed.
 struct Sleep<'a> {
     shared: &'a Shared,
     deadline: Instant,
-    /// Its number among the sleepers, once it is one.
+    /// Its number among the sleepers, once it is registered.
     number: Option<u64>,
 }
 
@@ -145,7 +145,7 @@ impl Future for Sleep<'_> {
         waiting.sleepers.insert((self.deadline, number), cx.waker().clone());
         let first = waiting.sleepers.first_key_value().map(|(key, _)| *key);
         if first == Some((self.deadline, number)) {
-            // Under the lock, so that alarms are set in the order in which the first one changes.
+            // Under the lock, so that the alarm is set in the order in which the first deadline changes.
             self.shared.arm(self.deadline);
         }
         drop(waiting);
@@ -199,7 +199,7 @@ mod tests {
     fn who_gives_up_is_forgotten_and_wakes_nobody() {
         on_a_runtime(async {
             let timer = Timer::start();
-            let hour = Duration::from_secs(3600);
+            let hour = Duration::from_hours(1);
             tokio::select! {
                 () = timer.sleep(hour) => unreachable!("an hour has not passed"),
                 () = timer.sleep(Duration::from_millis(1)) => {}

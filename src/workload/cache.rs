@@ -11,8 +11,8 @@ use crate::lock::NodeAddress;
 pub const CACHE_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The longest that a reply of the cache node is waited for. It outlasts the stop of an app server, whose clock runs on: a
-/// reply that lies in the socket by then is no error of the cache node.
-pub const CACHE_REPLY_TIMEOUT: Duration = Duration::from_secs(60);
+/// reply that lies in the socket by then is not an error of the cache node.
+pub const CACHE_REPLY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The cache node failed.
 #[derive(Debug, thiserror::Error)]

@@ -29,7 +29,6 @@ pub enum Choice {
 impl Choice {
     /// Among `n` numbers, 1 at least.
     pub fn new(popularity: Popularity, n: u64) -> Self {
-        #[allow(clippy::cast_precision_loss)] // fewer than 2^53 keys
         let zipf = |exponent| Zipf::new(n as f64, exponent).ok();
         match popularity {
             Popularity::Uniform => None,
@@ -42,14 +41,17 @@ impl Choice {
     pub fn draw(&self, rng: &mut impl Rng) -> u64 {
         match self {
             Self::Uniform(n) => rng.random_range(0..*n),
-            // The sample is a whole number from 1 to n.
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a whole number from 1 to n"
+            )]
             Self::Zipf(zipf) => (zipf.sample(rng) as u64).saturating_sub(1),
         }
     }
 }
 
-/// Draws a position by weight. Of weights that are no weights the first is drawn.
+/// Draws a position by weight. If no weight is positive, the first is drawn.
 pub fn weighted<T>(items: &[T], weight: impl Fn(&T) -> f64, rng: &mut impl Rng) -> usize {
     let total: f64 = items.iter().map(&weight).sum();
     let mut left = rng.random::<f64>() * total;

@@ -5,11 +5,13 @@ use std::time::Instant;
 use rand::rngs::SmallRng;
 use redis::Script;
 
+use super::cache::{Cache, CacheError};
 use super::chance::{Choice, draw};
+use super::failed::Failed;
 use super::section::Section;
-use super::{Cache, CacheError, Failed, Tools};
+use super::tools::Tools;
 use crate::metrics::{Count, Counter, Part, Time};
-use crate::scenario::{Fence, InventorySpec, ServiceTime, StockIn, Update, WorkloadSpec};
+use crate::scenario::{Fence, InventorySpec, Ledger, ServiceTime, StockIn, Update};
 use crate::store::{Mark, Order, Token};
 
 /// Takes one unit if there is one, and appends the order. Returns whether it did; nothing without the key.
@@ -73,7 +75,9 @@ impl Inventory {
             Update::Atomic => self.update(product, &by, &section, counter, rng).await,
         };
         section.leave().await;
-        counter.count(if sold? { Count::Order } else { Count::SoldOut });
+        if !sold? {
+            counter.count(Count::SoldOut);
+        }
         Ok(())
     }
 
@@ -163,7 +167,7 @@ impl Inventory {
     }
 
     async fn think(&self, counter: Counter<'_>, rng: &mut SmallRng) -> Result<(), Failed> {
-        let time = draw(self.tools.dials.hold(self.hold), rng);
+        let time = draw(self.tools.live_settings.hold(self.hold), rng);
         if !time.is_zero() {
             let start = Instant::now();
             tokio::select! {
@@ -218,19 +222,16 @@ fn stock_key(product: u64) -> String {
 ///
 /// # Errors
 /// The cache node failed.
-pub async fn prepare_cache(workload: &WorkloadSpec, cache: &Cache) -> Result<(), CacheError> {
-    let WorkloadSpec::Inventory(spec) = workload else {
-        return Ok(());
-    };
-    if spec.stock_in == StockIn::Redis {
+pub async fn prepare_cache(ledger: &Ledger, cache: &Cache) -> Result<(), CacheError> {
+    if ledger.stock_in == StockIn::Redis {
         redis::cmd("DEL")
             .arg(ORDERS)
             .exec_async(&mut cache.connection())
             .await?;
-        for products in batches(spec.products) {
+        for products in batches(ledger.products) {
             let mut pairs = redis::cmd("MSET");
             for product in products {
-                pairs.arg(stock_key(product)).arg(spec.stock);
+                pairs.arg(stock_key(product)).arg(ledger.stock);
             }
             pairs.exec_async(&mut cache.connection()).await?;
         }

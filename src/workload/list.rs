@@ -3,8 +3,9 @@
 use rand::rngs::SmallRng;
 
 use super::cache::millis;
-use super::cache_fill::{ACTIVE, Entry, Filler, IN_PROGRESS, Look};
-use super::{Failed, Tools};
+use super::failed::Failed;
+use super::filler::{ACTIVE, Entry, Filler, IN_PROGRESS, Look};
+use super::tools::Tools;
 use crate::metrics::{Counter, DamagedList};
 
 /// Reads state, version and list as one, and notes an Active list whose pages are there twice or not at all. A list

@@ -4,57 +4,30 @@
 mod cache;
 mod cache_fill;
 mod chance;
-mod dials;
+mod failed;
+mod filler;
 mod inventory;
 mod list;
+mod live_settings;
 mod object;
 mod section;
-mod trouble;
+mod tools;
 mod waiting;
 
-use std::sync::Arc;
-
 use rand::rngs::SmallRng;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 pub use cache::{CACHE_CONNECT_TIMEOUT, CACHE_REPLY_TIMEOUT, Cache, CacheError, connect_cache};
 pub use cache_fill::CacheFill;
-pub use dials::Dials;
 pub use inventory::{Inventory, batches, orders_in_cache, prepare_cache, stock_in_cache, stock_sold_in_cache};
+pub use live_settings::LiveSettings;
+pub use tools::Tools;
 pub use waiting::Waiting;
 
-use crate::lock::Lock;
-use crate::metrics::{Count, Counter, Part};
-use crate::model::ServerId;
-use crate::scenario::{ArmSpec, DatabaseSpec, WorkloadSpec};
-use crate::store::{Store, StoreError};
-use crate::timer::Timer;
+use failed::Failed;
 
-/// What the workers of one app server and arm work with.
-#[derive(Debug)]
-pub struct Tools {
-    /// The arm.
-    pub arm: Arc<ArmSpec>,
-    /// Its lock, on the connections of this app server: one that counts for the warm-up, and the same for the measured part.
-    pub locks: [Lock; 2],
-    /// Its tables, on the connections of this app server.
-    pub store: Store,
-    /// Its part of the cache node.
-    pub cache: Cache,
-    /// The acquires that have not ended yet.
-    pub waiting: Arc<Waiting>,
-    /// The knobs of the run.
-    pub dials: Arc<Dials>,
-    /// For all times that are simulated.
-    pub timer: Timer,
-    /// When this is cancelled, acquires that wait are given up, and so is work that only lets simulated time pass.
-    pub hurry: CancellationToken,
-    /// What goes on for a moment when its request has ended.
-    pub after: TaskTracker,
-    /// The app server.
-    pub server: ServerId,
-}
+use crate::metrics::{Count, Counter};
+use crate::scenario::{DatabaseSpec, WorkloadSpec};
+use crate::store::StoreError;
 
 /// The work of one app server and arm, shared by its workers.
 #[derive(Debug)]
@@ -70,7 +43,7 @@ impl Workload {
     #[must_use]
     pub fn new(spec: &WorkloadSpec, database: &DatabaseSpec, tools: Tools) -> Self {
         match spec {
-            WorkloadSpec::CacheFill { caches } => Self::CacheFill(CacheFill::new(caches, database.read, tools)),
+            WorkloadSpec::CacheFill(spec) => Self::CacheFill(CacheFill::new(spec, database.read, tools)),
             WorkloadSpec::Inventory(spec) => Self::Inventory(Inventory::new(spec, database.read, tools)),
         }
     }
@@ -104,40 +77,4 @@ pub enum Done {
     Ended,
     /// Given up while it waited for its lock or let simulated time pass, since the run must end: it stays unfinished.
     Cancelled,
-}
-
-impl Tools {
-    /// The lock that counts for this part of the run.
-    const fn lock(&self, part: Part) -> &Lock {
-        match part {
-            Part::WarmUp => &self.locks[0],
-            Part::Measured => &self.locks[1],
-        }
-    }
-}
-
-/// How a request ends without an answer.
-#[derive(Debug, thiserror::Error)]
-enum Failed {
-    /// The lock was not to be had. The acquire's outcome is counted already.
-    #[error("the lock was refused")]
-    Refused,
-    /// The run must end, and the lock was still waited for, or the work had not been written yet.
-    #[error("given up")]
-    Cancelled,
-    /// The lock was lost before the work was written, and the arm heeds that.
-    #[error("the lock was lost")]
-    Lost,
-    /// The cache node failed.
-    #[error(transparent)]
-    Cache(#[from] CacheError),
-    /// The database failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl From<redis::RedisError> for Failed {
-    fn from(error: redis::RedisError) -> Self {
-        Self::Cache(error.into())
-    }
 }

@@ -2,9 +2,9 @@
 
 use rand::rngs::SmallRng;
 
-use super::cache::millis;
-use super::cache_fill::{ACTIVE, Entry, Filler, IN_PROGRESS, Look};
-use super::{Cache, Failed};
+use super::cache::{Cache, millis};
+use super::failed::Failed;
+use super::filler::{ACTIVE, Entry, Filler, IN_PROGRESS, Look};
 
 /// Reads state, value and version in one command.
 pub async fn look(cache: &Cache, entry: &Entry<'_>) -> Result<Look, Failed> {

@@ -1,11 +1,10 @@
 use std::time::Instant;
 
-use super::trouble::trouble;
-use super::{Failed, Tools};
-use crate::lock::{AcquireOptions, Guard, Refusal};
+use super::failed::Failed;
+use super::tools::Tools;
+use crate::lock::{AcquireOptions, Guard};
 use crate::metrics::{Count, Counter, Time};
-use crate::model::Cause;
-use crate::scenario::{LockKind, OnLoss};
+use crate::scenario::OnLoss;
 
 /// The time inside the lock, of an arm without one too. End it with [`Section::leave`].
 pub(super) struct Section<'a> {
@@ -29,7 +28,7 @@ impl Tools {
         };
         drop(pending);
         let since = Instant::now();
-        let counted = self.arm.lock != LockKind::None;
+        let counted = self.arm.lock.is_some();
         match acquired {
             Ok(guard) => {
                 if counted {
@@ -44,8 +43,7 @@ impl Tools {
             }
             Err(refusal) => {
                 if counted {
-                    let outcome = refusal.outcome();
-                    counter.refused(since - asked, outcome, causes(&refusal), trouble(&refusal, &self.arm));
+                    counter.refused(since - asked, refusal.outcome(), refusal.causes());
                 }
                 Err(Failed::Refused)
             }
@@ -53,7 +51,7 @@ impl Tools {
     }
 
     fn options(&self) -> AcquireOptions {
-        let ttl = self.dials.ttl(self.arm.ttl);
+        let ttl = self.live_settings.ttl(self.arm.ttl);
         AcquireOptions {
             ttl,
             renew: self.arm.renew.interval(ttl),
@@ -64,13 +62,6 @@ impl Tools {
             lifetime: None,
             repair: false,
         }
-    }
-}
-
-fn causes(refusal: &Refusal) -> &[Option<Cause>] {
-    match refusal {
-        Refusal::NoQuorum { causes } | Refusal::NotPermitted { causes } | Refusal::Unknown { causes } => causes,
-        Refusal::Contended | Refusal::Expired { .. } => &[],
     }
 }
 
@@ -88,7 +79,7 @@ impl Section<'_> {
 
     /// Whether nobody else may be in there too, as far as the lock knows.
     pub(super) fn is_ours(&self) -> bool {
-        self.tools.arm.lock != LockKind::None && !self.guard.is_lost()
+        self.tools.arm.lock.is_some() && !self.guard.is_lost()
     }
 
     /// Counts the time inside, the votes and a lost lock, and releases it.
@@ -97,7 +88,7 @@ impl Section<'_> {
         counter.time(Time::Hold, self.since.elapsed());
         counter.voted(self.guard.votes(), self.guard.nodes());
         if self.guard.is_lost() {
-            counter.count(Count::LockLost);
+            counter.count(Count::LocksLost);
         }
         if self.guard.overran() {
             counter.count(Count::Overran);

@@ -4,14 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockstorm::metrics::{
-    ArmView, Figures, HitsPerExpiry, HostStatus, HostView, Knobs, Live, NodeFigures, Phase, Point, Quantiles, Series,
-    ServerStatus, ServerView, Snapshot,
+use lockstorm::metrics::{Count, Figures, HitsPerExpiry, Metric, Point, Quantiles, Series};
+use lockstorm::model::{
+    Action, Cause, Condition, Conditions, Event, EventKind, Fault, HostId, How, NoVote, Outcomes, ServerId, Target,
+    Wait,
 };
-use lockstorm::model::{Action, Event, EventKind, HostId, Outcomes, ServerId, Target, Wait};
+use lockstorm::run::{ArmView, HostView, Knobs, Live, NodeFigures, Phase, ServerView, Snapshot};
 use lockstorm::scenario::{
-    ArmSpec, Arrivals, Balance, CacheSpec, DatabaseSpec, DatabaseUrl, Expectation, Fence, InventorySpec, LabSpec,
-    LockKind, Metric, OnLoss, Op, Password, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec,
+    ArmSpec, Arrivals, Balance, CacheFillSpec, CacheSpec, DatabaseSpec, DatabaseUrl, Expectation, Fence, InventorySpec,
+    LabSpec, LockKind, OnLoss, Op, Password, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec,
     Update, WorkloadSpec,
 };
 
@@ -126,7 +127,7 @@ pub fn stampede() -> Scenario {
             arrivals: Arrivals::Even,
             ..inventory().swarm
         },
-        workload: WorkloadSpec::CacheFill { caches: vec![cache] },
+        workload: WorkloadSpec::CacheFill(CacheFillSpec { caches: vec![cache] }),
         arms: vec![
             arm("none", LockKind::None, Update::ReadWrite),
             arm("local", LockKind::Local, Update::ReadWrite),
@@ -142,8 +143,7 @@ pub fn stampede() -> Scenario {
 pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
     let hosts = (1..=scenario.lab.hosts).map(|number| HostView {
         id: HostId(number),
-        state: HostStatus::Up,
-        since: Duration::from_secs_f64(elapsed.max(0.0)),
+        conditions: Conditions::default(),
         port: 40_000 + u16::try_from(number).expect("few hosts"),
         stats: Some(NodeFigures {
             ops_per_sec: 1_980,
@@ -160,9 +160,13 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
     });
     let servers = (1..=scenario.swarm.servers).map(|number| ServerView {
         id: ServerId(number),
-        state: ServerStatus::Up,
-        since: Duration::from_secs_f64(elapsed.max(0.0)),
+        conditions: Conditions::default(),
     });
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "whole seconds of a short run"
+    )]
     let seconds = elapsed.max(0.0) as u64 + 1;
     let arms = scenario
         .arms
@@ -199,7 +203,7 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
         ]),
         knobs,
         scheduled: Vec::new(),
-        patience_left: None,
+        gives_up_in: None,
         partial: Vec::new(),
         scenario: Arc::new(scenario),
     }
@@ -218,6 +222,11 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
         let wave = (second * 7) % 11;
         let locks = spec.lock != LockKind::None;
         series.put(Point {
+            counts: [
+                (Count::Completed, 398),
+                (Count::DbHits, if second % 3 == 0 { 4 } else { 0 }),
+            ]
+            .into(),
             second: i64::try_from(second).expect("few seconds"),
             outcomes: if locks {
                 Outcomes {
@@ -232,9 +241,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
             acquire_p99_us: if locks { (2_100 + wave * 400) * slow } else { 0 },
             response_p50_us: 7_400 + wave * 100,
             response_p99_us: 21_000 + wave * 900,
-            completed: 398,
             orders: 160,
-            db_hits: if second % 3 == 0 { 4 } else { 0 },
             ..Point::default()
         });
     }
@@ -251,6 +258,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
         name: spec.name.clone(),
         label: spec.label(),
         figures: Figures {
+            counts: [(Count::Completed, 398 * seconds)].into(),
             outcomes: if locks {
                 Outcomes {
                     acquired: 371 * seconds,
@@ -269,7 +277,6 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
                 p999: 40_000,
                 max: 50_000,
             },
-            completed: 398 * seconds,
             throughput: 398.0,
             orders: 160 * seconds,
             ..Figures::default()
@@ -277,7 +284,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
         series: Arc::new(series),
         trace: Arc::default(),
         votes: (nodes > 0).then_some((nodes, nodes)),
-        trouble: None,
+        lacking: Vec::new(),
         sold_out: false,
         done: false,
         finish: None,
@@ -288,8 +295,8 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
 
 fn fault(id: u64, at: f64, action: Action, target: Target, effect: Option<f64>) -> Event {
     let did = match action {
-        Action::Kill => "killed",
-        Action::Pause => "paused",
+        Action::Fault(Fault::Kill) => "killed",
+        Action::Fault(Fault::Pause) => "paused",
         _ => "restarted",
     };
     Event {
@@ -299,6 +306,7 @@ fn fault(id: u64, at: f64, action: Action, target: Target, effect: Option<f64>) 
             action,
             target,
             effect_at: effect.map(|after| at + after),
+            proof: Vec::new(),
             error: None,
         },
         text: format!("{target} {did}"),
@@ -308,17 +316,26 @@ fn fault(id: u64, at: f64, action: Action, target: Target, effect: Option<f64>) 
 /// The main scenario after a kill, a restart and another kill: damage in three arms, host 3 paused.
 pub fn storm() -> Snapshot {
     let mut now = calm(inventory(), 47.3);
-    now.hosts[1].state = HostStatus::Down("killed".to_owned());
-    now.hosts[1].since = ms(6_200);
+    now.hosts[1].conditions = Conditions::only(Condition::Down, Some(How::Killed), ms(6_200));
     now.hosts[1].stats = None;
-    now.hosts[2].state = HostStatus::Paused;
-    now.hosts[2].since = ms(1_800);
+    now.hosts[2].conditions = Conditions::only(Condition::Paused, None, ms(1_800));
     now.hosts[2].stats = None;
-    now.servers[2].state = ServerStatus::Paused;
-    now.servers[2].since = ms(2_100);
+    now.servers[2].conditions = Conditions::only(Condition::Paused, None, ms(2_100));
     let events = Arc::make_mut(&mut now.events);
-    events.push(fault(2, 22.0, Action::Kill, Target::Host(HostId(1)), Some(0.003)));
-    events.push(fault(3, 23.1, Action::Restart, Target::Host(HostId(1)), Some(0.012)));
+    events.push(fault(
+        2,
+        22.0,
+        Action::Fault(Fault::Kill),
+        Target::Host(HostId(1)),
+        Some(0.003),
+    ));
+    events.push(fault(
+        3,
+        23.1,
+        Action::Undo(Condition::Down),
+        Target::Host(HostId(1)),
+        Some(0.012),
+    ));
     let damage = EventKind::Damage {
         arm: "single".to_owned(),
     };
@@ -335,8 +352,20 @@ pub fn storm() -> Snapshot {
         kind: EventKind::Knob,
         text: "TTL 2 s, was 1 s".to_owned(),
     });
-    events.push(fault(6, 41.1, Action::Kill, Target::Host(HostId(2)), Some(0.002)));
-    events.push(fault(7, 45.5, Action::Pause, Target::Host(HostId(3)), Some(0.001)));
+    events.push(fault(
+        6,
+        41.1,
+        Action::Fault(Fault::Kill),
+        Target::Host(HostId(2)),
+        Some(0.002),
+    ));
+    events.push(fault(
+        7,
+        45.5,
+        Action::Fault(Fault::Pause),
+        Target::Host(HostId(3)),
+        Some(0.001),
+    ));
     let lock = EventKind::Lock {
         arm: "redlock".to_owned(),
     };
@@ -346,7 +375,13 @@ pub fn storm() -> Snapshot {
         kind: lock,
         text: "redlock: no quorum".to_owned(),
     });
-    events.push(fault(9, 47.2, Action::Restart, Target::Host(HostId(2)), None));
+    events.push(fault(
+        9,
+        47.2,
+        Action::Undo(Condition::Down),
+        Target::Host(HostId(2)),
+        None,
+    ));
     for (index, oversold) in [(0, 214), (1, 96), (2, 14)] {
         damaged(&mut now.arms[index], oversold);
     }
@@ -354,7 +389,7 @@ pub fn storm() -> Snapshot {
         arm.sold_out = true;
     }
     let redlock = &mut now.arms[3];
-    redlock.trouble = Some("host 2 refused, host 3 timeout".to_owned());
+    redlock.lacking = vec![no_vote(2, Cause::Refused), no_vote(3, Cause::Timeout)];
     redlock.votes = Some((2, 3));
     redlock.figures.outcomes.no_quorum = 1_312;
     redlock.figures.acquire_us.p99 = 61_000;
@@ -365,6 +400,10 @@ pub fn storm() -> Snapshot {
         point.acquire_p99_us = 210_000;
     });
     now
+}
+
+fn no_vote(node: usize, cause: Cause) -> NoVote {
+    NoVote { node, cause }
 }
 
 fn damaged(arm: &mut ArmView, oversold: u64) {
@@ -401,14 +440,14 @@ pub fn stampeded() -> Snapshot {
             mean,
             max,
         };
-        arm.figures.hits = 61_234;
+        arm.figures.counts[Count::Hits] = 61_234;
     }
-    now.arms[2].figures.stale_reads = 3_120;
+    now.arms[2].figures.counts[Count::StaleReads] = 3_120;
     now
 }
 
 /// The same snapshot, finished.
-pub fn finished(mut snapshot: Snapshot, expectations: Vec<(lockstorm::model::Held, String)>) -> Snapshot {
+pub fn finished(mut snapshot: Snapshot, expectations: Vec<(lockstorm::model::CheckResult, String)>) -> Snapshot {
     snapshot.phase = Phase::Finished {
         interrupted: false,
         expectations,
@@ -422,11 +461,10 @@ pub fn full_history() -> Snapshot {
     let mut now = calm(inventory(), 3_599.0);
     let events = Arc::make_mut(&mut now.events);
     for id in 2..500_u64 {
-        #[allow(clippy::cast_precision_loss)]
         events.push(fault(
             id,
             id as f64 * 7.0,
-            Action::Kill,
+            Action::Fault(Fault::Kill),
             Target::Host(HostId(1)),
             Some(0.002),
         ));

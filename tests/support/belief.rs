@@ -8,7 +8,7 @@ use std::{
 use lockstorm::lock::Guard;
 
 /// Longer than any test; locks without an end have this validity.
-const LONG: Duration = Duration::from_secs(24 * 3600);
+const LONG: Duration = Duration::from_hours(24);
 
 /// From the clock read after the acquire, or after a look at the guard, to the end of the validity that the guard gave
 /// then, or to whatever ended it sooner. It shrinks, never grows: a lock that is renewed is a belief for each look that

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use vt100::Parser;
 
 /// How long anything may take on the slowest machine before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What the reader of a terminal does: it reads, it does not, it has ended.
 const ON: u8 = 0;
@@ -162,7 +162,7 @@ impl Console {
 
     /// Waits until the screen is like this.
     pub fn wait_for(&self, what: &str, mut is_so: impl FnMut(&Screen) -> bool) -> Screen {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TEST_TIMEOUT;
         loop {
             let screen = self.screen();
             if is_so(&screen) {

@@ -30,7 +30,7 @@ use redis::{Cmd, FromRedisValue};
 use tempfile::TempDir;
 
 /// How long anything may take on the slowest machine before a test gives up.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// One test at a time: servers and swarms must not disturb each other.
 pub fn serial() -> MutexGuard<'static, ()> {
@@ -42,12 +42,12 @@ pub fn serial() -> MutexGuard<'static, ()> {
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
+        assert!(start.elapsed() < TEST_TIMEOUT, "not within {TEST_TIMEOUT:?}: {what}");
         thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// What LOCKSTORM_TEST_SERVER names, or the first of redis-server and valkey-server on PATH.
+/// What `LOCKSTORM_TEST_SERVER` names, or the first of redis-server and valkey-server on PATH.
 pub fn server_bin() -> PathBuf {
     if let Some(named) = env::var_os("LOCKSTORM_TEST_SERVER") {
         return named.into();
@@ -197,7 +197,7 @@ fn spawn(port: u16, dir: &Path, options: &[String]) -> Child {
 /// Waits until the server has loaded its data; false if it ended instead.
 fn answers(port: u16, child: &mut Child) -> bool {
     let start = Instant::now();
-    while start.elapsed() < PATIENCE {
+    while start.elapsed() < TEST_TIMEOUT {
         if child.try_wait().expect("our own child can be waited for").is_some() {
             return false;
         }
@@ -215,7 +215,7 @@ fn answers(port: u16, child: &mut Child) -> bool {
 
 fn query<T: FromRedisValue>(port: u16, command: &Cmd) -> redis::RedisResult<T> {
     let client = redis::Client::open(format!("redis://{}", addr(port)))?;
-    let mut connection = client.get_connection_with_timeout(PATIENCE)?;
-    connection.set_read_timeout(Some(PATIENCE))?;
+    let mut connection = client.get_connection_with_timeout(TEST_TIMEOUT)?;
+    connection.set_read_timeout(Some(TEST_TIMEOUT))?;
     command.query(&mut connection)
 }

@@ -22,13 +22,13 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{PATIENCE, belief::Beliefs};
+use super::{TEST_TIMEOUT, belief::Beliefs};
 
 /// Fewer keys than workers, so that there is always somebody who waits.
 const KEYS: usize = 4;
 
 /// Longer than a test waits: a key that such a lock leaves behind is found.
-const LONG_TTL: Duration = Duration::from_secs(600);
+const LONG_TTL: Duration = Duration::from_mins(10);
 
 /// What happened to all workers of all app servers.
 #[derive(Debug, Default)]
@@ -187,7 +187,7 @@ impl Worker {
             let patience = if self.rng.random_bool(0.1) {
                 Duration::from_millis(self.rng.random_range(0..10))
             } else {
-                PATIENCE
+                TEST_TIMEOUT
             };
             // The clone lets the worker change while its acquire is under way.
             let lock = self.lock.clone();

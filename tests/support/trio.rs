@@ -11,7 +11,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{PATIENCE, RedisServer};
+use super::{RedisServer, TEST_TIMEOUT};
 
 pub const KEY: &str = "sku:7";
 
@@ -23,10 +23,10 @@ pub const BRIEF: Duration = Duration::from_millis(200);
 
 /// Long enough that no slow machine makes a difference.
 pub const OPTIONS: AcquireOptions = AcquireOptions {
-    ttl: Duration::from_secs(60),
+    ttl: Duration::from_mins(1),
     renew: None,
     wait: Wait::FailFast,
-    timeout: PATIENCE,
+    timeout: TEST_TIMEOUT,
     reply_timeout: None,
     lifetime: None,
     repair: false,
@@ -94,7 +94,7 @@ impl Trio {
         self.runtime.block_on(async {
             let start = Instant::now();
             while !condition().await {
-                assert!(start.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
+                assert!(start.elapsed() < TEST_TIMEOUT, "not within {TEST_TIMEOUT:?}: {what}");
                 sleep(Duration::from_millis(2)).await;
             }
         });
@@ -140,7 +140,7 @@ fn app_server_with(servers: &[RedisServer], node_timeout: Duration) -> (Runtime,
     let addrs: Vec<_> = servers.iter().map(RedisServer::addr).collect();
     let nodes = runtime.block_on(async {
         let nodes = Nodes::connect(&addrs, options);
-        assert_eq!(nodes.ready(PATIENCE).await, addrs.len());
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, addrs.len());
         nodes
     });
     (runtime, nodes)

@@ -25,7 +25,7 @@ pub fn lock(run: &Path, postgres: Option<&str>) -> Result<Locked, sqlx::Error> {
             None => {
                 let options = SqliteConnectOptions::new()
                     .filename(run.join("arm-0.sqlite"))
-                    .busy_timeout(super::PATIENCE);
+                    .busy_timeout(super::TEST_TIMEOUT);
                 let mut session = SqliteConnection::connect_with(&options).await?;
                 raw_sql("BEGIN EXCLUSIVE").execute(&mut session).await?;
                 Session::Sqlite(session)

@@ -63,7 +63,7 @@ impl Place {
     }
 
     /// What starts lockstorm for this cell.
-    pub fn arguments(&self, cell: Cell) -> Vec<String> {
+    pub fn arguments(cell: Cell) -> Vec<String> {
         let mut words: Vec<&str> = match (cell.form, cell.state) {
             (Form::Console, State::Picker) => Vec::new(),
             (Form::Console, _) => vec!["cell.toml"],

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use lockstorm::report::RecordFile;
 use nix::sys::signal::{Signal, kill};
 
-use super::PATIENCE;
+use super::TEST_TIMEOUT;
 use super::cell::{Cell, Database, Form, State, Way};
 use super::database;
 use super::place::Place;
@@ -36,7 +36,7 @@ pub fn play(cell: Cell, postgres: Option<&str>) -> Played {
     let place = Place::new(cell, postgres);
     let process = Process::start(
         cell.form,
-        &place.arguments(cell),
+        &Place::arguments(cell),
         place.path(),
         &place.labs(),
         cell.way.by_nohup(),
@@ -85,7 +85,9 @@ impl Play<'_> {
         let took = begin.elapsed();
         self.locked = None;
         match code {
-            None => self.faults.push(format!("did not end within {} s", PATIENCE.as_secs())),
+            None => self
+                .faults
+                .push(format!("did not end within {} s", TEST_TIMEOUT.as_secs())),
             Some(code) if !self.cell.codes().contains(&code) => {
                 self.faults
                     .push(format!("exit code {code}, not {}", numbers(&self.cell.codes())));
@@ -108,7 +110,7 @@ impl Play<'_> {
 
     /// Waits until it is so, or says that it is not.
     fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut Self) -> bool) -> Result<(), String> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TEST_TIMEOUT;
         while !is_so(self) {
             if let Some(code) = self.process.ended() {
                 return Err(format!("ended with {code} before: {what}"));
@@ -277,7 +279,7 @@ impl Play<'_> {
     }
 
     fn wait_for_the_end(&mut self) -> Option<i32> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TEST_TIMEOUT;
         while Instant::now() < end {
             if let Some(code) = self.process.ended() {
                 return Some(code);

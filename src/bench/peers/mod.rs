@@ -1,75 +1,13 @@
-//! The clients that the engine is measured beside. They are no part of the normal binary.
+//! The clients that the engine is measured beside. They are not part of the normal binary.
 
 mod naive;
 mod plain;
+mod redis_commands;
 mod rslock;
+mod threads;
 
 pub(super) use self::naive::Naive;
 pub(super) use self::plain::Plain;
+pub(super) use self::redis_commands::POLL;
 pub(super) use self::rslock::{DELAY, Rslock, TRIES};
-
-use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::Duration;
-
-use rand::RngExt;
-use redis::aio::MultiplexedConnection;
-use redis::{Client, RedisResult, Script, Value};
-use tokio::runtime::{Builder, Runtime};
-
-use super::client::Setup;
-use super::tally;
-use crate::lab::redis_client;
-
-/// The most that the naive and the plain client pause before they try again, as far as they wait at all.
-pub(super) const POLL: Duration = Duration::from_millis(20);
-
-/// Deletes the key if it still holds the token.
-const DELETE: &str = "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end";
-
-/// The redis crate's client of each node. None is connected yet.
-fn clients(setup: &Setup) -> Vec<RedisResult<Client>> {
-    match setup.tls_urls() {
-        Some(urls) => urls.into_iter().map(Client::open).collect(),
-        None => setup.nodes.iter().map(redis_client).collect(),
-    }
-}
-
-/// A connection with all defaults of the redis crate: 1 s to connect, 500 ms for a reply.
-async fn connect(client: RedisResult<Client>) -> RedisResult<MultiplexedConnection> {
-    client?.get_multiplexed_async_connection().await
-}
-
-fn token() -> String {
-    format!("{:032x}", rand::random::<u128>())
-}
-
-/// `SET NX PX`: whether the node gave its vote.
-async fn set(mut connection: MultiplexedConnection, key: &str, token: &str, ttl: Duration) -> RedisResult<bool> {
-    let mut command = redis::cmd("SET");
-    command.arg(key).arg(token).arg("NX").arg("PX");
-    command.arg(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
-    let reply: Value = command.query_async(&mut connection).await?;
-    Ok(reply == Value::Okay)
-}
-
-/// Compare-and-delete by `EVALSHA`.
-async fn delete(mut connection: MultiplexedConnection, script: &Script, key: &str, token: &str) -> RedisResult<u64> {
-    script.key(key).arg(token).invoke_async(&mut connection).await
-}
-
-/// The pause before the next try: uniform from 0 to [`POLL`].
-async fn pause() {
-    let most = rand::rng().random_range(Duration::ZERO..POLL);
-    tokio::time::sleep(most).await;
-}
-
-/// A runtime with so many threads, each with its own share of the recorders.
-pub(super) fn runtime(workers: usize) -> io::Result<Runtime> {
-    let threads = AtomicUsize::new(0);
-    Builder::new_multi_thread()
-        .worker_threads(workers)
-        .on_thread_start(move || tally::take_share(threads.fetch_add(1, Relaxed)))
-        .enable_all()
-        .build()
-}
+pub(super) use self::threads::runtime;

@@ -8,7 +8,7 @@ use redis::Script;
 use redis::aio::MultiplexedConnection;
 
 use super::super::client::{Client, Refused, Setup};
-use super::{DELETE, clients, connect, delete, pause, set, token};
+use super::redis_commands::{DELETE, clients, connect, delete, pause, set, token};
 
 /// Asks all nodes at once and waits for all of them. It neither reconnects nor looks at the clock.
 #[derive(Clone)]

@@ -7,7 +7,7 @@ use redis::Script;
 use redis::aio::MultiplexedConnection;
 
 use super::super::client::{Client, Refused, Setup};
-use super::{DELETE, clients, connect, delete, pause, set, token};
+use super::redis_commands::{DELETE, clients, connect, delete, pause, set, token};
 
 /// `SET NX PX` and compare-and-delete on the first node.
 #[derive(Clone)]

@@ -13,143 +13,123 @@ use crate::console::app::App;
 use crate::console::score::{Damage, Headline, Mark, Score};
 use crate::console::text::{self, NONE};
 use crate::console::theme::Theme;
-use crate::metrics::{ArmView, Phase, Snapshot};
-use crate::scenario::{Metric, WorkloadSpec};
+use crate::metrics::{Metric, Unit};
+use crate::report::{self, Arm, Cell, Column, Tone};
+use crate::run::{ArmView, Phase, Snapshot};
+use crate::scenario::WorkloadSpec;
 
 /// A column; its figures stand at the right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Column {
-    P50,
-    P99,
-    Rate,
-    Contended,
-    NoQuorum,
-    Votes,
-    Orders,
-    Stale,
-    GaveUp,
-    LostUpdates,
-    MissingPages,
-    /// A count that is only shown when some arm has it.
-    Extra(Metric),
+enum Shown {
+    /// One of the catalogue.
+    Of(Column),
+    /// A count of damage beside the score.
+    Damage(Metric),
+    /// The figure that the scenario is about.
     Score(Headline),
 }
 
 /// Counts that are worth a column only when there are any.
-const EXTRAS: [(Metric, &str); 6] = [
-    (Metric::Errors, "errors"),
-    (Metric::LocksLost, "locks lost"),
-    (Metric::Fenced, "fenced"),
-    (Metric::Unknown, "unknown"),
-    (Metric::Expired, "expired"),
-    (Metric::Late, "late"),
+const EXTRAS: [Metric; 6] = [
+    Metric::Errors,
+    Metric::LocksLost,
+    Metric::Fenced,
+    Metric::Unknown,
+    Metric::Expired,
+    Metric::Late,
 ];
 
-impl Column {
-    fn title(self) -> &'static str {
+impl Shown {
+    /// The column of the catalogue that has its title.
+    const fn titled(self) -> Column {
         match self {
-            Self::P50 => "p50",
-            Self::P99 => "p99",
-            // While it runs, and the longer of its two titles.
-            Self::Rate => "done/s 5 s",
-            Self::Contended => "contended",
-            Self::NoQuorum => "no quorum",
-            Self::Votes => "votes",
-            Self::Orders => "orders",
-            Self::Stale => "stale",
-            Self::GaveUp => "gave up",
-            Self::LostUpdates => "lost updates",
-            Self::MissingPages => "MISSING",
-            Self::Extra(metric) => extra_title(metric),
-            Self::Score(Headline::HitsPerExpiry) => "DB HITS/EXPIRY",
-            Self::Score(Headline::DuplicatePages) => "DUP. PAGES",
-            Self::Score(Headline::RefusedSeconds) => "REFUSED s",
-            Self::Score(_) => "OVERSOLD",
+            Self::Of(column) => column,
+            Self::Damage(metric) => Column::Figure(metric),
+            Self::Score(headline) => Column::Figure(headline.metric()),
         }
     }
 
-    fn width(self) -> usize {
-        self.title().len().max(match self {
-            Self::P50 | Self::P99 | Self::MissingPages => 7,
+    /// The least width of its cells.
+    fn least(self) -> usize {
+        match self {
+            Self::Of(Column::Figure(metric)) if metric.unit() == Unit::Micros => 7,
+            Self::Damage(_) => 7,
             _ => 5,
-        })
+        }
     }
 
     /// Whether it counts damage.
     const fn is_damage(self) -> bool {
-        matches!(
-            self,
-            Self::LostUpdates
-                | Self::MissingPages
-                | Self::Score(Headline::Oversold | Headline::LostUpdates | Headline::DuplicatePages)
-        )
+        match self {
+            Self::Of(_) => false,
+            Self::Damage(_) => true,
+            Self::Score(headline) => headline.metric().is_damage(),
+        }
     }
 
     /// Whether it says what ended acquires and requests were like, which is not how an arm fares that is stuck.
     const fn is_of_the_ended(self) -> bool {
-        matches!(
-            self,
-            Self::P50 | Self::P99 | Self::Rate | Self::Contended | Self::NoQuorum | Self::Votes | Self::Extra(_)
+        let Self::Of(column) = self else { return false };
+        !matches!(
+            column,
+            Column::Figure(Metric::Orders | Metric::StaleReads | Metric::GaveUp)
         )
     }
 
     /// Whether it is zero or nothing in every arm. That nothing gets done does say something.
-    fn is_idle(self, arms: &[ArmView], theme: &Theme) -> bool {
+    fn is_idle(self, arms: &[Arm<'_>], theme: &Theme) -> bool {
         let damage = Damage::default();
-        let mut cells = arms.iter().map(|arm| self.cell(arm, &damage, false, theme).0);
-        self != Self::Rate && !arms.is_empty() && cells.all(|cell| cell == NONE || cell == "0")
+        let mut cells = arms.iter().map(|arm| self.cell(arm, &damage, theme).0);
+        let is_rate = matches!(
+            self,
+            Self::Of(Column::ThroughputNow | Column::Figure(Metric::Throughput))
+        );
+        !is_rate && !arms.is_empty() && cells.all(|cell| cell == NONE || cell == "0")
     }
 
-    fn cell(self, arm: &ArmView, damage: &Damage, over: bool, theme: &Theme) -> (String, Style) {
-        let figures = &arm.figures;
-        let asked = figures.outcomes.total() > 0;
-        let plain = |text: String| {
-            let style = if text == NONE || text == "0" {
-                theme.dim
-            } else {
-                theme.base
-            };
-            (text, style)
-        };
-        let of_lock = |n: u64| plain(if asked { text::count(n) } else { NONE.to_owned() });
+    fn cell(self, arm: &Arm<'_>, damage: &Damage, theme: &Theme) -> (String, Style) {
+        let missing = || (NONE.to_owned(), theme.dim);
         match self {
-            Self::P50 => plain(text::micros(figures.acquire_us.p50)),
-            Self::P99 => plain(text::micros(figures.acquire_us.p99)),
-            Self::Rate if over => plain(text::rate(figures.throughput.round())),
-            Self::Rate if arm.done => ("done".to_owned(), theme.dim),
-            Self::Rate => plain(text::rate(arm.live.per_second.round())),
-            Self::Contended => of_lock(figures.outcomes.contended),
-            Self::NoQuorum if figures.outcomes.no_quorum > 0 => (text::count(figures.outcomes.no_quorum), theme.warn),
-            Self::NoQuorum => of_lock(0),
-            Self::Votes => match arm.votes {
-                None => plain(NONE.to_owned()),
-                Some((votes, nodes)) if votes < nodes => (format!("{votes}/{nodes}"), theme.warn),
-                Some((votes, nodes)) => plain(format!("{votes}/{nodes}")),
-            },
-            Self::Orders if figures.incomplete => (format!("≥ {}", text::count(figures.orders)), theme.warn),
-            Self::Orders => plain(text::count(figures.orders)),
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a count
-            Self::Extra(metric) => match figures.get(metric) as u64 {
-                0 => plain("0".to_owned()),
-                some => (text::count(some), theme.warn),
-            },
-            Self::Stale => plain(text::count(figures.stale_reads)),
-            Self::GaveUp => plain(text::count(figures.gave_up)),
-            Self::LostUpdates => damaged(damage.lost_updates, figures.lost_updates, theme),
-            Self::MissingPages => damaged(damage.missing_pages, figures.missing_pages, theme),
-            Self::Score(headline) => {
-                let score = headline.score(arm, damage);
+            Self::Of(column) => report::cell(column, arm).map_or_else(missing, |cell| {
+                let style = style_of(&cell, theme);
+                (cell.text, style)
+            }),
+            Self::Damage(Metric::MissingPages) => damaged(damage.missing_pages, arm.figures.missing_pages, theme),
+            Self::Damage(_) => damaged(damage.lost_updates, arm.figures.lost_updates, theme),
+            Self::Score(headline) => arm.now.map_or_else(missing, |view| {
+                let score = headline.score(view, damage);
                 (score.cell(), mark_style(score.mark, theme))
-            }
+            }),
         }
     }
 }
 
-fn extra_title(metric: Metric) -> &'static str {
-    EXTRAS
-        .iter()
-        .find(|(extra, _)| *extra == metric)
-        .map_or("", |(_, title)| title)
+/// What stands above the columns: the score in capitals.
+fn heads(columns: &[Shown]) -> Vec<String> {
+    let heads = report::heads(columns.iter().map(|column| column.titled()));
+    let head = |(column, head): (&Shown, String)| match column {
+        Shown::Score(_) => head.to_uppercase(),
+        _ => head,
+    };
+    columns.iter().zip(heads).map(head).collect()
+}
+
+/// The width of each column.
+fn widths(columns: &[Shown]) -> Vec<usize> {
+    let width = |(column, head): (&Shown, String)| text::width(&head).max(column.least());
+    columns.iter().zip(heads(columns)).map(width).collect()
+}
+
+fn style_of(cell: &Cell, theme: &Theme) -> Style {
+    match cell.tone {
+        Tone::Plain if cell.text == "0" => theme.dim,
+        Tone::Plain => theme.base,
+        Tone::Strong => theme.strong,
+        Tone::Faint => theme.dim,
+        Tone::Good => theme.good,
+        Tone::Bad => theme.bad,
+        Tone::Doubt => theme.warn,
+    }
 }
 
 /// A count of damage beside the score: no praise for a zero.
@@ -165,39 +145,55 @@ fn damaged(proven: bool, count: u64, theme: &Theme) -> (String, Style) {
 }
 
 /// The columns of a workload in the order of the table, each with its rank: the highest goes first, damage and the score last.
-fn columns(workload: &WorkloadSpec, arms: &[ArmView]) -> Vec<(Column, u8)> {
-    use Column::{Contended, GaveUp, LostUpdates, MissingPages, NoQuorum, Orders, P50, P99, Rate, Stale, Votes};
-    let common = [(P50, 6), (P99, 2), (Rate, 3), (Contended, 7), (NoQuorum, 4), (Votes, 5)];
-    let own = match workload {
-        WorkloadSpec::Inventory(_) => vec![(Orders, 8), (LostUpdates, 1), (Column::Score(Headline::Oversold), 0)],
-        WorkloadSpec::CacheFill { caches } if caches.iter().any(|cache| cache.pages.is_some()) => vec![
-            (GaveUp, 9),
-            (Column::Score(Headline::HitsPerExpiry), 8),
-            (MissingPages, 1),
-            (Column::Score(Headline::DuplicatePages), 0),
-        ],
-        WorkloadSpec::CacheFill { .. } => {
-            vec![(Stale, 8), (GaveUp, 9), (Column::Score(Headline::HitsPerExpiry), 0)]
-        }
+/// Once the load is over its last seconds say nothing: the mean until the arm's finish does.
+fn columns(workload: &WorkloadSpec, arms: &[Arm<'_>], is_over: bool) -> Vec<(Shown, u8)> {
+    let figure = |metric, rank| (Shown::Of(Column::Figure(metric)), rank);
+    let throughput = if is_over {
+        Column::Figure(Metric::Throughput)
+    } else {
+        Column::ThroughputNow
     };
-    let occurs = |metric: Metric| arms.iter().any(|arm| arm.figures.get(metric) > 0.0);
-    let extras = EXTRAS
-        .iter()
-        .filter(|(metric, _)| occurs(*metric))
-        .map(|(metric, _)| (Column::Extra(*metric), 7));
+    let common = [
+        figure(Metric::AcquireP50, 6),
+        figure(Metric::AcquireP99, 2),
+        (Shown::Of(throughput), 3),
+        figure(Metric::Contended, 7),
+        figure(Metric::NoQuorum, 4),
+        (Shown::Of(Column::VotesNow), 5),
+    ];
+    let own = match workload {
+        WorkloadSpec::Inventory(_) => vec![
+            figure(Metric::Orders, 8),
+            (Shown::Damage(Metric::LostUpdates), 1),
+            (Shown::Score(Headline::Oversold), 0),
+        ],
+        WorkloadSpec::CacheFill(spec) if spec.caches.iter().any(|cache| cache.pages.is_some()) => vec![
+            figure(Metric::GaveUp, 9),
+            (Shown::Score(Headline::HitsPerExpiry), 8),
+            (Shown::Damage(Metric::MissingPages), 1),
+            (Shown::Score(Headline::DuplicatePages), 0),
+        ],
+        WorkloadSpec::CacheFill { .. } => vec![
+            figure(Metric::StaleReads, 8),
+            figure(Metric::GaveUp, 9),
+            (Shown::Score(Headline::HitsPerExpiry), 0),
+        ],
+    };
+    let occurs = |metric: &Metric| arms.iter().any(|arm| metric.of(arm.figures) > 0.0);
+    let extras = EXTRAS.into_iter().filter(occurs).map(|metric| figure(metric, 7));
     common.into_iter().chain(extras).chain(own).collect()
 }
 
 /// The columns that fit beside the names, in the order of the table. Where some must go, those go first that say nothing of
 /// any arm.
-fn fitting(workload: &WorkloadSpec, arms: &[ArmView], room: usize, theme: &Theme) -> Vec<Column> {
-    let mut kept = columns(workload, arms);
+fn fitting(mut kept: Vec<(Shown, u8)>, arms: &[Arm<'_>], room: usize, theme: &Theme) -> Vec<Shown> {
     for (column, rank) in &mut kept {
         if !column.is_damage() && column.is_idle(arms, theme) {
             *rank += 10;
         }
     }
-    let width = |kept: &[(Column, u8)]| kept.iter().map(|(column, _)| column.width() + 2).sum::<usize>();
+    let columns = |kept: &[(Shown, u8)]| kept.iter().map(|(column, _)| *column).collect::<Vec<_>>();
+    let width = |kept: &[(Shown, u8)]| widths(&columns(kept)).iter().map(|width| width + 2).sum::<usize>();
     while width(&kept) > room && kept.len() > 1 {
         let least = kept
             .iter()
@@ -206,7 +202,7 @@ fn fitting(workload: &WorkloadSpec, arms: &[ArmView], room: usize, theme: &Theme
             .map_or(0, |(index, _)| index);
         kept.remove(least);
     }
-    kept.into_iter().map(|(column, _)| column).collect()
+    columns(&kept)
 }
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: &Snapshot) {
@@ -220,25 +216,20 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
         .max()
         .unwrap_or(0);
     let names = longest.clamp(6, if total >= 96 { 24 } else { 14 });
-    let columns = fitting(
-        &snapshot.scenario.workload,
-        &snapshot.arms,
-        total.saturating_sub(names + 3),
-        theme,
-    );
-    let used: usize = names + 2 + columns.iter().map(|column| column.width() + 2).sum::<usize>();
+    let arms: Vec<Arm<'_>> = Arm::all_of_snapshot(snapshot).into_iter().map(Arm::narrow).collect();
+    let is_over = matches!(snapshot.phase, Phase::Draining | Phase::Finished { .. });
+    let columns = columns(&snapshot.scenario.workload, &arms, is_over);
+    let columns = fitting(columns, &arms, total.saturating_sub(names + 3), theme);
+    let mut widths = widths(&columns);
+    let used: usize = names + 2 + widths.iter().map(|width| width + 2).sum::<usize>();
     // Wide screens spread the columns, but not so far that a row can't be followed.
     let spare = (total.saturating_sub(used + 1) / columns.len().max(1)).min(6);
-    let width = |column: &Column| column.width() + 2 + spare;
-
-    // Once the load has ended its last seconds say nothing: the mean until the arm's finish does.
-    let over = matches!(snapshot.phase, Phase::Draining | Phase::Finished { .. });
+    for width in &mut widths {
+        *width += 2 + spare;
+    }
     let mut head = vec![Span::raw(text::left("  arm", names + 2))];
-    head.extend(
-        columns
-            .iter()
-            .map(|column| Span::raw(text::right(head_of(*column, over), width(column)))),
-    );
+    let heads = heads(&columns).into_iter().zip(&widths);
+    head.extend(heads.map(|(head, width)| Span::raw(text::right(&head, *width))));
     line(frame, inside, 0, Line::from(head).style(theme.dim));
 
     let excerpt = Excerpt::of(
@@ -259,33 +250,23 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
         let name_style = if charted { theme.strong } else { theme.base };
         let name = format!("{} {}", if charted { "›" } else { " " }, text::left(&arm.name, names));
         let mut spans = vec![Span::styled(name, name_style)];
-        let mut rest = columns.as_slice();
+        let mut first = 0;
         if let Some(ailment) = Ailment::of(arm, &snapshot.phase) {
-            let figures = rest.iter().take_while(|column| column.is_of_the_ended()).count();
-            let room: usize = rest[..figures].iter().map(width).sum();
+            first = columns.iter().take_while(|column| column.is_of_the_ended()).count();
+            let room: usize = widths[..first].iter().sum();
             let words = ailment.within(room.saturating_sub(2));
             spans.push(Span::styled(text::left(&format!("  {words}"), room), theme.warn));
-            rest = &rest[figures..];
         }
-        for column in rest {
-            let (cell, style) = column.cell(arm, &damage, over, theme);
-            let width = width(column);
+        for (column, width) in columns.iter().zip(&widths).skip(first) {
+            let (cell, style) = column.cell(&arms[index], &damage, theme);
             spans.push(Span::raw(" ".repeat(width.saturating_sub(text::width(&cell)))));
-            spans.push(Span::styled(text::fit(&cell, width), style));
+            spans.push(Span::styled(text::fit(&cell, *width), style));
         }
         line(frame, inside, row, Line::from(spans));
         row += 1;
     }
     if let Some(more) = excerpt.more() {
         line(frame, inside, row, Line::styled(format!("  {more}"), theme.dim));
-    }
-}
-
-/// The title of a column, now.
-fn head_of(column: Column, over: bool) -> &'static str {
-    match column {
-        Column::Rate if over => "done/s",
-        column => column.title(),
     }
 }
 
@@ -318,33 +299,35 @@ fn framed(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::Duration;
 
     use super::*;
     use crate::console::theme::ThemeName;
-    use crate::metrics::{Figures, Live};
-    use crate::scenario::{InventorySpec, Popularity, ServiceTime, StockIn};
+    use crate::metrics::{Count, Figures, Quantiles};
+    use crate::scenario::{CacheFillSpec, InventorySpec, Popularity, ServiceTime, StockIn};
 
-    fn an_arm() -> ArmView {
-        ArmView {
-            name: String::new(),
-            label: String::new(),
-            figures: Figures::default(),
-            series: Arc::default(),
-            trace: Arc::default(),
-            votes: None,
-            trouble: None,
+    fn an_arm(figures: &Figures) -> Arm<'_> {
+        Arm {
+            name: "",
+            figures,
             sold_out: false,
-            done: false,
-            finish: None,
-            live: Live::default(),
-            doubt: None,
+            is_doubted: false,
+            nodes: 3,
+            locks: true,
+            has_rate: true,
+            after_end: 0,
+            now: None,
+            is_narrow: true,
         }
     }
 
-    fn fitting(workload: &WorkloadSpec, arms: &[ArmView], room: usize) -> Vec<Column> {
-        super::fitting(workload, arms, room, &Theme::new(ThemeName::Dark, true))
+    fn fitting(workload: &WorkloadSpec, arms: &[Arm<'_>], room: usize) -> Vec<Shown> {
+        let columns = columns(workload, arms, false);
+        super::fitting(columns, arms, room, &Theme::new(ThemeName::Dark, true))
+    }
+
+    const fn figure(metric: Metric) -> Shown {
+        Shown::Of(Column::Figure(metric))
     }
 
     #[test]
@@ -359,40 +342,46 @@ mod tests {
             },
             stock_in: StockIn::Database,
         });
-        let mut arm = an_arm();
-        arm.figures.outcomes.acquired = 9;
-        arm.figures.outcomes.contended = 7;
-        arm.figures.orders = 9;
-        arm.figures.acquire_us.p99 = 900;
+        let mut figures = Figures {
+            orders: 9,
+            ..Figures::default()
+        };
+        figures.outcomes.acquired = 9;
+        figures.outcomes.contended = 7;
+        figures.acquire_us = Quantiles {
+            count: 16,
+            p50: 400,
+            p99: 900,
+            ..Quantiles::default()
+        };
         // Everything else is zero and goes before what says something, and damage stays although it is zero.
-        let kept = fitting(&workload, &[arm], 64);
-        let damage = [Column::LostUpdates, Column::Score(Headline::Oversold)];
-        assert_eq!(
-            kept[..4],
-            [Column::P99, Column::Rate, Column::Contended, Column::Orders]
-        );
+        let kept = fitting(&workload, &[an_arm(&figures)], 76);
+        let damage = [Shown::Damage(Metric::LostUpdates), Shown::Score(Headline::Oversold)];
+        let now = Shown::Of(Column::ThroughputNow);
+        let [p50, p99] = [Metric::AcquireP50, Metric::AcquireP99].map(figure);
+        let [contended, orders] = [Metric::Contended, Metric::Orders].map(figure);
+        assert_eq!(kept[..kept.len() - 2], [p50, p99, now, contended, orders]);
         assert_eq!(kept[kept.len() - 2..], damage);
-        assert_eq!(fitting(&workload, &[an_arm()], 24), damage);
+        assert_eq!(fitting(&workload, &[an_arm(&Figures::default())], 24), damage);
     }
 
     #[test]
     fn a_count_that_is_rare_has_a_column_once_it_occurs() {
-        let workload = WorkloadSpec::CacheFill { caches: Vec::new() };
-        let mut arm = an_arm();
-        let fenced = Column::Extra(Metric::Fenced);
-        assert!(!fitting(&workload, &[arm.clone()], 500).contains(&fenced));
-        arm.figures.fenced = 1;
-        assert!(fitting(&workload, &[arm], 500).contains(&fenced));
-        assert_eq!(fenced.title(), "fenced");
+        let workload = WorkloadSpec::CacheFill(CacheFillSpec { caches: Vec::new() });
+        let mut figures = Figures::default();
+        let fenced = figure(Metric::Fenced);
+        assert!(!fitting(&workload, &[an_arm(&figures)], 500).contains(&fenced));
+        figures.counts[Count::Fenced] = 1;
+        assert!(fitting(&workload, &[an_arm(&figures)], 500).contains(&fenced));
     }
 
     #[test]
     fn the_score_is_the_last_to_go() {
-        let workload = WorkloadSpec::CacheFill { caches: Vec::new() };
-        assert_eq!(fitting(&workload, &[], 0), [Column::Score(Headline::HitsPerExpiry)]);
+        let workload = WorkloadSpec::CacheFill(CacheFillSpec { caches: Vec::new() });
+        assert_eq!(fitting(&workload, &[], 0), [Shown::Score(Headline::HitsPerExpiry)]);
         assert_eq!(
             fitting(&workload, &[], 30),
-            [Column::P99, Column::Score(Headline::HitsPerExpiry)]
+            [figure(Metric::AcquireP99), Shown::Score(Headline::HitsPerExpiry)]
         );
         assert_eq!(fitting(&workload, &[], 500).len(), 9);
     }

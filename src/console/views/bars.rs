@@ -9,7 +9,8 @@ use super::{Frames, line, mark_style, panel};
 use crate::console::app::App;
 use crate::console::score::{Headline, Mark};
 use crate::console::text;
-use crate::metrics::{ArmView, Snapshot};
+use crate::metrics::{Metric, units};
+use crate::run::{ArmView, Snapshot};
 use crate::scenario::WorkloadSpec;
 
 /// The columns of the figure at the end of a bar.
@@ -22,8 +23,8 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
         WorkloadSpec::CacheFill { .. } => None,
     };
     let title = stock.map_or_else(
-        || " database hits per expiry (1 = perfect) ".to_owned(),
-        |stock| format!(" units sold of {} ", crate::metrics::units::count(stock)),
+        || format!(" {} (1 is perfect) ", Metric::DbHitsPerExpiry.title()),
+        |stock| format!(" {} for a stock of {} ", Metric::Orders.title(), units::count(stock)),
     );
     let inside = panel(frame, area, frames, Line::styled(title, theme.strong), theme);
     let longest = snapshot
@@ -49,12 +50,11 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
         let name_style = if index == app.arm { theme.strong } else { theme.base };
         let mut spans = vec![Span::styled(format!(" {} ", text::left(&arm.name, names)), name_style)];
         let length = |value: f64| {
-            #[allow(
+            #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
-                clippy::cast_precision_loss
+                reason = "between 0 and the room"
             )]
-            // between 0 and the room
             let cells = (value / most * room as f64).round() as usize;
             cells.max(usize::from(value > 0.0)).min(room)
         };
@@ -93,7 +93,6 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     }
 }
 
-#[allow(clippy::cast_precision_loss)] // a picture
 const fn whole(n: u64) -> f64 {
     n as f64
 }

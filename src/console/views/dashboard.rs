@@ -9,8 +9,8 @@ use super::{Frames, arms, bars, events, hosts, latency, servers, timeline};
 use crate::console::app::App;
 use crate::console::axis::TimeAxis;
 use crate::console::text;
-use crate::metrics::{ArmView, Snapshot};
 use crate::model::printable;
+use crate::run::{ArmView, Snapshot, lacking, lacking_in_short};
 
 /// From this size on panels get boxes.
 const ROOMY: (u16, u16) = (96, 30);
@@ -167,12 +167,13 @@ fn frame_of_time(
         }
     }
     // Why its acquires are refused right now.
-    let trouble = arm
-        .trouble
-        .as_deref()
-        .map(|trouble| format!(" {} ", printable(trouble)));
-    let trouble = trouble
-        .filter(|trouble| used + text::width(trouble) + 4 <= room)
+    let spec = snapshot.scenario.arms.iter().find(|spec| spec.name == arm.name);
+    let lacking = spec.and_then(|spec| lacking(spec, &arm.lacking));
+    let lacking = lacking
+        .map_or_else(Vec::new, |nodes| vec![nodes, lacking_in_short(&arm.lacking)])
+        .iter()
+        .map(|nodes| format!(" {} ", printable(nodes)))
+        .find(|nodes| used + text::width(nodes) + 4 <= room)
         .unwrap_or_default();
     let borders = if frames == Frames::Boxed {
         Borders::ALL
@@ -183,7 +184,7 @@ fn frame_of_time(
         .borders(borders)
         .border_style(theme.dim)
         .title(Line::from(title))
-        .title(Line::styled(trouble, theme.warn).right_aligned());
+        .title(Line::styled(lacking, theme.warn).right_aligned());
     let inside = block.inner(area);
     frame.render_widget(block, area);
     inside

@@ -46,6 +46,10 @@ fn width(text: &str, dot: u16) -> u16 {
 }
 
 /// The largest size at which all the texts fit into an area of so many columns and rows each; none when there is none.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "an iterator is cheap to clone, and awkward to borrow"
+)]
 pub(super) fn size<'a>(texts: impl Iterator<Item = &'a str> + Clone, columns: u16, rows: u16) -> Option<Size> {
     // A dot of two columns and one row is about square; up to half as wide still reads well.
     let sizes = (1..=12).flat_map(|high| (high..=high * 2 + 1).map(move |wide| [wide, high]));

@@ -9,8 +9,9 @@ use super::{Frames, line, panel};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::metrics::{Snapshot, units};
+use crate::metrics::units;
 use crate::model::{Event, EventKind};
+use crate::run::Snapshot;
 
 /// The columns before an event's words: its time and its symbol.
 const INDENT: usize = 11;
@@ -142,7 +143,11 @@ fn words(event: &Event) -> String {
             error: None,
             ..
         } if !text.contains("effective") => {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // clamped, and short
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "clamped, and short"
+            )]
             let after = ((effect_at - event.at).max(0.0) * 1e6).round() as u64;
             format!("{text}, effective after {}", units::micros(after))
         }

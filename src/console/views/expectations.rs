@@ -4,13 +4,14 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{dialog, line, mark_style, verdict};
+use super::{dialog, line, mark_style, sign_of};
 use crate::console::app::App;
 use crate::console::score::Mark;
 use crate::console::text;
-use crate::metrics::{ArmView, Phase, Snapshot, units};
-use crate::model::Held;
-use crate::scenario::{Expectation, Metric, Op, Unit};
+use crate::metrics::{Unit, units};
+use crate::model::CheckResult;
+use crate::run::{ArmView, Phase, Snapshot};
+use crate::scenario::{Expectation, Op};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let theme = &app.theme;
@@ -38,7 +39,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     for (row, index) in (0..inside.height).zip(app.scroll.min(most)..expected.len()) {
         let (held, words) = standing(snapshot, index);
         let open = (Mark::Pending.symbol(), mark_style(Mark::Pending, theme));
-        let (mark, style) = held.map_or(open, |held| verdict(held, theme));
+        let (mark, style) = held.map_or(open, |held| sign_of(held, theme));
         let words = text::fit(&words, usize::from(inside.width).saturating_sub(2));
         line(
             frame,
@@ -50,7 +51,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
 }
 
 /// What became of it, none while that is open, and how it stands.
-fn standing(snapshot: &Snapshot, index: usize) -> (Option<Held>, String) {
+fn standing(snapshot: &Snapshot, index: usize) -> (Option<CheckResult>, String) {
     if let Phase::Finished { expectations, .. } = &snapshot.phase
         && let Some((held, words)) = expectations.get(index)
     {
@@ -62,7 +63,7 @@ fn standing(snapshot: &Snapshot, index: usize) -> (Option<Held>, String) {
         Some(arm) => {
             // What is counted while it warms up is not what counts.
             let counts = !matches!(snapshot.phase, Phase::WarmUp);
-            let value = arm.figures.get(expectation.metric);
+            let value = expectation.metric.of(&arm.figures);
             let held = decided(expectation, value).filter(|_| counts);
             (held, format!("{name}: {}", now(expectation, arm)))
         }
@@ -71,45 +72,24 @@ fn standing(snapshot: &Snapshot, index: usize) -> (Option<Held>, String) {
 }
 
 /// What the end can't change any more: a figure that only grows and has passed its bound.
-fn decided(expectation: &Expectation, value: f64) -> Option<Held> {
-    if can_fall(expectation.metric) {
+fn decided(expectation: &Expectation, value: f64) -> Option<CheckResult> {
+    if expectation.metric.can_fall() {
         return None;
     }
     let Expectation { op, bound, .. } = *expectation;
     match (op, op.holds(value, bound)) {
-        (Op::Less | Op::AtMost, false) => Some(Held::No),
-        (Op::Equal, false) if value > bound => Some(Held::No),
-        (Op::Greater | Op::AtLeast, true) => Some(Held::Yes),
-        (Op::NotEqual, true) if value > bound => Some(Held::Yes),
+        (Op::Less | Op::AtMost, false) => Some(CheckResult::Failed),
+        (Op::Equal, false) if value > bound => Some(CheckResult::Failed),
+        (Op::Greater | Op::AtLeast, true) => Some(CheckResult::Held),
+        (Op::NotEqual, true) if value > bound => Some(CheckResult::Held),
         _ => None,
     }
 }
 
-/// Whether the figure can be lower later in the run: quantiles, means and rates, what is held at the moment, and lost
-/// updates, which a later stale write can make up for. All others are counts and largest values.
-const fn can_fall(metric: Metric) -> bool {
-    matches!(
-        metric,
-        Metric::AcquireP50
-            | Metric::AcquireP90
-            | Metric::AcquireP99
-            | Metric::AcquireP999
-            | Metric::ResponseP50
-            | Metric::ResponseP90
-            | Metric::ResponseP99
-            | Metric::ResponseP999
-            | Metric::Throughput
-            | Metric::LostUpdates
-            | Metric::DbHitsPerExpiry
-            | Metric::Holding
-            | Metric::Partial
-    )
-}
-
 fn now(expectation: &Expectation, arm: &ArmView) -> String {
-    let value = arm.figures.get(expectation.metric);
+    let value = expectation.metric.of(&arm.figures);
     match expectation.metric.unit() {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a latency
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
         Unit::Micros => units::micros(value as u64),
         Unit::Count | Unit::PerSecond => text::rate(value),
     }
@@ -118,6 +98,7 @@ fn now(expectation: &Expectation, arm: &ArmView) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Metric;
 
     #[test]
     fn only_what_can_not_change_is_decided_before_the_end() {
@@ -132,12 +113,12 @@ mod tests {
             decided(&expectation, value)
         };
         for (op, [below, at, above]) in [
-            (Op::Less, [None, Some(Held::No), Some(Held::No)]),
-            (Op::AtMost, [None, None, Some(Held::No)]),
-            (Op::Equal, [None, None, Some(Held::No)]),
-            (Op::NotEqual, [None, None, Some(Held::Yes)]),
-            (Op::AtLeast, [None, Some(Held::Yes), Some(Held::Yes)]),
-            (Op::Greater, [None, None, Some(Held::Yes)]),
+            (Op::Less, [None, Some(CheckResult::Failed), Some(CheckResult::Failed)]),
+            (Op::AtMost, [None, None, Some(CheckResult::Failed)]),
+            (Op::Equal, [None, None, Some(CheckResult::Failed)]),
+            (Op::NotEqual, [None, None, Some(CheckResult::Held)]),
+            (Op::AtLeast, [None, Some(CheckResult::Held), Some(CheckResult::Held)]),
+            (Op::Greater, [None, None, Some(CheckResult::Held)]),
         ] {
             let said = [4.0, 5.0, 6.0].map(|value| expect(Metric::Oversold, op, value));
             assert_eq!(said, [below, at, above], "{op:?}");

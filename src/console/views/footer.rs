@@ -9,7 +9,7 @@ use crate::console::app::{App, Stage, View};
 use crate::console::hint::hint;
 use crate::console::keys::{self, Act, Group, Row, Scope};
 use crate::console::{knobs, text};
-use crate::metrics::{Phase, Snapshot};
+use crate::run::{Phase, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let theme = &app.theme;
@@ -98,7 +98,7 @@ fn offered(app: &App, row: &Row) -> bool {
     let live = app.is_live();
     match (row.group, act) {
         (Group::Faults, _) => live,
-        (_, Act::Turn(dial, turn)) => live && snapshot.is_some_and(|now| knobs::turn(dial, turn, now).is_ok()),
+        (_, Act::Turn(kind, turn)) => live && snapshot.is_some_and(|now| knobs::turn(kind, turn, now).is_ok()),
         (_, Act::Freeze) => live || app.is_frozen(),
         (_, Act::Pick) => true,
         (_, Act::NextTheme) if !app.theme.colours => false,

@@ -7,8 +7,9 @@ use ratatui::text::Span;
 use super::fitting;
 use crate::console::app::{App, Stage};
 use crate::console::text;
-use crate::metrics::{Phase, Snapshot, units};
+use crate::metrics::units;
 use crate::model::printable;
+use crate::run::{Phase, Snapshot};
 use crate::scenario::{Scenario, WorkloadSpec};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {

@@ -6,12 +6,13 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType};
 
+use super::conditions::symbol_and_words;
 use super::{columns, fitting};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::metrics::{HostStatus, HostView, Snapshot};
 use crate::model::{Target, printable};
+use crate::run::{HostView, Snapshot};
 
 /// The least width of a box.
 const BOX: u16 = 24;
@@ -94,23 +95,21 @@ fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected:
 
 /// Symbol, words and style of its state.
 pub(super) fn state(host: &HostView, theme: &Theme) -> (&'static str, String, Style) {
-    match &host.state {
-        HostStatus::Up => ("●", "UP".to_owned(), theme.good),
-        HostStatus::Down(_) => ("✖", format!("DOWN {}", text::age(host.since)), theme.warn),
-        HostStatus::Paused => ("‖", format!("PAUSED {}", text::age(host.since)), theme.warn),
-    }
+    let Some((symbol, words)) = symbol_and_words(&host.conditions, |ongoing| ongoing.condition.word().to_owned())
+    else {
+        return ("●", "UP".to_owned(), theme.good);
+    };
+    (symbol, words, theme.warn)
 }
 
 fn why(host: &HostView) -> Option<String> {
-    match &host.state {
-        HostStatus::Down(why) => Some(format!("({})", printable(why))),
-        HostStatus::Up | HostStatus::Paused => None,
-    }
+    let how = host.conditions.first()?.how.as_ref()?;
+    Some(format!("({})", printable(&how.to_string())))
 }
 
 /// Figures of its lock node, the most telling first.
 fn figures(host: &HostView) -> Vec<String> {
-    let Some(stats) = host.stats.filter(|_| host.state == HostStatus::Up) else {
+    let Some(stats) = host.stats.filter(|_| host.conditions.answers()) else {
         return Vec::new();
     };
     let ping = u64::try_from(stats.ping.as_micros()).unwrap_or(u64::MAX);

@@ -10,8 +10,8 @@ use crate::console::axis::TimeAxis;
 use crate::console::plot::Dots;
 use crate::console::samples::{held, samples};
 use crate::console::text;
-use crate::metrics::{ArmView, Point, Snapshot};
-use crate::scenario::LockKind;
+use crate::metrics::Point;
+use crate::run::{ArmView, Snapshot};
 
 use super::timeline::FaultMark;
 
@@ -42,8 +42,8 @@ impl Source {
 
 /// What is charted of the arm at this position.
 pub(super) fn source(snapshot: &Snapshot, arm: usize) -> Source {
-    match snapshot.scenario.arms.get(arm).map(|arm| arm.lock) {
-        Some(LockKind::None) => Source::Response,
+    match snapshot.scenario.arms.get(arm) {
+        Some(arm) if !arm.lock.is_some() => Source::Response,
         _ => Source::Acquire,
     }
 }
@@ -73,9 +73,12 @@ impl Decades {
 
     /// The dot of a value, counted from the bottom of so many.
     fn dot(self, us: u64, dots: u16) -> u16 {
-        #[allow(clippy::cast_precision_loss)] // a picture
         let part = ((us.max(1) as f64).log10() - f64::from(self.low)) / f64::from(self.high - self.low);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and dots − 1
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 0 and dots − 1"
+        )]
         let dot = (part.clamp(0.0, 1.0) * f64::from(dots.saturating_sub(1))).round() as u16;
         dot
     }
@@ -103,7 +106,7 @@ impl Decades {
     }
 }
 
-#[allow(clippy::too_many_arguments)] // a picture of many things in one place
+#[expect(clippy::too_many_arguments, reason = "a picture of many things in one place")]
 pub(super) fn render(
     frame: &mut Frame<'_>,
     area: Rect,

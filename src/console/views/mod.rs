@@ -2,6 +2,7 @@
 
 mod arms;
 mod bars;
+mod conditions;
 mod dashboard;
 mod digits;
 mod events;
@@ -34,8 +35,8 @@ use super::app::{App, Overlay, Stage, View};
 use super::ascii;
 use super::score::Mark;
 use super::theme::Theme;
-use crate::metrics::Phase;
-use crate::model::Held;
+use crate::model::CheckResult;
+use crate::run::Phase;
 
 /// The least size that shows anything.
 const LEAST: (u16, u16) = (60, 16);
@@ -208,11 +209,11 @@ const fn mark_style(mark: Mark, theme: &Theme) -> Style {
 }
 
 /// The sign of what became of an expectation, and its style. A failed one is no damage.
-const fn verdict(held: Held, theme: &Theme) -> (&'static str, Style) {
+const fn sign_of(held: CheckResult, theme: &Theme) -> (&'static str, Style) {
     match held {
-        Held::Yes => ("✔", theme.good),
-        Held::No => ("✖", theme.warn),
-        Held::Inconclusive => ("?", theme.warn),
+        CheckResult::Held => ("✔", theme.good),
+        CheckResult::Failed => ("✖", theme.warn),
+        CheckResult::Inconclusive => ("?", theme.warn),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::console::ailment::Ailment;
 use crate::console::app::App;
 use crate::console::score::{Headline, Mark, Score, without_quorum};
 use crate::console::text;
-use crate::metrics::{ArmView, Snapshot};
+use crate::run::{ArmView, Snapshot};
 
 /// The least columns of a tile.
 const NARROWEST: u16 = 20;
@@ -70,12 +70,12 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
 fn title(headline: Headline, tiles: &[Tile<'_>]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for tile in tiles {
-        if !names.contains(&tile.headline.name()) {
-            names.push(tile.headline.name());
+        if !names.contains(&tile.headline.title()) {
+            names.push(tile.headline.title());
         }
     }
     if names.is_empty() {
-        names.push(headline.name());
+        names.push(headline.title());
     }
     names.join(" · ")
 }
@@ -240,7 +240,7 @@ impl<'a> Tile<'a> {
         let unit = match self.score.mark {
             Mark::Pending if self.arm.doubt.is_some() => "inconclusive",
             Mark::Pending => "nothing to judge yet",
-            _ => self.headline.unit(),
+            _ => self.headline.title(),
         };
         // The unit stands beside its figure.
         if has_cell && used(&parts) + text::width(unit) <= columns {

@@ -1,15 +1,18 @@
 //! The app servers, in one line.
 
+use std::time::Duration;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use super::conditions::symbol_and_words;
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::metrics::{ServerStatus, ServerView, Snapshot};
-use crate::model::Target;
+use crate::model::{How, Ongoing, Target};
+use crate::run::{ServerView, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let theme = &app.theme;
@@ -49,9 +52,13 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
 
 /// Symbol, words and style of its state; one that is up needs no words.
 pub(super) fn state(server: &ServerView, theme: &Theme) -> (&'static str, String, Style) {
-    match server.state {
-        ServerStatus::Up => ("●", String::new(), theme.good),
-        ServerStatus::Paused => ("‖", format!(" PAUSED {}", text::age(server.since)), theme.warn),
-        ServerStatus::Killed => ("✖", format!(" KILLED {} ago", text::age(server.since)), theme.warn),
-    }
+    // How it went down says more than that it is down.
+    let word = |ongoing: &Ongoing<Duration>| {
+        let how = ongoing.how.as_ref().map(How::to_string);
+        how.unwrap_or_else(|| ongoing.condition.word().to_owned())
+    };
+    let Some((symbol, words)) = symbol_and_words(&server.conditions, word) else {
+        return ("●", String::new(), theme.good);
+    };
+    (symbol, format!(" {words}"), theme.warn)
 }

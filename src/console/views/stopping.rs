@@ -6,7 +6,7 @@ use ratatui::text::Line;
 
 use super::{dialog, line};
 use crate::console::app::{App, Then};
-use crate::metrics::{Phase, Snapshot};
+use crate::run::{Phase, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, then: &Then) {
     let (title, next) = match (then, app.hurried) {
@@ -25,7 +25,7 @@ const LAB: &str = "The lab goes down …";
 
 /// What keeps the run from its end.
 fn waiting(snapshot: &Snapshot) -> String {
-    match (&snapshot.phase, snapshot.patience_left) {
+    match (&snapshot.phase, snapshot.gives_up_in) {
         (Phase::SetUp(_) | Phase::Finished { .. } | Phase::Failed(_), _) => LAB.to_owned(),
         (_, Some(left)) => format!(
             "The workers finish: given up in {:.0} s unless they get on …",

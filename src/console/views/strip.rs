@@ -7,8 +7,8 @@ use ratatui::text::{Line, Span};
 use super::{fitting, hosts, line, servers};
 use crate::console::app::App;
 use crate::console::text;
-use crate::metrics::{HostStatus, ServerStatus, Snapshot};
 use crate::model::{EventKind, Target};
+use crate::run::Snapshot;
 
 /// From this height on the title, the hosts and the faults have a row each.
 const ROOMY: u16 = 18;
@@ -57,11 +57,7 @@ fn states<'a>(app: &App, snapshot: &Snapshot, short: bool) -> impl Iterator<Item
     let hosts = snapshot.hosts.iter().map(move |host| {
         let (symbol, words, style) = hosts::state(host, &theme);
         // What is up needs no words.
-        let words = if short && host.state == HostStatus::Up {
-            ""
-        } else {
-            &words
-        };
+        let words = if short && host.conditions.is_up() { "" } else { &words };
         let state = Span::styled(format!(" {symbol} {words}").trim_end().to_owned(), style);
         let called = if short {
             host.id.0.to_string()
@@ -70,10 +66,7 @@ fn states<'a>(app: &App, snapshot: &Snapshot, short: bool) -> impl Iterator<Item
         };
         vec![name(called, Target::Host(host.id)), state]
     });
-    let down = snapshot
-        .servers
-        .iter()
-        .filter(|server| server.state != ServerStatus::Up);
+    let down = snapshot.servers.iter().filter(|server| !server.conditions.is_up());
     let servers = down.map(move |server| {
         let (symbol, words, style) = servers::state(server, &theme);
         let state = Span::styled(format!(" {symbol}{words}"), style);

@@ -6,13 +6,13 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::Paragraph;
 
-use super::{Frames, arms, mark_style, padded, panel, verdict};
+use super::{Frames, arms, mark_style, padded, panel, sign_of};
 use crate::console::app::App;
 use crate::console::score::{Headline, Mark};
 use crate::console::text;
-use crate::metrics::Snapshot;
-use crate::model::Held;
-use crate::run::sentence;
+use crate::model::CheckResult;
+use crate::report::sentence;
+use crate::run::Snapshot;
 use crate::scenario::Scenario;
 
 pub(super) fn render(
@@ -21,7 +21,7 @@ pub(super) fn render(
     app: &App,
     snapshot: &Snapshot,
     interrupted: bool,
-    expectations: &[(Held, String)],
+    expectations: &[(CheckResult, String)],
 ) {
     let theme = &app.theme;
     let scenario = &snapshot.scenario;
@@ -50,7 +50,7 @@ pub(super) fn render(
         lines.extend(hanging(mark.symbol(), mark_style(mark, theme), &words, columns));
     }
     for missing in &snapshot.partial {
-        let (mark, style) = verdict(Held::Inconclusive, theme);
+        let (mark, style) = sign_of(CheckResult::Inconclusive, theme);
         lines.extend(hanging(mark, style, &format!("partial: {missing}"), columns));
     }
     let doubts = snapshot.arms.iter().filter_map(|arm| arm.doubt.as_deref());
@@ -59,7 +59,7 @@ pub(super) fn render(
         .collect();
     doubts.dedup();
     for doubt in doubts {
-        let (mark, style) = verdict(Held::Inconclusive, theme);
+        let (mark, style) = sign_of(CheckResult::Inconclusive, theme);
         lines.extend(hanging(mark, style, &format!("inconclusive: {doubt}"), columns));
     }
     if !expectations.is_empty() {
@@ -67,7 +67,7 @@ pub(super) fn render(
         lines.extend([Line::default(), Line::styled(title, theme.accent)]);
     }
     for (held, words) in expectations {
-        let (mark, style) = verdict(*held, theme);
+        let (mark, style) = sign_of(*held, theme);
         lines.extend(hanging(mark, style, words, columns));
     }
 
@@ -110,21 +110,22 @@ pub(super) fn render(
 }
 
 /// Whether something that is expected of the arm could not show: then its figures are nothing to praise.
-fn is_doubtful(scenario: &Scenario, expectations: &[(Held, String)], arm: &str) -> bool {
+fn is_doubtful(scenario: &Scenario, expectations: &[(CheckResult, String)], arm: &str) -> bool {
     let own = scenario
         .expect
         .iter()
         .zip(expectations)
         .filter(|(expected, _)| expected.arm == arm);
-    own.map(|(_, (held, _))| *held).any(|held| held == Held::Inconclusive)
+    own.map(|(_, (held, _))| *held)
+        .any(|held| held == CheckResult::Inconclusive)
 }
 
 /// How many held, failed, and could not show: `1 held, 2 inconclusive`.
-fn tally(expectations: &[(Held, String)]) -> String {
+fn tally(expectations: &[(CheckResult, String)]) -> String {
     let words = [
-        (Held::Yes, "held"),
-        (Held::No, "failed"),
-        (Held::Inconclusive, "inconclusive"),
+        (CheckResult::Held, "held"),
+        (CheckResult::Failed, "failed"),
+        (CheckResult::Inconclusive, "inconclusive"),
     ];
     let parts = words.into_iter().filter_map(|(result, word)| {
         let count = expectations.iter().filter(|(held, _)| *held == result).count();

@@ -11,8 +11,9 @@ use crate::console::samples::samples;
 use crate::console::score::Damage;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::metrics::{ArmView, Point, Snapshot};
+use crate::metrics::{Count, Point};
 use crate::model::EventKind;
+use crate::run::{ArmView, Snapshot};
 use crate::scenario::WorkloadSpec;
 
 /// A fault on the time axis.
@@ -77,14 +78,14 @@ impl Lane {
         }
     }
 
-    const fn value(self, point: &Point) -> u64 {
+    fn value(self, point: &Point) -> u64 {
         match self {
             Self::Faults => 0,
             Self::NoQuorum => point.outcomes.no_quorum,
             Self::Oversold => point.oversold,
             Self::LostUpdates => point.lost_updates,
-            Self::DbHits => point.db_hits,
-            Self::Stale => point.stale_reads,
+            Self::DbHits => point.counts[Count::DbHits],
+            Self::Stale => point.counts[Count::StaleReads],
         }
     }
 
@@ -128,7 +129,7 @@ pub(super) fn lanes(app: &App, snapshot: &Snapshot, arm: &ArmView, room: usize) 
     (shown, hidden)
 }
 
-#[allow(clippy::too_many_arguments)] // a picture of many things in one place
+#[expect(clippy::too_many_arguments, reason = "a picture of many things in one place")]
 pub(super) fn render(
     frame: &mut Frame<'_>,
     area: Rect,
@@ -187,7 +188,7 @@ fn bars(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &App
     buffer.set_string(start, row.y, name, name_style);
     let style = lane.style(theme);
     for (x, &value) in (row.x + gutter..).zip(&columns) {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and 7
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 7")]
         let bar = (value / most.max(f64::MIN_POSITIVE) * 7.0) as usize;
         match buffer.cell_mut((x, row.y)) {
             Some(cell) if value > 0.0 => cell.set_symbol(BARS[bar.min(7)]).set_style(style),
@@ -219,7 +220,6 @@ fn rates(axis: TimeAxis, arm: &ArmView, lane: Lane) -> Vec<f64> {
     let mut columns = vec![0.0; usize::from(axis.columns())];
     for sample in samples(arm, axis) {
         let value = lane.value(&sample.point);
-        #[allow(clippy::cast_precision_loss)] // a picture
         let (value, seconds) = (value as f64, (sample.time.end - sample.time.start) as f64 / 10.0);
         let Some(range) = axis.tenths(sample.time).filter(|_| value > 0.0) else {
             continue;
@@ -249,7 +249,6 @@ pub(super) fn ticks(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxi
     let end = row.x + gutter + axis.columns();
     for second in axis.ticks(9) {
         let label = format!("╵{}", text::clock(second));
-        #[allow(clippy::cast_precision_loss)] // seconds of a run
         let Some(column) = axis.column(second as f64) else {
             continue;
         };

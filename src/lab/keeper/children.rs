@@ -17,7 +17,7 @@ use nix::unistd::{Pid, getpid, getppid};
 use super::protocol::{Ended, Event, FaultSignal, Spawn};
 
 /// How long killed orphans may take to go.
-const PATIENCE: Duration = Duration::from_secs(3);
+const ORPHANS_END_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The processes that the keeper started and has not reaped yet. Dropping it kills and reaps them all.
 #[derive(Debug, Default)]
@@ -129,7 +129,7 @@ pub(super) fn adopt_orphans() {
 fn end_orphans() {
     #[cfg(target_os = "linux")]
     {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + ORPHANS_END_TIMEOUT;
         while Instant::now() < end {
             for pid in children_of(getpid()) {
                 let _ = kill(pid, Signal::SIGKILL);

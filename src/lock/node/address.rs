@@ -1,4 +1,4 @@
-//! Where a node is, and as whom to talk to it.
+//! The address of a node, and the credentials for it.
 
 use std::{fmt, io, net::SocketAddr, time::Duration};
 
@@ -20,14 +20,14 @@ use crate::node::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{url}: {why}; write it like redis://user:password@host:6379/0")]
 pub struct BadAddress {
-    /// What was given, without its password.
+    /// The address as given, without its password.
     pub url: String,
-    /// What is wrong with it.
+    /// Why it can't be used.
     pub why: String,
 }
 
 impl BadAddress {
-    /// Says what is wrong with `url`, without its password.
+    /// The error for `url`, which is kept without its password.
     pub(crate) fn new(url: &str, why: String) -> Self {
         Self {
             url: url::hide_password(url),
@@ -36,8 +36,8 @@ impl BadAddress {
     }
 }
 
-/// One node's address, user, password and database, and how to make sure that it is that node. It shows itself without the
-/// password, and is written nowhere.
+/// One node's address, user, password and database, and how to verify the node. `Debug` and `Display` leave the password
+/// out, and it is never serialized.
 #[derive(Clone)]
 pub struct NodeAddress {
     host: String,
@@ -45,9 +45,9 @@ pub struct NodeAddress {
     user: Option<String>,
     password: Option<String>,
     database: u32,
-    /// Whether a listener of another user is no such node.
+    /// Whether the node must be a process of this user.
     of_this_user: bool,
-    /// None: plain TCP.
+    /// `None` means plain TCP.
     #[cfg(feature = "tls")]
     tls: Option<Tls>,
 }
@@ -72,7 +72,7 @@ impl From<SocketAddr> for NodeAddress {
 }
 
 impl NodeAddress {
-    /// A node at `addr`, by plain TCP, that asks for this password.
+    /// A node at `addr`, over plain TCP, with this password.
     #[must_use]
     pub fn new(addr: SocketAddr, password: Option<&str>) -> Self {
         Self {
@@ -87,12 +87,12 @@ impl NodeAddress {
         }
     }
 
-    /// Reads `redis://[user[:password]@]host[:port][/database]`, or `rediss://` for TLS; `valkey://` and `valkeys://` are the
-    /// same. In user and password `%` and two hexadecimal digits stand for a byte. The port is 6379 if none is given, the
-    /// database 0. For TLS this reads whom the machine trusts.
+    /// Reads `redis://[user[:password]@]host[:port][/database]`, or `rediss://` for TLS; `valkey://` and `valkeys://` mean
+    /// the same. In the user and the password, `%` and two hexadecimal digits stand for a byte. The port defaults to 6379
+    /// and the database to 0. For TLS, this reads the authorities that the machine trusts.
     ///
     /// # Errors
-    /// If it is no such URL, or TLS can't be used: it is not built in, or there are no authorities to trust.
+    /// If `url` is not such a URL, or if it asks for TLS and TLS is not built in or the machine trusts no authorities.
     pub fn parse(url: &str) -> Result<Self, BadAddress> {
         Self::read(url).map_err(|why| BadAddress::new(url, why))
     }
@@ -121,21 +121,21 @@ impl NodeAddress {
         })
     }
 
-    /// The same node, of which it is known that it is a process of this user on this machine: when it is gone, somebody else
-    /// may listen on its port, and is not told the password. Linux tells who listens; elsewhere nothing is made sure of.
+    /// The same node, declared to be a process of this user on this machine. When it is gone, another user may listen on its
+    /// port; the password is then not sent. On Linux the kernel says whose process listens; elsewhere this is not checked.
     #[must_use]
     pub const fn of_this_user(mut self) -> Self {
         self.of_this_user = true;
         self
     }
 
-    /// The node's name or address; one of IPv6 without brackets.
+    /// The node's host name or IP address; an IPv6 address has no brackets.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Whether both name the same server, as far as their words say. Its databases fail together.
+    /// Whether both addresses name the same server, judged by host and port. The databases of one server fail together.
     pub(crate) fn is_same_node(&self, other: &Self) -> bool {
         self.host.eq_ignore_ascii_case(&other.host) && self.port == other.port
     }
@@ -146,10 +146,10 @@ impl NodeAddress {
         self.port
     }
 
-    /// Makes sure that who listens there may be told the password.
+    /// Checks that the process that listens there may be sent the password.
     ///
     /// # Errors
-    /// If it is known that the node is a process of this user, and nobody or somebody else listens there now.
+    /// If the node must be a process of this user, and nobody or another user listens there now.
     pub fn check(&self) -> io::Result<()> {
         if self.of_this_user {
             listener::check(self.port)
@@ -158,14 +158,14 @@ impl NodeAddress {
         }
     }
 
-    /// Connects until then. A peer that is not heard of for `give_up` although something was sent to it is given up: the
-    /// connection breaks then. A node that is stopped is heard of: its kernel answers.
+    /// Connects, by `until` at the latest. The connection breaks if the peer acknowledges nothing for `give_up` although
+    /// something was sent to it. The kernel of a stopped node still acknowledges.
     pub(crate) async fn connect(&self, give_up: Duration, until: Instant) -> io::Result<Stream> {
         let connect = TcpStream::connect((self.host.as_str(), self.port));
         let stream = timeout_at(until, connect).await??;
-        // At once, so that who is found to listen is who has accepted.
+        // Checked at once, so that the listener found is the one that accepted the connection.
         self.check()?;
-        // Without these the connection is slower, or takes longer to break; it is not wrong.
+        // Errors are ignored: without these options the connection is slower, or takes longer to break, but it works.
         let _ = stream.set_nodelay(true);
         let socket = SockRef::from(&stream);
         let probes = TcpKeepalive::new().with_time(give_up / 3).with_interval(give_up / 6);
@@ -179,7 +179,7 @@ impl NodeAddress {
         Ok(Stream::Plain(stream))
     }
 
-    /// User and password, if the node asks for any: what `AUTH` is given. A user without a password is none.
+    /// The arguments of `AUTH`: user, if given, and password. `None` without a password, even if there is a user.
     #[must_use]
     pub fn credentials(&self) -> Option<(Option<&str>, &str)> {
         Some((self.user.as_deref(), self.password.as_deref()?))
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_said_without_its_password() {
+    fn an_invalid_address_is_reported_without_its_password() {
         for url in [
             "",
             "localhost:6379",

@@ -1,7 +1,7 @@
-//! The task that owns the connection to one node: it writes what callers queued, in order, and hands out the replies.
+//! The task that owns the connection to one node: it writes queued commands in order and hands out the replies.
 //!
-//! One ordered connection is what makes taking a lock back safe: a compare-and-delete written behind a `SET` runs
-//! after it, however long the node was stopped. So a late reply never closes the connection.
+//! One ordered connection makes it safe to take a lock back: a compare-and-delete written behind a `SET` runs after it,
+//! however long the node was stopped. Therefore a late reply never closes the connection.
 
 use std::{
     collections::VecDeque,
@@ -32,13 +32,13 @@ use crate::{
     protocol::{Command, Suspicion, Time, WINDOW},
 };
 
-/// Bytes collected for writing before the rest stays in the queue, where it can still be withdrawn.
+/// The most bytes collected for writing. Further commands stay in the queue, where they can still be withdrawn.
 const OUTPUT_LIMIT: usize = 1 << 16;
 
-/// The room for replies; an error line may not be longer.
+/// The size of the buffer for replies; no reply may be longer.
 const INPUT_SIZE: usize = 1 << 15;
 
-/// Commands wait so long for the first connection.
+/// How long commands wait for the first connection.
 const FIRST_CONNECTION_WAIT: Duration = Duration::from_millis(40);
 
 /// Marks the node as ended when its task ends, also when the runtime is dropped.
@@ -50,7 +50,7 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// Keeps a connection to `address` until nobody uses it.
+/// Maintains a connection to `address` until nobody uses it.
 pub(crate) async fn run(node: Arc<Queue>, address: NodeAddress, options: NodeOptions) {
     let _end = EndOnDrop(&node);
     let mut first = true;
@@ -96,25 +96,25 @@ pub(crate) async fn run(node: Arc<Queue>, address: NodeAddress, options: NodeOpt
 
 struct Connection<S> {
     stream: S,
-    /// How the node compares and deletes by itself.
+    /// The node's own compare-and-delete command, if it has one.
     native: Option<Native>,
     input: Box<[u8]>,
-    /// The bytes of `input` that hold an incomplete reply.
+    /// The number of bytes of `input` that hold an incomplete reply.
     filled: usize,
     output: Vec<u8>,
-    /// The bytes of `output` that are written.
+    /// The number of bytes of `output` that are written already.
     sent: usize,
     /// Commands that are not in the output yet.
     unwritten: VecDeque<Job>,
-    /// Commands that owe a reply, in order, and when they were written.
+    /// Commands whose replies are outstanding, in order, with the times at which they were written.
     written: VecDeque<(Job, Time)>,
     /// Deletes that the node refused to run.
     refused: Vec<LockJob>,
-    /// When they are tried again.
+    /// Fires when the refused deletes are to be tried again.
     retry: Pin<Box<Sleep>>,
     backoff: Duration,
     suspicion: Suspicion,
-    /// Fires when the node may have owed a reply for too long. Set anew only when it fires: a timer for each command
+    /// Fires when the node may have owed a reply for too long. It is set again only when it fires: a timer for each command
     /// would cost more than the commands.
     alarm: Pin<Box<Sleep>>,
     armed: bool,
@@ -141,13 +141,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Writes and reads until the connection breaks, or, without an error, until nobody uses it any more.
+    /// Writes and reads until the connection breaks, or until nobody uses it any more; the latter is not an error.
     async fn drive(&mut self, node: &Queue) -> io::Result<()> {
         poll_fn(|cx| self.poll(node, cx)).await
     }
 
     fn poll(&mut self, node: &Queue, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Replies first: after a pause of this whole process they are there, and the node is not to blame.
+        // Replies are read first: after a pause of this whole process they have arrived, and the node must not be blamed.
         while self.poll_read(node, cx)?.is_ready() {}
         if !self.refused.is_empty() && self.retry.as_mut().poll(cx).is_ready() {
             self.unwritten.extend(self.refused.drain(..).map(Job::Lock));
@@ -176,7 +176,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return;
         }
         let now = clock::now();
-        // Whoever asks again at once after a timeout may come before the alarm does.
+        // A caller that asks again at once after a timeout may get here before the alarm fires.
         self.suspect_if_overdue(node, now);
         let mut withdrawn = 0;
         while self.can_fill() {
@@ -209,11 +209,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer))?;
         let length = buffer.filled().len();
         if length == 0 {
-            // The node closed the connection, or a reply has no room.
+            // The node closed the connection, or a reply is longer than the buffer.
             return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
         }
         self.filled += length;
-        // Read after the replies: what they grant can be relied on from here on, if at all.
+        // The clock is read after the replies: a vote in them counts from this time at the earliest.
         let (now, hook) = (clock::now(), node.round_trip_hook());
         let (mut done, mut finished) = (0, 0);
         while let Some((reply, length)) =
@@ -229,7 +229,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Done::Kept => {}
                 Done::Again(job) => {
                     if job.command == Command::Delete && !job.announce {
-                        // Known to the server, but not allowed.
+                        // The server has the native command, but our user may not run it.
                         self.native = None;
                     }
                     self.unwritten.push_back(Job::Lock(job));
@@ -248,7 +248,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Poll::Ready(Ok(()))
     }
 
-    /// A delete that the node would not run now is tried again a little later.
+    /// Keeps a delete that the node refused to run now, to try it again a little later.
     fn postpone(&mut self, delete: LockJob) {
         if self.refused.is_empty() {
             clock::reset(self.retry.as_mut(), clock::now() + self.backoff);
@@ -281,7 +281,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// When the first of the commands that owe a reply was written.
+    /// When the oldest command without a reply was written.
     fn oldest(&self) -> Option<Time> {
         self.written.front().map(|(_, since)| *since)
     }

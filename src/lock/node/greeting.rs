@@ -1,4 +1,4 @@
-//! What a new connection begins with: who we are, the database, the scripts, and what kind of server answers.
+//! The first exchange on a new connection: authentication, database, scripts, and the kind of server.
 
 use std::io;
 
@@ -24,18 +24,18 @@ use crate::{
 /// A connection that is ready for locks.
 pub(crate) struct Greeted {
     pub(crate) stream: Stream,
-    /// How the node compares and deletes by itself, if it can.
+    /// The node's own compare-and-delete command, if it has one.
     pub(crate) native: Option<Native>,
 }
 
 /// Why a connection is not ready.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// Nobody answers, or something that is no node.
-    Io(#[allow(dead_code)] io::Error), // shown by Debug
-    /// The node does not let us in.
+    /// Nobody answers, or something that is not a node does.
+    Io(#[allow(dead_code)] io::Error), // read by Debug only
+    /// The node refused the credentials or the database.
     Denied(String),
-    /// TLS was not agreed on.
+    /// The TLS handshake failed.
     #[cfg(feature = "tls")]
     Tls(String),
 }
@@ -50,13 +50,14 @@ impl From<io::Error> for Failed {
     }
 }
 
-/// Connects, greets and prepares for locks.
+/// Connects, authenticates and prepares the connection for locks.
 pub(crate) async fn greet(address: &NodeAddress, options: &NodeOptions) -> Result<Greeted, Failed> {
     let mut commands: Vec<_> = [&DELETE, &RELEASE, &EXTEND].map(|script| wire::load(script)).into();
-    // Every user may run it, and it tells the version.
+    // Every user may run it, and its reply has the version.
     commands.push(wire::pack(&["HELLO"]));
     let (stream, replies) = enter(address, options, &commands).await?;
-    // The scripts are sent whole where they could not be loaded. A node that asks for a password says so here at last.
+    // Errors of `SCRIPT LOAD` are ignored: scripts that are not loaded are sent whole later. A node that requires a password
+    // and was given none says so in its reply to `HELLO`.
     if let Some(Reply::Error(text)) = replies.last()
         && text.starts_with("NOAUTH")
     {
@@ -66,8 +67,8 @@ pub(crate) async fn greet(address: &NodeAddress, options: &NodeOptions) -> Resul
     Ok(Greeted { stream, native })
 }
 
-/// Connects, says who we are and which database is meant, and then `commands`, each packed; the replies to those. All of it
-/// takes no longer than one attempt to connect may.
+/// Connects, authenticates, selects the database, and sends `commands`, which are packed; returns the replies to those. All
+/// of it together takes no longer than `connect_timeout`.
 pub(crate) async fn enter(
     address: &NodeAddress,
     options: &NodeOptions,
@@ -107,7 +108,7 @@ async fn introduce(stream: &mut Stream, address: &NodeAddress, commands: &[Vec<u
     Ok(replies)
 }
 
-/// Reads as many replies.
+/// Reads `count` replies.
 async fn read(stream: &mut Stream, count: usize) -> io::Result<Vec<Reply>> {
     let (mut replies, mut input) = (Vec::new(), Vec::new());
     let mut start = 0;
@@ -128,7 +129,8 @@ async fn read(stream: &mut Stream, count: usize) -> io::Result<Vec<Reply>> {
     Ok(replies)
 }
 
-/// What a `HELLO` says about compare-and-delete: Valkey has `DELIFEQ` since 9.0, Redis `DELEX` since 8.4.
+/// The compare-and-delete command of the server that sent this `HELLO` reply: Valkey has `DELIFEQ` since 9.0, Redis `DELEX`
+/// since 8.4.
 fn native(hello: &Reply) -> Option<Native> {
     let Reply::Array(fields) = hello else { return None };
     let field = |name: &str| {
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_tells_what_a_node_can_do() {
+    fn the_version_determines_the_native_command() {
         let cases = [
             ("redis", "7.0.15", None),
             ("redis", "8.2.9", None),

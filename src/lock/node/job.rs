@@ -1,4 +1,4 @@
-//! The commands that are queued for a node.
+//! Commands that are queued for a node.
 
 use std::{fmt, sync::Arc};
 
@@ -12,73 +12,75 @@ use crate::{
     protocol::{Answer, Command, Time},
 };
 
-/// Who asks a node for a lock, and hears what came of it.
+/// The attempt that sends a node commands for a lock, and receives the results.
 pub(crate) trait Asker: fmt::Debug + Send + Sync {
-    /// The commands, packed.
+    /// Its commands, packed.
     fn wire(&self) -> &Wire;
 
-    /// A command for node `node` is being written, at `now`. False if it was withdrawn and must not be.
+    /// A command for node `node` is about to be written, at `now`. Returns false if it was withdrawn and must not be
+    /// written.
     fn on_written(&self, node: usize, command: Command, now: Time) -> bool;
 
-    /// Takes what is known of a command for node `node`; `now` was read after the reply. Whether the node has nothing of this
-    /// lock and will be told nothing more of it; a delete that is not finished is owed.
+    /// Takes the result of a command for node `node`; `now` was read after the reply. Returns whether the attempt is
+    /// finished on that node: the node has no key of it, and will be sent no more commands for it. A delete that is not
+    /// finished is owed.
     fn on_answer(&self, node: usize, report: Report, now: Time) -> bool;
 
-    /// The node told somebody of the release.
-    fn on_told(&self, node: usize);
+    /// The node delivered the release to at least one subscriber.
+    fn on_release_delivered(&self, node: usize);
 }
 
-/// What is known of a command for a lock.
+/// The result of a command for a lock, as far as it is known.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) command: Command,
     /// When it was queued.
     pub(crate) asked: Time,
     pub(crate) answer: Answer,
-    /// What was wrong if it was not run.
+    /// Why it was not run, if it was not.
     pub(crate) cause: Option<Cause>,
 }
 
 /// A command for one node.
 #[derive(Debug)]
 pub(crate) enum Job {
-    /// One for a lock.
+    /// A command for a lock.
     Lock(LockJob),
-    /// Something that may as well run late or never.
+    /// A command that may run late or never.
     Ask(Question),
 }
 
-/// A command for a lock, and who hears of its reply. A `Set` is withdrawn by its asker as long as it is not written; a
-/// `Delete` is owed once it is queued: a broken connection does not end it.
+/// A command for a lock, and the asker that gets its reply. Its asker can withdraw a `Set` as long as it is not written. A
+/// `Delete` is owed once it is queued: it survives a broken connection.
 #[derive(Debug)]
 pub(crate) struct LockJob {
     pub(crate) command: Command,
     pub(crate) asker: Arc<dyn Asker>,
     /// The node's position among those of the asker.
     pub(crate) node: usize,
-    /// The clock before it was queued.
+    /// The time read before it was queued.
     pub(crate) asked: Time,
-    /// Of a delete: whether those who wait for the key are to be told.
+    /// For a delete: whether to announce the release to those who wait for the key.
     pub(crate) announce: bool,
-    /// Send the script itself: the node does not know its hash.
+    /// Whether to send the script itself, because the node does not know its hash.
     pub(crate) spelled_out: bool,
 }
 
-/// What became of a job.
+/// What remains to be done for a job after its reply.
 #[derive(Debug)]
 pub(crate) enum Done {
-    /// Its asker has nothing on the node any more, nor will it.
+    /// Nothing, and its attempt is finished on the node.
     Finished,
-    /// Nothing more is to be done for it.
+    /// Nothing, but its attempt may still have something on the node.
     Kept,
-    /// It is to be sent again, at once: the node does not know the script, or the native command.
+    /// It must be sent again at once, because the node does not know the script or may not run the native command.
     Again(LockJob),
-    /// The node would not run this delete now, and it must be run.
+    /// The node did not run this delete, which must still be run.
     Owed(LockJob),
 }
 
 impl Job {
-    /// What it is for a lock; none if it is a question.
+    /// The command for a lock; `None` for a question.
     pub(crate) const fn command(&self) -> Option<Command> {
         match self {
             Self::Lock(job) => Some(job.command),
@@ -86,7 +88,7 @@ impl Job {
         }
     }
 
-    /// Appends the command to `out`, at `now`. False if it was withdrawn.
+    /// Appends the command to `out`, at `now`. Returns false if it was withdrawn.
     pub(crate) fn write(&self, out: &mut Vec<u8>, native: Option<Native>, now: Time) -> bool {
         match self {
             Self::Lock(job) => job.write(out, native, now),
@@ -97,7 +99,7 @@ impl Job {
         }
     }
 
-    /// Hands over the reply, which had come by `now`.
+    /// Hands the reply, which had arrived by `now`, to the asker.
     pub(crate) fn reply(self, reply: Reply, now: Time) -> Done {
         match self {
             Self::Lock(job) => job.reply(reply, now),
@@ -129,7 +131,7 @@ impl LockJob {
         match (self.command, native) {
             (Command::Set, _) => wire.set(out),
             (Command::Extend, _) => wire.extend(out, self.spelled_out),
-            // These commands can't publish.
+            // The native commands can't publish.
             (Command::Delete, Some(native)) if !self.announce && !self.spelled_out => wire.delete_natively(out, native),
             (Command::Delete, _) => {
                 let script = if self.announce { &RELEASE } else { &DELETE };
@@ -145,7 +147,7 @@ impl LockJob {
             (Command::Set, Reply::Nil) => (Answer::No, None),
             (Command::Extend | Command::Delete, Reply::Int(number)) => {
                 if self.command == Command::Delete && number > 1 {
-                    self.asker.on_told(self.node);
+                    self.asker.on_release_delivered(self.node);
                 }
                 (if number > 0 { Answer::Yes } else { Answer::No }, None)
             }
@@ -184,13 +186,13 @@ impl LockJob {
     }
 }
 
-/// Whether the node says that the key is no string any more: somebody else has put something in its place. Servers before Redis
-/// 7 say so behind the words that the script failed.
+/// Whether the error says that the key is no longer a string, because somebody else has replaced it. Servers before Redis 7
+/// put this after the words that the script failed.
 fn is_another_type(error: &str) -> bool {
     error.contains("WRONGTYPE")
 }
 
-/// Whether the node says that it does not know the script, or that its user may not run a native command.
+/// Whether the error says that the node does not know the script, or that the user may not run the native command.
 fn is_not_known(error: &str) -> bool {
     ["NOSCRIPT", "NOPERM", "ERR unknown command"]
         .iter()

@@ -1,31 +1,31 @@
-//! Who listens on a port of this machine, as the kernel tells (Linux).
+//! Finds which user listens on a port of this machine, from the kernel's socket table (Linux).
 
 use std::{fs, io, net::Ipv4Addr};
 
-/// Makes sure that it is a process of this user who listens on `port` of loopback: before a password is sent there. Where
-/// the kernel does not tell, that is taken for granted.
+/// Checks, before a password is sent, that a process of this user listens on `port` of loopback. Where the kernel does not
+/// say, the check passes.
 pub(crate) fn check(port: u16) -> io::Result<()> {
     let (Ok(table), Some(we)) = (fs::read_to_string("/proc/net/tcp"), effective_user()) else {
         return Ok(());
     };
     let owners = owners(&table, port);
     let why = match owners.iter().find(|&&owner| owner != we) {
-        None if owners.is_empty() => format!("nobody known listens on port {port}"),
+        None if owners.is_empty() => format!("no process is known to listen on port {port}"),
         None => return Ok(()),
-        Some(stranger) => format!("user {stranger} listens on port {port}, who is told no password"),
+        Some(stranger) => format!("user {stranger} listens on port {port}; the password is not sent"),
     };
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
-/// The user who this process acts as, whose its sockets are. Asked for each time: a process may become somebody else.
+/// The effective user of this process, who owns its sockets. It is read each time, since a process may change it.
 fn effective_user() -> Option<u32> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    // The real user, the effective one, and two more.
+    // The fields are the real user, the effective user, and two more.
     let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     users.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// The users who listen on `port`, on loopback or on all addresses.
+/// The owners of the sockets that listen on `port`, on loopback or on all addresses.
 fn owners(table: &str, port: u16) -> Vec<u32> {
     let local = [Ipv4Addr::LOCALHOST, Ipv4Addr::UNSPECIFIED]
         .map(|address| format!("{:08X}:{port:04X}", u32::from_ne_bytes(address.octets())));
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     #[cfg(target_endian = "little")]
-    fn listeners_are_told_from_connections() {
+    fn listeners_are_distinguished_from_connections() {
         let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
                      0: 0100007F:49AD 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 28354 1\n\
                      1: 00000000:07E8 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1001        0 637 1\n\
@@ -68,6 +68,6 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         assert!(check(port).is_ok());
         drop(listener);
-        assert!(check(port).unwrap_err().to_string().contains("nobody known listens"));
+        assert!(check(port).unwrap_err().to_string().contains("no process is known"));
     }
 }

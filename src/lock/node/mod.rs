@@ -1,4 +1,4 @@
-//! One node: where it is, what is queued for it, the connection, and the bytes that go over it.
+//! One node: its address, the queue of commands for it, the connection, and the wire format.
 
 pub(crate) mod address;
 pub(crate) mod connection;

@@ -1,4 +1,4 @@
-//! Commands without a lock, put to several nodes, and their answers.
+//! Commands that do not belong to a lock, sent to several nodes, and their answers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use super::{reply::Reply, wire::Packed};
 use crate::{Cause, clock, protocol::Time};
 
-/// What a node answered: a number, or why there is none.
+/// A node's answer: a number, or why there is none.
 pub(crate) type Answered = Result<i64, Cause>;
 
 impl From<Reply> for Answered {
@@ -19,11 +19,11 @@ impl From<Reply> for Answered {
     }
 }
 
-/// A command for one node that may as well run late or never.
+/// A command for one node that may run late or never.
 #[derive(Debug)]
 pub(crate) struct Question {
     pub(crate) command: Packed,
-    /// Where the answer goes, and the node's position there. None: nobody waits for it.
+    /// Where the answer goes, and the node's position there. `None` if nobody waits for the answer.
     pub(crate) answers: Option<(Arc<Answers>, usize)>,
 }
 
@@ -35,7 +35,7 @@ impl Question {
     }
 }
 
-/// A place for the answer of each node, and for one task that waits for them.
+/// The answers of all asked nodes, for one task that waits for them.
 #[derive(Debug)]
 pub(crate) struct Answers {
     answers: Mutex<Vec<Option<Answered>>>,
@@ -55,7 +55,7 @@ impl Answers {
         self.changed.notify_one();
     }
 
-    /// Waits until `enough` of the answers came, all of them did, or the time is over; gives what is there then.
+    /// Waits until there are `enough` answers, all have come, or `until`; returns the answers that have come by then.
     pub(crate) async fn wait(
         &self,
         until: Time,
@@ -66,7 +66,7 @@ impl Answers {
                 self.changed.notified().await;
             }
         };
-        // Late or not, what has arrived counts: the caller reads the clock after the answers.
+        // Answers count even if the timeout fired meanwhile: the caller reads the clock after them.
         let _ = clock::timeout_at(until, complete).await;
         self.lock().clone()
     }

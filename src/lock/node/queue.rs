@@ -1,4 +1,4 @@
-//! The shared side of one node: the queue that callers push to, and what is known about its state.
+//! The shared state of one node: the queue that callers push to, and whether the node can be asked.
 
 use std::{
     collections::VecDeque,
@@ -38,7 +38,7 @@ impl State {
     }
 }
 
-/// Who is told how long the node took for an answer, from the writing of its command.
+/// A callback that gets the time of each command from its writing to its reply.
 pub(crate) type RoundTripHook = Box<dyn Fn(Duration) + Send + Sync>;
 
 /// One node as callers and the task that owns its connection see it.
@@ -72,17 +72,17 @@ impl Queue {
         self.node_timeout
     }
 
-    /// Has round trips told to `hook` from now on. False if there is a hook already.
+    /// Calls `hook` for each round trip from now on. Returns false if there is a hook already.
     pub(crate) fn sample_round_trips(&self, hook: RoundTripHook) -> bool {
         self.round_trip.set(hook).is_ok()
     }
 
-    /// Who is told of round trips.
+    /// The hook for round trips, if any.
     pub(crate) fn round_trip_hook(&self) -> Option<&RoundTripHook> {
         self.round_trip.get()
     }
 
-    /// Queues a command; never waits. What can't be sent now fails at once, but for deletes: those are owed.
+    /// Queues a command; never waits. A command that can't be sent now fails at once, except for deletes, which are owed.
     pub(crate) fn push(&self, job: Job) {
         let mut state = self.lock();
         let queued = state.queue.len();
@@ -93,7 +93,7 @@ impl Queue {
             }
             Err(obstacle) => {
                 let cause = state.cause(obstacle);
-                // Callers are told without the lock held.
+                // Callers are called back after the mutex is unlocked.
                 drop(state);
                 if let Done::Owed(delete) = job.fail(cause, clock::now())
                     && obstacle != Obstacle::Ended
@@ -104,21 +104,21 @@ impl Queue {
         }
     }
 
-    /// Queues deletes that nobody waits for.
+    /// Queues deletes whose askers no longer wait for them.
     fn owe(&self, deletes: impl IntoIterator<Item = LockJob>) {
         let mut state = self.lock();
         state.queue.extend(deletes.into_iter().map(Job::Lock));
         Self::wake(state);
     }
 
-    /// So many attempts have nothing on the node any more, nor will they: there is room for others.
+    /// So many attempts are finished on the node, which makes room for others.
     pub(crate) fn finished(&self, attempts: usize) {
         if attempts > 0 {
             self.lock().link.on_finished(attempts);
         }
     }
 
-    /// Why a command that was never written was not: what to tell whoever withdraws it.
+    /// Why a command has not been written, for the caller that withdraws it.
     pub(crate) fn not_written(&self) -> Cause {
         let state = self.lock();
         state.cause(state.link.not_written())
@@ -129,8 +129,7 @@ impl Queue {
         self.up.subscribe()
     }
 
-    /// Moves what is queued behind what is in `jobs`. If there is nothing, `task` is woken as soon as there is. Whether
-    /// nobody will push any more.
+    /// Appends the queued jobs to `jobs`, and wakes `task` when more are queued. Returns whether nobody will push any more.
     pub(crate) fn take(&self, jobs: &mut VecDeque<Job>, task: &Waker) -> bool {
         let mut state = self.lock();
         if jobs.is_empty() {
@@ -145,8 +144,8 @@ impl Queue {
         state.abandoned
     }
 
-    /// A node that owes replies for too long gets no new commands but deletes, until it replies. Commands that were not
-    /// written, in the queue and in `jobs`, fail.
+    /// The node owes replies for too long: it gets no new commands but deletes until it replies. Unwritten commands, in the
+    /// queue and in `jobs`, fail.
     pub(crate) fn suspect(&self, jobs: &mut VecDeque<Job>) {
         let mut state = self.lock();
         state.link.on_suspect();
@@ -162,14 +161,14 @@ impl Queue {
         self.lock().link.on_trusted();
     }
 
-    /// The connection stands.
+    /// The connection is established.
     pub(crate) fn connected(&self) {
         self.lock().link.on_connected();
         self.up.send_replace(true);
     }
 
-    /// There is no connection, because of `cause`. Whether the commands in `written` ran is not known; those in the
-    /// queue, and in `unwritten`, never will. Deletes wait for the next connection, as long as their keys may be there.
+    /// There is no connection, because of `cause`. The commands in `written` may or may not have run; those in the queue and
+    /// in `unwritten` never will. Deletes wait for the next connection, as long as their keys may exist.
     pub(crate) fn disconnected(&self, written: VecDeque<Job>, unwritten: VecDeque<Job>, cause: &Cause) {
         let mut state = self.lock();
         state.link.on_disconnected();
@@ -181,7 +180,7 @@ impl Queue {
         self.owe(owed.into_iter().chain(owed_too));
     }
 
-    /// Whether there are deletes left that are worth another connection.
+    /// Whether deletes are left for which another connection is needed.
     pub(crate) fn is_owing(&self) -> bool {
         let queue = mem::take(&mut self.lock().queue);
         let (owed, finished) = fail(queue, &Cause::Refused);
@@ -214,7 +213,7 @@ impl Queue {
 
     fn leave(&self, mut state: MutexGuard<'_, State>) -> VecDeque<Job> {
         let queue = mem::take(&mut state.queue);
-        // Callers are told without the lock held.
+        // Callers are called back after the mutex is unlocked.
         drop(state);
         self.up.send_replace(false);
         queue
@@ -233,8 +232,8 @@ impl Queue {
     }
 }
 
-/// Tells the askers that there will be no reply: the deletes that are owed nevertheless, and how many attempts have nothing on
-/// the node any more.
+/// Tells the askers that there will be no reply. Returns the deletes that are still owed, and how many attempts are finished
+/// on the node.
 fn fail(jobs: impl IntoIterator<Item = Job>, cause: &Cause) -> (Vec<LockJob>, usize) {
     let (mut owed, mut finished, now) = (Vec::new(), 0, clock::now());
     for job in jobs {
@@ -296,7 +295,7 @@ mod tests {
             .finished
         }
 
-        fn on_told(&self, _: usize) {}
+        fn on_release_delivered(&self, _: usize) {}
     }
 
     impl Asking {
@@ -345,7 +344,7 @@ mod tests {
         nodes.into_iter().for_each(|_| queue.push(job(asking, Command::Delete)));
     }
 
-    /// What is queued, as it would be written: withdrawn commands are not.
+    /// The queued commands that would be written, so without those that were withdrawn.
     fn written(queue: &Queue) -> VecDeque<Job> {
         let mut jobs = VecDeque::new();
         queue.take(&mut jobs, Waker::noop());
@@ -380,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_connection_tells_written_from_unwritten_and_keeps_deletes() {
+    fn a_broken_connection_separates_written_from_unwritten_and_keeps_deletes() {
         let queue = queue();
         let sent = ask(&queue);
         let jobs = written(&queue);

@@ -1,4 +1,4 @@
-//! The replies of a node, in as much of RESP 2 as the commands of a lock connection can produce.
+//! Parses a node's replies: as much of RESP 2 as the commands on our connections can produce.
 
 use std::str;
 
@@ -21,11 +21,11 @@ pub(crate) enum Reply {
     Array(Vec<Self>),
 }
 
-/// Arrays may stand in arrays this often: `HELLO` has one with its modules in it.
-const DEPTH: usize = 4;
+/// The deepest nesting of arrays: the reply to `HELLO` contains an array of modules.
+const MAX_DEPTH: usize = 4;
 
 impl Reply {
-    /// What a reply that is no answer says about the node.
+    /// The cause that an unusable reply stands for.
     pub(crate) fn cause(self) -> Cause {
         match self {
             Self::Error(text) if is_denied(&text) => Cause::NoPermission(text),
@@ -35,26 +35,26 @@ impl Reply {
     }
 }
 
-/// Whether an error says that the user may not do this, or is not known.
+/// Whether an error says that the user lacks the permission, or is unknown.
 fn is_denied(error: &str) -> bool {
     ["NOPERM", "NOAUTH", "WRONGPASS"]
         .iter()
         .any(|code| error.starts_with(code))
 }
 
-/// The node speaks something else than RESP; what follows can't be told apart any more.
+/// The bytes are not RESP, so the rest of the stream can't be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
 impl Reply {
-    /// The first reply in `bytes` and its length; none if it has not arrived completely.
+    /// The first reply in `bytes` and its length; `None` if it is incomplete.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Malformed> {
-        // What a busy lock connection reads, without a look at every byte.
+        // The most frequent replies, matched without a search for the end of the line.
         match bytes {
             [b'+', b'O', b'K', b'\r', b'\n', ..] => Ok(Some((Self::Ok, 5))),
             [b'$', b'-', b'1', b'\r', b'\n', ..] => Ok(Some((Self::Nil, 5))),
             [b':', digit @ b'0'..=b'9', b'\r', b'\n', ..] => Ok(Some((Self::Int(i64::from(digit - b'0')), 4))),
-            _ => Self::parse_any(bytes, DEPTH),
+            _ => Self::parse_any(bytes, MAX_DEPTH),
         }
     }
 
@@ -76,7 +76,7 @@ impl Reply {
                 size => {
                     let size = usize::try_from(size).map_err(|_| Malformed)?;
                     let total = size.checked_add(length + 2).ok_or(Malformed)?;
-                    // What follows the line: the text and its end.
+                    // After the line come the text and its CRLF.
                     let body = bytes.get(length..total);
                     Ok(body.map(|body| (Self::Text(text(&body[..size])), total)))
                 }
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_reply() {
+    fn refuses_bytes_that_are_not_a_reply() {
         for bytes in [
             &b"HTTP/1.1 400 Bad Request\r\n"[..],
             b"\r\n",

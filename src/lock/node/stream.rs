@@ -1,4 +1,4 @@
-//! The way to a node, plain or over TLS.
+//! The byte stream to a node, plain or over TLS.
 
 use std::{
     io,

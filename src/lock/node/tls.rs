@@ -1,4 +1,4 @@
-//! TLS to a node: whom we trust, the handshake, and what to say when it fails.
+//! TLS to a node: the authorities that we trust, the handshake, and the messages when it fails.
 
 use std::{io, sync::Arc};
 
@@ -15,7 +15,7 @@ use tokio_rustls::{
     },
 };
 
-/// How to make sure that a node is the one that its URL names.
+/// Verifies that a node is the one that its URL names.
 #[derive(Clone)]
 pub(crate) struct Tls {
     connector: TlsConnector,
@@ -23,7 +23,7 @@ pub(crate) struct Tls {
 }
 
 impl Tls {
-    /// For the node on `host`. Reads whom this machine trusts; if it can't, says why.
+    /// TLS for the node on `host`. Reads the authorities that this machine trusts; the error says why it can't.
     pub(crate) fn new(host: &str) -> Result<Self, String> {
         let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -37,7 +37,7 @@ impl Tls {
         })
     }
 
-    /// Agrees on TLS, if the node does so until then.
+    /// Performs the handshake, by `until` at the latest.
     pub(crate) async fn handshake(&self, stream: TcpStream, until: Instant) -> io::Result<TlsStream<TcpStream>> {
         let handshake = self.connector.connect(self.name.clone(), stream);
         match timeout_at(until, handshake).await {
@@ -47,43 +47,43 @@ impl Tls {
     }
 }
 
-/// The authorities in the file that SSL_CERT_FILE names (or the directories of SSL_CERT_DIR), or else the machine's own.
+/// The authorities in the file that `SSL_CERT_FILE` names (or the directories of `SSL_CERT_DIR`), or else the machine's own.
 fn authorities() -> Result<RootCertStore, String> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
-    // Of those of a machine some may be too odd for us. Then we do not trust them.
+    // Some of a machine's certificates may not parse; those are not trusted.
     roots.add_parsable_certificates(found.certs);
     if !roots.is_empty() {
         return Ok(roots);
     }
     let why = found.errors.first().map(|error| format!(" ({error})"));
     Err(format!(
-        "no certificates of authorities here{}; name a file of them in SSL_CERT_FILE",
+        "this machine has no certificates of authorities{}; name a file of them in SSL_CERT_FILE",
         why.unwrap_or_default()
     ))
 }
 
-/// What a person can make of a connection that TLS ended. None if something else did.
+/// A readable reason why TLS ended a connection; `None` if something else ended it.
 pub(crate) fn reason(error: &io::Error) -> Option<String> {
     let error: &Error = error.get_ref()?.downcast_ref()?;
     Some(match error {
-        // The latter from an authority that has the name of one that is trusted, and another key.
+        // A bad signature comes from an authority with the name of a trusted one but another key.
         Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature) => {
-            "nobody whom this machine trusts signed the node's certificate; SSL_CERT_FILE may name its authority".into()
+            "this machine trusts no authority that signed the node's certificate; name that authority's file in SSL_CERT_FILE".into()
         }
-        // What `openssl req -x509` makes. Its type is not public.
+        // `openssl req -x509` makes such certificates. The type of the error is not public.
         Error::InvalidCertificate(CertificateError::Other(other))
             if other.to_string().contains("CaUsedAsEndEntity") =>
         {
-            "the node's certificate is that of an authority; it needs one of its own, signed by it".into()
+            "the node uses an authority's certificate; it needs one of its own, signed by that authority".into()
         }
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => "the node does not speak TLS on this port".into(),
-        // A Redis that does not speak TLS waits for the rest of what it takes for a command.
+        // A Redis that does not speak TLS takes the handshake for a command, and waits for the rest of it.
         Error::HandshakeNotComplete => {
             "no answer to the handshake: the node is stopped, or does not speak TLS on this port".into()
         }
         Error::AlertReceived(AlertDescription::CertificateRequired) => {
-            "the node asks for a certificate of ours, and we have none; it needs `tls-auth-clients no`".into()
+            "the node requires a client certificate, which we do not have; set `tls-auth-clients no` on the node".into()
         }
         other => other.to_string(),
     })

@@ -2,26 +2,26 @@
 
 use std::net::Ipv6Addr;
 
-/// Where nodes listen if nothing else is said.
-const PORT: u16 = 6379;
+/// The port of a URL without one.
+const DEFAULT_PORT: u16 = 6379;
 
-// Why a URL is refused, as far as the tests ask for it.
+// The reasons to refuse a URL that the tests refer to.
 const SPACE: &str = "a URL has no spaces; in a user or a password write %20";
 const SCHEME: &str = "it begins neither with redis:// nor with rediss://";
 const INSECURE: &str = "#insecure is refused; to trust a certificate, name the file of its authority in SSL_CERT_FILE";
 const FRAGMENT: &str = "nothing may follow a #; in a user or a password write %23";
-const DATABASE: &str = "what follows the host must be the number of a database; in a password write %2F for /";
+const DATABASE: &str = "the part after the host must be the number of a database; in a password write %2F for /";
 const QUESTION_MARK: &str = "in a user or a password write %3F for ?";
-const WILDCARD: &str = "its host stands for all addresses, which can't be connected to";
-const HOST: &str = "its host has characters that no host has";
+const WILDCARD: &str = "its host is the wildcard address, which can't be connected to";
+const HOST: &str = "its host has characters that are not allowed in a host";
 
-/// What the URL of a node says.
+/// The parts of a node's URL.
 #[derive(PartialEq, Eq)]
 #[cfg_attr(test, derive(Debug))]
 pub(crate) struct Url {
     /// Whether the node is reached over TLS.
     pub(crate) tls: bool,
-    /// A name or an address; one of IPv6 is without its brackets.
+    /// A host name or an IP address; an IPv6 address has no brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) user: Option<String>,
@@ -29,7 +29,7 @@ pub(crate) struct Url {
     pub(crate) database: u32,
 }
 
-/// Reads a URL. What is wrong with it if it can't be used, in words that say nothing of its password.
+/// Reads a URL. The error says what is wrong with it, and never contains its password.
 pub(crate) fn read(url: &str) -> Result<Url, &'static str> {
     if url.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return Err(SPACE);
@@ -52,11 +52,11 @@ pub(crate) fn read(url: &str) -> Result<Url, &'static str> {
     let (rest, query) = split(rest, '?');
     check_query(query.unwrap_or_default())?;
     let (authority, path) = split(rest, '/');
-    let (credentials, place) = match authority.rsplit_once('@') {
-        Some((credentials, place)) => (Some(credentials), place),
+    let (credentials, host_and_port) = match authority.rsplit_once('@') {
+        Some((credentials, host_and_port)) => (Some(credentials), host_and_port),
         None => (None, authority),
     };
-    let (host, port) = read_place(place)?;
+    let (host, port) = read_host_and_port(host_and_port)?;
     let (user, password) = split(credentials.unwrap_or_default(), ':');
     Ok(Url {
         tls,
@@ -71,7 +71,7 @@ pub(crate) fn read(url: &str) -> Result<Url, &'static str> {
     })
 }
 
-/// What stands before the first `mark`, and what after it if there is one.
+/// The text before the first `mark`, and the text after it if there is a mark.
 fn split(text: &str, mark: char) -> (&str, Option<&str>) {
     match text.split_once(mark) {
         Some((before, after)) => (before, Some(after)),
@@ -79,7 +79,7 @@ fn split(text: &str, mark: char) -> (&str, Option<&str>) {
     }
 }
 
-/// Other clients are told by it what does not matter here: it is let be, unless it may be a piece of a password.
+/// Checks the query. Its parameters are for other clients and are ignored, unless it looks like a piece of a password.
 fn check_query(query: &str) -> Result<(), &'static str> {
     if query.contains('@') {
         return Err(QUESTION_MARK);
@@ -92,39 +92,42 @@ fn check_query(query: &str) -> Result<(), &'static str> {
 }
 
 /// Reads `host`, `host:port` or `[IPv6]:port`.
-fn read_place(place: &str) -> Result<(String, u16), &'static str> {
-    let (host, port) = match place.strip_prefix('[') {
+fn read_host_and_port(host_and_port: &str) -> Result<(String, u16), &'static str> {
+    let (host, port) = match host_and_port.strip_prefix('[') {
         Some(rest) => {
             let (host, port) = rest.split_once(']').ok_or("its host has a [ without a ]")?;
-            let host: Ipv6Addr = host.parse().map_err(|_| "between [ and ] must be an address of IPv6")?;
+            let host: Ipv6Addr = host
+                .parse()
+                .map_err(|_| "the text between [ and ] must be an IPv6 address")?;
             (host.to_string(), port)
         }
         None => {
-            let end = place.find(':').unwrap_or(place.len());
-            (place[..end].to_owned(), &place[end..])
+            let end = host_and_port.find(':').unwrap_or(host_and_port.len());
+            (host_and_port[..end].to_owned(), &host_and_port[end..])
         }
     };
     let port = match port.strip_prefix(':') {
-        None if port.is_empty() => PORT,
-        // The colon alone changes nothing.
-        Some("") => PORT,
+        None if port.is_empty() => DEFAULT_PORT,
+        // A colon without a port means the default port.
+        Some("") => DEFAULT_PORT,
         Some(digits) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
             digits.parse().map_err(|_| "its port is not one of 0 to 65535")?
         }
-        Some(digits) if digits.contains(':') => return Err("an address of IPv6 must stand between [ and ]"),
+        Some(digits) if digits.contains(':') => return Err("an IPv6 address must be written between [ and ]"),
         _ => return Err("its port is not a number"),
     };
     match host.as_str() {
         "" => Err("it names no host"),
         "0.0.0.0" | "::" => Err(WILDCARD),
-        // Names and addresses have nothing else; names in other letters are looked up in their form of these.
+        // Names and addresses consist of these characters only; an internationalized name must be given in its ASCII form.
         name if !name.bytes().all(|c| c.is_ascii_alphanumeric() || b".-_:".contains(&c)) => Err(HOST),
         _ => Ok((host, port)),
     }
 }
 
-/// Replaces each `%` and two hexadecimal digits by the byte they name. Inside: none if nothing is there, as an empty
-/// password is no password. None if it is not UTF-8.
+/// Replaces each `%` and two hexadecimal digits by the byte they stand for. The outer `None` means that the result is not
+/// UTF-8, the inner one that the text is empty: an empty password counts as none.
+#[expect(clippy::option_option, reason = "an empty text is neither an error nor a value")]
 fn decode(text: &str) -> Option<Option<String>> {
     if text.is_empty() {
         return Some(None);
@@ -136,7 +139,7 @@ fn decode(text: &str) -> Option<Option<String>> {
     while let Some(&byte) = bytes.get(at) {
         match (byte, digit(bytes.get(at + 1)), digit(bytes.get(at + 2))) {
             (b'%', Some(high), Some(low)) => {
-                // Two digits of 4 bits each make a byte.
+                #[expect(clippy::cast_possible_truncation, reason = "two digits of 4 bits each make a byte")]
                 decoded.push((high << 4 | low) as u8);
                 at += 3;
             }
@@ -149,7 +152,7 @@ fn decode(text: &str) -> Option<Option<String>> {
     String::from_utf8(decoded).ok().map(Some)
 }
 
-/// A URL, or what was meant as one, without what may be its password.
+/// A URL, or text meant as one, without anything that may be its password.
 pub(crate) fn hide_password(url: &str) -> String {
     // "://" may stand in a password, too.
     let is_scheme = |text: &str| {
@@ -161,18 +164,18 @@ pub(crate) fn hide_password(url: &str) -> String {
     let start = &url[..url.len() - rest.len()];
     let (user, host) = match rest.rsplit_once('@') {
         Some((credentials, host)) => (split(credentials, ':').0, format!("@{host}")),
-        // A host and a port, or a user and a password before a host that was forgotten.
+        // Either a host and a port, or a user and a password without a host.
         None => match rest.split_once(':') {
             Some((user, port)) if !rest.starts_with('[') && !is_port(port) => (user, String::new()),
             _ => return url.to_owned(),
         },
     };
-    // Without a scheme what stands before a colon may be anything.
+    // Without a scheme, the text before the colon may be a part of a password too.
     let user = if scheme.is_empty() { "" } else { user };
     format!("{start}{user}:***{host}")
 }
 
-/// Whether this can be no password: a port, and a database.
+/// Whether the text is a port, with or without a database, and so can't be a password.
 fn is_port(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/')
 }
@@ -184,7 +187,7 @@ mod tests {
 
     use super::*;
 
-    /// What the redis crate reads. TLS is not built into it here: it is given the scheme without.
+    /// What the redis crate reads. It is built without TLS here, so it is given the plain scheme.
     fn theirs(url: &str) -> Option<Url> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let tls = ["rediss", "valkeys"].contains(&scheme.to_ascii_lowercase().as_str());
@@ -204,15 +207,16 @@ mod tests {
         })
     }
 
-    /// What the redis crate takes and we refuse, each because the URL may well mean something else than that crate reads.
+    /// URLs that the redis crate accepts and we refuse, because the author may have meant something else than that crate
+    /// reads.
     fn refused_on_purpose(url: &str, why: &str) -> bool {
         match why {
-            // It drops some of them without a word.
+            // The crate silently drops some of them.
             SPACE => url.contains(|c: char| c.is_whitespace() || c.is_control()),
-            // It takes no notice of either, be it half of a password.
+            // The crate ignores both, even if they are half of a password.
             INSECURE | FRAGMENT => url.contains('#'),
             QUESTION_MARK => url.contains('?') && url.contains('@'),
-            // It looks up whatever it is given, and writes the letters of other alphabets as %XX.
+            // The crate looks up any host, and writes non-ASCII letters as %XX.
             HOST => true,
             _ => false,
         }
@@ -309,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_told() {
+    fn each_refusal_says_why() {
         for (url, why) in [
             ("", "it does not begin with redis://"),
             ("localhost:6379", "it does not begin with redis://"),
@@ -320,11 +324,11 @@ mod tests {
             ("redis://:6379", "it names no host"),
             ("redis://0.0.0.0", WILDCARD),
             ("redis://[::]:6379", WILDCARD),
-            ("redis://::1", "an address of IPv6 must stand between [ and ]"),
+            ("redis://::1", "an IPv6 address must be written between [ and ]"),
             ("redis://host:x", "its port is not a number"),
             ("redis://host:65536", "its port is not one of 0 to 65535"),
             ("redis://[::1", "its host has a [ without a ]"),
-            ("redis://[host]", "between [ and ] must be an address of IPv6"),
+            ("redis://[host]", "the text between [ and ] must be an IPv6 address"),
             ("redis://h%C3%B6st", HOST),
             ("redis://host/x", DATABASE),
             ("redis://host/-1", DATABASE),
@@ -343,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_other_characters_is_read() {
+    fn escaped_characters_are_decoded() {
         let url = read("valkeys://a%40b:1%3a2%2F3%zz%@[2001:db8::1]:7000/12?protocol=resp3").unwrap();
         let expected = Url {
             tls: true,

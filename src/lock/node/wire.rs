@@ -1,8 +1,7 @@
-//! The commands that a lock sends, as they go over the wire.
+//! The wire format of the commands that a lock sends.
 //!
-//! What differs between the locks of a node, key, token and TTL, is written once for each attempt; a command for a node
-//! is that between two constant pieces. Packing, and the scripts' hashes, are held against the `redis` crate's
-//! by tests.
+//! Key, token and TTL are packed once for each attempt; each command is made of these and of constant pieces. Tests compare
+//! the packing and the hashes of the scripts with those of the `redis` crate.
 
 use std::{
     io::Write as _,
@@ -11,21 +10,21 @@ use std::{
     time::Duration,
 };
 
-/// The channel on which a released lock is announced: this and the key.
+/// The prefix of the channel on which a released lock is announced; the key follows it.
 pub(crate) const CHANNEL_PREFIX: &str = "lockstorm:released:";
 
 /// A script that nodes keep under its hash.
 pub(crate) struct Lua {
     pub(crate) body: &'static str,
-    /// `*n` … up to the key, called by its hash.
+    /// The packed call by hash, from `*n` up to the key.
     by_hash: Vec<u8>,
-    /// The same with the whole script.
+    /// The same with the whole script instead of its hash.
     spelled_out: Vec<u8>,
 }
 
 impl Lua {
-    /// A script with one key and, after it, `arguments`. Nodes know it by the SHA-1 of its body, here in hexadecimal; a test
-    /// computes it anew.
+    /// A script with one key and so many further `arguments`. `hash` is the SHA-1 of its body in hexadecimal, by which nodes
+    /// know it; a test checks it.
     fn new(body: &'static str, hash: &'static str, arguments: usize) -> Self {
         let head = |command: &str, script: &str| {
             let mut out = Vec::new();
@@ -56,7 +55,8 @@ pub(crate) static DELETE: LazyLock<Lua> = LazyLock::new(|| {
     )
 });
 
-/// The same, and tells those who wait for the key: 1 and how many were told. Who may not publish deletes all the same.
+/// The same, and announces the release to those who wait for the key. The reply is 1 plus the number of subscribers that got
+/// the message, or 0 if nothing was deleted. If the user may not publish, the key is deleted all the same.
 pub(crate) static RELEASE: LazyLock<Lua> = LazyLock::new(|| {
     Lua::new(
         "if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end redis.call('del',KEYS[1]) \
@@ -76,7 +76,7 @@ pub(crate) static EXTEND: LazyLock<Lua> = LazyLock::new(|| {
     )
 });
 
-/// How a node compares and deletes without a script.
+/// A node's own command to compare and delete, without a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Native {
     /// Valkey 9: `DELIFEQ key token`.
@@ -88,7 +88,7 @@ pub(crate) enum Native {
 /// Key, token and TTL of one attempt, packed.
 #[derive(Debug)]
 pub(crate) struct Wire {
-    /// The whole `SET`, the other commands' parts within it.
+    /// The whole `SET`, which contains the parts of the other commands.
     set: Box<[u8]>,
     key: Range<usize>,
     token: Range<usize>,
@@ -118,13 +118,14 @@ impl Wire {
         out.extend_from_slice(&self.set);
     }
 
-    /// Compare-and-delete by a script: 1 or more if the key was deleted, 0 if it was gone or somebody else's.
+    /// Compare-and-delete by a script. The reply is at least 1 if the key was deleted, and 0 if it was gone or somebody
+    /// else's.
     pub(crate) fn delete(&self, out: &mut Vec<u8>, script: &Lua, spelled_out: bool) {
         out.extend_from_slice(script.head(spelled_out));
         out.extend_from_slice(&self.set[self.key.start..self.token.end]);
     }
 
-    /// The same by a command of the node's own.
+    /// The same by the node's own command.
     pub(crate) fn delete_natively(&self, out: &mut Vec<u8>, native: Native) {
         match native {
             Native::DelIfEq => {
@@ -140,7 +141,7 @@ impl Wire {
         }
     }
 
-    /// Compare-and-pexpire: 1 if the key was extended, 0 if it was gone or somebody else's.
+    /// Compare-and-pexpire. The reply is 1 if the key was extended, and 0 if it was gone or somebody else's.
     pub(crate) fn extend(&self, out: &mut Vec<u8>, spelled_out: bool) {
         out.extend_from_slice(EXTEND.head(spelled_out));
         out.extend_from_slice(&self.set[self.key.start..self.token.end]);
@@ -151,7 +152,7 @@ impl Wire {
     pub(crate) fn key(&self) -> &str {
         let packed = &self.set[self.key.clone()];
         let start = packed.iter().position(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        // It came from a text.
+        // The key was packed from a `str`, so it is UTF-8.
         std::str::from_utf8(&packed[start..packed.len() - 2]).unwrap_or_default()
     }
 
@@ -163,10 +164,10 @@ impl Wire {
     }
 }
 
-/// A command, packed once: a question is shared by all nodes that are asked.
+/// A packed command, shared by all nodes that are asked the same question.
 pub(crate) type Packed = Arc<[u8]>;
 
-/// Packs a command: its words, and what it is given.
+/// Packs a command and its arguments.
 pub(crate) fn pack(words: &[&str]) -> Vec<u8> {
     let mut out = Vec::new();
     array(&mut out, words.len());
@@ -176,17 +177,17 @@ pub(crate) fn pack(words: &[&str]) -> Vec<u8> {
     out
 }
 
-/// Has the node keep a script under its hash.
+/// Makes the node keep a script under its hash.
 pub(crate) fn load(script: &Lua) -> Vec<u8> {
     pack(&["SCRIPT", "LOAD", script.body])
 }
 
-/// The time a key has left, in milliseconds: −2 without the key, −1 if it never expires.
+/// Asks for a key's remaining time. The reply is in milliseconds: −2 if there is no such key, −1 if it never expires.
 pub(crate) fn pttl(key: &str) -> Packed {
     pack(&["PTTL", key]).into()
 }
 
-/// Tells all who wait for the key.
+/// Publishes a message to all who wait for the key.
 pub(crate) fn publish(key: &str, message: &str) -> Packed {
     pack(&["PUBLISH", &channel(key), message]).into()
 }
@@ -206,7 +207,8 @@ fn channel(key: &str) -> String {
     format!("{CHANNEL_PREFIX}{key}")
 }
 
-/// Sets the key to a number if it holds a lower one, or none: the number, or else the one it holds, negated.
+/// Sets the key to the number if the key holds a lower one or does not exist. Replies with the number, or else with the
+/// negated number that the key holds.
 const PROPOSE: &str = "local has=tonumber(redis.call('get',KEYS[1]) or '0') \
      if has<tonumber(ARGV[1]) then redis.call('set',KEYS[1],ARGV[1]) return tonumber(ARGV[1]) end return -has";
 
@@ -218,7 +220,7 @@ pub(crate) fn propose(key: &str, number: u64) -> Packed {
 /// The length of a token.
 pub(crate) const TOKEN_LENGTH: usize = 32;
 
-/// The owner of one attempt: 128 random bits in hexadecimal.
+/// Identifies one attempt as the owner of a key: 128 random bits in hexadecimal.
 pub(crate) type Token = [u8; TOKEN_LENGTH];
 
 /// A new token.
@@ -237,7 +239,7 @@ fn array(out: &mut Vec<u8>, length: usize) {
     let _ = write!(out, "*{length}\r\n");
 }
 
-/// Appends a bulk string; where it stands.
+/// Appends a bulk string, and returns its position.
 fn bulk(out: &mut Vec<u8>, bytes: &[u8]) -> Range<usize> {
     let start = out.len();
     let _ = write!(out, "${}\r\n", bytes.len());
@@ -301,8 +303,8 @@ mod tests {
             prop_assert_eq!(subscription("SUBSCRIBE", &keys), subscribe);
             let proposal = cmd("EVAL").arg(PROPOSE).arg(1).arg(ours[0]).arg(number).get_packed_command();
             prop_assert_eq!(&propose(ours[0], number)[..], proposal);
-            let news = cmd("PUBLISH").arg(&channels[0]).arg(ours[0]).get_packed_command();
-            prop_assert_eq!(&publish(ours[0], ours[0])[..], news);
+            let publish_command = cmd("PUBLISH").arg(&channels[0]).arg(ours[0]).get_packed_command();
+            prop_assert_eq!(&publish(ours[0], ours[0])[..], publish_command);
         }
     }
 

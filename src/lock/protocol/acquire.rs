@@ -1,28 +1,28 @@
-//! One caller's attempts: whether there is another one, and when.
+//! One caller's attempts: whether there is another attempt, and when.
 
 use std::time::Duration;
 
 use super::{Decision, Time, Wait};
 
-/// The least pause between attempts without news, unless keys expire earlier.
-const PAUSE: Duration = Duration::from_millis(50);
+/// The least pause before a waiter asks again without an announcement, unless the keys expire earlier.
+const POLL_PAUSE: Duration = Duration::from_millis(50);
 
-/// The most that is added to it, drawn anew each time.
-const PAUSE_JITTER: Duration = Duration::from_millis(50);
+/// The most that is added to the pause, drawn anew each time.
+const POLL_JITTER: Duration = Duration::from_millis(50);
 
-/// The most that is added to the remaining TTL of a key, so that those who wait for it do not all come at once.
+/// The most that is added to the remaining TTL of a key, so that its waiters do not all ask at once.
 const EXPIRY_JITTER: Duration = Duration::from_millis(5);
 
-/// An attempt that got some of the nodes is repeated soon, so often: perhaps nobody got enough of them.
-const SPLITS: u32 = 3;
+/// How often an attempt that got some of the nodes is repeated soon, since perhaps nobody got a quorum.
+const MAX_SPLITS: u32 = 3;
 
-/// One caller's attempts at a lock, of whatever kind.
+/// One caller's attempts at a lock of any kind.
 #[derive(Debug, Clone, Copy)]
 pub struct Acquire {
     wait: Wait,
     deadline: Time,
     attempts: u32,
-    /// Attempts in a row that got some of the nodes.
+    /// Successive attempts that got some of the nodes but not enough.
     splits: u32,
 }
 
@@ -31,9 +31,10 @@ pub struct Acquire {
 pub enum Next {
     /// Give up, with the refusal of this attempt.
     GiveUp,
-    /// Ask again then. Who waits in line asks earlier if there is news, and yields to others then.
+    /// Ask again at this time. A caller that waits in line asks earlier if a release is announced, and then yields to
+    /// callers that have waited longer.
     At(Time),
-    /// Find out how long the key is still there, for [`Acquire::on_remaining`]; ask again then at the latest.
+    /// Look up how long the key will still exist, for [`Acquire::on_remaining`]; ask again at this time at the latest.
     LookUp(Time),
 }
 
@@ -49,60 +50,61 @@ impl Acquire {
         }
     }
 
-    /// The bound of the whole acquire.
+    /// The time by which the whole acquire must be over.
     #[must_use]
     pub const fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// The attempts so far.
+    /// The number of attempts so far.
     #[must_use]
     pub const fn attempts(&self) -> u32 {
         self.attempts
     }
 
-    /// Whether to begin an attempt at `now`. The first one always is; it counts.
+    /// Whether to begin an attempt at `now`, which is then counted. The first attempt always begins.
     pub fn begins(&mut self, now: Time) -> bool {
         let begins = self.attempts == 0 || now < self.deadline;
         self.attempts += u32::from(begins);
         begins
     }
 
-    /// What to do at `now` after an attempt that ended like this, with so many votes. `spread` is the most by which those are
-    /// kept apart who took nodes from each other; `random` is drawn anew for each call, over the whole range of numbers.
+    /// What to do at `now` after an attempt that ended with the decision `why` and so many votes. `spread` bounds the random
+    /// delays that keep callers apart that split the nodes between them; `random` is drawn anew for each call, over the
+    /// whole range of numbers.
     pub fn on_refused(&mut self, why: Decision, votes: usize, spread: Duration, random: u64, now: Time) -> Next {
         match self.wait {
             Wait::FailFast => Next::GiveUp,
             Wait::Retry { retries, delay, jitter } => {
                 let next = now + delay.saturating_add(draw(jitter, random));
-                // Nothing can come of waiting for an attempt that may not begin.
+                // Waiting for an attempt that may not begin is useless.
                 if self.attempts > retries || next >= self.deadline {
                     Next::GiveUp
                 } else {
                     Next::At(next)
                 }
             }
-            Wait::Queue if why == Decision::Contended && votes > 0 && self.splits < SPLITS => {
+            Wait::Queue if why == Decision::Contended && votes > 0 && self.splits < MAX_SPLITS => {
                 self.splits += 1;
                 Next::At(now + draw(spread.saturating_mul(self.splits), random))
             }
             Wait::Queue => {
                 self.splits = 0;
-                Next::LookUp(now + PAUSE + draw(PAUSE_JITTER, random))
+                Next::LookUp(now + POLL_PAUSE + draw(POLL_JITTER, random))
             }
         }
     }
 
-    /// When to ask again if the key is there for so long from `now` on, and others who wait for longer are given
-    /// `yield_delay`; `latest` is what [`Next::LookUp`] said.
+    /// When to ask again if the key exists for `remaining` from `now` on and callers that have waited longer get a head
+    /// start of `yield_delay`; `latest` is the time in [`Next::LookUp`].
     #[must_use]
     pub fn on_remaining(latest: Time, remaining: Duration, yield_delay: Duration, random: u64, now: Time) -> Time {
         latest.min(now + remaining + yield_delay + draw(EXPIRY_JITTER, random))
     }
 }
 
-/// When enough keys are gone for a lock, given how long each of those is still there that were refused, and how many of them
-/// are `needed`. None if nothing is known of them.
+/// How long it takes until enough keys have expired for a lock, given the remaining times of the keys that are held, of
+/// which `needed` must expire. `None` if no remaining time is known.
 #[must_use]
 pub fn free_after(mut remaining: Vec<Duration>, needed: usize) -> Option<Duration> {
     remaining.sort_unstable();
@@ -110,12 +112,12 @@ pub fn free_after(mut remaining: Vec<Duration>, needed: usize) -> Option<Duratio
     remaining.get(needed.saturating_sub(1)).copied().or(last)
 }
 
-/// A part of `most`, both ends included, by a random number over the whole range of numbers.
+/// A random duration from 0 to `most`, both included; `random` is drawn over the whole range of numbers.
 #[must_use]
 pub fn draw(most: Duration, random: u64) -> Duration {
     let most = u64::try_from(most.as_nanos()).unwrap_or(u64::MAX);
-    // The upper half of the product is a fair draw from 0 to `most`, by Lemire (<https://arxiv.org/abs/1805.10941>), but for
-    // one part in 2^64 / most.
+    // By Lemire (<https://arxiv.org/abs/1805.10941>), the upper half of the product is a uniform draw from 0 to `most`, with
+    // a bias of less than one part in 2^64 / most.
     let product = u128::from(random) * (u128::from(most) + 1);
     Duration::from_nanos(u64::try_from(product >> 64).unwrap_or(most))
 }
@@ -125,15 +127,15 @@ mod tests {
     use super::*;
 
     const SPREAD: Duration = Duration::from_millis(3);
-    /// The most that can be drawn.
-    const MOST: u64 = u64::MAX;
+    /// The highest random number.
+    const HIGHEST: u64 = u64::MAX;
 
     fn at(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)
     }
 
     #[test]
-    fn who_fails_fast_gives_up_and_who_retries_does_so_a_number_of_times() {
+    fn fail_fast_gives_up_and_retry_repeats_a_number_of_times() {
         let mut acquire = Acquire::new(Wait::FailFast, at(1000));
         assert!(acquire.begins(at(0)));
         assert_eq!(
@@ -146,7 +148,7 @@ mod tests {
             jitter: Duration::from_millis(10),
         };
         let mut acquire = Acquire::new(wait, at(1000));
-        for (random, next) in [(0, 21), (MOST, 31)] {
+        for (random, next) in [(0, 21), (HIGHEST, 31)] {
             assert!(acquire.begins(at(0)));
             let refused = acquire.on_refused(Decision::Contended, 1, SPREAD, random, at(1));
             assert_eq!(refused, Next::At(at(next)));
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn no_attempt_begins_after_the_deadline_but_the_first() {
+    fn only_the_first_attempt_begins_after_the_deadline() {
         let wait = Wait::Retry {
             retries: 9,
             delay: Duration::from_millis(20),
@@ -185,10 +187,10 @@ mod tests {
     fn in_line_a_split_is_tried_again_soon_three_times_and_then_keys_are_looked_at() {
         let mut acquire = Acquire::new(Wait::Queue, at(1000));
         for times in 1..=3 {
-            let next = acquire.on_refused(Decision::Contended, 1, SPREAD, MOST, at(0));
+            let next = acquire.on_refused(Decision::Contended, 1, SPREAD, HIGHEST, at(0));
             assert_eq!(next, Next::At(Time::ZERO + SPREAD * times));
         }
-        let next = acquire.on_refused(Decision::Contended, 1, SPREAD, MOST, at(0));
+        let next = acquire.on_refused(Decision::Contended, 1, SPREAD, HIGHEST, at(0));
         assert_eq!(next, Next::LookUp(at(100)));
         assert_eq!(
             acquire.on_refused(Decision::NoQuorum, 1, SPREAD, 0, at(0)),
@@ -219,8 +221,8 @@ mod tests {
     #[test]
     fn draws_reach_both_ends() {
         let most = Duration::from_millis(7);
-        assert_eq!((draw(most, 0), draw(most, MOST)), (Duration::ZERO, most));
-        assert_eq!(draw(Duration::ZERO, MOST), Duration::ZERO);
-        assert_eq!(draw(Duration::MAX, MOST).as_nanos(), u128::from(u64::MAX));
+        assert_eq!((draw(most, 0), draw(most, HIGHEST)), (Duration::ZERO, most));
+        assert_eq!(draw(Duration::ZERO, HIGHEST), Duration::ZERO);
+        assert_eq!(draw(Duration::MAX, HIGHEST).as_nanos(), u128::from(u64::MAX));
     }
 }

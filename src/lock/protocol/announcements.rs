@@ -1,81 +1,83 @@
-//! What an app server hears about a key that it waits for.
+//! The announcements that an app server receives about a key that it waits for.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{NodeSet, PerNode, Time, quorum};
 
-/// News that a lock was released, on enough nodes, waits this long for the other nodes, so that those who ask then get
-/// the votes of all.
-const STRAGGLERS: Duration = Duration::from_millis(1);
+/// After enough nodes have announced a release, waiters wait this long for the other nodes' announcements, so that the next
+/// attempt gets the votes of all nodes.
+const STRAGGLER_WAIT: Duration = Duration::from_millis(1);
 
-/// What was heard of others is forgotten after this time. They say it again more often than that.
-const MEMORY: Duration = Duration::from_millis(300);
+/// Another app server is forgotten when it has announced nothing for this long. It repeats its announcements more often than
+/// that.
+const FORGOTTEN_AFTER: Duration = Duration::from_millis(300);
 
-/// What is true for others still is not said again within this time.
-const SAID_LATELY: Duration = Duration::from_millis(100);
+/// An announcement that is still true is repeated after this time.
+const REPEATED_AFTER: Duration = Duration::from_millis(100);
 
-/// Each app server that has waited longer is given this much, and a few round trips, to ask first.
-const GRACE: Duration = Duration::from_millis(4);
+/// The head start of each app server that has waited longer, in addition to a few round trips.
+const HEAD_START: Duration = Duration::from_millis(4);
 
-/// The round trips in it.
-const GRACE_ROUND_TRIPS: u32 = 4;
+/// The number of round trips in the head start.
+const HEAD_START_ROUND_TRIPS: u32 = 4;
 
-/// Stands for app servers of which it is only known that they are there.
-const UNKNOWN: u64 = 0;
+/// Stands for app servers of which we know only that they are subscribed.
+const UNKNOWN_ID: u64 = 0;
 
-/// What an app server hears about one key: releases, and since when others wait. `R` tells releases apart.
+/// The announcements that an app server receives about one key: releases, and how long other app servers have waited. `R`
+/// identifies a release.
 ///
-/// Who has waited longest asks first after a release; the others give it a moment. Without that all would ask at once, take
-/// nodes from each other, and the app server that released the lock, being nearest to the news, would mostly win. All of it
-/// only saves time: safety does not depend on it.
+/// After a release, the app server that has waited longest asks first, and the others hold back for a moment. Otherwise all
+/// would ask at once and split the nodes between them, and the app server that released the lock would mostly win, since it
+/// knows of the release first. All of this only saves time: safety does not depend on it.
 #[derive(Debug, Clone)]
 pub struct Announcements<R> {
-    /// This app server among all others.
+    /// Identifies this app server.
     id: u64,
-    /// The nodes that tell us of releases.
+    /// The nodes that we are subscribed to.
     subscribed: NodeSet,
-    /// The last release that each node told.
+    /// The last release that each node announced.
     released: PerNode<Option<R>>,
-    /// Counts the reasons to ask again.
+    /// The number of reasons to ask again so far.
     changes: u64,
-    /// When to ask for the last of them.
+    /// When to ask for the last of these reasons.
     ask_at: Time,
     others: BTreeMap<u64, Other>,
-    said: Option<Said>,
-    said_count: u64,
-    /// How long nodes take to answer, smoothed.
+    announced: Option<Announced>,
+    announced_count: u64,
+    /// How long nodes take to answer, as a moving average.
     round_trip: Duration,
 }
 
-/// What one app server tells the others about those who wait for a key there.
+/// An app server's announcement of how long it has waited for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Waited {
-    /// Who says it.
+pub struct WaitAnnouncement {
+    /// The app server that announces it.
     pub id: u64,
-    /// The sender counts what it says, since it comes from several nodes.
+    /// Numbers the sender's announcements, since each arrives through several nodes.
     pub number: u64,
-    /// How long the first of those waits who will ask for the lock; none if nobody waits any more. Not since when: no two
-    /// clocks are compared.
+    /// How long the app server's first waiter has waited; `None` if nobody waits any more. It is a duration and not a time,
+    /// so that no two clocks are compared.
     pub waited: Option<Duration>,
 }
 
 /// Another app server.
 #[derive(Debug, Clone, Copy)]
 struct Other {
-    /// Since when it waits; none if it does not any more.
+    /// When it began to wait, by our clock; `None` if it does not wait any more.
     since: Option<Time>,
-    heard: Time,
+    updated: Time,
     number: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Said {
+struct Announced {
     since: Option<Time>,
     at: Time,
 }
 
 impl<R: Clone + PartialEq> Announcements<R> {
-    /// Of a key on so many nodes, at `now`; nothing is heard yet.
+    /// For a key on so many nodes, at `now`; nothing has been announced yet.
     #[must_use]
     pub fn new(id: u64, nodes: usize, now: Time) -> Self {
         Self {
@@ -85,16 +87,16 @@ impl<R: Clone + PartialEq> Announcements<R> {
             changes: 0,
             ask_at: now,
             others: BTreeMap::new(),
-            said: None,
-            said_count: 0,
+            announced: None,
+            announced_count: 0,
             round_trip: Duration::ZERO,
         }
     }
 
-    // What the nodes tell.
+    // Messages from the nodes.
 
-    /// This node tells of releases from now on, or does not any more. Whether that is a reason to ask again: what was released
-    /// before is not told.
+    /// We are now subscribed to this node, or not any more. Returns whether that is a reason to ask again, since an earlier
+    /// release was not announced to us.
     pub fn on_subscribed(&mut self, node: usize, subscribed: bool, now: Time) -> bool {
         let before = self.subscribed.len();
         if subscribed {
@@ -109,56 +111,60 @@ impl<R: Clone + PartialEq> Announcements<R> {
         changed
     }
 
-    /// Whether this node tells us.
+    /// Whether we are subscribed to this node.
     #[must_use]
     pub const fn is_subscribed(&self, node: usize) -> bool {
         self.subscribed.contains(node)
     }
 
-    /// This node tells of a release. Whether that is a reason to ask again, or to ask earlier.
+    /// This node announces a release. Returns whether that is a reason to ask again, or to ask earlier.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a release is a number, or as cheap to clone"
+    )]
     pub fn on_released(&mut self, node: usize, release: R, now: Time) -> bool {
-        let before = self.told(&release);
+        let before = self.announced_by(&release);
         self.released[node] = Some(release.clone());
-        let told = self.told(&release);
-        if before < self.quorum() && told >= self.quorum() {
-            self.change(now + STRAGGLERS);
+        let announced_by = self.announced_by(&release);
+        if before < self.quorum() && announced_by >= self.quorum() {
+            self.change(now + STRAGGLER_WAIT);
         }
-        if told >= self.quorum() && told >= self.subscribed.len() {
+        if announced_by >= self.quorum() && announced_by >= self.subscribed.len() {
             self.ask_at = self.ask_at.min(now);
         }
-        told > before && told >= self.quorum()
+        announced_by > before && announced_by >= self.quorum()
     }
 
-    /// An app server, perhaps this one, says how long it has waited.
-    pub fn on_waited(&mut self, waited: Waited, now: Time) {
+    /// An app server, perhaps this one, announces how long it has waited.
+    pub fn on_waited(&mut self, waited: WaitAnnouncement, now: Time) {
         if waited.id == self.id {
             return;
         }
         let other = self.others.entry(waited.id).or_insert(Other {
             since: None,
-            heard: now,
+            updated: now,
             number: 0,
         });
         if waited.number > other.number {
             *other = Other {
                 since: waited.waited.map(|waited| now.before(waited)),
-                heard: now,
+                updated: now,
                 number: waited.number,
             };
         }
-        self.others.remove(&UNKNOWN);
+        self.others.remove(&UNKNOWN_ID);
     }
 
-    /// Somebody who is not known yet hears of this key, too.
-    pub fn on_others(&mut self, now: Time) {
-        self.others.entry(UNKNOWN).or_insert(Other {
+    /// Another app server, not known yet, is subscribed to this key too.
+    pub fn on_unknown_app_server(&mut self, now: Time) {
+        self.others.entry(UNKNOWN_ID).or_insert(Other {
             since: Some(now),
-            heard: now,
+            updated: now,
             number: 0,
         });
     }
 
-    /// An attempt took so long.
+    /// An attempt took `time`.
     pub fn on_round_trip(&mut self, time: Duration) {
         self.round_trip = if self.round_trip.is_zero() {
             time
@@ -167,7 +173,7 @@ impl<R: Clone + PartialEq> Announcements<R> {
         };
     }
 
-    // What the one who has the permit in this app server needs.
+    // For the caller that has the permit of this app server.
 
     /// The number of reasons to ask again so far.
     #[must_use]
@@ -175,9 +181,9 @@ impl<R: Clone + PartialEq> Announcements<R> {
         self.changes
     }
 
-    /// When to ask, at `now`: at `planned`, or when it is our turn after a change that came after that number of them. `since`:
-    /// when the wait began that is compared with those of others. To be asked anew after each change: a release that is
-    /// complete is worth asking for earlier.
+    /// When to ask, as of `now`: at `planned`, or, if there have been more than `seen` reasons to ask again, when it is our
+    /// turn after the last of them. `since` is when our wait began, which is compared with those of others. Call this again
+    /// after each change: once all nodes have announced a release, we ask earlier.
     pub fn ask_at(&mut self, planned: Time, seen: u64, since: Time, now: Time) -> Time {
         if self.changes == seen {
             return planned;
@@ -185,39 +191,39 @@ impl<R: Clone + PartialEq> Announcements<R> {
         self.ask_at + self.yield_delay(since, now)
     }
 
-    /// How long to let others ask first who wait for longer than `since`.
+    /// How long to hold back for app servers that have waited since before `since`.
     pub fn yield_delay(&mut self, since: Time, now: Time) -> Duration {
         self.forget(now);
         let earlier = self.others.iter().filter_map(|(id, other)| Some((other.since?, *id)));
         let ahead = earlier.filter(|other| *other < (since, self.id)).count();
-        let each = GRACE + self.round_trip * GRACE_ROUND_TRIPS;
+        let each = HEAD_START + self.round_trip * HEAD_START_ROUND_TRIPS;
         each.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX))
     }
 
-    /// A jitter that keeps those apart who took nodes from each other, is a part of this.
+    /// The upper bound of the random delays that keep callers apart that split the nodes between them.
     #[must_use]
     pub fn spread(&self) -> Duration {
         self.round_trip * 2 + Duration::from_millis(1)
     }
 
-    /// What to tell the others at `now` about those who wait here, the first of them `since` then; none if it is known or
-    /// nobody needs it. `asked`: an attempt of ours was refused, so somebody has the lock.
-    pub fn announce(&mut self, since: Option<Time>, asked: bool, now: Time) -> Option<Waited> {
+    /// What to announce at `now` about the waiters of this app server, the first of which has waited since `since`; `None`
+    /// if it was announced already or nobody needs it. `asked`: an attempt of ours was refused, so somebody has the lock.
+    pub fn announce(&mut self, since: Option<Time>, asked: bool, now: Time) -> Option<WaitAnnouncement> {
         self.forget(now);
         if !asked && self.others.is_empty() {
             return None;
         }
-        let said = self
-            .said
-            .filter(|said| now - said.at < SAID_LATELY || said.since.is_none());
-        if said.map_or(since.is_none(), |said| said.since == since) {
+        let announced = self
+            .announced
+            .filter(|announced| now - announced.at < REPEATED_AFTER || announced.since.is_none());
+        if announced.map_or(since.is_none(), |announced| announced.since == since) {
             return None;
         }
-        self.said = Some(Said { since, at: now });
-        self.said_count += 1;
-        Some(Waited {
+        self.announced = Some(Announced { since, at: now });
+        self.announced_count += 1;
+        Some(WaitAnnouncement {
             id: self.id,
-            number: self.said_count,
+            number: self.announced_count,
             waited: since.map(|since| now - since),
         })
     }
@@ -231,13 +237,13 @@ impl<R: Clone + PartialEq> Announcements<R> {
         self.ask_at = ask_at;
     }
 
-    /// The nodes that told of this release last.
-    fn told(&self, release: &R) -> usize {
+    /// The number of nodes whose last announcement was this release.
+    fn announced_by(&self, release: &R) -> usize {
         self.released.iter().flatten().filter(|last| *last == release).count()
     }
 
     fn forget(&mut self, now: Time) {
-        self.others.retain(|_, other| now - other.heard < MEMORY);
+        self.others.retain(|_, other| now - other.updated < FORGOTTEN_AFTER);
     }
 }
 
@@ -252,95 +258,104 @@ mod tests {
         Time::ZERO + Duration::from_millis(millis)
     }
 
-    fn heard() -> Announcements<u32> {
-        let mut heard = Announcements::new(OURS, 3, at(0));
+    fn announcements() -> Announcements<u32> {
+        let mut announcements = Announcements::new(OURS, 3, at(0));
         (0..3).for_each(|node| {
-            heard.on_subscribed(node, true, at(0));
+            announcements.on_subscribed(node, true, at(0));
         });
-        heard
+        announcements
     }
 
-    fn says(id: u64, number: u64, waited: Option<u64>) -> Waited {
+    fn says(id: u64, number: u64, waited: Option<u64>) -> WaitAnnouncement {
         let waited = waited.map(Duration::from_millis);
-        Waited { id, number, waited }
+        WaitAnnouncement { id, number, waited }
     }
 
-    fn ahead(heard: &mut Announcements<u32>, since: Time, now: Time) -> u128 {
-        heard.yield_delay(since, now).as_millis() / GRACE.as_millis()
+    fn ahead(announcements: &mut Announcements<u32>, since: Time, now: Time) -> u128 {
+        announcements.yield_delay(since, now).as_millis() / HEAD_START.as_millis()
     }
 
     #[test]
-    fn a_release_is_news_once_a_quorum_tells_it_and_at_once_when_all_do() {
-        let mut heard = heard();
-        let seen = heard.changes();
-        assert!(!heard.on_released(0, 1, at(10)));
-        assert!(!heard.on_released(1, 2, at(10)));
-        assert!(!heard.on_released(0, 1, at(10)));
-        assert_eq!((heard.changes(), heard.ask_at(FAR, seen, at(0), at(10))), (seen, FAR));
-        assert!(heard.on_released(0, 2, at(10)));
-        assert_eq!(heard.changes(), seen + 1);
-        assert_eq!(heard.ask_at(FAR, seen, at(0), at(10)), at(10) + STRAGGLERS);
-        assert!(heard.on_released(2, 2, at(10)));
+    fn a_release_counts_once_a_quorum_announces_it_and_at_once_when_all_do() {
+        let mut announcements = announcements();
+        let seen = announcements.changes();
+        assert!(!announcements.on_released(0, 1, at(10)));
+        assert!(!announcements.on_released(1, 2, at(10)));
+        assert!(!announcements.on_released(0, 1, at(10)));
         assert_eq!(
-            (heard.changes(), heard.ask_at(FAR, seen, at(0), at(10))),
+            (announcements.changes(), announcements.ask_at(FAR, seen, at(0), at(10))),
+            (seen, FAR)
+        );
+        assert!(announcements.on_released(0, 2, at(10)));
+        assert_eq!(announcements.changes(), seen + 1);
+        assert_eq!(announcements.ask_at(FAR, seen, at(0), at(10)), at(10) + STRAGGLER_WAIT);
+        assert!(announcements.on_released(2, 2, at(10)));
+        assert_eq!(
+            (announcements.changes(), announcements.ask_at(FAR, seen, at(0), at(10))),
             (seen + 1, at(10))
         );
-        // Nothing new: when it is time to ask anyway.
-        assert_eq!(heard.ask_at(at(99), seen + 1, at(0), at(10)), at(99));
+        // Without a change, we ask at the planned time.
+        assert_eq!(announcements.ask_at(at(99), seen + 1, at(0), at(10)), at(99));
     }
 
     #[test]
-    fn nodes_that_can_not_tell_are_not_waited_for_and_their_return_is_news() {
-        let mut heard = heard();
-        assert!(!heard.on_subscribed(2, false, at(1)));
-        let seen = heard.changes();
-        heard.on_released(0, 1, at(10));
-        assert!(heard.on_released(1, 1, at(10)));
-        assert_eq!(heard.ask_at(FAR, seen, at(0), at(10)), at(10));
-        assert!(!heard.on_subscribed(1, false, at(11)) && heard.changes() == seen + 1);
-        assert!(heard.on_subscribed(1, true, at(12)) && heard.changes() == seen + 2);
-        assert!(!heard.on_subscribed(2, true, at(13)) && heard.changes() == seen + 2);
-        assert!(heard.is_subscribed(2));
+    fn unsubscribed_nodes_are_not_waited_for_and_a_new_subscription_counts() {
+        let mut announcements = announcements();
+        assert!(!announcements.on_subscribed(2, false, at(1)));
+        let seen = announcements.changes();
+        announcements.on_released(0, 1, at(10));
+        assert!(announcements.on_released(1, 1, at(10)));
+        assert_eq!(announcements.ask_at(FAR, seen, at(0), at(10)), at(10));
+        assert!(!announcements.on_subscribed(1, false, at(11)) && announcements.changes() == seen + 1);
+        assert!(announcements.on_subscribed(1, true, at(12)) && announcements.changes() == seen + 2);
+        assert!(!announcements.on_subscribed(2, true, at(13)) && announcements.changes() == seen + 2);
+        assert!(announcements.is_subscribed(2));
     }
 
     #[test]
     fn others_go_first_in_the_order_in_which_they_began_to_wait() {
-        let mut heard = heard();
+        let mut announcements = announcements();
         let (since, now) = (at(1000), at(1050));
-        assert_eq!(ahead(&mut heard, since, now), 0);
+        assert_eq!(ahead(&mut announcements, since, now), 0);
         for waited in [
             says(1, 1, Some(60)),
             says(1, 1, Some(60)),
             says(2, 1, Some(40)),
             says(OURS, 1, Some(90)),
         ] {
-            heard.on_waited(waited, now);
+            announcements.on_waited(waited, now);
         }
-        assert_eq!(ahead(&mut heard, since, now), 1);
-        assert_eq!(ahead(&mut heard, at(1020), now), 2);
-        // An older word from a slower node does not count.
-        heard.on_waited(says(1, 3, None), now);
-        heard.on_waited(says(1, 2, Some(70)), now);
-        assert_eq!(ahead(&mut heard, since, now), 0);
-        heard.on_waited(says(1, 4, Some(100)), now);
-        assert_eq!(ahead(&mut heard, since, now), 1);
-        // Others are given a few of our round trips too.
-        heard.on_round_trip(Duration::from_millis(2));
-        assert_eq!(heard.yield_delay(since, now), Duration::from_millis(12));
-        assert_eq!(heard.spread(), Duration::from_millis(5));
-        assert_eq!(ahead(&mut heard, since, now + MEMORY), 0);
+        assert_eq!(ahead(&mut announcements, since, now), 1);
+        assert_eq!(ahead(&mut announcements, at(1020), now), 2);
+        // An older announcement from a slower node does not count.
+        announcements.on_waited(says(1, 3, None), now);
+        announcements.on_waited(says(1, 2, Some(70)), now);
+        assert_eq!(ahead(&mut announcements, since, now), 0);
+        announcements.on_waited(says(1, 4, Some(100)), now);
+        assert_eq!(ahead(&mut announcements, since, now), 1);
+        // The head start includes a few of our round trips.
+        announcements.on_round_trip(Duration::from_millis(2));
+        assert_eq!(announcements.yield_delay(since, now), Duration::from_millis(12));
+        assert_eq!(announcements.spread(), Duration::from_millis(5));
+        assert_eq!(ahead(&mut announcements, since, now + FORGOTTEN_AFTER), 0);
     }
 
     #[test]
     fn only_what_somebody_needs_is_announced_and_not_twice() {
-        let mut heard = heard();
+        let mut announcements = announcements();
         let since = Some(at(1000));
-        assert_eq!(heard.announce(since, false, at(1000)), None);
-        assert_eq!(heard.announce(since, true, at(1000)), Some(says(OURS, 1, Some(0))));
-        assert_eq!(heard.announce(since, true, at(1099)), None);
-        assert_eq!(heard.announce(since, true, at(1100)), Some(says(OURS, 2, Some(100))));
-        heard.on_others(at(1100));
-        assert_eq!(heard.announce(None, false, at(1100)), Some(says(OURS, 3, None)));
-        assert_eq!(heard.announce(None, false, at(1100)), None);
+        assert_eq!(announcements.announce(since, false, at(1000)), None);
+        assert_eq!(
+            announcements.announce(since, true, at(1000)),
+            Some(says(OURS, 1, Some(0)))
+        );
+        assert_eq!(announcements.announce(since, true, at(1099)), None);
+        assert_eq!(
+            announcements.announce(since, true, at(1100)),
+            Some(says(OURS, 2, Some(100)))
+        );
+        announcements.on_unknown_app_server(at(1100));
+        assert_eq!(announcements.announce(None, false, at(1100)), Some(says(OURS, 3, None)));
+        assert_eq!(announcements.announce(None, false, at(1100)), None);
     }
 }

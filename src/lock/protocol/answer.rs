@@ -1,7 +1,7 @@
 /// What a node is asked to do for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Command {
-    /// Create the key with the token and the TTL if it is not there (`SET NX PX`): a vote.
+    /// Create the key with the token and the TTL if it does not exist (`SET NX PX`): ask for a vote.
     Set,
     /// Give the key its whole TTL again if it has the token.
     Extend,
@@ -9,15 +9,15 @@ pub enum Command {
     Delete,
 }
 
-/// What is known of a command.
+/// The result of a command, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Answer {
     /// The node did it.
     Yes,
-    /// The node did not: of a `Set` somebody else has the key, of the others the key is gone or somebody else's.
+    /// The node did not do it: for a `Set`, somebody else has the key; for the others, the key is gone or somebody else's.
     No,
     /// The node has not done it and never will: it was not asked, or it refused.
     Never,
-    /// There is no answer; the node may have done it, or may do it yet.
+    /// There is no answer; the node may have done it or may still do it.
     Unknown,
 }

@@ -1,44 +1,44 @@
-//! One attempt at a lock of a quorum of nodes.
+//! One attempt at a lock on a quorum of nodes.
 
 use std::time::Duration;
 
 use super::{Answer, Lease, NodeSet, PerNode, Time, quorum, valid_until, validity};
 
-/// What holds for one attempt.
+/// The rules of one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// How long nodes keep the key without an extension.
     pub ttl: Duration,
-    /// How long a node may take for an answer before the attempt goes on without it; not longer than the TTL.
+    /// How long a node may take to answer before the attempt goes on without it; not longer than the TTL.
     pub reply_timeout: Duration,
-    /// How long the lock may be held at most, extensions included; none: as long as it is extended.
+    /// The longest that the lock may be held, extensions included; `None` sets no bound.
     pub lifetime: Option<Duration>,
-    /// Whether nodes that lost the key of a held lock are asked for it again.
+    /// Whether nodes that lost the key of a held lock are asked to set it again.
     pub repair: bool,
 }
 
-/// Where the vote of one node stands.
+/// The state of one node's vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Vote {
     /// The command waits to be written; it can be withdrawn.
     #[default]
     Queued,
-    /// It was written, and no answer came yet.
+    /// The command was written, and no answer has come yet.
     Written,
     /// The node voted for us.
     Granted,
-    /// Somebody else has its key.
+    /// Somebody else has the key on this node.
     Held,
-    /// It did not vote, and will not.
+    /// The node did not vote, and will not.
     Never,
-    /// It did not answer; perhaps it voted, or will.
+    /// The node did not answer; it may have voted, or may still vote.
     Unknown,
-    /// It had voted, and does not have the key any more.
+    /// The node had voted, and does not have the key any more.
     Gone,
 }
 
 impl Vote {
-    /// Whether the node may have our key now or later, so that it must be told to delete it.
+    /// Whether the node may have our key now or later, so that it must be sent a delete.
     #[must_use]
     pub const fn may_hold(self) -> bool {
         matches!(self, Self::Written | Self::Granted | Self::Unknown)
@@ -67,48 +67,47 @@ pub enum Decision {
     Granted,
     /// Enough nodes answered, and somebody else holds the lock.
     Contended,
-    /// Too few nodes could be asked for the lock to be granted to anybody.
+    /// Too few nodes could be asked: nobody could have got the lock.
     NoQuorum,
-    /// Nodes that did not answer in time could have made the quorum.
+    /// Nodes that did not answer in time could have completed the quorum.
     Unknown,
-    /// The votes came, but too late to rely on them.
+    /// A quorum voted, but too late to rely on the votes.
     Expired,
 }
 
-/// Whether to wait for votes.
+/// Whether to go on waiting for votes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
-    /// No longer: no vote can change the outcome, or the nodes have had their time.
+    /// No: no vote can change the outcome, or the nodes' time to reply is over.
     Over,
-    /// No longer: the caller's own limit came first.
+    /// No: the caller's own limit came first.
     CutShort,
-    /// Until then, unless it is decided before.
+    /// Yes, until this time or until the attempt is decided.
     Until(Time),
 }
 
-/// What a step means for others.
+/// The consequences of a step for the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[must_use]
 pub struct Effect {
-    /// What the caller waits for is there: the attempt is decided, or the release is over.
+    /// The caller's wait is over: the attempt is decided, or the release is confirmed.
     pub decided: bool,
-    /// The node has nothing of this attempt and will be told nothing more of it.
+    /// The attempt is finished on the node: the node has no key of it, and will be sent no more commands for it.
     pub finished: bool,
     /// The lock was lost just now.
     pub lost: bool,
-    /// It is not lost, but its validity ends earlier than it did: whoever waits for the time to signal the loss must look again
-    /// when that is.
+    /// The lock is not lost, but its validity now ends earlier: the timer that signals the loss must be set again.
     pub sooner: bool,
 }
 
-/// What a release did.
+/// The result of a release.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Released {
     /// Nodes that deleted the key.
     pub deleted: usize,
-    /// Nodes where it was gone already, or somebody else's.
+    /// Nodes where the key was gone already, or somebody else's.
     pub gone: usize,
-    /// Nodes that have not said yet. Their delete is on its way, or waits for the node.
+    /// Nodes that have not confirmed yet. Their delete is under way, or waits for the node.
     pub unconfirmed: usize,
 }
 
@@ -118,49 +117,49 @@ enum Phase {
     Asking,
     /// The lock is held.
     Held,
-    /// The lock was released or never had: nothing more may be written, and every key is taken back.
+    /// The lock was released, or the attempt has failed: nothing more may be written, and every key is taken back.
     Closed,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct NodeState {
     vote: Vote,
-    /// Until when the node's key is known to be there.
+    /// Until when the key is known to exist on the node.
     until: Option<Time>,
 }
 
-/// One attempt, its votes, and what nodes may still have of it. It outlives the acquire: late votes still raise those of a
-/// held lock, and those of a failed attempt are taken back.
+/// One attempt, its votes, and the keys that nodes may still have of it. It outlives the acquire: late votes still count for
+/// a held lock, and those for a failed attempt are taken back.
 #[derive(Debug, Clone)]
 pub struct Attempt {
     rules: Rules,
     phase: Phase,
-    /// Before the first command was queued.
+    /// The time read before the first command was queued.
     start: Time,
-    places: PerNode<Place>,
-    /// The nodes that ever granted their vote, after the release too.
+    states: PerNode<NodeState>,
+    /// The nodes that ever granted their vote, even after the release.
     ever_granted: NodeSet,
-    /// The nodes that a `Set` was written to which they have not answered.
+    /// The nodes that have not answered a `Set` that was written to them.
     unanswered: NodeSet,
     /// When a `Set` was last written.
     written: Option<Time>,
     lease: Lease,
-    /// The nodes whose answer to the release is still waited for.
+    /// The nodes whose answers to the release are still outstanding.
     releasing: NodeSet,
-    /// When the last key will have expired by itself, once closed.
+    /// When the last key will have expired by itself; set when the attempt is closed.
     expired: Time,
     released: Released,
 }
 
 impl Attempt {
-    /// A new attempt at `now`: every node is to be asked for its vote. There are [`MAX_NODES`](super::MAX_NODES) at most.
+    /// A new attempt at `now`, on at most [`MAX_NODES`](super::MAX_NODES) nodes: every node is to be asked for its vote.
     #[must_use]
     pub fn new(nodes: usize, rules: Rules, now: Time) -> Self {
         Self {
             rules,
             phase: Phase::Asking,
             start: now,
-            places: PerNode::new(nodes),
+            states: PerNode::new(nodes),
             ever_granted: NodeSet::EMPTY,
             unanswered: NodeSet::EMPTY,
             written: None,
@@ -173,35 +172,35 @@ impl Attempt {
 
     // Votes.
 
-    /// The `Set` for this node is being written. False if it was withdrawn and must not be.
+    /// The `Set` for this node is about to be written. Returns false if it was withdrawn and must not be written.
     pub fn on_written(&mut self, node: usize, now: Time) -> bool {
         if self.phase == Phase::Closed {
             return false;
         }
-        self.places[node].vote = Vote::Written;
+        self.states[node].vote = Vote::Written;
         self.unanswered.insert(node);
         self.written = Some(now);
         true
     }
 
-    /// Takes what is known of the `Set` that was queued for this node at `asked`.
+    /// Takes the result of the `Set` that was queued for this node at `asked`.
     pub fn on_vote(&mut self, node: usize, asked: Time, answer: Answer, now: Time) -> Effect {
         self.unanswered.remove(node);
         let vote = Vote::from(answer);
-        let before = self.places[node].vote;
-        // Once closed, a delete is on its way to every node that may have had the key then.
+        let before = self.states[node].vote;
+        // Once the attempt is closed, a delete is under way to every node that may have had the key at that time.
         let finished = match self.phase {
             Phase::Closed => !before.may_hold(),
             Phase::Asking | Phase::Held => !vote.may_hold(),
         };
         if vote == Vote::Granted {
             self.ever_granted.insert(node);
-            // A repaired vote can't speak for the time before it.
+            // A repaired vote says nothing about the time before the repair.
             let late = asked > self.start && self.valid_until().is_none_or(|until| until <= now);
-            self.places[node].until = (!late).then(|| self.key_until(asked));
+            self.states[node].until = (!late).then(|| self.key_until(asked));
         }
         if self.phase != Phase::Closed || finished {
-            self.places[node].vote = vote;
+            self.states[node].vote = vote;
         }
         let decided = self.phase == Phase::Asking && self.is_decided();
         let (lost, sooner) = if self.phase == Phase::Held {
@@ -217,14 +216,14 @@ impl Attempt {
         }
     }
 
-    /// Whether waiting for more answers can't change how the attempt ends. Without a quorum of anything all nodes are waited
-    /// for: what is wrong with them is what the caller wants to know then.
+    /// Whether further answers can't change how the attempt ends. If neither votes nor refusals make a quorum, all nodes are
+    /// waited for, so that the caller learns what is wrong with each.
     #[must_use]
     pub fn is_decided(&self) -> bool {
         let quorum = quorum(self.nodes());
         let (mut yes, mut held, mut pending) = (0, 0, 0);
-        for place in self.places.iter() {
-            match place.vote {
+        for state in self.states.iter() {
+            match state.vote {
                 Vote::Granted => yes += 1,
                 Vote::Held => held += 1,
                 vote if vote.is_pending() => pending += 1,
@@ -234,11 +233,11 @@ impl Attempt {
         yes >= quorum || pending == 0 || (yes + pending < quorum && yes + held >= quorum)
     }
 
-    /// Whether to wait for votes at `now`, for a caller who does not wait longer than until `limit`. A node's time counts
-    /// from the writing: what still waits behind others' commands is not the nodes' fault.
+    /// Whether to wait for votes at `now`, for a caller that waits until `limit` at most. The nodes' time counts from the
+    /// writing of the last command: a command that still waits behind those of others is not the nodes' fault.
     #[must_use]
     pub fn waiting(&self, limit: Time, now: Time) -> Waiting {
-        let queued = self.places.iter().any(|place| place.vote == Vote::Queued);
+        let queued = self.states.iter().any(|state| state.vote == Vote::Queued);
         let until = self.written.filter(|_| !queued).unwrap_or(now) + self.rules.reply_timeout;
         if self.is_decided() || now >= until {
             Waiting::Over
@@ -249,8 +248,8 @@ impl Attempt {
         }
     }
 
-    /// How the attempt ended, with the clock read after the votes. If the lock was granted it is held from here on; otherwise
-    /// the caller must [`close`](Self::close) it.
+    /// How the attempt ended, by a clock read after the votes. If the lock was granted, it is held from now on; otherwise
+    /// the caller must [`close`](Self::close) the attempt.
     pub fn decide(&mut self, now: Time) -> Decision {
         let until = self.valid_until();
         if until.is_some_and(|until| until > now) {
@@ -259,7 +258,7 @@ impl Attempt {
             return Decision::Granted;
         }
         let quorum = quorum(self.nodes());
-        let count = |test: fn(Vote) -> bool| self.places.iter().filter(|place| test(place.vote)).count();
+        let count = |test: fn(Vote) -> bool| self.states.iter().filter(|state| test(state.vote)).count();
         let yes = count(|vote| vote == Vote::Granted);
         if yes >= quorum {
             Decision::Expired
@@ -275,34 +274,34 @@ impl Attempt {
     /// The number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
-        self.places.len()
+        self.states.len()
     }
 
-    /// Before the first command was queued.
+    /// The time read before the first command was queued.
     #[must_use]
     pub const fn start(&self) -> Time {
         self.start
     }
 
-    /// What holds for it.
+    /// The rules of the attempt.
     #[must_use]
     pub const fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Where the vote of this node stands.
+    /// The state of this node's vote.
     #[must_use]
     pub fn vote(&self, node: usize) -> Vote {
-        self.places[node].vote
+        self.states[node].vote
     }
 
     /// The number of votes now.
     #[must_use]
     pub fn votes(&self) -> usize {
-        self.places.iter().filter(|place| place.vote == Vote::Granted).count()
+        self.states.iter().filter(|state| state.vote == Vote::Granted).count()
     }
 
-    /// The nodes that ever granted their vote, after the release too.
+    /// The nodes that ever granted their vote, even after the release.
     #[must_use]
     pub const fn ever_granted(&self) -> usize {
         self.ever_granted.len()
@@ -311,8 +310,8 @@ impl Attempt {
     /// Whether no further vote can come: every node has answered, or was not asked in time.
     #[must_use]
     pub fn is_answered(&self) -> bool {
-        let queued = |place: &Place| place.vote == Vote::Queued;
-        self.unanswered.is_empty() && (self.phase == Phase::Closed || !self.places.iter().any(queued))
+        let queued = |state: &NodeState| state.vote == Vote::Queued;
+        self.unanswered.is_empty() && (self.phase == Phase::Closed || !self.states.iter().any(queued))
     }
 
     /// Whether the lock is held: granted, and not released. It may be lost nevertheless.
@@ -321,13 +320,13 @@ impl Attempt {
         self.phase == Phase::Held
     }
 
-    /// Whether it has been ended, or released: nothing more is asked for.
+    /// Whether the attempt was ended or the lock released: no further command but deletes may be written.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.phase == Phase::Closed
     }
 
-    /// Whether it is held with fewer votes than nodes.
+    /// Whether the lock is held with fewer votes than nodes.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.is_held() && self.votes() < self.nodes()
@@ -335,13 +334,13 @@ impl Attempt {
 
     // A held lock.
 
-    /// Until when it may be relied on.
+    /// The lease: until when the lock may be relied on.
     #[must_use]
     pub const fn lease(&self) -> &Lease {
         &self.lease
     }
 
-    /// The same, to say that the time has come.
+    /// The lease, for [`Lease::on_timeout`].
     pub const fn lease_mut(&mut self) -> &mut Lease {
         &mut self.lease
     }
@@ -357,22 +356,22 @@ impl Attempt {
         let until = match answer {
             Answer::Yes => Some(self.key_until(asked)),
             Answer::No => None,
-            // It says nothing about the key.
+            // Such an answer says nothing about the key.
             Answer::Never | Answer::Unknown => return Effect::default(),
         };
         if self.phase != Phase::Held {
             return Effect::default();
         }
-        let place = &mut self.places[node];
-        // Of two extensions under way the second one finds the same key gone, or speaks of the time before a repair that is
-        // under way: the node has to be told to delete that.
-        if until.is_none() && !matches!(place.vote, Vote::Granted | Vote::Unknown) {
+        let state = &mut self.states[node];
+        // Of two extensions under way, the second one finds the same key gone. Or its answer is from before a repair that is
+        // under way, whose key the node must still be told to delete.
+        if until.is_none() && !matches!(state.vote, Vote::Granted | Vote::Unknown) {
             return Effect::default();
         }
-        // An extension never shortens what is known.
-        place.until = until.map(|until| place.until.map_or(until, |before| before.max(until)));
+        // An extension never shortens the known time.
+        state.until = until.map(|until| state.until.map_or(until, |before| before.max(until)));
         if until.is_none() {
-            place.vote = Vote::Gone;
+            state.vote = Vote::Gone;
         }
         let (lost, sooner) = self.on_validity(now);
         Effect {
@@ -383,23 +382,23 @@ impl Attempt {
         }
     }
 
-    /// The nodes that do not have the key and are to be asked for it once more, with the whole TTL; none of them twice at a
-    /// time, and none at all if that is not wanted.
+    /// The nodes that do not have the key and are to be asked to set it again, with the whole TTL. No node is asked twice at
+    /// the same time, and none at all if the rules do not ask for repair.
     pub fn repair(&mut self) -> NodeSet {
         if !self.rules.repair || self.phase != Phase::Held {
             return NodeSet::EMPTY;
         }
         let missing = self.select(|vote| !vote.may_hold() && vote != Vote::Queued);
         for node in missing {
-            self.places[node].vote = Vote::Queued;
+            self.states[node].vote = Vote::Queued;
         }
         missing
     }
 
     // Taking back.
 
-    /// Ends the attempt, or releases the lock, at `now`: withdraws what was not written, and gives the nodes that must be told
-    /// to delete the key. Only the first call gives any.
+    /// Ends the attempt, or releases the lock, at `now`: withdraws commands that were not written, and returns the nodes
+    /// that must be sent a delete. Only the first call returns any.
     pub fn close(&mut self, now: Time) -> NodeSet {
         if self.phase == Phase::Closed {
             return NodeSet::EMPTY;
@@ -412,11 +411,11 @@ impl Attempt {
         holders
     }
 
-    /// Takes what is known of the delete that this node was told: [`Answer::Never`] if it would not run it, or could not be
-    /// asked, [`Answer::Unknown`] if the connection broke. Unless the effect says that it is finished, the delete is still
-    /// owed: tell the node again, as soon as it can be asked.
+    /// Takes the result of the delete for this node: [`Answer::Never`] if the node refused to run it or could not be asked,
+    /// [`Answer::Unknown`] if the connection broke. Unless the effect says that it is finished, the delete is still owed:
+    /// send it again as soon as the node can be asked.
     pub fn on_deleted(&mut self, node: usize, answer: Answer, now: Time) -> Effect {
-        // Only the first word counts for the caller, who does not wait for a delete that comes late.
+        // For the caller only the first result counts; it does not wait for deletes that are run later.
         if self.releasing.remove(node) {
             match answer {
                 Answer::Yes => self.released.deleted += 1,
@@ -434,43 +433,43 @@ impl Attempt {
         }
     }
 
-    /// Until when deletes are owed: afterwards the keys have expired by themselves. Known once it is closed.
+    /// Until when deletes are owed: afterwards the keys have expired by themselves. Known once the attempt is closed.
     #[must_use]
     pub const fn owed_until(&self) -> Time {
         self.expired
     }
 
-    /// What the release did, once a quorum confirmed it or nobody is left to wait for.
+    /// The result of the release, once a quorum has confirmed it or no node is left to wait for.
     #[must_use]
     pub fn released(&self) -> Option<Released> {
         let confirmed = self.released.deleted + self.released.gone;
         (confirmed >= quorum(self.nodes()) || self.releasing.is_empty()).then_some(self.released)
     }
 
-    /// What the release has done so far.
+    /// The result of the release so far.
     #[must_use]
     pub const fn released_so_far(&self) -> Released {
         self.released
     }
 
     fn select(&self, test: impl Fn(Vote) -> bool) -> NodeSet {
-        (0..self.nodes()).filter(|&node| test(self.places[node].vote)).collect()
+        (0..self.nodes()).filter(|&node| test(self.states[node].vote)).collect()
     }
 
-    /// Until when a quorum of keys is known to be there.
+    /// Until when a quorum of keys is known to exist.
     fn valid_until(&self) -> Option<Time> {
-        valid_until(self.places.iter().map(|place| place.until))
+        valid_until(self.states.iter().map(|state| state.until))
     }
 
-    /// Takes note, at `now`, of the validity as it is by now: whether the lock was lost just now, and if not, whether its
-    /// validity ends earlier than before.
+    /// Updates the lease at `now`. Returns whether the lock was lost just now, and if not, whether its validity ends earlier
+    /// than before.
     fn on_validity(&mut self, now: Time) -> (bool, bool) {
         let before = self.lease.valid_until();
         let lost = self.lease.on_validity(self.valid_until(), now);
         (lost, !lost && self.lease.valid_until() < before)
     }
 
-    /// Until when the key of a node may be relied on that set or extended it at `asked` or later.
+    /// Until when a key may be relied on that its node set or extended at `asked` or later.
     fn key_until(&self, asked: Time) -> Time {
         let until = asked + validity(self.rules.ttl);
         self.rules
@@ -496,7 +495,7 @@ mod tests {
         Time::ZERO + Duration::from_millis(millis)
     }
 
-    /// An attempt at time 0 on so many nodes, all of which were written to.
+    /// An attempt at time 0 on so many nodes, whose commands are all written.
     fn written(nodes: usize) -> Attempt {
         let mut attempt = Attempt::new(nodes, RULES, at(0));
         assert!((0..nodes).all(|node| attempt.on_written(node, at(1))));
@@ -518,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_taken_back_and_what_was_not_is_withdrawn() {
+    fn written_commands_are_taken_back_and_unwritten_ones_withdrawn() {
         let mut attempt = Attempt::new(5, RULES, at(0));
         (0..4).for_each(|node| assert!(attempt.on_written(node, at(1))));
         assert!(!attempt.on_vote(0, at(0), Answer::Yes, at(2)).finished);
@@ -527,7 +526,7 @@ mod tests {
         assert_eq!(attempt.close(at(3)), set([0, 2, 3]));
         assert!(!attempt.on_written(4, at(3)));
         assert!(attempt.close(at(3)).is_empty());
-        // Its delete is on its way: only the answer to that finishes it.
+        // Its delete is under way, and only the answer to the delete finishes it.
         assert!(!attempt.on_vote(3, at(0), Answer::No, at(4)).finished);
         assert!(attempt.on_deleted(3, Answer::No, at(5)).finished);
     }
@@ -562,7 +561,7 @@ mod tests {
         assert_eq!(attempt.lease().valid_until(), Some(first));
         assert!(!attempt.on_extended(1, at(500), Answer::Yes, at(510)).sooner);
         assert_eq!(attempt.lease().valid_until(), Some(second));
-        // One key less still leaves a quorum, but a shorter one.
+        // One key less still leaves a quorum, but its validity ends sooner.
         let effect = attempt.on_extended(0, at(500), Answer::No, at(520));
         assert!(!effect.lost && effect.sooner);
         assert_eq!(attempt.lease().valid_until(), Some(first));
@@ -611,14 +610,14 @@ mod tests {
         let mut attempt = held(3, 3);
         assert!(attempt.on_extended(2, at(100), Answer::No, at(101)).finished);
         assert_eq!(attempt.on_extended(2, at(110), Answer::No, at(111)), Effect::default());
-        // A vote that was refused had finished before.
+        // The refused vote had finished before.
         let mut attempt = held(3, 2);
         assert!(attempt.on_vote(2, at(0), Answer::No, at(4)).finished);
         assert_eq!(attempt.on_extended(2, at(3), Answer::No, at(5)), Effect::default());
     }
 
     #[test]
-    fn what_a_repair_asked_for_is_taken_back_whatever_an_extension_before_it_says() {
+    fn a_repaired_key_is_taken_back_whatever_an_earlier_extension_says() {
         let mut attempt = held(3, 3);
         let _ = attempt.on_extended(2, at(100), Answer::No, at(101));
         assert_eq!(attempt.repair(), set([2]));
@@ -657,7 +656,7 @@ mod tests {
             unconfirmed: 1,
         };
         assert_eq!(attempt.released(), Some(expected));
-        // What comes later is not told any more.
+        // Later results do not count any more.
         assert!(attempt.on_deleted(1, Answer::Yes, at(12)).finished);
         assert_eq!(attempt.released(), Some(expected));
     }
@@ -679,7 +678,7 @@ mod tests {
         let mut attempt = Attempt::new(2, RULES, at(0));
         assert_eq!(attempt.waiting(at(1000), at(0)), Waiting::Until(at(40)));
         attempt.on_written(0, at(5));
-        // The other one still waits behind others' commands.
+        // The second command still waits behind those of others.
         assert_eq!(attempt.waiting(at(1000), at(30)), Waiting::Until(at(70)));
         assert_eq!(attempt.waiting(at(60), at(60)), Waiting::CutShort);
         attempt.on_written(1, at(50));
@@ -733,7 +732,7 @@ mod tests {
         }
 
         #[test]
-        fn no_contention_and_no_doubt_without_enough_answers(answers in answers()) {
+        fn contended_and_unknown_need_enough_answers(answers in answers()) {
             let count = |test: fn(&Option<Answer>) -> bool| answers.iter().filter(|answer| test(answer)).count();
             let yes = count(|answer| *answer == Some(Answer::Yes));
             let held = count(|answer| *answer == Some(Answer::No));

@@ -10,7 +10,7 @@ pub struct Extension {
 }
 
 impl Extension {
-    /// An extension on so many nodes, of which only `asked` are asked: the others do not have the key.
+    /// An extension of a lock on so many nodes. Only `asked` are asked; the others do not have the key.
     #[must_use]
     pub fn new(nodes: usize, asked: NodeSet) -> Self {
         Self {
@@ -21,7 +21,7 @@ impl Extension {
         }
     }
 
-    /// Takes the answer of a node. Whether the caller need not wait any longer.
+    /// Takes the answer of a node. Returns whether the extension is decided, so that the caller need not wait any longer.
     pub fn on_answer(&mut self, node: usize, answer: Answer) -> bool {
         match answer {
             Answer::Yes => &mut self.extended,
@@ -32,15 +32,15 @@ impl Extension {
         self.is_decided()
     }
 
-    /// Whether no further answer can change what comes of it: a quorum extended the key, too many do not have it, or all have
-    /// answered.
+    /// Whether no further answer can change the result: a quorum extended the key, too many nodes do not have it, or all
+    /// have answered.
     #[must_use]
     pub const fn is_decided(&self) -> bool {
         let answered = self.extended.len() + self.gone.len() + self.failed.len();
         self.is_extended() || self.gone.len() > self.nodes - quorum(self.nodes) || answered >= self.nodes
     }
 
-    /// What is known of this node; a node that was not asked never extends. None: it has not answered.
+    /// The answer of this node; [`Answer::Never`] if it was not asked, `None` if it has not answered.
     #[must_use]
     pub const fn answer(&self, node: usize) -> Option<Answer> {
         if self.extended.contains(node) {
@@ -54,7 +54,7 @@ impl Extension {
         }
     }
 
-    /// Whether a quorum extended the key. How long the lock is valid is another matter.
+    /// Whether a quorum extended the key. This does not say how long the lock is valid.
     #[must_use]
     pub const fn is_extended(&self) -> bool {
         self.extended.len() >= quorum(self.nodes)
@@ -78,7 +78,7 @@ mod tests {
         assert!(!extension.on_answer(0, Answer::Never));
         assert!(!extension.on_answer(1, Answer::Unknown));
         assert!(extension.on_answer(2, Answer::Yes) && !extension.is_extended());
-        // Those who are not asked are not waited for.
+        // Nodes that are not asked are not waited for.
         let mut extension = Extension::new(3, NodeSet::first(1));
         assert!(extension.on_answer(0, Answer::Yes) && !extension.is_extended());
         assert_eq!(

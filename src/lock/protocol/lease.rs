@@ -5,8 +5,8 @@ use super::Time;
 /// The loss is signalled this long before the validity ends, since timers fire up to 2 ms late.
 const SIGNAL_LEAD: Duration = Duration::from_millis(2);
 
-/// Until when a held lock may be relied on. Once lost it stays lost, whatever an answer that was under way says. It knows
-/// no nodes: the kind of lock says what its validity is.
+/// Until when a held lock may be relied on. A lock that is lost stays lost, whatever an answer that was under way says. The
+/// lease knows nothing of nodes: the kind of lock determines the validity.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Lease {
     until: Option<Time>,
@@ -16,8 +16,9 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Takes note, at `now`, that the lock is valid until then; none: not any more. Whether that, or the time, has lost it
-    /// just now: an answer that comes when the validity is over can't speak for the time in between.
+    /// Sets, at `now`, the end of the validity; `None` if the lock is not valid any more. Returns whether the lock is lost
+    /// just now, by this or by the passing of time: an answer that comes after the end of the validity says nothing about
+    /// the time in between.
     pub fn on_validity(&mut self, until: Option<Time>, now: Time) -> bool {
         let over = self.latest.is_some() && self.is_over(now);
         self.until = until;
@@ -27,26 +28,26 @@ impl Lease {
         lost
     }
 
-    /// Until when the lock may be relied on; none once it is lost.
+    /// Until when the lock may be relied on; `None` once it is lost.
     #[must_use]
     pub fn valid_until(&self) -> Option<Time> {
         self.until.filter(|_| !self.lost)
     }
 
-    /// How long it may still be relied on at `now`; zero when it is lost.
+    /// How long the lock may still be relied on at `now`; zero once it is lost.
     #[must_use]
     pub fn validity(&self, now: Time) -> Duration {
         self.valid_until().map_or(Duration::ZERO, |until| until - now)
     }
 
-    /// Whether even the latest validity that it ever had is over at `now`, whatever became of the lock.
+    /// Whether the latest end of validity that was ever known is past at `now`, whether or not the lock is lost.
     #[must_use]
     pub fn overran(&self, now: Time) -> bool {
         self.latest.is_none_or(|until| until <= now)
     }
 
-    /// Whether to signal the loss at `now`: none says that it is lost, and what was signalled stays so. Otherwise when to
-    /// look again, or earlier if an answer brings the end of the validity nearer.
+    /// Whether to signal the loss at `now`: `None` says that the lock is lost, which is final. Otherwise returns when to
+    /// check again; check earlier if an answer brings the end of the validity nearer.
     pub fn on_timeout(&mut self, now: Time) -> Option<Time> {
         let signal = self.valid_until()?.before(SIGNAL_LEAD);
         if signal <= now {

@@ -2,10 +2,10 @@ use std::collections::VecDeque;
 
 use super::Time;
 
-/// Those of one app server who want the same key, first come, first served. Whoever has the permit may ask for the key, and
-/// keeps the permit as long as the lock is held: all others of the app server need not ask meanwhile.
+/// The callers of one app server that want the same key, first come, first served. The caller that has the permit may ask
+/// for the key, and keeps the permit as long as the lock is held; meanwhile the others need not ask.
 ///
-/// `W` is how the driver reaches somebody who waits.
+/// `W` is the driver's handle of a waiter.
 #[derive(Debug, Clone)]
 pub struct Line<W> {
     permit: u64,
@@ -13,7 +13,7 @@ pub struct Line<W> {
 }
 
 impl<W> Line<W> {
-    /// A line of one, whose permit has this number.
+    /// A line of one caller, whose permit has this number.
     #[must_use]
     pub const fn new(permit: u64) -> Self {
         Self {
@@ -28,25 +28,26 @@ impl<W> Line<W> {
         self.permit
     }
 
-    /// Whether the permit of this number is the present one: an older one must not be passed on any more.
+    /// Whether the permit of this number is the present one. An older permit must not be passed on any more.
     #[must_use]
     pub const fn is_permit(&self, number: u64) -> bool {
         self.permit == number
     }
 
-    /// Somebody comes who waits since then.
+    /// Adds a waiter that has waited since `since`.
     pub fn enter(&mut self, since: Time, waiter: W) {
         self.behind.push_back((since, waiter));
     }
 
-    /// The present permit has ended: who has the permit next, under this number. None if nobody waits; then the line has ended.
+    /// Ends the present permit. Returns the waiter that gets the next permit, which has this number; `None` if nobody waits,
+    /// which ends the line.
     pub fn pass_on(&mut self, number: u64) -> Option<W> {
         let (_, next) = self.behind.pop_front()?;
         self.permit = number;
         Some(next)
     }
 
-    /// Since when the first of those waits who stand behind the one who has the permit. Those who are gone leave the line.
+    /// Since when the first waiter behind the present permit has waited. Waiters at the front that are gone are removed.
     pub fn front(&mut self, is_gone: impl Fn(&W) -> bool) -> Option<Time> {
         while self.behind.front().is_some_and(|(_, waiter)| is_gone(waiter)) {
             self.behind.pop_front();
@@ -54,7 +55,7 @@ impl<W> Line<W> {
         self.behind.front().map(|(since, _)| *since)
     }
 
-    /// How many stand behind the one who has the permit, those included who are gone and were not noticed.
+    /// The number of waiters behind the present permit, including those that are gone but not yet removed.
     #[must_use]
     pub fn behind(&self) -> usize {
         self.behind.len()

@@ -4,44 +4,44 @@ use std::time::Duration;
 
 use super::{Command, Time};
 
-/// Commands that may owe an answer before the rest waits, where it can still be withdrawn: a node that is stopped collects no
-/// more, and one that is busy needs less than a node timeout for them.
+/// The most commands on a connection without an answer; the rest waits in the queue, where it can still be withdrawn. So no
+/// more than these pile up for a stopped node, and a busy node answers them within the node timeout.
 pub const WINDOW: usize = 1 << 11;
 
-/// No more attempts than this may have something on a node, or on their way to it: each has room for its delete.
+/// The most attempts that may have a key on a node, or a command under way to it: room is kept for the delete of each.
 const ATTEMPT_LIMIT: usize = 1 << 17;
 
-/// No more questions and extensions than this may wait to be sent.
+/// No commands but deletes are admitted when this many wait to be sent.
 const QUEUE_LIMIT: usize = 1 << 18;
 
-/// Why a command is not taken.
+/// Why a command can't be sent to a node now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Obstacle {
     /// There is no connection.
     Down,
-    /// There will be none any more.
+    /// There will be no connection any more.
     Ended,
     /// The node owes answers for too long.
     Suspect,
-    /// As much as may be is under way to it, or its turn had not come.
+    /// As many commands as allowed are under way to the node, or the command's turn had not come.
     Busy,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Connection {
-    /// The first attempt to connect is under way: commands wait for it.
+    /// The first attempt to connect is under way, and commands wait for it.
     Begun,
     Up,
     Down,
     Ended,
 }
 
-/// Whether a node can be asked. What can't be sent now fails at once, but for deletes: those are owed.
+/// Whether a node can be asked. A command that can't be sent now fails at once, except for deletes, which are owed.
 #[derive(Debug, Clone, Copy)]
 pub struct Link {
     connection: Connection,
     suspect: bool,
-    /// Those that may have, or get, something on the node.
+    /// The number of attempts that may have, or get, a key on the node.
     attempts: usize,
 }
 
@@ -57,8 +57,9 @@ impl Default for Link {
 }
 
 impl Link {
-    /// Takes a command that is to be queued behind so many others, or says why not. `None` is a question without a lock. A
-    /// delete that is not taken because the node is down or suspect is owed nevertheless; nobody is to wait for it.
+    /// Admits a command to the queue, in which so many others are `queued`, or says why not. `None` is a question that does
+    /// not belong to a lock. A delete that is not admitted because the node is down or suspect is owed nevertheless, but
+    /// nobody should wait for it.
     ///
     /// # Errors
     /// Why the node can't be asked now.
@@ -79,24 +80,24 @@ impl Link {
         Ok(())
     }
 
-    /// Why a command that was never written was not.
+    /// Why a command has not been written.
     #[must_use]
     pub const fn not_written(&self) -> Obstacle {
         match self.connection {
             Connection::Up if self.suspect => Obstacle::Suspect,
-            // It waited behind others until whoever asked stopped waiting.
+            // It waited behind others until its caller stopped waiting.
             Connection::Up => Obstacle::Busy,
             Connection::Down => Obstacle::Down,
             Connection::Begun | Connection::Ended => Obstacle::Ended,
         }
     }
 
-    /// So many attempts have nothing on the node any more, nor will they.
+    /// So many attempts are finished on the node.
     pub const fn on_finished(&mut self, attempts: usize) {
         self.attempts = self.attempts.saturating_sub(attempts);
     }
 
-    /// How many attempts may have, or get, something on the node.
+    /// The number of attempts that may have, or get, a key on the node.
     #[must_use]
     pub const fn attempts(&self) -> usize {
         self.attempts
@@ -107,12 +108,12 @@ impl Link {
         (self.connection, self.suspect) = (Connection::Up, false);
     }
 
-    /// There is none. Deletes are kept for the next one, as long as their keys may be there.
+    /// There is no connection. Deletes are kept for the next one, as long as their keys may exist.
     pub const fn on_disconnected(&mut self) {
         (self.connection, self.suspect) = (Connection::Down, false);
     }
 
-    /// There will be none any more: nothing is kept.
+    /// There will be no connection any more: nothing is kept.
     pub const fn on_ended(&mut self) {
         (self.connection, self.suspect) = (Connection::Ended, false);
     }
@@ -134,7 +135,7 @@ impl Link {
     }
 }
 
-/// When a node has owed an answer for too long, on one connection.
+/// Tells when a node has owed an answer for too long, on one connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Suspicion {
     last_answer: Time,
@@ -142,7 +143,7 @@ pub struct Suspicion {
 }
 
 impl Suspicion {
-    /// Of a connection that is made at `now`.
+    /// For a connection made at `now`.
     #[must_use]
     pub const fn new(now: Time) -> Self {
         Self {
@@ -151,21 +152,21 @@ impl Suspicion {
         }
     }
 
-    /// Answers came. Whether the node is trusted again.
+    /// Answers came. Returns whether the node is trusted again.
     pub const fn on_answers(&mut self, now: Time) -> bool {
         self.last_answer = now;
         std::mem::replace(&mut self.suspect, false)
     }
 
-    /// When to look whether the node is suspect, if the oldest command that it has not answered was written then, and it may
-    /// take `node_timeout`. None if it owes nothing, or is known to be suspect.
+    /// When to check whether the node is suspect, given when its oldest unanswered command was written and that it may take
+    /// `node_timeout`. `None` if it owes nothing, or is known to be suspect.
     #[must_use]
     pub fn next_timeout(&self, oldest: Option<Time>, node_timeout: Duration) -> Option<Time> {
         let oldest = oldest.filter(|_| !self.suspect)?;
         Some(self.last_answer.max(oldest) + node_timeout)
     }
 
-    /// The time to look has come. Whether the node is suspect from now on.
+    /// The time to check has come. Returns whether the node is suspect from now on.
     pub fn on_timeout(&mut self, oldest: Option<Time>, node_timeout: Duration, now: Time) -> bool {
         let suspect = self.next_timeout(oldest, node_timeout).is_some_and(|at| at <= now);
         self.suspect |= suspect;
@@ -238,7 +239,7 @@ mod tests {
         let oldest = Some(at(10));
         assert_eq!(suspicion.next_timeout(oldest, TIMEOUT), Some(at(50)));
         assert!(!suspicion.on_answers(at(20)));
-        // It is at it: what is written is not looked at one by one.
+        // The node is answering, so its commands are not timed one by one.
         assert!(!suspicion.on_timeout(oldest, TIMEOUT, at(50)));
         assert!(suspicion.on_timeout(oldest, TIMEOUT, at(60)));
         assert_eq!(suspicion.next_timeout(oldest, TIMEOUT), None);

@@ -1,13 +1,13 @@
-//! What the lock decides, without clock, socket or task.
+//! All decisions of the lock, without a clock, socket or task.
 //!
-//! Answers and the time come in, small effects go out; whoever drives it sends the commands, sets the timers and wakes the
-//! callers. The lock engine drives it with tokio, the simulation with clocks of its own. It uses `std` and nothing else.
+//! The protocol is given answers and the time, and returns effects; its driver sends the commands, sets the timers and wakes
+//! the callers. The lock engine drives it with tokio, the simulation with clocks of its own. It uses `std` and nothing else.
 //!
-//! - [`Attempt`] is one attempt at a lock of a quorum of nodes: votes, validity, extension, and what is taken back.
-//! - [`Lease`], [`Renewal`] and [`Acquire`] work above one attempt: loss, renewal times, and when to try again. They know no
-//!   nodes, so they serve any kind of lock.
-//! - [`Link`] and [`Suspicion`] are a node as one app server sees it.
-//! - [`Line`] and [`Announcements`] are those who wait: of one app server, and among app servers.
+//! - [`Attempt`] is one attempt at a lock on a quorum of nodes: votes, validity, extension, and the keys to take back.
+//! - [`Lease`], [`Renewal`] and [`Acquire`] work above one attempt: loss, renewal times, and when to try again. They know
+//!   nothing of nodes, so they serve any kind of lock.
+//! - [`Link`] and [`Suspicion`] describe a node as one app server sees it.
+//! - [`Line`] and [`Announcements`] order the waiters, within an app server and among app servers.
 //!
 //! The algorithm is Redlock (<https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/>), with all nodes
 //! asked at once.
@@ -30,7 +30,7 @@ mod wait;
 #[cfg(feature = "simulation")]
 pub use acquire::draw;
 pub use acquire::{Acquire, Next, free_after};
-pub use announcements::{Announcements, Waited};
+pub use announcements::{Announcements, WaitAnnouncement};
 pub use answer::{Answer, Command};
 pub use attempt::{Attempt, Decision, Effect, Released, Rules, Vote, Waiting};
 pub use extension::Extension;

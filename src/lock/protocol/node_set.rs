@@ -1,14 +1,14 @@
 use std::fmt;
 
-/// Some of the nodes, by their positions from 0 to 63.
+/// A set of nodes, by their positions from 0 to 63.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct NodeSet(u64);
 
 impl NodeSet {
-    /// None of them.
+    /// No nodes.
     pub const EMPTY: Self = Self(0);
 
-    /// The first `nodes` of them, 64 at most.
+    /// The first `nodes` positions, 64 at most.
     #[must_use]
     pub const fn first(nodes: usize) -> Self {
         if nodes >= 64 {
@@ -18,33 +18,33 @@ impl NodeSet {
         }
     }
 
-    /// Adds a node. Whether it was not there before.
+    /// Adds a node. Returns whether it was not in the set before.
     pub const fn insert(&mut self, node: usize) -> bool {
         let before = self.0;
         self.0 |= 1 << node;
         self.0 != before
     }
 
-    /// Takes a node out. Whether it was there.
+    /// Removes a node. Returns whether it was in the set.
     pub const fn remove(&mut self, node: usize) -> bool {
         let before = self.0;
         self.0 &= !(1 << node);
         self.0 != before
     }
 
-    /// Whether the node is among them.
+    /// Whether the node is in the set.
     #[must_use]
     pub const fn contains(self, node: usize) -> bool {
         self.0 & (1 << node) != 0
     }
 
-    /// How many there are.
+    /// The number of nodes in the set.
     #[must_use]
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0

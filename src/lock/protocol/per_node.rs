@@ -1,6 +1,6 @@
 use std::ops::{Deref, DerefMut};
 
-/// One value for each node; up to five without an allocation.
+/// One value for each node; no allocation for up to five nodes.
 #[derive(Debug, Clone)]
 pub struct PerNode<T>(Values<T>);
 

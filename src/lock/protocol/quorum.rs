@@ -7,21 +7,21 @@ use super::{PerNode, Time};
 /// The most nodes that a lock can have.
 pub const MAX_NODES: usize = 64;
 
-/// The votes that make a lock: more than half of the nodes, so that two quorums always share a node.
+/// The number of votes needed for a lock: more than half of the nodes, so that two quorums always share a node.
 #[must_use]
 pub const fn quorum(nodes: usize) -> usize {
     nodes / 2 + 1
 }
 
-/// The part of a TTL that a lock may rely on: without 1 % for clocks that run differently, and 2 ms for the precision of
-/// expiry. It counts from before the command was queued. This is Redlock's `TTL − elapsed − drift`.
+/// The part of a TTL that a lock may be relied on: the TTL less 1 % for clocks that run at different rates and 2 ms for the
+/// precision of expiry. It counts from before the command was queued, so it is Redlock's `TTL − elapsed − drift`.
 #[must_use]
 pub fn validity(ttl: Duration) -> Duration {
     ttl.saturating_sub(ttl / 100 + Duration::from_millis(2))
 }
 
-/// Until when a quorum of keys is there, given for each node until when its key is: the quorum's latest times end with the
-/// earliest of them. None if fewer are there at all.
+/// Until when a quorum of keys exists, given for each node until when its key exists: the earliest of the quorum's latest
+/// times. `None` if fewer keys than a quorum exist.
 #[must_use]
 pub fn valid_until(keys: impl ExactSizeIterator<Item = Option<Time>>) -> Option<Time> {
     let nodes = keys.len();

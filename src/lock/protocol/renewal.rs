@@ -2,30 +2,30 @@ use std::time::Duration;
 
 use super::Time;
 
-/// Renewals may be done early by this part of their interval, so that many are done at once.
-const EARLY: u32 = 64;
+/// Renewals may be early by this part of their interval, a 64th, so that many are done together.
+const EARLY_PART: u32 = 64;
 
-/// But not earlier than this.
-const EARLIEST: Duration = Duration::from_millis(16);
+/// The most by which renewals may be early.
+const MOST_EARLY: Duration = Duration::from_millis(16);
 
-/// When a held lock is to be extended: every interval from its start on, or up to a 64th of the interval earlier
-/// (16 ms at most), so that many locks are renewed together; the driver's timer adds its own delay. What was not
-/// extended is tried again long before the next renewal would be due. After a pause there is nothing to catch up on.
+/// When a held lock is to be extended: every interval from its start on, or up to a 64th of the interval earlier (16 ms at
+/// most), so that many locks are renewed together; the driver's timer adds its own delay. An extension that failed is tried
+/// again long before the next renewal would be due. Renewals missed during a pause are not made up for.
 #[derive(Debug, Clone, Copy)]
 pub struct Renewal {
     interval: Duration,
-    /// How long after an extension to see whether it worked.
+    /// How long after an extension to check whether it worked.
     check: Duration,
     /// When the lock was last extended, or acquired.
     begun: Time,
-    /// The end of the validity then; none if that is not to be compared.
+    /// The end of the validity at that time; `None` if there is nothing to compare with.
     before: Option<Time>,
 }
 
-/// What is to be done for a renewal now.
+/// What a renewal has to do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// Ask the nodes that lost the key for it again.
+    /// Ask the nodes that lost the key to set it again.
     pub repair: bool,
     /// Extend the lock.
     pub extend: bool,
@@ -34,7 +34,8 @@ pub struct Due {
 }
 
 impl Renewal {
-    /// Of a lock that was asked for at `start`, every `interval`, of nodes that may take `reply_timeout` for an answer.
+    /// The renewal, every `interval`, of a lock that was asked for at `start`, on nodes that may take `reply_timeout` to
+    /// answer.
     #[must_use]
     pub fn new(interval: Duration, reply_timeout: Duration, start: Time) -> Self {
         Self {
@@ -45,20 +46,20 @@ impl Renewal {
         }
     }
 
-    /// When to come first.
+    /// When the first renewal is due.
     #[must_use]
     pub fn first(&self) -> Time {
         self.batched(self.begun + self.interval)
     }
 
-    /// What is to be done at `now` for a lock that is valid until then; nothing ever again once it is lost.
+    /// What to do at `now` for a lock that is valid until `valid_until`; `None`, now and for ever, once it is lost.
     pub fn on_timeout(&mut self, valid_until: Option<Time>, now: Time) -> Option<Due> {
         let until = valid_until.filter(|until| *until > now)?;
-        // The last extension has done it.
+        // The last extension worked.
         let repair = self.before.take().is_some_and(|before| until > before);
         if repair {
             let next = self.begun + self.interval;
-            if next > now + self.interval / EARLY {
+            if next > now + self.interval / EARLY_PART {
                 let next = self.batched(next);
                 return Some(Due {
                     repair,
@@ -75,10 +76,10 @@ impl Renewal {
         })
     }
 
-    /// A little before `at`, so that other renewals of a like interval fall together with it.
+    /// `at`, rounded down so that renewals with similar intervals fall together.
     fn batched(&self, at: Time) -> Time {
         let millisecond = 1_000_000;
-        let grain = (self.interval / EARLY).min(EARLIEST).as_millis();
+        let grain = (self.interval / EARLY_PART).min(MOST_EARLY).as_millis();
         let grain = u64::try_from(grain)
             .unwrap_or(u64::MAX)
             .max(1)
@@ -101,7 +102,7 @@ mod tests {
     #[test]
     fn a_lock_is_extended_every_interval_and_repaired_when_that_worked() {
         let mut renewal = Renewal::new(INTERVAL, REPLY, at(5));
-        // A grain is a sixty-fourth of the interval.
+        // Times are rounded to a sixty-fourth of the interval.
         assert_eq!(renewal.first(), at(640));
         let due = renewal.on_timeout(Some(at(2000)), at(640)).unwrap();
         assert_eq!((due.repair, due.extend, due.next), (false, true, at(720)));
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_extended_is_tried_again_soon_and_what_is_lost_never() {
+    fn a_failed_extension_is_tried_again_soon_and_a_lost_lock_never() {
         let mut renewal = Renewal::new(INTERVAL, REPLY, at(0));
         assert!(renewal.on_timeout(Some(at(2000)), at(640)).unwrap().extend);
         let again = renewal.on_timeout(Some(at(2000)), at(720)).unwrap();

@@ -3,8 +3,8 @@ use std::{
     time::Duration,
 };
 
-/// A point in time: nanoseconds since an origin that the driver chooses, on a clock that never goes back. 584 years fit; what
-/// would be later is as late as possible.
+/// A point in time: nanoseconds since an origin that the driver chooses, on a clock that never goes back. It spans 584
+/// years; later times saturate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
@@ -27,13 +27,13 @@ impl Time {
         self.0
     }
 
-    /// How long after `earlier` this is; zero if it isn't.
+    /// How long after `earlier` this is; zero if it is not after it.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// So much earlier, or the origin.
+    /// This time less `duration`, but not before the origin.
     #[must_use]
     pub const fn before(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(nanos(duration)))
@@ -63,7 +63,7 @@ impl Sub for Time {
     }
 }
 
-/// Whole, or as many as fit.
+/// The nanoseconds of a duration, saturating.
 const fn nanos(duration: Duration) -> u64 {
     let seconds = duration.as_secs().saturating_mul(1_000_000_000);
     seconds.saturating_add(duration.subsec_nanos() as u64)

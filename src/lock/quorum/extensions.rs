@@ -1,4 +1,4 @@
-//! The extensions of one lock that callers wait for.
+//! Extensions of one lock whose callers wait for the result.
 
 use std::task::{Poll, Waker};
 
@@ -8,27 +8,27 @@ use crate::{
 };
 
 #[derive(Debug, Default)]
-pub(super) struct Extensions(Vec<Waited>);
+pub(super) struct Extensions(Vec<PendingExtension>);
 
 #[derive(Debug)]
-struct Waited {
-    /// When it was asked for; tells it from others.
+struct PendingExtension {
+    /// When it was asked for; this identifies the extension.
     asked: Time,
     extension: Extension,
-    /// Why nodes did not extend the lock, where that is not simply that the key is gone.
+    /// Why nodes did not extend the lock, unless the key is simply gone.
     causes: PerNode<Option<Cause>>,
     waiter: Option<Waker>,
 }
 
 impl Extensions {
-    /// Begins an extension on `nodes`, with the causes why others are not asked. When it counts as asked: a little before
-    /// `now` if another one was asked at the same time.
+    /// Begins an extension on `nodes`; `causes` says why other nodes are not asked. Returns the time at which it counts as
+    /// asked, which is a little before `now` if another extension was asked at the same time.
     pub(super) fn begin(&mut self, nodes: NodeSet, causes: PerNode<Option<Cause>>, now: Time) -> Time {
         let mut asked = now;
         while self.get(asked).is_some() {
             asked = asked.before(std::time::Duration::from_nanos(1));
         }
-        self.0.push(Waited {
+        self.0.push(PendingExtension {
             asked,
             extension: Extension::new(causes.len(), nodes),
             causes,
@@ -37,7 +37,8 @@ impl Extensions {
         asked
     }
 
-    /// Takes the answer of a node to the extension of that time, if somebody waits for it; whom to wake.
+    /// Takes the answer of a node to the extension that was asked for at `asked`, if its caller still waits. Returns the
+    /// waker of a caller whose extension is now decided.
     pub(super) fn on_answer(
         &mut self,
         asked: Time,
@@ -45,49 +46,49 @@ impl Extensions {
         answer: Answer,
         cause: Option<Cause>,
     ) -> Option<Waker> {
-        let waited = self.get(asked)?;
-        waited.causes[node] = cause;
-        if waited.extension.on_answer(node, answer) {
-            waited.waiter.take()
+        let pending = self.get(asked)?;
+        pending.causes[node] = cause;
+        if pending.extension.on_answer(node, answer) {
+            pending.waiter.take()
         } else {
             None
         }
     }
 
-    /// Whether the extension is decided; if not, `waker` is woken when it is.
+    /// Ready once the extension is decided; until then `waker` is kept, to be woken at that time.
     pub(super) fn poll_decided(&mut self, asked: Time, waker: &Waker) -> Poll<()> {
         match self.get(asked) {
-            Some(waited) if !waited.extension.is_decided() => {
-                remember(&mut waited.waiter, waker);
+            Some(pending) if !pending.extension.is_decided() => {
+                remember(&mut pending.waiter, waker);
                 Poll::Pending
             }
             _ => Poll::Ready(()),
         }
     }
 
-    /// Why each node did not extend the lock, none where it did; none at all if a quorum did.
+    /// Why each node did not extend the lock, `None` for each node that did; `None` altogether if a quorum did.
     pub(super) fn missed(&mut self, asked: Time) -> Option<Vec<Option<Cause>>> {
-        let waited = self.get(asked).filter(|waited| !waited.extension.is_extended())?;
-        let cause = |node: usize| match waited.extension.answer(node) {
+        let pending = self.get(asked).filter(|pending| !pending.extension.is_extended())?;
+        let cause = |node: usize| match pending.extension.answer(node) {
             Some(Answer::Yes) => None,
             Some(Answer::No) => Some(Cause::Held),
-            Some(Answer::Never | Answer::Unknown) => waited.causes[node].clone(),
+            Some(Answer::Never | Answer::Unknown) => pending.causes[node].clone(),
             None => Some(Cause::Timeout),
         };
-        Some((0..waited.causes.len()).map(cause).collect())
+        Some((0..pending.causes.len()).map(cause).collect())
     }
 
     /// Forgets the extension.
     pub(super) fn end(&mut self, asked: Time) {
-        self.0.retain(|waited| waited.asked != asked);
+        self.0.retain(|pending| pending.asked != asked);
     }
 
-    fn get(&mut self, asked: Time) -> Option<&mut Waited> {
-        self.0.iter_mut().find(|waited| waited.asked == asked)
+    fn get(&mut self, asked: Time) -> Option<&mut PendingExtension> {
+        self.0.iter_mut().find(|pending| pending.asked == asked)
     }
 }
 
-/// Remembers whom to wake.
+/// Stores `waker`, without a clone if it is the same.
 pub(super) fn remember(waiter: &mut Option<Waker>, waker: &Waker) {
     match waiter {
         Some(waiter) => waiter.clone_from(waker),
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn extensions_of_one_instant_are_told_apart() {
+    fn extensions_of_the_same_instant_are_distinguished() {
         let mut extensions = Extensions::default();
         let (now, nodes) = (Time::from_nanos(9), NodeSet::first(1));
         let first = extensions.begin(nodes, PerNode::new(1), now);

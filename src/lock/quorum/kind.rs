@@ -1,12 +1,11 @@
-//! A lock on a quorum of independent nodes, as one kind of lock. Over a single node it is `SET NX PX` with
-//! compare-and-delete.
+//! The kind of lock that a quorum of independent nodes keeps. On a single node this is `SET NX PX` with compare-and-delete.
 
 use std::{sync::Arc, time::Duration};
 
 use super::lock::QuorumLock;
 use crate::{
     AcquireOptions, Gauges, Nodes, Wait,
-    acquire::{Kind, Missed},
+    acquire::{FailedAttempt, Kind},
     clock,
     held::Owned,
     node::wire,
@@ -14,7 +13,7 @@ use crate::{
     waiting::subscriptions::Subscriptions,
 };
 
-/// Locks of which more than half of these nodes must have the key.
+/// Locks whose key more than half of these nodes must have.
 #[derive(Debug)]
 pub(crate) struct Quorum(pub(crate) Nodes);
 
@@ -29,29 +28,30 @@ impl Kind for Quorum {
         gauges: &Arc<Gauges>,
         now: Time,
         limit: Time,
-    ) -> Result<Owned<QuorumLock>, Missed> {
+    ) -> Result<Owned<QuorumLock>, FailedAttempt> {
         gauges.attempt();
-        // Those who wait in line tell each other of the release.
+        // Only waiters in line subscribe to releases, so only they announce theirs.
         let subscriptions = (options.wait == Wait::Queue).then(|| Arc::clone(subscriptions));
         let lock = QuorumLock::ask(&self.0, key, options, subscriptions, gauges, now);
         match lock.decided(now, limit).await {
             None => Ok(lock),
-            Some(missed) => Err(missed),
+            Some(failed) => Err(failed),
         }
     }
 
-    async fn remaining(&self, key: &str, missed: &Missed, until: Time) -> Option<Duration> {
+    async fn remaining(&self, key: &str, failed: &FailedAttempt, until: Time) -> Option<Duration> {
         let until = until.min(clock::now() + self.0.node_timeout());
-        let answers = self.0.ask(missed.held, &wire::pttl(key), until, |_| false).await;
+        let answers = self.0.ask(failed.held, &wire::pttl(key), until, |_| false).await;
         let remaining = answers
             .into_iter()
             .filter_map(|answer| time_left(answer?.ok()?))
             .collect();
-        free_after(remaining, quorum(self.0.len()).saturating_sub(missed.votes))
+        free_after(remaining, quorum(self.0.len()).saturating_sub(failed.votes))
     }
 }
 
-/// A `PTTL` reply, rounded up: the key is still there in its last millisecond. A key that never expires is no use.
+/// The remaining time in a `PTTL` reply, rounded up, since the key still exists in its last millisecond. `None` for a key
+/// that never expires.
 fn time_left(millis: i64) -> Option<Duration> {
     match millis {
         -2 => Some(Duration::ZERO),

@@ -1,4 +1,4 @@
-//! One attempt at a lock on a quorum of nodes with its commands, its extension and its release.
+//! One attempt at a lock on a quorum of nodes, with its commands, its extensions and its release.
 
 use std::{
     fmt,
@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use super::extensions::{Extensions, remember};
 use crate::{
     AcquireOptions, Cause, Gauges, Nodes, NotExtended, Outcome, Refusal,
-    acquire::Missed,
+    acquire::FailedAttempt,
     clock,
     held::{Held, Owned},
     node::{
@@ -27,25 +27,25 @@ use crate::{
     waiting::subscriptions::Subscriptions,
 };
 
-/// One attempt, and what it asked of every node. The caller owns it; its commands and their connections share it.
+/// One attempt and the state of its commands. The caller owns it; its queued commands share it.
 pub(crate) struct QuorumLock {
     nodes: Nodes,
     wire: Wire,
-    /// Where those who wait for the key are told of the release; none: they are not told.
+    /// Present if the release is announced to those who wait for the key.
     subscriptions: Option<Arc<Subscriptions>>,
     gauges: Arc<Gauges>,
     state: Mutex<State>,
-    /// The lock is lost, or its validity ends, earlier than was known.
+    /// Notified when the lock is lost, or its validity ends, earlier than was known.
     sooner: Notify,
 }
 
 struct State {
     attempt: Attempt,
-    /// Why nodes gave no vote, where that is not simply that somebody else has the lock.
+    /// Why nodes gave no vote, unless somebody else simply has the lock.
     causes: PerNode<Option<Cause>>,
-    /// Who waits for the votes, or for the release.
+    /// The task that waits for the votes, or for the release.
     waiter: Option<Waker>,
-    /// Those that callers wait for.
+    /// The extensions whose callers wait for the result.
     extensions: Extensions,
 }
 
@@ -58,7 +58,7 @@ impl fmt::Debug for QuorumLock {
 }
 
 impl QuorumLock {
-    /// Asks all nodes at once, under a new token, and does not wait. `asked`: now.
+    /// Asks all nodes at once, under a new token, and does not wait. `asked` is the current time.
     pub(crate) fn ask(
         nodes: &Nodes,
         key: &str,
@@ -103,7 +103,7 @@ impl QuorumLock {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a step of the protocol, and tells whom it concerns.
+    /// Takes a step of the protocol, and wakes the tasks that it concerns.
     fn step(&self, step: impl FnOnce(&mut State) -> Effect) -> Effect {
         let mut state = self.state();
         let was_partial = state.attempt.is_partial();
@@ -120,9 +120,9 @@ impl QuorumLock {
         effect
     }
 
-    /// Waits from `now` until no further vote can change the outcome, the nodes have had their time to reply, or until `limit`.
-    /// None if the lock is held from then on.
-    pub(crate) async fn decided(&self, mut now: Time, limit: Time) -> Option<Missed> {
+    /// Waits from `now` until no further vote can change the outcome, the reply timeout is over, or `limit` is reached.
+    /// Returns `None` if the lock is held from then on.
+    pub(crate) async fn decided(&self, mut now: Time, limit: Time) -> Option<FailedAttempt> {
         loop {
             let waiting = self.state().attempt.waiting(limit, now);
             let until = match waiting {
@@ -138,7 +138,7 @@ impl QuorumLock {
         }
     }
 
-    /// Waits for what the protocol says that it is there.
+    /// Waits until `ready` returns a value, checking after each step that wakes the waiter.
     async fn wait_for<T>(&self, mut ready: impl FnMut(&State) -> Option<T>) -> T {
         poll_fn(|cx| {
             let mut state = self.state();
@@ -151,10 +151,10 @@ impl QuorumLock {
         .await
     }
 
-    /// What came of the attempt: none if the lock is held from here on.
-    fn decide(&self, cut_short: bool) -> Option<Missed> {
+    /// Decides the attempt: `None` if the lock is held from now on.
+    fn decide(&self, cut_short: bool) -> Option<FailedAttempt> {
         let mut state = self.state();
-        // Read after the votes: the lock can be relied on from here on, if at all.
+        // The clock is read after the votes: the lock counts as held from this time at the earliest.
         let now = clock::now();
         let decision = state.attempt.decide(now);
         if decision == Decision::Granted {
@@ -176,7 +176,7 @@ impl QuorumLock {
         if matches!(refusal.outcome(), Outcome::NoQuorum | Outcome::Unknown) {
             self.gauges.fail();
         }
-        Some(Missed {
+        Some(FailedAttempt {
             decision,
             refusal,
             votes,
@@ -186,20 +186,20 @@ impl QuorumLock {
         })
     }
 
-    /// Why each node gave no vote; none where it did.
+    /// Why each node gave no vote; `None` for each node that did.
     fn causes(&self, state: &State) -> Vec<Option<Cause>> {
         let cause = |node: usize| match state.attempt.vote(node) {
             Vote::Granted => None,
             Vote::Held | Vote::Gone => Some(Cause::Held),
             Vote::Written => Some(Cause::Timeout),
             Vote::Queued => Some(self.nodes.not_written(node)),
-            // They came with one.
+            // These answers came with a cause.
             Vote::Never | Vote::Unknown => state.causes[node].clone().or(Some(Cause::Timeout)),
         };
         (0..self.nodes.len()).map(cause).collect()
     }
 
-    // What the holder asks for.
+    // For the holder.
 
     /// Extends the lock by its TTL, counted from now, on the nodes that still hold it.
     pub(crate) async fn extend(self: &Arc<Self>) -> Result<Duration, NotExtended> {
@@ -220,7 +220,7 @@ impl QuorumLock {
         };
         let extending = Extending(self, asked);
         self.send(nodes, Command::Extend, asked, false);
-        // Late or not, what has arrived counts: the clock is read after the answers.
+        // Answers count even if the timeout fired meanwhile: the clock is read after them.
         let _ = clock::timeout_at(until.min(asked + reply_timeout), extending.decided()).await;
         let now = clock::now();
         let until = self.valid_until(now).ok_or(NotExtended::Lost)?;
@@ -231,12 +231,12 @@ impl QuorumLock {
         }
     }
 
-    /// The end of its validity, if that is still to come.
+    /// The end of the validity, if it is still to come.
     fn valid_until(&self, now: Time) -> Option<Time> {
         self.lease().valid_until().filter(|until| *until > now)
     }
 
-    /// Releases the lock at `now`: tells those who wait for it, and does not wait.
+    /// Releases the lock at `now`, announces that to those who wait for it, and does not wait for the nodes.
     pub(crate) fn release(self: &Arc<Self>, now: Time) {
         let (nodes, announce) = {
             let mut state = self.state();
@@ -252,7 +252,7 @@ impl QuorumLock {
         self.send(nodes, Command::Delete, now, announce);
     }
 
-    /// Resolves when a quorum confirmed the release of `now`, all answered, or the nodes have had their time.
+    /// Resolves when a quorum has confirmed the release at `now`, all nodes have answered, or the reply timeout is over.
     pub(crate) async fn released(&self, now: Time) -> Released {
         let until = now + self.state().attempt.rules().reply_timeout;
         let released = self.wait_for(|state| state.attempt.released());
@@ -262,7 +262,7 @@ impl QuorumLock {
         }
     }
 
-    // What is known of it.
+    // The state of the lock.
 
     /// The number of nodes asked.
     pub(crate) fn nodes(&self) -> usize {
@@ -279,13 +279,13 @@ impl QuorumLock {
         self.wire.token()
     }
 
-    /// The votes that ever came, if no more can come.
+    /// The number of votes that ever came, if no more can come.
     pub(crate) fn all_votes(&self) -> Option<usize> {
         let state = self.state();
         state.attempt.is_answered().then(|| state.attempt.ever_granted())
     }
 
-    /// The votes that have ever come, and until when the nodes have their time.
+    /// The number of votes that ever came, and when the nodes' time to reply is over.
     pub(crate) fn votes_so_far(&self) -> (usize, Time) {
         let attempt = &self.state().attempt;
         (attempt.ever_granted(), attempt.start() + attempt.rules().reply_timeout)
@@ -366,14 +366,14 @@ impl Asker for QuorumLock {
         effect.finished
     }
 
-    fn on_told(&self, node: usize) {
+    fn on_release_delivered(&self, node: usize) {
         if let Some(subscriptions) = &self.subscriptions {
-            subscriptions.on_told(node, self.wire.key());
+            subscriptions.on_release_delivered(node, self.wire.key());
         }
     }
 }
 
-/// An extension that a caller waits for; it is forgotten when this is dropped.
+/// An extension whose caller waits for it; dropping this forgets it.
 struct Extending<'a>(&'a QuorumLock, Time);
 
 impl Extending<'_> {
@@ -419,7 +419,7 @@ mod tests {
             answer(&lock, 0, Command::Extend, extended, Answer::Yes);
             answer(&lock, 1, Command::Extend, extended, Answer::Yes);
             assert!(lock.valid_until(start + options.ttl).is_some());
-            // Now the third key counts, which was not extended.
+            // Now the validity depends on the third key, which was not extended.
             answer(&lock, 0, Command::Extend, extended, Answer::No);
         };
         tokio::join!(held::lost(&**lock), loses_a_key);
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_gauges_tell_what_is_held_and_what_lacks_votes() {
+    async fn the_gauges_count_held_and_partial_locks() {
         let gauges = Arc::<Gauges>::default();
         let start = clock::now();
         let lock = QuorumLock::ask(
@@ -444,7 +444,11 @@ mod tests {
             lock.on_written(node, Command::Set, start);
             answer(&lock, node, Command::Set, start, Answer::Yes);
         }
-        assert_eq!(told(), (0, 0), "the votes are there, and nobody has looked");
+        assert_eq!(
+            told(),
+            (0, 0),
+            "the votes are there, but the attempt is not decided yet"
+        );
         assert!(lock.decided(start, Time::MAX).await.is_none());
         assert_eq!(told(), (1, 1));
         lock.on_written(2, Command::Set, start);

@@ -17,7 +17,7 @@ impl World {
         let gives_up = if probe.is_some() || !self.random.chance(self.settings.give_up_per_mille) {
             Time::MAX
         } else {
-            // At any time of an acquire and a hold of the usual length.
+            // At any time within an acquire and a hold of the usual length.
             let most = wants.rules.ttl + self.settings.hold.most;
             now + crate::protocol::draw(most, self.random.next())
         };
@@ -44,7 +44,7 @@ impl World {
             self.leave_line(w, now);
             return self.end_cycle(w);
         }
-        self.check_turn(w);
+        self.check_permit(w);
         let rules = self.settings.wants_of(w).rules;
         let nodes = self.settings.nodes;
         let worker = &self.workers[w];
@@ -69,14 +69,14 @@ impl World {
         let worker = &mut self.workers[w];
         worker.stage = Stage::Asking;
         worker.claim = Some(id);
-        // Later votes are worth nothing.
+        // Votes that come later are useless.
         worker.limit = worker.acquire.deadline().min(now + rules.ttl);
         for c in self.connections_of(app) {
             self.push(c, Job::Set { claim: id, asked: now }, now);
         }
     }
 
-    /// What came of a command for a claim.
+    /// Applies the result of a command for a claim.
     pub(super) fn apply(&mut self, id: u32, effect: Effect) {
         let claim = &self.claims[id];
         if claim.was_held && claim.attempt.is_held() {
@@ -84,15 +84,15 @@ impl World {
                 self.lose(id);
             }
             self.check_claim(id);
-            self.revalue(id, effect.sooner);
+            self.update_validity(id, effect.sooner);
         }
         if effect.decided && self.claims[id].owned {
             self.wake(self.claims[id].worker);
         }
     }
 
-    /// A command names the claim no more.
-    pub(super) fn unname(&mut self, id: u32) {
+    /// A command that refers to the claim is done.
+    pub(super) fn drop_job(&mut self, id: u32) {
         self.claims[id].jobs -= 1;
         self.remove_if_unused(id);
     }
@@ -112,7 +112,7 @@ impl World {
         self.claims.remove(id);
     }
 
-    /// Decides the attempt if its votes are there, or their time is over.
+    /// Decides the attempt if its votes have come, or the time for them is over.
     pub(super) fn look_at_votes(&mut self, w: usize, now: Time) {
         let worker = &self.workers[w];
         let Some(id) = worker.claim else { return };
@@ -172,7 +172,7 @@ impl World {
         worker.ticket += 1;
     }
 
-    /// Ends the attempt of a worker, or releases its lock, and says whether it was held. The permit is still the worker's.
+    /// Ends the attempt of a worker, or releases its lock, and returns whether it was held. The worker keeps its permit.
     pub(super) fn close(&mut self, w: usize, now: Time) -> bool {
         let Some(id) = self.workers[w].claim else { return false };
         let claim = &mut self.claims[id];
@@ -195,7 +195,7 @@ impl World {
         held
     }
 
-    /// Whether a worker waits in line for what it wants.
+    /// Whether a worker waits in line for its locks.
     pub(super) fn is_in_line(&self, w: usize) -> bool {
         // A probe waits in line, or not, as its worker always does.
         self.settings.wants_of(w).wait == Wait::Queue

@@ -1,47 +1,47 @@
 use super::clock::{Clock, NEVER};
 use crate::protocol::{Announcements, Line, Time};
 
-/// One process with its clock, and those in it who wait.
+/// One app server with its clock, its waiting lines and its channels.
 #[derive(Debug)]
 pub(super) struct AppServer {
     pub(super) clock: Clock,
-    /// Nothing of it runs.
+    /// Nothing in it runs now.
     pub(super) frozen: bool,
-    /// When it last went on after that.
+    /// When it last went on after a freeze.
     pub(super) thawed: Option<u64>,
-    /// It died, and its successor has not begun.
+    /// It died, and its successor has not started yet.
     pub(super) dead: bool,
-    /// Tells it from all others, its predecessors too.
+    /// Identifies it among all others, its predecessors included.
     pub(super) id: u64,
-    /// By key; a key that nobody wants in line has none.
-    pub(super) lines: Vec<Option<Turns>>,
-    /// By key; a key that nobody had to wait for has none.
+    /// By key; `None` for a key that nobody waits for in line.
+    pub(super) lines: Vec<Option<KeyLine>>,
+    /// By key; `None` for a key that nobody had to wait for.
     pub(super) channels: Vec<Option<Channel>>,
-    pub(super) last_turn: u64,
-    /// The time at which it looks for channels that nobody uses.
+    pub(super) last_permit: u64,
+    /// When it next looks for channels that nobody uses.
     pub(super) sweeps: u64,
 }
 
 /// The line of one key.
 #[derive(Debug)]
-pub(super) struct Turns {
-    pub(super) line: Line<Place>,
+pub(super) struct KeyLine {
+    pub(super) line: Line<Waiter>,
     /// The number of the present permit.
     pub(super) permit: u64,
-    /// Who has the permit.
+    /// The worker that has the permit.
     pub(super) worker: usize,
     /// The lock that was acquired with this permit.
     pub(super) held: Option<u32>,
 }
 
-/// Somebody in a line; gone if the worker's ticket is another one.
+/// A worker in a line; it is gone if the worker's ticket has changed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Waiter {
     pub(super) worker: usize,
     pub(super) ticket: u32,
 }
 
-/// What an app server hears about a key.
+/// The announcements that an app server receives about a key.
 #[derive(Debug)]
 pub(super) struct Channel {
     pub(super) announcements: Announcements<u64>,
@@ -59,7 +59,7 @@ impl AppServer {
             id,
             lines: (0..keys).map(|_| None).collect(),
             channels: (0..keys).map(|_| None).collect(),
-            last_turn: 0,
+            last_permit: 0,
             sweeps: NEVER,
         }
     }

@@ -1,19 +1,19 @@
-/// That somebody holds a lock, as far as that one knows.
+/// A holder's belief that it holds a lock.
 #[derive(Debug, Clone)]
 pub(super) struct Belief {
     pub(super) token: u64,
     pub(super) app: usize,
-    /// The end of its validity in true time, if nothing else ends it.
+    /// The end of the validity in true time, if nothing else ends the belief.
     pub(super) until: u64,
     /// Its loss was signalled.
     pub(super) signalled: bool,
-    /// Its app server died: nobody signals anything.
-    pub(super) buried: bool,
-    /// Somebody else got the lock while its app server was frozen.
+    /// Its app server died, so nothing is signalled any more.
+    pub(super) orphaned: bool,
+    /// Somebody else got the lock while the app server was frozen.
     pub(super) overtaken: bool,
 }
 
-/// A key that a node has lost with all others.
+/// A key that a node forgot, with all its other keys.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Forgotten {
     pub(super) node: usize,

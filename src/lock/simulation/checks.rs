@@ -1,4 +1,4 @@
-//! What the world looks after by itself, whoever plays in it.
+//! The checks that the world makes of everything that happens in it.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use super::{
 };
 use crate::protocol::Vote;
 
-/// Violations that are kept; the first ones say most.
-const KEPT: usize = 100;
+/// The most violations that are kept; the first ones are the most useful.
+const MAX_VIOLATIONS: usize = 100;
 
 impl World {
     pub(super) fn violate(
@@ -21,7 +21,7 @@ impl World {
         app_server: Option<usize>,
         what: impl FnOnce() -> String,
     ) {
-        if self.report.violations.len() < KEPT {
+        if self.report.violations.len() < MAX_VIOLATIONS {
             let violation = Violation {
                 check,
                 at: Duration::from_nanos(self.now),
@@ -36,7 +36,7 @@ impl World {
 
     // Beliefs.
 
-    /// A lock was granted: nobody else may believe to hold it.
+    /// A lock was granted: nobody else may believe that it holds the lock.
     pub(super) fn begin_belief(&mut self, id: u32) {
         let claim = &mut self.claims[id];
         claim.valid_until = claim.attempt.lease().valid_until();
@@ -49,12 +49,12 @@ impl World {
             app,
             until,
             signalled: false,
-            buried: false,
+            orphaned: false,
             overtaken: false,
         };
         if until <= self.now {
             self.violate(Check::Overlap, Some(key), Some(app), || {
-                format!("token {token} was granted when its validity was over")
+                format!("token {token} was granted after the end of its validity")
             });
         }
         self.check_support(&belief, key);
@@ -98,7 +98,7 @@ impl World {
 
     pub(super) fn signal_belief(&mut self, id: u32) {
         let (app, key) = (self.claims[id].app, self.claims[id].key);
-        // After a freeze it is as early as can be.
+        // Right after a freeze a signal can't be earlier.
         let (now, froze) = (self.now, self.apps[app].thawed == Some(self.now));
         let Some(belief) = self.belief(id) else { return };
         let (token, until) = (belief.token, belief.until);
@@ -115,25 +115,25 @@ impl World {
     /// The lock was released.
     pub(super) fn end_belief(&mut self, id: u32) {
         let (key, token) = (self.claims[id].key, self.claims[id].token);
-        let Some(place) = self.beliefs[key].iter().position(|belief| belief.token == token) else {
+        let Some(index) = self.beliefs[key].iter().position(|belief| belief.token == token) else {
             return;
         };
-        let mut belief = self.beliefs[key].remove(place);
+        let mut belief = self.beliefs[key].remove(index);
         if belief.overtaken {
             self.check_signal(&mut belief, key);
         }
     }
 
-    /// An app server died: those of it believe until their validity ends.
-    pub(super) fn bury_beliefs(&mut self, app: usize) {
+    /// An app server died: the beliefs of its workers last until their validity ends.
+    pub(super) fn orphan_beliefs(&mut self, app: usize) {
         for belief in self.beliefs.iter_mut().flatten().filter(|belief| belief.app == app) {
-            belief.buried = true;
+            belief.orphaned = true;
         }
     }
 
-    /// Somebody else has the lock: the loss of this one, whose validity is over, must have been signalled.
+    /// Somebody else has the lock: its loss must have been signalled to this holder, whose validity is over.
     fn check_signal(&mut self, other: &mut Belief, key: usize) {
-        if other.signalled || other.buried {
+        if other.signalled || other.orphaned {
             return;
         }
         if self.apps[other.app].frozen {
@@ -147,7 +147,7 @@ impl World {
         });
     }
 
-    /// After a freeze all that was lost meanwhile must be signalled.
+    /// After a freeze, every lock that was lost meanwhile must be signalled.
     pub(super) fn check_signals_after_freeze(&mut self, app: usize) {
         for key in 0..self.settings.keys {
             let mut beliefs = std::mem::take(&mut self.beliefs[key]);
@@ -162,7 +162,7 @@ impl World {
         }
     }
 
-    /// Two believe to hold a lock.
+    /// Two holders believe that they hold the same lock.
     fn check_overlap(&mut self, first: &Belief, second: &Belief, key: usize) {
         let (app, tokens) = (second.app, (first.token, second.token));
         let until = Duration::from_nanos(first.until);
@@ -178,9 +178,9 @@ impl World {
         let (kept, lost) = self.evidence(first.token, key);
         let (_, lost_by_second) = self.evidence(second.token, key);
         let votes = kept + lost;
-        // What a second holder can do without.
+        // The votes that a second holder can do without.
         let spare = nodes - majority(nodes);
-        // A key that the second one lost may have come to the first after that.
+        // A key that the second holder lost may have become the first holder's after that.
         if votes >= majority(nodes) && lost + lost_by_second + spare >= votes {
             self.report.overlaps += 1;
             return;
@@ -193,7 +193,7 @@ impl World {
         });
     }
 
-    /// Who believes has keys on a quorum of nodes as long as that is said to be, or would have if nodes had not forgotten them.
+    /// A holder must have keys on a quorum of nodes until the end of its validity, including keys that nodes have forgotten.
     fn check_support(&mut self, belief: &Belief, key: usize) {
         let nodes = self.nodes.len();
         let lasts = |node: usize| {
@@ -205,12 +205,12 @@ impl World {
             let (app, token) = (belief.app, belief.token);
             let until = Duration::from_nanos(belief.until);
             self.violate(Check::Support, Some(key), Some(app), || {
-                format!("token {token} is valid until {until:?}, but only {keys} keys of {nodes} are there so long")
+                format!("token {token} is valid until {until:?}, but only {keys} keys of {nodes} exist that long")
             });
         }
     }
 
-    /// A lock that is held is valid only as long as it may be by what nodes told its app server.
+    /// A held lock must not be valid for longer than the answers of the nodes allow.
     pub(super) fn check_claim(&mut self, id: u32) {
         let claim = &self.claims[id];
         let Some(until) = claim.attempt.lease().valid_until() else {
@@ -232,7 +232,7 @@ impl World {
         }
     }
 
-    /// Votes that are counted are those of nodes that gave them.
+    /// Only votes that nodes gave may be counted.
     pub(super) fn check_votes(&mut self, id: u32) {
         let claim = &self.claims[id];
         let nodes = claim.attempt.nodes();
@@ -248,7 +248,7 @@ impl World {
 
     // Evidence.
 
-    /// The keys of a token that nodes have now, and those that nodes forgot which would be there still.
+    /// The number of keys with this token that nodes have now, and the number that nodes forgot and that would still exist.
     fn evidence(&self, token: u64, key: usize) -> (usize, usize) {
         let has = |node: usize| {
             let node = &self.nodes[node];
@@ -268,7 +268,8 @@ impl World {
         (kept, lost.len())
     }
 
-    /// When a node's key of this token expires, in milliseconds of its clock; also if the node has forgotten it meanwhile.
+    /// When a node's key with this token expires, in milliseconds of the node's clock; also if the node has forgotten it
+    /// meanwhile.
     fn expiry(&self, node: usize, key: usize, token: u64) -> Option<u64> {
         let Node { store, clock, .. } = &self.nodes[node];
         let now = clock.millis(self.now);
@@ -279,7 +280,7 @@ impl World {
         self.forgotten.iter().filter(is_it).map(|lost| lost.expires).max()
     }
 
-    /// A node loses all keys, and the world remembers them as long as they would have been there.
+    /// A node loses all keys; the world remembers them for as long as they would have existed.
     pub(super) fn forget(&mut self, node: usize) {
         let (nodes, now) = (&self.nodes, self.now);
         self.forgotten
@@ -295,7 +296,7 @@ impl World {
             }));
     }
 
-    /// What happened so far.
+    /// The report of what has happened so far.
     #[must_use]
     pub fn report(&self) -> Report {
         Report {
@@ -305,7 +306,7 @@ impl World {
     }
 }
 
-/// More than half of the nodes, by the world's own arithmetic.
+/// More than half of the nodes; the world has its own arithmetic, to check that of the protocol.
 const fn majority(nodes: usize) -> usize {
     nodes / 2 + 1
 }

@@ -2,36 +2,36 @@ use std::ops::{Index, IndexMut};
 
 use crate::protocol::{Attempt, NodeSet, Time};
 
-/// An attempt, with what the world has seen of it with its own eyes.
+/// An attempt, and what the world itself has observed of it.
 #[derive(Debug)]
 pub(super) struct Claim {
     pub(super) attempt: Attempt,
     pub(super) app: usize,
     pub(super) worker: usize,
     pub(super) key: usize,
-    /// The value of its keys; no other attempt has the same.
+    /// The value of its keys; it is unique to the attempt.
     pub(super) token: u64,
-    /// Whether the worker still has to do with it.
+    /// Whether its worker still uses it.
     pub(super) owned: bool,
-    /// Commands of it that are queued, or owe an answer.
+    /// The number of its commands that are queued or not answered yet.
     pub(super) jobs: u32,
-    /// Whether those who wait for the key hear of the release.
+    /// Whether its release is announced to those who wait for the key.
     pub(super) announces: bool,
     /// Whether it was ever granted.
     pub(super) was_held: bool,
     /// Whether its loss was signalled.
     pub(super) lost: bool,
-    /// The end of the validity that the world knows of.
+    /// The end of the validity as the world last saw it.
     pub(super) valid_until: Option<Time>,
-    /// The nodes that say that they have its key, and did not say later that it is gone.
+    /// The nodes that answered that they have its key, and have not answered since that it is gone.
     pub(super) granted: NodeSet,
     /// The nodes that a `Set` is under way to.
     pub(super) asked: NodeSet,
-    /// The nodes that may have something of it, as far as any command or answer tells.
+    /// The nodes that may have its key, judged by all commands and answers so far.
     pub(super) owes: NodeSet,
 }
 
-/// The attempts that are in use, by numbers that are used again.
+/// The attempts in use, under numbers that are reused.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     claims: Vec<Claim>,
@@ -45,16 +45,16 @@ impl Claims {
             return id;
         }
         self.claims.push(claim);
-        // Four thousand million attempts at a time have no room in any machine.
+        // No machine has room for 2^32 attempts at the same time.
         u32::try_from(self.claims.len() - 1).unwrap_or(u32::MAX)
     }
 
-    /// Frees the number of a claim that nothing names any more.
+    /// Frees the number of a claim that nothing refers to any more.
     pub(super) fn remove(&mut self, id: u32) {
         self.free.push(id);
     }
 
-    /// Forgets all of an app server that is gone.
+    /// Removes all claims of an app server that died.
     pub(super) fn remove_all_of(&mut self, app: usize) {
         for (id, claim) in (0u32..).zip(&mut self.claims) {
             if claim.app == app && claim.is_used() {
@@ -70,7 +70,7 @@ impl Claims {
 }
 
 impl Claim {
-    /// Whether a worker or a command still names it.
+    /// Whether a worker or a command still refers to it.
     pub(super) const fn is_used(&self) -> bool {
         self.owned || self.jobs > 0
     }

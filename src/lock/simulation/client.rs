@@ -1,21 +1,21 @@
-//! A connection on the app server's side: what is queued, written, answered and owed.
+//! The app server's side of a connection: commands that are queued, written, answered and owed.
 
 use std::time::Duration;
 
 use super::{
     World,
     clock::NEVER,
-    connection::{Connection, HESITATION, Job, Phase, Reply, Request},
-    event::What,
+    connection::{Connection, FIRST_CONNECTION_WAIT, Job, Phase, Reply, Request},
+    event::EventKind,
     report::Check,
     units::{nanos, short},
 };
 use crate::protocol::{Answer, Command, Effect, Suspicion, Time};
 
 impl World {
-    // What workers queue.
+    // Queueing.
 
-    /// Queues a command, or fails it at once if it can't be sent; deletes are owed then.
+    /// Queues a command, or fails it at once if it can't be sent now; deletes are owed in that case.
     pub(super) fn push(&mut self, c: usize, job: Job, now: Time) {
         let connection = &mut self.connections[c];
         let admitted = connection.link.admit(job.command(), connection.queue.len());
@@ -24,7 +24,7 @@ impl World {
             (Ok(()), Job::Set { .. }) => connection.room += 1,
             (Ok(()), _) => {}
             (Err(_), Job::Delete { claim, .. }) => {
-                // There is nobody to hear of it now, but the key is to go.
+                // The caller is told that it failed now, but the key must still be deleted.
                 let claim = *claim;
                 let effect = self.claims[claim].attempt.on_deleted(node, Answer::Never, now);
                 self.apply(claim, effect);
@@ -47,11 +47,13 @@ impl World {
         } else if self.connections[c].writes == NEVER {
             let at = self.now + self.draw_lag();
             self.connections[c].writes = at;
-            self.events.plan(at, What::Write(short(c)));
+            self.events.plan(at, EventKind::Write(short(c)));
         }
     }
 
-    /// Tells who queued a command, no delete, that there will be no answer. `counted`: its connection had taken it.
+    /// Tells the asker of a command other than a delete that there will be no answer. `counted`: the connection had admitted
+    /// it.
+    #[expect(clippy::needless_pass_by_value, reason = "a job that failed is over")]
     fn fail(&mut self, c: usize, job: Job, answer: Answer, counted: bool, now: Time) {
         let node = self.connections[c].node;
         match job {
@@ -68,11 +70,11 @@ impl World {
                 self.apply(claim, effect);
             }
             Job::Question { worker, ticket, .. } => self.on_remaining(worker as usize, ticket, node, None),
-            Job::Delete { .. } | Job::Tell { .. } => {}
+            Job::Delete { .. } | Job::Publish { .. } => {}
         }
     }
 
-    /// An attempt has nothing on the node of this connection any more, nor will it.
+    /// An attempt is finished on the node of this connection.
     fn finish_attempt(&mut self, c: usize) {
         let connection = &mut self.connections[c];
         connection.link.on_finished(1);
@@ -94,7 +96,7 @@ impl World {
         }
     }
 
-    /// Writes what is queued, as far as the window reaches.
+    /// Writes queued commands, as many as the window allows.
     pub(super) fn write(&mut self, c: usize) {
         let app = self.connections[c].app;
         let now = self.time(app);
@@ -125,7 +127,7 @@ impl World {
                 if !claim.attempt.on_written(node, now) {
                     self.report.withdrawn += 1;
                     self.finish_attempt(c);
-                    self.unname(*id);
+                    self.drop_job(*id);
                     return;
                 }
                 claim.owes.insert(node);
@@ -159,7 +161,7 @@ impl World {
                 }
             }
             Job::Question { key, .. } => Request::Remaining { key: *key },
-            Job::Tell { key, waited } => Request::Publish {
+            Job::Publish { key, waited } => Request::Publish {
                 key: *key,
                 waited: waited.clone(),
             },
@@ -175,7 +177,7 @@ impl World {
         let connection = &mut self.connections[c];
         connection.written.push_back((job, now));
         if let Some(at) = connection.requests.send(at, request) {
-            self.events.plan(at, What::Requests(short(c)));
+            self.events.plan(at, EventKind::Requests(short(c)));
         }
         if self.connections[c].alarm == NEVER {
             self.look_at_alarm(c);
@@ -190,7 +192,7 @@ impl World {
         }
     }
 
-    /// Takes all answers that are there.
+    /// Takes all answers that have arrived.
     pub(super) fn read(&mut self, c: usize) {
         let now = self.time(self.connections[c].app);
         while let Some(reply) = self.connections[c].replies.take(self.now) {
@@ -201,7 +203,7 @@ impl World {
             }
         }
         if let Some(at) = self.connections[c].replies.plan(self.now) {
-            self.events.plan(at, What::Replies(short(c)));
+            self.events.plan(at, EventKind::Replies(short(c)));
         }
         self.write(c);
     }
@@ -209,7 +211,7 @@ impl World {
     fn answered(&mut self, c: usize, reply: Reply, now: Time) {
         let connection = &mut self.connections[c];
         let (app, node) = (connection.app, connection.node);
-        // A node answers nothing that it was not asked.
+        // A node sends no answer without a command.
         let Some((job, _)) = connection.written.pop_front() else {
             return;
         };
@@ -253,26 +255,26 @@ impl World {
                 let (key, effect) = (claim.key, claim.attempt.on_deleted(node, answer, now));
                 self.settle(c, id, effect);
                 if told.is_some_and(|told| told > 0) {
-                    self.on_told(app, node, key, now);
+                    self.on_release_delivered(app, node, key, now);
                 }
             }
             (Job::Question { worker, ticket, .. }, Reply::Remaining(remaining)) => {
-                // Rounded up: the key is still there in its last millisecond.
+                // Rounded up, since the key still exists in its last millisecond.
                 let remaining = remaining.map_or(Duration::ZERO, |millis| Duration::from_millis(millis + 1));
                 self.on_remaining(worker as usize, ticket, node, Some(remaining));
             }
-            // What was told is told, and a node answers in order.
+            // The reply to a publish needs nothing. Other pairs can't occur, since a node answers in order.
             _ => {}
         }
     }
 
-    /// One command of a claim has its answer.
+    /// A command of a claim has been answered.
     fn settle(&mut self, c: usize, id: u32, effect: Effect) {
         if effect.finished {
             self.finish_attempt(c);
         }
         self.apply(id, effect);
-        self.unname(id);
+        self.drop_job(id);
     }
 
     // Suspicion.
@@ -283,14 +285,14 @@ impl World {
         }
     }
 
-    /// The same after a freeze, when its time may be over.
+    /// The same after a freeze, during which the alarm's time may have passed.
     pub(super) fn alarm_if_due(&mut self, c: usize) {
         if self.connections[c].alarm <= self.now {
             self.look_at_alarm(c);
         }
     }
 
-    /// Looks whether the node owes an answer for too long, and sets the alarm for when it might.
+    /// Checks whether the node has owed an answer for too long, and sets the alarm for the next time at which it might.
     fn look_at_alarm(&mut self, c: usize) {
         let app = self.connections[c].app;
         let now = self.time(app);
@@ -309,7 +311,8 @@ impl World {
         }
     }
 
-    /// Whether the node has owed an answer for too long just now, and nothing but deletes is written until it answers.
+    /// Makes the node suspect if it has owed an answer for too long; then only deletes are written until it answers. Returns
+    /// whether it did.
     fn suspect_if_overdue(&mut self, c: usize, now: Time) -> bool {
         let (oldest, timeout) = self.oldest(c);
         let overdue = self.connections[c].suspicion.on_timeout(oldest, timeout, now);
@@ -319,7 +322,7 @@ impl World {
         overdue
     }
 
-    /// When the first of the commands that owe an answer was written, and how long the node may take for it.
+    /// When the oldest unanswered command was written, and how long the node may take to answer it.
     fn oldest(&self, c: usize) -> (Option<Time>, Duration) {
         let front = self.connections[c].written.front();
         let timeout = match front.and_then(|(job, _)| job.claim()) {
@@ -331,10 +334,10 @@ impl World {
 
     fn plan_alarm(&mut self, c: usize, at: u64) {
         self.connections[c].alarm = at;
-        self.events.plan(at, What::Alarm(short(c)));
+        self.events.plan(at, EventKind::Alarm(short(c)));
     }
 
-    /// The node owes answers for too long: what was not written fails, but for deletes.
+    /// The node owes answers for too long: unwritten commands fail, except for deletes.
     fn suspect(&mut self, c: usize, now: Time) {
         self.report.suspicions += 1;
         self.note(|world| {
@@ -365,7 +368,7 @@ impl World {
                 self.fail(c, job, answer, true, now);
             }
             if let Some(claim) = claim {
-                self.unname(claim);
+                self.drop_job(claim);
             }
         }
     }
@@ -378,7 +381,7 @@ impl World {
         }
     }
 
-    /// Connects if the time for it has come.
+    /// Connects if it is time to.
     pub(super) fn connect_if_due(&mut self, c: usize) {
         if self.connections[c].connects <= self.now {
             self.connect(c);
@@ -391,10 +394,10 @@ impl World {
         connection.connects = NEVER;
         connection.phase = Phase::Connecting;
         if let Some(at) = connection.requests.send(at, Request::Greet) {
-            self.events.plan(at, What::Requests(short(c)));
+            self.events.plan(at, EventKind::Requests(short(c)));
         }
         if self.connections[c].begun {
-            let at = self.now + nanos(HESITATION);
+            let at = self.now + nanos(FIRST_CONNECTION_WAIT);
             self.plan_alarm(c, at);
         }
     }
@@ -405,7 +408,7 @@ impl World {
         (connection.begun, connection.suspect) = (false, false);
         connection.link.on_connected();
         connection.suspicion = Suspicion::new(now);
-        // Deletes of keys that have expired meanwhile are not owed any more.
+        // Deletes of keys that have expired meanwhile are no longer owed.
         let queue = std::mem::take(&mut connection.queue);
         let (owed, waiting): (Vec<_>, Vec<_>) = queue.into_iter().partition(|job| matches!(job, Job::Delete { .. }));
         self.fail_all(c, owed, Answer::Never, now);
@@ -427,11 +430,11 @@ impl World {
         self.fail_all(c, queue, Answer::Never, now);
         let at = self.now + nanos(self.settings.reconnect) + self.draw_lag();
         self.connections[c].connects = at;
-        self.events.plan(at, What::Connect(short(c)));
+        self.events.plan(at, EventKind::Connect(short(c)));
     }
 }
 
-/// The milliseconds of a TTL as it is written to nodes.
+/// A TTL in milliseconds, as nodes are sent it.
 fn millis(ttl: Duration) -> u32 {
     u32::try_from(ttl.as_millis()).unwrap_or(u32::MAX)
 }

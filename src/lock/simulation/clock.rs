@@ -1,16 +1,16 @@
 use crate::protocol::Time;
 
-/// The rate of a clock that is neither fast nor slow.
-const EVEN: u64 = 1 << 62;
+/// The rate of a clock that is neither fast nor slow, as a fixed-point 1.
+const TRUE_RATE: u64 = 1 << 62;
 
-/// Later than everything that happens.
+/// Later than all events.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// The clock of a node or an app server: it began anywhere, and is a little fast or slow.
+/// The clock of a node or an app server: it starts at any value, and is a little fast or slow.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
     offset: u64,
-    /// Its nanoseconds for one of true time, and the other way round, both times [`EVEN`].
+    /// Its nanoseconds per nanosecond of true time, and the inverse, both in units of [`TRUE_RATE`].
     rate: u64,
     inverse: u64,
 }
@@ -18,28 +18,32 @@ pub(super) struct Clock {
 impl Clock {
     /// A clock that shows `offset` nanoseconds at the beginning and is fast by `ppm` millionths, or slow if that is negative.
     pub(super) fn new(offset: u64, ppm: i32) -> Self {
-        let change = EVEN / 1_000_000 * u64::from(ppm.unsigned_abs());
-        let rate = if ppm < 0 { EVEN - change } else { EVEN + change };
-        let inverse = (u128::from(EVEN) * u128::from(EVEN)) / u128::from(rate);
+        let change = TRUE_RATE / 1_000_000 * u64::from(ppm.unsigned_abs());
+        let rate = if ppm < 0 {
+            TRUE_RATE - change
+        } else {
+            TRUE_RATE + change
+        };
+        let inverse = (u128::from(TRUE_RATE) * u128::from(TRUE_RATE)) / u128::from(rate);
         Self {
             offset,
             rate,
-            // A clock has at least half the true rate.
+            // This fits: a clock has at least half the true rate.
             inverse: u64::try_from(inverse).unwrap_or(u64::MAX),
         }
     }
 
-    /// What it shows at `now` nanoseconds of true time.
+    /// The time that it shows at `now` nanoseconds of true time.
     pub(super) const fn at(&self, now: u64) -> Time {
         Time::from_nanos(self.offset + scale(now, self.rate))
     }
 
-    /// The same in whole milliseconds, by which nodes let keys expire.
+    /// The same in whole milliseconds, in which nodes expire keys.
     pub(super) const fn millis(&self, now: u64) -> u64 {
         self.at(now).as_nanos() / 1_000_000
     }
 
-    /// When it comes to this millisecond.
+    /// The true time at which this millisecond begins.
     pub(super) fn when_millis(&self, millis: u64) -> u64 {
         self.when(Time::from_nanos(millis.saturating_mul(1_000_000)))
     }
@@ -47,11 +51,11 @@ impl Clock {
     /// The first nanosecond of true time at which it shows this or more.
     pub(super) fn when(&self, time: Time) -> u64 {
         let elapsed = time.as_nanos().saturating_sub(self.offset);
-        if elapsed >= EVEN {
+        if elapsed >= TRUE_RATE {
             return NEVER;
         }
         let mut now = scale(elapsed, self.inverse);
-        // The inverse is rounded: what it gives is off by one or two.
+        // The inverse is rounded, so the result is off by one or two.
         while self.at(now) < time {
             now += 1;
         }
@@ -63,8 +67,10 @@ impl Clock {
 }
 
 const fn scale(value: u64, rate: u64) -> u64 {
-    // Times are below 2^62 ns, 146 years, and rates hardly above 1.
-    #[allow(clippy::cast_possible_truncation)]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "times are below 2^62 ns (146 years), rates hardly above 1"
+    )]
     {
         ((value as u128 * rate as u128) >> 62) as u64
     }

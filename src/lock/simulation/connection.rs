@@ -1,10 +1,10 @@
 use std::{collections::VecDeque, time::Duration};
 
 use super::{clock::NEVER, lane::Lane};
-use crate::protocol::{Command, Link, Suspicion, Time, Waited};
+use crate::protocol::{Command, Link, Suspicion, Time, WaitAnnouncement};
 
-/// A first connection that is not there after this time is waited for by nobody.
-pub(super) const HESITATION: Duration = Duration::from_millis(40);
+/// How long commands wait for the first connection, as in the lock engine.
+pub(super) const FIRST_CONNECTION_WAIT: Duration = Duration::from_millis(40);
 
 /// A command that waits to be written, or for its answer.
 #[derive(Debug)]
@@ -21,16 +21,16 @@ pub(super) enum Job {
         claim: u32,
         announce: bool,
     },
-    /// How long a key is still there. A worker that has other things to do by now has another ticket.
+    /// Asks how long a key will still exist. If the worker does something else by now, its ticket has changed.
     Question {
         worker: u32,
         ticket: u32,
         key: u32,
     },
-    /// What those who wait for a key are told.
-    Tell {
+    /// Announces to the waiters of a key how long we have waited.
+    Publish {
         key: u32,
-        waited: Box<Waited>,
+        waited: Box<WaitAnnouncement>,
     },
 }
 
@@ -40,19 +40,19 @@ impl Job {
             Self::Set { .. } => Some(Command::Set),
             Self::Extend { .. } => Some(Command::Extend),
             Self::Delete { .. } => Some(Command::Delete),
-            Self::Question { .. } | Self::Tell { .. } => None,
+            Self::Question { .. } | Self::Publish { .. } => None,
         }
     }
 
     pub(super) const fn claim(&self) -> Option<u32> {
         match self {
             Self::Set { claim, .. } | Self::Extend { claim, .. } | Self::Delete { claim, .. } => Some(*claim),
-            Self::Question { .. } | Self::Tell { .. } => None,
+            Self::Question { .. } | Self::Publish { .. } => None,
         }
     }
 }
 
-/// What goes to a node.
+/// A message to a node.
 #[derive(Debug)]
 pub(super) enum Request {
     Greet,
@@ -60,29 +60,29 @@ pub(super) enum Request {
     Extend { key: u32, ttl: u32, token: u64 },
     Delete { key: u32, announce: bool, token: u64 },
     Remaining { key: u32 },
-    Publish { key: u32, waited: Box<Waited> },
+    Publish { key: u32, waited: Box<WaitAnnouncement> },
 }
 
-/// What comes from a node, or instead of it.
+/// A message from a node, or about the connection to it.
 #[derive(Debug)]
 pub(super) enum Reply {
-    /// The connection is there.
+    /// The connection is established.
     Welcome,
-    /// There is none to be had.
+    /// The connection was refused.
     Refused,
-    /// There is none any more.
+    /// The connection broke.
     Broken,
     /// Whether the key was set, or extended.
     Done(bool),
-    /// How many were told of the release; none if there was nothing to delete.
+    /// How many subscribers got the release; `None` if there was nothing to delete.
     Deleted(Option<u32>),
-    /// The milliseconds that the key has left; none if it is not there.
+    /// The remaining milliseconds of the key; `None` if it does not exist.
     Remaining(Option<u64>),
-    /// It was published.
-    Told,
+    /// The message was published.
+    Published,
 }
 
-/// A command of a connection that is gone: its node has read it, or will.
+/// A command of a connection that is gone, which its node still runs.
 #[derive(Debug)]
 pub(super) struct Stray {
     pub(super) node: usize,
@@ -107,22 +107,22 @@ pub(super) struct Connection {
     pub(super) suspicion: Suspicion,
     /// The node was found suspect and has not answered since.
     pub(super) suspect: bool,
-    /// Nothing is connected yet, for the first time.
+    /// The first connection has not been made yet.
     pub(super) begun: bool,
     pub(super) queue: VecDeque<Job>,
-    /// What owes an answer, in order, and when it was written.
+    /// Commands without an answer, in order, with the times at which they were written.
     pub(super) written: VecDeque<(Job, Time)>,
     pub(super) requests: Lane<Request>,
     pub(super) replies: Lane<Reply>,
-    /// Whether the node has it, too.
+    /// Whether the connection is open on the node's side.
     pub(super) open: bool,
-    /// Whether the news that it is broken, or that there is none, is under way.
+    /// Whether the message that it broke, or was refused, is under way.
     pub(super) ending: bool,
     /// The times of its events; [`NEVER`] if none is planned.
     pub(super) alarm: u64,
     pub(super) writes: u64,
     pub(super) connects: u64,
-    /// Attempts that were admitted and have not finished, as the world counts them.
+    /// Attempts that were admitted and are not finished, by the world's own count.
     pub(super) room: i64,
 }
 

@@ -3,32 +3,33 @@ use std::{
     collections::BinaryHeap,
 };
 
-/// What is to happen to what. Small, and without an owner: what came of it meanwhile is looked up when its time has come.
+/// The kind of an event, and the position of what it concerns. Events are small and own nothing: whether one is still
+/// relevant is checked when its time has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
-    /// Commands reach the node of this connection.
+pub(super) enum EventKind {
+    /// Commands arrive at the node of this connection.
     Requests(u32),
-    /// Answers reach the app server of this connection.
+    /// Answers arrive at the app server of this connection.
     Replies(u32),
     /// The app server writes what it queued on this connection.
     Write(u32),
-    /// This connection looks whether its node owes an answer for too long.
+    /// This connection checks whether its node has owed an answer for too long.
     Alarm(u32),
     /// The app server connects to the node.
     Connect(u32),
     /// A worker's timer.
     Worker(u32),
-    /// Subscriptions reach the node of this feed.
-    Wishes(u32),
-    /// News reach the app server of this feed.
-    News(u32),
-    /// The app server connects for news.
+    /// Subscriptions arrive at the node of this feed.
+    FeedRequests(u32),
+    /// Messages arrive at the app server of this feed.
+    FeedMessages(u32),
+    /// The app server connects this feed.
     ConnectFeed(u32),
-    /// The app server forgets channels that nobody uses.
+    /// The app server removes channels that nobody uses.
     Sweep(u32),
-    /// A command of a connection that is gone reaches its node.
+    /// A command of a connection that is gone arrives at its node.
     Stray(u32),
-    /// Something breaks.
+    /// A fault begins.
     Fault,
     /// Something that broke is over.
     Mend(Mend),
@@ -48,20 +49,20 @@ pub(super) enum Mend {
 pub(super) struct Event {
     /// Nanoseconds of true time.
     pub(super) at: u64,
-    /// Counts events, so that those of the same time happen in the order in which they were planned.
+    /// Numbers events, so that those of the same time happen in the order in which they were planned.
     number: u64,
-    pub(super) what: What,
+    pub(super) kind: EventKind,
 }
 
 impl Event {
-    /// The order of events as one number, which is compared without a branch.
+    /// The order of events as one number, which can be compared without a branch.
     const fn order(&self) -> u128 {
         (self.at as u128) << 64 | self.number as u128
     }
 }
 
 impl Ord for Event {
-    /// The greatest is the next one, as the heap wants it.
+    /// Reversed, since the heap returns the greatest first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.order().cmp(&self.order())
     }
@@ -73,22 +74,22 @@ impl PartialOrd for Event {
     }
 }
 
-/// Buckets of what is to happen soon, a power of two.
+/// The number of buckets for near events, a power of two.
 const BUCKETS: usize = 256;
 
 const WORDS: usize = BUCKETS / 64;
 
-/// What is to happen, the next first: a ring of buckets for what is near, which are nearly all events of a busy world, and a
-/// heap for the rest (a calendar queue, <https://doi.org/10.1145/63039.63045>, with buckets of a fixed width).
+/// Planned events, the next first: a ring of buckets for near events, which are nearly all in a busy world, and a heap for
+/// the rest (a calendar queue, <https://doi.org/10.1145/63039.63045>, with buckets of a fixed width).
 #[derive(Debug)]
 pub(super) struct Events {
-    /// How many nanoseconds fall into a bucket, as a power of two.
+    /// The width of a bucket in nanoseconds, as a power of two.
     width: u32,
-    /// What happens within so many buckets from that of the last event on.
+    /// The events within the next [`BUCKETS`] buckets, counted from that of the last event.
     ring: Vec<Vec<Event>>,
     /// A bit for each bucket that has an event.
     filled: [u64; WORDS],
-    /// The bucket from which events are taken just now is in order, the next one last.
+    /// The bucket from which events are taken now. It is sorted, with the next event last.
     sorted: Option<usize>,
     /// When the last event happened.
     now: u64,
@@ -97,7 +98,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Nothing is planned yet. Most will be for no more than `near` nanoseconds later.
+    /// No events yet. Most will be planned at most `near` nanoseconds ahead.
     pub(super) fn new(near: u64) -> Self {
         Self {
             width: near.div_ceil(BUCKETS as u64).next_power_of_two().trailing_zeros(),
@@ -110,11 +111,11 @@ impl Events {
         }
     }
 
-    /// Plans something, not earlier than the event that happened last.
-    pub(super) fn plan(&mut self, at: u64, what: What) {
+    /// Plans an event, not earlier than the last one that happened.
+    pub(super) fn plan(&mut self, at: u64, kind: EventKind) {
         self.planned += 1;
         let number = self.planned;
-        let event = Event { at, number, what };
+        let event = Event { at, number, kind };
         if (at >> self.width) - (self.now >> self.width) >= BUCKETS as u64 {
             self.far.push(event);
             return;
@@ -130,7 +131,7 @@ impl Events {
         self.filled[bucket / 64] |= 1 << (bucket % 64);
     }
 
-    /// The next one, if it is not later than `until`.
+    /// Takes the next event, if it is not later than `until`.
     pub(super) fn next(&mut self, until: u64) -> Option<Event> {
         let near = self.first_bucket();
         if let Some(bucket) = near
@@ -162,7 +163,7 @@ impl Events {
         Some(event)
     }
 
-    /// The first bucket with an event, from that of the last event on, around the ring.
+    /// The first bucket with an event, searched around the ring from that of the last event.
     fn first_bucket(&self) -> Option<usize> {
         let start = self.bucket_of(self.now);
         let (word, bit) = (start / 64, start % 64);
@@ -171,14 +172,14 @@ impl Events {
         if ahead != 0 {
             return Some(found(word, ahead));
         }
-        // The last of these is the first word again, of which only what lies behind the start can be left.
+        // The last word is the first one again, in which only bits before the start can be left.
         (1..=WORDS)
             .map(|ahead| (word + ahead) % WORDS)
             .find(|&word| self.filled[word] != 0)
             .map(|word| found(word, self.filled[word]))
     }
 
-    #[allow(clippy::cast_possible_truncation)] // it is below BUCKETS
+    #[expect(clippy::cast_possible_truncation, reason = "it is below BUCKETS")]
     const fn bucket_of(&self, at: u64) -> usize {
         (at >> self.width) as usize % BUCKETS
     }
@@ -193,20 +194,20 @@ mod tests {
     fn events_come_in_the_order_of_their_times_and_then_of_their_planning() {
         let mut events = Events::new(1);
         for (at, worker) in [(5, 1), (3, 2), (5, 3), (9, 4)] {
-            events.plan(at, What::Worker(worker));
+            events.plan(at, EventKind::Worker(worker));
         }
-        let order: Vec<_> = std::iter::from_fn(|| events.next(5)).map(|event| event.what).collect();
-        assert_eq!(order, [2, 1, 3].map(What::Worker));
+        let order: Vec<_> = std::iter::from_fn(|| events.next(5)).map(|event| event.kind).collect();
+        assert_eq!(order, [2, 1, 3].map(EventKind::Worker));
         assert_eq!(events.next(8), None);
-        // What is planned while one happens comes in its turn, too.
-        events.plan(7, What::Worker(5));
-        assert_eq!(events.next(9).map(|event| event.what), Some(What::Worker(5)));
-        events.plan(10, What::Worker(6));
-        events.plan(9, What::Worker(7));
+        // An event that is planned while another happens comes in order too.
+        events.plan(7, EventKind::Worker(5));
+        assert_eq!(events.next(9).map(|event| event.kind), Some(EventKind::Worker(5)));
+        events.plan(10, EventKind::Worker(6));
+        events.plan(9, EventKind::Worker(7));
         let order: Vec<_> = std::iter::from_fn(|| events.next(u64::MAX))
-            .map(|event| event.what)
+            .map(|event| event.kind)
             .collect();
-        assert_eq!(order, [4, 7, 6].map(What::Worker));
+        assert_eq!(order, [4, 7, 6].map(EventKind::Worker));
         assert!(std::mem::size_of::<Event>() <= 24);
     }
 
@@ -220,7 +221,7 @@ mod tests {
                 for _ in 0..random.below(if planned < 15_000 { 5 } else { 2 }) {
                     // Now, soon, within the ring or beyond it.
                     let reach = [1, 10, 700, 200_000, 1 << 30][random.index(5)];
-                    events.plan(last.0 + random.below(reach), What::Fault);
+                    events.plan(last.0 + random.below(reach), EventKind::Fault);
                     planned += 1;
                 }
                 match events.next(last.0 + 1_000_000) {
@@ -229,7 +230,7 @@ mod tests {
                         last = (event.at, event.number);
                         happened += 1;
                     }
-                    // As a world does that was played until a time.
+                    // As in a world that was run until a given time.
                     None => last.0 += 1_000_000,
                 }
             }

@@ -1,8 +1,8 @@
-//! What breaks, and how it is over.
+//! Faults: how they begin and end.
 
 use super::{
     Faults, World,
-    event::{Mend, What},
+    event::{EventKind, Mend},
     random::Range,
     units::short,
 };
@@ -12,12 +12,12 @@ impl World {
     pub(super) fn plan_fault(&mut self) {
         if let Some(faults) = &self.settings.faults {
             let at = self.now + self.random.within(Range::from(faults.every));
-            self.events.plan(at, What::Fault);
+            self.events.plan(at, EventKind::Fault);
         }
     }
 
     pub(super) fn on_fault(&mut self) {
-        // Healed worlds stay so.
+        // A healed world stays healed.
         if let Some(faults) = self.settings.faults.filter(|_| !self.calm) {
             self.break_something(&faults);
             self.plan_fault();
@@ -51,7 +51,7 @@ impl World {
             Some(3) => self.cut(app, node),
             Some(4) => self.freeze_until(app, over),
             Some(5) => self.kill_until(app, over),
-            // None has any weight.
+            // No kind has any weight.
             _ => {}
         }
     }
@@ -61,7 +61,7 @@ impl World {
             self.report.faults.pauses += 1;
             self.note(|_| format!("node {node} stops"));
             self.nodes[node].paused = true;
-            self.events.plan(over, What::Mend(Mend::Resume(short(node))));
+            self.events.plan(over, EventKind::Mend(Mend::Resume(short(node))));
         }
     }
 
@@ -83,7 +83,7 @@ impl World {
             self.break_feed(c);
         }
         self.lose_strays(node);
-        self.events.plan(over, What::Mend(Mend::Restart(short(node))));
+        self.events.plan(over, EventKind::Mend(Mend::Restart(short(node))));
     }
 
     fn cut(&mut self, app: usize, node: usize) {
@@ -105,7 +105,7 @@ impl World {
             self.report.faults.freezes += 1;
             self.note(|_| format!("app server {app} freezes"));
             self.freeze(app);
-            self.events.plan(over, What::Mend(Mend::Thaw(short(app))));
+            self.events.plan(over, EventKind::Mend(Mend::Thaw(short(app))));
         }
     }
 
@@ -114,7 +114,7 @@ impl World {
             self.report.faults.kills += 1;
             self.note(|_| format!("app server {app} dies"));
             self.kill(app);
-            self.events.plan(over, What::Mend(Mend::Revive(short(app))));
+            self.events.plan(over, EventKind::Mend(Mend::Revive(short(app))));
         }
     }
 
@@ -128,7 +128,7 @@ impl World {
         }
     }
 
-    /// The node goes on: it runs what it got meanwhile, in order.
+    /// The node goes on, and runs the commands that arrived meanwhile, in order.
     fn resume(&mut self, node: usize) {
         if !std::mem::take(&mut self.nodes[node].paused) {
             return;
@@ -137,11 +137,11 @@ impl World {
         for app in 0..self.apps.len() {
             let c = self.connection(app, node);
             self.run_requests(c);
-            self.run_wishes(c);
+            self.run_feed_requests(c);
         }
     }
 
-    /// Everything that broke is over, and nothing breaks any more.
+    /// Ends all faults, and lets no further ones begin.
     pub(super) fn mend_all(&mut self) {
         self.calm = true;
         for node in 0..self.nodes.len() {

@@ -1,17 +1,17 @@
 use super::{clock::NEVER, connection::Phase, lane::Lane};
-use crate::protocol::Waited;
+use crate::protocol::WaitAnnouncement;
 
-/// What an app server wants to be told of.
+/// A message to a node about subscriptions.
 #[derive(Debug)]
-pub(super) enum Wish {
+pub(super) enum FeedRequest {
     Greet,
     Subscribe(u32),
     Unsubscribe(u32),
 }
 
-/// What comes from a node, or instead of it.
+/// A message from a node, or about the connection to it.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum FeedMessage {
     Welcome,
     Refused,
     Broken,
@@ -19,22 +19,22 @@ pub(super) enum News {
     /// The lock of this key and token was released.
     Released(u32, u64),
     /// Somebody waits for the key.
-    Waited(u32, Box<Waited>),
+    WaitAnnounced(u32, Box<WaitAnnouncement>),
 }
 
-/// A connection on which a node tells an app server of released locks. It has nothing to do with the one for locks.
+/// The subscriber connection of an app server to a node, separate from the one for locks.
 #[derive(Debug)]
 pub(super) struct Feed {
     pub(super) phase: Phase,
-    pub(super) wishes: Lane<Wish>,
-    pub(super) news: Lane<News>,
-    /// Whether the node has it, too.
+    pub(super) requests: Lane<FeedRequest>,
+    pub(super) messages: Lane<FeedMessage>,
+    /// Whether the connection is open on the node's side.
     pub(super) open: bool,
-    /// Whether the news that it is broken, or that there is none, is under way.
+    /// Whether the message that it broke, or was refused, is under way.
     pub(super) ending: bool,
     /// The time at which it connects.
     pub(super) connects: u64,
-    /// Nobody who never waits has such connections.
+    /// Whether a caller of the app server has ever had to wait; the feed is connected only then.
     pub(super) wanted: bool,
 }
 
@@ -42,8 +42,8 @@ impl Feed {
     pub(super) const fn new() -> Self {
         Self {
             phase: Phase::Down,
-            wishes: Lane::new(),
-            news: Lane::new(),
+            requests: Lane::new(),
+            messages: Lane::new(),
             open: false,
             ending: false,
             connects: NEVER,

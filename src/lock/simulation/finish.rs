@@ -1,19 +1,21 @@
-//! The end of a world: all is healed, every lock is had once more, and nothing may be left.
+//! The end of a world: everything is healed, every lock is acquired once more, and nothing may be left over.
 
 use std::time::Duration;
 
-use super::{Report, World, connection::HESITATION, connection::Phase, report::Check, units::nanos, worker::Stage};
+use super::{
+    Report, World, connection::FIRST_CONNECTION_WAIT, connection::Phase, report::Check, units::nanos, worker::Stage,
+};
 use crate::protocol::{Time, Wait};
 
-/// Between two attempts at a lock that must be free soon.
+/// The pause between two attempts at a lock that must soon be free.
 const RETRY: Duration = Duration::from_millis(5);
 
-/// The longest that one who waits in line lets pass between two attempts without news, what it gives others included: 100 ms,
-/// and a few milliseconds and round trips for each other app server.
-const PATIENCE: Duration = Duration::from_millis(150);
+/// The longest pause between two attempts of a waiter in line that gets no announcement: 100 ms, and a few milliseconds of
+/// round trips. The head start of other app servers is added to it.
+const LONGEST_PAUSE: Duration = Duration::from_millis(150);
 
 impl World {
-    /// Heals everything, plays on until every key was had once more, and then until all is quiet.
+    /// Heals everything, runs until every key has been acquired once more, and then until all is quiet.
     pub fn finish(&mut self) -> Report {
         self.end_all();
         let probed = self.now.saturating_add(self.recovery());
@@ -24,7 +26,7 @@ impl World {
             for key in self.workers[w].probes.clone() {
                 let app = self.workers[w].app;
                 self.violate(Check::Availability, Some(key), Some(app), || {
-                    format!("worker {w} could not get it within the recovery time after all was healed")
+                    format!("worker {w} could not get the lock within the recovery time after all was healed")
                 });
             }
         }
@@ -34,25 +36,25 @@ impl World {
         self.report()
     }
 
-    /// The time within which every lock can be had again when all is healed. Messages that are under way arrive within the
-    /// longest delay; a key that one of them sets is there for its TTL by a clock that may be slow. Meanwhile all connections
-    /// are made again, after the reconnect time. The next attempt gets the lock then: it comes after the reply timeout of the
-    /// one before and the longest pause, and there is nobody else who asks. It is held no time at all, and released; and so on
-    /// for each key of a worker.
+    /// The time within which every lock can be acquired again once all is healed. Messages under way arrive within the
+    /// longest delay; a key that one of them sets exists for its TTL by a clock that may be slow. Meanwhile all connections
+    /// are made again, after the reconnect time. Then the next attempt gets the lock: it comes after the reply timeout of
+    /// the attempt before and the longest pause, and nobody else asks. The lock is released at once; and so on for each key
+    /// of a worker.
     fn recovery(&self) -> u64 {
         let Self { settings, .. } = self;
         let under_way = settings.delay.usual.most.max(settings.delay.long.most);
         let expiry = settings.longest_ttl().mul_f64(1.01) + Duration::from_millis(2);
-        let connected = settings.reconnect + HESITATION + settings.delay.usual.most * 4 + settings.lag;
+        let connected = settings.reconnect + FIRST_CONNECTION_WAIT + settings.delay.usual.most * 4 + settings.lag;
         let round = settings.delay.usual.most * 4 + settings.lag * 6;
         let others = Duration::from_millis(4) + settings.longest_reply_timeout() * 4;
         let yields = others * u32::try_from(settings.app_servers).unwrap_or(u32::MAX);
-        let attempt = settings.longest_reply_timeout() * 2 + PATIENCE + yields + round;
+        let attempt = settings.longest_reply_timeout() * 2 + LONGEST_PAUSE + yields + round;
         let probes = u32::try_from(self.settings.keys).unwrap_or(u32::MAX);
         nanos(under_way * 2 + expiry + connected + attempt * probes + attempt)
     }
 
-    /// The time after which nothing may be left: no message, no owed delete, no channel, and no timer that was overtaken.
+    /// The time after which nothing may be left over: no message, no owed delete, no channel, and no superseded timer.
     fn quiet(&self) -> u64 {
         let Self { settings, .. } = self;
         let expiry = settings.longest_ttl().mul_f64(1.01) + Duration::from_millis(2);
@@ -62,11 +64,11 @@ impl World {
             .faults
             .map_or(Duration::ZERO, |faults| faults.every.most + faults.lasts.most);
         let timers = settings.hold.most + timeouts.max().unwrap_or_default() + faults;
-        let connected = settings.reconnect + HESITATION + settings.lag * 8;
+        let connected = settings.reconnect + FIRST_CONNECTION_WAIT + settings.lag * 8;
         nanos(expiry * 2 + settings.channel_idle * 2 + longest * 2 + timers + connected)
     }
 
-    /// All faults are over, nobody wants anything any more, and the keys are dealt out to be had once more.
+    /// Ends all faults and all cycles, and assigns the keys to workers, each to be acquired once more.
     fn end_all(&mut self) {
         self.note(|_| "all is healed".to_owned());
         self.mend_all();
@@ -74,7 +76,7 @@ impl World {
         for w in 0..self.workers.len() {
             let now = self.time(self.workers[w].app);
             match self.workers[w].stage {
-                // Nobody who rests begins any more, however late that is.
+                // A resting worker begins no cycle any more, however late its next one was planned.
                 Stage::Idle | Stage::Resting | Stage::Releasing => continue,
                 Stage::Holding => self.release(w, now),
                 _ => self.workers[w].gives_up = now,
@@ -93,7 +95,7 @@ impl World {
         self.run_woken();
     }
 
-    /// How a worker waits for a key that it is to have once more.
+    /// How a worker waits for a key that it must acquire once more, and until when.
     pub(super) fn probe_terms(&self, wait: Wait, now: Time) -> (Wait, Time) {
         let retry = Wait::Retry {
             retries: u32::MAX,
@@ -143,7 +145,7 @@ impl World {
         }
         if let Some(event) = self.events.next(u64::MAX) {
             let at = Duration::from_nanos(event.at);
-            left.push(format!("the event {:?}, planned for {at:?},", event.what));
+            left.push(format!("the event {:?}, planned for {at:?},", event.kind));
         }
         for what in left {
             self.violate(Check::Leftover, None, None, || format!("{what} when all is quiet"));
@@ -151,7 +153,7 @@ impl World {
         self.check_room();
     }
 
-    /// What links count is what the world counts, which is nothing when all is quiet.
+    /// The links must count as many attempts as the world does, which is none when all is quiet.
     fn check_room(&mut self) {
         for c in 0..self.connections.len() {
             let connection = &self.connections[c];

@@ -6,7 +6,7 @@ use super::{World, connection::Job, worker::Stage};
 use crate::protocol::{Renewal, Time};
 
 impl World {
-    /// A worker has got its lock.
+    /// A worker got its lock.
     pub(super) fn hold(&mut self, w: usize, id: u32, now: Time) {
         let hold = Duration::from_nanos(self.random.within(self.hold));
         let wants = self.settings.wants_of(w);
@@ -21,7 +21,7 @@ impl World {
         worker.renews = worker.renewal.map_or(Time::MAX, |renewal| renewal.first());
         worker.probes.pop();
         self.begin_belief(id);
-        self.keep_turn(w, id, now);
+        self.keep_permit(w, id, now);
         self.look_at_loss(w, now);
     }
 
@@ -35,7 +35,7 @@ impl World {
         }
     }
 
-    /// Signals the loss if the time for it has come, and says when to look again.
+    /// Signals the loss if it is time to, or else sets when to check again.
     pub(super) fn look_at_loss(&mut self, w: usize, now: Time) {
         self.workers[w].signals = Time::MAX;
         let Some(id) = self.workers[w]
@@ -53,8 +53,8 @@ impl World {
         }
     }
 
-    /// The validity of a held lock may have changed. If it ends later, the timer that is set looks again in time.
-    pub(super) fn revalue(&mut self, id: u32, sooner: bool) {
+    /// The validity of a held lock may have changed. If it ends later, the present timer still checks in time.
+    pub(super) fn update_validity(&mut self, id: u32, sooner: bool) {
         let claim = &mut self.claims[id];
         let valid_until = claim.attempt.lease().valid_until();
         if claim.lost || claim.valid_until == valid_until {
@@ -108,7 +108,7 @@ impl World {
             worker.renews = Time::MAX;
             return;
         };
-        // Never again in the same millisecond.
+        // Not again within the same millisecond.
         worker.renews = due.next.max(now + Duration::from_millis(1));
         let app = worker.app;
         let first = self.connections_of(app).start;
@@ -124,10 +124,10 @@ impl World {
         }
     }
 
-    /// Releases the lock, and waits until enough nodes confirmed it.
+    /// Releases the lock, and waits until enough nodes have confirmed it.
     pub(super) fn release(&mut self, w: usize, now: Time) {
         self.close(w, now);
-        // What the next one asks goes behind the deletes.
+        // The next waiter's commands are queued behind the deletes.
         self.leave_line(w, now);
         let reply_timeout = self.settings.wants_of(w).rules.reply_timeout;
         let worker = &mut self.workers[w];

@@ -1,16 +1,16 @@
-//! How an app server begins, freezes, goes on and dies.
+//! How an app server starts, freezes, thaws and dies.
 
 use std::ops::Range;
 
 use super::{World, app_server::AppServer, connection::Connection};
 
 impl World {
-    /// Nothing of it runs from now on. What comes for it waits.
+    /// Nothing in it runs from now on. Messages for it wait.
     pub(super) fn freeze(&mut self, app: usize) {
         self.apps[app].frozen = true;
     }
 
-    /// It goes on: answers are read before timers fire, as the lock engine does, so that no node is blamed for the freeze; and
+    /// It goes on. As in the lock engine, answers are read before timers fire, so that no node is blamed for the freeze; and
     /// losses are signalled before any caller does anything else.
     pub(super) fn thaw(&mut self, app: usize) {
         if !std::mem::take(&mut self.apps[app].frozen) {
@@ -22,7 +22,7 @@ impl World {
             self.read(c);
         }
         for c in connections.clone() {
-            self.read_news(c);
+            self.read_feed(c);
         }
         let now = self.time(app);
         for worker in self.workers_of(app) {
@@ -40,10 +40,10 @@ impl World {
         self.sweep_if_due(app);
     }
 
-    /// It dies: nothing is sent any more, and what nodes have of it stays there until it expires.
+    /// It dies: nothing is sent any more, and its keys stay on the nodes until they expire.
     pub(super) fn kill(&mut self, app: usize) {
         self.claims.remove_all_of(app);
-        self.bury_beliefs(app);
+        self.orphan_beliefs(app);
         for c in self.connections_of(app) {
             self.lose_requests(c, false);
             let node = self.connections[c].node;
@@ -58,7 +58,7 @@ impl World {
         self.apps[app].dead = true;
     }
 
-    /// Another one begins in the place of one that died.
+    /// Another app server starts in the place of one that died.
     pub(super) fn revive(&mut self, app: usize) {
         if std::mem::take(&mut self.apps[app].dead) {
             self.begin(app);

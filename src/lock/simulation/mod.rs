@@ -1,8 +1,8 @@
-//! A virtual world in which the [protocol](crate::protocol) of the lock is played and looked after: nodes, app servers, callers,
-//! messages, clocks and faults, in a time of its own. One seed, one course of events.
+//! A virtual world that runs and checks the lock's [protocol](crate::protocol): nodes, app servers, callers, messages,
+//! clocks and faults, in virtual time. The same seed gives the same course of events.
 //!
-//! The world decides nothing about locks. Everything that a lock decides is the shipped protocol, the same code that the lock
-//! engine drives with tokio; the world carries commands and answers in order, sets timers, and is the nodes.
+//! The world decides nothing about locks: all decisions are made by the shipped protocol, the same code that the lock engine
+//! drives with tokio. The world carries commands and answers in order, sets timers, and plays the nodes.
 //!
 //! ```
 //! use lockstorm_lock::simulation::{Settings, World};
@@ -12,9 +12,9 @@
 //! assert!(report.violations.is_empty());
 //! ```
 //!
-//! [`Check`] says what is looked after: above all, that no two believe to hold a lock at a time.
+//! [`Check`] lists the laws that are checked: above all, that no two holders believe that they hold a lock at the same time.
 //!
-//! No stability is promised: this is for tests, and for planning TTLs.
+//! The API promises no stability: it is for tests, and for planning TTLs.
 
 mod acquire;
 mod app_server;
@@ -31,8 +31,8 @@ mod finish;
 mod holding;
 mod lane;
 mod lifecycle;
-mod news;
 mod node;
+mod pubsub;
 mod random;
 mod report;
 mod scenario;
@@ -45,5 +45,5 @@ mod worker;
 mod world;
 
 pub use report::{Attempts, Check, Commands, FaultCounts, Report, Violation};
-pub use settings::{AcquireSettings, Delay, Faults, Settings, Span, Unfit, Weights};
+pub use settings::{AcquireSettings, Delay, Faults, InvalidSettings, Settings, Span, Weights};
 pub use world::World;

@@ -7,7 +7,7 @@ pub(super) struct Node {
     pub(super) store: Store,
     pub(super) up: bool,
     pub(super) paused: bool,
-    /// Who is told of a key, by app server and key.
+    /// Whether an app server is subscribed to a key, by app server and key.
     subscribed: Vec<bool>,
 }
 
@@ -27,35 +27,35 @@ impl Node {
     }
 
     pub(super) fn subscribe(&mut self, app: usize, key: usize, subscribed: bool) {
-        let place = app * self.store.keys.len() + key;
-        self.subscribed[place] = subscribed;
+        let index = app * self.store.keys.len() + key;
+        self.subscribed[index] = subscribed;
     }
 
-    /// Whether this app server is told of the key.
-    pub(super) fn tells(&self, app: usize, key: usize) -> bool {
+    /// Whether this app server is subscribed to the key.
+    pub(super) fn is_subscribed(&self, app: usize, key: usize) -> bool {
         self.subscribed[app * self.store.keys.len() + key]
     }
 
-    /// The connection for news of this app server broke.
+    /// The subscriber connection of this app server broke.
     pub(super) fn unsubscribe_all(&mut self, app: usize) {
         let keys = self.store.keys.len();
         self.subscribed[app * keys..(app + 1) * keys].fill(false);
     }
 
-    /// Whether anybody is told of anything.
+    /// Whether anybody is subscribed to any key.
     pub(super) fn has_subscribers(&self) -> bool {
         self.subscribed.contains(&true)
     }
 }
 
-/// The keys of a node. Times are whole milliseconds of its own clock, as Redis has them: a key is still there in the
-/// millisecond in which it expires.
+/// The keys of a node. Times are whole milliseconds of its own clock, as in Redis: a key still exists in the millisecond in
+/// which it expires.
 #[derive(Debug)]
 pub(super) struct Store {
     keys: Vec<Key>,
 }
 
-/// A key; without a token it is not there.
+/// A key; without a token it does not exist.
 #[derive(Debug, Clone, Copy, Default)]
 struct Key {
     token: u64,
@@ -72,7 +72,7 @@ impl Store {
         }
     }
 
-    /// Whose the key is.
+    /// The token in the key, if the key exists.
     pub(super) fn token(&self, key: usize, now: u64) -> Option<u64> {
         let Key { token, expires } = self.keys[key];
         (token != NONE && now <= expires).then_some(token)
@@ -108,12 +108,12 @@ impl Store {
         ours
     }
 
-    /// `PTTL key`; none if it is not there.
+    /// `PTTL key`; `None` if the key does not exist.
     pub(super) fn remaining(&self, key: usize, now: u64) -> Option<u64> {
         self.token(key, now).map(|_| self.keys[key].expires - now)
     }
 
-    /// Loses everything, and says what it was: key, token, and when it would have expired.
+    /// Loses all keys, and returns them: key, token, and when the key would have expired.
     pub(super) fn forget(&mut self, now: u64) -> Vec<(usize, u64, u64)> {
         let there = |key: usize| Some((key, self.token(key, now)?, self.keys[key].expires));
         let lost = (0..self.keys.len()).filter_map(there).collect();
@@ -121,7 +121,7 @@ impl Store {
         lost
     }
 
-    /// All keys that are there, with their tokens.
+    /// All keys that exist, with their tokens.
     pub(super) fn all(&self, now: u64) -> impl Iterator<Item = (usize, u64)> {
         (0..self.keys.len()).filter_map(move |key| Some((key, self.token(key, now)?)))
     }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_is_told_but_for_what_had_expired() {
+    fn forget_returns_all_keys_that_had_not_expired() {
         let mut store = Store::new(3);
         store.set(0, 7, 20, 100);
         store.set(2, 9, 50, 100);

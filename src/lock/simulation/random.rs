@@ -1,8 +1,8 @@
 use super::Span;
 use super::units::nanos;
 
-/// A small generator (SplitMix64, <https://doi.org/10.1145/2714064.2660195>): the same numbers on every machine and with every
-/// version of whatever else there is, so that a seed stays what it is.
+/// A small generator (SplitMix64, <https://doi.org/10.1145/2714064.2660195>): it gives the same numbers on every machine and
+/// with every version of every dependency, so that a seed keeps its meaning.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 
@@ -11,7 +11,7 @@ impl Random {
         Self(seed)
     }
 
-    /// Over the whole range of numbers.
+    /// A random number over the whole range.
     pub(super) const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -19,18 +19,18 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to `bound` − 1; 0 if there is nothing below it.
+    /// A number from 0 to `bound` − 1; 0 if `bound` is 0.
     pub(super) const fn below(&mut self, bound: u64) -> u64 {
         scale(self.next(), bound)
     }
 
-    /// One of so many positions, 1 at least.
+    /// One of `length` positions; `length` is at least 1.
     pub(super) fn index(&mut self, length: usize) -> usize {
         // It is below `length`.
         usize::try_from(self.below(length as u64)).unwrap_or(0)
     }
 
-    /// True so many times in a thousand.
+    /// True with a probability of so many in a thousand.
     pub(super) const fn chance(&mut self, per_mille: u32) -> bool {
         self.below(1000) < per_mille as u64
     }
@@ -43,19 +43,16 @@ impl Random {
         range.least + scale(self.next(), range.width + 1)
     }
 
-    /// One of these, which must not be none.
+    /// One of these, of which there must be at least one.
     pub(super) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.index(choices.len())]
     }
 }
 
-/// The part of `bound` that `random` is of the whole range of numbers.
+/// `random`, scaled from the whole range of numbers to `bound`.
 const fn scale(random: u64, bound: u64) -> u64 {
-    // The upper half of the product, which fits.
-    #[allow(clippy::cast_possible_truncation)]
-    {
-        ((random as u128 * bound as u128) >> 64) as u64
-    }
+    // The upper half of the product always fits.
+    ((random as u128 * bound as u128) >> 64) as u64
 }
 
 /// A [`Span`] in nanoseconds.
@@ -70,7 +67,7 @@ impl From<Span> for Range {
         let least = nanos(span.least);
         Self {
             least,
-            // The whole range of numbers has no width of its own.
+            // The width of the whole range would overflow when 1 is added.
             width: nanos(span.most).saturating_sub(least).min(u64::MAX - 1),
         }
     }

@@ -5,11 +5,11 @@ use crate::protocol::{Command, Decision};
 /// What happened in a world.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The true time until which it was played.
+    /// The true time up to which the world has run.
     pub time: Duration,
-    /// Things that happened.
+    /// The number of events that happened.
     pub events: u64,
-    /// Acquires that ended, by whatever way, with their releases.
+    /// Acquires that ended in any way, with their releases.
     pub cycles: u64,
     /// Attempts, by how they ended.
     pub attempts: Attempts,
@@ -17,42 +17,42 @@ pub struct Report {
     pub commands: Commands,
     /// Locks that were signalled as lost while they were held.
     pub losses: u64,
-    /// Locks that somebody got after a holder whose validity had ended without a release.
+    /// Locks that were acquired after a holder's validity had ended without a release.
     pub takeovers: u64,
-    /// Locks of two holders at a time, each of which is what nodes that forgot their keys explain.
+    /// Locks with two holders at the same time, all explained by nodes that forgot keys.
     pub overlaps: u64,
     /// Keys of held locks that nodes extended.
     pub extensions: u64,
-    /// Keys that nodes gave again to locks which had lost them.
+    /// Keys of held locks that nodes had lost and set again.
     pub repairs: u64,
-    /// Votes that came when the lock was held already.
+    /// Votes that came when the lock was already held.
     pub late_votes: u64,
     /// Commands that were withdrawn before they were written.
     pub withdrawn: u64,
-    /// Attempts that took some of the nodes and not enough, though enough answered.
+    /// Contended attempts that got some of the nodes but not enough.
     pub splits: u64,
-    /// Permits that passed on to a worker behind in the line of its app server.
+    /// Permits that passed to the next worker in the line of an app server.
     pub permits_passed_on: u64,
-    /// Releases that an app server which waited heard of from enough nodes.
+    /// Releases that enough nodes announced to an app server that waited.
     pub heard: u64,
-    /// Nodes that were found to owe answers for too long.
+    /// How often a node was found to owe answers for too long.
     pub suspicions: u64,
     /// Deletes that were owed when a connection broke, and were sent on the next one.
     pub owed: u64,
-    /// Acquires and guards that were dropped before they were over.
+    /// Acquires and guards that were dropped early.
     pub given_up: u64,
     /// What broke.
     pub faults: FaultCounts,
-    /// What must not happen and did, the first hundred of it.
+    /// The first hundred violations of the laws.
     pub violations: Vec<Violation>,
-    /// Tells one course of events from another.
+    /// A hash of the course of events, to compare two runs.
     pub fingerprint: u64,
 }
 
 /// Attempts, by how they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Attempts {
-    /// The lock was had.
+    /// The lock was granted.
     pub granted: u64,
     /// Somebody else had it.
     pub contended: u64,
@@ -60,9 +60,9 @@ pub struct Attempts {
     pub no_quorum: u64,
     /// Too few nodes answered in time.
     pub unknown: u64,
-    /// Enough votes came, too late.
+    /// Enough votes came, but too late.
     pub expired: u64,
-    /// The caller went away meanwhile.
+    /// The caller gave up during the attempt.
     pub dropped: u64,
 }
 
@@ -87,13 +87,13 @@ impl Attempts {
 /// Commands that were written, by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Commands {
-    /// Votes asked for, repaired ones included.
+    /// Votes asked for, repairs included.
     pub set: u64,
     /// Extensions asked for.
     pub extend: u64,
     /// Keys taken back or released.
     pub delete: u64,
-    /// Questions how long a key is still there, and what app servers that wait tell each other.
+    /// Questions about how long a key will still exist, and announcements of app servers that wait.
     pub question: u64,
 }
 
@@ -123,57 +123,58 @@ pub struct FaultCounts {
     pub freezes: u64,
     /// App servers that died.
     pub kills: u64,
-    /// Commands that a node ran though their connection was gone.
+    /// Commands that a node ran although their connection was gone.
     pub strays: u64,
 }
 
-/// A law of the lock, which the world looks after.
+/// A law of the lock, which the world checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Check {
-    /// No two believe to hold a lock at a time, as long as no node has forgotten a key.
+    /// No two holders believe that they hold a lock at the same time, as long as no node has forgotten a key.
     Overlap,
-    /// Where nodes have forgotten keys, two believe it only if the first has lost as many as that takes: of its votes, all but
-    /// those that a second one can do without, which are N less a quorum.
+    /// If nodes have forgotten keys, two holders may believe so only if the first one has lost enough of its votes: all but
+    /// as many as a second holder can do without, which is the number of nodes less a quorum.
     DoubleHold,
-    /// Whoever believes to hold a lock has its key on a quorum of nodes until the end of its validity, counting those keys that
-    /// nodes have forgotten; and on a quorum of those that have not said that they have not.
+    /// A holder that believes that it holds a lock has its key on a quorum of nodes until the end of its validity, counting
+    /// keys that nodes have forgotten; and a quorum of nodes has answered that they have the key, and not since that it is
+    /// gone.
     Support,
-    /// A lock whose validity was over once, or whose loss was signalled, is not relied on again.
+    /// A lock is not valid again once its validity has ended or its loss was signalled.
     Revival,
     /// An extension never creates a key.
     Creation,
-    /// A vote is counted only of a node that gave it, and once.
+    /// A vote counts only if its node gave it, and only once.
     Vote,
-    /// The loss of a lock is signalled before its validity ends, and so before somebody else has it. An app server that was
-    /// frozen then signals it before anything else happens to the holder.
+    /// The loss of a lock is signalled before its validity ends, and so before somebody else gets the lock. An app server
+    /// that was frozen at that time signals it, once it goes on, before anything else happens to the holder.
     Signal,
-    /// When all is healed and quiet, no key of an attempt that has ended, delete, line, timer or subscription is left.
+    /// When all is healed and quiet, nothing is left over: no key, attempt, delete, line, timer or subscription.
     Leftover,
-    /// Every link has as many attempts as may have something on its node, none twice.
+    /// Every link counts the attempts that may have a key on its node, each once.
     Room,
-    /// When all is healed, every lock can be had again in time.
+    /// When all is healed, every lock can be acquired again in time.
     Availability,
-    /// A node that owes answers for too long is asked for nothing but deletes.
+    /// A node that owes answers for too long is sent nothing but deletes.
     Suspect,
-    /// Whatever an attempt may have taken is taken back on the same connection, or the next one if that broke.
+    /// Every key that an attempt may have set is deleted on the same connection, or on the next one if that broke.
     Undo,
-    /// Of those of an app server who wait in line for a key only the one asks who has the permit, and nobody waits in a line that
-    /// has ended.
+    /// Of an app server's callers in line for a key, only the one with the permit asks; and nobody waits in a line that has
+    /// ended.
     Permit,
     /// Only the release of a lock that was held is announced.
     Announcement,
 }
 
-/// Something that must not happen.
+/// Something that happened against a law.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Which law it broke.
+    /// The law that was broken.
     pub check: Check,
-    /// The true time.
+    /// The true time of the violation.
     pub at: Duration,
-    /// The position of the key, if it is about one.
+    /// The position of the key, if a key is concerned.
     pub key: Option<usize>,
-    /// The app server, by its position, if it is about one.
+    /// The position of the app server, if one is concerned.
     pub app_server: Option<usize>,
     /// What happened.
     pub what: String,

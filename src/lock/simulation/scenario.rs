@@ -1,4 +1,4 @@
-//! Settings that are drawn from a seed, for tests: everything is small and short, so that coincidences are common.
+//! Settings drawn from a seed, for tests: everything is small and short, so that coincidences are common.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use super::{AcquireSettings, Delay, Faults, Settings, Span, Weights, random::Ran
 use crate::protocol::{Rules, WINDOW, Wait};
 
 impl Settings {
-    /// A small world of short TTLs and many faults, as the seed says.
+    /// A small world with short TTLs and many faults, determined by the seed.
     #[must_use]
     pub fn drawn(seed: u64) -> Self {
-        // Not the numbers that the world itself draws.
+        // These must differ from the numbers that the world itself draws.
         let mut random = Random::new(seed ^ 0x5ce9_a210);
-        // The drift of clocks shows with long TTLs only, which take more events.
+        // The drift of clocks matters only with long TTLs, which need more events.
         let slow = if random.chance(60) { 30 } else { 1 };
         let ttl = Duration::from_millis(20 + random.below(81)) * slow;
         let count = 1 + random.index(3);
@@ -26,7 +26,7 @@ impl Settings {
             own_keys: false,
             wants,
             think: Span::micros(50, 50 + random.below(10_000) * u64::from(slow)),
-            // Some are extended again and again.
+            // Some locks are extended again and again.
             hold: Span::micros(0, 500 + random.below(longest_hold)),
             delay: delay(&mut random, ttl),
             lag: Duration::from_micros(random.one_of(&lag)),
@@ -47,7 +47,7 @@ fn micros(duration: Duration) -> u64 {
 }
 
 fn wants(random: &mut Random, ttl: Duration) -> AcquireSettings {
-    // Now and then those who want the same key do not agree on its TTL.
+    // Now and then callers of the same key use different TTLs.
     let ttl = if random.chance(200) { ttl / 2 } else { ttl };
     let reply_timeout = Duration::from_micros(2000 + random.below(micros(ttl) - 2000));
     AcquireSettings {
@@ -84,11 +84,11 @@ fn faults(random: &mut Random, ttl: Duration) -> Option<Faults> {
     if random.chance(100) {
         return None;
     }
-    let mut weight = |per_mille| if random.chance(per_mille) { 1 } else { 0 };
+    let mut weight = |per_mille| u32::from(random.chance(per_mille));
     let weights = Weights {
         pause: weight(600),
         crash: weight(500),
-        // Half of the worlds have nodes that never forget: there no two may believe.
+        // In half of the worlds no node forgets anything: there, no two holders may overlap.
         forget: weight(500),
         cut: weight(600),
         freeze: weight(600),

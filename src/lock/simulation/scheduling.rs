@@ -1,11 +1,11 @@
-//! What is due for a worker, and its one timer.
+//! What is due for a worker, and its single timer.
 
 use std::time::Duration;
 
 use super::{
     World,
     clock::NEVER,
-    event::What,
+    event::EventKind,
     units::short,
     worker::{Stage, Worker},
 };
@@ -15,7 +15,8 @@ impl World {
     pub(super) fn on_timer(&mut self, w: usize) {
         let worker = &mut self.workers[w];
         if worker.timer == self.now {
-            // Most timers are set for an answer that does not come, and not needed: the event is used for the next such time.
+            // Most timers guard against an answer that fails to come, and turn out not to be needed: their event then serves
+            // the next such time.
             worker.timer = std::mem::replace(&mut worker.later, NEVER);
             if !self.apps[self.workers[w].app].frozen {
                 self.look(w);
@@ -23,7 +24,7 @@ impl World {
         }
     }
 
-    /// What a worker waits for has come: it runs as soon as its app server gets to it.
+    /// A worker's wait is over: it runs as soon as its app server gets to it.
     pub(super) fn wake(&mut self, w: usize) {
         if self.lag == 0 {
             self.woken.push(w);
@@ -33,7 +34,7 @@ impl World {
         }
     }
 
-    /// Those who were woken run, once the answers of this moment are read.
+    /// Runs the workers that were woken, once all answers of this moment are read.
     pub(super) fn run_woken(&mut self) {
         let mut next = 0;
         while next < self.woken.len() {
@@ -51,7 +52,7 @@ impl World {
         let worker = &self.workers[w];
         let now = self.time(worker.app);
         let (stage, due) = (worker.stage, now >= worker.until);
-        // The loss comes first, whatever else is due.
+        // The signal of a loss comes first, whatever else is due.
         if now >= worker.signals {
             self.look_at_loss(w, now);
         }
@@ -99,7 +100,7 @@ impl World {
         };
         let worker = &self.workers[w];
         let at = self.apps[worker.app].clock.when(next.min(worker.gives_up));
-        // It is not set anew if it fires before that anyway.
+        // A timer that fires earlier anyway is not set again.
         if at < worker.timer {
             let at = at.max(self.now) + self.draw_lag();
             self.set_timer(w, at);
@@ -110,19 +111,19 @@ impl World {
         let worker = &mut self.workers[w];
         if at < worker.timer {
             worker.later = std::mem::replace(&mut worker.timer, at);
-            self.events.plan(at, What::Worker(short(w)));
+            self.events.plan(at, EventKind::Worker(short(w)));
         }
     }
 
     /// Its app server died.
     pub(super) fn reset_worker(&mut self, w: usize) {
         let worker = Worker::new(self.workers[w].app);
-        // What belongs to the one before has another ticket.
+        // Answers for the previous worker have another ticket.
         let ticket = self.workers[w].ticket + 1;
         self.workers[w] = Worker { ticket, ..worker };
     }
 
-    /// Between cycles.
+    /// Lets a worker rest until its next cycle.
     pub(super) fn rest(&mut self, w: usize) {
         let now = self.time(self.workers[w].app);
         let think = self.random.within(self.think);
@@ -147,7 +148,7 @@ impl World {
         self.rest(w);
     }
 
-    /// The caller goes away: its future, or its guard, is dropped.
+    /// The caller gives up: its future or guard is dropped.
     fn give_up(&mut self, w: usize, now: Time) {
         self.report.given_up += 1;
         if self.workers[w].stage == Stage::Asking {

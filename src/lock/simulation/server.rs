@@ -1,9 +1,9 @@
-//! A connection on the node's side, and how it breaks.
+//! The node's side of a connection, and how it breaks.
 
 use super::{
     World,
     connection::{Phase, Reply, Request, Stray},
-    event::What,
+    event::EventKind,
     report::Check,
     units::short,
 };
@@ -28,20 +28,20 @@ impl World {
             } else if connection.open {
                 self.run_request(node, request)
             } else {
-                // Written before the app server knew that the connection is broken.
+                // This was written before the app server knew that the connection had broken.
                 continue;
             };
             self.reply(c, reply);
         }
         if let Some(at) = self.connections[c].requests.plan(self.now) {
-            self.events.plan(at, What::Requests(short(c)));
+            self.events.plan(at, EventKind::Requests(short(c)));
         }
     }
 
     fn reply(&mut self, c: usize, reply: Reply) {
         let at = self.now + self.draw_delay();
         if let Some(at) = self.connections[c].replies.send(at, reply) {
-            self.events.plan(at, What::Replies(short(c)));
+            self.events.plan(at, EventKind::Replies(short(c)));
         }
     }
 
@@ -73,17 +73,17 @@ impl World {
             Request::Remaining { key } => Reply::Remaining(node.store.remaining(key as usize, now)),
             Request::Publish { key, waited } => {
                 self.publish_waited(n, key as usize, *waited);
-                Reply::Told
+                Reply::Published
             }
-            // It is answered where the connection is.
+            // The caller answers this one.
             Request::Greet => Reply::Welcome,
         }
     }
 
     // Breaking.
 
-    /// The connection breaks: what is under way is lost, or, if its node goes on, perhaps not all of it. The app server hears
-    /// of it in a moment.
+    /// The connection breaks. Messages under way are lost, but if the node goes on it may still run some of the commands.
+    /// The app server learns of it after a delay.
     pub(super) fn break_connection(&mut self, c: usize, node_is_gone: bool) {
         let connection = &mut self.connections[c];
         if connection.phase == Phase::Down || connection.ending {
@@ -97,7 +97,8 @@ impl World {
         self.reply(c, Reply::Broken);
     }
 
-    /// Takes what is under way to the node off the connection. Of what is not lost the node may read a part yet, in order.
+    /// Takes the commands under way off the connection. Unless the node is gone, it still runs the first few of them, in
+    /// order.
     pub(super) fn lose_requests(&mut self, c: usize, node_is_gone: bool) {
         let connection = &mut self.connections[c];
         let node = connection.node;
@@ -109,7 +110,7 @@ impl World {
         for (at, request) in connection.requests.drain().take(kept) {
             let at = at.max(self.now);
             self.strays.push(Some(Stray { node, request, at }));
-            self.events.plan(at, What::Stray(short(self.strays.len() - 1)));
+            self.events.plan(at, EventKind::Stray(short(self.strays.len() - 1)));
         }
     }
 
@@ -127,7 +128,7 @@ impl World {
         }
     }
 
-    /// The node goes on: it reads what came of connections that are gone.
+    /// The node goes on, and runs the commands that arrived on connections that are gone.
     pub(super) fn run_strays(&mut self, node: usize) {
         for number in 0..self.strays.len() {
             if self.strays[number]
@@ -139,7 +140,7 @@ impl World {
         }
     }
 
-    /// The node dies with all that it had not read.
+    /// The node dies, and the commands that it had not read are lost.
     pub(super) fn lose_strays(&mut self, node: usize) {
         for stray in &mut self.strays {
             if stray.as_ref().is_some_and(|stray| stray.node == node) {

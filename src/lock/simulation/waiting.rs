@@ -1,13 +1,13 @@
-//! Waiting in line: in an app server behind those who came before, and among app servers by what they hear.
+//! Waiting in line: within an app server in order of arrival, and among app servers by their announcements.
 
 use std::time::Duration;
 
 use super::{
     World,
-    app_server::{Channel, Place, Turns},
+    app_server::{Channel, KeyLine, Waiter},
     clock::NEVER,
     connection::Job,
-    event::What,
+    event::EventKind,
     report::Check,
     units::short,
     worker::{LookUp, Stage},
@@ -22,7 +22,7 @@ impl World {
         let (app, key) = (worker.app, worker.key);
         if self.apps[app].lines[key].is_none() {
             let permit = self.next_permit(app);
-            self.apps[app].lines[key] = Some(Turns {
+            self.apps[app].lines[key] = Some(KeyLine {
                 line: Line::new(permit),
                 permit,
                 worker: w,
@@ -34,34 +34,34 @@ impl World {
         let worker = &mut self.workers[w];
         worker.ticket += 1;
         worker.stage = Stage::InLine;
-        // It looks at the one before it at once.
+        // It checks the caller ahead of it at once.
         worker.until = now;
-        let place = Place {
+        let waiter = Waiter {
             worker: w,
             ticket: worker.ticket,
         };
-        // So that a key held for long collects no dead waiters.
+        // Removes dead waiters at the front, so that they do not pile up while a key is held for long.
         self.front(app, key);
-        if let Some(queue) = &mut self.apps[app].lines[key] {
-            queue.line.enter(since, place);
+        if let Some(line) = &mut self.apps[app].lines[key] {
+            line.line.enter(since, waiter);
         }
         let front = self.front(app, key);
         self.announce(app, key, front, false, now);
     }
 
-    /// Since when the first waits who stands behind the one who has the permit.
+    /// Since when the first waiter behind the present permit has waited.
     fn front(&mut self, app: usize, key: usize) -> Option<Time> {
         let workers = &self.workers;
-        let queue = self.apps[app].lines[key].as_mut()?;
-        queue.line.front(|place| workers[place.worker].ticket != place.ticket)
+        let line = self.apps[app].lines[key].as_mut()?;
+        line.line.front(|waiter| workers[waiter.worker].ticket != waiter.ticket)
     }
 
     fn next_permit(&mut self, app: usize) -> u64 {
-        self.apps[app].last_turn += 1;
-        self.apps[app].last_turn
+        self.apps[app].last_permit += 1;
+        self.apps[app].last_permit
     }
 
-    /// A worker has the permit: it asks, once those had their time who wait for longer elsewhere.
+    /// A worker has the permit: it asks, after the head start of app servers that have waited longer.
     fn take_permit(&mut self, w: usize, permit: u64, now: Time) {
         let worker = &self.workers[w];
         let (app, key, since) = (worker.app, worker.key, worker.since);
@@ -77,7 +77,7 @@ impl World {
         self.wake(w);
     }
 
-    /// The one in front may have lost its lock without a word; and the time of a worker in line may be over.
+    /// Checks whether the lock ahead has ended without a release, and whether the time of this worker is over.
     pub(super) fn look_at_line(&mut self, w: usize, now: Time) {
         let worker = &self.workers[w];
         let (app, key, deadline) = (worker.app, worker.key, worker.acquire.deadline());
@@ -88,7 +88,7 @@ impl World {
             return;
         }
         let (permit, held) = match &self.apps[app].lines[key] {
-            Some(queue) => (queue.permit, queue.held),
+            Some(line) => (line.permit, line.held),
             None => {
                 self.violate(Check::Permit, Some(key), Some(app), || {
                     format!("worker {w} waits in a line that has ended")
@@ -97,19 +97,21 @@ impl World {
             }
         };
         let lease = held.map(|id| self.claims[id].attempt.lease());
-        let valid_until = lease.and_then(|lease| lease.valid_until()).filter(|until| *until > now);
+        let valid_until = lease
+            .and_then(crate::protocol::Lease::valid_until)
+            .filter(|until| *until > now);
         if held.is_some() && valid_until.is_none() {
             self.pass_on(app, key, permit, now);
         }
-        let patience = self.settings.wants_of(w).rules.ttl;
+        let recheck_interval = self.settings.wants_of(w).rules.ttl;
         let worker = &mut self.workers[w];
-        // Otherwise the permit has come to this one.
+        // Otherwise this worker has the permit now.
         if worker.stage == Stage::InLine {
-            worker.until = valid_until.unwrap_or(now + patience).min(deadline);
+            worker.until = valid_until.unwrap_or(now + recheck_interval).min(deadline);
         }
     }
 
-    /// A worker wants the key no more, or has released it: its permit passes on.
+    /// A worker no longer wants the key, or has released it: its permit passes on.
     pub(super) fn leave_line(&mut self, w: usize, now: Time) {
         let permit = self.workers[w].permit.take();
         let worker = &mut self.workers[w];
@@ -120,52 +122,52 @@ impl World {
         }
     }
 
-    /// Passes on the permit of this number to the next who still waits, or ends the line.
+    /// Passes the permit of this number to the next waiter that is still there, or ends the line.
     fn pass_on(&mut self, app: usize, key: usize, mut permit: u64, now: Time) {
         loop {
             let following = self.next_permit(app);
-            let Some(queue) = self.apps[app].lines[key]
+            let Some(line) = self.apps[app].lines[key]
                 .as_mut()
-                .filter(|queue| queue.line.is_permit(permit))
+                .filter(|line| line.line.is_permit(permit))
             else {
-                // It was taken away.
+                // This permit was passed on before.
                 return;
             };
-            let Some(place) = queue.line.pass_on(following) else {
+            let Some(waiter) = line.line.pass_on(following) else {
                 self.apps[app].lines[key] = None;
                 return;
             };
-            (queue.permit, queue.worker, queue.held) = (following, place.worker, None);
-            if self.workers[place.worker].ticket == place.ticket {
+            (line.permit, line.worker, line.held) = (following, waiter.worker, None);
+            if self.workers[waiter.worker].ticket == waiter.ticket {
                 self.report.permits_passed_on += 1;
-                return self.take_permit(place.worker, following, now);
+                return self.take_permit(waiter.worker, following, now);
             }
             permit = following;
         }
     }
 
     /// The lock was acquired: the permit is kept with it.
-    pub(super) fn keep_turn(&mut self, w: usize, id: u32, now: Time) {
+    pub(super) fn keep_permit(&mut self, w: usize, id: u32, now: Time) {
         let worker = &self.workers[w];
         let (app, key, permit) = (worker.app, worker.key, worker.permit);
-        if let Some(queue) = &mut self.apps[app].lines[key]
-            && permit.is_some_and(|permit| queue.line.is_permit(permit))
+        if let Some(line) = &mut self.apps[app].lines[key]
+            && permit.is_some_and(|permit| line.line.is_permit(permit))
         {
-            queue.held = Some(id);
+            line.held = Some(id);
             let front = self.front(app, key);
             self.announce(app, key, front, false, now);
         }
     }
 
-    fn turn_of(&self, app: usize, key: usize) -> Option<u64> {
-        self.apps[app].lines[key].as_ref().map(|queue| queue.permit)
+    fn permit_of(&self, app: usize, key: usize) -> Option<u64> {
+        self.apps[app].lines[key].as_ref().map(|line| line.permit)
     }
 
     /// Nobody asks in line without the permit.
-    pub(super) fn check_turn(&mut self, w: usize) {
+    pub(super) fn check_permit(&mut self, w: usize) {
         let worker = &self.workers[w];
         let (app, key, permit) = (worker.app, worker.key, worker.permit);
-        let present = self.turn_of(app, key);
+        let present = self.permit_of(app, key);
         if self.is_in_line(w) && (permit.is_none() || permit != present) {
             self.violate(Check::Permit, Some(key), Some(app), || {
                 format!("worker {w} asks with permit {permit:?}, the present one is {present:?}")
@@ -173,9 +175,9 @@ impl World {
         }
     }
 
-    // What is heard from others.
+    // Announcements.
 
-    /// The channel of a key, joined if need be.
+    /// The channel of a key, which is joined if necessary.
     fn join(&mut self, app: usize, key: usize, now: Time) -> &mut Announcements<u64> {
         if self.apps[app].channels[key].is_none() {
             self.subscribe(app, key);
@@ -192,7 +194,7 @@ impl World {
         &mut channel.announcements
     }
 
-    /// Tells the other app servers about those of this one who wait for the key.
+    /// Announces the waiters of this app server to the others.
     fn announce(&mut self, app: usize, key: usize, since: Option<Time>, asked: bool, now: Time) {
         let Some(channel) = &mut self.apps[app].channels[key] else {
             return;
@@ -202,30 +204,31 @@ impl World {
             for c in self.connections_of(app) {
                 let waited = Box::new(waited);
                 let key = short(key);
-                self.push(c, Job::Tell { key, waited }, now);
+                self.push(c, Job::Publish { key, waited }, now);
             }
         }
     }
 
-    /// A node told somebody of a release of ours. If it does not tell us, too, we join to hear whether others wait.
-    pub(super) fn on_told(&mut self, app: usize, node: usize, key: usize, now: Time) {
+    /// A node delivered our release to a subscriber. If we are not subscribed there ourselves, we join the channel, so that
+    /// the others' announcements reach us.
+    pub(super) fn on_release_delivered(&mut self, app: usize, node: usize, key: usize, now: Time) {
         let channel = self.apps[app].channels[key].as_ref();
         if !channel.is_some_and(|channel| channel.announcements.is_subscribed(node)) {
-            self.join(app, key, now).on_others(now);
+            self.join(app, key, now).on_unknown_app_server(now);
         }
     }
 
-    /// There is news: who has the permit asks earlier, perhaps.
-    pub(super) fn tell_first_in_line(&mut self, app: usize, key: usize) {
-        if let Some(queue) = &self.apps[app].lines[key] {
-            self.wake(queue.worker);
+    /// There is a reason to ask again: the worker with the permit may ask earlier.
+    pub(super) fn wake_first_in_line(&mut self, app: usize, key: usize) {
+        if let Some(line) = &self.apps[app].lines[key] {
+            self.wake(line.worker);
         }
     }
 
     fn plan_sweep(&mut self, app: usize, at: Time) {
         let at = self.apps[app].clock.when(at).max(self.now + 1);
         self.apps[app].sweeps = at;
-        self.events.plan(at, What::Sweep(short(app)));
+        self.events.plan(at, EventKind::Sweep(short(app)));
     }
 
     pub(super) fn on_sweep(&mut self, app: usize) {
@@ -234,7 +237,7 @@ impl World {
         }
     }
 
-    /// Leaves the channels that nobody has used for long.
+    /// Leaves the channels that have not been used for long.
     pub(super) fn sweep_if_due(&mut self, app: usize) {
         if self.apps[app].sweeps > self.now {
             return;
@@ -264,7 +267,7 @@ impl World {
         }
     }
 
-    // The one who has the permit.
+    // The worker with the permit.
 
     /// When a worker that waits between attempts asks again.
     pub(super) fn asks_at(&mut self, w: usize, now: Time) -> Time {
@@ -289,7 +292,8 @@ impl World {
         self.ask(w, now);
     }
 
-    /// Who was refused tells the others that it waits. The spread that keeps those apart who took nodes from each other.
+    /// After a refusal, announces to the others that we wait. Returns the upper bound of the random delays that keep callers
+    /// apart that split the nodes between them.
     pub(super) fn after_refusal(&mut self, w: usize, why: Decision, elapsed: Duration, now: Time) -> Duration {
         let worker = &self.workers[w];
         let (app, key, since) = (worker.app, worker.key, worker.since);
@@ -297,13 +301,13 @@ impl World {
         self.announce(app, key, Some(since), true, now);
         let announcements = self.join(app, key, now);
         if why == Decision::Contended {
-            // Without an answer it says nothing about round trips.
+            // Other attempts may lack answers and then say nothing about round trips.
             announcements.on_round_trip(elapsed);
         }
         announcements.spread()
     }
 
-    /// Asks the nodes that refused for how long the key is still there.
+    /// Asks the nodes that refused how long the key will still exist.
     pub(super) fn look_up(&mut self, w: usize, holders: NodeSet, needed: usize, latest: Time, now: Time) {
         let reply_timeout = self.settings.wants_of(w).rules.reply_timeout;
         let worker = &mut self.workers[w];
@@ -327,7 +331,7 @@ impl World {
         self.look_at_remaining(w, now);
     }
 
-    /// A node says how long the key is still there; none if it does not say.
+    /// A node answered how long the key will still exist; `None` if it gave no answer.
     pub(super) fn on_remaining(&mut self, w: usize, ticket: u32, node: usize, remaining: Option<Duration>) {
         let worker = &mut self.workers[w];
         if worker.ticket == ticket && worker.stage == Stage::LookingUp {
@@ -337,22 +341,22 @@ impl World {
         }
     }
 
-    /// Plans the next attempt if all have answered, or their time is over, or there is news.
+    /// Plans the next attempt if all nodes have answered, their time is over, or there is a reason to ask again.
     pub(super) fn look_at_remaining(&mut self, w: usize, now: Time) {
         let random = self.random.next();
         let worker = &mut self.workers[w];
         let (app, key, since) = (worker.app, worker.key, worker.since);
         let channel = self.apps[app].channels[key].as_mut();
-        let news = channel
+        let changed = channel
             .as_ref()
             .is_some_and(|channel| channel.announcements.changes() != worker.heard);
-        if !worker.lookup.unanswered.is_empty() && now < worker.until && !news {
+        if !worker.lookup.unanswered.is_empty() && now < worker.until && !changed {
             return;
         }
         let LookUp { needed, latest, .. } = worker.lookup;
         let remaining = std::mem::take(&mut worker.lookup.remaining);
         let at = match free_after(remaining, needed) {
-            Some(remaining) if !news => {
+            Some(remaining) if !changed => {
                 let yields = channel.map_or(Duration::ZERO, |channel| channel.announcements.yield_delay(since, now));
                 Acquire::on_remaining(latest, remaining, yields, random, now)
             }

@@ -5,32 +5,32 @@ use crate::protocol::{Acquire, NodeSet, Renewal, Time, Wait};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Its app server has not begun.
+    /// Its app server has not started.
     Idle,
     /// Between two cycles, until a time.
     Resting,
-    /// Behind somebody else of its app server, who is looked at again at a time.
+    /// In line behind another worker of its app server, whose lock is checked at a time.
     InLine,
-    /// It asks next at a time, or earlier if there is news.
+    /// It pauses until it asks again at a time, or earlier if there is a reason to.
     Pausing,
     /// An attempt is under way.
     Asking,
-    /// It asks for how long the key is still there, until a time.
+    /// It waits for answers on how long the key will still exist, until a time.
     LookingUp,
-    /// It holds the lock, and wants it until a time.
+    /// It holds the lock, until a time.
     Holding,
-    /// It waits for the release, until a time.
+    /// It waits for the confirmation of its release, until a time.
     Releasing,
 }
 
-/// A caller, one thing after the other.
+/// A worker, which does one thing after another.
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) app: usize,
     pub(super) stage: Stage,
-    /// The end of the stage, as far as that is a time.
+    /// The end of the stage, if the stage has a fixed one.
     pub(super) until: Time,
-    /// Counts its waits: what belongs to one that is over has another ticket.
+    /// Counts its waits: answers and places in line that belong to an earlier wait have an older ticket.
     pub(super) ticket: u32,
     pub(super) key: usize,
     pub(super) acquire: Acquire,
@@ -39,35 +39,35 @@ pub(super) struct Worker {
     /// When it gives up whatever it is doing.
     pub(super) gives_up: Time,
     pub(super) claim: Option<u32>,
-    /// The permit that it has in its app server.
+    /// The permit that it has, if any.
     pub(super) permit: Option<u64>,
-    /// The changes of the channel that it knew of when it asked last.
+    /// The number of reasons to ask again that it knew of when it last asked.
     pub(super) heard: u64,
-    /// When an attempt is over for the caller.
+    /// When an attempt ends for the caller.
     pub(super) limit: Time,
     pub(super) lookup: LookUp,
     pub(super) renewal: Option<Renewal>,
     pub(super) renews: Time,
-    /// When to look whether the lock is lost.
+    /// When to check whether the lock is lost.
     pub(super) signals: Time,
-    /// Whether it stops when its lock is lost.
+    /// Whether it stops when the loss of its lock is signalled.
     pub(super) heeds_loss: bool,
-    /// Keys that it is to have once, when all is healed.
+    /// Keys that it must acquire once more when all is healed.
     pub(super) probes: Vec<usize>,
-    /// The true time of its timer; events of other times were overtaken.
+    /// The true time of its timer; events for other times are superseded.
     pub(super) timer: u64,
-    /// The time that the timer was set to before that, for which an event is planned still.
+    /// The time that the timer was set to before, for which an event is still planned.
     pub(super) later: u64,
 }
 
-/// What is known of how long a key is still there.
+/// The answers on how long a key will still exist.
 #[derive(Debug, Default)]
 pub(super) struct LookUp {
     pub(super) unanswered: NodeSet,
     pub(super) remaining: Vec<Duration>,
-    /// The keys that must be gone.
+    /// The number of keys that must expire.
     pub(super) needed: usize,
-    /// When to ask whatever they say.
+    /// When to ask again at the latest, whatever the answers.
     pub(super) latest: Time,
 }
 

@@ -1,13 +1,13 @@
 use std::time::Duration;
 
 use super::{
-    Report, Settings, Unfit,
+    InvalidSettings, Report, Settings,
     app_server::AppServer,
     belief::{Belief, Forgotten},
     claims::Claims,
     clock::Clock,
     connection::{Connection, Stray},
-    event::{Event, Events, What},
+    event::{Event, EventKind, Events},
     feed::Feed,
     node::Node,
     random::{Random, Range},
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::protocol::Time;
 
-/// Nodes, app servers and callers in a time of their own. The same settings and seed always give the same course of events.
+/// Nodes, app servers and workers in virtual time. The same settings and seed always give the same course of events.
 #[derive(Debug)]
 pub struct World {
     pub(super) settings: Settings,
@@ -26,22 +26,23 @@ pub struct World {
     pub(super) events: Events,
     pub(super) nodes: Vec<Node>,
     pub(super) apps: Vec<AppServer>,
-    /// Of the first app server to each node, and so on; in the same order those for news.
+    /// The connections of the first app server to each node, then those of the second, and so on; feeds are in the same
+    /// order.
     pub(super) connections: Vec<Connection>,
     pub(super) feeds: Vec<Feed>,
-    /// Those of the first app server, and so on.
+    /// The workers of the first app server, then those of the second, and so on.
     pub(super) workers: Vec<Worker>,
-    /// Workers that run next, in this moment.
+    /// Workers that run next, at the present time.
     pub(super) woken: Vec<usize>,
     pub(super) claims: Claims,
     pub(super) last_token: u64,
     pub(super) strays: Vec<Option<Stray>>,
-    /// Those who believe to hold a lock, by key.
+    /// The holders' beliefs, by key.
     pub(super) beliefs: Vec<Vec<Belief>>,
     pub(super) forgotten: Vec<Forgotten>,
-    /// All is healed and stays so.
+    /// Everything is healed and stays so.
     pub(super) calm: bool,
-    // Settings as they are drawn from.
+    // Settings converted to the form that is drawn from.
     pub(super) think: Range,
     pub(super) hold: Range,
     pub(super) lag: u64,
@@ -52,11 +53,11 @@ pub struct World {
 }
 
 impl World {
-    /// A world in its first moment.
+    /// A world at its beginning.
     ///
     /// # Errors
-    /// If the settings are beyond their ranges.
-    pub fn new(settings: Settings, seed: u64) -> Result<Self, Unfit> {
+    /// If a setting is out of range.
+    pub fn new(settings: Settings, seed: u64) -> Result<Self, InvalidSettings> {
         settings.check()?;
         let mut world = Self {
             random: Random::new(seed),
@@ -113,12 +114,12 @@ impl World {
         self.plan_fault();
     }
 
-    /// Keeps a line for what matters of what happens from now on, see [`World::trace`]. It takes time and room.
+    /// Records important events from now on, for [`World::trace`]. This takes time and memory.
     pub fn keep_trace(&mut self) {
         self.trace = Some(Vec::new());
     }
 
-    /// What happened, with its true times, if that was wanted.
+    /// The recorded events with their true times; empty unless [`World::keep_trace`] was called.
     #[must_use]
     pub fn trace(&self) -> &[(Duration, String)] {
         self.trace.as_deref().unwrap_or_default()
@@ -133,7 +134,7 @@ impl World {
         }
     }
 
-    /// The next event happens. False if nothing is planned any more.
+    /// Lets the next event happen. Returns false if none is planned.
     pub fn step(&mut self) -> bool {
         let next = self.events.next(u64::MAX);
         if let Some(event) = next {
@@ -142,7 +143,7 @@ impl World {
         next.is_some()
     }
 
-    /// Everything happens until a true time, counted from the beginning.
+    /// Lets all events happen until a true time, counted from the beginning.
     pub fn run(&mut self, until: Duration) {
         self.run_until(nanos(until));
     }
@@ -154,7 +155,7 @@ impl World {
         self.now = self.now.max(until);
     }
 
-    /// Plays the whole of it: the busy time, and then the end, see [`World::finish`].
+    /// Runs the whole world: the busy time, and then the end (see [`World::finish`]).
     pub fn play(&mut self) -> Report {
         self.run(self.settings.busy);
         self.finish()
@@ -164,25 +165,25 @@ impl World {
         self.now = event.at;
         self.report.events += 1;
         self.report.fingerprint = (self.report.fingerprint ^ event.at).wrapping_mul(0x0100_0000_01b3);
-        match event.what {
-            What::Requests(c) => self.on_requests(c as usize),
-            What::Replies(c) => self.on_replies(c as usize),
-            What::Worker(w) => self.on_timer(w as usize),
-            What::Write(c) => self.on_write(c as usize),
-            What::Alarm(c) => self.on_alarm(c as usize),
-            What::Connect(c) => self.on_connect(c as usize),
-            What::Wishes(f) => self.on_wishes(f as usize),
-            What::News(f) => self.on_news(f as usize),
-            What::ConnectFeed(f) => self.on_connect_feed(f as usize),
-            What::Sweep(app) => self.on_sweep(app as usize),
-            What::Stray(number) => self.on_stray(number as usize),
-            What::Fault => self.on_fault(),
-            What::Mend(mend) => self.mend(mend),
+        match event.kind {
+            EventKind::Requests(c) => self.on_requests(c as usize),
+            EventKind::Replies(c) => self.on_replies(c as usize),
+            EventKind::Worker(w) => self.on_timer(w as usize),
+            EventKind::Write(c) => self.on_write(c as usize),
+            EventKind::Alarm(c) => self.on_alarm(c as usize),
+            EventKind::Connect(c) => self.on_connect(c as usize),
+            EventKind::FeedRequests(f) => self.on_feed_requests(f as usize),
+            EventKind::FeedMessages(f) => self.on_feed_messages(f as usize),
+            EventKind::ConnectFeed(f) => self.on_connect_feed(f as usize),
+            EventKind::Sweep(app) => self.on_sweep(app as usize),
+            EventKind::Stray(number) => self.on_stray(number as usize),
+            EventKind::Fault => self.on_fault(),
+            EventKind::Mend(mend) => self.mend(mend),
         }
         self.run_woken();
     }
 
-    /// The clock of an app server.
+    /// The time by the clock of an app server.
     pub(super) fn time(&self, app: usize) -> Time {
         self.apps[app].clock.at(self.now)
     }
@@ -194,19 +195,19 @@ impl World {
 
     pub(super) fn draw_clock(&mut self) -> Clock {
         let most = u64::from(self.settings.drift_ppm);
-        // As far apart as may be, often.
+        // Clocks are often as far apart as allowed.
         let ppm = match self.random.below(4) {
             0 => 0,
             1 => 2 * most,
             _ => self.random.below(2 * most + 1),
         };
-        // Both are 10,000 at most.
+        // Both values are 10,000 at most.
         let ppm = i32::try_from(ppm).unwrap_or(0) - i32::try_from(most).unwrap_or(0);
-        // It began within the last ten days.
+        // 2^50 ns are 13 days.
         Clock::new(self.random.below(1 << 50), ppm)
     }
 
-    /// How late something is that an app server has to do.
+    /// How late a timer, a task or a write of an app server is.
     pub(super) const fn draw_lag(&mut self) -> u64 {
         if self.lag == 0 {
             0
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn many_nodes_are_no_other_matter_than_few() {
+    fn many_nodes_behave_like_few() {
         for nodes in [1, 2, 5, 6, MAX_NODES] {
             let report = World::new(quiet(nodes, Wait::Queue), 1).unwrap().play();
             assert_eq!(report.violations, []);
@@ -277,7 +278,7 @@ mod tests {
         };
         let mut world = World::new(settings, 1).unwrap();
         world.run(Duration::from_millis(100));
-        // The round trips, the hold of 1 ms, and 100 µs to think; one worker has nobody beside it.
+        // A cycle is two round trips, the hold of 1 ms, and 100 µs to think; the single worker is alone.
         let report = world.report();
         assert!((66..=67).contains(&report.cycles), "{report:?}");
         assert_eq!(report.attempts.total(), report.attempts.granted);
@@ -286,12 +287,12 @@ mod tests {
     }
 
     #[test]
-    fn settings_beyond_their_ranges_make_no_world() {
+    fn a_world_refuses_settings_out_of_range() {
         assert!(World::new(quiet(0, Wait::Queue), 1).is_err());
     }
 
     #[test]
-    fn the_trace_tells_what_happened_and_violations_say_where() {
+    fn the_trace_records_what_happened_and_violations_say_where() {
         let mut world = World::new(quiet(3, Wait::Queue), 1).unwrap();
         assert!(world.trace().is_empty());
         world.keep_trace();

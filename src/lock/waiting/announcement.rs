@@ -1,20 +1,20 @@
-//! What app servers tell each other on the channel of a key, as text.
+//! The text format of the announcements between app servers on the channel of a key.
 
 use std::time::Duration;
 
-use crate::protocol::Waited;
+use crate::protocol::WaitAnnouncement;
 
-/// Writes down how long this app server has waited.
-pub(crate) fn write(waited: &Waited) -> String {
-    let Waited { id, number, waited } = waited;
+/// Writes the announcement of how long this app server has waited.
+pub(crate) fn write(waited: &WaitAnnouncement) -> String {
+    let WaitAnnouncement { id, number, waited } = waited;
     let waited = waited.map_or("-".to_owned(), |waited| waited.as_micros().to_string());
     format!("waiting {id:016x} {number} {waited}")
 }
 
-/// Reads what an app server wrote; none if it is something else.
-pub(crate) fn read(message: &str) -> Option<Waited> {
+/// Reads an announcement of an app server; `None` if the message is something else.
+pub(crate) fn read(message: &str) -> Option<WaitAnnouncement> {
     let mut words = message.strip_prefix("waiting ")?.split(' ');
-    let waited = Waited {
+    let waited = WaitAnnouncement {
         id: u64::from_str_radix(words.next()?, 16).ok()?,
         number: words.next()?.parse().ok()?,
         waited: match words.next()? {
@@ -33,7 +33,7 @@ mod tests {
     fn announcements_are_read_as_they_were_written_and_nothing_else_is() {
         for waited in [None, Some(0), Some(123_456)] {
             let waited = waited.map(Duration::from_micros);
-            let waited = Waited {
+            let waited = WaitAnnouncement {
                 id: u64::MAX,
                 number: 9,
                 waited,

@@ -1,4 +1,4 @@
-//! What an app server hears about a key, shared by those of it who wait for the key.
+//! The announcements about one key, shared by the waiters of an app server.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -14,11 +14,12 @@ use crate::{
     protocol::{Announcements, Time},
 };
 
-/// What is known about one key.
+/// The channel of one key.
 #[derive(Debug)]
 pub(crate) struct Channel {
     state: Mutex<State>,
-    /// There is a reason to ask again; at most one waits for it, who has the permit in this app server.
+    /// Notified when there is a reason to ask again. At most one task waits for it: the one that has the permit of this app
+    /// server.
     changed: Notify,
 }
 
@@ -41,9 +42,9 @@ impl Channel {
         }
     }
 
-    // What the nodes tell.
+    // Messages from the nodes.
 
-    /// This node tells of releases from now on, or does not any more.
+    /// We are now subscribed to this node, or not any more.
     pub(crate) fn on_subscribed(&self, node: usize, subscribed: bool) {
         let now = clock::now();
         if self.lock().announcements.on_subscribed(node, subscribed, now) {
@@ -51,12 +52,12 @@ impl Channel {
         }
     }
 
-    /// Whether this node tells us.
+    /// Whether we are subscribed to this node.
     pub(crate) fn is_subscribed(&self, node: usize) -> bool {
         self.lock().announcements.is_subscribed(node)
     }
 
-    /// Takes a message of this node.
+    /// Takes a message that this node delivered.
     pub(crate) fn on_message(&self, node: usize, message: &str) {
         let now = clock::now();
         let announcements = &mut self.lock().announcements;
@@ -69,27 +70,27 @@ impl Channel {
         }
     }
 
-    /// Somebody we do not know yet hears of this key, too.
-    pub(crate) fn on_others(&self) {
-        self.lock().announcements.on_others(clock::now());
+    /// Another app server, not known yet, is subscribed to this key too.
+    pub(crate) fn on_unknown_app_server(&self) {
+        self.lock().announcements.on_unknown_app_server(clock::now());
     }
 
-    // What the one who has the permit of this app server needs.
+    // For the caller that has the permit of this app server.
 
     /// The number of reasons to ask again so far.
     pub(crate) fn changes(&self) -> u64 {
         self.lock().announcements.changes()
     }
 
-    /// Waits for a reason to ask again that came after `seen` of them.
+    /// Waits until there have been more than `seen` reasons to ask again.
     pub(crate) async fn changed(&self, seen: u64) {
         while self.changes() == seen {
             self.changed.notified().await;
         }
     }
 
-    /// Waits until `planned`, or until it is our turn after a change that came after `seen` of them; but not beyond
-    /// `deadline`. `since`: when the wait began that is compared with those of others.
+    /// Waits until `planned`, or, once there have been more than `seen` reasons to ask again, until it is our turn; but not
+    /// beyond `deadline`. `since` is when our wait began, which is compared with those of others.
     pub(crate) async fn wait_to_ask(&self, since: Time, planned: Time, seen: u64, deadline: Time) {
         loop {
             let now = clock::now();
@@ -108,23 +109,23 @@ impl Channel {
         }
     }
 
-    /// How long to let others ask first who wait for longer than `since`.
+    /// How long to hold back for app servers that have waited since before `since`.
     pub(crate) fn yield_delay(&self, since: Time) -> Duration {
         self.lock().announcements.yield_delay(since, clock::now())
     }
 
-    /// A jitter that keeps those apart who took nodes from each other, is a part of this.
+    /// The upper bound of the random delays that keep callers apart that split the nodes between them.
     pub(crate) fn spread(&self) -> Duration {
         self.lock().announcements.spread()
     }
 
-    /// An attempt took so long.
+    /// An attempt took `time`.
     pub(crate) fn on_round_trip(&self, time: Duration) {
         self.lock().announcements.on_round_trip(time);
     }
 
-    /// What to tell the others about those who wait here, the first of them `since` then; none if it is known or nobody
-    /// needs it. `asked`: an attempt of ours was refused, so somebody has the lock.
+    /// The message that announces our waiters to the others, the first of which has waited since `since`; `None` if it was
+    /// announced already or nobody needs it. `asked`: an attempt of ours was refused, so somebody has the lock.
     pub(crate) fn announce(&self, since: Option<Time>, asked: bool) -> Option<String> {
         let now = clock::now();
         let mut state = self.lock();
@@ -133,7 +134,7 @@ impl Channel {
         Some(announcement::write(&waited))
     }
 
-    /// How long nobody has used it.
+    /// How long the channel has not been used.
     pub(crate) fn idle(&self) -> Duration {
         clock::now() - self.lock().used
     }
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_is_woken_by_a_release_and_otherwise_when_it_is_time() {
+    async fn a_waiter_is_woken_by_a_release_or_at_its_planned_time() {
         let channel = Channel::new(7, 3);
         (0..3).for_each(|node| channel.on_subscribed(node, true));
         let (start, second) = (clock::now(), Duration::from_secs(1));
@@ -170,7 +171,7 @@ mod tests {
         let waited = clock::now() - start;
         assert!(waited >= second && waited < second * 2, "{waited:?}");
         assert_eq!(channel.changes(), seen + 1);
-        // Nothing new: until it is time to ask anyway, or the time is over.
+        // Without a change, the wait ends at the planned time, or at the deadline.
         channel.wait_to_ask(start, start + second * 3, seen + 1, far).await;
         assert!(clock::now() >= start + second * 3);
         channel.wait_to_ask(start, far, seen + 1, start + second * 4).await;

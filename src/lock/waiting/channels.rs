@@ -8,25 +8,25 @@ use std::{
 
 use super::channel::Channel;
 
-/// A channel that nobody has used for this long is left.
-const IDLE: Duration = Duration::from_secs(2);
+/// A channel that nobody has used for this long is removed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The channels by key.
 #[derive(Debug)]
 pub(crate) struct Channels {
-    /// This app server among all others.
+    /// Identifies this app server.
     id: u64,
     nodes: usize,
-    channels: Mutex<HashMap<Arc<str>, Arc<Channel>>>,
+    by_key: Mutex<HashMap<Arc<str>, Arc<Channel>>>,
 }
 
 impl Channels {
-    /// No channels yet, of so many nodes.
+    /// No channels yet; each will have so many nodes.
     pub(crate) fn new(nodes: usize) -> Self {
         Self {
             id: rand::random(),
             nodes,
-            channels: Mutex::default(),
+            by_key: Mutex::default(),
         }
     }
 
@@ -35,7 +35,7 @@ impl Channels {
         self.lock().get(key).map(Arc::clone)
     }
 
-    /// The channel of a key, and the key if it is a new one: the nodes are to be asked to tell us.
+    /// The channel of a key, and the key if the channel is new, so that the caller must subscribe to it on the nodes.
     pub(crate) fn join(&self, key: &str) -> (Arc<Channel>, Option<Arc<str>>) {
         let mut channels = self.lock();
         if let Some(channel) = channels.get(key) {
@@ -52,7 +52,7 @@ impl Channels {
         self.lock().keys().map(Arc::clone).collect()
     }
 
-    /// This node does not tell us any more.
+    /// The subscriptions on this node have ended.
     pub(crate) fn on_disconnected(&self, node: usize) {
         let channels: Vec<_> = self.lock().values().map(Arc::clone).collect();
         for channel in channels {
@@ -60,13 +60,13 @@ impl Channels {
         }
     }
 
-    /// Forgets channels that nobody uses.
+    /// Removes channels that nobody uses.
     pub(crate) fn sweep(&self) {
-        let is_used = |channel: &Arc<Channel>| Arc::strong_count(channel) > 1 || channel.idle() < IDLE;
+        let is_used = |channel: &Arc<Channel>| Arc::strong_count(channel) > 1 || channel.idle() < IDLE_TIMEOUT;
         self.lock().retain(|_, channel| is_used(channel));
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Channel>>> {
-        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_key.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

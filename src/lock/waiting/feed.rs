@@ -1,5 +1,5 @@
-//! A connection on which one node tells of released locks, and app servers of their waits. It has nothing to do with the
-//! connection for locks: that one must not carry anything else, and a node does not take other commands from subscribers.
+//! The subscriber connection to one node, which delivers releases and other app servers' announcements. It is separate from
+//! the connection for locks, which must not carry anything else; and a node takes no other commands from subscribers.
 
 use std::{
     collections::HashSet,
@@ -24,19 +24,19 @@ use crate::node::{
     wire::{self, CHANNEL_PREFIX},
 };
 
-/// How often channels are looked for that nobody uses any more.
-const SWEEP: Duration = Duration::from_secs(1);
+/// How often to look for channels that nobody uses any more.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A message may not be longer.
+/// The longest message.
 const INPUT_LIMIT: usize = 1 << 20;
 
-/// Keys to subscribe to, from whoever begins to wait for them.
+/// Keys to subscribe to, sent by callers that begin to wait for them.
 type Keys = mpsc::UnboundedReceiver<Arc<str>>;
 
-/// What one node tells, until this is dropped.
+/// The subscriptions on one node, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Feed {
-    /// Where it hears of new keys.
+    /// Sends new keys to the task.
     keys: mpsc::UnboundedSender<Arc<str>>,
     task: JoinHandle<()>,
 }
@@ -48,7 +48,7 @@ impl Drop for Feed {
 }
 
 impl Feed {
-    /// Begins to connect to the node; what it tells goes to the channels.
+    /// Begins to connect to the node, whose messages go to the channels.
     pub(crate) fn open(channels: &Arc<Channels>, node: usize, (address, options): (&NodeAddress, NodeOptions)) -> Self {
         let (sender, keys) = mpsc::unbounded_channel();
         let feed = run(Arc::downgrade(channels), node, address.clone(), options, keys);
@@ -58,17 +58,18 @@ impl Feed {
         }
     }
 
-    /// Asks the node to tell of this key too.
+    /// Subscribes to the channel of this key too.
     pub(crate) fn subscribe(&self, key: &Arc<str>) {
-        // Its task ends only with the runtime.
+        // This fails only if the task has ended with the runtime.
         let _ = self.keys.send(Arc::clone(key));
     }
 }
 
-/// Keeps a connection to the node; ends only by being aborted.
+/// Maintains a connection to the node until it is aborted.
 async fn run(channels: Weak<Channels>, node: usize, address: NodeAddress, options: NodeOptions, mut keys: Keys) {
     loop {
-        // Also while the node is down nothing is to collect here. A new connection asks for all keys that are wanted then.
+        // Nothing must pile up here while the node is down. A new connection subscribes to all keys that are in use at that
+        // time.
         if let Some(channels) = channels.upgrade() {
             channels.sweep();
         }
@@ -81,7 +82,7 @@ async fn run(channels: Weak<Channels>, node: usize, address: NodeAddress, option
                 input: Vec::new(),
                 subscribed: HashSet::new(),
             };
-            // How it broke is no matter: those who wait ask again from time to time.
+            // The error does not matter: waiters ask again from time to time.
             let _ = subscriber.drive(&mut keys).await;
             if let Some(channels) = channels.upgrade() {
                 channels.on_disconnected(node);
@@ -91,19 +92,19 @@ async fn run(channels: Weak<Channels>, node: usize, address: NodeAddress, option
     }
 }
 
-/// One connection, as long as it stands.
+/// One established connection.
 struct Subscriber<S> {
     channels: Weak<Channels>,
     node: usize,
     stream: S,
-    /// What is not read as replies yet.
+    /// Bytes that are not parsed yet.
     input: Vec<u8>,
     subscribed: HashSet<Arc<str>>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Subscriber<S> {
     async fn drive(&mut self, keys: &mut Keys) -> io::Result<()> {
-        let mut sweep = interval(SWEEP);
+        let mut sweep = interval(SWEEP_INTERVAL);
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         self.subscribe(self.wanted()).await?;
         loop {
@@ -135,7 +136,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscriber<S> {
         Ok(())
     }
 
-    /// Leaves the channels that nobody uses any more.
+    /// Unsubscribes from channels that nobody uses any more.
     async fn sweep(&mut self) -> io::Result<()> {
         if let Some(channels) = self.channels.upgrade() {
             channels.sweep();
@@ -158,7 +159,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscriber<S> {
         {
             done += length;
             let Reply::Array(parts) = reply else {
-                // A refusal: the user may not subscribe.
+                // An error: the user may not subscribe.
                 continue;
             };
             let [Reply::Text(kind), Reply::Text(channel), content] = &parts[..] else {

@@ -1,7 +1,7 @@
-//! Those of one app server who want the same key, first come, first served.
+//! The callers of one app server that want the same key, first come, first served.
 //!
-//! Whoever has the permit of a key may ask for it, and keeps it as long as the lock is held: all others of the app
-//! server need not ask meanwhile.
+//! The caller that has the permit of a key may ask the nodes for it, and keeps the permit as long as the lock is held;
+//! meanwhile the others need not ask.
 
 use std::{
     collections::HashMap,
@@ -18,10 +18,10 @@ use crate::{
     protocol::{Line, Time},
 };
 
-/// The number of a permit that is not to be passed on.
-const NOBODYS: u64 = 0;
+/// The number of a permit that must not be passed on when it is dropped.
+const PASSED_ON: u64 = 0;
 
-/// The lines of all keys; clones share them. A key that nobody wants has none.
+/// The lines of all keys; clones share them. A key that nobody wants has no line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Lines(Arc<Mutex<State>>);
 
@@ -37,20 +37,20 @@ struct KeyLine {
     line: Line<oneshot::Sender<Permit>>,
     /// The lock that was acquired with the permit.
     held: Option<Weak<dyn Held>>,
-    /// Why the one who has the permit has not got the lock yet.
+    /// Why the caller with the permit has not got the lock yet.
     refusal: Option<Refusal>,
 }
 
-/// What came of entering a line.
+/// The result of entering a line.
 #[derive(Debug)]
 pub(crate) enum Entered {
-    /// Nobody was there.
+    /// The line was empty.
     First(Permit),
-    /// Somebody has the permit.
+    /// Another caller has the permit.
     Behind(Waiter),
 }
 
-/// Whoever has it may ask for the key. Dropping it passes it on.
+/// The right to ask the nodes for a key. Dropping it passes it on.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Permit {
@@ -59,7 +59,7 @@ pub(crate) struct Permit {
     number: u64,
 }
 
-/// Somebody in a line. Dropping it leaves the line.
+/// A place in a line. Dropping it leaves the line.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Waiter {
@@ -93,14 +93,14 @@ impl Lines {
                 return Entered::First(permit);
             }
             let mut state = self.lock();
-            // It may have ended since.
+            // The line may have ended since.
             let Some((key, _)) = state.lines.get_key_value(key) else {
                 continue;
             };
             let key = Arc::clone(key);
             let (sender, permit) = oneshot::channel();
             if let Some(line) = state.lines.get_mut(&key) {
-                // So that a key held for long collects no dead waiters.
+                // Removes dead waiters at the front, so that they do not pile up while a key is held for long.
                 line.front();
                 line.line.enter(since, sender);
             }
@@ -114,18 +114,18 @@ impl Lines {
         Permit { lines, key, number }
     }
 
-    /// Since when the first of those waits who stand behind the one who has the permit.
+    /// Since when the first waiter behind the present permit has waited.
     pub(crate) fn front(&self, key: &str) -> Option<Time> {
         self.lock().lines.get_mut(key)?.front()
     }
 
-    /// Hands permit `number` of the key to the next who still waits, or ends the line.
+    /// Passes permit `number` of the key to the next waiter that is still there, or ends the line.
     fn pass_on(&self, key: &Arc<str>, mut number: u64) {
         loop {
             let mut state = self.lock();
             let following = state.next();
             let Some(line) = state.lines.get_mut(key).filter(|line| line.line.is_permit(number)) else {
-                // It was taken away.
+                // This permit was passed on before.
                 return;
             };
             let Some(next) = line.line.pass_on(following) else {
@@ -135,15 +135,16 @@ impl Lines {
             line.held = None;
             drop(state);
             number = following;
-            // A waiter that gives up from now on drops the permit, which passes it on again.
+            // If the waiter gives up from now on, it drops the permit, which passes it on again.
             match next.send(self.permit(Arc::clone(key), number)) {
                 Ok(()) => return,
-                Err(mut refused) => refused.number = NOBODYS,
+                Err(mut refused) => refused.number = PASSED_ON,
             }
         }
     }
 
-    /// Passes the permit on if it is kept for a lock that has ended by itself; or else when that will be, if a lock is held.
+    /// Passes the permit on if it is kept for a lock whose validity has ended without a release. Otherwise returns when the
+    /// validity will end, if a lock is held.
     fn pass_on_if_over(&self, key: &Arc<str>) -> Option<Time> {
         let (number, held) = {
             let state = self.lock();
@@ -174,7 +175,7 @@ impl Lines {
         self.lock().lines.is_empty()
     }
 
-    /// How many stand behind the one who has the permit, those who gave up and were not noticed included.
+    /// The number of waiters behind the present permit, including those that gave up but are not yet removed.
     #[cfg(test)]
     pub(crate) fn behind(&self, key: &str) -> usize {
         self.lock().lines.get(key).map_or(0, |line| line.line.behind())
@@ -199,13 +200,13 @@ impl KeyLine {
 }
 
 impl Permit {
-    /// Says that the lock was acquired. The permit goes on to the next once that has ended, released or not.
+    /// Records that the lock was acquired. The permit passes to the next waiter once the lock has ended, released or not.
     pub(crate) fn hold<H: Held + 'static>(&self, lock: &Arc<H>) {
         let lock: Weak<dyn Held> = Arc::downgrade(&(Arc::clone(lock) as Arc<dyn Held>));
         self.change(|line| (line.held, line.refusal) = (Some(lock), None));
     }
 
-    /// Says why the lock was not acquired yet, for those whose time is over before they get the permit.
+    /// Records why the lock was not acquired yet, for waiters whose deadline comes before they get the permit.
     pub(crate) fn note(&self, refusal: &Refusal) {
         self.change(|line| line.refusal = Some(refusal.clone()));
     }
@@ -221,22 +222,22 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if self.number != NOBODYS {
+        if self.number != PASSED_ON {
             self.lines.pass_on(&self.key, self.number);
         }
     }
 }
 
 impl Waiter {
-    /// Waits for the permit until `deadline`. `patience`: how long those before may take to acquire the lock until it is
-    /// looked up again when that ends.
+    /// Waits for the permit until `deadline`. If the validity of the lock ahead ends without a release, the permit passes on
+    /// at that time; while no lock is held yet, this is checked every `recheck_interval`.
     ///
     /// # Errors
-    /// Why those before did not get the lock.
-    pub(crate) async fn wait(mut self, deadline: Time, patience: Duration) -> Result<Permit, Refusal> {
+    /// Why the callers ahead did not get the lock.
+    pub(crate) async fn wait(mut self, deadline: Time, recheck_interval: Duration) -> Result<Permit, Refusal> {
         loop {
             let ends = self.lines.pass_on_if_over(&self.key);
-            let look_up = ends.unwrap_or_else(|| clock::now() + patience.min(FOREVER));
+            let look_up = ends.unwrap_or_else(|| clock::now() + recheck_interval.min(FOREVER));
             match clock::timeout_at(deadline.min(look_up), &mut self.permit).await {
                 Ok(Ok(permit)) => return Ok(permit),
                 Err(_) if clock::now() < deadline => {}
@@ -273,7 +274,7 @@ mod tests {
         let (gone, late, next) = (behind(&lines), behind(&lines), behind(&lines));
         drop(gone);
         drop(permit);
-        // The permit is on its way to one who does not take it.
+        // The permit is sent to a waiter that does not take it.
         drop(late);
         let permit = next.wait(soon(), Duration::MAX).await.unwrap();
         assert!(!lines.is_empty());
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whose_time_is_over_hears_why() {
+    async fn a_waiter_whose_time_is_over_gets_the_reason() {
         let lines = Lines::default();
         let permit = first(&lines);
         let deadline = clock::now() + Duration::from_millis(5);

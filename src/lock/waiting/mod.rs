@@ -1,4 +1,4 @@
-//! Waiting for a lock: the line within an app server, and what app servers hear of each other.
+//! Waiting for a lock: the line within an app server, and the announcements between app servers.
 
 pub(crate) mod announcement;
 pub(crate) mod channel;

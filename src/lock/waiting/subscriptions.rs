@@ -1,16 +1,17 @@
-//! What an app server hears from the nodes about keys that it waits for, and what it tells other app servers.
+//! The subscriptions of an app server to the keys that it waits for, and its announcements to other app servers.
 
 use std::sync::{Arc, OnceLock};
 
 use super::{channel::Channel, channels::Channels, feed::Feed};
 use crate::{Nodes, node::wire, protocol::Time};
 
-/// Connections for it are opened when somebody waits for the first time: who never waits has none.
+/// Subscriber connections are opened when a caller has to wait for the first time; an app server in which nobody waits has
+/// none.
 #[derive(Debug)]
 pub(crate) struct Subscriptions {
     nodes: Nodes,
     channels: Arc<Channels>,
-    /// For each node its connection.
+    /// One subscriber connection for each node.
     feeds: OnceLock<Vec<Feed>>,
 }
 
@@ -28,29 +29,32 @@ impl Subscriptions {
         self.channels.get(key)
     }
 
-    /// The channel of a key; asks the nodes to tell us, and does not wait for them.
+    /// The channel of a key. Subscribes to it on the nodes if it is new, and does not wait for them.
     pub(crate) fn join(&self, key: &str) -> Arc<Channel> {
         let (channel, new) = self.channels.join(key);
         if let Some(key) = new {
             let open = |node| Feed::open(&self.channels, node, self.nodes.address(node));
             let feeds = self.feeds.get_or_init(|| (0..self.nodes.len()).map(open).collect());
-            feeds.iter().for_each(|feed| feed.subscribe(&key));
+            for feed in feeds {
+                feed.subscribe(&key);
+            }
         }
         channel
     }
 
-    /// Tells the other app servers since when the first of this one waits for the key who will ask; none: nobody any more.
-    /// `asked`: an attempt of theirs failed.
+    /// Announces to the other app servers since when the first waiter of this one has waited for the key; `None` if nobody
+    /// waits any more. `asked`: an attempt of that waiter failed.
     pub(crate) fn announce(&self, key: &str, channel: &Channel, since: Option<Time>, asked: bool) {
         if let Some(announcement) = channel.announce(since, asked) {
             self.nodes.tell(&wire::publish(key, &announcement));
         }
     }
 
-    /// This node told somebody of a release of ours. If it tells us, too, we hear from the others whether they wait.
-    pub(crate) fn on_told(&self, node: usize, key: &str) {
+    /// This node delivered our release to a subscriber. If we are not subscribed there ourselves, we join the channel, so
+    /// that the others' announcements reach us.
+    pub(crate) fn on_release_delivered(&self, node: usize, key: &str) {
         if !self.get(key).is_some_and(|channel| channel.is_subscribed(node)) {
-            self.join(key).on_others();
+            self.join(key).on_unknown_app_server();
         }
     }
 }

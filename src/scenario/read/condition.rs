@@ -1,11 +1,13 @@
 //! `redlock.holding >= 32 and redlock.partial == 0`.
 
+use strum::VariantArray;
+
 use super::super::condition::{Expectation, Op};
 use super::super::error::thousands;
-use super::super::metric::{Metric, Unit};
 use super::super::spec::ArmSpec;
 use super::super::suggest;
 use super::super::value;
+use crate::metrics::{Metric, Unit};
 
 /// Longer signs first, so that `<=` is not read as `<`.
 const OPS: &[(&str, Op)] = &[
@@ -32,14 +34,14 @@ pub(super) fn parse(text: &str, arms: &[ArmSpec]) -> Result<Vec<Expectation>, St
 fn comparison(text: &str, arms: &[ArmSpec]) -> Result<Expectation, String> {
     let Some(at) = text.find(['<', '>', '=', '!']) else {
         return Err(format!(
-            "\"{text}\" compares nothing; write it like \"redlock.holding >= 32\""
+            "\"{text}\" is not a comparison; write it like \"redlock.holding >= 32\""
         ));
     };
     let (subject, bound) = text.split_at(at);
     let (arm, metric) = figure(subject.trim(), arms)?;
     bounds(bound, &arm, metric)?
         .pop()
-        .ok_or_else(|| format!("\"{text}\" compares nothing"))
+        .ok_or_else(|| format!("\"{text}\" is not a comparison"))
 }
 
 /// `arm.metric`.
@@ -53,8 +55,8 @@ pub(super) fn figure(text: &str, arms: &[ArmSpec]) -> Result<(String, Metric), S
     if !names().any(|name| name == arm) {
         return Err(format!("no arm \"{arm}\"{}", suggest::hint(arm, names())));
     }
-    let found = Metric::ALL.iter().copied().find(|known| known.name() == metric);
-    let near = || suggest::meant(metric, Metric::ALL.iter().map(|known| known.name()));
+    let found = Metric::VARIANTS.iter().copied().find(|known| known.name() == metric);
+    let near = || suggest::meant(metric, Metric::VARIANTS.iter().map(|known| known.name()));
     found
         .map(|metric| (arm.to_owned(), metric))
         .ok_or_else(|| format!("no figure \"{metric}\"{}", near()))

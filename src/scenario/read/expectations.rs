@@ -1,12 +1,13 @@
 //! `[expect]`.
 
 use super::super::condition::Expectation;
-use super::super::metric::Metric;
 use super::super::reader::Reader;
-use super::super::spec::{ArmSpec, WorkloadSpec};
+use super::super::spec::ArmSpec;
 use super::super::tree::Value;
+use super::super::words::Words;
+use super::super::workload::WorkloadSpec;
 use super::condition;
-use super::kind;
+use crate::metrics::{Group, Metric};
 
 pub(super) fn read(reader: &Reader<'_>, arms: &[ArmSpec], workload: &WorkloadSpec) -> Vec<Expectation> {
     let mut expectations = Vec::new();
@@ -34,32 +35,28 @@ pub(super) fn read(reader: &Reader<'_>, arms: &[ArmSpec], workload: &WorkloadSpe
 
 /// Whether the workload can have the figure at the end of a run.
 fn check(metric: Metric, workload: &WorkloadSpec) -> Result<(), String> {
-    let name = metric.name();
-    let inventory = matches!(
-        metric,
-        Metric::Orders | Metric::Oversold | Metric::LostUpdates | Metric::SoldOut | Metric::Fenced
-    );
-    let cache_fill = matches!(
-        metric,
-        Metric::DbHits
-            | Metric::DbHitsPerExpiry
-            | Metric::DbHitsPerExpiryMax
-            | Metric::Hits
-            | Metric::StaleReads
-            | Metric::GaveUp
-            | Metric::DuplicatePages
-            | Metric::MissingPages
-    );
-    let pages = matches!(metric, Metric::DuplicatePages | Metric::MissingPages);
-    match workload {
-        _ if matches!(metric, Metric::Holding | Metric::Partial) => Err(format!(
-            "{name} is a figure of the moment, for the `when` of a fault; it has no final value"
-        )),
-        WorkloadSpec::Inventory(_) if cache_fill => Err(format!("an {} workload has no {name}", kind(workload))),
-        WorkloadSpec::CacheFill { .. } if inventory => Err(format!("a {} workload has no {name}", kind(workload))),
-        WorkloadSpec::CacheFill { caches } if pages && caches.iter().all(|cache| cache.pages.is_none()) => {
-            Err(format!("no cache has pages, so there are no {name}"))
-        }
-        _ => Ok(()),
+    let (name, group) = (metric.name(), metric.row().group);
+    if group == Group::Now {
+        return Err(format!(
+            "{name} is a figure of the moment: it has no final value, so only the `when` of a fault can use it"
+        ));
     }
+    let own = workload.about().groups();
+    if !group.is_of_a_workload() || own.contains(&group) {
+        Ok(())
+    } else if group == Group::Pages && own.contains(&Group::CacheFill) {
+        Err(format!("no cache has pages, so there are no {name}"))
+    } else {
+        let kind = workload.name().word();
+        Err(format!("{} workload has no {name}", with_article(&kind)))
+    }
+}
+
+fn with_article(noun: &str) -> String {
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} {noun}")
 }

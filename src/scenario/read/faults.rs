@@ -2,22 +2,15 @@
 
 use std::time::Duration;
 
-use super::super::condition::Condition;
+use super::super::condition::Trigger;
 use super::super::error::thousands;
 use super::super::reader::Reader;
 use super::super::spec::{ArmSpec, FaultSpec, FaultStart, LabSpec};
 use super::super::suggest;
 use super::super::value;
 use super::condition;
-use crate::model::{Action, HostId, ServerId, Target};
+use crate::model::{Action, Fault, HostId, ServerId, Target, TargetKind};
 
-const ACTIONS: &[(&str, Action)] = &[
-    ("kill", Action::Kill),
-    ("shutdown", Action::Shutdown),
-    ("pause", Action::Pause),
-    ("resume", Action::Resume),
-    ("restart", Action::Restart),
-];
 const STARTS: [&str; 3] = ["at", "when", "after"];
 /// The most faults: the run looks at each of them a hundred times a second.
 const MOST_FAULTS: usize = 1_000;
@@ -77,29 +70,18 @@ struct Sizes {
 
 fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, arms: &[ArmSpec]) -> FaultSpec {
     let start = start(table, count, arms);
-    let action = table.need("do", Action::Kill, "\"kill\"", value::word(ACTIONS));
+    let actions: Vec<(&str, Action)> = Action::all().map(|action| (action.word(), action)).collect();
+    let action = table.need("do", Fault::Kill.into(), "\"kill\"", value::word(&actions));
     let targets = table.need("on", Vec::new(), "\"host:1\"", |value| {
         targets(&value::text(value)?, sizes.hosts, sizes.servers)
     });
     let lasts = table.get("for", value::positive);
-    if table.sound(&["do", "on"]) {
-        let on_servers = matches!(targets.first(), Some(Target::Server(_)));
-        if on_servers && matches!(action, Action::Shutdown | Action::Restart) {
-            table.complain(
-                "do",
-                format!("{action} is for hosts; an app server can be killed, paused and resumed"),
-            );
-        } else if lasts.is_some() && action.undo().is_none() {
-            table.complain(
-                "for",
-                format!("makes no sense with {action}, which is itself the end of a fault"),
-            );
-        } else if lasts.is_some() && on_servers && action == Action::Kill {
-            table.complain(
-                "for",
-                "makes no sense here: a killed app server does not come back; pause it instead",
-            );
-        }
+    if table.sound(&["do", "on"])
+        && let Some((key, why)) = targets
+            .first()
+            .and_then(|target| contradiction(action, target.kind(), lasts.is_some()))
+    {
+        table.complain(key, why);
     }
     FaultSpec {
         start,
@@ -107,6 +89,40 @@ fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, arms: &[ArmSpec]) 
         targets,
         lasts,
     }
+}
+
+/// Which key contradicts the target, and why: the action can't be done to it, or nothing undoes it there.
+fn contradiction(action: Action, kind: TargetKind, is_undone: bool) -> Option<(&'static str, String)> {
+    let (it, done) = (kind.one(), action.verbs()[2]);
+    if !action.is_for(kind) {
+        let possible: Vec<&str> = Action::all()
+            .filter(|action| action.is_for(kind))
+            .map(|action| action.verbs()[2])
+            .collect();
+        return Some((
+            "do",
+            format!("{it} can't be {done}; it can be {}", suggest::list(&possible)),
+        ));
+    }
+    if !is_undone || action.undo(kind).is_some() {
+        return None;
+    }
+    Some((
+        "for",
+        match action {
+            Action::Undo(_) => format!("makes no sense with {action}, which is itself the end of a fault"),
+            Action::Fault(_) => {
+                let undone: Vec<&str> = Action::all()
+                    .filter(|action| action.undo(kind).is_some())
+                    .map(Action::word)
+                    .collect();
+                format!(
+                    "makes no sense here: {it} that was {done} does not come back; {} it instead",
+                    suggest::list(&undone)
+                )
+            }
+        },
+    ))
 }
 
 /// Exactly one of `at`, `when` and `after`.
@@ -123,7 +139,7 @@ fn start(table: &mut Reader<'_>, count: usize, arms: &[ArmSpec]) -> FaultStart {
     let at = table.get("at", value::duration).map(FaultStart::At);
     let when = table.get("when", |value| {
         let text = value::text(value)?;
-        condition::parse(&text, arms).map(|all| FaultStart::When(Condition { text, all }))
+        condition::parse(&text, arms).map(|all| FaultStart::When(Trigger { text, all }))
     });
     let after = table.get("after", |value| after(&value::text(value)?, count));
     at.or(when).or(after).unwrap_or(FaultStart::At(Duration::ZERO))
@@ -138,7 +154,7 @@ fn after(text: &str, count: usize) -> Result<FaultStart, String> {
         .and_then(|n| n.trim().parse::<usize>().ok());
     let Some(number) = number else {
         return Err(format!(
-            "\"{text}\" names no fault; write it like \"fault:1\" or \"fault:1 + 300ms\""
+            "\"{text}\" does not name a fault; write it like \"fault:1\" or \"fault:1 + 300ms\""
         ));
     };
     if !(1..=count).contains(&number) {
@@ -249,10 +265,15 @@ fn targets(text: &str, hosts: usize, servers: usize) -> Result<Vec<Target>, Stri
         "primary" => Ok(first(1)),
         "all" => Ok(first(hosts)),
         other => match other.split_once(':') {
-            Some(("host", list)) => numbers(list, "host", hosts, |n| Target::Host(HostId(n))),
-            Some(("server", list)) => numbers(list, "server", servers, |n| Target::Server(ServerId(n))),
+            Some((word, list)) if word == TargetKind::Host.word() => {
+                numbers(list, word, hosts, |n| Target::Host(HostId(n)))
+            }
+            Some((word, list)) if word == TargetKind::Server.word() => {
+                numbers(list, word, servers, |n| Target::Server(ServerId(n)))
+            }
             _ => {
-                let words = ["minority", "majority", "primary", "all", "host", "server"];
+                let kinds = [TargetKind::Host, TargetKind::Server].map(TargetKind::word);
+                let words = ["minority", "majority", "primary", "all"].into_iter().chain(kinds);
                 let near = suggest::meant(other.split(':').next().unwrap_or(other), words);
                 Err(format!(
                     "\"{other}\" is not host:1, host:1,2, server:3, minority, majority, primary or all{near}"
@@ -267,7 +288,7 @@ fn numbers(list: &str, what: &str, most: usize, target: fn(usize) -> Target) -> 
     for number in list.split(',').map(str::trim) {
         let n: usize = number
             .parse()
-            .map_err(|_| format!("\"{number}\" is no {what}; write it like \"{what}:1,2\""))?;
+            .map_err(|_| format!("\"{number}\" is not a {what}; write it like \"{what}:1,2\""))?;
         if !(1..=most).contains(&n) {
             return Err(format!("there is no {what} {n}; {what}:1 to {what}:{most} are there"));
         }

@@ -1,42 +1,27 @@
-//! `[lab]`, `[swarm]`, `[database]`, and the service times that several parts have.
+//! `[lab]`, `[swarm]` and `[database]`.
 
 use std::env;
 use std::time::Duration;
 
 use super::super::database_url::DatabaseUrl;
+use super::super::forms::service_time;
 use super::super::reader::Reader;
 use super::super::spec::{Arrivals, Balance, DatabaseSpec, LabSpec, Password, Persistence, ServiceTime, SwarmSpec};
-use super::super::tree::{Origin, Value};
+use super::super::tree::Origin;
 use super::super::value;
-
-const PERSISTENCE: &[(&str, Persistence)] = &[
-    ("none", Persistence::None),
-    ("rdb", Persistence::Rdb),
-    ("aof-everysec", Persistence::AofEverysec),
-    ("aof-always", Persistence::AofAlways),
-];
-
-const PASSWORD: &[(&str, Password)] = &[("random", Password::Random), ("off", Password::Off)];
-
-const BALANCE: &[(&str, Balance)] = &[
-    ("round-robin", Balance::RoundRobin),
-    ("random", Balance::Random),
-    ("least-busy", Balance::LeastBusy),
-];
-const ARRIVALS: &[(&str, Arrivals)] = &[("even", Arrivals::Even), ("poisson", Arrivals::Poisson)];
 
 /// The most workers in all arms together: each is a task with buffers of its own.
 const MOST_WORKERS: usize = 100_000;
 
 pub(super) fn lab(mut reader: Reader<'_>) -> LabSpec {
     let hosts = reader.or("hosts", 3, value::size(1..=9));
-    let persistence = reader.or("persistence", Persistence::None, value::word(PERSISTENCE));
+    let persistence = reader.or("persistence", Persistence::None, value::one_of);
     // Hosts listen on port, port + 1, …; the cache node on port + hosts.
     let last = u64::from(u16::MAX) - hosts as u64;
     let port = reader
         .get("port", value::count(1..=last))
         .and_then(|port| u16::try_from(port).ok());
-    let password = reader.or("password", Password::Random, value::word(PASSWORD));
+    let password = reader.or("password", Password::Random, value::one_of);
     reader.finish();
     LabSpec {
         hosts,
@@ -55,8 +40,8 @@ pub(super) fn swarm(mut reader: Reader<'_>, duration: Duration, arms: usize) -> 
         reader.complain("workers", format!("{sum}; {MOST_WORKERS} at most"));
     }
     let rate = reader.get("rate", value::rate);
-    let balance = reader.get("balance", value::word(BALANCE));
-    let arrivals = reader.get("arrivals", value::word(ARRIVALS));
+    let balance: Option<Balance> = reader.get("balance", value::one_of);
+    let arrivals: Option<Arrivals> = reader.get("arrivals", value::one_of);
     if rate.is_none() && reader.sound(&["rate"]) {
         for (key, given) in [("balance", balance.is_some()), ("arrivals", arrivals.is_some())] {
             if given {
@@ -95,16 +80,13 @@ pub(super) fn swarm(mut reader: Reader<'_>, duration: Duration, arms: usize) -> 
 
 pub(super) fn database(mut reader: Reader<'_>) -> DatabaseSpec {
     let (url, url_env) = database_url(&mut reader);
-    let read = service_time(&mut reader, "read", value::duration);
+    let read = service_time::read(&mut reader, "read", value::duration);
     let pool = reader.or("pool", 5, value::small(1..=1000));
     reader.finish();
     DatabaseSpec {
         url,
         url_env,
-        read: read.unwrap_or(ServiceTime {
-            median: Duration::ZERO,
-            sigma: 0.0,
-        }),
+        read: read.unwrap_or(ServiceTime::ZERO),
         pool,
     }
 }
@@ -114,7 +96,7 @@ fn database_url(reader: &mut Reader<'_>) -> (DatabaseUrl, Option<String>) {
     let url = reader.get("url", |value| value::text(value)?.parse::<DatabaseUrl>());
     let from_env = reader.get("url_env", |value| {
         let name = value::text(value)?;
-        // Whoever writes the URL itself here gets it back from nobody.
+        // A URL that was written here by mistake is not repeated in the message.
         if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             return Err(
                 "is not the name of an environment variable; the URL itself belongs to database.url".to_owned(),
@@ -152,21 +134,5 @@ fn database_url(reader: &mut Reader<'_>) -> (DatabaseUrl, Option<String>) {
     (url, None)
 }
 
-/// Where a password is nobody else's.
+/// Where nobody else can read a password.
 const ELSEWHERE: &str = "leave it out and give it by PGPASSWORD or ~/.pgpass, or the whole URL by database.url_env";
-
-/// A duration, or `{ median = "5ms", sigma = 0.6 }`.
-pub(super) fn service_time(
-    reader: &mut Reader<'_>,
-    key: &'static str,
-    parse: fn(&Value) -> Result<Duration, String>,
-) -> Option<ServiceTime> {
-    if !reader.is_table(key) {
-        return reader.get(key, parse).map(|median| ServiceTime { median, sigma: 0.0 });
-    }
-    let mut table = reader.table(key);
-    let median = table.need("median", Duration::ZERO, "\"5ms\"", parse);
-    let sigma = table.or("sigma", 0.0, value::number(0.0..=5.0));
-    table.finish();
-    Some(ServiceTime { median, sigma })
-}

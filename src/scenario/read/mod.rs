@@ -6,7 +6,6 @@ mod condition;
 mod expectations;
 mod faults;
 mod general;
-mod workload;
 
 use std::time::Duration;
 
@@ -14,9 +13,10 @@ use super::error::ScenarioErrors;
 use super::overrides::Overrides;
 use super::reader::{Log, Reader};
 use super::source::Source;
-use super::spec::{Scenario, WorkloadSpec};
 use super::tree::{self, Origin};
 use super::value;
+use super::whole::Scenario;
+use super::workload;
 use crate::model::printable;
 
 /// Reads a scenario with what the command line changes in it.
@@ -65,12 +65,4 @@ fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErro
         faults,
         expect,
     })
-}
-
-/// What `kind` says, for "makes no sense in a … scenario".
-const fn kind(workload: &WorkloadSpec) -> &'static str {
-    match workload {
-        WorkloadSpec::CacheFill { .. } => "cache-fill",
-        WorkloadSpec::Inventory(_) => "inventory",
-    }
 }

@@ -1,0 +1,122 @@
+//! Runs the cases one after the other, round by round, and shows how far it has come.
+
+use std::pin::pin;
+
+use tokio::select;
+
+use super::case::{Case, Load};
+use super::client::Setup;
+use super::contender::Contender;
+use super::error::BenchError;
+use super::labs::{Found, Labs};
+use super::options::BenchOptions;
+use super::record::BenchRecord;
+use super::round::Round;
+use super::run::Run;
+use crate::lab::Lab;
+use crate::run::{Stop, Stops};
+
+/// What happens while it runs.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// A round of a case begins.
+    Round {
+        /// The case.
+        case: &'a Case,
+        /// Counted from 1.
+        round: usize,
+        /// Of so many.
+        rounds: usize,
+    },
+    /// A contender begins its run.
+    Begins(Contender),
+    /// It has ended.
+    Ended(&'a Case, &'a Run),
+    /// A case can't be measured here, and why.
+    LeftOut(&'a Case, &'a str),
+}
+
+/// Runs all cases. The first SIGINT, SIGTERM, SIGHUP or SIGQUIT ends it with what was measured so far.
+///
+/// # Errors
+/// When the lab fails. Nothing of it is left then.
+pub fn bench(
+    options: &BenchOptions,
+    mut show: impl FnMut(Step<'_>),
+) -> Result<(BenchRecord, Option<Stop>), BenchError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        // Before anything starts, so that no signal finds it unprotected.
+        let mut stops = Stops::listen()?;
+        let mut stopped = pin!(stops.next());
+        let mut record = BenchRecord::new(options);
+        let mut labs = Labs::new(options);
+        let ran = select! {
+            ran = cases(options, &mut labs, &mut record, &mut show) => ran.map(|()| None),
+            stop = &mut stopped => Ok(Some(stop)),
+        };
+        labs.down().await;
+        let stop = ran?;
+        Ok((record.end(options, stop.is_some()), stop))
+    })
+}
+
+async fn cases(
+    options: &BenchOptions,
+    labs: &mut Labs<'_>,
+    record: &mut BenchRecord,
+    show: &mut impl FnMut(Step<'_>),
+) -> Result<(), BenchError> {
+    for case in &options.cases {
+        let lab = match labs.of(case).await? {
+            Found::Lab { lab, new } => {
+                if new {
+                    record.nodes.extend(lab.settings());
+                }
+                lab
+            }
+            Found::None(why) => {
+                show(Step::LeftOut(case, &why));
+                record.leave_out(case, why);
+                continue;
+            }
+        };
+        let setup = setup(case, lab);
+        let mut contenders = case.contenders();
+        record.begin(case, options.time, &setup);
+        for round in 1..=options.rounds {
+            show(Step::Round {
+                case,
+                round,
+                rounds: options.rounds,
+            });
+            record.begin_round();
+            for &contender in &contenders {
+                show(Step::Begins(contender));
+                let round = Round {
+                    lab,
+                    case,
+                    contender,
+                    setup: &setup,
+                    time: options.time,
+                };
+                let run = round.run().await?;
+                show(Step::Ended(case, &run));
+                record.add(run);
+            }
+            contenders.rotate_left(1);
+        }
+    }
+    Ok(())
+}
+
+fn setup(case: &Case, lab: &Lab) -> Setup {
+    Setup {
+        nodes: lab.lock_nodes().into_iter().map(|(_, address)| address).collect(),
+        tls_ports: lab.tls_ports().filter(|_| case.tls),
+        ttl: case.ttl,
+        waits: case.has_one_key(),
+        renew: (case.load == Load::Renewal).then(|| case.ttl / 3),
+        seed: 42,
+    }
+}

@@ -1,0 +1,47 @@
+//! What a bench is asked to measure.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::case::{Case, Trouble};
+use crate::lab::{ServerBinary, TlsFiles};
+
+/// What is to be measured.
+#[derive(Debug, Clone)]
+pub struct BenchOptions {
+    /// The cases, in order.
+    pub cases: Vec<Case>,
+    /// How often, 1 at least.
+    pub rounds: usize,
+    /// How long the measured part of a round takes where the case does not stretch it.
+    pub time: Duration,
+    /// The server program of all nodes.
+    pub server: ServerBinary,
+    /// The lockstorm executable that becomes the keeper; none: this program.
+    pub keeper: Option<PathBuf>,
+    /// Certificates of nodes that speak TLS, signed by an authority that this process trusts (see
+    /// [`trusted`](super::Certificates::trusted)), or the reason why there are none.
+    pub tls: Result<TlsFiles, String>,
+}
+
+impl BenchOptions {
+    /// About how long it will take.
+    #[must_use]
+    pub fn estimate(&self) -> Duration {
+        // Starting, warming up, draining and counting what is left.
+        let around = Duration::from_millis(700);
+        let rounds = u32::try_from(self.rounds).unwrap_or(u32::MAX);
+        self.cases
+            .iter()
+            .map(|case| {
+                let baseline = if case.trouble == Trouble::None {
+                    Duration::ZERO
+                } else {
+                    self.time
+                };
+                let one = case.measured(self.time) + baseline + around;
+                one * u32::try_from(case.contenders().len()).unwrap_or(u32::MAX) * rounds
+            })
+            .sum()
+    }
+}

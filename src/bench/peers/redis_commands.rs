@@ -1,0 +1,64 @@
+//! What the naive and the plain client share: connecting, the two commands of a lock, the pause between tries.
+
+use std::time::Duration;
+
+use rand::RngExt;
+use redis::aio::MultiplexedConnection;
+use redis::{Client, RedisResult, Script, Value};
+
+use super::super::client::Setup;
+use crate::lab::redis_client;
+
+/// The most that the naive and the plain client pause before they try again, as far as they wait at all.
+pub(in crate::bench) const POLL: Duration = Duration::from_millis(20);
+
+/// Deletes the key if it still holds the token.
+pub(super) const DELETE: &str =
+    "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end";
+
+/// The redis crate's client of each node. None is connected yet.
+pub(super) fn clients(setup: &Setup) -> Vec<RedisResult<Client>> {
+    match setup.tls_urls() {
+        Some(urls) => urls.into_iter().map(Client::open).collect(),
+        None => setup.nodes.iter().map(redis_client).collect(),
+    }
+}
+
+/// A connection with all defaults of the redis crate: 1 s to connect, 500 ms for a reply.
+pub(super) async fn connect(client: RedisResult<Client>) -> RedisResult<MultiplexedConnection> {
+    client?.get_multiplexed_async_connection().await
+}
+
+pub(super) fn token() -> String {
+    format!("{:032x}", rand::random::<u128>())
+}
+
+/// `SET NX PX`: whether the node gave its vote.
+pub(super) async fn set(
+    mut connection: MultiplexedConnection,
+    key: &str,
+    token: &str,
+    ttl: Duration,
+) -> RedisResult<bool> {
+    let mut command = redis::cmd("SET");
+    command.arg(key).arg(token).arg("NX").arg("PX");
+    command.arg(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
+    let reply: Value = command.query_async(&mut connection).await?;
+    Ok(reply == Value::Okay)
+}
+
+/// Compare-and-delete by `EVALSHA`.
+pub(super) async fn delete(
+    mut connection: MultiplexedConnection,
+    script: &Script,
+    key: &str,
+    token: &str,
+) -> RedisResult<u64> {
+    script.key(key).arg(token).invoke_async(&mut connection).await
+}
+
+/// The pause before the next try: uniform from 0 to [`POLL`].
+pub(super) async fn pause() {
+    let most = rand::rng().random_range(Duration::ZERO..POLL);
+    tokio::time::sleep(most).await;
+}

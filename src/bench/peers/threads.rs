@@ -1,0 +1,18 @@
+//! A runtime of several threads, which one of the peers is measured on.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use tokio::runtime::{Builder, Runtime};
+
+use super::super::tally;
+
+/// A runtime with so many threads, each with its own share of the recorders.
+pub(in crate::bench) fn runtime(workers: usize) -> io::Result<Runtime> {
+    let threads = AtomicUsize::new(0);
+    Builder::new_multi_thread()
+        .worker_threads(workers)
+        .on_thread_start(move || tally::take_share(threads.fetch_add(1, Relaxed)))
+        .enable_all()
+        .build()
+}

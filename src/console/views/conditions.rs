@@ -1,0 +1,19 @@
+//! The conditions of a host or an app server, in a symbol and a few words.
+
+use std::time::Duration;
+
+use crate::console::text;
+use crate::model::{Conditions, Ongoing};
+
+/// The symbol of the condition that matters most, and all of them with their ages: `DOWN 6.2 s`. None for a target that is up.
+pub(super) fn symbol_and_words(
+    conditions: &Conditions<Duration>,
+    word: impl Fn(&Ongoing<Duration>) -> String,
+) -> Option<(&'static str, String)> {
+    let first = conditions.first()?;
+    let words: Vec<String> = conditions
+        .iter()
+        .map(|ongoing| format!("{} {}", word(ongoing).to_uppercase(), text::age(ongoing.since)))
+        .collect();
+    Some((first.condition.symbol(), words.join(", ")))
+}

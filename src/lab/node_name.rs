@@ -1,0 +1,118 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::HostId;
+
+/// What a node is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Locks.
+    Lock,
+    /// Caches, and a stock kept in Redis. No lock is ever asked of it, and no fault hits it.
+    Cache,
+}
+
+impl Role {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Lock => "lock",
+            Self::Cache => "cache",
+        }
+    }
+}
+
+/// Which node of a lab: what it is for, and on which host. A host has at most one node of each role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct NodeName {
+    /// What it is for.
+    pub role: Role,
+    /// The host that it fails with; none if no fault hits it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostId>,
+}
+
+impl NodeName {
+    /// The cache node.
+    pub const CACHE: Self = Self::apart(Role::Cache);
+
+    /// The node of this role on a host.
+    #[must_use]
+    pub const fn on(host: HostId, role: Role) -> Self {
+        Self { role, host: Some(host) }
+    }
+
+    /// The node of this role that is on no host.
+    #[must_use]
+    pub const fn apart(role: Role) -> Self {
+        Self { role, host: None }
+    }
+
+    /// Its directory in the run directory.
+    pub(super) fn directory(self) -> String {
+        match (self.host, self.role) {
+            (Some(host), Role::Lock) => format!("host-{}", host.0),
+            (Some(host), role) => format!("host-{}-{}", host.0, role.word()),
+            (None, role) => role.word().to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for NodeName {
+    /// The lock node goes by the name of its host.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.host, self.role) {
+            (Some(host), Role::Lock) => host.fmt(f),
+            (Some(host), role) => write!(f, "the {} node of {host}", role.word()),
+            (None, role) => write!(f, "the {} node", role.word()),
+        }
+    }
+}
+
+/// As people type it.
+impl FromStr for NodeName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            _ if text == "cache" => Ok(Self::CACHE),
+            Ok(number @ 1..) => Ok(Self::on(HostId(number), Role::Lock)),
+            _ => Err("write the number of a host, 1 or more, or \"cache\"".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_named_by_its_host_and_its_role() {
+        let table = [
+            (NodeName::on(HostId(2), Role::Lock), "host 2", "host-2"),
+            (
+                NodeName::on(HostId(2), Role::Cache),
+                "the cache node of host 2",
+                "host-2-cache",
+            ),
+            (NodeName::CACHE, "the cache node", "cache"),
+        ];
+        for (name, words, directory) in table {
+            assert_eq!(
+                (name.to_string().as_str(), name.directory().as_str()),
+                (words, directory)
+            );
+        }
+    }
+
+    #[test]
+    fn people_type_a_number_or_the_cache() {
+        assert_eq!("2".parse(), Ok(NodeName::on(HostId(2), Role::Lock)));
+        assert_eq!("cache".parse(), Ok(NodeName::CACHE));
+        for wrong in ["0", "-1", "lock", ""] {
+            assert!(wrong.parse::<NodeName>().is_err(), "{wrong}");
+        }
+    }
+}

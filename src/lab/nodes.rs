@@ -1,0 +1,95 @@
+//! All nodes of a lab, by host.
+
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
+
+use super::LabError;
+use super::client::Client;
+use super::node::{Node, Plan};
+use super::node_name::{NodeName, Role};
+use crate::model::HostId;
+
+/// A host with its nodes: they fail together.
+#[derive(Debug)]
+pub(super) struct Host {
+    pub id: HostId,
+    /// They are shared with the tasks that start them again and ask for their figures.
+    pub nodes: Vec<Arc<Node>>,
+    /// Held while an action is under way: one at a time.
+    pub turn: Mutex<()>,
+}
+
+/// The nodes of a lab.
+#[derive(Debug)]
+pub(super) struct Nodes {
+    pub hosts: Vec<Host>,
+    /// Those on no host.
+    pub apart: Vec<Arc<Node>>,
+}
+
+impl Nodes {
+    /// Starts these nodes on these ports, all at once; on other ports where some are lost and not `fixed`.
+    pub(super) async fn start(
+        client: &Arc<Client>,
+        plan: Plan,
+        layout: Vec<(NodeName, u16)>,
+        fixed: bool,
+    ) -> Result<Self, LabError> {
+        let plan = Arc::new(plan);
+        let mut starting = JoinSet::new();
+        for (id, (name, port)) in layout.into_iter().enumerate() {
+            let (client, plan) = (Arc::clone(client), Arc::clone(&plan));
+            starting.spawn(async move { Node::start(&client, &plan, id, name, port, fixed).await });
+        }
+        let mut nodes = Vec::new();
+        while let Some(node) = starting.join_next().await {
+            let node = node.map_err(|error| LabError::KeeperGone(error.to_string()))?;
+            nodes.push(Arc::new(node?));
+        }
+        nodes.sort_unstable_by_key(|node| node.id);
+        Ok(Self::by_host(nodes))
+    }
+
+    fn by_host(nodes: Vec<Arc<Node>>) -> Self {
+        let (mut hosts, mut apart): (Vec<Host>, _) = (Vec::new(), Vec::new());
+        for node in nodes {
+            let Some(id) = node.name.host else {
+                apart.push(node);
+                continue;
+            };
+            match hosts.iter_mut().find(|host| host.id == id) {
+                Some(host) => host.nodes.push(node),
+                None => hosts.push(Host {
+                    id,
+                    nodes: vec![node],
+                    turn: Mutex::default(),
+                }),
+            }
+        }
+        Self { hosts, apart }
+    }
+
+    /// All of them: the hosts' in order, then the others.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Node>> {
+        self.hosts.iter().flat_map(|host| &host.nodes).chain(&self.apart)
+    }
+
+    /// Those of a role, in the order of the hosts.
+    pub(super) fn of(&self, role: Role) -> impl Iterator<Item = &Arc<Node>> {
+        self.all().filter(move |node| node.name.role == role)
+    }
+
+    pub(super) fn get(&self, name: NodeName) -> Option<&Arc<Node>> {
+        self.all().find(|node| node.name == name)
+    }
+
+    pub(super) fn host(&self, id: HostId) -> Result<&Host, LabError> {
+        let host = self.hosts.iter().find(|host| host.id == id);
+        host.ok_or(LabError::NoSuchHost {
+            host: id,
+            hosts: self.hosts.len(),
+        })
+    }
+}

@@ -1,0 +1,34 @@
+//! What a server program says that it is.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Which project a server program comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Flavour {
+    /// Redis.
+    Redis,
+    /// Valkey.
+    Valkey,
+}
+
+impl fmt::Display for Flavour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Redis => "redis-server",
+            Self::Valkey => "valkey-server",
+        })
+    }
+}
+
+/// A server's version: major, minor, patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Version(pub u32, pub u32, pub u32);
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.0, self.1, self.2)
+    }
+}

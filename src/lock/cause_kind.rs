@@ -1,0 +1,50 @@
+use std::fmt;
+
+/// Why a node gave no vote, without the node's own text: for counting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum CauseKind {
+    /// [`Cause::Held`](crate::Cause::Held).
+    Held,
+    /// [`Cause::Refused`](crate::Cause::Refused).
+    Refused,
+    /// [`Cause::Timeout`](crate::Cause::Timeout).
+    Timeout,
+    /// [`Cause::Disconnected`](crate::Cause::Disconnected).
+    Disconnected,
+    /// [`Cause::Suspect`](crate::Cause::Suspect).
+    Suspect,
+    /// [`Cause::Busy`](crate::Cause::Busy).
+    Busy,
+    /// [`Cause::NoPermission`](crate::Cause::NoPermission).
+    NoPermission,
+    /// [`Cause::Tls`](crate::Cause::Tls).
+    Tls,
+    /// [`Cause::Error`](crate::Cause::Error).
+    Error,
+}
+
+impl CauseKind {
+    /// Its name, as it is written with the feature `serde`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Refused => "refused",
+            Self::Timeout => "timeout",
+            Self::Disconnected => "disconnected",
+            Self::Suspect => "suspect",
+            Self::Busy => "busy",
+            Self::NoPermission => "no_permission",
+            Self::Tls => "tls",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for CauseKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,550 @@
+//! The table of the figures: one row for each that conditions, expectations, tables and README name.
+
+use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
+
+use super::counts::Count;
+use super::figures::{Figures, Quantile, Quantiles};
+
+/// A figure of an arm. Its name in files is the variant in snake case; what there is to say of it stands in its [`row`](Self::row).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, VariantArray, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+#[expect(missing_docs, reason = "see `row`")]
+pub enum Metric {
+    Acquired,
+    Contended,
+    NoQuorum,
+    Expired,
+    Unknown,
+    AcquireP50,
+    AcquireP90,
+    AcquireP99,
+    AcquireP999,
+    AcquireMax,
+    ContendedP99,
+    NoQuorumP99,
+    Attempts,
+    RefusedSeconds,
+    HoldP50,
+    HoldP99,
+    LocksLost,
+    Overran,
+    Aborted,
+    Offered,
+    Begun,
+    Completed,
+    Dropped,
+    Unfinished,
+    NeverBegun,
+    Answered,
+    Throughput,
+    Late,
+    ResponseP50,
+    ResponseP90,
+    ResponseP99,
+    ResponseP999,
+    ResponseMax,
+    ServiceP50,
+    ServiceP99,
+    LagP50,
+    LagP99,
+    GaveUp,
+    Errors,
+    Orders,
+    SoldOut,
+    Oversold,
+    LostUpdates,
+    LostUpdatesPeak,
+    Fenced,
+    Hits,
+    StaleReads,
+    DbHits,
+    Expiries,
+    DbHitsPerExpiry,
+    DbHitsPerExpiryMax,
+    DuplicatePages,
+    MissingPages,
+    Holding,
+    Partial,
+}
+
+/// What there is to say of a figure.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// Its title in every table and column.
+    pub title: &'static str,
+    /// How it is read.
+    pub value: Value,
+    /// What has it.
+    pub group: Group,
+    /// What it means that it is not zero.
+    pub alarm: Alarm,
+    /// What it is, for the README's table; figures beside each other that share it share a line there.
+    pub meaning: &'static str,
+}
+
+/// How a figure is read.
+#[derive(Debug, Clone, Copy)]
+pub enum Value {
+    /// Counted one by one.
+    Counted(Count),
+    /// Another number that only grows.
+    Number(fn(&Figures) -> u64),
+    /// A number that may fall.
+    Level(fn(&Figures) -> u64),
+    /// A mean.
+    Mean(fn(&Figures) -> f64),
+    /// Per second.
+    PerSecond(fn(&Figures) -> f64),
+    /// A quantile of a distribution of durations.
+    Duration(fn(&Figures) -> Quantiles, Quantile),
+}
+
+/// How a figure is written and compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain number.
+    Count,
+    /// A duration; held in microseconds.
+    Micros,
+    /// Per second.
+    PerSecond,
+}
+
+/// What has a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// Arms that take a lock.
+    Locks,
+    /// Arms whose lock asks lock nodes.
+    LockNodes,
+    /// Every arm.
+    Load,
+    /// Arms whose requests are due at a rate.
+    OpenLoop,
+    /// Workload `inventory`.
+    Inventory,
+    /// Workload `cache-fill`.
+    CacheFill,
+    /// Workload `cache-fill` with lists of pages.
+    Pages,
+    /// The moment: it has no final value.
+    Now,
+}
+
+impl Group {
+    /// Whether only some workloads have its figures.
+    #[must_use]
+    pub const fn is_of_a_workload(self) -> bool {
+        matches!(self, Self::Inventory | Self::CacheFill | Self::Pages)
+    }
+}
+
+/// What it means that a figure is not zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alarm {
+    /// Nothing by itself.
+    Plain,
+    /// Something is not as it should be, or it was refused.
+    Doubt,
+    /// An invariant was broken.
+    Damage,
+}
+
+impl Metric {
+    /// Its row. The order of a row: title, value, group, alarm, meaning.
+    #[must_use]
+    #[expect(clippy::too_many_lines, reason = "a table")]
+    pub const fn row(self) -> Row {
+        use Alarm::{Damage, Doubt, Plain};
+        use Group::{CacheFill, Inventory, Load, LockNodes, Locks, Now, OpenLoop, Pages};
+        use Quantile::{Max, P50, P90, P99, P999};
+        use Value::{Counted, Duration, Level, Mean, Number, PerSecond};
+        const ACQUIRE: &str = "time of one acquire, waiting included, whatever its outcome";
+        const RESPONSE: &str = "time of a request from its *intended* start: in an open loop (`rate`) work that begins late \
+                                counts its delay";
+        const SERVICE: &str = "time of a request from its actual start";
+        const LAG: &str = "how much of the delay was the load generator's own";
+        const HOLD: &str = "time from an acquire to its release: reading, the hold, writing";
+        match self {
+            Self::Acquired => row(
+                "acquired",
+                Number(|f| f.outcomes.acquired),
+                Locks,
+                Plain,
+                "acquires that were granted",
+            ),
+            Self::Contended => row(
+                "contended",
+                Number(|f| f.outcomes.contended),
+                Locks,
+                Plain,
+                "acquires that were refused because somebody else holds the lock",
+            ),
+            Self::NoQuorum => row(
+                "no quorum",
+                Number(|f| f.outcomes.no_quorum),
+                LockNodes,
+                Doubt,
+                "acquires that were refused because too few nodes could be asked",
+            ),
+            Self::Expired => row(
+                "expired",
+                Number(|f| f.outcomes.expired),
+                LockNodes,
+                Doubt,
+                "acquires whose votes came when no validity was left",
+            ),
+            Self::Unknown => row(
+                "unknown",
+                Number(|f| f.outcomes.unknown),
+                LockNodes,
+                Doubt,
+                "acquires for which nodes that did not answer in time could have made the quorum. A timeout is unknown, never \
+                 \"failed\"",
+            ),
+            Self::AcquireP50 => row("acquire p50", Duration(|f| f.acquire_us, P50), Locks, Plain, ACQUIRE),
+            Self::AcquireP90 => row("acquire p90", Duration(|f| f.acquire_us, P90), Locks, Plain, ACQUIRE),
+            Self::AcquireP99 => row("acquire p99", Duration(|f| f.acquire_us, P99), Locks, Plain, ACQUIRE),
+            Self::AcquireP999 => row("acquire p99.9", Duration(|f| f.acquire_us, P999), Locks, Plain, ACQUIRE),
+            Self::AcquireMax => row("acquire max", Duration(|f| f.acquire_us, Max), Locks, Plain, ACQUIRE),
+            Self::ContendedP99 => row(
+                "contended p99",
+                Duration(|f| f.acquire_us_by.contended, P99),
+                Locks,
+                Plain,
+                "time of the acquires that were refused because somebody else holds the lock",
+            ),
+            Self::NoQuorumP99 => row(
+                "no quorum p99",
+                Duration(|f| f.acquire_us_by.no_quorum, P99),
+                LockNodes,
+                Plain,
+                "time of the acquires that were refused because too few nodes could be asked",
+            ),
+            Self::Attempts => row(
+                "attempts",
+                Number(|f| f.attempts),
+                LockNodes,
+                Plain,
+                "attempts that the acquires took; the record and the summary list the commands that each node was sent",
+            ),
+            Self::RefusedSeconds => row(
+                "seconds refused",
+                Number(|f| f.refused_seconds),
+                LockNodes,
+                Doubt,
+                "whole seconds in which acquires were refused for lack of nodes and none was granted: how long the lock was \
+                 not available",
+            ),
+            Self::HoldP50 => row("hold p50", Duration(|f| f.hold_us, P50), Locks, Plain, HOLD),
+            Self::HoldP99 => row("hold p99", Duration(|f| f.hold_us, P99), Locks, Plain, HOLD),
+            Self::LocksLost => row(
+                "locks lost",
+                Counted(Count::LocksLost),
+                LockNodes,
+                Doubt,
+                "locks lost while they were held, as the lock engine told the holder",
+            ),
+            Self::Overran => row(
+                "overran",
+                Counted(Count::Overran),
+                LockNodes,
+                Doubt,
+                "sections that outlasted the validity of their lock",
+            ),
+            Self::Aborted => row(
+                "aborted",
+                Counted(Count::Aborted),
+                LockNodes,
+                Doubt,
+                "requests that were dropped because the holder heard in time that its lock was lost (`on_loss = \"abort\"`)",
+            ),
+            Self::Offered => row(
+                "offered",
+                Number(|f| f.offered),
+                Load,
+                Plain,
+                "requests that were due (`rate`) or begun: the sum of `completed`, `dropped`, `unfinished` and `never_begun`",
+            ),
+            Self::Begun => row(
+                "begun",
+                Counted(Count::Begun),
+                Load,
+                Plain,
+                "requests that a worker began",
+            ),
+            Self::Completed => row(
+                "completed",
+                Counted(Count::Completed),
+                Load,
+                Plain,
+                "requests that ended, with or without an answer",
+            ),
+            Self::Dropped => row(
+                "dropped",
+                Number(|f| f.dropped),
+                Load,
+                Doubt,
+                "requests that were queued or under way on an app server that was killed, or due when none was left",
+            ),
+            Self::Unfinished => row(
+                "unfinished",
+                Level(|f| f.unfinished),
+                Load,
+                Doubt,
+                "requests that were begun and have not ended",
+            ),
+            Self::NeverBegun => row(
+                "never begun",
+                Level(|f| f.never_begun),
+                Load,
+                Doubt,
+                "requests that wait for a free worker; at the end those that never had one",
+            ),
+            Self::Answered => row(
+                "answered",
+                Number(|f| f.answered),
+                Load,
+                Plain,
+                "requests that ended with an answer: no error, nothing given up, aborted or fenced",
+            ),
+            Self::Throughput => row(
+                "ok/s",
+                PerSecond(|f| f.throughput),
+                Load,
+                Plain,
+                "`answered` a second, until the arm's own finish or else until the load ended",
+            ),
+            Self::Late => row(
+                "late",
+                Counted(Count::Late),
+                OpenLoop,
+                Plain,
+                "requests that began more than 10 ms after they were due",
+            ),
+            Self::ResponseP50 => row("response p50", Duration(|f| f.response_us, P50), Load, Plain, RESPONSE),
+            Self::ResponseP90 => row("response p90", Duration(|f| f.response_us, P90), Load, Plain, RESPONSE),
+            Self::ResponseP99 => row("response p99", Duration(|f| f.response_us, P99), Load, Plain, RESPONSE),
+            Self::ResponseP999 => row(
+                "response p99.9",
+                Duration(|f| f.response_us, P999),
+                Load,
+                Plain,
+                RESPONSE,
+            ),
+            Self::ResponseMax => row("response max", Duration(|f| f.response_us, Max), Load, Plain, RESPONSE),
+            Self::ServiceP50 => row("service p50", Duration(|f| f.service_us, P50), Load, Plain, SERVICE),
+            Self::ServiceP99 => row("service p99", Duration(|f| f.service_us, P99), Load, Plain, SERVICE),
+            Self::LagP50 => row("lag p50", Duration(|f| f.lag_us, P50), Load, Plain, LAG),
+            Self::LagP99 => row("lag p99", Duration(|f| f.lag_us, P99), Load, Plain, LAG),
+            Self::GaveUp => row(
+                "gave up",
+                Counted(Count::GaveUp),
+                Load,
+                Plain,
+                "requests that ended without an answer because the lock was not to be had",
+            ),
+            Self::Errors => row(
+                "errors",
+                Counted(Count::Errors),
+                Load,
+                Doubt,
+                "requests that failed in the database or the cache",
+            ),
+            Self::Orders => row("orders", Number(|f| f.orders), Inventory, Plain, "orders in the ledger"),
+            Self::SoldOut => row(
+                "told sold out",
+                Counted(Count::SoldOut),
+                Inventory,
+                Plain,
+                "buyers who were told \"sold out\"",
+            ),
+            Self::Oversold => row(
+                "oversold",
+                Number(|f| f.oversold),
+                Inventory,
+                Damage,
+                "orders beyond the initial stock of their product. Can only show in full once a product is sold out",
+            ),
+            Self::LostUpdates => row(
+                "lost updates",
+                Level(|f| f.lost_updates),
+                Inventory,
+                Damage,
+                "orders + units left − initial units: sales whose write was overwritten. The first sign of a broken lock. A \
+                 net count, which a later stale write can lower",
+            ),
+            Self::LostUpdatesPeak => row(
+                "lost updates peak",
+                Number(|f| f.lost_updates_peak),
+                Inventory,
+                Damage,
+                "the most that `lost_updates` ever was; bounds from above on `lost_updates` are held against it",
+            ),
+            Self::Fenced => row(
+                "fenced",
+                Counted(Count::Fenced),
+                Inventory,
+                Doubt,
+                "requests that the stock refused because it had seen a newer token (`fence`)",
+            ),
+            Self::Hits => row(
+                "hits",
+                Counted(Count::Hits),
+                CacheFill,
+                Plain,
+                "reads that were served fresh from the cache",
+            ),
+            Self::StaleReads => row(
+                "stale reads",
+                Counted(Count::StaleReads),
+                CacheFill,
+                Plain,
+                "reads that were served old data while somebody else fills",
+            ),
+            Self::DbHits => row(
+                "db hits",
+                Counted(Count::DbHits),
+                CacheFill,
+                Plain,
+                "calls of the provider: the database behind the cache",
+            ),
+            Self::Expiries => row(
+                "expiries",
+                Number(|f| f.db_hits_per_expiry.expiries),
+                CacheFill,
+                Plain,
+                "versions of a value that were superseded; of a paged list each page is a value of its own. Cold starts, and \
+                 stampedes that the warm-up or the end cut in two, are not counted",
+            ),
+            Self::DbHitsPerExpiry => row(
+                "db hits/expiry",
+                Mean(|f| f.db_hits_per_expiry.mean),
+                CacheFill,
+                Plain,
+                "calls of the provider for each of the `expiries`: 1 is perfect",
+            ),
+            Self::DbHitsPerExpiryMax => row(
+                "db hits/expiry max",
+                Number(|f| f.db_hits_per_expiry.max),
+                CacheFill,
+                Plain,
+                "the same of the worst one",
+            ),
+            Self::DuplicatePages => row(
+                "duplicate pages",
+                Number(|f| f.duplicate_pages),
+                Pages,
+                Damage,
+                "pages that lists which claim to be complete have twice, each filling of a list counted once",
+            ),
+            Self::MissingPages => row(
+                "missing pages",
+                Number(|f| f.missing_pages),
+                Pages,
+                Damage,
+                "pages that such lists lack",
+            ),
+            Self::Holding => row(
+                "holding",
+                Level(|f| f.holding),
+                Now,
+                Plain,
+                "locks held now, for the `when` of a fault",
+            ),
+            Self::Partial => row(
+                "partial",
+                Level(|f| f.partial),
+                Now,
+                Plain,
+                "locks held now with fewer votes than there are nodes, for the `when` of a fault",
+            ),
+        }
+    }
+
+    /// Its name in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Its title in every table and column.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        self.row().title
+    }
+
+    /// The unit that its bounds are written in.
+    #[must_use]
+    pub const fn unit(self) -> Unit {
+        match self.row().value {
+            Value::Counted(_) | Value::Number(_) | Value::Level(_) | Value::Mean(_) => Unit::Count,
+            Value::PerSecond(_) => Unit::PerSecond,
+            Value::Duration(..) => Unit::Micros,
+        }
+    }
+
+    /// Whether it is damage that it is above zero.
+    #[must_use]
+    pub const fn is_damage(self) -> bool {
+        matches!(self.row().alarm, Alarm::Damage)
+    }
+
+    /// Whether it can be lower later in the run; others are counts and largest values.
+    #[must_use]
+    pub const fn can_fall(self) -> bool {
+        match self.row().value {
+            Value::Counted(_) | Value::Number(_) | Value::Duration(_, Quantile::Max) => false,
+            Value::Level(_) | Value::Mean(_) | Value::PerSecond(_) | Value::Duration(..) => true,
+        }
+    }
+
+    /// Its value; durations in microseconds.
+    #[must_use]
+    pub fn of(self, figures: &Figures) -> f64 {
+        match self.row().value {
+            Value::Counted(count) => figures.counts[count] as f64,
+            Value::Number(read) | Value::Level(read) => read(figures) as f64,
+            Value::Mean(read) | Value::PerSecond(read) => read(figures),
+            Value::Duration(read, quantile) => read(figures).get(quantile) as f64,
+        }
+    }
+}
+
+const fn row(title: &'static str, value: Value, group: Group, alarm: Alarm, meaning: &'static str) -> Row {
+    Row {
+        title,
+        value,
+        group,
+        alarm,
+        meaning,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_count_is_a_metric_of_its_name() {
+        for count in Count::VARIANTS {
+            let name: &str = count.into();
+            let metric = Metric::VARIANTS.iter().find(|metric| metric.name() == name);
+            let value = metric.map(|metric| metric.row().value);
+            assert!(
+                matches!(value, Some(Value::Counted(counted)) if counted == *count),
+                "{count:?} needs a metric {name}, with Counted(Count::{count:?}) in its row"
+            );
+        }
+    }
+
+    #[test]
+    fn one_title_stands_for_one_figure() {
+        let titles: BTreeSet<&str> = Metric::VARIANTS.iter().map(|metric| metric.title()).collect();
+        assert_eq!(titles.len(), Metric::VARIANTS.len());
+    }
+}

@@ -1,0 +1,56 @@
+//! Holds README's table of the figures against the table of the metrics.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use strum::VariantArray;
+
+use super::metric::{Group, Metric};
+
+const HEAD: &str = "| figure | of | means |\n|---|---|---|\n";
+
+fn has_it(group: Group) -> &'static str {
+    match group {
+        Group::Locks => "arms with a lock",
+        Group::LockNodes => "arms with lock nodes",
+        Group::Load => "every arm",
+        Group::OpenLoop => "every arm, with a `rate`",
+        Group::Inventory => "`inventory`",
+        Group::CacheFill => "`cache-fill`",
+        Group::Pages => "`cache-fill` with pages",
+        Group::Now => "the moment, in `when`",
+    }
+}
+
+/// Its name in files, and its title in tables where that is not the same in words.
+fn named(metric: Metric) -> String {
+    let (name, title) = (metric.name(), metric.title());
+    if name.replace('_', " ") == title {
+        format!("`{name}`")
+    } else {
+        format!("`{name}` (\"{title}\")")
+    }
+}
+
+/// README's table: metrics beside each other that mean the same share a line.
+fn table() -> String {
+    let mut text = HEAD.to_owned();
+    for same in Metric::VARIANTS.chunk_by(|one, next| one.row().meaning == next.row().meaning) {
+        let names: Vec<String> = same.iter().copied().map(named).collect();
+        let row = same[0].row();
+        let (names, of) = (names.join(", "), has_it(row.group));
+        writeln!(text, "| {names} | {of} | {} |", row.meaning).unwrap();
+    }
+    text
+}
+
+#[test]
+fn readme_has_the_table_of_the_figures() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let table = table();
+    assert!(
+        readme.contains(&format!("\n\n{table}\n")),
+        "README's table of the figures is not that of src/metrics/metric.rs, which is:\n\n{table}"
+    );
+}

@@ -1,0 +1,104 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use strum::VariantArray;
+
+use super::{Condition, Fault, TargetKind};
+
+/// What can be done to a target: a fault, or the undo of the condition that one brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Action {
+    /// Breaks it.
+    Fault(Fault),
+    /// Takes this condition away.
+    Undo(#[serde(with = "undo_word")] Condition),
+}
+
+impl Action {
+    /// All of them, in the order in which they are listed for people.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let faults = Fault::VARIANTS.iter().copied().map(Self::Fault);
+        // Backwards, for what is undone most simply comes first: resume, restart.
+        faults.chain(Condition::VARIANTS.iter().rev().copied().map(Self::Undo))
+    }
+
+    /// The word for it in scenarios and events.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Fault(fault) => fault.row().word,
+            Self::Undo(condition) => condition.row().undo,
+        }
+    }
+
+    /// Doing it, its being under way, and having done it: `shut down`, `shutting down`, `shut down`.
+    #[must_use]
+    pub fn verbs(self) -> [&'static str; 3] {
+        match self {
+            Self::Fault(fault) => fault.row().verbs,
+            Self::Undo(condition) => condition.row().undo_verbs,
+        }
+    }
+
+    /// One capital letter for marks on a time axis.
+    #[must_use]
+    pub fn mark(self) -> char {
+        match self {
+            Self::Fault(fault) => fault.row().mark,
+            Self::Undo(_) => 'R',
+        }
+    }
+
+    /// The action that undoes this one on a target of this kind, as `for = …` does; none if nothing does.
+    #[must_use]
+    pub fn undo(self, kind: TargetKind) -> Option<Self> {
+        match self {
+            Self::Fault(fault) if fault.brings().is_undone_on(kind) => Some(Self::Undo(fault.brings())),
+            Self::Fault(_) | Self::Undo(_) => None,
+        }
+    }
+
+    /// Whether it can be done to a target of this kind at all.
+    #[must_use]
+    pub fn is_for(self, kind: TargetKind) -> bool {
+        match self {
+            Self::Fault(fault) => fault.meaning_for(kind).is_some(),
+            Self::Undo(condition) => condition.is_undone_on(kind),
+        }
+    }
+}
+
+impl From<Fault> for Action {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// A condition written as the word for its undo.
+mod undo_word {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use strum::VariantArray;
+
+    use super::Condition;
+
+    pub(super) fn serialize<S: Serializer>(condition: &Condition, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(condition.row().undo)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Condition, D::Error> {
+        let word = String::deserialize(from)?;
+        let undone = Condition::VARIANTS
+            .iter()
+            .find(|condition| condition.row().undo == word);
+        undone
+            .copied()
+            .ok_or_else(|| D::Error::custom(format!("\"{word}\" undoes nothing")))
+    }
+}

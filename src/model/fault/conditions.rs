@@ -1,0 +1,157 @@
+use super::{Action, Condition, How};
+
+/// The conditions that a target is in, none while it is up. `T` tells since when: an instant in the lab, an age in a
+/// snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conditions<T>(Vec<Ongoing<T>>);
+
+/// A condition that a target is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ongoing<T> {
+    /// Which.
+    pub condition: Condition,
+    /// How the target came into it, where there are several ways.
+    pub how: Option<How>,
+    /// Since when, or for how long.
+    pub since: T,
+}
+
+impl<T> Default for Conditions<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Conditions<T> {
+    /// This one and no other.
+    #[must_use]
+    pub fn only(condition: Condition, how: Option<How>, since: T) -> Self {
+        Self(vec![Ongoing { condition, how, since }])
+    }
+
+    /// Whether it is in none.
+    #[must_use]
+    pub const fn is_up(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether it answers in the conditions that it is in.
+    #[must_use]
+    pub fn answers(&self) -> bool {
+        self.0.iter().all(|ongoing| ongoing.condition.answers())
+    }
+
+    /// All of them, the one that matters most first.
+    pub fn iter(&self) -> impl Iterator<Item = &Ongoing<T>> {
+        self.0.iter()
+    }
+
+    /// The one that matters most.
+    #[must_use]
+    pub fn first(&self) -> Option<&Ongoing<T>> {
+        self.0.first()
+    }
+
+    /// What is known of this one, if the target is in it.
+    #[must_use]
+    pub fn get(&self, condition: Condition) -> Option<&Ongoing<T>> {
+        self.0.iter().find(|ongoing| ongoing.condition == condition)
+    }
+
+    /// Whether the target is in it.
+    #[must_use]
+    pub fn has(&self, condition: Condition) -> bool {
+        self.get(condition).is_some()
+    }
+
+    /// The target has come into a condition; those that it puts an end to are over.
+    pub fn enter(&mut self, condition: Condition, how: Option<How>, since: T) {
+        let ends = condition.row().ends;
+        self.0
+            .retain(|ongoing| ongoing.condition != condition && !ends.contains(&ongoing.condition));
+        self.0.push(Ongoing { condition, how, since });
+        self.0.sort_by_key(|ongoing| ongoing.condition);
+    }
+
+    /// The target has come out of a condition.
+    pub fn leave(&mut self, condition: Condition) {
+        self.0.retain(|ongoing| ongoing.condition != condition);
+    }
+
+    /// What an action makes of them once it has taken effect.
+    pub fn undergo(&mut self, action: Action, at: T) {
+        match action {
+            Action::Fault(fault) => self.enter(fault.brings(), fault.how(), at),
+            Action::Undo(condition) => self.leave(condition),
+        }
+    }
+
+    /// Adds those of another part of the target: the whole is in every condition that one part is in, since the first part
+    /// came into it.
+    pub fn join(&mut self, other: Self)
+    where
+        T: Ord,
+    {
+        for ongoing in other.0 {
+            match self.0.iter_mut().find(|known| known.condition == ongoing.condition) {
+                Some(known) if known.since <= ongoing.since => {}
+                Some(known) => *known = ongoing,
+                None => self.0.push(ongoing),
+            }
+        }
+        self.0.sort_by_key(|ongoing| ongoing.condition);
+    }
+
+    /// The same with another measure of time.
+    pub fn timed<U>(&self, measure: impl Fn(&T) -> U) -> Conditions<U> {
+        let ongoing = self.0.iter().map(|ongoing| Ongoing {
+            condition: ongoing.condition,
+            how: ongoing.how.clone(),
+            since: measure(&ongoing.since),
+        });
+        Conditions(ongoing.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Fault;
+    use super::*;
+
+    #[test]
+    fn what_was_killed_is_not_paused_any_more() {
+        let mut conditions = Conditions::only(Condition::Paused, None, 1);
+        assert!(!conditions.is_up() && !conditions.answers());
+        conditions.undergo(Fault::Kill.into(), 2);
+        assert_eq!(conditions, Conditions::only(Condition::Down, Some(How::Killed), 2));
+        conditions.undergo(Action::Undo(Condition::Down), 3);
+        assert!(conditions.is_up() && conditions.answers());
+    }
+
+    #[test]
+    fn a_whole_is_in_every_condition_of_its_parts() {
+        let mut whole = Conditions::only(Condition::Paused, None, 2);
+        whole.join(Conditions::default());
+        whole.join(Conditions::only(Condition::Down, Some(How::Killed), 3));
+        whole.join(Conditions::only(Condition::Paused, None, 1));
+        whole.join(Conditions::only(Condition::Down, Some(How::ShutDown), 4));
+        let all: Vec<_> = whole.iter().map(|ongoing| (ongoing.condition, ongoing.since)).collect();
+        assert_eq!(all, [(Condition::Down, 3), (Condition::Paused, 1)]);
+        assert_eq!(whole.get(Condition::Down).unwrap().how, Some(How::Killed));
+    }
+
+    #[test]
+    fn what_matters_most_comes_first() {
+        let mut conditions = Conditions::only(Condition::Down, None, 1);
+        conditions.enter(Condition::Paused, None, 2);
+        assert_eq!(conditions.first().map(|first| first.condition), Some(Condition::Down));
+        assert_eq!(conditions.iter().count(), 2);
+        assert_eq!(
+            conditions
+                .timed(|n| n * 2)
+                .get(Condition::Paused)
+                .map(|paused| paused.since),
+            Some(4)
+        );
+    }
+}

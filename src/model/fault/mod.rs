@@ -1,0 +1,20 @@
+//! Faults as data: what can be done to what, when it makes sense, what it brings about and what undoes it. The reader of
+//! scenarios, the console, the lab, the run and the app servers all take it from here.
+
+mod action;
+mod condition;
+mod conditions;
+mod how;
+mod kind;
+mod obstacle;
+mod proof;
+mod target;
+
+pub use action::Action;
+pub use condition::Condition;
+pub use conditions::{Conditions, Ongoing};
+pub use how::How;
+pub use kind::Fault;
+pub use obstacle::Obstacle;
+pub use proof::{Finding, Observer, Proof, Verified};
+pub use target::{Target, TargetKind};

@@ -1,0 +1,183 @@
+use std::fmt;
+
+use super::{Action, Condition, Conditions, How, TargetKind};
+
+/// Why an action makes no sense now. Its words follow the name of the target: "is already down (killed)".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It can't be done to a target of this kind, whatever its condition.
+    NotFor(Action, TargetKind),
+    /// The target is in the condition that the action brings.
+    Already(Condition, Option<How>),
+    /// The target is in a condition that must be undone first.
+    First(Condition, Option<How>),
+    /// The target is in a condition that nothing undoes.
+    ForGood(Condition, Option<How>),
+    /// The target is in no condition, so there is nothing to undo.
+    Not(Condition),
+}
+
+impl Action {
+    /// Why this makes no sense for a target of this kind in these conditions; none if it does.
+    #[must_use]
+    pub fn obstacle<T>(self, kind: TargetKind, now: &Conditions<T>) -> Option<Obstacle> {
+        let standing = match self {
+            Self::Fault(_) if !self.is_for(kind) => return Some(Obstacle::NotFor(self, kind)),
+            Self::Fault(fault) => {
+                if let Some(already) = now.get(fault.brings()) {
+                    return Some(Obstacle::Already(already.condition, already.how.clone()));
+                }
+                let mut not_while = fault.row().not_while.iter();
+                not_while.find_map(|condition| now.get(*condition))
+            }
+            Self::Undo(condition) if now.has(condition) && condition.is_undone_on(kind) => None,
+            Self::Undo(condition) => match now.first() {
+                None if self.is_for(kind) => return Some(Obstacle::Not(condition)),
+                first => first,
+            },
+        };
+        match standing {
+            Some(ongoing) if ongoing.condition.is_undone_on(kind) => {
+                Some(Obstacle::First(ongoing.condition, ongoing.how.clone()))
+            }
+            Some(ongoing) => Some(Obstacle::ForGood(ongoing.condition, ongoing.how.clone())),
+            None if self.is_for(kind) => None,
+            None => Some(Obstacle::NotFor(self, kind)),
+        }
+    }
+}
+
+impl Obstacle {
+    /// Whether the target is already as the action would make it: that is no failure then.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        matches!(self, Self::Already(..) | Self::Not(_))
+    }
+}
+
+impl Obstacle {
+    /// Why nothing was to be done, once that is over: "was already down (killed)".
+    #[must_use]
+    pub fn was(&self) -> String {
+        self.words("was")
+    }
+
+    fn words(&self, be: &str) -> String {
+        let how = |how: &Option<How>| how.as_ref().map_or_else(String::new, |how| format!(" ({how})"));
+        match self {
+            Self::NotFor(action, kind) => format!("can't be {}: it {be} {}", action.verbs()[2], kind.one()),
+            Self::Already(condition, by) => format!("{be} already {}{}", condition.word(), how(by)),
+            Self::First(condition, by) => {
+                let undo = Action::Undo(*condition).verbs()[0];
+                format!("{be} {}{}; {undo} it first", condition.word(), how(by))
+            }
+            Self::ForGood(condition, by) => {
+                let (word, how) = (condition.word(), how(by));
+                format!("{be} {word}{how} and does not come back in this run")
+            }
+            Self::Not(condition) => format!("{be} not {}", condition.word()),
+        }
+    }
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words("is"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Fault;
+    use super::*;
+
+    fn words(action: Action, kind: TargetKind, conditions: &Conditions<()>) -> Option<String> {
+        action.obstacle(kind, conditions).map(|obstacle| obstacle.to_string())
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told_with_what_to_do_first() {
+        let [restart, resume] = [Condition::Down, Condition::Paused].map(Action::Undo);
+        let [kill, shutdown, pause] = [Fault::Kill, Fault::Shutdown, Fault::Pause].map(Action::Fault);
+        let up = Conditions::default();
+        let down = Conditions::only(Condition::Down, Some(How::Killed), ());
+        let paused = Conditions::only(Condition::Paused, None, ());
+        let table = [
+            (kill, [None, Some("is already down (killed)"), None]),
+            (
+                shutdown,
+                [
+                    None,
+                    Some("is already down (killed)"),
+                    Some("is paused; resume it first"),
+                ],
+            ),
+            (
+                pause,
+                [
+                    None,
+                    Some("is down (killed); restart it first"),
+                    Some("is already paused"),
+                ],
+            ),
+            (
+                resume,
+                [Some("is not paused"), Some("is down (killed); restart it first"), None],
+            ),
+            (restart, [Some("is not down"), None, Some("is paused; resume it first")]),
+        ];
+        for (action, expected) in table {
+            for (conditions, expected) in [&up, &down, &paused].into_iter().zip(expected) {
+                assert_eq!(
+                    words(action, TargetKind::Host, conditions).as_deref(),
+                    expected,
+                    "{action}"
+                );
+            }
+        }
+        for (action, conditions, expected) in [
+            (kill, &up, None),
+            (kill, &paused, None),
+            (kill, &down, Some("is already down (killed)")),
+            (
+                pause,
+                &down,
+                Some("is down (killed) and does not come back in this run"),
+            ),
+            (
+                resume,
+                &down,
+                Some("is down (killed) and does not come back in this run"),
+            ),
+            (
+                restart,
+                &down,
+                Some("is down (killed) and does not come back in this run"),
+            ),
+            (restart, &up, Some("can't be restarted: it is an app server")),
+            (shutdown, &up, Some("can't be shut down: it is an app server")),
+        ] {
+            assert_eq!(
+                words(action, TargetKind::Server, conditions).as_deref(),
+                expected,
+                "{action}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_action_whose_end_is_there_already_is_done() {
+        let down = Conditions::only(Condition::Down, None, ());
+        let done = |action: Action, conditions: &Conditions<()>| {
+            action
+                .obstacle(TargetKind::Host, conditions)
+                .map(|obstacle| obstacle.is_done())
+        };
+        assert_eq!(done(Fault::Shutdown.into(), &down), Some(true));
+        assert_eq!(done(Fault::Pause.into(), &down), Some(false));
+        assert_eq!(
+            done(Action::Undo(Condition::Paused), &Conditions::default()),
+            Some(true)
+        );
+    }
+}

@@ -1,0 +1,137 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What was measured to know that an action took effect. `T` tells when: an instant while it runs, seconds in the record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Proof<T> {
+    /// What was found.
+    #[serde(flatten)]
+    pub finding: Finding,
+    /// Who found it.
+    pub by: Observer,
+    /// Of whom: a node of a host by its name, or an app server.
+    pub of: String,
+    /// When.
+    pub at: T,
+}
+
+/// What can be found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "finding", rename_all = "snake_case")]
+pub enum Finding {
+    /// The process has ended and was waited for.
+    ProcessGone,
+    /// The process is stopped.
+    ProcessStopped,
+    /// Nobody accepts connections there.
+    PortRefuses {
+        /// The port.
+        port: u16,
+    },
+    /// The process that was started answers there, with its data loaded.
+    Answers {
+        /// The port.
+        port: u16,
+    },
+    /// The runtime of an app server was dropped.
+    RuntimeGone,
+    /// The thread of an app server is blocked.
+    ThreadBlocked,
+    /// The thread of an app server runs again.
+    ThreadRuns,
+    /// It was so before.
+    AlreadySo {
+        /// What it was, in words: "was already down (killed)".
+        condition: String,
+    },
+}
+
+/// Who can find something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Observer {
+    /// The keeper, by `waitpid`.
+    Keeper,
+    /// A connect to the port.
+    Connect,
+    /// PING, and the process id in INFO.
+    Ping,
+    /// The app server itself.
+    AppServer,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ProcessGone => f.write_str("its process is gone"),
+            Self::ProcessStopped => f.write_str("its process is stopped"),
+            Self::PortRefuses { port } => write!(f, "port {port} refuses"),
+            Self::Answers { port } => write!(f, "it answers on port {port}"),
+            Self::RuntimeGone => f.write_str("its runtime is gone"),
+            Self::ThreadBlocked => f.write_str("its thread is blocked"),
+            Self::ThreadRuns => f.write_str("its thread runs again"),
+            Self::AlreadySo { condition } => write!(f, "it {condition}"),
+        }
+    }
+}
+
+/// The verified effect of an action.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verified<T> {
+    /// When it was verified.
+    pub at: T,
+    /// How.
+    pub proof: Vec<Proof<T>>,
+}
+
+impl<T> Verified<T> {
+    /// The proof in one line: "its process is gone and port 7001 refuses".
+    #[must_use]
+    pub fn prose(&self) -> String {
+        let several = self.proof.iter().any(|proof| proof.of != self.proof[0].of);
+        let words: Vec<String> = self
+            .proof
+            .iter()
+            .map(|proof| {
+                if several {
+                    format!("{}: {}", proof.of, proof.finding)
+                } else {
+                    proof.finding.to_string()
+                }
+            })
+            .collect();
+        words.join(" and ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proof_is_data_and_prose_is_made_from_it() {
+        let proof = |finding, by, of: &str| Proof {
+            finding,
+            by,
+            of: of.to_owned(),
+            at: 1.5,
+        };
+        let mut effect = Verified {
+            at: 1.5,
+            proof: vec![
+                proof(Finding::ProcessGone, Observer::Keeper, "host 1"),
+                proof(Finding::PortRefuses { port: 7001 }, Observer::Connect, "host 1"),
+            ],
+        };
+        assert_eq!(effect.prose(), "its process is gone and port 7001 refuses");
+        let json = serde_json::to_string(&effect.proof[1]).unwrap();
+        assert_eq!(
+            json,
+            r#"{"finding":"port_refuses","port":7001,"by":"connect","of":"host 1","at":1.5}"#
+        );
+        assert_eq!(serde_json::from_str::<Proof<f64>>(&json).unwrap(), effect.proof[1]);
+        effect.proof[1].of = "the replica of host 1".to_owned();
+        assert!(effect.prose().ends_with("the replica of host 1: port 7001 refuses"));
+    }
+}

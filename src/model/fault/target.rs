@@ -1,0 +1,73 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{HostId, ServerId};
+
+/// One thing that a fault can hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// A host with all its nodes.
+    Host(HostId),
+    /// An app server with all its workers.
+    Server(ServerId),
+}
+
+impl Target {
+    /// What kind of thing it is.
+    #[must_use]
+    pub const fn kind(self) -> TargetKind {
+        match self {
+            Self::Host(_) => TargetKind::Host,
+            Self::Server(_) => TargetKind::Server,
+        }
+    }
+
+    /// How scenarios tell it from others of its kind: `1`.
+    #[must_use]
+    pub fn key(self) -> String {
+        match self {
+            Self::Host(id) => id.0.to_string(),
+            Self::Server(id) => id.0.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(id) => id.fmt(f),
+            Self::Server(id) => id.fmt(f),
+        }
+    }
+}
+
+/// The kinds of thing that faults hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetKind {
+    /// Hosts of the lab.
+    Host,
+    /// App servers of the swarm.
+    Server,
+}
+
+impl TargetKind {
+    /// The word before the colon in scenarios: `host:1`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Server => "server",
+        }
+    }
+
+    /// One of them, for people: `a host`.
+    #[must_use]
+    pub const fn one(self) -> &'static str {
+        match self {
+            Self::Host => "a host",
+            Self::Server => "an app server",
+        }
+    }
+}

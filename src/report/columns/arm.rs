@@ -1,0 +1,99 @@
+use crate::metrics::units::{count, short_count};
+use crate::metrics::{Count, Figures, Group};
+use crate::run::{ArmRecord, ArmView, Record, Snapshot};
+use crate::scenario::{ArmSpec, Scenario};
+
+/// What an arm's cells are made from, of a record or of a run that goes on.
+pub(crate) struct Arm<'a> {
+    pub name: &'a str,
+    pub figures: &'a Figures,
+    /// Whether all of its stock is sold.
+    pub sold_out: bool,
+    /// Whether nothing good can be said of it.
+    pub is_doubted: bool,
+    /// How many nodes its lock asks.
+    pub nodes: usize,
+    /// Whether it takes a lock at all.
+    pub locks: bool,
+    /// Whether its requests are due at a rate.
+    pub has_rate: bool,
+    /// Requests that ended after the load had; of a record.
+    pub after_end: u64,
+    /// How it fares now; of a run that goes on.
+    pub now: Option<&'a ArmView>,
+    /// Whether a count has five columns at most.
+    pub is_narrow: bool,
+}
+
+impl<'a> Arm<'a> {
+    /// The arms of a record.
+    pub fn all_of_record(record: &'a Record) -> Vec<Self> {
+        // Both are in the scenario's order.
+        let arms = record.arms.iter().zip(&record.scenario.arms);
+        arms.map(|(arm, spec)| Self::of_record(arm, spec, &record.scenario))
+            .collect()
+    }
+
+    fn of_record(arm: &'a ArmRecord, spec: &ArmSpec, scenario: &Scenario) -> Self {
+        Self {
+            name: &arm.name,
+            figures: &arm.figures,
+            sold_out: arm.sold_out_all,
+            is_doubted: arm.doubt.is_some(),
+            nodes: spec.hosts(&scenario.lab).len(),
+            locks: spec.lock.is_some(),
+            has_rate: scenario.swarm.rate.is_some(),
+            after_end: arm.after_end.counts[Count::Completed],
+            now: None,
+            is_narrow: false,
+        }
+    }
+
+    /// The arms of a run that goes on.
+    pub fn all_of_snapshot(snapshot: &'a Snapshot) -> Vec<Self> {
+        let arms = snapshot.arms.iter().zip(&snapshot.scenario.arms);
+        arms.map(|(arm, spec)| Self::of_view(arm, spec, &snapshot.scenario))
+            .collect()
+    }
+
+    /// One of them.
+    pub fn of_view(arm: &'a ArmView, spec: &ArmSpec, scenario: &Scenario) -> Self {
+        Self {
+            name: &arm.name,
+            figures: &arm.figures,
+            sold_out: arm.sold_out,
+            is_doubted: arm.doubt.is_some(),
+            nodes: spec.hosts(&scenario.lab).len(),
+            locks: spec.lock.is_some(),
+            has_rate: scenario.swarm.rate.is_some(),
+            after_end: 0,
+            now: Some(arm),
+            is_narrow: false,
+        }
+    }
+
+    /// The same for columns in which counts are short.
+    pub fn narrow(self) -> Self {
+        Self {
+            is_narrow: true,
+            ..self
+        }
+    }
+
+    /// Whether it has the figures of this group.
+    pub fn has(&self, group: Group) -> bool {
+        match group {
+            Group::Locks => self.locks,
+            Group::LockNodes => self.nodes > 0,
+            Group::OpenLoop => self.has_rate,
+            // The table that they stand in is that of the workload.
+            Group::Load | Group::Inventory | Group::CacheFill | Group::Pages => true,
+            Group::Now => self.now.is_some(),
+        }
+    }
+
+    /// A count as it is written in this table.
+    pub fn count(&self, n: u64) -> String {
+        if self.is_narrow { short_count(n) } else { count(n) }
+    }
+}

@@ -1,0 +1,44 @@
+//! How the load went, whatever the workload.
+
+use super::arm::Arm;
+use super::column::Column::{AfterTheEnd, Figure, FinishedAt};
+use super::column::Shown::{self, Always, IfAny};
+use crate::metrics::Metric;
+use crate::metrics::units::short_rate;
+use crate::report::paint::Tone;
+use crate::report::table::Cell;
+
+/// How the load went.
+pub(crate) const LOAD: &[Shown] = &[
+    Always(Figure(Metric::Offered)),
+    Always(Figure(Metric::Completed)),
+    IfAny(Figure(Metric::Dropped)),
+    IfAny(Figure(Metric::Unfinished)),
+    IfAny(Figure(Metric::NeverBegun)),
+    Always(Figure(Metric::Throughput)),
+    IfAny(AfterTheEnd),
+    IfAny(FinishedAt),
+    Always(Figure(Metric::Late)),
+    Always(Figure(Metric::ResponseP50)),
+    Always(Figure(Metric::ResponseP99)),
+    Always(Figure(Metric::ServiceP50)),
+    Always(Figure(Metric::ServiceP99)),
+    Always(Figure(Metric::LagP99)),
+    IfAny(Figure(Metric::GaveUp)),
+    IfAny(Figure(Metric::Fenced)),
+    IfAny(Figure(Metric::Errors)),
+];
+
+pub(super) fn finished_at(arm: &Arm<'_>) -> Cell {
+    let finish = arm.figures.finish;
+    finish.map_or_else(|| Cell::plain("0"), |finish| Cell::plain(format!("{finish:.1} s")))
+}
+
+pub(super) fn throughput_now(arm: &Arm<'_>) -> Option<Cell> {
+    let now = arm.now?;
+    Some(if now.done {
+        Cell::new(Tone::Faint, "done")
+    } else {
+        Cell::plain(short_rate(now.live.per_second))
+    })
+}

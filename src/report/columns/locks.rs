@@ -1,0 +1,83 @@
+//! How the locks did, and the sections under them.
+
+use super::arm::Arm;
+use super::column::Column::{AttemptsPerAcquire, Figure, VotesAtRelease, VotesInTheEnd};
+use super::column::Shown::{self, Always, IfAny};
+use crate::metrics::{Count, Metric};
+use crate::report::paint::Tone;
+use crate::report::table::Cell;
+
+/// How the locks did.
+pub(crate) const LOCKS: &[Shown] = &[
+    Always(Figure(Metric::AcquireP50)),
+    Always(Figure(Metric::AcquireP99)),
+    Always(Figure(Metric::AcquireMax)),
+    Always(Figure(Metric::Acquired)),
+    Always(Figure(Metric::Contended)),
+    IfAny(Figure(Metric::ContendedP99)),
+    Always(Figure(Metric::NoQuorum)),
+    IfAny(Figure(Metric::NoQuorumP99)),
+    IfAny(Figure(Metric::Expired)),
+    IfAny(Figure(Metric::Unknown)),
+    IfAny(Figure(Metric::RefusedSeconds)),
+    Always(AttemptsPerAcquire),
+];
+
+/// How the sections under the locks did.
+pub(crate) const SECTIONS: &[Shown] = &[
+    Always(VotesAtRelease),
+    Always(VotesInTheEnd),
+    Always(Figure(Metric::HoldP99)),
+    IfAny(Figure(Metric::LocksLost)),
+    Always(Figure(Metric::Overran)),
+    IfAny(Figure(Metric::Aborted)),
+];
+
+pub(super) fn attempts_per_acquire(arm: &Arm<'_>) -> Option<Cell> {
+    let acquires = arm.figures.outcomes.total();
+    (arm.nodes > 0 && acquires > 0)
+        .then(|| Cell::plain(format!("{:.1}", arm.figures.attempts as f64 / acquires as f64)))
+}
+
+/// Sections that outlasted their validity, with their share of all; none among n means fewer than 3 in n.
+pub(super) fn overran(arm: &Arm<'_>) -> Option<Cell> {
+    let (overran, sections) = (arm.figures.counts[Count::Overran], arm.figures.hold_us.count);
+    if arm.nodes == 0 || sections == 0 {
+        return None;
+    }
+    let percent = |n: u64| n as f64 * 100.0 / sections as f64;
+    Some(if overran == 0 && sections < 30 {
+        Cell::plain("0")
+    } else if overran == 0 {
+        Cell::plain(format!("0 (< {:.2} %)", percent(3)))
+    } else {
+        let text = format!("{} ({:.2} %)", arm.count(overran), percent(overran));
+        Cell::new(Tone::Doubt, text)
+    })
+}
+
+/// The mean votes that locks were held with, of the nodes that are asked: `3/3`, `2.4/3`.
+pub(super) fn votes(arm: &Arm<'_>, counts: &[u64]) -> Option<Cell> {
+    // A record that somebody else wrote may have any counts.
+    let acquired: u128 = counts.iter().copied().map(u128::from).sum();
+    if arm.nodes == 0 || acquired == 0 {
+        return None;
+    }
+    let votes: u128 = counts
+        .iter()
+        .zip(0..)
+        .map(|(count, votes): (&u64, u128)| u128::from(*count) * votes)
+        .sum();
+    if votes == acquired * arm.nodes as u128 {
+        return Some(Cell::plain(format!("{0}/{0}", arm.nodes)));
+    }
+    // Rounded down: full votes are only said when every acquire had them.
+    let mean = (votes as f64 / acquired as f64 * 10.0).floor() / 10.0;
+    Some(Cell::plain(format!("{mean:.1}/{}", arm.nodes)))
+}
+
+pub(super) fn votes_now(arm: &Arm<'_>) -> Option<Cell> {
+    let (votes, nodes) = arm.now?.votes?;
+    let tone = if votes < nodes { Tone::Doubt } else { Tone::Plain };
+    Some(Cell::new(tone, format!("{votes}/{nodes}")))
+}

@@ -1,0 +1,151 @@
+//! The tables of the summary.
+
+use super::columns::{Arm, CACHE_FILL, Column, INVENTORY, LOAD, LOCKS, SECTIONS, heads, orders, table};
+use super::paint::Tone;
+use super::table::{Cell, Table};
+use crate::metrics::units::{count, micros};
+use crate::metrics::{Metric, NodeLoad, ServerLoad};
+use crate::run::{ArmRecord, Record};
+use crate::scenario::WorkloadSpec;
+
+/// The table of the locks; none when no arm takes one.
+pub(super) fn locks(arms: &[Arm<'_>]) -> Option<Table> {
+    let mut table = arms.iter().any(|arm| arm.locks).then(|| table("locks", LOCKS, arms))?;
+    // A quorum is of several nodes.
+    if arms.iter().map(|arm| arm.nodes).max() == Some(1) {
+        for title in table.head.iter_mut().filter(|title| *title == Metric::NoQuorum.title()) {
+            "node unreachable".clone_into(title);
+        }
+    }
+    Some(table)
+}
+
+/// The table of the sections under the locks; none without nodes.
+pub(super) fn sections(arms: &[Arm<'_>]) -> Option<Table> {
+    let any = arms.iter().any(|arm| arm.nodes > 0);
+    any.then(|| table("sections", SECTIONS, arms))
+}
+
+/// The table of the load.
+pub(super) fn load(arms: &[Arm<'_>]) -> Table {
+    table("load", LOAD, arms)
+}
+
+/// The table of what the workload came to.
+pub(super) fn results(workload: &WorkloadSpec, arms: &[Arm<'_>]) -> Table {
+    match workload {
+        WorkloadSpec::Inventory(_) => table("stock", INVENTORY, arms),
+        WorkloadSpec::CacheFill { .. } => table("cache", CACHE_FILL, arms),
+    }
+}
+
+/// What each lock node was sent for each arm, and why it gave no vote; none without nodes.
+pub(super) fn lock_nodes(record: &Record) -> Option<Table> {
+    let head = ["nodes", "sets", "extensions", "deletes", "why it gave no vote"];
+    let row = |(arm, node): (&ArmRecord, &NodeLoad)| {
+        let causes: Vec<String> = node
+            .causes
+            .iter()
+            .map(|(cause, n)| format!("{} × {cause}", count(*n)))
+            .collect();
+        vec![
+            Cell::plain(format!("{}, host {}", arm.name, node.host)),
+            Cell::plain(count(node.sets)),
+            Cell::plain(count(node.extends)),
+            Cell::plain(count(node.deletes)),
+            Cell::new(Tone::Doubt, causes.join(", ")),
+        ]
+    };
+    let rows: Vec<_> = record
+        .arms
+        .iter()
+        .flat_map(|arm| arm.figures.nodes.iter().map(move |node| (arm, node)))
+        .map(row)
+        .collect();
+    (!rows.is_empty()).then(|| Table {
+        head: head.map(str::to_owned).to_vec(),
+        rows,
+    })
+}
+
+/// What is told of each app server.
+const SERVER_FIGURES: [Metric; 7] = [
+    Metric::Offered,
+    Metric::Completed,
+    Metric::Dropped,
+    Metric::Late,
+    Metric::Orders,
+    Metric::ResponseP50,
+    Metric::ResponseP99,
+];
+
+/// What each app server did for each arm, where requests are dealt to them; none in a closed loop.
+pub(super) fn servers(record: &Record, arms: &[Arm<'_>]) -> Option<Table> {
+    record.scenario.swarm.rate?;
+    let head = heads(SERVER_FIGURES.map(Column::Figure));
+    let row = |(arm, load): (&Arm<'_>, &ServerLoad)| {
+        let time = |us| {
+            let any = load.response_us.count > 0;
+            if any { Cell::plain(micros(us)) } else { Cell::none() }
+        };
+        vec![
+            Cell::plain(format!("{}, {}", arm.name, load.server)),
+            Cell::plain(count(load.offered)),
+            Cell::plain(count(load.completed)),
+            Cell::plain(count(load.dropped)),
+            Cell::plain(count(load.late)),
+            orders(arm, load.orders),
+            time(load.response_us.p50),
+            time(load.response_us.p99),
+        ]
+    };
+    let rows = arms
+        .iter()
+        .flat_map(|arm| arm.figures.servers.iter().map(move |load| (arm, load)))
+        .map(row)
+        .collect();
+    Some(Table {
+        head: [vec!["app servers".to_owned()], head].concat(),
+        rows,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use strum::VariantArray;
+
+    use super::*;
+
+    /// What is told in another column or only while a run goes on, and quantiles that are for expectations and the record.
+    const NO_COLUMN: [Metric; 13] = [
+        Metric::AcquireP90,
+        Metric::AcquireP999,
+        Metric::Attempts,
+        Metric::HoldP50,
+        Metric::Begun,
+        Metric::Answered,
+        Metric::ResponseP90,
+        Metric::ResponseP999,
+        Metric::ResponseMax,
+        Metric::LagP50,
+        Metric::LostUpdatesPeak,
+        Metric::Holding,
+        Metric::Partial,
+    ];
+
+    #[test]
+    fn every_figure_has_a_column_or_is_left_out_on_purpose() {
+        let columns: Vec<Column> = [LOCKS, SECTIONS, LOAD, INVENTORY, CACHE_FILL]
+            .concat()
+            .iter()
+            .map(|shown| shown.column())
+            .collect();
+        for metric in Metric::VARIANTS {
+            assert_ne!(
+                columns.contains(&Column::Figure(*metric)),
+                NO_COLUMN.contains(metric),
+                "{metric:?} needs a place in a table of src/report/columns, or among those that have none"
+            );
+        }
+    }
+}

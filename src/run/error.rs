@@ -1,0 +1,41 @@
+use crate::lab::LabError;
+use crate::store::StoreError;
+use crate::swarm::SwarmError;
+use crate::workload::CacheError;
+
+/// Why a run ended without a record.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The lab did not start.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// An app server did not start.
+    #[error(transparent)]
+    Swarm(#[from] SwarmError),
+    /// The tables of an arm could not be made.
+    #[error("the database of arm \"{0}\": {1}")]
+    Store(String, StoreError),
+    /// The database could not be reached.
+    #[error(transparent)]
+    Database(StoreError),
+    /// The database can't give as many connections as the scenario needs.
+    #[error(
+        "the database has {free} connections left and this scenario needs {needed} (app servers × arms × pool + 2 × arms): \
+         lower database.pool, or raise max_connections"
+    )]
+    Connections {
+        /// What the scenario needs.
+        needed: u64,
+        /// What there is.
+        free: u64,
+    },
+    /// The cache node could not be prepared.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// It was stopped before the load began.
+    #[error("stopped before the load began")]
+    Stopped,
+    /// Something else, said in one line.
+    #[error("{0}")]
+    Other(String),
+}

@@ -1,0 +1,116 @@
+//! Orders to break something and to mend it, by key and by schedule, and what becomes of them.
+
+use std::time::Duration;
+
+use super::command::Command;
+use super::effect::Effect;
+use super::engine::Engine;
+use super::faults::Report;
+use super::snapshot::Phase;
+use crate::fault::{Due, Schedule};
+use crate::model::{Action, Fault, HostId, Target};
+use crate::scenario::{FaultSpec, FaultStart};
+use crate::swarm::AppServer;
+
+impl Engine {
+    /// Begins what the schedule says is due.
+    pub(super) fn due_faults(&mut self) {
+        if self.stage.phase != Phase::Running {
+            return;
+        }
+        let now = Duration::from_secs_f64(self.elapsed().max(0.0));
+        let mut schedule = std::mem::replace(&mut self.faults.schedule, Schedule::new(&[]));
+        let due = schedule.due(now, |arm, metric| self.figure(arm, metric));
+        self.faults.schedule = schedule;
+        for due in due {
+            self.order_fault(due.action, due.target, Some(due));
+        }
+    }
+
+    /// Kills a host now and brings it back after its verified death: a fault like the scenario's own.
+    pub(super) fn bounce(&mut self, host: HostId) {
+        self.faults.schedule.add(FaultSpec {
+            start: FaultStart::At(Duration::ZERO),
+            action: Fault::Kill.into(),
+            targets: vec![Target::Host(host)],
+            lasts: Some(Command::BOUNCE),
+        });
+        self.due_faults();
+    }
+
+    /// Orders a fault, by key or by schedule, and logs it.
+    pub(super) fn order_fault(&mut self, action: Action, target: Target, due: Option<Due>) {
+        let event = self.log.fault(action, target, self.who(due).as_deref());
+        let held = match (action, target) {
+            // Now, while it is still away: once it is back others get what it forgot.
+            (Action::Undo(condition), Target::Host(host)) if condition.forgets() => self.locks_on(host),
+            _ => Vec::new(),
+        };
+        let report = move |effect| Report {
+            event,
+            due,
+            action,
+            target,
+            held: held.clone(),
+            effect,
+        };
+        match target {
+            Target::Host(host) => {
+                self.order_begins(host);
+                self.faults.on_host(self.lab.handle.clone(), action, host, report);
+            }
+            Target::Server(server) => {
+                let app_server = self.swarm.servers.get(server.index());
+                self.faults.on_server(app_server, action, server, report);
+            }
+        }
+        self.publish();
+    }
+
+    /// Who wants it, unless it is a key.
+    fn who(&self, due: Option<Due>) -> Option<String> {
+        let due = due?;
+        Some(if !self.faults.schedule.is_scripted(due.fault) {
+            "bounce".to_owned()
+        } else if due.undo {
+            format!("end of fault {}", due.fault)
+        } else {
+            format!("fault {}", due.fault)
+        })
+    }
+
+    pub(super) fn fault_reported(&mut self, report: Report) {
+        let Report {
+            event,
+            due,
+            action,
+            target,
+            held,
+            effect,
+        } = report;
+        let schedule = &mut self.faults.schedule;
+        match (due, &effect) {
+            (None, _) => {}
+            (Some(due), Effect::Verified(verified)) => {
+                let at = verified.at.saturating_duration_since(self.timing.origin);
+                schedule.reported(due, Some(at));
+            }
+            (Some(due), Effect::Late(why)) => schedule.not_yet(due, why),
+            (Some(due), Effect::Failed(why)) => {
+                schedule.not_yet(due, why);
+                schedule.reported(due, None);
+            }
+        }
+        match target {
+            Target::Host(host) if !matches!(effect, Effect::Late(_)) => self.order_ends(host),
+            // It is verified: from now on nothing is dealt to it.
+            Target::Server(id) if self.swarm.servers.get(id.index()).is_some_and(AppServer::is_dead) => {
+                self.swarm.load.remove(id.index());
+            }
+            Target::Host(_) | Target::Server(_) => {}
+        }
+        let (meaning, who) = (self.meaning(action, target, &held), self.who(due));
+        self.log.effect(event, effect, &meaning, who.as_deref());
+        self.publish();
+    }
+}

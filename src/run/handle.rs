@@ -1,0 +1,69 @@
+//! A run on a thread of its own.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, watch};
+
+use super::command::Command;
+use super::error::RunError;
+use super::options::RunOptions;
+use super::record::Record;
+use super::snapshot::{Phase, Snapshot};
+use super::{play, view};
+use crate::needs;
+use crate::scenario::Scenario;
+
+/// A run under way on a thread of its own.
+#[derive(Debug)]
+pub struct RunHandle {
+    /// Commands for the run.
+    pub commands: mpsc::UnboundedSender<Command>,
+    /// The newest snapshot; ten new ones a second at most. The last one says `Finished` or `Failed`.
+    pub snapshots: watch::Receiver<Arc<Snapshot>>,
+    thread: std::io::Result<std::thread::JoinHandle<Result<Record, RunError>>>,
+}
+
+/// Starts a run on a thread of its own. Console, headless run and tests all go through here.
+#[must_use]
+pub fn start(scenario: Scenario, options: RunOptions) -> RunHandle {
+    needs::raise(&needs::of(&scenario));
+    let (commands, inbox) = mpsc::unbounded_channel();
+    let (publish, snapshots) = watch::channel(Arc::new(view::first(&Arc::new(scenario.clone()))));
+    let thread = std::thread::Builder::new().name("run".to_owned()).spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| RunError::Other(format!("the run's thread has no runtime: {error}")))?;
+        let result = runtime.block_on(play::run(scenario, options, inbox, publish.clone()));
+        // Without waiting for what hangs on its threads: the search for a host's name, a look at a disk.
+        runtime.shutdown_background();
+        if let Err(error) = &result {
+            publish.send_modify(|snapshot| {
+                let snapshot = Arc::make_mut(snapshot);
+                snapshot.number += 1;
+                snapshot.phase = Phase::Failed(error.to_string());
+            });
+        }
+        result
+    });
+    RunHandle {
+        commands,
+        snapshots,
+        thread,
+    }
+}
+
+impl RunHandle {
+    /// Waits for the end of the run and of its lab: nothing of it is left when this returns.
+    ///
+    /// # Errors
+    /// Whatever kept the run from its record.
+    pub fn finish(self) -> Result<Record, RunError> {
+        let thread = self
+            .thread
+            .map_err(|error| RunError::Other(format!("the run's thread could not start: {error}")))?;
+        thread
+            .join()
+            .unwrap_or_else(|_| Err(RunError::Other("the run's thread panicked; this is a bug".to_owned())))
+    }
+}

@@ -1,0 +1,74 @@
+//! The nodes that an acquire lacked, in words for people.
+
+use crate::model::{Cause, NoVote};
+use crate::scenario::{ArmSpec, LockNodes};
+
+/// `node 1 down (connection refused), node 2 silent (no reply in time)`; of a lock on a single node that this one can't be
+/// reached. None if there is nothing to say.
+#[must_use]
+pub fn lacking(arm: &ArmSpec, nodes: &[NoVote]) -> Option<String> {
+    let is_single = arm.lock.nodes() == LockNodes::OneHost;
+    let words: Vec<_> = nodes
+        .iter()
+        .map(|NoVote { node, cause }| {
+            if is_single {
+                state(cause)
+            } else {
+                format!("node {node} {}", state(cause))
+            }
+        })
+        .collect();
+    let words = words.join(", ");
+    match (words.is_empty(), is_single) {
+        (true, _) => None,
+        (false, true) => Some(format!("lock node unreachable: {} {words}", arm.host)),
+        (false, false) => Some(words),
+    }
+}
+
+/// The same where there is little room: `node 1 refused, node 2 timeout`.
+#[must_use]
+pub fn lacking_in_short(nodes: &[NoVote]) -> String {
+    let words: Vec<_> = nodes
+        .iter()
+        .map(|NoVote { node, cause }| format!("node {node} {}", cause.kind()))
+        .collect();
+    words.join(", ")
+}
+
+fn state(cause: &Cause) -> String {
+    match cause {
+        Cause::Refused => "down (connection refused)".to_owned(),
+        Cause::Timeout => "silent (no reply in time)".to_owned(),
+        Cause::Suspect => "silent (it owes replies)".to_owned(),
+        Cause::Disconnected => "gone (the connection broke)".to_owned(),
+        Cause::Busy => "busy (too many commands under way)".to_owned(),
+        Cause::Held | Cause::NoPermission(_) | Cause::Tls(_) | Cause::Error(_) => format!("refuses ({cause})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Overrides, Source, builtin, parse};
+
+    #[test]
+    fn each_node_is_named_with_its_state() {
+        let source =
+            Source::open(builtin::find("single-vs-redlock").expect("it is built in").name).expect("it is there");
+        let scenario = parse(&source, &Overrides::default()).expect("it is valid");
+        let arm = |name: &str| scenario.arms.iter().find(|arm| arm.name == name).expect("an arm");
+        let no_vote = |node, cause| NoVote { node, cause };
+        let two = [no_vote(1, Cause::Refused), no_vote(3, Cause::Timeout)];
+        assert_eq!(
+            lacking(arm("redlock"), &two).as_deref(),
+            Some("node 1 down (connection refused), node 3 silent (no reply in time)")
+        );
+        assert_eq!(
+            lacking(arm("single"), &two[..1]).as_deref(),
+            Some("lock node unreachable: host 1 down (connection refused)")
+        );
+        assert_eq!(lacking_in_short(&two), "node 1 refused, node 3 timeout");
+        assert_eq!(lacking(arm("redlock"), &[]), None);
+    }
+}

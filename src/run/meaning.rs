@@ -1,0 +1,61 @@
+//! What an action did, in words: the consequence first, so that a line that is cut loses the detail.
+
+use super::engine::Engine;
+use crate::metrics::units::{count, counted};
+use crate::model::{Action, HostId, Target};
+use crate::scenario::Persistence;
+
+impl Engine {
+    /// What it means that `action` on `target` took effect. `held`: locks that a host had before it forgot them.
+    pub(super) fn meaning(&self, action: Action, target: Target, held: &[(usize, u64)]) -> String {
+        let done = action.verbs()[2];
+        match (action, target) {
+            (Action::Undo(condition), Target::Host(host)) if condition.forgets() => self.memory(host, held),
+            (Action::Undo(_), _) => format!("{target} {done}"),
+            (Action::Fault(_), Target::Host(host)) => format!("{host} {done}{}", self.consequence(host)),
+            (Action::Fault(fault), Target::Server(server)) => match fault.meaning_for(target.kind()) {
+                None | Some("") => format!("{server} {done}"),
+                Some(meaning) => format!("{server} {done}: {meaning}"),
+            },
+        }
+    }
+
+    /// What a host that is back still knows.
+    fn memory(&self, host: HostId, held: &[(usize, u64)]) -> String {
+        if self.scenario.lab.persistence != Persistence::None {
+            return format!("{host} is back with what it kept");
+        }
+        if held.is_empty() {
+            return format!("{host} is back EMPTY: no lock was held there");
+        }
+        let parts: Vec<String> = held.iter().map(|&(arm, locks)| self.forgotten(arm, locks)).collect();
+        format!("{host} is back EMPTY: {}", parts.join("; "))
+    }
+
+    /// What it means for an arm that a host which had the keys of `locks` of its locks is empty.
+    fn forgotten(&self, arm: usize, locks: u64) -> String {
+        let spec = &self.arms[arm].spec;
+        match spec.hosts(&self.scenario.lab).len() {
+            hosts @ 2.. => format!("{} of {} keep {} of {hosts} votes", count(locks), spec.name, hosts - 1),
+            _ => {
+                let are = if locks == 1 { "is" } else { "are" };
+                let held = counted(locks, "held lock", "held locks");
+                format!("{held} of {} {are} forgotten", spec.name)
+            }
+        }
+    }
+
+    /// For each arm, by position, the locks that are held now and whose key is, or was, on `host`; arms without any are left
+    /// out. Of a lock on several nodes only one with all votes is sure to have been there: those acquired while a host is
+    /// away lack its vote.
+    pub(super) fn locks_on(&self, host: HostId) -> Vec<(usize, u64)> {
+        (0..self.arms.len())
+            .filter(|&arm| self.arms[arm].spec.hosts(&self.scenario.lab).contains(&host))
+            .map(|arm| {
+                let (holding, partial) = self.swarm.held(arm);
+                (arm, holding.saturating_sub(partial))
+            })
+            .filter(|(_, locks)| *locks > 0)
+            .collect()
+    }
+}

@@ -1,0 +1,223 @@
+//! A run from its lab to its record: the lab is started, the load runs, what was ordered is done, the record is made.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::command::{Command, Inbox};
+use super::engine::Engine;
+use super::error::RunError;
+use super::options::RunOptions;
+use super::pace::{CONDITIONS, TICK};
+use super::progress_limit::ProgressLimit;
+use super::record::{Record, SecondZero};
+use super::snapshot::{Phase, Snapshot};
+use crate::lab::{Lab, LabOptions, NodeName, NodeStats, ServerBinary};
+use crate::model::EventKind;
+use crate::scenario::Scenario;
+
+/// How long a run that is stopped before it began may take to take back what it made.
+const TAKE_BACK: Duration = Duration::from_secs(1);
+
+/// Runs the scenario to its end. The lab is gone when this returns, whatever happened.
+pub(super) async fn run(
+    scenario: Scenario,
+    options: RunOptions,
+    commands: mpsc::UnboundedReceiver<Command>,
+    snapshots: watch::Sender<Arc<Snapshot>>,
+) -> Result<Record, RunError> {
+    let (scenario, mut inbox) = (Arc::new(scenario), Inbox::new(commands));
+    let started = std::time::SystemTime::now();
+    say(&snapshots, "starting the lab");
+    let binary = ServerBinary::find(options.server_bin.as_deref())?;
+    let mut lab_options = LabOptions::new(binary.clone())?;
+    if let Some(keeper) = options.keeper {
+        lab_options.keeper = keeper;
+    }
+    let lab = tokio::select! {
+        lab = Lab::up(&scenario.lab, lab_options) => Arc::new(lab?),
+        () = stopped(&mut inbox) => return Err(RunError::Stopped),
+    };
+    say(&snapshots, "filling the tables, starting the swarm");
+    let mut engine = match set_up(scenario, &binary, lab.clone(), snapshots, &mut inbox).await {
+        Ok(engine) => engine,
+        Err(error) => {
+            lab.down().await;
+            return Err(error);
+        }
+    };
+    let record = match engine.play(&mut inbox).await {
+        Ok(stopped) => {
+            let interrupted = engine.drain(stopped, &mut inbox).await;
+            engine.finish(started, interrupted, &mut inbox).await
+        }
+        Err(error) => {
+            engine.give_up(ProgressLimit::QUIET).await;
+            Err(error)
+        }
+    };
+    lab.down().await;
+    record
+}
+
+/// Starts the swarm, unless the order to stop comes first: then what was made of it so far goes again.
+async fn set_up(
+    scenario: Arc<Scenario>,
+    binary: &ServerBinary,
+    lab: Arc<Lab>,
+    snapshots: watch::Sender<Arc<Snapshot>>,
+    inbox: &mut Inbox,
+) -> Result<Engine, RunError> {
+    let hurry = CancellationToken::new();
+    let mut starting = std::pin::pin!(Engine::start(scenario, binary, lab, snapshots, hurry.clone()));
+    tokio::select! {
+        engine = &mut starting => return engine,
+        () = stopped(inbox) => hurry.cancel(),
+    }
+    // It ends by itself after the step that it is at, and takes back what it made. A database that hangs is not waited for.
+    if let Ok(Ok(mut engine)) = timeout(TAKE_BACK, starting).await {
+        engine.give_up(TAKE_BACK).await;
+    }
+    Err(RunError::Stopped)
+}
+
+/// Waits for the order to stop; other commands mean nothing before the load begins.
+pub(super) async fn stopped(inbox: &mut Inbox) {
+    while inbox.next().await != Command::Stop {}
+}
+
+fn say(snapshots: &watch::Sender<Arc<Snapshot>>, what: &str) {
+    snapshots.send_modify(|snapshot| {
+        let snapshot = Arc::make_mut(snapshot);
+        snapshot.number += 1;
+        snapshot.phase = Phase::SetUp(what.to_owned());
+    });
+}
+
+impl Engine {
+    /// Lets the load run until its end, or until it is told to stop. Says whether it was stopped.
+    async fn play(&mut self, inbox: &mut Inbox) -> Result<bool, RunError> {
+        let scenario = self.scenario.clone();
+        let begin = Instant::now();
+        // One instant for all: whatever a request does belongs to the side of it that the request began on.
+        self.timing.origin = begin + scenario.warmup;
+        self.timing.timeline.begin(self.timing.origin);
+        self.timing.timeline.end(self.timing.origin + scenario.duration);
+        self.timing.second_zero = Some(SecondZero::at(self.timing.origin));
+        self.log.set_origin(self.timing.origin);
+        self.swarm.load.begin(&scenario, begin)?;
+        if scenario.warmup.is_zero() {
+            self.measure();
+        } else {
+            self.log.push(EventKind::Phase, "warm-up: not counted");
+        }
+        for server in &self.swarm.servers {
+            server.begin();
+        }
+        let mut stats = self.poll_stats();
+        let mut tick = tokio::time::interval(TICK);
+        let mut conditions = tokio::time::interval(CONDITIONS);
+        for interval in [&mut tick, &mut conditions] {
+            interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        }
+        loop {
+            tokio::select! {
+                command = inbox.next() => match command {
+                    Command::Stop => return Ok(true),
+                    Command::Fault { action, target } => self.order_fault(action, target, None),
+                    Command::Bounce(host) => self.bounce(host),
+                    Command::Turn(knob) => self.turn(knob),
+                },
+                report = self.faults.report() => self.fault_reported(report),
+                Some(found) = stats.recv() => self.lab.stats = found,
+                _ = conditions.tick() => self.due_faults(),
+                _ = tick.tick() => {
+                    if self.stage.phase == Phase::WarmUp && Instant::now() >= self.timing.origin {
+                        self.measure();
+                    }
+                    self.tick();
+                    if self.cannot_go_on() {
+                        return Ok(true);
+                    }
+                    if self.is_over() {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The measured part has begun: its requests count from `origin` on, whenever we notice.
+    fn measure(&mut self) {
+        self.stage.phase = Phase::Running;
+        self.log
+            .push_at(self.timing.origin, EventKind::Phase, "the measured part begins");
+    }
+
+    fn is_over(&self) -> bool {
+        self.stage.phase == Phase::Running
+            && (Instant::now() >= self.timing.origin + self.scenario.duration
+                || self.arms.iter().enumerate().all(|(i, _)| self.swarm.is_done(i)))
+    }
+
+    pub(super) fn tick(&mut self) {
+        self.watch();
+        self.collect();
+        self.note_progress();
+        if let Some(text) = self.disk.news() {
+            self.warn(text);
+        }
+        if let Some(step) = self.clock.look() {
+            self.flaws.clock_stepped = true;
+            let text = format!(
+                "the host's clock stepped by {:.0} ms: keys expire by it, so this run proves nothing",
+                step * 1e3
+            );
+            self.warn(text);
+        }
+        self.publish();
+    }
+
+    pub(super) fn collect(&mut self) {
+        let offered = self.swarm.load.offered_by_second();
+        for arm in &mut self.arms {
+            if let Some(offered) = &offered {
+                arm.collector.offered(offered);
+            }
+            let worst = arm.audit.as_ref().and_then(|audit| {
+                let found = audit.found();
+                arm.collector.audit(found.books, &found.news);
+                found.worst
+            });
+            let ended = arm.collector.collect();
+            super::announce::damage(arm, worst, &mut self.log);
+            super::announce::sold_out(arm, &mut self.log);
+            super::announce::failures(arm, &mut self.log);
+            if let Some(ended) = ended {
+                super::announce::quorum(arm, &ended, &mut self.log);
+            }
+        }
+    }
+
+    /// Asks the nodes how they are once a second, beside the loop: a node that hangs must not hang the run.
+    fn poll_stats(&self) -> mpsc::Receiver<BTreeMap<NodeName, NodeStats>> {
+        let (found, stats) = mpsc::channel(1);
+        let lab = self.lab.handle.clone();
+        tokio::spawn(async move {
+            while found.send(lab.stats().await).await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+            }
+        });
+        stats
+    }
+
+    pub(super) fn publish(&mut self) {
+        let events = self.log.newest();
+        let snapshot = self.snapshot(events);
+        self.publisher.send(snapshot);
+    }
+}

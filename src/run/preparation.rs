@@ -1,0 +1,118 @@
+//! The beginning of a run: its arms and their tables, its app servers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::arm::Arm;
+use super::error::RunError;
+use crate::lab::Lab;
+use crate::metrics::{Recorder, RoundTrips, Timeline};
+use crate::model::ServerId;
+use crate::scenario::Scenario;
+use crate::store::{self, ArmDatabase};
+use crate::swarm::{AppServer, ArmPlan, Load, ServerPlan};
+use crate::workload::LiveSettings;
+
+/// How long the schemas of a run that did not begin may take to go again.
+const TAKE_BACK: Duration = Duration::from_secs(2);
+
+/// What the arms and the app servers of a run are made from.
+pub(super) struct Preparation<'a> {
+    pub scenario: &'a Scenario,
+    pub lab: &'a Lab,
+    pub live_settings: &'a Arc<LiveSettings>,
+    pub timeline: &'a Arc<Timeline>,
+    pub load: &'a Load,
+    /// Cancelled when the run is stopped before it began.
+    pub hurry: &'a CancellationToken,
+}
+
+impl Preparation<'_> {
+    /// Makes the arms and starts the app servers. If that fails or is not wanted any more, what was made so far goes again.
+    pub async fn start(&self) -> Result<(Vec<Arm>, Vec<AppServer>), RunError> {
+        let mut arms = Vec::new();
+        match self.start_all(&mut arms).await {
+            Ok(servers) => Ok((arms, servers)),
+            Err(error) => {
+                // What stays goes with the next run; that the run did not start is worse news.
+                let _ = drop_schemas(arm_databases(&arms), TAKE_BACK).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn start_all(&self, arms: &mut Vec<Arm>) -> Result<Vec<AppServer>, RunError> {
+        let (scenario, swarm) = (self.scenario, &self.scenario.swarm);
+        let mut plans: Vec<Vec<ArmPlan>> = vec![Vec::new(); swarm.servers];
+        for (index, spec) in scenario.arms.iter().enumerate() {
+            let recorder = |_: &Vec<ArmPlan>| Arc::new(Recorder::new(Arc::clone(self.timeline)));
+            let recorders: Vec<Arc<Recorder>> = plans.iter().map(recorder).collect();
+            self.still_wanted()?;
+            let arm = Arm::prepare(scenario, self.lab, index, spec, recorders.clone(), self.timeline).await?;
+            for (server, (plan, recorder)) in plans.iter_mut().zip(recorders).enumerate() {
+                let (spec, database) = (arm.spec.clone(), arm.database.clone());
+                plan.push(ArmPlan::new(spec, database, recorder, self.load, [server, index]));
+            }
+            arms.push(arm);
+        }
+        let (workload, database) = (Arc::new(scenario.workload.clone()), Arc::new(scenario.database.clone()));
+        let mut servers = Vec::new();
+        for (index, arms) in plans.into_iter().enumerate() {
+            let plan = ServerPlan {
+                id: ServerId::from_index(index),
+                workers: swarm.workers,
+                servers: swarm.servers,
+                ramp: swarm.ramp,
+                nodes: self.lab.lock_nodes(),
+                cache: self.lab.cache(),
+                workload: workload.clone(),
+                database: database.clone(),
+                live_settings: self.live_settings.clone(),
+                seed: scenario.seed,
+                hurry: self.hurry.clone(),
+                arms,
+                round_trips: Arc::new(RoundTrips::new(self.lab.lock_nodes().len(), Arc::clone(self.timeline))),
+            };
+            self.still_wanted()?;
+            servers.push(AppServer::start(plan).await?);
+        }
+        Ok(servers)
+    }
+
+    fn still_wanted(&self) -> Result<(), RunError> {
+        if self.hurry.is_cancelled() {
+            return Err(RunError::Stopped);
+        }
+        Ok(())
+    }
+}
+
+/// Where the tables of these arms are.
+pub(super) fn arm_databases(arms: &[Arm]) -> Vec<Arc<ArmDatabase>> {
+    arms.iter().map(|arm| Arc::clone(&arm.database)).collect()
+}
+
+/// Drops schemas, all at once and each within `limit`. Says which of them stay, and why.
+pub(super) async fn drop_schemas(databases: Vec<Arc<ArmDatabase>>, limit: Duration) -> Vec<String> {
+    let mut removing = JoinSet::new();
+    for database in databases {
+        removing.spawn(async move { database.remove(limit).await });
+    }
+    let removed = removing.join_all().await;
+    removed.into_iter().filter_map(Result::err).collect()
+}
+
+/// Refuses a scenario that needs more connections than the database can give: it would hang for them instead.
+pub(super) async fn enough_connections(scenario: &Scenario) -> Result<(), RunError> {
+    let Some(free) = store::room(&scenario.database).await.map_err(RunError::Database)? else {
+        return Ok(());
+    };
+    let needed = scenario.connections();
+    if needed > free {
+        return Err(RunError::Connections { needed, free });
+    }
+    Ok(())
+}

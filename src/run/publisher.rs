@@ -1,0 +1,27 @@
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::snapshot::Snapshot;
+
+/// Where snapshots go.
+#[derive(Debug)]
+pub(super) struct Publisher {
+    snapshots: watch::Sender<Arc<Snapshot>>,
+    /// The number of the newest snapshot.
+    pub number: u64,
+}
+
+impl Publisher {
+    /// Goes on where the snapshots of the set-up ended.
+    pub fn new(snapshots: watch::Sender<Arc<Snapshot>>) -> Self {
+        let number = snapshots.borrow().number;
+        Self { snapshots, number }
+    }
+
+    /// Sends a snapshot, which must have the next number.
+    pub fn send(&mut self, snapshot: Snapshot) {
+        self.number = snapshot.number;
+        self.snapshots.send_replace(Arc::new(snapshot));
+    }
+}

@@ -1,0 +1,16 @@
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::record::SecondZero;
+use crate::metrics::Timeline;
+
+/// The clock of a run.
+#[derive(Debug)]
+pub(super) struct Timing {
+    /// Second 0 and the end, for all who count.
+    pub timeline: Arc<Timeline>,
+    /// When the measured part began, or will begin.
+    pub origin: Instant,
+    /// The same by the clocks of the host, once the load has begun.
+    pub second_zero: Option<SecondZero>,
+}

@@ -1,0 +1,6 @@
+//! Values that are written as a word, a duration or a table. Each has a file with its reading and its writing.
+
+pub(super) mod popularity;
+pub(super) mod renew;
+pub(super) mod service_time;
+pub(super) mod wait;

@@ -1,0 +1,59 @@
+//! A whole scenario, validated.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::condition::Expectation;
+use super::spec::{ArmSpec, DatabaseSpec, FaultSpec, LabSpec, SwarmSpec};
+use super::workload::{Surroundings, WorkloadSpec};
+
+/// A whole scenario, validated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// The file's name without its ending.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// The measured part of the run; with `swarm.requests` the longest it may take.
+    pub duration: Duration,
+    /// Load that is not counted, before the measured part.
+    pub warmup: Duration,
+    /// The seed that every random choice comes from.
+    pub seed: u64,
+    /// The hosts.
+    pub lab: LabSpec,
+    /// The load.
+    pub swarm: SwarmSpec,
+    /// What the workers do.
+    pub workload: WorkloadSpec,
+    /// The database behind the workload.
+    pub database: DatabaseSpec,
+    /// The lock strategies under test; at least one, names unique.
+    pub arms: Vec<ArmSpec>,
+    /// The faults, in the order of the file (`fault:1` is the first).
+    pub faults: Vec<FaultSpec>,
+    /// The thresholds.
+    pub expect: Vec<Expectation>,
+}
+
+impl Scenario {
+    /// The connections to the database that its run opens: the pools of all app servers and arms, and besides them for each arm
+    /// one that reads its books and one that claims its schema.
+    #[must_use]
+    pub fn connections(&self) -> u64 {
+        let (servers, arms) = (self.swarm.servers as u64, self.arms.len() as u64);
+        servers * arms * u64::from(self.database.pool) + 2 * arms
+    }
+
+    /// What a workload's warnings depend on besides the workload.
+    pub(super) fn surroundings(&self) -> Surroundings<'_> {
+        Surroundings {
+            duration: self.duration,
+            swarm: &self.swarm,
+            database: &self.database,
+            arms: &self.arms,
+            expect: &self.expect,
+        }
+    }
+}

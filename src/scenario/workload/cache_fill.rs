@@ -1,0 +1,197 @@
+//! `cache-fill`: read through caches that expire.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::arm_key::ArmKey;
+use super::super::error::thousands;
+use super::super::forms::popularity;
+use super::super::reader::Reader;
+use super::super::spec::{DatabaseSpec, Popularity, ServiceTime};
+use super::super::value::{self, show};
+use super::super::writer::{Writer, float, quote, time};
+use super::kind::{CacheKeys, Catalogue, Initial, Row, Section, Surroundings, WorkloadKind};
+use crate::metrics::Group;
+
+pub(super) const ROW: Row = Row {
+    keys: &["cache"],
+    arm_keys: &[ArmKey::ServeStale, ArmKey::SecondLook],
+};
+
+/// The most keys of one cache.
+const MOST_KEYS: u64 = 1_000_000_000;
+/// The most caches: each has rows in every arm's catalogue.
+const MOST_CACHES: usize = 1_000;
+
+/// What is read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CacheFillSpec {
+    /// The caches, names unique.
+    pub caches: Vec<CacheSpec>,
+}
+
+/// One named cache.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CacheSpec {
+    /// The first part of its keys.
+    pub name: String,
+    /// How many keys are read.
+    pub keys: u64,
+    /// Which of them are read how often.
+    pub popularity: Popularity,
+    /// How long a filled value counts as fresh (the state key's TTL); shorter than `data_ttl`.
+    pub state_ttl: Duration,
+    /// How long a filled value can be served at all.
+    pub data_ttl: Duration,
+    /// Pages of each value: a paged list, filled page by page; none: one object.
+    pub pages: Option<u32>,
+    /// How often this cache is read compared with the others.
+    pub weight: f64,
+}
+
+impl WorkloadKind for CacheFillSpec {
+    fn groups(&self) -> &'static [Group] {
+        if self.caches.iter().any(|cache| cache.pages.is_some()) {
+            &[Group::CacheFill, Group::Pages]
+        } else {
+            &[Group::CacheFill]
+        }
+    }
+
+    fn write(&self, out: &mut Writer) {
+        for cache in &self.caches {
+            out.header("[[workload.cache]]");
+            out.pair("name", quote(&cache.name));
+            out.pair("keys", cache.keys);
+            out.pair("popularity", popularity::write(cache.popularity));
+            out.pair("state_ttl", time(cache.state_ttl));
+            out.pair("data_ttl", time(cache.data_ttl));
+            out.optional("pages", cache.pages);
+            out.pair("weight", float(cache.weight));
+        }
+    }
+
+    fn warnings(&self, scenario: &Surroundings<'_>) -> Vec<String> {
+        self.slow_refills(scenario)
+    }
+
+    fn section(&self) -> Section {
+        Section {
+            reads: self.caches.iter().filter_map(|cache| cache.pages).max().unwrap_or(1),
+            hold: ServiceTime::ZERO,
+        }
+    }
+
+    fn live_time(&self, database: &DatabaseSpec) -> ServiceTime {
+        database.read
+    }
+
+    fn initial(&self) -> Initial {
+        let catalogue = |cache: &CacheSpec| Catalogue {
+            cache: cache.name.clone(),
+            keys: cache.keys,
+            pages: cache.pages,
+        };
+        Initial {
+            catalogue: self.caches.iter().map(catalogue).collect(),
+            ..Initial::default()
+        }
+    }
+
+    fn cache_keys(&self) -> CacheKeys {
+        // A value, its state and its version; each page is a value.
+        let keys = |cache: &CacheSpec| cache.keys.saturating_mul(u64::from(cache.pages.unwrap_or(1)) + 2);
+        CacheKeys {
+            at_the_start: 0,
+            by_reading: self.caches.iter().map(keys).fold(0, u64::saturating_add),
+        }
+    }
+}
+
+impl CacheFillSpec {
+    /// In a stampede all workers of an app server queue at its pool; values that expire before the queue is through are
+    /// never seen.
+    fn slow_refills(&self, scenario: &Surroundings<'_>) -> Vec<String> {
+        if scenario.arms.iter().all(|arm| arm.lock.is_some()) {
+            return Vec::new();
+        }
+        let (workers, pool) = (scenario.swarm.workers as f64, f64::from(scenario.database.pool));
+        let mut lines = Vec::new();
+        for cache in &self.caches {
+            let reads = f64::from(cache.pages.unwrap_or(1)) * workers;
+            let queue = Duration::from_secs_f64(reads * scenario.database.read.mean() / pool);
+            if cache.data_ttl <= queue {
+                lines.push(format!(
+                    "workload.cache.{}.data_ttl: {} is not longer than a stampede's queue at the pool (workers × read / pool = {})",
+                    cache.name,
+                    show(cache.data_ttl),
+                    show(queue)
+                ));
+            }
+        }
+        lines
+    }
+}
+
+pub(super) fn read(reader: &mut Reader<'_>) -> CacheFillSpec {
+    CacheFillSpec { caches: caches(reader) }
+}
+
+fn caches(reader: &mut Reader<'_>) -> Vec<CacheSpec> {
+    let written = reader.has("cache");
+    let mut tables = reader.tables("cache");
+    if !written {
+        reader.complain(
+            "cache",
+            "is missing; a cache-fill workload needs at least one [[workload.cache]]",
+        );
+    }
+    if tables.len() > MOST_CACHES {
+        let many = thousands(tables.len());
+        reader.complain(
+            "cache",
+            format!("{many} caches are too many; {} at most", thousands(MOST_CACHES)),
+        );
+        tables.truncate(MOST_CACHES);
+    }
+    let mut caches: Vec<CacheSpec> = Vec::new();
+    let mut names = HashSet::new();
+    for mut table in tables {
+        let cache = cache(&mut table);
+        if !names.insert(cache.name.clone()) && table.sound(&["name"]) {
+            table.complain(
+                "name",
+                format!("two caches are called \"{}\"; their keys would be the same", cache.name),
+            );
+        }
+        table.finish();
+        caches.push(cache);
+    }
+    caches
+}
+
+fn cache(table: &mut Reader<'_>) -> CacheSpec {
+    let name = table.need("name", "cache".to_owned(), "\"catalogue\"", value::name);
+    let keys = table.need("keys", 1, "100", value::count(1..=MOST_KEYS));
+    let popularity = popularity::read(table);
+    let state_ttl = table.need("state_ttl", Duration::from_secs(1), "\"2s\"", value::millis);
+    let data_ttl = table.need("data_ttl", Duration::from_secs(2), "\"5s\"", value::millis);
+    let pages = table.get("pages", value::small(1..=10_000));
+    let weight = table.or("weight", 1.0, value::number(0.001..=1_000_000.0));
+    if state_ttl >= data_ttl && table.sound(&["state_ttl", "data_ttl"]) {
+        let (state, data) = (show(state_ttl), show(data_ttl));
+        let why = format!("state_ttl ({state}) must be shorter than data_ttl ({data}), or no value is ever stale");
+        table.complain("state_ttl", why);
+    }
+    CacheSpec {
+        name,
+        keys,
+        popularity,
+        state_ttl,
+        data_ttl,
+        pages,
+        weight,
+    }
+}

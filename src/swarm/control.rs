@@ -1,0 +1,131 @@
+//! What is told to the thread of an app server, and the faults among that: one at a time, each until its effect is there.
+
+use std::sync::mpsc as gate;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::{Mutex as Turn, mpsc, oneshot, watch};
+
+use super::error::SwarmError;
+use crate::model::{
+    Action, Condition, Conditions, Fault, Finding, Observer, Obstacle, Proof, ServerId, TargetKind, Verified,
+};
+
+/// What an app server's thread is told.
+#[derive(Debug)]
+pub(super) enum Order {
+    Begin,
+    Workers(usize),
+    Pause {
+        blocked: oneshot::Sender<Instant>,
+        gate: gate::Receiver<()>,
+        resumed: oneshot::Sender<Instant>,
+    },
+    Kill,
+    /// End when all workers have.
+    Drain,
+}
+
+/// The way to an app server's thread. It is shared with the tasks that carry a fault out.
+#[derive(Debug)]
+pub(super) struct Control {
+    id: ServerId,
+    orders: mpsc::UnboundedSender<Order>,
+    ended: watch::Receiver<Option<Instant>>,
+    conditions: Mutex<Conditions<Instant>>,
+    /// Held while an action is under way; with the pause that another one ends.
+    turn: Turn<Option<Pause>>,
+}
+
+#[derive(Debug)]
+struct Pause {
+    /// Dropping it, or sending on it, lets the thread go on.
+    gate: gate::Sender<()>,
+    resumed: oneshot::Receiver<Instant>,
+}
+
+impl Control {
+    pub(super) fn new(
+        id: ServerId,
+        orders: mpsc::UnboundedSender<Order>,
+        ended: watch::Receiver<Option<Instant>>,
+    ) -> Self {
+        Self {
+            id,
+            orders,
+            ended,
+            conditions: Mutex::default(),
+            turn: Turn::default(),
+        }
+    }
+
+    pub(super) fn order(&self, order: Order) {
+        // A dead app server takes no orders; its conditions say so.
+        let _ = self.orders.send(order);
+    }
+
+    pub(super) fn conditions(&self) -> Conditions<Instant> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Conditions<Instant>> {
+        self.conditions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does it when its turn has come; returns when its effect is there.
+    pub(super) async fn apply(&self, action: Action) -> Result<Verified<Instant>, SwarmError> {
+        let mut pause = self.turn.lock().await;
+        let id = self.id;
+        let impossible = |obstacle| SwarmError::Impossible { action, id, obstacle };
+        if let Some(obstacle) = action.obstacle(TargetKind::Server, &self.conditions()) {
+            return Err(impossible(obstacle));
+        }
+        let (at, finding) = match action {
+            Action::Fault(Fault::Kill) => (self.kill(&mut pause).await?, Finding::RuntimeGone),
+            Action::Fault(Fault::Pause) => (self.pause(&mut pause).await?, Finding::ThreadBlocked),
+            Action::Undo(Condition::Paused) => (self.resume(&mut pause).await?, Finding::ThreadRuns),
+            Action::Fault(Fault::Shutdown) | Action::Undo(Condition::Down) => {
+                return Err(impossible(Obstacle::NotFor(action, TargetKind::Server)));
+            }
+        };
+        self.lock().undergo(action, at);
+        let proof = Proof {
+            finding,
+            by: Observer::AppServer,
+            of: id.to_string(),
+            at,
+        };
+        Ok(Verified { at, proof: vec![proof] })
+    }
+
+    /// Blocks the thread; returns when it has stopped and since when.
+    async fn pause(&self, pause: &mut Option<Pause>) -> Result<Instant, SwarmError> {
+        let (blocked, at) = oneshot::channel();
+        let (open, gate) = gate::channel();
+        let (resumed, back) = oneshot::channel();
+        self.order(Order::Pause { blocked, gate, resumed });
+        let at = at.await.map_err(|_| SwarmError::Ended(self.id))?;
+        *pause = Some(Pause {
+            gate: open,
+            resumed: back,
+        });
+        Ok(at)
+    }
+
+    /// Lets a paused thread go on; returns when it has.
+    async fn resume(&self, pause: &mut Option<Pause>) -> Result<Instant, SwarmError> {
+        let pause = pause.take().ok_or(SwarmError::Ended(self.id))?;
+        let _ = pause.gate.send(());
+        pause.resumed.await.map_err(|_| SwarmError::Ended(self.id))
+    }
+
+    /// Drops the runtime with all that is on it; returns when it is gone. Nothing more is sent: its locks keep their TTL.
+    async fn kill(&self, pause: &mut Option<Pause>) -> Result<Instant, SwarmError> {
+        self.order(Order::Kill);
+        // A paused thread finds the order once the gate is gone, before any other task runs.
+        *pause = None;
+        let mut ended = self.ended.clone();
+        let at = ended.wait_for(Option::is_some).await;
+        at.ok().and_then(|at| *at).ok_or(SwarmError::Ended(self.id))
+    }
+}

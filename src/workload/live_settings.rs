@@ -1,0 +1,93 @@
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use crate::scenario::ServiceTime;
+
+/// The knobs that workers read at each request: turned while the run goes on, for all arms at once. Until it is turned a
+/// knob leaves the scenario's value alone.
+#[derive(Debug)]
+pub struct LiveSettings {
+    ttl_us: AtomicU64,
+    hold_us: AtomicU64,
+}
+
+/// No knob is ever turned to half a million years.
+const UNTURNED: u64 = u64::MAX;
+
+impl LiveSettings {
+    /// Knobs that nobody has turned.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            ttl_us: AtomicU64::new(UNTURNED),
+            hold_us: AtomicU64::new(UNTURNED),
+        }
+    }
+
+    /// Sets the TTL of the locks that are acquired from now on; whole milliseconds, 1 at least, as lock nodes count.
+    pub fn set_ttl(&self, ttl: Duration) {
+        self.ttl_us.store(micros(ttl).max(1000) / 1000 * 1000, Relaxed);
+    }
+
+    /// Sets the median of the hold time (`inventory`) or of the provider's time (`cache-fill`).
+    pub fn set_hold(&self, median: Duration) {
+        self.hold_us.store(micros(median), Relaxed);
+    }
+
+    /// The TTL of an arm whose scenario says `spec`.
+    #[must_use]
+    pub fn ttl(&self, spec: Duration) -> Duration {
+        turned(&self.ttl_us).unwrap_or(spec)
+    }
+
+    /// The hold time, or the provider's time, where the scenario says `spec`.
+    #[must_use]
+    pub fn hold(&self, spec: ServiceTime) -> ServiceTime {
+        ServiceTime {
+            median: turned(&self.hold_us).unwrap_or(spec.median),
+            ..spec
+        }
+    }
+}
+
+impl Default for LiveSettings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(UNTURNED - 1)
+}
+
+fn turned(knob: &AtomicU64) -> Option<Duration> {
+    let micros = knob.load(Relaxed);
+    (micros != UNTURNED).then(|| Duration::from_micros(micros))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_knob_leaves_the_scenario_alone_until_it_is_turned() {
+        let (live_settings, second) = (LiveSettings::new(), Duration::from_secs(1));
+        let spec = ServiceTime {
+            median: second,
+            sigma: 0.5,
+        };
+        assert_eq!((live_settings.ttl(second), live_settings.hold(spec)), (second, spec));
+
+        live_settings.set_hold(Duration::ZERO);
+        assert_eq!(live_settings.ttl(second), second);
+        assert_eq!(
+            (live_settings.hold(spec).median, live_settings.hold(spec).sigma),
+            (Duration::ZERO, 0.5)
+        );
+
+        live_settings.set_ttl(Duration::from_micros(2700));
+        assert_eq!(live_settings.ttl(second), Duration::from_millis(2));
+        live_settings.set_ttl(Duration::ZERO);
+        assert_eq!(live_settings.ttl(second), Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,49 @@
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::cache::Cache;
+use super::live_settings::LiveSettings;
+use super::waiting::Waiting;
+use crate::lock::Lock;
+use crate::metrics::Part;
+use crate::model::ServerId;
+use crate::scenario::ArmSpec;
+use crate::store::Store;
+use crate::timer::Timer;
+
+/// What the workers of one app server and arm work with.
+#[derive(Debug)]
+pub struct Tools {
+    /// The arm.
+    pub arm: Arc<ArmSpec>,
+    /// Its lock, on the connections of this app server: one that counts for the warm-up, and the same for the measured part.
+    pub locks: [Lock; 2],
+    /// Its tables, on the connections of this app server.
+    pub store: Store,
+    /// Its part of the cache node.
+    pub cache: Cache,
+    /// The acquires that have not ended yet.
+    pub waiting: Arc<Waiting>,
+    /// The knobs of the run.
+    pub live_settings: Arc<LiveSettings>,
+    /// For all times that are simulated.
+    pub timer: Timer,
+    /// When this is cancelled, acquires that wait are given up, and so is work that only lets simulated time pass.
+    pub hurry: CancellationToken,
+    /// What goes on for a moment when its request has ended.
+    pub after: TaskTracker,
+    /// The app server.
+    pub server: ServerId,
+}
+
+impl Tools {
+    /// The lock that counts for this part of the run.
+    pub(super) const fn lock(&self, part: Part) -> &Lock {
+        match part {
+            Part::WarmUp => &self.locks[0],
+            Part::Measured => &self.locks[1],
+        }
+    }
+}
