@@ -4,15 +4,11 @@
 //! 64 workers spread over 1, 4 and 64 app servers; and the seeds a second of the world test, which draws small worlds full
 //! of faults.
 
-use std::{
-    fs,
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::time::{Duration, Instant};
 
-use lockstorm_lock::{
-    protocol::{Rules, WINDOW, Wait},
-    simulation::{AcquireSettings, Delay, Settings, Span, World},
-};
+use lockstorm_lock::protocol::{Rules, WINDOW, Wait};
+use lockstorm_lock::simulation::{AcquireSettings, Delay, Settings, Span, World};
 
 /// The rounds of each measurement. The best one counts, since other processes may disturb the others.
 const ROUNDS: usize = 5;

@@ -4,7 +4,8 @@
 
 mod support;
 
-use std::{process::ExitCode, time::Duration};
+use std::process::ExitCode;
+use std::time::Duration;
 
 use lockstorm::lock::{NodeOptions, Nodes, Redlock, Refusal};
 use support::Outcome;

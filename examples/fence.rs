@@ -5,9 +5,11 @@
 
 mod support;
 
-use std::{process::ExitCode, time::Duration};
+use std::process::ExitCode;
+use std::time::Duration;
 
-use lockstorm::lock::{Nodes, Redlock, fence::QuorumCounter};
+use lockstorm::lock::fence::QuorumCounter;
+use lockstorm::lock::{Nodes, Redlock};
 use support::Outcome;
 
 const KEY: &str = "example:stock";

@@ -4,7 +4,9 @@
 
 mod support;
 
-use std::{future::pending, process::ExitCode, time::Duration};
+use std::future::pending;
+use std::process::ExitCode;
+use std::time::Duration;
 
 use lockstorm::lock::{Guard, Nodes, Redlock};
 use support::Outcome;

@@ -4,14 +4,13 @@
 
 mod support;
 
-use std::{process::ExitCode, time::Duration};
+use std::process::ExitCode;
+use std::time::Duration;
 
 use lockstorm::lock::{Nodes, Redlock, Refusal};
 use support::Outcome;
-use tokio::{
-    task::JoinSet,
-    time::{Instant, sleep},
-};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
 
 const KEY: &str = "example:printer";
 const TASKS: usize = 5;

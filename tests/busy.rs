@@ -5,7 +5,8 @@ mod support;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::{env, hint, thread};
 
 use lockstorm::metrics::Count;

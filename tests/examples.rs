@@ -2,11 +2,9 @@
 
 mod support;
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
-};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::{env, fs};
 
 use support::{RedisServer, eventually, serial};
 use tempfile::TempDir;

@@ -1,16 +1,12 @@
 //! Holds the shape of the libraries: a module of Lockstorm uses only modules below it; no two files of a folder use each
-//! other, not by way of others either; and the engine's protocol uses nothing but `std`.
+//! other, not by way of others either; the engine's protocol uses nothing but `std`; and each `use` names items of one module.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use syn::{
-    Item, UseTree, Visibility,
-    visit::{self, Visit},
-};
+use syn::visit::{self, Visit};
+use syn::{Item, UseTree, Visibility};
 
 /// From the top to the bottom. Modules of one line are peers and do not use each other. The lock engine is a package by itself,
 /// which can't use any of the others; they name it as the module `lock`.
@@ -351,6 +347,61 @@ fn files_that_declare_modules_have_no_code() {
             file.display()
         );
     }
+}
+
+/// Finds each `use` that names items of several modules.
+struct Nested {
+    file: PathBuf,
+    found: Vec<String>,
+}
+
+impl<'ast> Visit<'ast> for Nested {
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        let mut tree = &item.tree;
+        while let UseTree::Path(path) = tree {
+            tree = &path.tree;
+        }
+        if let UseTree::Group(group) = tree
+            && group.items.iter().any(|item| matches!(item, UseTree::Path(_)))
+        {
+            let first = path_names(&item.tree);
+            self.found.push(format!("{}: use {first}::{{…}}", self.file.display()));
+        }
+    }
+}
+
+/// The path that stands before the group of a `use`.
+fn path_names(mut tree: &UseTree) -> String {
+    let mut names = Vec::new();
+    while let UseTree::Path(path) = tree {
+        names.push(path.ident.to_string());
+        tree = &path.tree;
+    }
+    names.join("::")
+}
+
+#[test]
+fn each_use_names_items_of_one_module() {
+    let (mut found, mut files) = (Vec::new(), 0);
+    let mut folders: Vec<PathBuf> = ["src", "tests", "benches", "examples"]
+        .map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+        .to_vec();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let file = entry.unwrap().path();
+            if file.is_dir() {
+                folders.push(file);
+            } else if file.extension().is_some_and(|extension| extension == "rs") {
+                let tree = syn::parse_file(&fs::read_to_string(&file).unwrap()).unwrap();
+                let mut nested = Nested { file, found };
+                nested.visit_file(&tree);
+                found = nested.found;
+                files += 1;
+            }
+        }
+    }
+    assert!(found.is_empty(), "write a `use` for each module: {found:#?}");
+    assert!(files > 300, "only {files} files: the test looks in the wrong place");
 }
 
 #[test]

@@ -2,28 +2,19 @@
 
 mod support;
 
-use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicU32, Ordering::SeqCst},
-    },
-    thread,
-    time::Duration,
-};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
-use lockstorm::{
-    lock::{AcquireOptions, Gauges, Guard, Lock, NodeOptions, Nodes, NotExtended, Refusal},
-    model::{Cause, Outcome, Wait},
-};
-use support::{
-    RedisServer, TEST_TIMEOUT, eventually, serial,
-    trio::{BRIEF, IMPATIENT, KEY, OPTIONS, RETRY, Trio, app_server, keys_of},
-};
-use tokio::{
-    runtime::Builder,
-    task::JoinSet,
-    time::{sleep, timeout},
-};
+use lockstorm::lock::{AcquireOptions, Gauges, Guard, Lock, NodeOptions, Nodes, NotExtended, Refusal};
+use lockstorm::model::{Cause, Outcome, Wait};
+use support::trio::{BRIEF, IMPATIENT, KEY, OPTIONS, RETRY, Trio, app_server, keys_of};
+use support::{RedisServer, TEST_TIMEOUT, eventually, serial};
+use tokio::runtime::Builder;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
 #[test]
 fn futures_can_move_between_threads() {

@@ -2,25 +2,18 @@
 
 mod support;
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Context, Poll, Wake, Waker},
-};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
 
 use allocation_counter::measure;
-use lockstorm::{
-    lock::{AcquireOptions, Guard, Lock, Refusal},
-    model::Wait,
-};
-use support::{
-    TEST_TIMEOUT, serial,
-    trio::{KEY, OPTIONS, Trio},
-};
+use lockstorm::lock::{AcquireOptions, Guard, Lock, Refusal};
+use lockstorm::model::Wait;
+use support::trio::{KEY, OPTIONS, Trio};
+use support::{TEST_TIMEOUT, serial};
 
 /// Cycles before anything is counted: buffers and queues have their size then, and the nodes know the scripts.
 const WARM_UP: u32 = 500;

@@ -3,25 +3,20 @@
 
 mod support;
 
-use std::{
-    env,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use std::{env, thread};
 
 use lockstorm::lock::{Lock, Nodes, Refusal};
-use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
-use support::{
-    RedisServer, TEST_TIMEOUT,
-    belief::{Belief, Beliefs, overlaps},
-    eventually, serial,
-    swarm::{AppServer, Counts, Strategy},
-    trio::{KEY, OPTIONS, Trio, app_server},
-};
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use support::belief::{Belief, Beliefs, overlaps};
+use support::swarm::{AppServer, Counts, Strategy};
+use support::trio::{KEY, OPTIONS, Trio, app_server};
+use support::{RedisServer, TEST_TIMEOUT, eventually, serial};
 
 // The belief check itself.
 

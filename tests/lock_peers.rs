@@ -2,27 +2,19 @@
 
 mod support;
 
-use std::{
-    fs,
-    future::pending,
-    sync::{Arc, Mutex, mpsc},
-    thread,
-    time::Duration,
-};
+use std::future::pending;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+use std::{fs, thread};
 
-use lockstorm::{
-    lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, NotExtended, Refusal},
-    model::{Cause, Outcome, Wait},
-};
-use rand::{RngExt, SeedableRng, rngs::StdRng};
-use support::{
-    RedisServer, TEST_TIMEOUT, eventually, serial,
-    trio::{IMPATIENT, KEY, OPTIONS, RETRY, Trio, app_server, keys_of},
-};
-use tokio::{
-    task::{JoinSet, yield_now},
-    time::{Instant, sleep, timeout},
-};
+use lockstorm::lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, NotExtended, Refusal};
+use lockstorm::model::{Cause, Outcome, Wait};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use support::trio::{IMPATIENT, KEY, OPTIONS, RETRY, Trio, app_server, keys_of};
+use support::{RedisServer, TEST_TIMEOUT, eventually, serial};
+use tokio::task::{JoinSet, yield_now};
+use tokio::time::{Instant, sleep, timeout};
 
 const QUEUE: AcquireOptions = AcquireOptions {
     wait: Wait::Queue,

@@ -4,21 +4,14 @@ mod support;
 
 use std::time::Duration;
 
-use lockstorm::{
-    lock::{AcquireOptions, Lock, NodeOptions, Nodes, Redlock, Refusal},
-    model::{Cause, Outcome, Wait},
-};
+use lockstorm::lock::{AcquireOptions, Lock, NodeOptions, Nodes, Redlock, Refusal};
+use lockstorm::model::{Cause, Outcome, Wait};
 use redis::cmd;
-use support::{
-    RedisServer, TEST_TIMEOUT, eventually,
-    listener::Listener,
-    serial,
-    trio::{KEY, OPTIONS, Trio, keys_of},
-};
-use tokio::{
-    runtime::{Builder, Runtime},
-    time::sleep,
-};
+use support::listener::Listener;
+use support::trio::{KEY, OPTIONS, Trio, keys_of};
+use support::{RedisServer, TEST_TIMEOUT, eventually, serial};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::sleep;
 
 fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()

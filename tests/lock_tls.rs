@@ -3,26 +3,20 @@
 
 mod support;
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::Command,
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use std::{env, fs};
 
-use lockstorm::{
-    lock::{BadAddress, NodeOptions, Nodes, Redlock, RedlockBuilder, Refusal},
-    model::Cause,
-};
+use lockstorm::lock::{BadAddress, NodeOptions, Nodes, Redlock, RedlockBuilder, Refusal};
+use lockstorm::model::Cause;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use redis::cmd;
 use support::{RedisServer, TEST_TIMEOUT, eventually, free_port, serial, server_bin};
 use tempfile::TempDir;
-use tokio::{
-    runtime::{Builder, Runtime},
-    task::JoinSet,
-    time::{Instant, sleep},
-};
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
 
 /// Tells a test that is run again, in a process which trusts an authority of ours, what it needs.
 const TASK: &str = "LOCKSTORM_TEST_TLS";

@@ -2,31 +2,22 @@
 
 mod support;
 
-use std::{
-    cell::Cell,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::SeqCst},
-    },
-    thread,
-    time::Duration,
-};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::thread;
+use std::time::Duration;
 
-use lockstorm::{
-    lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Redlock, Refusal},
-    model::{Outcome, Wait},
-};
+use lockstorm::lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Redlock, Refusal};
+use lockstorm::model::{Outcome, Wait};
 use redis::cmd;
-use support::{
-    RedisServer, TEST_TIMEOUT, eventually, serial,
-    trio::{IMPATIENT, KEY, OPTIONS, Trio, app_server},
-};
-use tokio::{
-    runtime::Runtime,
-    sync::oneshot,
-    task::{JoinHandle, yield_now},
-    time::{Instant, sleep, timeout},
-};
+use support::trio::{IMPATIENT, KEY, OPTIONS, Trio, app_server};
+use support::{RedisServer, TEST_TIMEOUT, eventually, serial};
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, yield_now};
+use tokio::time::{Instant, sleep, timeout};
 
 const QUEUE: AcquireOptions = AcquireOptions {
     wait: Wait::Queue,

@@ -4,16 +4,12 @@
 //! `LOCKSTORM_WORLD_SEEDS=100000` plays more seeds, `LOCKSTORM_WORLD_FIRST=100000` others; `LOCKSTORM_WORLD_SEED=123` plays one and
 //! prints what happened around what went wrong.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    sync::{
-        OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use lockstorm_lock::simulation::{Report, Settings, World};
 

@@ -1,12 +1,13 @@
 //! Nodes for the examples: those whose URLs are given as arguments, or else three servers of a lab of our own.
 
-use std::{env, error::Error, process::ExitCode, time::Duration};
+use std::env;
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::Duration;
 
-use lockstorm::{
-    lab::{Lab, LabOptions, ServerBinary, keeper},
-    lock::{NodeOptions, Nodes},
-    scenario::{LabSpec, Password, Persistence},
-};
+use lockstorm::lab::{Lab, LabOptions, ServerBinary, keeper};
+use lockstorm::lock::{NodeOptions, Nodes};
+use lockstorm::scenario::{LabSpec, Password, Persistence};
 use tokio::runtime::Builder;
 
 pub type Outcome = Result<(), Box<dyn Error>>;

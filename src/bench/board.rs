@@ -1,6 +1,7 @@
 //! What the driver of a round and the tasks of its app servers tell one another, without a lock.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize};
 use std::time::{Duration, Instant};
 
 use super::tally::Phase;

@@ -4,24 +4,19 @@
 //! attempts it waits for the announcement that the lock was released. Announcements can be lost and holders can die, so it
 //! also asks again from time to time, and when the key must have expired.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 
-use crate::{
-    AcquireOptions, Gauges, Nodes, Refusal, Wait, clock,
-    held::{Held, Owned},
-    protocol::{Acquire, Decision, Next, NodeSet, Time},
-    renewals::{Renewals, Renewing},
-    waiting::{
-        channel::Channel,
-        lines::{Entered, Lines, Permit},
-        subscriptions::Subscriptions,
-    },
-};
+use crate::held::{Held, Owned};
+use crate::protocol::{Acquire, Decision, Next, NodeSet, Time};
+use crate::renewals::{Renewals, Renewing};
+use crate::waiting::channel::Channel;
+use crate::waiting::lines::{Entered, Lines, Permit};
+use crate::waiting::subscriptions::Subscriptions;
+use crate::{AcquireOptions, Gauges, Nodes, Refusal, Wait, clock};
 
 /// One kind of lock: how an attempt at it is made. Waiting, retries, renewal and loss are the same for all kinds.
 pub(crate) trait Kind {

@@ -1,6 +1,7 @@
 //! The clock that drives the protocol: tokio's clock, counted from an origin within this process.
 
-use std::{sync::OnceLock, time::Duration};
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, Timeout};
 

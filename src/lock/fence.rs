@@ -69,13 +69,12 @@ use std::time::Duration;
 use rand::RngExt;
 use tokio::time::sleep;
 
-use crate::{
-    Cause, Nodes,
-    clock::{self, FOREVER},
-    node::{question::Answered, wire},
-    protocol::{NodeSet, Time, quorum},
-    refusal::PerNode,
-};
+use crate::clock::{self, FOREVER};
+use crate::node::question::Answered;
+use crate::node::wire;
+use crate::protocol::{NodeSet, Time, quorum};
+use crate::refusal::PerNode;
+use crate::{Cause, Nodes};
 
 /// The longest pause after two callers have split the nodes between them.
 const SPLIT_PAUSE: Duration = Duration::from_millis(2);

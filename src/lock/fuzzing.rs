@@ -1,6 +1,7 @@
 //! Access for the fuzz targets, compiled for them only: the parsers of bytes that a node sends.
 
-use crate::{node::reply::Reply, waiting::announcement};
+use crate::node::reply::Reply;
+use crate::waiting::announcement;
 
 /// The first reply in `bytes`, as text, and its length; `None` if it is incomplete, an error if it is not a reply.
 #[expect(clippy::result_unit_err, reason = "as little as the parser itself says")]

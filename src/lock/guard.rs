@@ -1,16 +1,15 @@
-use std::{future::pending, sync::Arc, time::Duration};
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::{
-    NotExtended,
-    acquire::Acquired,
-    clock,
-    held::{self, Held, Owned},
-    local::LocalGuard,
-    protocol::{Released, quorum},
-    quorum::lock::QuorumLock,
-    renewals::Renewing,
-    waiting::lines::Permit,
-};
+use crate::acquire::Acquired;
+use crate::held::{self, Held, Owned};
+use crate::local::LocalGuard;
+use crate::protocol::{Released, quorum};
+use crate::quorum::lock::QuorumLock;
+use crate::renewals::Renewing;
+use crate::waiting::lines::Permit;
+use crate::{NotExtended, clock};
 
 /// A held lock. Dropping the guard releases the lock in the background, without waiting for any node; once the runtime has
 /// ended (the app server was killed), nothing is sent and the keys keep their TTL.

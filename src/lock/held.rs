@@ -1,13 +1,14 @@
 //! The behaviour that all kinds of held locks share.
 
-use std::{fmt, ops::Deref, sync::Arc, time::Duration};
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::{
-    clock,
-    protocol::{Due, Lease, Renewal, Time},
-};
+use crate::clock;
+use crate::protocol::{Due, Lease, Renewal, Time};
 
 /// A held lock of any kind, as seen by renewal, by the signal of its loss, and by those who wait for it.
 pub(crate) trait Held: fmt::Debug + Send + Sync {

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::{
-    Gauges,
-    clock::{self, FOREVER},
-    protocol::Time,
-    waiting::lines::{Entered, Lines, Permit},
-};
+use crate::Gauges;
+use crate::clock::{self, FOREVER};
+use crate::protocol::Time;
+use crate::waiting::lines::{Entered, Lines, Permit};
 
 /// The keyed mutex; clones share it.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +61,8 @@ impl Drop for LocalGuard {
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::Mutex, time::Duration};
+    use std::sync::Mutex;
+    use std::time::Duration;
 
     use super::*;
 

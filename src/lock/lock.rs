@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
-use crate::{
-    AcquireOptions, Gauges, Guard, Nodes, Refusal, Wait, acquire::Callers, clock, local::Local, quorum::kind::Quorum,
-};
+use crate::acquire::Callers;
+use crate::local::Local;
+use crate::quorum::kind::Quorum;
+use crate::{AcquireOptions, Gauges, Guard, Nodes, Refusal, Wait, clock};
 
 /// A lock strategy of one app server. Clones share its connections, waiters and gauges.
 #[derive(Debug, Clone)]

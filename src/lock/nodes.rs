@@ -1,21 +1,19 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::{
-    Cause,
-    clock::{self, FOREVER},
-    node::{
-        address::{BadAddress, NodeAddress},
-        connection,
-        job::Job,
-        options::NodeOptions,
-        question::{Answered, Answers, Question},
-        queue::Queue,
-        wire::{self, Packed},
-    },
-    protocol::{MAX_NODES, NodeSet, Time},
-};
+use crate::Cause;
+use crate::clock::{self, FOREVER};
+use crate::node::address::{BadAddress, NodeAddress};
+use crate::node::connection;
+use crate::node::job::Job;
+use crate::node::options::NodeOptions;
+use crate::node::question::{Answered, Answers, Question};
+use crate::node::queue::Queue;
+use crate::node::wire::{self, Packed};
+use crate::protocol::{MAX_NODES, NodeSet, Time};
 
 /// The bounds of the pause before the next attempt to connect.
 const SHORTEST_BACKOFF: Duration = Duration::from_millis(1);

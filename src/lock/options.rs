@@ -1,6 +1,8 @@
 use std::time::Duration;
 
-use crate::{Wait, clock::FOREVER, protocol::Rules};
+use crate::Wait;
+use crate::clock::FOREVER;
+use crate::protocol::Rules;
 
 /// The options of one acquire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

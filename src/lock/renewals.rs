@@ -2,19 +2,16 @@
 //!
 //! Renewals that are due are sent together, and no task waits for their answers: they count whenever they come.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::Duration,
-};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
-use tokio::{sync::Notify, task::JoinHandle};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
-use crate::{
-    clock,
-    held::Held,
-    protocol::{Renewal, Time},
-};
+use crate::clock;
+use crate::held::Held;
+use crate::protocol::{Renewal, Time};
 
 /// The least time between two checks of the same renewal.
 const LEAST_RECHECK: Duration = Duration::from_millis(1);

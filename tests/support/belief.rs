@@ -1,9 +1,7 @@
 //! Who believed to hold which lock, from when to when. Two beliefs in one lock at a time prove that it is broken.
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use lockstorm::lock::Guard;
 

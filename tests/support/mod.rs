@@ -9,23 +9,16 @@ pub mod proxy;
 pub mod swarm;
 pub mod trio;
 
-use std::{
-    env,
-    net::{Ipv4Addr, SocketAddr, TcpListener},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::{Mutex, MutexGuard, PoisonError},
-    thread,
-    time::{Duration, Instant},
-};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use std::{env, thread};
 
-use nix::{
-    sys::{
-        signal::{Signal, kill},
-        wait::{WaitPidFlag, waitpid},
-    },
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::Pid;
 use redis::{Cmd, FromRedisValue};
 use tempfile::TempDir;
 

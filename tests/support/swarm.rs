@@ -1,28 +1,23 @@
 //! App servers whose workers fight over a few locks, and write down what they believe.
 
-use std::{
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    thread::{self, JoinHandle},
-    time::Duration,
-};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use lockstorm::{
-    lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes},
-    model::{Outcome, Wait},
-};
-use rand::{RngExt, SeedableRng, rngs::StdRng};
-use tokio::{
-    runtime::Builder,
-    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-    task::JoinSet,
-    time::{sleep, timeout},
-};
+use lockstorm::lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes};
+use lockstorm::model::{Outcome, Wait};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use tokio::runtime::Builder;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
-use super::{TEST_TIMEOUT, belief::Beliefs};
+use super::TEST_TIMEOUT;
+use super::belief::Beliefs;
 
 /// Fewer keys than workers, so that there is always somebody who waits.
 const KEYS: usize = 4;

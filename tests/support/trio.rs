@@ -2,14 +2,10 @@
 
 use std::time::Duration;
 
-use lockstorm::{
-    lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Refusal},
-    model::Wait,
-};
-use tokio::{
-    runtime::{Builder, Runtime},
-    time::{Instant, sleep},
-};
+use lockstorm::lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Refusal};
+use lockstorm::model::Wait;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{Instant, sleep};
 
 use super::{RedisServer, TEST_TIMEOUT};
 

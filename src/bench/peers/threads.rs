@@ -1,7 +1,8 @@
 //! A runtime of several threads, which one of the peers is measured on.
 
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use tokio::runtime::{Builder, Runtime};
 

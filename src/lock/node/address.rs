@@ -1,20 +1,18 @@
 //! The address of a node, and the credentials for it.
 
-use std::{fmt, io, net::SocketAddr, time::Duration};
+use std::net::SocketAddr;
+use std::time::Duration;
+use std::{fmt, io};
 
 use socket2::{SockRef, TcpKeepalive};
-use tokio::{
-    net::TcpStream,
-    time::{Instant, timeout_at},
-};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
 
+use crate::node::listener;
+use crate::node::stream::Stream;
 #[cfg(feature = "tls")]
 use crate::node::tls::Tls;
-use crate::node::{
-    listener,
-    stream::Stream,
-    url::{self, Url},
-};
+use crate::node::url::{self, Url};
 
 /// A node's address that can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

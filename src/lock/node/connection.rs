@@ -3,34 +3,26 @@
 //! One ordered connection makes it safe to take a lock back: a compare-and-delete written behind a `SET` runs after it,
 //! however long the node was stopped. Therefore a late reply never closes the connection.
 
-use std::{
-    collections::VecDeque,
-    future::poll_fn,
-    io, mem,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-    time::Duration,
-};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use std::{io, mem};
 
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    time::{Sleep, sleep, timeout},
-};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep, timeout};
 
-use super::{
-    address::NodeAddress,
-    greeting,
-    job::{Done, Job, LockJob},
-    options::NodeOptions,
-    queue::Queue,
-    reply::{Malformed, Reply},
-    wire::Native,
-};
-use crate::{
-    Cause, clock,
-    protocol::{Command, Suspicion, Time, WINDOW},
-};
+use super::address::NodeAddress;
+use super::greeting;
+use super::job::{Done, Job, LockJob};
+use super::options::NodeOptions;
+use super::queue::Queue;
+use super::reply::{Malformed, Reply};
+use super::wire::Native;
+use crate::protocol::{Command, Suspicion, Time, WINDOW};
+use crate::{Cause, clock};
 
 /// The most bytes collected for writing. Further commands stay in the queue, where they can still be withdrawn.
 const OUTPUT_LIMIT: usize = 1 << 16;

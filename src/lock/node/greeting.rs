@@ -2,24 +2,18 @@
 
 use std::io;
 
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    time::{Instant, timeout_at},
-};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::{Instant, timeout_at};
 
+use crate::Cause;
+use crate::clock::FOREVER;
+use crate::node::address::NodeAddress;
+use crate::node::options::NodeOptions;
+use crate::node::reply::{Malformed, Reply};
+use crate::node::stream::Stream;
 #[cfg(feature = "tls")]
 use crate::node::tls;
-use crate::{
-    Cause,
-    clock::FOREVER,
-    node::{
-        address::NodeAddress,
-        options::NodeOptions,
-        reply::{Malformed, Reply},
-        stream::Stream,
-        wire::{self, DELETE, EXTEND, Native, RELEASE},
-    },
-};
+use crate::node::wire::{self, DELETE, EXTEND, Native, RELEASE};
 
 /// A connection that is ready for locks.
 pub(crate) struct Greeted {

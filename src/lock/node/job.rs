@@ -1,16 +1,13 @@
 //! Commands that are queued for a node.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
+use std::sync::Arc;
 
-use super::{
-    question::Question,
-    reply::Reply,
-    wire::{DELETE, Native, RELEASE, Wire},
-};
-use crate::{
-    Cause,
-    protocol::{Answer, Command, Time},
-};
+use super::question::Question;
+use super::reply::Reply;
+use super::wire::{DELETE, Native, RELEASE, Wire};
+use crate::Cause;
+use crate::protocol::{Answer, Command, Time};
 
 /// The attempt that sends a node commands for a lock, and receives the results.
 pub(crate) trait Asker: fmt::Debug + Send + Sync {

@@ -1,6 +1,7 @@
 //! Finds which user listens on a port of this machine, from the kernel's socket table (Linux).
 
-use std::{fs, io, net::Ipv4Addr};
+use std::net::Ipv4Addr;
+use std::{fs, io};
 
 /// Checks, before a password is sent, that a process of this user listens on `port` of loopback. Where the kernel does not
 /// say, the check passes.

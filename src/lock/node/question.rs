@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::{reply::Reply, wire::Packed};
-use crate::{Cause, clock, protocol::Time};
+use super::reply::Reply;
+use super::wire::Packed;
+use crate::protocol::Time;
+use crate::{Cause, clock};
 
 /// A node's answer: a number, or why there is none.
 pub(crate) type Answered = Result<i64, Cause>;

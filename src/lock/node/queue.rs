@@ -1,20 +1,16 @@
 //! The shared state of one node: the queue that callers push to, and whether the node can be asked.
 
-use std::{
-    collections::VecDeque,
-    mem,
-    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
-    task::Waker,
-    time::Duration,
-};
+use std::collections::VecDeque;
+use std::mem;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
 
 use tokio::sync::watch;
 
 use super::job::{Done, Job, LockJob};
-use crate::{
-    Cause, clock,
-    protocol::{Link, Obstacle},
-};
+use crate::protocol::{Link, Obstacle};
+use crate::{Cause, clock};
 
 #[derive(Debug)]
 struct State {
@@ -251,15 +247,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{
-        clock,
-        node::{
-            job::{Asker, Report},
-            reply::Reply,
-            wire::{self, Wire},
-        },
-        protocol::{Attempt, Command, Rules, Time, Vote},
-    };
+    use crate::clock;
+    use crate::node::job::{Asker, Report};
+    use crate::node::reply::Reply;
+    use crate::node::wire::{self, Wire};
+    use crate::protocol::{Attempt, Command, Rules, Time, Vote};
 
     /// An attempt at a lock of one node.
     #[derive(Debug)]

@@ -1,19 +1,15 @@
 //! TLS to a node: the authorities that we trust, the handshake, and the messages when it fails.
 
-use std::{io, sync::Arc};
+use std::io;
+use std::sync::Arc;
 
-use tokio::{
-    net::TcpStream,
-    time::{Instant, timeout_at},
-};
-use tokio_rustls::{
-    TlsConnector,
-    client::TlsStream,
-    rustls::{
-        AlertDescription, CertificateError, ClientConfig, Error, InvalidMessage, RootCertStore, crypto::ring,
-        pki_types::ServerName,
-    },
-};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{AlertDescription, CertificateError, ClientConfig, Error, InvalidMessage, RootCertStore};
 
 /// Verifies that a node is the one that its URL names.
 #[derive(Clone)]

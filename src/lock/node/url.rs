@@ -182,7 +182,8 @@ fn is_port(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use proptest::{prelude::*, sample::select};
+    use proptest::prelude::*;
+    use proptest::sample::select;
     use redis::{ConnectionAddr, IntoConnectionInfo};
 
     use super::*;

@@ -3,12 +3,10 @@
 //! Key, token and TTL are packed once for each attempt; each command is made of these and of constant pieces. Tests compare
 //! the packing and the hashes of the scripts with those of the `redis` crate.
 
-use std::{
-    io::Write as _,
-    ops::Range,
-    sync::{Arc, LazyLock},
-    time::Duration,
-};
+use std::io::Write as _;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 /// The prefix of the channel on which a released lock is announced; the key follows it.
 pub(crate) const CHANNEL_PREFIX: &str = "lockstorm:released:";

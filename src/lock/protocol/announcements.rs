@@ -1,6 +1,7 @@
 //! The announcements that an app server receives about a key that it waits for.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::{NodeSet, PerNode, Time, quorum};
 

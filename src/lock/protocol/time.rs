@@ -1,7 +1,5 @@
-use std::{
-    ops::{Add, AddAssign, Sub},
-    time::Duration,
-};
+use std::ops::{Add, AddAssign, Sub};
+use std::time::Duration;
 
 /// A point in time: nanoseconds since an origin that the driver chooses, on a clock that never goes back. It spans 584
 /// years; later times saturate.

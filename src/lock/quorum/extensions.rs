@@ -2,10 +2,8 @@
 
 use std::task::{Poll, Waker};
 
-use crate::{
-    Cause,
-    protocol::{Answer, Extension, NodeSet, PerNode, Time},
-};
+use crate::Cause;
+use crate::protocol::{Answer, Extension, NodeSet, PerNode, Time};
 
 #[derive(Debug, Default)]
 pub(super) struct Extensions(Vec<PendingExtension>);

@@ -1,17 +1,15 @@
 //! The kind of lock that a quorum of independent nodes keeps. On a single node this is `SET NX PX` with compare-and-delete.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::lock::QuorumLock;
-use crate::{
-    AcquireOptions, Gauges, Nodes, Wait,
-    acquire::{FailedAttempt, Kind},
-    clock,
-    held::Owned,
-    node::wire,
-    protocol::{Time, free_after, quorum},
-    waiting::subscriptions::Subscriptions,
-};
+use crate::acquire::{FailedAttempt, Kind};
+use crate::held::Owned;
+use crate::node::wire;
+use crate::protocol::{Time, free_after, quorum};
+use crate::waiting::subscriptions::Subscriptions;
+use crate::{AcquireOptions, Gauges, Nodes, Wait, clock};
 
 /// Locks whose key more than half of these nodes must have.
 #[derive(Debug)]

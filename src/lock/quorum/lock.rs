@@ -1,31 +1,23 @@
 //! One attempt at a lock on a quorum of nodes, with its commands, its extensions and its release.
 
-use std::{
-    fmt,
-    future::poll_fn,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Poll, Waker},
-    time::Duration,
-};
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use super::extensions::{Extensions, remember};
-use crate::{
-    AcquireOptions, Cause, Gauges, Nodes, NotExtended, Outcome, Refusal,
-    acquire::FailedAttempt,
-    clock,
-    held::{Held, Owned},
-    node::{
-        job::{Asker, Job, LockJob, Report},
-        wire::{self, Wire},
-    },
-    protocol::{
-        Attempt, Command, Decision, Due, Effect, Lease, NodeSet, PerNode, Released, Renewal, Time, Vote, Waiting,
-        quorum,
-    },
-    waiting::subscriptions::Subscriptions,
+use crate::acquire::FailedAttempt;
+use crate::held::{Held, Owned};
+use crate::node::job::{Asker, Job, LockJob, Report};
+use crate::node::wire::{self, Wire};
+use crate::protocol::{
+    Attempt, Command, Decision, Due, Effect, Lease, NodeSet, PerNode, Released, Renewal, Time, Vote, Waiting, quorum,
 };
+use crate::waiting::subscriptions::Subscriptions;
+use crate::{AcquireOptions, Cause, Gauges, Nodes, NotExtended, Outcome, Refusal, clock};
 
 /// One attempt and the state of its commands. The caller owns it; its queued commands share it.
 pub(crate) struct QuorumLock {
@@ -391,7 +383,8 @@ impl Drop for Extending<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{held, protocol::Answer};
+    use crate::held;
+    use crate::protocol::Answer;
 
     fn answer(lock: &QuorumLock, node: usize, command: Command, asked: Time, answer: Answer) {
         let report = Report {

@@ -1,6 +1,10 @@
 //! Acquiring a lock: one attempt after another.
 
-use super::{World, claims::Claim, connection::Job, report::Check, worker::Stage};
+use super::World;
+use super::claims::Claim;
+use super::connection::Job;
+use super::report::Check;
+use super::worker::Stage;
 use crate::protocol::{Acquire, Attempt, Decision, Effect, Next, NodeSet, Time, Vote, Wait, Waiting, quorum};
 
 impl World {

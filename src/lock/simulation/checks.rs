@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use super::{
-    Report, Violation, World,
-    belief::{Belief, Forgotten},
-    node::Node,
-    report::Check,
-};
+use super::belief::{Belief, Forgotten};
+use super::node::Node;
+use super::report::Check;
+use super::{Report, Violation, World};
 use crate::protocol::Vote;
 
 /// The most violations that are kept; the first ones are the most useful.

@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use super::{
-    World,
-    clock::NEVER,
-    connection::{Connection, FIRST_CONNECTION_WAIT, Job, Phase, Reply, Request},
-    event::EventKind,
-    report::Check,
-    units::{nanos, short},
-};
+use super::World;
+use super::clock::NEVER;
+use super::connection::{Connection, FIRST_CONNECTION_WAIT, Job, Phase, Reply, Request};
+use super::event::EventKind;
+use super::report::Check;
+use super::units::{nanos, short};
 use crate::protocol::{Answer, Command, Effect, Suspicion, Time};
 
 impl World {

@@ -1,6 +1,8 @@
-use std::{collections::VecDeque, time::Duration};
+use std::collections::VecDeque;
+use std::time::Duration;
 
-use super::{clock::NEVER, lane::Lane};
+use super::clock::NEVER;
+use super::lane::Lane;
 use crate::protocol::{Command, Link, Suspicion, Time, WaitAnnouncement};
 
 /// How long commands wait for the first connection, as in the lock engine.

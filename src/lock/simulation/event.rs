@@ -1,7 +1,5 @@
-use std::{
-    cmp::{Ordering, Reverse},
-    collections::BinaryHeap,
-};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 
 /// The kind of an event, and the position of what it concerns. Events are small and own nothing: whether one is still
 /// relevant is checked when its time has come.

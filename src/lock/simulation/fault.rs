@@ -1,11 +1,9 @@
 //! Faults: how they begin and end.
 
-use super::{
-    Faults, World,
-    event::{EventKind, Mend},
-    random::Range,
-    units::short,
-};
+use super::event::{EventKind, Mend};
+use super::random::Range;
+use super::units::short;
+use super::{Faults, World};
 
 impl World {
     /// Plans the next fault, if any.

@@ -1,4 +1,6 @@
-use super::{clock::NEVER, connection::Phase, lane::Lane};
+use super::clock::NEVER;
+use super::connection::Phase;
+use super::lane::Lane;
 use crate::protocol::WaitAnnouncement;
 
 /// A message to a node about subscriptions.

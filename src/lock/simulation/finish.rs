@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use super::{
-    Report, World, connection::FIRST_CONNECTION_WAIT, connection::Phase, report::Check, units::nanos, worker::Stage,
-};
+use super::connection::{FIRST_CONNECTION_WAIT, Phase};
+use super::report::Check;
+use super::units::nanos;
+use super::worker::Stage;
+use super::{Report, World};
 use crate::protocol::{Time, Wait};
 
 /// The pause between two attempts at a lock that must soon be free.

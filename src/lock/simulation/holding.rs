@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{World, connection::Job, worker::Stage};
+use super::World;
+use super::connection::Job;
+use super::worker::Stage;
 use crate::protocol::{Renewal, Time};
 
 impl World {

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::{World, app_server::AppServer, connection::Connection};
+use super::World;
+use super::app_server::AppServer;
+use super::connection::Connection;
 
 impl World {
     /// Nothing in it runs from now on. Messages for it wait.

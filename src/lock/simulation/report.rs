@@ -1,4 +1,5 @@
-use std::{fmt, time::Duration};
+use std::fmt;
+use std::time::Duration;
 
 use crate::protocol::{Command, Decision};
 

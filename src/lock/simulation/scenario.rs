@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{AcquireSettings, Delay, Faults, Settings, Span, Weights, random::Random, units::nanos};
+use super::random::Random;
+use super::units::nanos;
+use super::{AcquireSettings, Delay, Faults, Settings, Span, Weights};
 use crate::protocol::{Rules, WINDOW, Wait};
 
 impl Settings {

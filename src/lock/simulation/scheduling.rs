@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use super::{
-    World,
-    clock::NEVER,
-    event::EventKind,
-    units::short,
-    worker::{Stage, Worker},
-};
+use super::World;
+use super::clock::NEVER;
+use super::event::EventKind;
+use super::units::short;
+use super::worker::{Stage, Worker};
 use crate::protocol::{Time, Waiting};
 
 impl World {

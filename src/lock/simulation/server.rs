@@ -1,12 +1,10 @@
 //! The node's side of a connection, and how it breaks.
 
-use super::{
-    World,
-    connection::{Phase, Reply, Request, Stray},
-    event::EventKind,
-    report::Check,
-    units::short,
-};
+use super::World;
+use super::connection::{Phase, Reply, Request, Stray};
+use super::event::EventKind;
+use super::report::Check;
+use super::units::short;
 
 impl World {
     pub(super) fn on_requests(&mut self, c: usize) {

@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use super::{
-    World,
-    app_server::{Channel, KeyLine, Waiter},
-    clock::NEVER,
-    connection::Job,
-    event::EventKind,
-    report::Check,
-    units::short,
-    worker::{LookUp, Stage},
-};
+use super::World;
+use super::app_server::{Channel, KeyLine, Waiter};
+use super::clock::NEVER;
+use super::connection::Job;
+use super::event::EventKind;
+use super::report::Check;
+use super::units::short;
+use super::worker::{LookUp, Stage};
 use crate::protocol::{Acquire, Announcements, Decision, Line, NodeSet, Time, free_after};
 
 impl World {

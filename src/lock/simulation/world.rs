@@ -1,19 +1,17 @@
 use std::time::Duration;
 
-use super::{
-    InvalidSettings, Report, Settings,
-    app_server::AppServer,
-    belief::{Belief, Forgotten},
-    claims::Claims,
-    clock::Clock,
-    connection::{Connection, Stray},
-    event::{Event, EventKind, Events},
-    feed::Feed,
-    node::Node,
-    random::{Random, Range},
-    units::nanos,
-    worker::Worker,
-};
+use super::app_server::AppServer;
+use super::belief::{Belief, Forgotten};
+use super::claims::Claims;
+use super::clock::Clock;
+use super::connection::{Connection, Stray};
+use super::event::{Event, EventKind, Events};
+use super::feed::Feed;
+use super::node::Node;
+use super::random::{Random, Range};
+use super::units::nanos;
+use super::worker::Worker;
+use super::{InvalidSettings, Report, Settings};
 use crate::protocol::Time;
 
 /// Nodes, app servers and workers in virtual time. The same settings and seed always give the same course of events.
@@ -230,10 +228,8 @@ impl World {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        protocol::{MAX_NODES, Wait},
-        simulation::{Check, Span},
-    };
+    use crate::protocol::{MAX_NODES, Wait};
+    use crate::simulation::{Check, Span};
 
     /// A world without faults, in which every message takes 100 µs.
     fn quiet(nodes: usize, wait: Wait) -> Settings {

@@ -1,18 +1,14 @@
 //! The announcements about one key, shared by the waiters of an app server.
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use super::announcement;
-use crate::{
-    clock,
-    node::wire::Token,
-    protocol::{Announcements, Time},
-};
+use crate::clock;
+use crate::node::wire::Token;
+use crate::protocol::{Announcements, Time};
 
 /// The channel of one key.
 #[derive(Debug)]

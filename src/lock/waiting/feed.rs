@@ -1,28 +1,22 @@
 //! The subscriber connection to one node, which delivers releases and other app servers' announcements. It is separate from
 //! the connection for locks, which must not carry anything else; and a node takes no other commands from subscribers.
 
-use std::{
-    collections::HashSet,
-    io,
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::collections::HashSet;
+use std::io;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
-use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    sync::mpsc,
-    task::JoinHandle,
-    time::{MissedTickBehavior, interval, sleep},
-};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::channels::Channels;
-use crate::node::{
-    address::NodeAddress,
-    greeting,
-    options::NodeOptions,
-    reply::{Malformed, Reply},
-    wire::{self, CHANNEL_PREFIX},
-};
+use crate::node::address::NodeAddress;
+use crate::node::greeting;
+use crate::node::options::NodeOptions;
+use crate::node::reply::{Malformed, Reply};
+use crate::node::wire::{self, CHANNEL_PREFIX};
 
 /// How often to look for channels that nobody uses any more.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);

@@ -3,20 +3,16 @@
 //! The caller that has the permit of a key may ask the nodes for it, and keeps the permit as long as the lock is held;
 //! meanwhile the others need not ask.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::Duration,
-};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::{
-    Refusal,
-    clock::{self, FOREVER},
-    held::Held,
-    protocol::{Line, Time},
-};
+use crate::Refusal;
+use crate::clock::{self, FOREVER};
+use crate::held::Held;
+use crate::protocol::{Line, Time};
 
 /// The number of a permit that must not be passed on when it is dropped.
 const PASSED_ON: u64 = 0;

@@ -2,8 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::{channel::Channel, channels::Channels, feed::Feed};
-use crate::{Nodes, node::wire, protocol::Time};
+use super::channel::Channel;
+use super::channels::Channels;
+use super::feed::Feed;
+use crate::Nodes;
+use crate::node::wire;
+use crate::protocol::Time;
 
 /// Subscriber connections are opened when a caller has to wait for the first time; an app server in which nobody waits has
 /// none.

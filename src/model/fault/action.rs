@@ -83,7 +83,8 @@ impl fmt::Display for Action {
 
 /// A condition written as the word for its undo.
 mod undo_word {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
     use strum::VariantArray;
 
     use super::Condition;

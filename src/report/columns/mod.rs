@@ -11,8 +11,11 @@ mod locks;
 mod rows;
 
 pub(crate) use arm::Arm;
+pub(super) use cache_fill::CACHE_FILL;
 pub(crate) use cell::cell;
 pub(crate) use column::{Column, heads};
+pub(super) use inventory::INVENTORY;
 pub(super) use inventory::orders;
+pub(super) use load::LOAD;
+pub(super) use locks::{LOCKS, SECTIONS};
 pub(super) use rows::table;
-pub(super) use {cache_fill::CACHE_FILL, inventory::INVENTORY, load::LOAD, locks::LOCKS, locks::SECTIONS};
