@@ -21,10 +21,11 @@ use vt100::Parser;
 /// How long anything may take on the slowest machine before a test gives up.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What the reader of a terminal does: it reads, it does not, it has ended.
+/// What the reader of a terminal does: it reads, it waits, it reads what is there and ends, it ends.
 const ON: u8 = 0;
 const STILL: u8 = 1;
-const OFF: u8 = 2;
+const LAST: u8 = 2;
+const OFF: u8 = 3;
 
 /// Columns and rows of a terminal.
 pub type Size = (u16, u16);
@@ -82,7 +83,8 @@ impl Console {
                 loop {
                     match reading.load(Ordering::SeqCst) {
                         OFF => return,
-                        ON if has_something(master) => {}
+                        ON | LAST if has_something(master) => {}
+                        LAST => return,
                         _ => {
                             thread::sleep(Duration::from_millis(2));
                             continue;
@@ -200,13 +202,18 @@ impl Console {
 
     /// Waits for the end of lockstorm by itself: the terminal is as it was and nothing is left. Returns the exit code and
     /// what the terminal shows.
-    pub fn end(self) -> (u32, String) {
+    pub fn end(mut self) -> (u32, String) {
         let code = self.gone();
-        let restored = |console: &Self| {
-            let parser = lock(&console.parser);
-            !parser.screen().alternate_screen() && !parser.screen().hide_cursor()
-        };
-        self.wait_for("the normal screen with its cursor", |_| restored(&self));
+        // Nobody writes any more, but the last lines may still be in the terminal.
+        self.reading.store(LAST, Ordering::SeqCst);
+        if let Some(reader) = self.reader.take() {
+            reader.join().expect("a reader that has ended");
+        }
+        {
+            let parser = lock(&self.parser);
+            assert!(!parser.screen().alternate_screen(), "the normal screen");
+            assert!(!parser.screen().hide_cursor(), "its cursor");
+        }
         assert!(!self.is_raw(), "modes of the terminal");
         (code, self.screen().text)
     }
