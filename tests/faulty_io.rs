@@ -20,6 +20,7 @@ use tempfile::TempDir;
 /// Set-up, three seconds of load, ten without progress, and as much again for a slow machine.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
+// No slow write outlasts a TTL, so that no update is lost by the locks.
 const SCENARIO: &str = r#"
 title = "Faulty I/O"
 duration = "3s"
@@ -36,9 +37,11 @@ hold = { median = "1ms", sigma = 0.1 }
 [[arm]]
 name = "single"
 lock = "single"
+ttl = "30s"
 [[arm]]
 name = "redlock"
 lock = "redlock"
+ttl = "30s"
 [expect]
 "single.lost_updates" = "== 0"
 "redlock.lost_updates" = "== 0"
