@@ -1,4 +1,5 @@
-//! App servers whose workers fight over a few locks, and write down what they believe.
+//! App servers whose workers fight over a few locks, and write down what they believe. They are not those of `swarm`, which
+//! would judge the lock engine by the code that is built on it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
