@@ -73,14 +73,13 @@ impl Lab {
     /// # Errors
     /// When it can't come any more: a node is in another state, or the keeper is gone.
     pub async fn comes_true(&self, action: Action, host: HostId) -> Result<Verified<Instant>, LabError> {
-        let mut proof = Vec::new();
-        for node in &self.nodes.host(host)?.nodes {
+        let (host, mut proof) = (self.nodes.host(host)?, Vec::new());
+        for node in &host.nodes {
             proof.extend(self.effect_on(node, action).await?);
         }
-        Ok(Verified {
-            at: Instant::now(),
-            proof,
-        })
+        let at = Instant::now();
+        host.undergo(action, at);
+        Ok(Verified { at, proof })
     }
 
     /// Waits until an action has taken effect on a node; returns the proof.

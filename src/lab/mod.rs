@@ -203,7 +203,7 @@ impl Lab {
     #[must_use]
     pub fn state(&self, host: HostId) -> HostState {
         match self.nodes.host(host) {
-            Ok(host) => HostState::of_all(host.nodes.iter().map(|node| self.site.client.slot(node.id).state)),
+            Ok(host) => host.state(&self.site.client),
             Err(error) => HostState::unknown(error.to_string()),
         }
     }

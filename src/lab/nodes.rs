@@ -1,15 +1,16 @@
 //! All nodes of a lab, by host.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
-use tokio::sync::Mutex;
+use tokio::sync::Mutex as Turn;
 use tokio::task::JoinSet;
 
-use super::LabError;
 use super::client::Client;
 use super::node::{Node, Plan};
 use super::node_name::{NodeName, Role};
-use crate::model::HostId;
+use super::{HostState, LabError};
+use crate::model::{Action, Conditions, HostId};
 
 /// A host with its nodes: they fail together.
 #[derive(Debug)]
@@ -18,7 +19,25 @@ pub(super) struct Host {
     /// They are shared with the tasks that start them again and ask for their figures.
     pub nodes: Vec<Arc<Node>>,
     /// Held while an action is under way: one at a time.
-    pub turn: Mutex<()>,
+    pub turn: Turn<()>,
+    /// The conditions that the lab has brought about and that the kernel does not report.
+    imposed: Mutex<Conditions<Instant>>,
+}
+
+impl Host {
+    /// The host's state, made from what the keeper reports of its nodes.
+    pub(super) fn state(&self, client: &Client) -> HostState {
+        let reported = self.nodes.iter().map(|node| client.slot(node.id).state);
+        let imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
+        HostState::of_all(reported).with(&imposed)
+    }
+
+    /// An action has taken effect on all nodes.
+    pub(super) fn undergo(&self, action: Action, at: Instant) {
+        let mut imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
+        imposed.undergo(action, at);
+        imposed.retain(|condition| !condition.is_reported());
+    }
 }
 
 /// The nodes of a lab.
@@ -64,7 +83,8 @@ impl Nodes {
                 None => hosts.push(Host {
                     id,
                     nodes: vec![node],
-                    turn: Mutex::default(),
+                    turn: Turn::default(),
+                    imposed: Mutex::default(),
                 }),
             }
         }

@@ -46,6 +46,14 @@ impl HostState {
         all.unwrap_or_else(|| Self::unknown("it has no nodes".to_owned()))
     }
 
+    /// The same with conditions that no process shows. Those that another condition puts an end to are over.
+    pub(super) fn with(mut self, imposed: &Conditions<Instant>) -> Self {
+        let mut imposed = imposed.clone();
+        imposed.retain(|condition| !self.conditions.have_ended(condition));
+        self.conditions.join(imposed);
+        self
+    }
+
     /// How it went down, in words, if it is down.
     #[must_use]
     pub fn ended(&self) -> Option<String> {
@@ -57,5 +65,25 @@ impl HostState {
     #[must_use]
     pub const fn is_up(&self) -> bool {
         self.conditions.is_up()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_that_no_process_shows_is_added_unless_another_one_has_ended_it() {
+        let now = Instant::now();
+        let imposed = Conditions::only(Condition::Paused, None, now);
+        let conditions = |state: HostState| -> Vec<Condition> {
+            let state = state.with(&imposed);
+            state.conditions.iter().map(|ongoing| ongoing.condition).collect()
+        };
+        assert_eq!(conditions(HostState::up(now)), [Condition::Paused]);
+        assert_eq!(
+            conditions(HostState::only(Condition::Down, None, now)),
+            [Condition::Down]
+        );
     }
 }

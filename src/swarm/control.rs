@@ -84,9 +84,8 @@ impl Control {
             Action::Fault(Fault::Kill) => (self.kill(&mut pause).await?, Finding::RuntimeGone),
             Action::Fault(Fault::Pause) => (self.pause(&mut pause).await?, Finding::ThreadBlocked),
             Action::Undo(Condition::Paused) => (self.resume(&mut pause).await?, Finding::ThreadRuns),
-            Action::Fault(Fault::Shutdown) | Action::Undo(Condition::Down) => {
-                return Err(impossible(Obstacle::NotFor(action, TargetKind::Server)));
-            }
+            // What is for hosts alone has met its obstacle above.
+            _ => return Err(impossible(Obstacle::NotFor(action, TargetKind::Server))),
         };
         self.lock().undergo(action, at);
         let proof = Proof {
@@ -127,5 +126,55 @@ impl Control {
         let mut ended = self.ended.clone();
         let at = ended.wait_for(Option::is_some).await;
         at.ok().and_then(|at| *at).ok_or(SwarmError::Ended(self.id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use strum::VariantArray;
+
+    use super::*;
+
+    /// The orders that a fault brings, followed like an app server's thread does.
+    fn follow(mut orders: mpsc::UnboundedReceiver<Order>, ended: &watch::Sender<Option<Instant>>) {
+        while let Some(order) = orders.blocking_recv() {
+            if let Order::Pause { blocked, gate, resumed } = order {
+                blocked.send(Instant::now()).unwrap();
+                if gate.recv().is_ok() {
+                    resumed.send(Instant::now()).unwrap();
+                }
+            } else {
+                ended.send_replace(Some(Instant::now()));
+            }
+        }
+    }
+
+    #[test]
+    fn every_action_for_app_servers_can_be_done_to_one() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let actions: Vec<Action> = Action::all()
+            .filter(|action| action.is_for(TargetKind::Server))
+            .collect();
+        for action in &actions {
+            let (orders, inbox) = mpsc::unbounded_channel();
+            let (ended, when) = watch::channel(None);
+            let thread = thread::spawn(move || follow(inbox, &ended));
+            let control = Control::new(ServerId(1), orders, when);
+            let needs = Fault::VARIANTS.iter().copied().map(Action::Fault);
+            let first = needs
+                .filter(|fault| fault.undo(TargetKind::Server) == Some(*action))
+                .take(1);
+            runtime.block_on(async {
+                for action in first.chain([*action]) {
+                    let effect = control.apply(action).await;
+                    assert!(effect.is_ok(), "an app server does not {action}: {effect:?}");
+                }
+            });
+            drop(control);
+            thread.join().unwrap();
+        }
+        assert_eq!(actions.len(), 3);
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Row {
     pub undone_on: &'static [TargetKind],
     /// The conditions that it puts an end to.
     pub ends: &'static [Condition],
+    /// Whether the kernel reports it of a host's processes; otherwise the lab remembers what it has brought about.
+    pub reported: bool,
     /// Whether its target still answers.
     pub answers: bool,
     /// Whether what the target had in memory is gone.
@@ -42,6 +44,7 @@ impl Condition {
                 // The workers of an app server that was killed are gone for good.
                 undone_on: &[TargetKind::Host],
                 ends: &[Self::Paused],
+                reported: true,
                 answers: false,
                 forgets: true,
             },
@@ -52,6 +55,7 @@ impl Condition {
                 undo_verbs: ["resume", "resuming", "resumed"],
                 undone_on: &[TargetKind::Host, TargetKind::Server],
                 ends: &[],
+                reported: true,
                 answers: false,
                 forgets: false,
             },
@@ -68,6 +72,12 @@ impl Condition {
     #[must_use]
     pub const fn symbol(self) -> &'static str {
         self.row().symbol
+    }
+
+    /// Whether the kernel reports it of a host's processes, whoever brought it about.
+    #[must_use]
+    pub const fn is_reported(self) -> bool {
+        self.row().reported
     }
 
     /// Whether a target in this condition still answers.

@@ -73,9 +73,24 @@ impl<T> Conditions<T> {
         self.0.sort_by_key(|ongoing| ongoing.condition);
     }
 
-    /// The target has come out of a condition.
+    /// The target has come out of a condition. Those that it put an end to do not come back.
     pub fn leave(&mut self, condition: Condition) {
-        self.0.retain(|ongoing| ongoing.condition != condition);
+        let ends = condition.row().ends;
+        self.0
+            .retain(|ongoing| ongoing.condition != condition && !ends.contains(&ongoing.condition));
+    }
+
+    /// Whether one of them puts an end to this condition.
+    #[must_use]
+    pub fn have_ended(&self, condition: Condition) -> bool {
+        self.0
+            .iter()
+            .any(|ongoing| ongoing.condition.row().ends.contains(&condition))
+    }
+
+    /// Keeps only the conditions that `wanted` accepts.
+    pub fn retain(&mut self, wanted: impl Fn(Condition) -> bool) {
+        self.0.retain(|ongoing| wanted(ongoing.condition));
     }
 
     /// What an action makes of them once it has taken effect.
@@ -126,6 +141,16 @@ mod tests {
         assert_eq!(conditions, Conditions::only(Condition::Down, Some(How::Killed), 2));
         conditions.undergo(Action::Undo(Condition::Down), 3);
         assert!(conditions.is_up() && conditions.answers());
+    }
+
+    #[test]
+    fn what_a_condition_ended_does_not_come_back_with_its_undo() {
+        let mut conditions = Conditions::only(Condition::Paused, None, 1);
+        assert!(!conditions.have_ended(Condition::Paused));
+        conditions.join(Conditions::only(Condition::Down, None, 2));
+        assert!(conditions.have_ended(Condition::Paused));
+        conditions.leave(Condition::Down);
+        assert!(conditions.is_up());
     }
 
     #[test]
