@@ -112,9 +112,7 @@ fn an_app_server_is_paused_resumed_and_killed_by_key() {
     console.press("p");
     console.wait_for("app server 2 is up", |screen| screen.servers().contains("[2]●"));
     console.press("k");
-    console.wait_for("app server 2 is dead", |screen| {
-        screen.servers().contains("[2]✖ KILLED")
-    });
+    console.wait_for("app server 2 is dead", |screen| screen.servers().contains("[2]✖ DOWN"));
     assert!(console.screen().servers().contains("[1]●"));
     console.press("r");
     console.wait_for("no way back", |screen| screen.text.contains("does not come back"));

@@ -383,6 +383,16 @@ fn an_arm_that_is_stuck_does_not_look_healthy() {
 }
 
 #[test]
+fn what_became_of_an_app_server_is_told_like_that_of_a_host() {
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    let killed = Conditions::only(Condition::Down, Some(How::Killed), Duration::from_millis(6_200));
+    snapshot.hosts[1].conditions = killed.clone();
+    snapshot.servers[2].conditions = killed;
+    let screen = text(&draw(&showing(snapshot), (120, 36)));
+    assert_eq!(screen.matches("✖ DOWN 6.2 s (killed)").count(), 2, "{screen}");
+}
+
+#[test]
 fn damage_is_never_dropped() {
     let mut snapshot = picture::storm();
     // As in the scenario about fencing: more counts than there is room for.
@@ -402,7 +412,7 @@ fn damage_is_never_dropped() {
                 .filter(|row| row.contains("lost updates") && row.contains("OVERSOLD"));
             assert_eq!(heads.count(), 1, "{screen}");
             assert_eq!(row_of(&screen, "single").matches("✖ 14").count(), 2, "{screen}");
-            assert!(screen.contains("✖ lost upd"), "the lane, at {size:?}\n{screen}");
+            assert!(screen.contains("✖ lost updates"), "the lane, at {size:?}\n{screen}");
         }
     }
     // Where lanes are left out, that is said.
@@ -466,7 +476,7 @@ fn a_spike_is_as_wide_as_the_picture_can_draw_it() {
                 .filter(|c| ('\u{2801}'..='\u{28ff}').contains(c) || *c == '█')
                 .count()
         };
-        [row("  1 s "), row("✖ lost upd")]
+        [row("  1 s "), row("✖ lost updates")]
     };
     let seconds = columns(snapshot.clone());
     snapshot.arms[2].trace = Arc::new(trace);
@@ -1465,7 +1475,7 @@ fn lost_updates_are_on_the_scoreboard_until_the_stock_is_sold_out() {
     );
     assert!(!before.contains("OVERSOLD"), "{before}");
     for arm in &mut snapshot.arms {
-        arm.sold_out = true;
+        arm.figures.sold_out_all = true;
     }
     snapshot.arms[0].figures.oversold = 324;
     let after = scoreboard(snapshot);

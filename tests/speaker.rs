@@ -118,7 +118,7 @@ fn is_true(shown: &Shown) {
     }
     for (arm, spec) in record.arms.iter().zip(&record.scenario.arms) {
         let doubted = arm.doubt.is_some();
-        let words = sentence(spec, &arm.figures, &record.scenario.workload, arm.sold_out_all, doubted);
+        let words = sentence(spec, &arm.figures, &record.scenario.workload, doubted);
         let signs: Vec<char> = ['✔', '✖', '?', '…', '!']
             .into_iter()
             .filter(|sign| said.contains(&bare(&format!("{sign} {words}"))))

@@ -11,6 +11,7 @@ use lockstorm::report::summary;
 use lockstorm::run::{ArmRecord, ArmView, Machine, Record, Snapshot, Timeouts};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use strum::VariantArray;
 
 /// The record of a run that ends as this snapshot shows it.
@@ -20,7 +21,6 @@ fn record_of(snapshot: &Snapshot) -> Record {
         name: view.name.clone(),
         lock: view.label.clone(),
         ttl_ms: 2000.0,
-        sold_out_all: view.sold_out,
         doubt: view.doubt.clone(),
         first_error: None,
         figures: view.figures.clone(),
@@ -60,11 +60,14 @@ fn record_of(snapshot: &Snapshot) -> Record {
     }
 }
 
-/// The console's screen, wide enough for every column.
-fn screen_of(snapshot: Snapshot) -> String {
+/// The console's screen after these keys, wide enough for every column.
+fn screen_of(snapshot: Snapshot, keys: &str) -> String {
     let mut app = App::new(Vec::new(), &ConsoleOptions::default());
     app.launch(Box::new(snapshot.scenario.as_ref().clone()));
     app.update(Message::Snapshot(Arc::new(snapshot)));
+    for key in keys.chars() {
+        app.update(Message::Key(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE)));
+    }
     let mut terminal = Terminal::new(TestBackend::new(240, 40)).expect("a test terminal");
     terminal.draw(|frame| views::render(frame, &app)).expect("a frame");
     let buffer = terminal.backend().buffer();
@@ -107,7 +110,7 @@ fn titles(head: &[String]) -> Vec<String> {
 )]
 fn written(metric: Metric, value: f64) -> [String; 2] {
     match metric.unit() {
-        _ if matches!(metric.row().value, Value::Mean(_)) => [format!("{value:.2}"), format!("{value:.1}")],
+        _ if matches!(metric.row().value, Value::Mean(..)) => [units::mean(value), units::mean(value)],
         Unit::Micros => [units::micros(value as u64), units::micros(value as u64)],
         Unit::PerSecond => [units::rate(value), units::short_rate(value)],
         Unit::Count => [units::count(value as u64), units::short_count(value as u64)],
@@ -167,7 +170,7 @@ fn one_run_is_told_alike_everywhere() {
         let json = serde_json::to_string(&record_of(&snapshot)).expect("JSON");
         let record: Record = serde_json::from_str(&json).expect("its own text");
         let printed = compare(&summary(&record), &record, "the summary");
-        let shown = compare(&screen_of(snapshot), &record, "the console");
+        let shown = compare(&screen_of(snapshot, ""), &record, "the console");
         for metric in [
             Metric::AcquireP50,
             Metric::AcquireP99,
@@ -180,5 +183,57 @@ fn one_run_is_told_alike_everywhere() {
         }
         assert!(printed.len() >= 14, "{printed:?}");
         assert!(shown.len() >= 7, "{shown:?}");
+    }
+}
+
+/// The figure whose title the text begins with.
+fn titled(text: &str) -> Option<Metric> {
+    let begins = |metric: &&Metric| {
+        text.strip_prefix(metric.title())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '│']))
+    };
+    let found = Metric::VARIANTS.iter().filter(begins);
+    found.max_by_key(|metric| metric.title().len()).copied()
+}
+
+#[test]
+fn every_picture_calls_a_figure_by_its_title() {
+    for (snapshot, lanes, bars, headline) in [
+        (
+            picture::storm(),
+            vec![Metric::LostUpdates, Metric::Oversold, Metric::NoQuorum],
+            Metric::Orders,
+            Metric::Oversold,
+        ),
+        (
+            picture::stampeded(),
+            vec![Metric::NoQuorum, Metric::DbHits, Metric::StaleReads],
+            Metric::DbHitsPerExpiry,
+            Metric::DbHitsPerExpiry,
+        ),
+    ] {
+        let screen = screen_of(snapshot.clone(), "");
+        let shown: Vec<Option<Metric>> = screen
+            .lines()
+            .map(|line| line.trim_matches([' ', '│', '✖']))
+            .skip_while(|line| !line.starts_with("faults"))
+            .skip(1)
+            .take_while(|line| !line.starts_with('╵'))
+            .map(titled)
+            .collect();
+        assert_eq!(shown, lanes.into_iter().map(Some).collect::<Vec<_>>(), "{screen}");
+        let box_of_bars = screen
+            .lines()
+            .find(|line| line.starts_with("┌ events"))
+            .and_then(|line| line.rsplit_once("┌ "))
+            .map(|(_, title)| title);
+        assert_eq!(box_of_bars.and_then(titled), Some(bars), "{screen}");
+        let board = screen_of(snapshot, "v").to_lowercase();
+        let named: Vec<Option<Metric>> = board
+            .lines()
+            .nth(1)
+            .map(|line| line.split(" · ").map(|title| titled(title.trim())).collect())
+            .unwrap_or_default();
+        assert_eq!(named, [Some(headline)], "{board}");
     }
 }

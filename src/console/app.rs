@@ -10,7 +10,6 @@ use super::ConsoleOptions;
 use super::axis::Window;
 use super::keys::Act;
 use super::orders::Orders;
-use super::score::Damage;
 use super::theme::Theme;
 use crate::model::{EventKind, HostId, Target};
 use crate::run::{ArmView, Phase, Snapshot};
@@ -123,8 +122,8 @@ pub struct App {
     pub(super) stage: Stage,
     pub(super) scenario: Option<Arc<Scenario>>,
     pub(super) newest: Option<Arc<Snapshot>>,
-    /// The picture that was frozen, with the damage proven by then.
-    frozen: Option<(Arc<Snapshot>, Vec<Damage>)>,
+    /// The picture that was frozen.
+    frozen: Option<Arc<Snapshot>>,
     pub(super) record: Option<Arc<Record>>,
     pub(super) failure: Option<String>,
     earlier_record: Option<Arc<Record>>,
@@ -136,7 +135,6 @@ pub struct App {
     pub(super) digits_pick_servers: bool,
     pub(super) arm: usize,
     pub(super) window: Window,
-    damage: Vec<Damage>,
     pub(super) fault_seen: bool,
     /// A line about the last key, until the next one.
     pub(super) status: Option<String>,
@@ -184,7 +182,6 @@ impl App {
             digits_pick_servers: false,
             arm: 0,
             window: Window::Last(60),
-            damage: Vec::new(),
             fault_seen: false,
             status: None,
             receipt: false,
@@ -262,7 +259,6 @@ impl App {
         self.overlay = None;
         self.fault_seen = false;
         self.orders = Orders::default();
-        self.damage.clear();
         self.notes.clear();
         self.scroll = 0;
         if self.view == View::Summary {
@@ -347,10 +343,6 @@ impl App {
         if !target_exists(&snapshot, self.selected) {
             self.selected = Target::Host(HostId(1));
         }
-        self.damage.resize(snapshot.arms.len(), Damage::default());
-        for (damage, arm) in self.damage.iter_mut().zip(&snapshot.arms) {
-            damage.latch(&arm.figures);
-        }
         self.fault_seen |= snapshot
             .events
             .iter()
@@ -392,10 +384,7 @@ impl App {
 
     /// The snapshot that is shown: the newest, or the one that was frozen.
     pub(super) fn picture(&self) -> Option<&Arc<Snapshot>> {
-        self.frozen
-            .as_ref()
-            .map(|(snapshot, _)| snapshot)
-            .or(self.newest.as_ref())
+        self.frozen.as_ref().or(self.newest.as_ref())
     }
 
     pub(super) const fn is_frozen(&self) -> bool {
@@ -406,7 +395,7 @@ impl App {
         if self.frozen.take().is_none() {
             let moving = self.newest.as_ref().filter(|_| self.is_moving());
             let newest = moving.ok_or("nothing moves here: Space freezes the display of a run")?;
-            self.frozen = Some((newest.clone(), self.damage.clone()));
+            self.frozen = Some(newest.clone());
         }
         Ok(())
     }
@@ -415,12 +404,6 @@ impl App {
     fn is_moving(&self) -> bool {
         let moves = |phase: &Phase| matches!(phase, Phase::WarmUp | Phase::Running | Phase::Draining);
         matches!(self.stage, Stage::Running) && self.newest.as_ref().is_some_and(|newest| moves(&newest.phase))
-    }
-
-    /// What is proven of the arm at this position, as far as the picture goes.
-    pub(super) fn damage(&self, arm: usize) -> Damage {
-        let damage = self.frozen.as_ref().map_or(&self.damage, |(_, damage)| damage);
-        damage.get(arm).copied().unwrap_or_default()
     }
 
     /// Whether the run takes orders: its load is on and nobody has stopped it.

@@ -70,11 +70,34 @@ fn of_beat(beat: &Beat) -> Point {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::WorkloadSpec;
 
     fn at(tenth: i64) -> Sample {
         Sample {
             time: tenth..tenth + 1,
             point: Point::default(),
+        }
+    }
+
+    #[test]
+    fn what_the_timeline_shows_is_kept_by_the_second_and_by_the_tenth() {
+        let beat = Beat {
+            tenth: 1,
+            acquire_p50_us: 1,
+            acquire_p99_us: 1,
+            response_p50_us: 1,
+            response_p99_us: 1,
+            no_quorum: 1,
+            oversold: 1,
+            lost_updates: 1,
+            db_hits: 1,
+            stale_reads: 1,
+        };
+        let point = of_beat(&beat);
+        for workload in WorkloadSpec::examples() {
+            for lane in workload.about().display().lanes {
+                assert_eq!(point.of(*lane), Some(1), "a `Beat` and `Point::of` lack {lane:?}");
+            }
         }
     }
 

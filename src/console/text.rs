@@ -12,7 +12,7 @@ use crate::model::printable;
 pub const NONE: &str = "–";
 
 /// A mean: one decimal below a hundred, then like [`count`].
-pub fn decimal(value: f64) -> String {
+fn decimal(value: f64) -> String {
     if value < 99.95 {
         format!("{value:.1}")
     } else {

@@ -190,6 +190,8 @@ pub struct Figures {
     pub lost_updates: u64,
     /// The most that it ever was.
     pub lost_updates_peak: u64,
+    /// Whether the whole stock is sold (`inventory`): before that, overselling cannot show in full.
+    pub sold_out_all: bool,
     /// Second in which the first update was lost, by the time of the sale that proves it.
     pub first_lost_at: Option<f64>,
     /// Calls of the provider (the database behind a cache) for each superseded version.

@@ -93,8 +93,10 @@ pub enum Value {
     Number(fn(&Figures) -> u64),
     /// A number that may fall.
     Level(fn(&Figures) -> u64),
-    /// A mean.
-    Mean(fn(&Figures) -> f64),
+    /// The mean of several, and how many these are: without any there is none.
+    Mean(fn(&Figures) -> f64, fn(&Figures) -> u64),
+    /// The largest of several, and how many these are.
+    Largest(fn(&Figures) -> u64, fn(&Figures) -> u64),
     /// Per second.
     PerSecond(fn(&Figures) -> f64),
     /// A quantile of a distribution of durations.
@@ -139,17 +141,45 @@ impl Group {
     pub const fn is_of_a_workload(self) -> bool {
         matches!(self, Self::Inventory | Self::CacheFill | Self::Pages)
     }
+
+    /// What has its figures, for README's table.
+    #[cfg(test)]
+    pub(super) const fn who_has_it(self) -> &'static str {
+        match self {
+            Self::Locks => "arms with a lock",
+            Self::LockNodes => "arms with lock nodes",
+            Self::Load => "every arm",
+            Self::OpenLoop => "every arm, with a `rate`",
+            Self::Inventory => "`inventory`",
+            Self::CacheFill => "`cache-fill`",
+            Self::Pages => "`cache-fill` with pages",
+            Self::Now => "the moment, in `when`",
+        }
+    }
 }
 
 /// What it means that a figure is not zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Alarm {
     /// Nothing by itself.
     Plain,
     /// Something is not as it should be, or it was refused.
     Doubt,
+    /// More than this is not what one wants, but no damage.
+    Poor(f64),
     /// An invariant was broken.
-    Damage,
+    Damage(Evidence),
+}
+
+/// When a zero says that there is no damage: once there could have been some.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence {
+    /// Whether it can be measured by now.
+    pub shows: fn(&Figures) -> bool,
+    /// What must be for that, behind "not measurable until".
+    pub until: &'static str,
+    /// The damage that shows before, if this one would come later.
+    pub before: Option<Metric>,
 }
 
 impl Metric {
@@ -157,16 +187,31 @@ impl Metric {
     #[must_use]
     #[expect(clippy::too_many_lines, reason = "a table")]
     pub const fn row(self) -> Row {
-        use Alarm::{Damage, Doubt, Plain};
+        use Alarm::{Damage, Doubt, Plain, Poor};
         use Group::{CacheFill, Inventory, Load, LockNodes, Locks, Now, OpenLoop, Pages};
         use Quantile::{Max, P50, P90, P99, P999};
-        use Value::{Counted, Duration, Level, Mean, Number, PerSecond};
+        use Value::{Counted, Duration, Largest, Level, Mean, Number, PerSecond};
         const ACQUIRE: &str = "time of one acquire, waiting included, whatever its outcome";
         const RESPONSE: &str = "time of a request from its *intended* start: in an open loop (`rate`) work that begins late \
                                 counts its delay";
         const SERVICE: &str = "time of a request from its actual start";
         const LAG: &str = "how much of the delay was the load generator's own";
         const HOLD: &str = "time from an acquire to its release: reading, the hold, writing";
+        const IN_STOCKS: Evidence = Evidence {
+            shows: |f| f.orders > 0,
+            until: "the first order",
+            before: None,
+        };
+        const BEYOND_STOCKS: Evidence = Evidence {
+            shows: |f| f.sold_out_all,
+            until: "sold out",
+            before: Some(Metric::LostUpdates),
+        };
+        const IN_LISTS: Evidence = Evidence {
+            shows: |f| f.counts[Count::Hits] > 0,
+            until: "the first hit",
+            before: None,
+        };
         match self {
             Self::Acquired => row(
                 "acquired",
@@ -365,14 +410,14 @@ impl Metric {
                 "oversold",
                 Number(|f| f.oversold),
                 Inventory,
-                Damage,
+                Damage(BEYOND_STOCKS),
                 "orders beyond the initial stock of their product. Can only show in full once a product is sold out",
             ),
             Self::LostUpdates => row(
                 "lost updates",
                 Level(|f| f.lost_updates),
                 Inventory,
-                Damage,
+                Damage(IN_STOCKS),
                 "orders + units left − initial units: sales whose write was overwritten. The first sign of a broken lock. A \
                  net count, which a later stale write can lower",
             ),
@@ -380,7 +425,7 @@ impl Metric {
                 "lost updates peak",
                 Number(|f| f.lost_updates_peak),
                 Inventory,
-                Damage,
+                Damage(IN_STOCKS),
                 "the most that `lost_updates` ever was; bounds from above on `lost_updates` are held against it",
             ),
             Self::Fenced => row(
@@ -421,14 +466,14 @@ impl Metric {
             ),
             Self::DbHitsPerExpiry => row(
                 "db hits/expiry",
-                Mean(|f| f.db_hits_per_expiry.mean),
+                Mean(|f| f.db_hits_per_expiry.mean, |f| f.db_hits_per_expiry.expiries),
                 CacheFill,
-                Plain,
+                Poor(1.05),
                 "calls of the provider for each of the `expiries`: 1 is perfect",
             ),
             Self::DbHitsPerExpiryMax => row(
                 "db hits/expiry max",
-                Number(|f| f.db_hits_per_expiry.max),
+                Largest(|f| f.db_hits_per_expiry.max, |f| f.db_hits_per_expiry.expiries),
                 CacheFill,
                 Plain,
                 "the same of the worst one",
@@ -437,14 +482,14 @@ impl Metric {
                 "duplicate pages",
                 Number(|f| f.duplicate_pages),
                 Pages,
-                Damage,
+                Damage(IN_LISTS),
                 "pages that lists which claim to be complete have twice, each filling of a list counted once",
             ),
             Self::MissingPages => row(
                 "missing pages",
                 Number(|f| f.missing_pages),
                 Pages,
-                Damage,
+                Damage(IN_LISTS),
                 "pages that such lists lack",
             ),
             Self::Holding => row(
@@ -480,7 +525,9 @@ impl Metric {
     #[must_use]
     pub const fn unit(self) -> Unit {
         match self.row().value {
-            Value::Counted(_) | Value::Number(_) | Value::Level(_) | Value::Mean(_) => Unit::Count,
+            Value::Counted(_) | Value::Number(_) | Value::Level(_) | Value::Mean(..) | Value::Largest(..) => {
+                Unit::Count
+            }
             Value::PerSecond(_) => Unit::PerSecond,
             Value::Duration(..) => Unit::Micros,
         }
@@ -489,15 +536,68 @@ impl Metric {
     /// Whether it is damage that it is above zero.
     #[must_use]
     pub const fn is_damage(self) -> bool {
-        matches!(self.row().alarm, Alarm::Damage)
+        matches!(self.row().alarm, Alarm::Damage(_))
+    }
+
+    /// Whether it is damage and has been above zero: damage that was proven stays proven, though its count may fall.
+    #[must_use]
+    pub fn is_proven(self, figures: &Figures) -> bool {
+        self.is_damage() && (self.of(figures) > 0.0 || self.peak().of(figures) > 0.0)
+    }
+
+    /// Which damage is proven.
+    pub fn proven(figures: &Figures) -> impl Iterator<Item = Self> {
+        Self::VARIANTS
+            .iter()
+            .copied()
+            .filter(|metric| metric.is_proven(figures))
+    }
+
+    /// The figure of the most that it ever was; itself if it can't fall, or nothing depends on what it was.
+    #[must_use]
+    pub const fn peak(self) -> Self {
+        match self {
+            Self::LostUpdates => Self::LostUpdatesPeak,
+            other => other,
+        }
+    }
+
+    /// The figure that says what an expectation of this one is about, where there is room for one alone; none if it is not a
+    /// verdict.
+    #[must_use]
+    pub const fn headline(self) -> Option<Self> {
+        match (self, self.row().alarm) {
+            (Self::LostUpdatesPeak, _) => Some(Self::LostUpdates),
+            (Self::DbHitsPerExpiryMax, _) => Some(Self::DbHitsPerExpiry),
+            (Self::NoQuorum | Self::RefusedSeconds, _) => Some(Self::RefusedSeconds),
+            (_, Alarm::Poor(_) | Alarm::Damage(_)) => Some(self),
+            (_, Alarm::Plain | Alarm::Doubt) => None,
+        }
+    }
+
+    /// Which of the damage that shows before this one and this one itself tells more of an arm: what can't show yet says less
+    /// than what can, and a zero never stands in the place of damage.
+    #[must_use]
+    pub fn telling(self, figures: &Figures) -> Self {
+        let Alarm::Damage(Evidence {
+            shows,
+            before: Some(before),
+            ..
+        }) = self.row().alarm
+        else {
+            return self;
+        };
+        let (proven, shows, other) = (self.is_proven(figures), shows(figures), before.is_proven(figures));
+        let tells = if other { proven && shows } else { proven || shows };
+        if tells { self } else { before }
     }
 
     /// Whether it can be lower later in the run; others are counts and largest values.
     #[must_use]
     pub const fn can_fall(self) -> bool {
         match self.row().value {
-            Value::Counted(_) | Value::Number(_) | Value::Duration(_, Quantile::Max) => false,
-            Value::Level(_) | Value::Mean(_) | Value::PerSecond(_) | Value::Duration(..) => true,
+            Value::Counted(_) | Value::Number(_) | Value::Largest(..) | Value::Duration(_, Quantile::Max) => false,
+            Value::Level(_) | Value::Mean(..) | Value::PerSecond(_) | Value::Duration(..) => true,
         }
     }
 
@@ -506,9 +606,19 @@ impl Metric {
     pub fn of(self, figures: &Figures) -> f64 {
         match self.row().value {
             Value::Counted(count) => figures.counts[count] as f64,
-            Value::Number(read) | Value::Level(read) => read(figures) as f64,
-            Value::Mean(read) | Value::PerSecond(read) => read(figures),
+            Value::Number(read) | Value::Level(read) | Value::Largest(read, _) => read(figures) as f64,
+            Value::Mean(read, _) | Value::PerSecond(read) => read(figures),
             Value::Duration(read, quantile) => read(figures).get(quantile) as f64,
+        }
+    }
+
+    /// Whether there was anything to read it from.
+    #[must_use]
+    pub fn is_known(self, figures: &Figures) -> bool {
+        match self.row().value {
+            Value::Counted(_) | Value::Number(_) | Value::Level(_) | Value::PerSecond(_) => true,
+            Value::Mean(_, of) | Value::Largest(_, of) => of(figures) > 0,
+            Value::Duration(read, _) => read(figures).count > 0,
         }
     }
 }
@@ -546,5 +656,45 @@ mod tests {
     fn one_title_stands_for_one_figure() {
         let titles: BTreeSet<&str> = Metric::VARIANTS.iter().map(|metric| metric.title()).collect();
         assert_eq!(titles.len(), Metric::VARIANTS.len());
+    }
+
+    #[test]
+    fn damage_that_can_fall_has_a_peak_that_stays() {
+        for metric in Metric::VARIANTS.iter().filter(|metric| metric.is_damage()) {
+            let peak = metric.peak();
+            assert!(
+                peak.is_damage() && !peak.can_fall(),
+                "{metric:?} can fall, and nothing says how much it was"
+            );
+        }
+        let made_up_for = Figures {
+            lost_updates_peak: 7,
+            ..Figures::default()
+        };
+        assert!(Metric::LostUpdates.is_proven(&made_up_for));
+        assert!(!Metric::Orders.is_proven(&Figures {
+            orders: 1,
+            ..Figures::default()
+        }));
+    }
+
+    #[test]
+    fn updates_are_lost_before_a_stock_can_be_oversold() {
+        let told = |sold_out_all, oversold, lost_updates| {
+            Metric::Oversold.telling(&Figures {
+                oversold,
+                lost_updates,
+                sold_out_all,
+                ..Figures::default()
+            })
+        };
+        assert_eq!(told(false, 0, 0), Metric::LostUpdates);
+        assert_eq!(told(false, 0, 290), Metric::LostUpdates);
+        assert_eq!(told(false, 1, 290), Metric::LostUpdates);
+        assert_eq!(told(true, 14, 14), Metric::Oversold);
+        assert_eq!(told(true, 0, 0), Metric::Oversold);
+        // Damage goes before a zero.
+        assert_eq!(told(true, 0, 2), Metric::LostUpdates);
+        assert_eq!(told(false, 2, 0), Metric::Oversold);
     }
 }

@@ -1,6 +1,7 @@
 //! What was measured: recorders on the hot path, figures of an arm and the table that describes
 //! them, fixed-size time series.
 
+mod column;
 mod counts;
 mod expiries;
 mod figures;
@@ -18,12 +19,13 @@ mod sums;
 mod timeline;
 pub mod units;
 
+pub use column::{Column, Shown};
 pub use counts::{Count, Counts};
 pub use expiries::Expiries;
 pub use figures::{ByOutcome, Figures, HitsPerExpiry, NodeLoad, Quantile, Quantiles, ServerLoad};
 pub use histogram::{histogram, in_micros, in_nanos};
 pub use histogram_text::{HistogramText, NotAHistogram};
-pub use metric::{Alarm, Group, Metric, Row, Unit, Value};
+pub use metric::{Alarm, Evidence, Group, Metric, Row, Unit, Value};
 pub use recorder::{Counter, DamagedList, Newest, Piece, ProviderCall, Recorder, Tally};
 pub use round_trips::RoundTrips;
 pub use series::{Beat, Point, Series, Trace};

@@ -6,22 +6,9 @@ use std::path::Path;
 
 use strum::VariantArray;
 
-use super::metric::{Group, Metric};
+use super::metric::Metric;
 
 const HEAD: &str = "| figure | of | means |\n|---|---|---|\n";
-
-fn has_it(group: Group) -> &'static str {
-    match group {
-        Group::Locks => "arms with a lock",
-        Group::LockNodes => "arms with lock nodes",
-        Group::Load => "every arm",
-        Group::OpenLoop => "every arm, with a `rate`",
-        Group::Inventory => "`inventory`",
-        Group::CacheFill => "`cache-fill`",
-        Group::Pages => "`cache-fill` with pages",
-        Group::Now => "the moment, in `when`",
-    }
-}
 
 /// Its name in files, and its title in tables where that is not the same in words.
 fn named(metric: Metric) -> String {
@@ -39,7 +26,7 @@ fn table() -> String {
     for same in Metric::VARIANTS.chunk_by(|one, next| one.row().meaning == next.row().meaning) {
         let names: Vec<String> = same.iter().copied().map(named).collect();
         let row = same[0].row();
-        let (names, of) = (names.join(", "), has_it(row.group));
+        let (names, of) = (names.join(", "), row.group.who_has_it());
         writeln!(text, "| {names} | {of} | {} |", row.meaning).unwrap();
     }
     text

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
+use super::metric::{Metric, Value};
 use super::pages::{Pages, Timed};
 use crate::model::Outcomes;
 
@@ -40,6 +41,19 @@ impl Point {
     #[must_use]
     pub const fn is_refused(&self) -> bool {
         self.outcomes.acquired == 0 && self.outcomes.no_quorum + self.outcomes.unknown > 0
+    }
+
+    /// What this second added to a figure; none for figures that are not kept by the second.
+    #[must_use]
+    pub fn of(&self, metric: Metric) -> Option<u64> {
+        match (metric, metric.row().value) {
+            (Metric::NoQuorum, _) => Some(self.outcomes.no_quorum),
+            (Metric::Orders, _) => Some(self.orders),
+            (Metric::Oversold, _) => Some(self.oversold),
+            (Metric::LostUpdates, _) => Some(self.lost_updates),
+            (_, Value::Counted(count)) => Some(self.counts[count]),
+            _ => None,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! How figures are written for people, the same in the console, the summary and the sentences.
 
-use super::metric::{Metric, Unit};
+use super::metric::{Metric, Unit, Value};
 
 /// Microseconds as milliseconds or seconds, two digits: `0.42 ms`, `2.1 ms`, `61 ms`, `1.3 s`.
 #[must_use]
@@ -49,6 +49,23 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
+/// A mean in three digits, whole from a hundred on: `1.00`, `86.2`, `1,302`.
+#[must_use]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rounded and not negative"
+)]
+pub fn mean(value: f64) -> String {
+    if value < 9.995 {
+        format!("{value:.2}")
+    } else if value < 99.95 {
+        format!("{value:.1}")
+    } else {
+        count(value.round() as u64)
+    }
+}
+
 /// A count in at most five columns: `9,999`, `12.3k`, `123k`, `4.5M`.
 #[must_use]
 pub fn short_count(n: u64) -> String {
@@ -74,7 +91,7 @@ pub fn short_rate(per_second: f64) -> String {
     short_count(per_second.round() as u64)
 }
 
-/// A figure with its unit: `1,400`, `0.42 ms`, `398/s`.
+/// A figure, or a bound for it, with its unit: `1,400`, `4.00`, `0.42 ms`, `398/s`.
 #[must_use]
 #[expect(
     clippy::cast_possible_truncation,
@@ -85,8 +102,8 @@ pub fn figure(metric: Metric, value: f64) -> String {
     match metric.unit() {
         Unit::Micros => micros(value.round() as u64),
         Unit::PerSecond => format!("{}/s", rate(value)),
-        Unit::Count if value.fract() == 0.0 => count(value as u64),
-        Unit::Count => format!("{value:.2}"),
+        Unit::Count if matches!(metric.row().value, Value::Mean(..)) || value.fract() != 0.0 => mean(value),
+        Unit::Count => count(value as u64),
     }
 }
 
@@ -130,10 +147,17 @@ mod tests {
     }
 
     #[test]
+    fn means_have_three_digits() {
+        let said: Vec<_> = [1.0, 1.05, 9.996, 86.25, 99.96, 1302.4].map(mean).into();
+        assert_eq!(said, ["1.00", "1.05", "10.0", "86.2", "100", "1,302"]);
+    }
+
+    #[test]
     fn figures_carry_their_unit() {
         let figures = [
             (Metric::Oversold, 1400.0, "1,400"),
-            (Metric::DbHitsPerExpiry, 86.25, "86.25"),
+            (Metric::DbHitsPerExpiry, 86.25, "86.2"),
+            (Metric::DbHitsPerExpiry, 4.0, "4.00"),
             (Metric::AcquireP99, 2_100.0, "2.1 ms"),
             (Metric::Throughput, 398.4, "398/s"),
         ];

@@ -20,7 +20,7 @@ pub use progress::{Progress, is_dumb};
 pub use sentence::sentence;
 pub use text::{render, summary};
 
-pub(crate) use columns::{Arm, Column, cell, heads};
+pub(crate) use columns::{Arm, Mark, cell, heads, judge, marked, written};
 pub(crate) use paint::Tone;
 pub(crate) use table::Cell;
 pub(crate) use text::so_far;

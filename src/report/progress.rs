@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::pen::Pen;
-use crate::metrics::Count;
-
-use crate::metrics::units::{count, micros, rate};
+use crate::metrics::units::{figure, micros, rate};
+use crate::metrics::{Alarm, Count, Figures, Metric};
 use crate::model::{Event, EventKind, printable};
 use crate::output;
 use crate::run::{ArmView, Phase, Snapshot};
@@ -213,19 +212,22 @@ fn arm_in_short(arm: &ArmView, workload: &WorkloadSpec) -> String {
     if figures.acquire_us.count > 0 {
         text += &format!(" p99 {}", micros(figures.acquire_us.p99));
     }
-    match workload {
-        WorkloadSpec::Inventory(_) if figures.oversold > 0 => {
-            text += &format!(" ✖ {} oversold", count(figures.oversold));
-        }
-        WorkloadSpec::Inventory(_) if figures.lost_updates > 0 => {
-            text += &format!(" ✖ {} lost updates", count(figures.lost_updates));
-        }
-        WorkloadSpec::CacheFill { .. } if figures.db_hits_per_expiry.expiries > 0 => {
-            text += &format!(" {:.1} db hits/expiry", figures.db_hits_per_expiry.mean);
-        }
-        _ => {}
-    }
+    text += &verdict(workload, figures).unwrap_or_default();
     text
+}
+
+/// The most telling of its verdicts that says something: damage, or a figure that may be poor.
+fn verdict(workload: &WorkloadSpec, figures: &Figures) -> Option<String> {
+    let said = |metric: &Metric| {
+        let mark = match metric.row().alarm {
+            Alarm::Damage(_) if metric.is_proven(figures) => "✖ ",
+            Alarm::Poor(_) if metric.is_known(figures) => "",
+            _ => return None,
+        };
+        let value = figure(*metric, metric.of(figures));
+        Some(format!(" {mark}{value} {}", metric.title()))
+    };
+    workload.about().display().verdicts.iter().find_map(said)
 }
 
 #[cfg(test)]
@@ -233,7 +235,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::metrics::{Figures, Quantiles, Series};
+    use crate::metrics::{Quantiles, Series};
     use crate::run::{Knobs, Live};
     use crate::scenario::{Overrides, Source, parse};
 
@@ -247,7 +249,6 @@ mod tests {
             trace: Arc::default(),
             votes: None,
             lacking: Vec::new(),
-            sold_out: false,
             done: false,
             finish: None,
             live: Live::default(),

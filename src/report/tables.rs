@@ -1,23 +1,16 @@
 //! The tables of the summary.
 
-use super::columns::{Arm, CACHE_FILL, Column, INVENTORY, LOAD, LOCKS, SECTIONS, heads, orders, table};
+use super::columns::{Arm, LOAD, LOCKS, SECTIONS, heads, orders, table};
 use super::paint::Tone;
 use super::table::{Cell, Table};
 use crate::metrics::units::{count, micros};
-use crate::metrics::{Metric, NodeLoad, ServerLoad};
+use crate::metrics::{Column, Metric, NodeLoad, ServerLoad};
 use crate::run::{ArmRecord, Record};
 use crate::scenario::WorkloadSpec;
 
 /// The table of the locks; none when no arm takes one.
 pub(super) fn locks(arms: &[Arm<'_>]) -> Option<Table> {
-    let mut table = arms.iter().any(|arm| arm.locks).then(|| table("locks", LOCKS, arms))?;
-    // A quorum is of several nodes.
-    if arms.iter().map(|arm| arm.nodes).max() == Some(1) {
-        for title in table.head.iter_mut().filter(|title| *title == Metric::NoQuorum.title()) {
-            "node unreachable".clone_into(title);
-        }
-    }
-    Some(table)
+    arms.iter().any(|arm| arm.locks).then(|| table("locks", LOCKS, arms))
 }
 
 /// The table of the sections under the locks; none without nodes.
@@ -33,10 +26,8 @@ pub(super) fn load(arms: &[Arm<'_>]) -> Table {
 
 /// The table of what the workload came to.
 pub(super) fn results(workload: &WorkloadSpec, arms: &[Arm<'_>]) -> Table {
-    match workload {
-        WorkloadSpec::Inventory(_) => table("stock", INVENTORY, arms),
-        WorkloadSpec::CacheFill { .. } => table("cache", CACHE_FILL, arms),
-    }
+    let display = workload.about().display();
+    table(display.table, display.columns, arms)
 }
 
 /// What each lock node was sent for each arm, and why it gave no vote; none without nodes.
@@ -115,6 +106,8 @@ mod tests {
     use strum::VariantArray;
 
     use super::*;
+    use crate::metrics::{Alarm, Shown};
+    use crate::scenario::Words;
 
     /// What is told in another column or only while a run goes on, and quantiles that are for expectations and the record.
     const NO_COLUMN: [Metric; 13] = [
@@ -135,17 +128,57 @@ mod tests {
 
     #[test]
     fn every_figure_has_a_column_or_is_left_out_on_purpose() {
-        let columns: Vec<Column> = [LOCKS, SECTIONS, LOAD, INVENTORY, CACHE_FILL]
+        let mut columns: Vec<Column> = [LOCKS, SECTIONS, LOAD]
             .concat()
             .iter()
             .map(|shown| shown.column())
             .collect();
+        for workload in WorkloadSpec::examples() {
+            columns.extend(workload.about().display().columns.iter().map(|shown| shown.column()));
+        }
         for metric in Metric::VARIANTS {
             assert_ne!(
                 columns.contains(&Column::Figure(*metric)),
                 NO_COLUMN.contains(metric),
-                "{metric:?} needs a place in a table of src/report/columns, or among those that have none"
+                "{metric:?} needs a place in a table of src/report/columns or among what is shown of a workload, or among those \
+                 that have none"
             );
+        }
+    }
+
+    #[test]
+    fn a_workload_is_judged_by_figures_that_it_has_and_shows() {
+        for workload in WorkloadSpec::examples() {
+            let (kind, name) = (workload.about(), workload.name().word());
+            let display = kind.display();
+            for metric in display.verdicts {
+                let row = metric.row();
+                assert!(kind.groups().contains(&row.group), "{name} has no {metric:?}");
+                assert!(
+                    matches!(row.alarm, Alarm::Damage(_) | Alarm::Poor(_)),
+                    "{metric:?} of {name} is not a verdict"
+                );
+                let has_column = |shown: &Shown| shown.column() == Column::Figure(*metric);
+                assert!(
+                    display.columns.iter().any(has_column),
+                    "the summary of {name} lacks {metric:?}"
+                );
+                let has_column = |(shown, _): &(Metric, u8)| shown == metric;
+                assert!(
+                    display.console.iter().any(has_column),
+                    "the console's table of {name} lacks {metric:?}"
+                );
+            }
+            for group in kind.groups() {
+                assert!(group.is_of_a_workload(), "{group:?} is a group of {name}");
+                let damage = Metric::VARIANTS
+                    .iter()
+                    .filter(|metric| metric.row().group == *group && metric.is_damage());
+                for metric in damage.filter(|metric| metric.peak() == **metric) {
+                    let shown = display.verdicts.iter().any(|verdict| verdict.peak() == *metric);
+                    assert!(shown, "{metric:?} of {name} is damage and not among its verdicts");
+                }
+            }
         }
     }
 }

@@ -112,7 +112,7 @@ fn sentences(scenario: &Scenario, arms: &[Arm<'_>]) -> String {
     arms.iter()
         .zip(&scenario.arms)
         .map(|(arm, spec)| {
-            let words = sentence(spec, arm.figures, &scenario.workload, arm.sold_out, arm.is_doubted);
+            let words = sentence(spec, arm.figures, &scenario.workload, arm.is_doubted);
             format!("{words}\n")
         })
         .collect()

@@ -406,6 +406,7 @@ impl Collector {
             oversold: books.oversold,
             lost_updates: books.lost_updates,
             lost_updates_peak: books.lost_updates_peak,
+            sold_out_all: books.sold_out,
             first_lost_at: books.first_lost_us.map(|us| us as f64 / 1e6),
             db_hits_per_expiry: self.expiries.hits_per_expiry(),
             duplicate_pages: self.damaged_lists.values().map(|list| list.duplicate).sum(),

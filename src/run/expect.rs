@@ -1,8 +1,8 @@
 use super::record::{ArmRecord, CheckedExpectation};
-use crate::metrics::Metric;
 use crate::metrics::units::figure;
+use crate::metrics::{Alarm, Evidence, Metric};
 use crate::model::CheckResult;
-use crate::scenario::{Expectation, Op, Scenario, WorkloadSpec};
+use crate::scenario::{Expectation, Op, Scenario};
 
 /// What a run must have been for its figures to prove something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,17 +28,12 @@ pub(super) fn check_all(
         .iter()
         .filter_map(|expectation| {
             let arm = arms.iter().find(|arm| arm.name == expectation.arm)?;
-            Some(check(scenario, expectation, arm, circumstances))
+            Some(check(expectation, arm, circumstances))
         })
         .collect()
 }
 
-fn check(
-    scenario: &Scenario,
-    expectation: &Expectation,
-    arm: &ArmRecord,
-    circumstances: Circumstances<'_>,
-) -> CheckedExpectation {
+fn check(expectation: &Expectation, arm: &ArmRecord, circumstances: Circumstances<'_>) -> CheckedExpectation {
     let value = judged(expectation).of(&arm.figures);
     let held = expectation.op.holds(value, expectation.bound);
     let name = format!("{}.{}", expectation.arm, expectation.metric.name());
@@ -46,7 +41,7 @@ fn check(
         figure(expectation.metric, value),
         figure(expectation.metric, expectation.bound),
     );
-    let (result, why) = match doubt(scenario, expectation, arm, held, circumstances) {
+    let (result, why) = match doubt(expectation, arm, held, circumstances) {
         Some(why) => (CheckResult::Inconclusive, format!("; but {why}")),
         None if held => (CheckResult::Held, String::new()),
         None => (CheckResult::Failed, String::new()),
@@ -65,25 +60,25 @@ fn check(
     }
 }
 
-/// The figure that an expectation is held against. Lost updates that were made up for later were lost all the same: a bound
-/// from above is held against their peak.
+/// The figure that an expectation is held against. Damage that was made up for later was done all the same: a bound from above
+/// is held against its peak.
 const fn judged(expectation: &Expectation) -> Metric {
-    match (expectation.metric, expectation.op) {
-        (Metric::LostUpdates, Op::Equal | Op::Less | Op::AtMost) => Metric::LostUpdatesPeak,
-        (metric, _) => metric,
+    if is_from_above(expectation) {
+        expectation.metric.peak()
+    } else {
+        expectation.metric
     }
 }
 
+/// Whether it is a bound that a count which grows can break and not reach.
+const fn is_from_above(expectation: &Expectation) -> bool {
+    matches!(expectation.op, Op::Equal | Op::Less | Op::AtMost)
+}
+
 /// Why the figure proves nothing either way, if so.
-fn doubt(
-    scenario: &Scenario,
-    expectation: &Expectation,
-    arm: &ArmRecord,
-    held: bool,
-    circumstances: Circumstances<'_>,
-) -> Option<String> {
+fn doubt(expectation: &Expectation, arm: &ArmRecord, held: bool, circumstances: Circumstances<'_>) -> Option<String> {
     // A bound from above that is broken stays broken; one from below may yet be reached.
-    let from_above = matches!(expectation.op, Op::Equal | Op::Less | Op::AtMost);
+    let from_above = is_from_above(expectation);
     let proven = (!held && from_above) || (held && !from_above);
     // Damage is read from the books and stays damage, whatever is lost or fails later.
     let damage = !held && from_above && expectation.metric.is_damage();
@@ -97,27 +92,31 @@ fn doubt(
         Some(doubt.clone())
     } else if circumstances.interrupted && !proven {
         Some("the run was stopped before its end".to_owned())
-    } else if could_not_show(scenario, expectation, arm, held) {
-        Some("oversold is not measurable until the stock is sold out".to_owned())
     } else {
-        None
+        could_not_show(expectation, arm, held)
     }
 }
 
-/// While units are left, "nothing was oversold" says nothing of an arm that lost updates, and "not enough was oversold"
-/// says nothing if enough of them were lost: they would have shown once the stock was sold out.
-fn could_not_show(scenario: &Scenario, expectation: &Expectation, arm: &ArmRecord, held: bool) -> bool {
-    let from_above = matches!(expectation.op, Op::Equal | Op::Less | Op::AtMost);
-    let lost = arm.figures.lost_updates_peak;
-    let hidden = if from_above {
-        held && lost > 0
-    } else {
-        !held && expectation.op.holds(lost as f64, expectation.bound)
+/// Damage that shows only later, as overselling does once the stock is sold out: until then "none" says nothing of an arm with
+/// the damage that shows before it, and "not enough" says nothing if there is enough of that.
+fn could_not_show(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<String> {
+    let Alarm::Damage(Evidence {
+        shows,
+        until,
+        before: Some(before),
+    }) = expectation.metric.row().alarm
+    else {
+        return None;
     };
-    matches!(scenario.workload, WorkloadSpec::Inventory(_))
-        && expectation.metric == Metric::Oversold
-        && !arm.sold_out_all
-        && hidden
+    let from_above = is_from_above(expectation);
+    let before = before.peak().of(&arm.figures);
+    let is_hidden = if from_above {
+        held && before > 0.0
+    } else {
+        !held && expectation.op.holds(before, expectation.bound)
+    };
+    let title = expectation.metric.title();
+    (is_hidden && !shows(&arm.figures)).then(|| format!("{title} is not measurable until {until}"))
 }
 
 #[cfg(test)]
@@ -157,9 +156,9 @@ mod tests {
             oversold,
             lost_updates,
             lost_updates_peak: lost_updates,
+            sold_out_all,
             ..Figures::default()
         };
-        arm.sold_out_all = sold_out_all;
         check_all(&scenario(), &[arm], circumstances).remove(0)
     }
 
@@ -168,7 +167,6 @@ mod tests {
             name: "redlock".to_owned(),
             lock: String::new(),
             ttl_ms: 1.0,
-            sold_out_all: false,
             doubt: doubt.map(str::to_owned),
             figures: Figures::default(),
             histograms: BTreeMap::new(),
@@ -237,7 +235,7 @@ mod tests {
             (expectation.op, expectation.bound) = (Op::AtLeast, 10.0);
             let mut arm = record(None);
             (arm.figures.oversold, arm.figures.lost_updates_peak) = (oversold, lost_updates_peak);
-            arm.sold_out_all = sold_out_all;
+            arm.figures.sold_out_all = sold_out_all;
             check_all(&scenario, &[arm], WHOLE)[0].result
         };
         assert_eq!(judge(0, 39, false), CheckResult::Inconclusive, "39 would have shown");

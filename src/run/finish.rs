@@ -150,7 +150,6 @@ impl Engine {
             name: arm.spec.name.clone(),
             lock: arm.spec.label(),
             ttl_ms: arm.spec.ttl.as_secs_f64() * 1e3,
-            sold_out_all: arm.collector.books().sold_out,
             doubt: self.doubt_of(index, &figures),
             figures,
             histograms: arm.collector.histograms(),

@@ -119,8 +119,6 @@ pub struct ArmRecord {
     pub lock: String,
     /// Its TTL in milliseconds.
     pub ttl_ms: f64,
-    /// Whether the stock sold out (`inventory`): before that, overselling cannot show.
-    pub sold_out_all: bool,
     /// Why nothing good can be said of it, whatever its figures are.
     pub doubt: Option<String>,
     /// Why the first of its failed requests failed.

@@ -122,8 +122,6 @@ pub struct ArmView {
     pub votes: Option<(usize, usize)>,
     /// The nodes that the newest acquire lacked which was refused for that; empty while all is well.
     pub lacking: Vec<NoVote>,
-    /// Whether all of its stock is sold (`inventory`): before that, overselling cannot show.
-    pub sold_out: bool,
     /// Whether it has done all its requests.
     pub done: bool,
     /// Seconds of the measured part that it took for them; none while it is not done.

@@ -95,7 +95,6 @@ impl Engine {
             trace: collector.trace(),
             votes: collector.newest_votes(),
             lacking: collector.lacking().to_vec(),
-            sold_out: collector.books().sold_out,
             done: self.swarm.is_done(index),
             finish: figures.finish,
             live: self.live(index),

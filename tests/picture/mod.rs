@@ -285,7 +285,6 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
         trace: Arc::default(),
         votes: (nodes > 0).then_some((nodes, nodes)),
         lacking: Vec::new(),
-        sold_out: false,
         done: false,
         finish: None,
         live: Live::default(),
@@ -386,7 +385,7 @@ pub fn storm() -> Snapshot {
         damaged(&mut now.arms[index], oversold);
     }
     for arm in &mut now.arms[2..] {
-        arm.sold_out = true;
+        arm.figures.sold_out_all = true;
     }
     let redlock = &mut now.arms[3];
     redlock.lacking = vec![no_vote(2, Cause::Refused), no_vote(3, Cause::Timeout)];
@@ -411,7 +410,7 @@ fn damaged(arm: &mut ArmView, oversold: u64) {
     arm.figures.lost_updates = oversold;
     arm.figures.lost_updates_peak = oversold;
     arm.figures.orders = 10_000 + oversold;
-    arm.sold_out = true;
+    arm.figures.sold_out_all = true;
     change(arm, 23..29, |point| {
         point.oversold = u64::try_from(point.second).expect("not negative") - 21;
         point.lost_updates = 3;

@@ -3,17 +3,26 @@
 use std::time::Duration;
 
 use crate::console::text;
-use crate::model::{Conditions, Ongoing};
+use crate::model::{Conditions, printable};
 
 /// The symbol of the condition that matters most, and all of them with their ages: `DOWN 6.2 s`. None for a target that is up.
-pub(super) fn symbol_and_words(
-    conditions: &Conditions<Duration>,
-    word: impl Fn(&Ongoing<Duration>) -> String,
-) -> Option<(&'static str, String)> {
+pub(super) fn symbol_and_words(conditions: &Conditions<Duration>) -> Option<(&'static str, String)> {
     let first = conditions.first()?;
     let words: Vec<String> = conditions
         .iter()
-        .map(|ongoing| format!("{} {}", word(ongoing).to_uppercase(), text::age(ongoing.since)))
+        .map(|ongoing| {
+            format!(
+                "{} {}",
+                ongoing.condition.word().to_uppercase(),
+                text::age(ongoing.since)
+            )
+        })
         .collect();
     Some((first.condition.symbol(), words.join(", ")))
+}
+
+/// How the target came into the condition that matters most: `(killed)`.
+pub(super) fn why(conditions: &Conditions<Duration>) -> Option<String> {
+    let how = conditions.first()?.how.as_ref()?;
+    Some(format!("({})", printable(&how.to_string())))
 }

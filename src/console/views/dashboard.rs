@@ -14,8 +14,6 @@ use crate::run::{ArmView, Snapshot, lacking, lacking_in_short};
 
 /// From this size on panels get boxes.
 const ROOMY: (u16, u16) = (96, 30);
-/// The columns left of the plot, for the labels of the chart and of the lanes.
-const GUTTER: u16 = 11;
 
 /// The rows of each panel, from the top; 0 leaves it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +102,8 @@ fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: 
         return;
     };
     let inside = frame_of_time(frame, area, frames, app, snapshot, arm);
-    let plot_width = inside.width.saturating_sub(GUTTER + u16::from(frames != Frames::Boxed));
+    let gutter = timeline::gutter(snapshot);
+    let plot_width = inside.width.saturating_sub(gutter + u16::from(frames != Frames::Boxed));
     let oldest = arm.series.iter().next().map_or(0, |point| point.second);
     let axis = TimeAxis::new(app.window, snapshot.elapsed, oldest, plot_width);
     if plot_width == 0 {
@@ -116,7 +115,7 @@ fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: 
         7..10 => 3,
         _ => usize::MAX,
     };
-    let (lanes, hidden) = timeline::lanes(app, snapshot, arm, room);
+    let (lanes, hidden) = timeline::lanes(snapshot, arm, room);
     let shown_rows = u16::try_from(lanes.len()).unwrap_or(0);
     let [chart, lane_area, axis_row] = Layout::vertical([
         Constraint::Min(0),
@@ -128,15 +127,15 @@ fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: 
     latency::render(
         frame,
         chart,
-        GUTTER,
+        gutter,
         axis,
         app,
         arm,
         latency::source(snapshot, app.arm),
         &marks,
     );
-    timeline::render(frame, lane_area, GUTTER, axis, app, arm, &lanes, &marks);
-    timeline::ticks(frame, axis_row, GUTTER, axis, hidden, &app.theme);
+    timeline::render(frame, lane_area, gutter, axis, app, arm, &lanes, &marks);
+    timeline::ticks(frame, axis_row, gutter, axis, hidden, &app.theme);
 }
 
 fn frame_of_time(

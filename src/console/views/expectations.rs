@@ -6,10 +6,10 @@ use ratatui::text::{Line, Span};
 
 use super::{dialog, line, mark_style, sign_of};
 use crate::console::app::App;
-use crate::console::score::Mark;
 use crate::console::text;
 use crate::metrics::{Unit, units};
 use crate::model::CheckResult;
+use crate::report::Mark;
 use crate::run::{ArmView, Phase, Snapshot};
 use crate::scenario::{Expectation, Op};
 

@@ -10,7 +10,7 @@ use crate::console::text;
 use crate::metrics::units;
 use crate::model::printable;
 use crate::run::{Phase, Snapshot};
-use crate::scenario::{Scenario, WorkloadSpec};
+use crate::scenario::{Scenario, Words};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let theme = &app.theme;
@@ -23,7 +23,10 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let snapshot = app.picture().map(AsRef::as_ref);
     let mut title = vec![Span::styled(text::fit(&scenario.name, 24), theme.accent)];
     if columns >= 100 {
-        title.push(Span::styled(format!(" · {}", workload(scenario)), theme.dim));
+        title.push(Span::styled(
+            format!(" · {}", scenario.workload.name().word()),
+            theme.dim,
+        ));
     }
     let mut parts = vec![
         name,
@@ -55,13 +58,6 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     parts.push(vec![Span::styled(format!("seed {}", scenario.seed), theme.dim)]);
     parts.extend(snapshot.map(|snapshot| vec![Span::styled(printable(&snapshot.server), theme.dim)]));
     frame.render_widget(fitting(parts, columns, "  "), area);
-}
-
-const fn workload(scenario: &Scenario) -> &'static str {
-    match &scenario.workload {
-        WorkloadSpec::Inventory(_) => "inventory",
-        WorkloadSpec::CacheFill { .. } => "cache-fill",
-    }
 }
 
 fn phase(app: &App, scenario: &Scenario, snapshot: Option<&Snapshot>) -> String {

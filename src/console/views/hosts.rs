@@ -6,12 +6,12 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType};
 
-use super::conditions::symbol_and_words;
+use super::conditions::{symbol_and_words, why};
 use super::{columns, fitting};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::model::{Target, printable};
+use crate::model::Target;
 use crate::run::{HostView, Snapshot};
 
 /// The least width of a box.
@@ -67,7 +67,7 @@ fn boxed(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected
     frame.render_widget(block, area);
     let (symbol, word, style) = state(host, theme);
     let mut parts = vec![vec![Span::styled(format!("{symbol} {word}"), style)]];
-    parts.extend(why(host).map(|why| vec![Span::raw(why)]));
+    parts.extend(why(&host.conditions).map(|why| vec![Span::raw(why)]));
     let mut figures = figures(host).into_iter().map(|figure| vec![Span::raw(figure)]);
     parts.extend(figures.by_ref().take(2));
     parts.push(vec![Span::styled(format!(":{}", host.port), theme.dim)]);
@@ -88,23 +88,17 @@ fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected:
         Span::styled(format!(" {symbol}"), style),
     ]];
     parts.push(vec![Span::styled(word, style)]);
-    parts.extend(why(host).map(|why| vec![Span::raw(why)]));
+    parts.extend(why(&host.conditions).map(|why| vec![Span::raw(why)]));
     parts.extend(figures(host).into_iter().map(|figure| vec![Span::raw(figure)]));
     frame.render_widget(fitting(parts, usize::from(area.width.saturating_sub(1)), " "), area);
 }
 
 /// Symbol, words and style of its state.
 pub(super) fn state(host: &HostView, theme: &Theme) -> (&'static str, String, Style) {
-    let Some((symbol, words)) = symbol_and_words(&host.conditions, |ongoing| ongoing.condition.word().to_owned())
-    else {
+    let Some((symbol, words)) = symbol_and_words(&host.conditions) else {
         return ("●", "UP".to_owned(), theme.good);
     };
     (symbol, words, theme.warn)
-}
-
-fn why(host: &HostView) -> Option<String> {
-    let how = host.conditions.first()?.how.as_ref()?;
-    Some(format!("({})", printable(&how.to_string())))
 }
 
 /// Figures of its lock node, the most telling first.

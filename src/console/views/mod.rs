@@ -33,9 +33,9 @@ use ratatui::widgets::{Block, Borders, Clear};
 
 use super::app::{App, Overlay, Stage, View};
 use super::ascii;
-use super::score::Mark;
 use super::theme::Theme;
 use crate::model::CheckResult;
+use crate::report::Mark;
 use crate::run::Phase;
 
 /// The least size that shows anything.
@@ -201,6 +201,7 @@ fn line(frame: &mut Frame<'_>, area: Rect, row: u16, text: Line<'_>) {
 /// The style of a mark.
 const fn mark_style(mark: Mark, theme: &Theme) -> Style {
     match mark {
+        Mark::Plain => theme.base,
         Mark::Good => theme.good,
         Mark::Pending | Mark::Missing => theme.dim,
         Mark::Poor | Mark::Notice => theme.warn,

@@ -9,8 +9,10 @@ use super::excerpt::Excerpt;
 use super::{columns, fitting, letters, line, mark_style, rows, strip};
 use crate::console::ailment::Ailment;
 use crate::console::app::App;
-use crate::console::score::{Headline, Mark, Score, without_quorum};
+use crate::console::score::{Score, headline, is_damaged, without_quorum};
 use crate::console::text;
+use crate::metrics::Metric;
+use crate::report::{Arm, Mark};
 use crate::run::{ArmView, Snapshot};
 
 /// The least columns of a tile.
@@ -19,7 +21,8 @@ const NARROWEST: u16 = 20;
 const GAP: u16 = 3;
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
-    let headline = Headline::of(&snapshot.scenario);
+    let headline = headline(&snapshot.scenario);
+    let arms: Vec<Arm<'_>> = Arm::all_of_snapshot(snapshot).into_iter().map(Arm::narrow).collect();
     let above = Rect {
         height: strip::height(area).min(area.height),
         ..area
@@ -34,7 +37,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     let tiles: Vec<Tile<'_>> = excerpt
         .shown
         .clone()
-        .filter_map(|index| Some(Tile::of(app, headline, index, snapshot.arms.get(index)?)))
+        .filter_map(|index| Some(Tile::of(headline, arms.get(index)?, snapshot.arms.get(index)?)))
         .collect();
     strip::render(frame, above, app, snapshot, &title(headline, &tiles));
     let more = excerpt.more();
@@ -67,7 +70,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
 }
 
 /// What the figures count: two things while some stocks are sold out and others are not.
-fn title(headline: Headline, tiles: &[Tile<'_>]) -> String {
+fn title(headline: Metric, tiles: &[Tile<'_>]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for tile in tiles {
         if !names.contains(&tile.headline.title()) {
@@ -146,28 +149,27 @@ impl Grid {
 fn large(score: &Score) -> String {
     match score.mark {
         Mark::Good | Mark::Poor | Mark::Damage => format!("{}{}", score.mark.symbol(), score.value),
-        Mark::Pending | Mark::Missing | Mark::Notice => score.value.clone(),
+        Mark::Plain | Mark::Pending | Mark::Missing | Mark::Notice => score.value.clone(),
     }
 }
 
 /// What is shown of an arm.
 struct Tile<'a> {
     arm: &'a ArmView,
-    headline: Headline,
+    headline: Metric,
     score: Score,
     /// Damage beside the one that the figure counts.
     more_damage: bool,
 }
 
 impl<'a> Tile<'a> {
-    fn of(app: &App, headline: Headline, index: usize, arm: &'a ArmView) -> Self {
-        let damage = app.damage(index);
-        let headline = headline.showing(arm, &damage);
-        let score = headline.score(arm, &damage);
+    fn of(headline: Metric, arm: &Arm<'_>, view: &'a ArmView) -> Self {
+        let headline = headline.telling(arm.figures);
+        let score = Score::of(headline, arm);
         Self {
-            arm,
+            arm: view,
             headline,
-            more_damage: damage.any() && score.mark != Mark::Damage,
+            more_damage: is_damaged(arm.figures) && score.mark != Mark::Damage,
             score,
         }
     }
@@ -230,7 +232,7 @@ impl<'a> Tile<'a> {
             let words = ailment.within(columns.saturating_sub(used(&parts)));
             parts.push(vec![Span::styled(words, theme.warn)]);
         } else if without_quorum(self.arm) {
-            let refusing = self.headline == Headline::RefusedSeconds;
+            let refusing = self.headline == Metric::RefusedSeconds;
             let words = if refusing { "refusing now" } else { "no quorum" };
             parts.push(vec![Span::styled(words, theme.warn)]);
         }

@@ -1,17 +1,15 @@
 //! The app servers, in one line.
 
-use std::time::Duration;
-
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::conditions::symbol_and_words;
+use super::conditions::{symbol_and_words, why};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::model::{How, Ongoing, Target};
+use crate::model::Target;
 use crate::run::{ServerView, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
@@ -25,7 +23,8 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         Target::Host(_) => 0,
     };
     for (index, server) in snapshot.servers.iter().enumerate().skip(first) {
-        let (symbol, words, style) = state(server, theme);
+        let (symbol, mut words, style) = state(server, theme);
+        words.extend(why(&server.conditions).map(|why| format!(" {why}")));
         let number = if app.digits_pick_servers {
             format!("[{}]", server.id.0)
         } else {
@@ -52,12 +51,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
 
 /// Symbol, words and style of its state; one that is up needs no words.
 pub(super) fn state(server: &ServerView, theme: &Theme) -> (&'static str, String, Style) {
-    // How it went down says more than that it is down.
-    let word = |ongoing: &Ongoing<Duration>| {
-        let how = ongoing.how.as_ref().map(How::to_string);
-        how.unwrap_or_else(|| ongoing.condition.word().to_owned())
-    };
-    let Some((symbol, words)) = symbol_and_words(&server.conditions, word) else {
+    let Some((symbol, words)) = symbol_and_words(&server.conditions) else {
         return ("●", String::new(), theme.good);
     };
     (symbol, format!(" {words}"), theme.warn)

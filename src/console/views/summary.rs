@@ -8,10 +8,10 @@ use ratatui::widgets::Paragraph;
 
 use super::{Frames, arms, mark_style, padded, panel, sign_of};
 use crate::console::app::App;
-use crate::console::score::{Headline, Mark};
+use crate::console::score::{headline, is_damaged};
 use crate::console::text;
 use crate::model::CheckResult;
-use crate::report::sentence;
+use crate::report::{Arm, Mark, judge, sentence};
 use crate::run::Snapshot;
 use crate::scenario::Scenario;
 
@@ -30,23 +30,16 @@ pub(super) fn render(
         Line::styled(text::fit(&scenario.title, columns), theme.strong),
         Line::default(),
     ];
-    let headline = Headline::of(scenario);
-    for (index, (arm, spec)) in snapshot.arms.iter().zip(&scenario.arms).enumerate() {
-        let damage = app.damage(index);
-        let mark = if damage.any() {
+    let headline = headline(scenario);
+    for (arm, spec) in Arm::all_of_snapshot(snapshot).iter().zip(&scenario.arms) {
+        let mark = if is_damaged(arm.figures) {
             Mark::Damage
-        } else if is_doubtful(scenario, expectations, &arm.name) {
+        } else if is_doubtful(scenario, expectations, arm.name) {
             Mark::Pending
         } else {
-            headline.score(arm, &damage).mark
+            judge(headline, arm)
         };
-        let words = sentence(
-            spec,
-            &arm.figures,
-            &scenario.workload,
-            arm.sold_out,
-            arm.doubt.is_some(),
-        );
+        let words = sentence(spec, arm.figures, &scenario.workload, arm.is_doubted);
         lines.extend(hanging(mark.symbol(), mark_style(mark, theme), &words, columns));
     }
     for missing in &snapshot.partial {

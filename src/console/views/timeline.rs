@@ -8,13 +8,12 @@ use crate::console::app::App;
 use crate::console::axis::TimeAxis;
 use crate::console::plot::BARS;
 use crate::console::samples::samples;
-use crate::console::score::Damage;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::metrics::{Count, Point};
+use crate::metrics::{Alarm, Metric, Point};
 use crate::model::EventKind;
+use crate::report::Mark;
 use crate::run::{ArmView, Snapshot};
-use crate::scenario::WorkloadSpec;
 
 /// A fault on the time axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,77 +54,86 @@ pub(super) fn marks(snapshot: &Snapshot) -> Vec<FaultMark> {
     snapshot.events.iter().filter_map(mark).collect()
 }
 
+/// The least columns left of the plot: the labels of the chart above need them.
+const GUTTER: usize = 11;
+
 /// A row of the timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lane {
     Faults,
-    NoQuorum,
-    Oversold,
-    LostUpdates,
-    DbHits,
-    Stale,
+    Of(Metric),
 }
 
 impl Lane {
-    const fn name(self) -> &'static str {
+    const fn title(self) -> &'static str {
         match self {
             Self::Faults => "faults",
-            Self::NoQuorum => "no quorum",
-            Self::Oversold => "oversold",
-            Self::LostUpdates => "lost upd",
-            Self::DbHits => "db hits",
-            Self::Stale => "stale",
+            Self::Of(metric) => metric.title(),
         }
     }
 
     fn value(self, point: &Point) -> u64 {
         match self {
             Self::Faults => 0,
-            Self::NoQuorum => point.outcomes.no_quorum,
-            Self::Oversold => point.oversold,
-            Self::LostUpdates => point.lost_updates,
-            Self::DbHits => point.counts[Count::DbHits],
-            Self::Stale => point.counts[Count::StaleReads],
+            Self::Of(metric) => point.of(metric).unwrap_or(0),
         }
     }
 
     const fn style(self, theme: &Theme) -> Style {
-        match self {
-            Self::Faults | Self::NoQuorum => theme.warn,
-            Self::Oversold | Self::LostUpdates => theme.bad_block,
-            Self::DbHits | Self::Stale => theme.p50,
+        let Self::Of(metric) = self else { return theme.warn };
+        match metric.row().alarm {
+            Alarm::Damage(_) => theme.bad_block,
+            Alarm::Doubt => theme.warn,
+            Alarm::Plain | Alarm::Poor(_) => theme.p50,
         }
     }
 
     /// Whether it shows damage, and there is some.
-    const fn is_proven(self, damage: &Damage) -> bool {
-        match self {
-            Self::Oversold => damage.oversold,
-            Self::LostUpdates => damage.lost_updates,
-            Self::Faults | Self::NoQuorum | Self::DbHits | Self::Stale => false,
+    fn is_proven(self, arm: &ArmView) -> bool {
+        matches!(self, Self::Of(metric) if metric.is_proven(&arm.figures))
+    }
+
+    /// Its title, with the mark of damage if there is some.
+    fn label(self, is_proven: bool) -> String {
+        let title = self.title();
+        if is_proven {
+            format!("{} {title}", Mark::Damage.symbol())
+        } else {
+            title.to_owned()
         }
     }
 }
 
+/// All lanes of a run.
+fn all(snapshot: &Snapshot) -> Vec<Lane> {
+    let own = snapshot.scenario.workload.about().display().lanes;
+    let own = own.iter().copied().map(Lane::Of);
+    [Lane::Faults].into_iter().chain(own).collect()
+}
+
+/// The columns left of the plot: room for every title with its mark, so that nothing moves when damage is proven.
+pub(super) fn gutter(snapshot: &Snapshot) -> u16 {
+    let can_be_damage = |lane: Lane| matches!(lane, Lane::Of(metric) if metric.is_damage());
+    let width = |lane: Lane| text::width(&lane.label(can_be_damage(lane))) + 1;
+    let widest = all(snapshot).into_iter().map(width).fold(GUTTER, usize::max);
+    u16::try_from(widest).unwrap_or(u16::MAX)
+}
+
 /// The lanes that are shown when there is room for so many: damage that was proven first, then faults, then what occurs in this
 /// arm; and how many are left out.
-pub(super) fn lanes(app: &App, snapshot: &Snapshot, arm: &ArmView, room: usize) -> (Vec<Lane>, usize) {
-    let all = match &snapshot.scenario.workload {
-        WorkloadSpec::Inventory(_) => [Lane::Faults, Lane::LostUpdates, Lane::Oversold, Lane::NoQuorum],
-        WorkloadSpec::CacheFill { .. } => [Lane::Faults, Lane::NoQuorum, Lane::DbHits, Lane::Stale],
-    };
-    let damage = app.damage(app.arm);
+pub(super) fn lanes(snapshot: &Snapshot, arm: &ArmView, room: usize) -> (Vec<Lane>, usize) {
+    let all = all(snapshot);
     let worth = |lane: &Lane| match lane {
-        _ if lane.is_proven(&damage) => 0,
+        _ if lane.is_proven(arm) => 0,
         Lane::Faults => 1,
-        _ if arm.series.iter().any(|point| lane.value(point) > 0) => 2,
-        _ => 3,
+        Lane::Of(_) if arm.series.iter().any(|point| lane.value(point) > 0) => 2,
+        Lane::Of(_) => 3,
     };
-    let mut best = all.to_vec();
+    let mut best = all.clone();
     best.sort_by_key(worth);
     best.truncate(room);
+    let hidden = all.len() - best.len();
     let shown: Vec<Lane> = all.into_iter().filter(|lane| best.contains(lane)).collect();
-    let hidden = all.len() - shown.len();
     (shown, hidden)
 }
 
@@ -156,7 +164,7 @@ fn letters(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &
     buffer.set_string(
         row.x,
         row.y,
-        text::right(Lane::Faults.name(), usize::from(gutter - 1)),
+        text::right(Lane::Faults.title(), usize::from(gutter - 1)),
         theme.dim,
     );
     // Of two in a column the later one shows, but an end never covers what it ends; the event log has them all.
@@ -175,14 +183,9 @@ fn bars(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &App
     let theme = &app.theme;
     let columns = rates(axis, arm, lane);
     let most = columns.iter().copied().fold(0.0, f64::max);
-    let hit = lane.is_proven(&app.damage(app.arm));
-    let name = if hit {
-        format!("✖ {}", lane.name())
-    } else {
-        lane.name().to_owned()
-    };
+    let hit = lane.is_proven(arm);
     let name_style = if hit { theme.bad } else { theme.dim };
-    let name = text::fit(&name, usize::from(gutter - 1));
+    let name = text::fit(&lane.label(hit), usize::from(gutter - 1));
     let start = row.x + gutter - 1 - u16::try_from(text::width(&name)).unwrap_or(0);
     let buffer = frame.buffer_mut();
     buffer.set_string(start, row.y, name, name_style);

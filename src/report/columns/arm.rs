@@ -1,14 +1,12 @@
 use crate::metrics::units::{count, short_count};
 use crate::metrics::{Count, Figures, Group};
-use crate::run::{ArmRecord, ArmView, Record, Snapshot};
+use crate::run::{ArmRecord, ArmView, Health, Record, Snapshot};
 use crate::scenario::{ArmSpec, Scenario};
 
 /// What an arm's cells are made from, of a record or of a run that goes on.
 pub(crate) struct Arm<'a> {
     pub name: &'a str,
     pub figures: &'a Figures,
-    /// Whether all of its stock is sold.
-    pub sold_out: bool,
     /// Whether nothing good can be said of it.
     pub is_doubted: bool,
     /// How many nodes its lock asks.
@@ -38,7 +36,6 @@ impl<'a> Arm<'a> {
         Self {
             name: &arm.name,
             figures: &arm.figures,
-            sold_out: arm.sold_out_all,
             is_doubted: arm.doubt.is_some(),
             nodes: spec.hosts(&scenario.lab).len(),
             locks: spec.lock.is_some(),
@@ -61,13 +58,28 @@ impl<'a> Arm<'a> {
         Self {
             name: &arm.name,
             figures: &arm.figures,
-            sold_out: arm.sold_out,
             is_doubted: arm.doubt.is_some(),
             nodes: spec.hosts(&scenario.lab).len(),
             locks: spec.lock.is_some(),
             has_rate: scenario.swarm.rate.is_some(),
             after_end: 0,
             now: Some(arm),
+            is_narrow: false,
+        }
+    }
+
+    /// An arm with a lock of three nodes and these figures.
+    #[cfg(test)]
+    pub fn of_figures(figures: &'a Figures) -> Self {
+        Self {
+            name: "",
+            figures,
+            is_doubted: false,
+            nodes: 3,
+            locks: true,
+            has_rate: true,
+            after_end: 0,
+            now: None,
             is_narrow: false,
         }
     }
@@ -86,10 +98,16 @@ impl<'a> Arm<'a> {
             Group::Locks => self.locks,
             Group::LockNodes => self.nodes > 0,
             Group::OpenLoop => self.has_rate,
-            // The table that they stand in is that of the workload.
-            Group::Load | Group::Inventory | Group::CacheFill | Group::Pages => true,
             Group::Now => self.now.is_some(),
+            Group::Load => true,
+            // The table that they stand in is that of the workload.
+            group => group.is_of_a_workload(),
         }
+    }
+
+    /// Whether it can't work now although it has something to do.
+    pub fn is_stuck(&self) -> bool {
+        self.now.is_some_and(|now| now.live.health != Health::Well && !now.done)
     }
 
     /// A count as it is written in this table.

@@ -1,8 +1,7 @@
 use super::arm::Arm;
-use super::column::Column;
-use super::{cache_fill, inventory, judged, load, locks};
-use crate::metrics::units::{micros, rate, short_rate};
-use crate::metrics::{Alarm, Metric, Value};
+use super::judged::{judged, written};
+use super::{inventory, load, locks};
+use crate::metrics::{Alarm, Column, Metric};
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
 
@@ -10,12 +9,8 @@ use crate::report::table::Cell;
 pub(crate) fn cell(column: Column, arm: &Arm<'_>) -> Option<Cell> {
     match column {
         Column::Figure(Metric::Orders) => Some(inventory::orders(arm, arm.figures.orders)),
-        Column::Figure(Metric::LostUpdates) => Some(inventory::lost_updates(arm)),
-        Column::Figure(Metric::Oversold) => Some(inventory::oversold(arm)),
+        Column::Figure(Metric::Oversold) => inventory::oversold(arm),
         Column::Figure(Metric::Overran) => locks::overran(arm),
-        Column::Figure(Metric::DbHitsPerExpiry | Metric::DbHitsPerExpiryMax) if cache_fill::nothing_expired(arm) => {
-            None
-        }
         Column::Figure(metric) => figure(metric, arm),
         Column::AttemptsPerAcquire => locks::attempts_per_acquire(arm),
         Column::VotesAtRelease => locks::votes(arm, &arm.figures.votes_at_release),
@@ -30,26 +25,10 @@ pub(crate) fn cell(column: Column, arm: &Arm<'_>) -> Option<Cell> {
 
 /// A figure as its row in the table of metrics says.
 fn figure(metric: Metric, arm: &Arm<'_>) -> Option<Cell> {
-    let row = metric.row();
-    if !arm.has(row.group) {
-        return None;
+    match metric.row().alarm {
+        Alarm::Damage(_) | Alarm::Poor(_) => judged(metric, arm),
+        // It has a colour and no mark: that nothing was refused, say, is nothing to praise.
+        Alarm::Doubt if metric.of(arm.figures) > 0.0 => Some(Cell::new(Tone::Doubt, written(metric, arm)?)),
+        Alarm::Doubt | Alarm::Plain => Some(Cell::plain(written(metric, arm)?)),
     }
-    let n = match row.value {
-        Value::Counted(count) => arm.figures.counts[count],
-        Value::Number(read) | Value::Level(read) => read(arm.figures),
-        Value::Mean(read) => return Some(Cell::plain(format!("{:.2}", read(arm.figures)))),
-        Value::PerSecond(read) => {
-            let written = if arm.is_narrow { short_rate } else { rate };
-            return Some(Cell::plain(written(read(arm.figures))));
-        }
-        Value::Duration(read, quantile) => {
-            let quantiles = read(arm.figures);
-            return (quantiles.count > 0).then(|| Cell::plain(micros(quantiles.get(quantile))));
-        }
-    };
-    Some(match row.alarm {
-        Alarm::Damage => judged::damage(arm, n),
-        Alarm::Doubt if n > 0 => Cell::new(Tone::Doubt, arm.count(n)),
-        Alarm::Doubt | Alarm::Plain => Cell::plain(arm.count(n)),
-    })
 }

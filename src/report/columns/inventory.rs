@@ -1,21 +1,10 @@
-//! What became of the stock.
+//! What became of the stock, where a figure is more than its number.
 
 use super::arm::Arm;
-use super::column::Column::{Bound, Figure};
-use super::column::Shown::{self, Always};
-use super::judged::damage;
+use super::judged::judged;
 use crate::metrics::Metric;
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
-
-/// What became of the stock.
-pub(crate) const INVENTORY: &[Shown] = &[
-    Always(Figure(Metric::Orders)),
-    Always(Figure(Metric::SoldOut)),
-    Always(Figure(Metric::LostUpdates)),
-    Always(Figure(Metric::Oversold)),
-    Always(Bound),
-];
 
 /// Orders of an arm, all of them or those of one app server.
 pub(in crate::report) fn orders(arm: &Arm<'_>, orders: u64) -> Cell {
@@ -26,29 +15,19 @@ pub(in crate::report) fn orders(arm: &Arm<'_>, orders: u64) -> Cell {
     }
 }
 
-/// The net count, and its peak where it was more.
-pub(super) fn lost_updates(arm: &Arm<'_>) -> Cell {
-    let (now, peak) = (arm.figures.lost_updates, arm.figures.lost_updates_peak);
-    if arm.figures.incomplete {
-        return damage(arm, peak);
-    }
-    if peak > now {
-        let text = format!("✖ {} (peak {})", arm.count(now), arm.count(peak));
-        return Cell::new(Tone::Bad, text);
-    }
-    damage(arm, now)
-}
-
-/// While units are left overselling cannot show, but the updates that would lead to it do.
-pub(super) fn oversold(arm: &Arm<'_>) -> Cell {
+/// While units are left overselling cannot show, but the updates that would lead to it do. In the console, which has no room to
+/// say so in each row, the legend above the table does.
+pub(super) fn oversold(arm: &Arm<'_>) -> Option<Cell> {
     let figures = arm.figures;
-    match (figures.oversold, arm.sold_out) {
-        // Whether it is sold out is not known.
-        (0, _) if figures.incomplete => damage(arm, 0),
-        (0, false) if figures.lost_updates == 0 => Cell::plain("0, not sold out"),
-        (0, false) => Cell::new(Tone::Doubt, "? not sold out"),
-        (oversold, _) => damage(arm, oversold),
+    // Whether it is sold out is not known of books that were not read to their end.
+    if arm.is_narrow || figures.oversold > 0 || figures.sold_out_all || figures.incomplete {
+        return judged(Metric::Oversold, arm);
     }
+    Some(if Metric::LostUpdates.is_proven(figures) {
+        Cell::new(Tone::Doubt, "? not sold out")
+    } else {
+        Cell::plain("0, not sold out")
+    })
 }
 
 /// Beside zeros their upper bound: none in n orders means fewer than 3 in n, at 95 % confidence (the rule of three).

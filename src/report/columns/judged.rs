@@ -1,14 +1,121 @@
+//! What a figure says for or against an arm: one judgement for the printed tables and everything in the console.
+
 use super::arm::Arm;
+use crate::metrics::units::{mean, micros, rate, short_rate};
+use crate::metrics::{Alarm, Metric, Value};
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
 
-/// A count of damage; a zero is praised if it proves something.
-pub(super) fn damage(arm: &Arm<'_>, n: u64) -> Cell {
-    match (n, arm.is_doubted) {
-        (0, false) => Cell::new(Tone::Good, "✔ 0"),
-        // It could not have shown.
-        (0, true) => Cell::new(Tone::Doubt, "? 0"),
-        _ if arm.figures.incomplete => Cell::new(Tone::Bad, format!("✖ ≥ {}", arm.count(n))),
-        _ => Cell::new(Tone::Bad, format!("✖ {}", arm.count(n))),
+/// How good a figure is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// It says nothing by itself.
+    Plain,
+    /// As it should be.
+    Good,
+    /// It proves nothing, or not yet.
+    Pending,
+    /// Not what one wants, but no damage.
+    Poor,
+    /// Worth a look: it may well be right, as a refusal without a quorum is.
+    Notice,
+    /// Proven damage.
+    Damage,
+    /// The arm has no such figure.
+    Missing,
+}
+
+impl Mark {
+    /// One character that stands for it.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Good => "✔",
+            Self::Pending => "…",
+            Self::Poor | Self::Damage => "✖",
+            Self::Notice => "!",
+            Self::Plain | Self::Missing => " ",
+        }
+    }
+}
+
+/// Judges a figure of an arm. Nothing is praised that proves nothing: what could not have shown, was lost, never happened.
+pub(crate) fn judge(metric: Metric, arm: &Arm<'_>) -> Mark {
+    let (row, figures) = (metric.row(), arm.figures);
+    if !arm.has(row.group) {
+        return Mark::Missing;
+    }
+    let mark = match row.alarm {
+        Alarm::Plain => Mark::Plain,
+        Alarm::Damage(_) if metric.is_proven(figures) => Mark::Damage,
+        Alarm::Damage(evidence) if !(evidence.shows)(figures) => Mark::Pending,
+        _ if !metric.is_known(figures) => Mark::Pending,
+        Alarm::Poor(most) if metric.of(figures) > most => Mark::Poor,
+        // Nobody can do better or worse now: what was right before says nothing of that.
+        Alarm::Poor(_) if arm.is_stuck() => Mark::Notice,
+        Alarm::Doubt if metric.of(figures) > 0.0 => Mark::Notice,
+        Alarm::Damage(_) | Alarm::Poor(_) | Alarm::Doubt => Mark::Good,
+    };
+    let is_weak = arm.is_doubted || figures.incomplete;
+    if mark == Mark::Good && is_weak {
+        Mark::Pending
+    } else {
+        mark
+    }
+}
+
+/// The figure as it is written in this table, without a mark; none: the arm has no such figure.
+pub(crate) fn written(metric: Metric, arm: &Arm<'_>) -> Option<String> {
+    let (row, figures) = (metric.row(), arm.figures);
+    if !arm.has(row.group) || !metric.is_known(figures) {
+        return None;
+    }
+    Some(match row.value {
+        Value::Counted(count) => arm.count(figures.counts[count]),
+        Value::Number(read) | Value::Level(read) | Value::Largest(read, _) => arm.count(read(figures)),
+        Value::Mean(read, _) => mean(read(figures)),
+        Value::PerSecond(read) if arm.is_narrow => short_rate(read(figures)),
+        Value::PerSecond(read) => rate(read(figures)),
+        Value::Duration(read, quantile) => micros(read(figures).get(quantile)),
+    })
+}
+
+/// The figure with its mark, as a cell.
+pub(super) fn judged(metric: Metric, arm: &Arm<'_>) -> Option<Cell> {
+    let text = written(metric, arm)?;
+    let text = if arm.is_narrow {
+        text
+    } else {
+        in_full(metric, arm, text)
+    };
+    Some(marked(judge(metric, arm), text, arm.is_narrow))
+}
+
+/// What is known of damage besides its count, for which only the printed tables have room: that there is more than was counted,
+/// and how much it once was.
+fn in_full(metric: Metric, arm: &Arm<'_>, text: String) -> String {
+    let peak = metric.peak();
+    if !metric.is_proven(arm.figures) {
+        return text;
+    }
+    let most = written(peak, arm).unwrap_or_default();
+    if arm.figures.incomplete {
+        format!("≥ {most}")
+    } else if peak.of(arm.figures) > metric.of(arm.figures) {
+        format!("{text} (peak {most})")
+    } else {
+        text
+    }
+}
+
+/// A figure with its mark: `✖ 214`, `✔ 0`. What is pending is `0 …` in the console, where it may come yet, and `? 0` in print.
+pub(crate) fn marked(mark: Mark, text: String, is_narrow: bool) -> Cell {
+    let symbol = mark.symbol();
+    match mark {
+        Mark::Plain | Mark::Missing => Cell::plain(text),
+        Mark::Good => Cell::new(Tone::Good, format!("{symbol} {text}")),
+        Mark::Pending if is_narrow => Cell::new(Tone::Faint, format!("{text} {symbol}")),
+        Mark::Pending => Cell::new(Tone::Doubt, format!("? {text}")),
+        Mark::Poor | Mark::Notice => Cell::new(Tone::Doubt, format!("{symbol} {text}")),
+        Mark::Damage => Cell::new(Tone::Bad, format!("{symbol} {text}")),
     }
 }

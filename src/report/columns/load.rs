@@ -1,9 +1,9 @@
 //! How the load went, whatever the workload.
 
 use super::arm::Arm;
-use super::column::Column::{AfterTheEnd, Figure, FinishedAt};
-use super::column::Shown::{self, Always, IfAny};
+use crate::metrics::Column::{AfterTheEnd, Figure, FinishedAt};
 use crate::metrics::Metric;
+use crate::metrics::Shown::{self, Always, IfAny};
 use crate::metrics::units::short_rate;
 use crate::report::paint::Tone;
 use crate::report::table::Cell;

@@ -1,8 +1,8 @@
 //! How the locks did, and the sections under them.
 
 use super::arm::Arm;
-use super::column::Column::{AttemptsPerAcquire, Figure, VotesAtRelease, VotesInTheEnd};
-use super::column::Shown::{self, Always, IfAny};
+use crate::metrics::Column::{AttemptsPerAcquire, Figure, VotesAtRelease, VotesInTheEnd};
+use crate::metrics::Shown::{self, Always, IfAny};
 use crate::metrics::{Count, Metric};
 use crate::report::paint::Tone;
 use crate::report::table::Cell;

@@ -1,9 +1,8 @@
-//! The catalogue of columns, for the summary's tables and the console's: a title for each, and how an arm's cell is made.
+//! The cells of all tables of arms, of the summary and of the console, and the columns that every workload has.
 
 mod arm;
-mod cache_fill;
 mod cell;
-mod column;
+mod heads;
 mod inventory;
 mod judged;
 mod load;
@@ -11,11 +10,10 @@ mod locks;
 mod rows;
 
 pub(crate) use arm::Arm;
-pub(super) use cache_fill::CACHE_FILL;
 pub(crate) use cell::cell;
-pub(crate) use column::{Column, heads};
-pub(super) use inventory::INVENTORY;
+pub(crate) use heads::heads;
 pub(super) use inventory::orders;
+pub(crate) use judged::{Mark, judge, marked, written};
 pub(super) use load::LOAD;
 pub(super) use locks::{LOCKS, SECTIONS};
 pub(super) use rows::table;

@@ -1,6 +1,7 @@
 use super::arm::Arm;
 use super::cell::cell;
-use super::column::{Column, Shown, heads};
+use super::heads::heads;
+use crate::metrics::{Column, Shown};
 use crate::report::table::{Cell, Table};
 
 /// A table of these columns, a row for each arm.

@@ -10,7 +10,8 @@ use super::super::condition::Expectation;
 use super::super::reader::Reader;
 use super::super::spec::{ArmSpec, DatabaseSpec, ServiceTime, SwarmSpec};
 use super::super::writer::Writer;
-use crate::metrics::Group;
+use super::display::Display;
+use crate::metrics::{Figures, Group};
 
 /// A kind of workload. All that only one of them has is behind this interface, or in the workers' code, which asks for it at
 /// each request.
@@ -43,6 +44,13 @@ pub(crate) trait WorkloadKind {
 
     /// How many keys an arm has on the cache node.
     fn cache_keys(&self) -> CacheKeys;
+
+    /// What is shown of it.
+    fn display(&self) -> Display;
+
+    /// What an arm with these figures did, in clauses for a sentence about it: `took 12 orders`. `is_doubted`: whether nothing
+    /// good can be said of it.
+    fn clauses(&self, figures: &Figures, is_doubted: bool) -> Vec<String>;
 }
 
 /// What is known of a workload before it is read.

@@ -1,7 +1,8 @@
-//! The workloads. Each is a file: what is set in `[workload]`, its reading and writing, and all that the rest of the program
-//! asks of a workload ([`WorkloadKind`]).
+//! The workloads. Each is a folder: what is set in `[workload]`, its reading and writing, and all that the rest of the program
+//! asks of a workload ([`WorkloadKind`]); what is shown of it stands in `shown`.
 
 mod cache_fill;
+mod display;
 mod inventory;
 mod kind;
 
@@ -63,6 +64,20 @@ impl WorkloadSpec {
     /// The word after `kind`.
     pub(crate) fn name(&self) -> WorkloadName {
         self.into()
+    }
+}
+
+#[cfg(test)]
+impl WorkloadSpec {
+    /// Every workload, once for each way in which something else is shown of it.
+    pub(crate) fn examples() -> Vec<Self> {
+        let of = |name: &WorkloadName| -> Vec<Self> {
+            match name {
+                WorkloadName::Inventory => inventory::examples().map(Self::Inventory).into(),
+                WorkloadName::CacheFill => cache_fill::examples().map(Self::CacheFill).into(),
+            }
+        };
+        WorkloadName::VARIANTS.iter().flat_map(of).collect()
     }
 }
 

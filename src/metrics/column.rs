@@ -1,8 +1,8 @@
-use crate::metrics::Metric;
+use super::metric::Metric;
 
-/// A column of any table.
+/// A column of any table of arms. What is in its cells is for those to say who write the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Column {
+pub enum Column {
     /// A figure under its title.
     Figure(Metric),
     /// The mean number of attempts that an acquire took.
@@ -25,6 +25,7 @@ pub(crate) enum Column {
 
 impl Column {
     /// What stands above it.
+    #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
             Self::Figure(metric) => metric.title(),
@@ -42,7 +43,7 @@ impl Column {
 
 /// A column in a table.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Shown {
+pub enum Shown {
     /// Whatever is in it.
     Always(Column),
     /// If some arm has anything but zero in it.
@@ -51,50 +52,10 @@ pub(crate) enum Shown {
 
 impl Shown {
     /// Which it is.
+    #[must_use]
     pub const fn column(self) -> Column {
         match self {
             Self::Always(column) | Self::IfAny(column) => column,
         }
-    }
-}
-
-/// The titles of columns beside each other: what is a quantile, or the worst, of the same as the one before is not named again.
-pub(crate) fn heads(columns: impl IntoIterator<Item = Column>) -> Vec<String> {
-    let mut before = "";
-    let short = |column: Column| {
-        let title = column.title();
-        let (of, last) = title.rsplit_once(' ').unwrap_or((title, ""));
-        let is_part = is_quantile(last);
-        let same = is_part && of == before;
-        before = if is_part { of } else { title };
-        if same { last.to_owned() } else { title.to_owned() }
-    };
-    columns.into_iter().map(short).collect()
-}
-
-fn is_quantile(word: &str) -> bool {
-    word == "max"
-        || word
-            .strip_prefix('p')
-            .is_some_and(|digits| digits.parse::<f64>().is_ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_said_beside_it_is_not_said_again() {
-        use Metric::{AcquireMax, AcquireP50, AcquireP99, Acquired, DbHitsPerExpiry, DbHitsPerExpiryMax, ServiceP99};
-        let heads = |metrics: &[Metric]| heads(metrics.iter().copied().map(Column::Figure));
-        assert_eq!(
-            heads(&[AcquireP50, AcquireP99, AcquireMax]),
-            ["acquire p50", "p99", "max"]
-        );
-        assert_eq!(
-            heads(&[Acquired, AcquireP99, ServiceP99]),
-            ["acquired", "acquire p99", "service p99"]
-        );
-        assert_eq!(heads(&[DbHitsPerExpiry, DbHitsPerExpiryMax]), ["db hits/expiry", "max"]);
     }
 }

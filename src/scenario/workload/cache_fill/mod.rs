@@ -1,5 +1,7 @@
 //! `cache-fill`: read through caches that expire.
 
+mod shown;
+
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -12,8 +14,9 @@ use super::super::reader::Reader;
 use super::super::spec::{DatabaseSpec, Popularity, ServiceTime};
 use super::super::value::{self, show};
 use super::super::writer::{Writer, float, quote, time};
+use super::display::Display;
 use super::kind::{CacheKeys, Catalogue, Initial, Row, Section, Surroundings, WorkloadKind};
-use crate::metrics::Group;
+use crate::metrics::{Figures, Group};
 
 pub(super) const ROW: Row = Row {
     keys: &["cache"],
@@ -53,7 +56,7 @@ pub struct CacheSpec {
 
 impl WorkloadKind for CacheFillSpec {
     fn groups(&self) -> &'static [Group] {
-        if self.caches.iter().any(|cache| cache.pages.is_some()) {
+        if self.has_pages() {
             &[Group::CacheFill, Group::Pages]
         } else {
             &[Group::CacheFill]
@@ -108,9 +111,22 @@ impl WorkloadKind for CacheFillSpec {
             by_reading: self.caches.iter().map(keys).fold(0, u64::saturating_add),
         }
     }
+
+    fn display(&self) -> Display {
+        shown::display(self.has_pages())
+    }
+
+    fn clauses(&self, figures: &Figures, _is_doubted: bool) -> Vec<String> {
+        shown::clauses(figures)
+    }
 }
 
 impl CacheFillSpec {
+    /// Whether some of its values are lists.
+    fn has_pages(&self) -> bool {
+        self.caches.iter().any(|cache| cache.pages.is_some())
+    }
+
     /// In a stampede all workers of an app server queue at its pool; values that expire before the queue is through are
     /// never seen.
     fn slow_refills(&self, scenario: &Surroundings<'_>) -> Vec<String> {
@@ -194,4 +210,20 @@ fn cache(table: &mut Reader<'_>) -> CacheSpec {
         pages,
         weight,
     }
+}
+
+/// For tests of what is shown: objects, and lists of pages.
+#[cfg(test)]
+pub(super) fn examples() -> [CacheFillSpec; 2] {
+    [None, Some(3)].map(|pages| CacheFillSpec {
+        caches: vec![CacheSpec {
+            name: "catalogue".to_owned(),
+            keys: 1,
+            popularity: Popularity::Uniform,
+            state_ttl: Duration::from_secs(2),
+            data_ttl: Duration::from_secs(5),
+            pages,
+            weight: 1.0,
+        }],
+    })
 }

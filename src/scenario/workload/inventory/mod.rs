@@ -1,5 +1,7 @@
 //! `inventory`: sell stock.
 
+mod shown;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -10,8 +12,9 @@ use super::super::reader::Reader;
 use super::super::spec::{ArmSpec, DatabaseSpec, Fence, Popularity, ServiceTime, Update};
 use super::super::value;
 use super::super::writer::Writer;
+use super::display::Display;
 use super::kind::{CacheKeys, Initial, Ledger, Row, Section, StockIn, Surroundings, WorkloadKind};
-use crate::metrics::{Group, Metric};
+use crate::metrics::{Figures, Group, Metric};
 
 pub(super) const ROW: Row = Row {
     keys: &["products", "stock", "popularity", "hold", "stock_in"],
@@ -108,9 +111,22 @@ impl WorkloadKind for InventorySpec {
             by_reading: 0,
         }
     }
+
+    fn display(&self) -> Display {
+        shown::display(self.units())
+    }
+
+    fn clauses(&self, figures: &Figures, is_doubted: bool) -> Vec<String> {
+        shown::clauses(self.units(), figures, is_doubted)
+    }
 }
 
 impl InventorySpec {
+    /// All units at the start.
+    const fn units(&self) -> u64 {
+        self.products.saturating_mul(self.stock)
+    }
+
     /// A product is one lock: `products / (read + hold)` is the most that a lock arm can do.
     fn overload(&self, scenario: &Surroundings<'_>) -> Option<String> {
         let rate = scenario.swarm.rate?;
@@ -191,4 +207,16 @@ pub(super) fn read(reader: &mut Reader<'_>) -> InventorySpec {
         hold,
         stock_in,
     }
+}
+
+/// For tests of what is shown.
+#[cfg(test)]
+pub(super) fn examples() -> [InventorySpec; 1] {
+    [InventorySpec {
+        products: 200,
+        stock: 50,
+        popularity: Popularity::Uniform,
+        hold: ServiceTime::constant(Duration::from_millis(5)),
+        stock_in: StockIn::Database,
+    }]
 }

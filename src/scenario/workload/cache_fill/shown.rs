@@ -1,0 +1,90 @@
+use super::super::display::{Bars, Display};
+use crate::metrics::Column::Figure;
+use crate::metrics::Shown::{self, Always, IfAny};
+use crate::metrics::units::{count, counted, mean, micros};
+use crate::metrics::{Count, Figures, Metric};
+
+/// What became of the database behind the cache.
+const COLUMNS: &[Shown] = &[
+    Always(Figure(Metric::Hits)),
+    Always(Figure(Metric::StaleReads)),
+    Always(Figure(Metric::DbHits)),
+    Always(Figure(Metric::Expiries)),
+    Always(Figure(Metric::DbHitsPerExpiry)),
+    Always(Figure(Metric::DbHitsPerExpiryMax)),
+    IfAny(Figure(Metric::DuplicatePages)),
+    IfAny(Figure(Metric::MissingPages)),
+];
+
+/// What is shown of caches, some of them of lists or none. A list that is wrong is worse than a database that works too much.
+pub(super) fn display(has_pages: bool) -> Display {
+    let bars = Bars {
+        figure: Metric::DbHitsPerExpiry,
+        note: "(1 is perfect)".to_owned(),
+        full: None,
+        damage: None,
+    };
+    let plain = Display {
+        verdicts: &[Metric::DbHitsPerExpiry],
+        table: "cache",
+        columns: COLUMNS,
+        console: &[
+            (Metric::StaleReads, 8),
+            (Metric::GaveUp, 9),
+            (Metric::DbHitsPerExpiry, 0),
+        ],
+        lanes: &[Metric::NoQuorum, Metric::DbHits, Metric::StaleReads],
+        bars,
+    };
+    if !has_pages {
+        return plain;
+    }
+    Display {
+        verdicts: &[Metric::DuplicatePages, Metric::MissingPages, Metric::DbHitsPerExpiry],
+        console: &[
+            (Metric::GaveUp, 9),
+            (Metric::DbHitsPerExpiry, 8),
+            (Metric::MissingPages, 1),
+            (Metric::DuplicatePages, 0),
+        ],
+        ..plain
+    }
+}
+
+/// What an arm did.
+pub(super) fn clauses(figures: &Figures) -> Vec<String> {
+    let per_expiry = figures.db_hits_per_expiry;
+    let expiries = counted(per_expiry.expiries, "expiry", "expiries");
+    let mut parts = vec![match (per_expiry.expiries, per_expiry.max) {
+        (0, _) => format!(
+            "asked the database {} while nothing expired",
+            counted(figures.counts[Count::DbHits], "time", "times")
+        ),
+        (_, 1) => format!("asked the database exactly once at each of {expiries}"),
+        (_, max) => format!(
+            "asked the database {} times per expiry, {} at worst, over {expiries}",
+            mean(per_expiry.mean),
+            count(max)
+        ),
+    }];
+    if figures.response_us.count > 0 {
+        parts.push(format!(
+            "99 % of the reads took at most {}",
+            micros(figures.response_us.p99)
+        ));
+    }
+    if figures.duplicate_pages + figures.missing_pages > 0 {
+        parts.push(format!(
+            "lists said to be complete held {} and lacked {}",
+            counted(figures.duplicate_pages, "page twice", "pages twice"),
+            count(figures.missing_pages),
+        ));
+    }
+    if figures.counts[Count::StaleReads] > 0 {
+        parts.push(format!(
+            "{} stale",
+            counted(figures.counts[Count::StaleReads], "read was", "reads were")
+        ));
+    }
+    parts
+}
