@@ -1,4 +1,4 @@
-//! What is counted one by one where it happens, as one array: from the recorder to the record.
+//! Plain counts, counted one by one where things happen, as one array: from the recorder to the record.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,8 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor
 use serde::ser::{Serialize, Serializer};
 use strum::{IntoStaticStr, VariantArray};
 
-/// What is counted one by one. Its name in a record is the variant in snake case; the row of the metric of the same name says
-/// what it means.
+/// A plain count. Its name in a record is the variant in snake case; the metric of the same name describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "see `Metric::row`")]
@@ -30,7 +29,7 @@ pub enum Count {
     Errors,
 }
 
-/// How often each was counted. In a record it is a field for each.
+/// The value of each count. In a record each is a field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts([u64; Count::VARIANTS.len()]);
 
@@ -64,7 +63,7 @@ impl IndexMut<Count> for Counts {
     }
 }
 
-/// These; all others are 0.
+/// These values; all other counts are 0.
 impl<const N: usize> From<[(Count, u64); N]> for Counts {
     fn from(some: [(Count, u64); N]) -> Self {
         let mut counts = Self::default();
@@ -87,7 +86,7 @@ impl<'de> Deserialize<'de> for Counts {
     }
 }
 
-/// Reads the counts among the fields of what they are a part of.
+/// Reads the counts from the fields of the struct that they are flattened into.
 struct Fields;
 
 impl<'de> Visitor<'de> for Fields {

@@ -2,18 +2,18 @@ use std::collections::{HashMap, VecDeque};
 
 use super::{HitsPerExpiry, Part, ProviderCall};
 
-/// How many versions of a key stay open for late calls. A call for an older one than that would be a second expiry late.
+/// How many versions of a key stay open for late calls. A call for an older version would come a whole expiry late.
 const OPEN_VERSIONS: usize = 4;
 
-/// Counts provider calls per superseded value version. Windows of time miscount: a stampede that queues at the database
-/// outlasts any window.
+/// Counts provider calls for each superseded version of a value. Time windows would miscount, because a stampede that
+/// queues at the database outlasts any window.
 ///
-/// A version counts if all of its stampede was seen: its first call belongs to the measured part, and it was refilled before
-/// the load ended.
+/// A version counts if its whole stampede was seen: its first call belongs to the measured part, and it was refilled
+/// before the load ended.
 #[derive(Debug, Default)]
 pub struct Expiries {
     open: HashMap<(u32, u64), VecDeque<Version>>,
-    /// Versions that are not open any more.
+    /// Sums of the versions that are no longer open.
     closed: Sum,
 }
 
@@ -49,14 +49,14 @@ impl Sum {
 }
 
 impl Expiries {
-    /// Counts one call. Cold starts (nothing to supersede) are no expiry and are left out.
+    /// Counts one call. A cold start supersedes nothing, so it is not an expiry and is left out.
     pub fn count(&mut self, call: ProviderCall, part: Part) {
         if let Some(version) = self.version(call, part) {
             version.calls += 1;
         }
     }
 
-    /// Takes note that what a call was made for is in the cache, before the load ended.
+    /// Notes that the value that a call fetched is in the cache, before the load ended.
     pub fn refilled(&mut self, call: ProviderCall, part: Part) {
         if let Some(version) = self.version(call, part) {
             version.refilled = true;
@@ -87,7 +87,7 @@ impl Expiries {
         });
         let version = versions.get_mut(index)?;
         if part == Part::WarmUp {
-            // The collector may see the app servers' calls in another order than they were made.
+            // The collector may see the calls of app servers in another order than they were made in.
             version.begun_in = Part::WarmUp;
         }
         Some(version)
@@ -125,7 +125,7 @@ mod tests {
         }
     }
 
-    /// Calls for versions of a key, each refilled.
+    /// Calls for the given versions of a key, each followed by its refill.
     fn measured(expiries: &mut Expiries, key: u64, versions: &[u64]) {
         for &version in versions {
             expiries.count(call(key, version), Part::Measured);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cold_start_is_no_expiry() {
+    fn a_cold_start_is_not_an_expiry() {
         let mut expiries = Expiries::default();
         measured(&mut expiries, 1, &[0]);
         assert_eq!(expiries.hits_per_expiry(), HitsPerExpiry::default());
@@ -167,7 +167,7 @@ mod tests {
         let mut expiries = Expiries::default();
         expiries.count(call(1, 5), Part::WarmUp);
         measured(&mut expiries, 1, &[5, 5, 6]);
-        // Of another app server, collected later.
+        // A call on another app server, collected later.
         measured(&mut expiries, 2, &[8]);
         expiries.count(call(2, 8), Part::WarmUp);
         let hits = expiries.hits_per_expiry();

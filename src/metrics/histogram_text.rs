@@ -4,8 +4,8 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use serde::{Deserialize, Serialize};
 
-/// A whole histogram as text: HdrHistogram's V2 encoding, compressed, in base64. The HdrHistogram libraries of all languages
-/// read it.
+/// A whole histogram as text: HdrHistogram's V2 encoding, compressed, in base64. The HdrHistogram libraries of all
+/// languages can read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct HistogramText(String);
@@ -16,21 +16,21 @@ pub struct HistogramText(String);
 pub struct NotAHistogram(String);
 
 impl HistogramText {
-    /// Encodes it.
+    /// Encodes a histogram.
     #[must_use]
     pub fn of(histogram: &Histogram<u64>) -> Self {
         let mut bytes = Vec::new();
         V2DeflateSerializer::new()
             .serialize(histogram, &mut bytes)
-            // It fails if a write does, which a Vec's never does, or for a count beyond 2^63.
+            // It fails only if a write fails, which never happens with a Vec, or for a count beyond 2^63.
             .expect("a histogram of what was counted one by one can be encoded");
         Self(STANDARD.encode(bytes))
     }
 
-    /// Decodes it.
+    /// Decodes the histogram.
     ///
     /// # Errors
-    /// The text is something else, as it may be in a record that somebody else wrote.
+    /// The text is not a histogram; this can happen in a record that another program wrote.
     pub fn decode(&self) -> Result<Histogram<u64>, NotAHistogram> {
         let bytes = STANDARD.decode(&self.0);
         let bytes = bytes.map_err(|error| NotAHistogram(error.to_string()))?;
@@ -51,12 +51,12 @@ mod tests {
             many.record(micros * 37).expect("it resizes");
         }
         let text = HistogramText::of(&many);
-        let read = text.decode().expect("it is one");
+        let read = text.decode().expect("a histogram");
         assert_eq!(read, many);
         assert_eq!(Quantiles::of(&read), Quantiles::of(&many));
-        // As the libraries of other languages know it: the cookie of the compressed V2 form.
+        // Other languages' libraries expect this: the cookie of the compressed V2 form.
         assert!(text.0.starts_with("HISTF"), "{}", text.0);
-        let none = HistogramText::of(&histogram()).decode().expect("it is one");
+        let none = HistogramText::of(&histogram()).decode().expect("a histogram");
         assert!(none.is_empty());
     }
 

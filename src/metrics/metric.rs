@@ -1,4 +1,4 @@
-//! The table of the figures: one row for each that conditions, expectations, tables and README name.
+//! The table of figures: one row for each figure that conditions, expectations, tables and README name.
 
 use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
@@ -6,7 +6,8 @@ use strum::{IntoStaticStr, VariantArray};
 use super::counts::Count;
 use super::figures::{Figures, Quantile, Quantiles};
 
-/// A figure of an arm. Its name in files is the variant in snake case; what there is to say of it stands in its [`row`](Self::row).
+/// A figure of an arm. Its name in files is the variant in snake case; everything else about it is in its
+/// [`row`](Self::row).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, VariantArray, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -69,25 +70,25 @@ pub enum Metric {
     Partial,
 }
 
-/// What there is to say of a figure.
+/// Everything about a figure.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     /// Its title in every table and column.
     pub title: &'static str,
     /// How it is read.
     pub value: Value,
-    /// What has it.
+    /// Which arms have it.
     pub group: Group,
-    /// What it means that it is not zero.
+    /// What it means if it is not zero.
     pub alarm: Alarm,
-    /// What it is, for the README's table; figures beside each other that share it share a line there.
+    /// Its description, for README's table. Neighbours with the same description share a line there.
     pub meaning: &'static str,
 }
 
 /// How a figure is read.
 #[derive(Debug, Clone, Copy)]
 pub enum Value {
-    /// Counted one by one.
+    /// A plain count.
     Counted(Count),
     /// Another number that only grows.
     Number(fn(&Figures) -> u64),
@@ -114,7 +115,7 @@ pub enum Unit {
     PerSecond,
 }
 
-/// What has a figure.
+/// Which arms have a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     /// Arms that take a lock.
@@ -131,12 +132,12 @@ pub enum Group {
     CacheFill,
     /// Workload `cache-fill` with lists of pages.
     Pages,
-    /// The moment: it has no final value.
+    /// Every arm, but only while a run goes on.
     Now,
 }
 
 impl Group {
-    /// Whether only some workloads have its figures.
+    /// Whether only arms of certain workloads have its figures.
     #[must_use]
     pub const fn is_of_a_workload(self) -> bool {
         matches!(self, Self::Inventory | Self::CacheFill | Self::Pages)
@@ -158,12 +159,12 @@ impl Group {
     }
 }
 
-/// What it means that a figure is not zero.
+/// What it means if a figure is not zero.
 #[derive(Debug, Clone, Copy)]
 pub enum Alarm {
     /// Nothing by itself.
     Plain,
-    /// Something is not as it should be, or it was refused.
+    /// Something was refused, or is not as it should be.
     Doubt,
     /// More than this is not what one wants, but no damage.
     Poor(f64),
@@ -533,7 +534,7 @@ impl Metric {
         }
     }
 
-    /// Whether it is damage that it is above zero.
+    /// Whether a value above zero is damage.
     #[must_use]
     pub const fn is_damage(self) -> bool {
         matches!(self.row().alarm, Alarm::Damage(_))
@@ -592,7 +593,7 @@ impl Metric {
         if tells { self } else { before }
     }
 
-    /// Whether it can be lower later in the run; others are counts and largest values.
+    /// Whether it can fall during a run. The others are counts and largest values.
     #[must_use]
     pub const fn can_fall(self) -> bool {
         match self.row().value {

@@ -1,5 +1,5 @@
-//! What was measured: recorders on the hot path, figures of an arm and the table that describes
-//! them, fixed-size time series.
+//! What was measured: recorders on the hot path, the figures of an arm with the table that describes them, and time series
+//! of a fixed size.
 
 mod column;
 mod counts;
@@ -26,7 +26,7 @@ pub use figures::{ByOutcome, Figures, HitsPerExpiry, NodeLoad, Quantile, Quantil
 pub use histogram::{histogram, in_micros, in_nanos};
 pub use histogram_text::{HistogramText, NotAHistogram};
 pub use metric::{Alarm, Evidence, Group, Metric, Row, Unit, Value};
-pub use recorder::{Counter, DamagedList, Newest, Piece, ProviderCall, Recorder, Tally};
+pub use recorder::{Batch, Counter, DamagedList, Newest, ProviderCall, Recorder, Tally};
 pub use round_trips::RoundTrips;
 pub use series::{Beat, Point, Series, Trace};
 pub use spread::Spread;

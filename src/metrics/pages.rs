@@ -1,8 +1,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Items in the order of their time, in pages that clones share: a snapshot that keeps the pages of an hour costs the page that
-/// is still written to, and not a copy of that hour.
+/// Items in the order of their time, in pages that clones share. A snapshot that keeps the pages of an hour costs only a
+/// copy of the page that is still written to.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pages<T> {
     pages: VecDeque<Arc<Page<T>>>,
@@ -15,14 +15,14 @@ struct Page<T> {
     items: Vec<T>,
 }
 
-/// What has a time: a second, a tenth of one.
+/// An item that has a time, such as a second or a tenth of one.
 pub(super) trait Timed: Clone {
-    /// Times on one page.
+    /// How many times a page covers.
     const SPAN: i64;
-    /// Pages that are kept.
+    /// How many pages are kept.
     const PAGES: usize;
 
-    /// Nothing of this time.
+    /// An empty item of this time.
     fn empty(time: i64) -> Self;
 
     /// Its time.
@@ -36,20 +36,20 @@ impl<T> Default for Pages<T> {
 }
 
 impl<T: Timed> Pages<T> {
-    /// The item of this time, made if it is not there yet; none if it is older than what is kept.
+    /// The item of this time, which is added if it is missing; `None` if it is older than the items that are kept.
     pub fn at(&mut self, time: i64) -> Option<&mut T> {
         let number = time.div_euclid(T::SPAN);
         let mut place = self.pages.partition_point(|page| page.number < number);
         if self.pages.get(place).is_none_or(|page| page.number != number) {
             if self.pages.len() == T::PAGES {
-                // Only what is newer than the oldest page may drive it out.
+                // The oldest page makes room only for something newer than itself.
                 place = place.checked_sub(1)?;
                 self.pages.pop_front();
             }
             let items = Vec::with_capacity(usize::try_from(T::SPAN).unwrap_or_default());
             self.pages.insert(place, Arc::new(Page { number, items }));
         }
-        // Snapshots that are being drawn keep the page they have.
+        // Snapshots that are being drawn keep the page that they have.
         let items = &mut Arc::make_mut(self.pages.get_mut(place)?).items;
         let place = items.partition_point(|item| item.time() < time);
         if items.get(place).is_none_or(|item| item.time() != time) {

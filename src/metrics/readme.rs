@@ -1,4 +1,4 @@
-//! Holds README's table of the figures against the table of the metrics.
+//! Compares README's table of figures with the table of metrics.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,7 +10,7 @@ use super::metric::Metric;
 
 const HEAD: &str = "| figure | of | means |\n|---|---|---|\n";
 
-/// Its name in files, and its title in tables where that is not the same in words.
+/// Its name in files, and its title in tables if that differs.
 fn named(metric: Metric) -> String {
     let (name, title) = (metric.name(), metric.title());
     if name.replace('_', " ") == title {
@@ -20,7 +20,7 @@ fn named(metric: Metric) -> String {
     }
 }
 
-/// README's table: metrics beside each other that mean the same share a line.
+/// README's table: neighbouring metrics with the same description share a line.
 fn table() -> String {
     let mut text = HEAD.to_owned();
     for same in Metric::VARIANTS.chunk_by(|one, next| one.row().meaning == next.row().meaning) {

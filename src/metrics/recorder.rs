@@ -6,120 +6,120 @@ use super::sums::{Sums, Time};
 use super::timeline::{Part, Timeline, When};
 use crate::model::{Cause, NoVote, Outcome};
 
-/// Counts of one app server and arm. Its lock is uncontended but for the collector, which takes it ten times a second for
-/// the time of a swap; an app server that is paused never holds it.
+/// Counts for one app server and arm. Only the collector contends for its lock, ten times a second, for as long as a swap
+/// takes; a paused app server never holds it.
 #[derive(Debug)]
 pub struct Recorder {
     timeline: Arc<Timeline>,
     tally: Mutex<Tally>,
 }
 
-/// What a recorder counted since the collector last came.
+/// What a recorder counted since the collector's last visit.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// What was counted, apart by the part of the run and by tenths of a second; usually one or two.
-    pub pieces: Vec<Piece>,
-    /// Cleared pieces, to be filled again.
-    spare: Vec<Piece>,
-    /// What is not summed up.
+    /// The counts, one batch for each part of the run and tenth of a second; usually one or two.
+    pub batches: Vec<Batch>,
+    /// Cleared batches, to be used again.
+    spare: Vec<Batch>,
+    /// Values that are not added up.
     pub newest: Newest,
 }
 
-/// The newest of its kind, or the first.
+/// The newest values of their kind, or the first.
 #[derive(Debug, Default)]
 pub struct Newest {
     /// Votes and nodes of the newest released lock.
     pub votes: Option<(usize, usize)>,
-    /// The nodes that the newest acquire lacked which failed for that; emptied by the next acquired lock.
+    /// The nodes that the newest failed acquire lacked; emptied by the next granted one.
     pub lacking: Vec<NoVote>,
-    /// What the first request that failed in the database or the cache was told.
+    /// The error of the first request that failed in the database or the cache.
     pub first_error: Option<String>,
     /// When the newest measured request ended.
     pub end: Option<Instant>,
 }
 
-/// What was counted of one part of the run in one tenth of a second.
+/// What was counted for one part of the run in one tenth of a second.
 #[derive(Debug)]
-pub struct Piece {
+pub struct Batch {
     /// The part of the run.
     pub part: Part,
     /// The tenth of a second.
     pub when: When,
     /// Counts and distributions.
     pub sums: Sums,
-    /// Calls of the provider.
+    /// Provider calls.
     pub provider_calls: Vec<ProviderCall>,
-    /// Versions that were filled anew.
+    /// Versions that were refilled.
     pub refills: Vec<ProviderCall>,
-    /// Lists that claimed to be complete and were not as they should be.
+    /// Lists that claimed to be complete but had duplicate or missing pages.
     pub damaged_lists: Vec<DamagedList>,
 }
 
-/// One call of the provider.
+/// One call to the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ProviderCall {
     /// The position of the cache in the scenario.
     pub cache: u32,
     /// The key.
     pub key: u64,
-    /// The version that the caller found expired; 0 when there never was one.
+    /// The version that the caller found expired; 0 if there was none.
     pub supersedes: u64,
 }
 
-/// A list that was said to be complete.
+/// A list that claimed to be complete, but was not as it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DamagedList {
     /// The position of the cache in the scenario.
     pub cache: u32,
     /// The key.
     pub key: u64,
-    /// Which filling of it.
+    /// The version of the list: it changes each time it is filled.
     pub version: u64,
-    /// Pages beyond one of each.
+    /// How many pages there are more than once.
     pub duplicate: u64,
-    /// Pages that are not there.
+    /// How many pages are missing.
     pub missing: u64,
 }
 
 impl Tally {
-    /// The sums of a part, whenever it was counted.
+    /// The sums of a part of the run, over all its tenths.
     #[must_use]
     pub fn sums(&self, part: Part) -> Sums {
         let mut sums = Sums::default();
-        for piece in self.pieces.iter().filter(|piece| piece.part == part) {
-            sums.add(&piece.sums);
+        for batch in self.batches.iter().filter(|batch| batch.part == part) {
+            sums.add(&batch.sums);
         }
         sums
     }
 
-    /// Makes it as new, keeping some of its memory.
+    /// Empties the tally, keeping some of its memory.
     pub fn clear(&mut self) {
-        for mut piece in self.pieces.drain(..) {
-            piece.clear();
-            // Who was paused for long may have left many.
+        for mut batch in self.batches.drain(..) {
+            batch.clear();
+            // An app server that was paused for long may have left many.
             if self.spare.len() < 4 {
-                self.spare.push(piece);
+                self.spare.push(batch);
             }
         }
         self.newest = Newest::default();
     }
 
-    fn piece(&mut self, part: Part, when: When) -> (&mut Piece, &mut Newest) {
+    fn batch(&mut self, part: Part, when: When) -> (&mut Batch, &mut Newest) {
         let found = self
-            .pieces
+            .batches
             .iter()
-            .rposition(|piece| piece.part == part && piece.when == when);
+            .rposition(|batch| batch.part == part && batch.when == when);
         let index = found.unwrap_or_else(|| {
-            let mut piece = self.spare.pop().unwrap_or_else(Piece::new);
-            (piece.part, piece.when) = (part, when);
-            self.pieces.push(piece);
-            self.pieces.len() - 1
+            let mut batch = self.spare.pop().unwrap_or_else(Batch::new);
+            (batch.part, batch.when) = (part, when);
+            self.batches.push(batch);
+            self.batches.len() - 1
         });
-        (&mut self.pieces[index], &mut self.newest)
+        (&mut self.batches[index], &mut self.newest)
     }
 }
 
-impl Piece {
+impl Batch {
     fn new() -> Self {
         Self {
             part: Part::WarmUp,
@@ -149,30 +149,30 @@ impl Recorder {
         }
     }
 
-    /// When second 0 is and when the load ended.
+    /// The timeline of the run.
     #[must_use]
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }
 
-    /// Counts for requests that belong to this part of the run.
+    /// A counter for requests that belong to this part of the run.
     #[must_use]
     pub const fn of(self: &Arc<Self>, part: Part) -> Counter<'_> {
         Counter { recorder: self, part }
     }
 
-    /// Exchanges what was counted for an empty tally: the collector's way to read.
+    /// Exchanges the tally for an empty one: the way in which the collector reads.
     pub fn swap(&self, empty: Tally) -> Tally {
         std::mem::replace(&mut *self.tally(), empty)
     }
 
     fn tally(&self) -> MutexGuard<'_, Tally> {
-        // A panic while counting leaves counts that are still counts.
+        // After a panic while counting, the counts are still valid counts.
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Counts what one request does, with the time of each count, in the part of the run that the request belongs to.
+/// Counts what one request does, each count with its time, in the part of the run that the request belongs to.
 #[derive(Debug, Clone, Copy)]
 pub struct Counter<'a> {
     recorder: &'a Arc<Recorder>,
@@ -186,7 +186,7 @@ impl Counter<'_> {
         self.part
     }
 
-    /// Where it counts, for what outlives the request.
+    /// The recorder, for work that outlives the request.
     #[must_use]
     pub fn recorder(&self) -> Arc<Recorder> {
         Arc::clone(self.recorder)
@@ -198,41 +198,41 @@ impl Counter<'_> {
         self.recorder.timeline.micros(Instant::now())
     }
 
-    fn put(&self, what: impl FnOnce(&mut Piece, &mut Newest)) {
+    fn put(&self, what: impl FnOnce(&mut Batch, &mut Newest)) {
         let mut tally = self.recorder.tally();
-        // Read under the lock: what is counted after the collector came is not of a time before it.
+        // Read under the lock: what is counted after the collector's visit must not carry an earlier time.
         let when = self.recorder.timeline.when(Instant::now());
-        let (piece, newest) = tally.piece(self.part, when);
-        what(piece, newest);
+        let (batch, newest) = tally.batch(self.part, when);
+        what(batch, newest);
     }
 
-    /// Counts one of these.
+    /// Adds one to a count.
     pub fn count(&self, count: Count) {
-        self.put(|piece, _| piece.sums.counts[count] += 1);
+        self.put(|batch, _| batch.sums.counts[count] += 1);
     }
 
-    /// Times one of these.
+    /// Adds a value to a distribution.
     pub fn time(&self, time: Time, took: Duration) {
-        self.put(|piece, _| piece.sums.record(time, took));
+        self.put(|batch, _| batch.sums.record(time, took));
     }
 
-    /// An acquire that was granted after `took`.
+    /// Counts an acquire that was granted after `took`.
     pub fn acquired(&self, took: Duration) {
-        self.put(|piece, newest| {
-            piece.sums.outcomes.count(Outcome::Acquired);
-            piece.sums.record(Time::Acquired, took);
+        self.put(|batch, newest| {
+            batch.sums.outcomes.count(Outcome::Acquired);
+            batch.sums.record(Time::Acquired, took);
             newest.lacking.clear();
         });
     }
 
-    /// An acquire that was refused after `took`; `causes` say why each node gave no vote, when nodes were lacking.
+    /// Counts an acquire that was refused after `took`; `causes` says why each node gave no vote, if nodes were missing.
     pub fn refused(&self, took: Duration, outcome: Outcome, causes: &[Option<Cause>]) {
-        self.put(|piece, newest| {
-            piece.sums.outcomes.count(outcome);
-            piece.sums.record(outcome.into(), took);
+        self.put(|batch, newest| {
+            batch.sums.outcomes.count(outcome);
+            batch.sums.record(outcome.into(), took);
             for (node, cause) in causes.iter().enumerate() {
                 if let Some(cause) = cause {
-                    *piece.sums.causes.entry((node, cause.kind())).or_default() += 1;
+                    *batch.sums.causes.entry((node, cause.kind())).or_default() += 1;
                 }
             }
             let lacking: Vec<_> = NoVote::all_of(causes).collect();
@@ -242,73 +242,74 @@ impl Counter<'_> {
         });
     }
 
-    /// A lock that is released with `votes` of `nodes`, as far as they are known.
+    /// Counts a lock that is released with `votes` of `nodes`, as far as they are known.
     pub fn voted(&self, votes: usize, nodes: usize) {
         if nodes > 0 {
-            self.put(|piece, newest| {
-                count_votes(&mut piece.sums.votes_at_release, votes);
+            self.put(|batch, newest| {
+                count_votes(&mut batch.sums.votes_at_release, votes);
                 newest.votes = Some((votes, nodes));
             });
         }
     }
 
-    /// The same lock, when all nodes have answered or had their time to.
+    /// Counts the same lock once all nodes have answered, or had their time to.
     pub fn voted_in_the_end(&self, votes: usize, nodes: usize) {
         if nodes > 0 {
-            self.put(|piece, _| {
-                count_votes(&mut piece.sums.votes_in_the_end, votes);
+            self.put(|batch, _| {
+                count_votes(&mut batch.sums.votes_in_the_end, votes);
             });
         }
     }
 
-    /// A request began `lag` after the generator should have begun it, and `late` after its intended start.
+    /// Counts a request that began `lag` after the generator should have begun it; `late` says whether that was much after
+    /// its intended start.
     pub fn started(&self, lag: Duration, late: bool) {
-        self.put(|piece, _| {
-            piece.sums.counts[Count::Begun] += 1;
-            piece.sums.record(Time::Lag, lag);
+        self.put(|batch, _| {
+            batch.sums.counts[Count::Begun] += 1;
+            batch.sums.record(Time::Lag, lag);
             if late {
-                piece.sums.counts[Count::Late] += 1;
+                batch.sums.counts[Count::Late] += 1;
             }
         });
     }
 
-    /// A request that was to begin at `intended` and began at `started` has ended.
+    /// Counts the end of a request that was due at `intended` and began at `started`.
     pub fn completed(&self, intended: Instant, started: Instant) {
         let (now, part) = (Instant::now(), self.part);
-        self.put(|piece, newest| {
-            piece.sums.counts[Count::Completed] += 1;
-            piece.sums.record(Time::Response, now.duration_since(intended));
-            piece.sums.record(Time::Service, now.duration_since(started));
+        self.put(|batch, newest| {
+            batch.sums.counts[Count::Completed] += 1;
+            batch.sums.record(Time::Response, now.duration_since(intended));
+            batch.sums.record(Time::Service, now.duration_since(started));
             if part == Part::Measured {
                 newest.end = newest.end.max(Some(now));
             }
         });
     }
 
-    /// A request failed in the database or the cache.
+    /// Counts a request that failed in the database or the cache.
     pub fn failed(&self, error: impl FnOnce() -> String) {
-        self.put(|piece, newest| {
-            piece.sums.counts[Count::Errors] += 1;
+        self.put(|batch, newest| {
+            batch.sums.counts[Count::Errors] += 1;
             newest.first_error.get_or_insert_with(error);
         });
     }
 
-    /// The provider is about to be called.
+    /// Counts a call to the provider that is about to be made.
     pub fn provider_call(&self, call: ProviderCall) {
-        self.put(|piece, _| {
-            piece.sums.counts[Count::DbHits] += 1;
-            piece.provider_calls.push(call);
+        self.put(|batch, _| {
+            batch.sums.counts[Count::DbHits] += 1;
+            batch.provider_calls.push(call);
         });
     }
 
-    /// What the call was made for is in the cache.
+    /// Counts a call whose value is now in the cache.
     pub fn refilled(&self, call: ProviderCall) {
-        self.put(|piece, _| piece.refills.push(call));
+        self.put(|batch, _| batch.refills.push(call));
     }
 
-    /// A list that claims to be complete has too much or too little.
+    /// Counts a list that claims to be complete but has duplicate or missing pages.
     pub fn damaged_list(&self, list: DamagedList) {
-        self.put(|piece, _| piece.damaged_lists.push(list));
+        self.put(|batch, _| batch.damaged_lists.push(list));
     }
 }
 

@@ -6,10 +6,10 @@ use hdrhistogram::Histogram;
 use super::histogram::{histogram, in_micros};
 use super::timeline::{Timeline, When};
 
-/// How long one app server's lock nodes took to answer, in microseconds: from the writing of each command to its reply, if the
-/// reply came in the measured part. All arms share the connections, so this is not told apart by arm.
+/// How long one app server's lock nodes took to answer, in microseconds: from the writing of each command to its reply, if
+/// the reply came in the measured part. All arms share the connections, so the arms are not kept apart.
 ///
-/// Only the app server's own thread counts here; the run reads it once, at the end. So the mutex is never contended.
+/// Only the app server's own thread counts here, and the run reads it once, at the end, so the mutex is never contended.
 #[derive(Debug)]
 pub struct RoundTrips {
     timeline: Arc<Timeline>,
@@ -17,7 +17,7 @@ pub struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// Nothing is counted yet.
+    /// New, with nothing counted, for `nodes` nodes.
     #[must_use]
     pub fn new(nodes: usize, timeline: Arc<Timeline>) -> Self {
         Self {
@@ -26,18 +26,18 @@ impl RoundTrips {
         }
     }
 
-    /// The node at this position, from 0, has answered a command after `took`.
+    /// Counts that the node at this position, from 0, answered a command after `took`.
     pub fn count(&self, node: usize, took: Duration) {
         let When::Tenth(0..) = self.timeline.when(Instant::now()) else {
             return;
         };
         if let Some(histogram) = self.nodes().get_mut(node) {
-            // It resizes by itself: no value is out of range.
+            // The histogram resizes itself, so no value is out of range.
             let _ = histogram.record(in_micros(took));
         }
     }
 
-    /// Adds what was counted of this node.
+    /// Adds the times of this node to `sum`.
     pub fn add_to(&self, node: usize, sum: &mut Histogram<u64>) {
         if let Some(histogram) = self.nodes().get(node) {
             let _ = sum.add(histogram);
@@ -45,7 +45,7 @@ impl RoundTrips {
     }
 
     fn nodes(&self) -> MutexGuard<'_, Vec<Histogram<u64>>> {
-        // A panic while counting leaves counts that are still counts.
+        // After a panic while counting, the counts are still valid counts.
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,22 +5,22 @@ use super::metric::{Metric, Value};
 use super::pages::{Pages, Timed};
 use crate::model::Outcomes;
 
-/// One second of one arm. Counts are of that second alone, by the time of each count, not since the start. Those of the
-/// measured part add up, with what was counted after the end of the load, to the arm's figures.
+/// One second of one arm. Each count belongs to the second in which it happened. The counts of the measured part, plus
+/// those after the end of the load, add up to the arm's figures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// The second: 0 is the first of the measured part; negative in the warm-up.
     pub second: i64,
-    /// What is counted one by one.
+    /// Plain counts.
     #[serde(flatten)]
     pub counts: Counts,
     /// Acquires by outcome.
     pub outcomes: Outcomes,
-    /// Median time of an acquire in microseconds; 0 when there was none.
+    /// Median time of an acquire in microseconds; 0 if there was none.
     pub acquire_p50_us: u64,
     /// Its 99th percentile.
     pub acquire_p99_us: u64,
-    /// Median response time in microseconds; 0 when no request ended.
+    /// Median response time in microseconds; 0 if no request ended.
     pub response_p50_us: u64,
     /// Its 99th percentile.
     pub response_p99_us: u64,
@@ -32,12 +32,12 @@ pub struct Point {
     pub orders: u64,
     /// Units oversold, by the time of the sale.
     pub oversold: u64,
-    /// Updates lost, by the time of the sale that overwrote them; what was made up for later is not taken off.
+    /// Lost updates, by the time of the sale that overwrote them; this does not fall when a later sale makes up for one.
     pub lost_updates: u64,
 }
 
 impl Point {
-    /// Whether acquires were refused for lack of nodes in this second, and none was granted.
+    /// Whether acquires were refused because nodes were missing in this second, and none was granted.
     #[must_use]
     pub const fn is_refused(&self) -> bool {
         self.outcomes.acquired == 0 && self.outcomes.no_quorum + self.outcomes.unknown > 0
@@ -57,14 +57,14 @@ impl Point {
     }
 }
 
-/// The newest points of a run, oldest first: an hour. In a record it is the list of its points.
+/// The points of the last hour, oldest first. In a record it is a list of all its points.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Plain", into = "Plain")]
 pub struct Series {
     pages: Pages<Point>,
 }
 
-/// A series as it stands in a record.
+/// A series as it is written in a record.
 #[derive(Serialize, Deserialize)]
 struct Plain {
     points: Vec<Point>,
@@ -78,7 +78,7 @@ impl From<Series> for Plain {
 }
 
 impl From<Plain> for Series {
-    /// Takes the points as they are: a series that was written has all its seconds, and of any other file nothing is made up.
+    /// Takes the points as they are: a series that we wrote has all its seconds, and for any other file we make none up.
     fn from(plain: Plain) -> Self {
         let mut points = plain.points;
         points.sort_by_key(|point| point.second);
@@ -94,7 +94,7 @@ impl From<Plain> for Series {
 
 impl Timed for Point {
     const SPAN: i64 = 60;
-    /// An hour and the minute under way.
+    /// An hour, and the current minute.
     const PAGES: usize = 61;
 
     fn empty(second: i64) -> Self {
@@ -110,8 +110,8 @@ impl Timed for Point {
 }
 
 impl Series {
-    /// The point of this second, made if it is not there yet; none if it is older than what is kept. Seconds in between are
-    /// filled with empty points: that nothing happened is worth a point.
+    /// The point of this second, which is added if it is missing; `None` if it is older than the points that are kept.
+    /// Gaps are filled with empty points: a second in which nothing happened gets a point too.
     pub fn at(&mut self, second: i64) -> Option<&mut Point> {
         let next = self.newest().map_or(second, |newest| newest.second + 1);
         for missing in next..second {
@@ -120,7 +120,7 @@ impl Series {
         self.pages.at(second)
     }
 
-    /// Appends a point, or replaces the one of the same second.
+    /// Appends a point, or replaces that of the same second.
     pub fn put(&mut self, point: Point) {
         if let Some(place) = self.at(point.second) {
             *place = point;
@@ -148,24 +148,24 @@ impl Series {
     }
 }
 
-/// A tenth of a second of one arm, for charts: what a [`Point`] has of it, and only that. Not part of a record.
+/// One tenth of a second of one arm, for charts: some of the fields of a [`Point`]. It is not part of a record.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Beat {
     /// The tenth of a second: 0 is the first of the measured part; negative in the warm-up.
     pub tenth: i64,
-    /// Median time of an acquire in microseconds; 0 when there was none.
+    /// Median time of an acquire in microseconds; 0 if there was none.
     pub acquire_p50_us: u64,
     /// Its 99th percentile.
     pub acquire_p99_us: u64,
-    /// Median response time in microseconds; 0 when no request ended.
+    /// Median response time in microseconds; 0 if no request ended.
     pub response_p50_us: u64,
     /// Its 99th percentile.
     pub response_p99_us: u64,
-    /// Acquires refused for lack of a quorum.
+    /// Acquires that were refused because there was no quorum.
     pub no_quorum: u64,
     /// Units oversold.
     pub oversold: u64,
-    /// Updates lost.
+    /// Lost updates.
     pub lost_updates: u64,
     /// Provider calls.
     pub db_hits: u64,
@@ -173,7 +173,7 @@ pub struct Beat {
     pub stale_reads: u64,
 }
 
-/// The newest beats of a run, oldest first: five minutes. Tenths in which nothing happened may be left out.
+/// The tenths of the last five minutes, oldest first. Tenths in which nothing happened may be left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trace {
     pages: Pages<Beat>,
@@ -182,7 +182,7 @@ pub struct Trace {
 impl Timed for Beat {
     /// Fifteen seconds.
     const SPAN: i64 = 150;
-    /// Five minutes and the page that is being written to.
+    /// Five minutes, and the current page.
     const PAGES: usize = 21;
 
     fn empty(tenth: i64) -> Self {
@@ -198,12 +198,12 @@ impl Timed for Beat {
 }
 
 impl Trace {
-    /// The beat of this tenth, made if it is not there yet; none if it is older than what is kept.
+    /// The point of this tenth, which is added if it is missing; `None` if it is older than those that are kept.
     pub fn at(&mut self, tenth: i64) -> Option<&mut Beat> {
         self.pages.at(tenth)
     }
 
-    /// The beats, oldest first.
+    /// The tenths, oldest first.
     #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Beat> {
         self.pages.iter()

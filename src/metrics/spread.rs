@@ -5,27 +5,27 @@ use hdrhistogram::Histogram;
 use super::figures::Quantiles;
 use super::histogram::histogram;
 
-/// So many values are kept one by one: 4 KiB, where a histogram takes 16 to 160.
+/// How many values are kept one by one: 4 KiB, where a histogram takes 16 to 160.
 const FEW: usize = 1024;
 
-/// Times in microseconds. A tenth of a second of one app server has few of them, and a collector that comes late leaves many such
-/// tenths: a histogram each, grown to its largest value, would make of every delay memory that is never given back.
+/// Times in microseconds. A tenth of a second of one app server has few of them, and a collector that comes late finds
+/// many such tenths. With a histogram for each, every delay would cost memory that is never given back.
 #[derive(Debug, Clone, Default)]
 pub struct Spread {
     few: Vec<u32>,
-    /// Once there are more; those that were the few are in it.
+    /// Used once there are more values; it contains the few too.
     many: Option<Histogram<u64>>,
 }
 
 impl Spread {
-    /// Adds a value; above 2³² − 1 it counts as that.
+    /// Adds a value. A value above 2³² − 1 counts as that.
     pub fn record(&mut self, micros: u64) {
         match &mut self.many {
             None if self.few.len() < FEW => self.few.push(u32::try_from(micros).unwrap_or(u32::MAX)),
             None => {
                 let mut many = histogram();
                 self.add_to(&mut many);
-                // It resizes by itself: no value is out of range.
+                // The histogram resizes itself, so no value is out of range.
                 let _ = many.record(micros);
                 self.few = Vec::new();
                 self.many = Some(many);
@@ -36,7 +36,7 @@ impl Spread {
         }
     }
 
-    /// Adds all of it to a histogram that resizes by itself.
+    /// Adds all values to a histogram that resizes itself.
     pub fn add_to(&self, sum: &mut Histogram<u64>) {
         for micros in &self.few {
             let _ = sum.record(u64::from(*micros));
@@ -62,19 +62,19 @@ impl Spread {
         }
     }
 
-    /// Makes it as new, keeping little memory.
+    /// Empties it, keeping little memory.
     pub fn clear(&mut self) {
         self.few.clear();
         self.many = None;
     }
 
-    /// What of it is told; all zero while there is nothing.
+    /// Its quantiles; all zero if it is empty.
     #[must_use]
     pub fn quantiles(&self) -> Quantiles {
         Quantiles::of_any(self.histogram().as_deref())
     }
 
-    /// All of it; none while there is nothing.
+    /// All values as a histogram; `None` if there are none.
     #[must_use]
     pub fn histogram(&self) -> Option<Cow<'_, Histogram<u64>>> {
         match &self.many {
@@ -99,7 +99,7 @@ mod tests {
         spread
     }
 
-    /// What a histogram of the same values says.
+    /// A histogram of the same values.
     fn expected(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
         let mut sum = histogram();
         values

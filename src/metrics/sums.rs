@@ -11,36 +11,36 @@ use super::histogram::{histogram, in_micros};
 use super::spread::Spread;
 use crate::model::{CauseKind, Outcome, Outcomes};
 
-/// What is timed.
+/// The times that are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[repr(usize)]
 pub enum Time {
-    /// An acquire that ended so, waiting included.
+    /// An acquire that was granted, waiting included.
     Acquired,
-    /// The same.
+    /// An acquire that ended as contended, waiting included.
     Contended,
-    /// The same.
+    /// An acquire that ended without a quorum, waiting included.
     NoQuorum,
-    /// The same.
+    /// An acquire that ended as expired, waiting included.
     Expired,
-    /// The same.
+    /// An acquire with unknown outcome, waiting included.
     Unknown,
     /// A request from its intended start to its end.
     Response,
     /// A request from its actual start to its end.
     Service,
-    /// What the generator of load was late by: from the intended start until the request was dealt to its app server, or
-    /// until a worker that paused went on.
+    /// How late the load generator was: from the intended start until the request was dealt to its app server, or until
+    /// the pause of a worker was over.
     Lag,
     /// A section: from the acquire to the release.
     Hold,
-    /// What a simulated time (a hold, a service time) took beyond what was drawn.
+    /// How much longer a simulated time (a hold, a service time) took than the time that was drawn.
     Overshoot,
 }
 
 impl Time {
-    /// Acquires by their outcome.
+    /// The times of acquires, one for each outcome.
     pub const ACQUIRES: [Self; 5] = [
         Self::Acquired,
         Self::Contended,
@@ -62,7 +62,7 @@ impl From<Outcome> for Time {
     }
 }
 
-/// Locks by their votes: index = votes; the last one takes all beyond.
+/// Locks by their number of votes, which is the index; the last element counts larger numbers too.
 pub type Votes = [u64; 10];
 
 /// Counts and distributions that can be added up.
@@ -72,34 +72,35 @@ pub struct Sums {
     pub outcomes: Outcomes,
     /// Released locks by the votes that were known at the release.
     pub votes_at_release: Votes,
-    /// The same locks by the votes that they had in the end: replies that came later, up to the node timeout, included.
+    /// The same locks by the votes that they had in the end, with replies that came later but within the node timeout.
     pub votes_in_the_end: Votes,
-    /// Why nodes gave no vote, in acquires that failed for lack of nodes: by the node's position in the lock and the cause.
+    /// Why nodes gave no vote, in acquires that failed because nodes were missing; by the node's position in the lock and
+    /// the cause.
     pub causes: BTreeMap<(usize, CauseKind), u64>,
-    /// What is counted one by one.
+    /// Plain counts.
     pub counts: Counts,
     times: [Spread; Time::VARIANTS.len()],
 }
 
 impl Sums {
-    /// A distribution in microseconds; none while nothing was timed.
+    /// A distribution in microseconds; `None` if there is no value.
     #[must_use]
     pub fn time(&self, time: Time) -> Option<Cow<'_, Histogram<u64>>> {
         self.times[time as usize].histogram()
     }
 
-    /// The same, as it is kept.
+    /// The same distribution as it is stored.
     #[must_use]
     pub const fn spread(&self, time: Time) -> &Spread {
         &self.times[time as usize]
     }
 
-    /// Adds a distribution to a histogram that resizes by itself.
+    /// Adds a distribution to a histogram that resizes itself.
     pub fn add_time_to(&self, time: Time, sum: &mut Histogram<u64>) {
         self.times[time as usize].add_to(sum);
     }
 
-    /// The distribution of all acquires, whatever their outcome.
+    /// The distribution of all acquires, with any outcome.
     #[must_use]
     pub fn acquires(&self) -> Histogram<u64> {
         let mut all = histogram();
@@ -133,7 +134,7 @@ impl Sums {
         }
     }
 
-    /// Makes it as new.
+    /// Empties the sums.
     pub fn clear(&mut self) {
         self.outcomes = Outcomes::default();
         self.votes_at_release = Votes::default();

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-/// The part of a run that a request belongs to, by its start: by the intended one in an open loop. All that it does, and
-/// all that comes of it, is counted there, whenever that happens.
+/// The part of a run that a request belongs to, by its start (in an open loop the intended one). Everything that the
+/// request does and causes is counted there, no matter when it happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// Begun before second 0: not counted.
+    /// The request began before second 0; it does not count.
     WarmUp,
-    /// Begun at second 0 or later.
+    /// The request began at second 0 or later.
     Measured,
 }
 
@@ -21,12 +21,12 @@ pub enum Part {
 pub enum When {
     /// This tenth of a second; 0 is the first of the measured part.
     Tenth(i64),
-    /// After the load had ended: while the workers finished.
+    /// After the load had ended, while the workers finished.
     AfterEnd,
 }
 
-/// The two instants that divide a run: second 0 and the end of the load. Everybody who counts reads them here, so that all
-/// arms are cut at one instant.
+/// The two instants that divide a run: second 0 and the end of the load. Everything that counts reads them here, so that
+/// all arms are cut at the same instants.
 #[derive(Debug)]
 pub struct Timeline {
     origin: OnceLock<Instant>,
@@ -38,7 +38,7 @@ pub struct Timeline {
 const TENTH_US: i64 = 100_000;
 
 impl Timeline {
-    /// A run whose second 0 is not known yet: all is warm-up.
+    /// The timeline of a run whose second 0 is not known yet: everything is warm-up.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Timeline {
         }
     }
 
-    /// A run whose second 0 is `origin`.
+    /// The timeline of a run whose second 0 is `origin`.
     #[must_use]
     pub fn from(origin: Instant) -> Self {
         let timeline = Self::new();
@@ -55,17 +55,18 @@ impl Timeline {
         timeline
     }
 
-    /// Second 0 is, or will be, at `origin`. Only the first call counts.
+    /// Sets second 0 to `origin`. Only the first call counts.
     pub fn begin(&self, origin: Instant) {
         let _ = self.origin.set(origin);
     }
 
-    /// The load ends at `end`, if it was not to end before. Known beforehand, nothing is counted in a second that is none.
+    /// Sets the end of the load to `end`, unless an earlier one is set. If it is known beforehand, nothing is counted in a
+    /// second after it.
     pub fn end(&self, end: Instant) {
         self.end.fetch_min(self.micros(end), Relaxed);
     }
 
-    /// How long the measured part is, or will be; none while that is not known.
+    /// The length of the measured part; `None` while it is not known.
     #[must_use]
     pub fn length(&self) -> Option<Duration> {
         let micros = u64::try_from(self.end.load(Relaxed).max(0)).ok()?;
@@ -78,7 +79,7 @@ impl Timeline {
         self.origin.get().copied()
     }
 
-    /// The part that a request of this start belongs to.
+    /// The part that a request with this start belongs to.
     #[must_use]
     pub fn part(&self, start: Instant) -> Part {
         match self.origin() {
@@ -105,7 +106,7 @@ impl Timeline {
         self.when_micros(self.micros(at))
     }
 
-    /// The same of so many microseconds after second 0.
+    /// The same for `micros` microseconds after second 0.
     #[must_use]
     pub fn when_micros(&self, micros: i64) -> When {
         if micros >= self.end.load(Relaxed) {
@@ -123,7 +124,7 @@ impl Default for Timeline {
 }
 
 impl When {
-    /// The second that it lies in.
+    /// The second that it lies in; `None` after the end.
     #[must_use]
     pub const fn second(self) -> Option<i64> {
         match self {

@@ -1,4 +1,4 @@
-//! How figures are written for people, the same in the console, the summary and the sentences.
+//! How figures are written for people; the same in the console, the summary and the sentences.
 
 use super::metric::{Metric, Unit, Value};
 
@@ -14,7 +14,7 @@ pub fn micros(micros: u64) -> String {
     }
 }
 
-/// A count with its thousands apart: `1,600`.
+/// A count with a thousands separator: `1,600`.
 #[must_use]
 pub fn count(n: u64) -> String {
     let digits = n.to_string();

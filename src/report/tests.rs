@@ -185,7 +185,7 @@ fn sales() -> Record {
         ),
     ];
     record.warnings =
-        vec!["\"single\": oversold is not measurable until sold out, lost updates are measurable".to_owned()];
+        vec!["\"single\": oversold is not measurable until the stock is sold out; lost updates are".to_owned()];
     record
 }
 
@@ -369,13 +369,16 @@ fn a_partial_record_says_what_is_missing_once() {
     let missing = "redlock: 3 requests under way at the end had no answer and were given up: none ended for 5 s";
     let mut record = sales();
     record.partial = vec![missing.to_owned()];
-    record.inconclusive = vec!["the host's clock stepped".to_owned(), missing.to_owned()];
+    record.inconclusive = vec!["the machine's wall clock stepped".to_owned(), missing.to_owned()];
     record.warnings = vec![missing.to_owned()];
     let text = summary(&record);
     let wanted = format!("partial: closed with what was known at the end, since\n  ? {missing}\n");
     assert!(text.contains(&wanted), "{text}");
     assert_eq!(text.matches(missing).count(), 1, "{text}");
-    assert!(text.contains("inconclusive\n  ? the host's clock stepped\n"), "{text}");
+    assert!(
+        text.contains("inconclusive\n  ? the machine's wall clock stepped\n"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! What an arm's figures say that people should hear of at once.
+//! Events about an arm's figures that users should see at once: damage, stock that is sold out, missing quorums, failed
+//! requests.
 
 use super::arm::Arm;
 use super::collector::SecondEnded;
@@ -31,7 +32,7 @@ pub(super) fn damage(arm: &mut Arm, worst: Option<(usize, u64)>, log: &mut Event
     }
 }
 
-/// Announces that an arm has nothing left to sell: what follows is told "sold out".
+/// Announces that an arm has nothing left to sell: from now on its requests end as "sold out".
 pub(super) fn sold_out(arm: &mut Arm, log: &mut EventLog) {
     if arm.audit.is_some() && arm.collector.books().sold_out && !arm.announced.sold_out {
         let text = format!("{}: sold out: from now on buyers find nothing left", arm.spec.name);
@@ -40,7 +41,7 @@ pub(super) fn sold_out(arm: &mut Arm, log: &mut EventLog) {
     }
 }
 
-/// Announces that an arm's lock is refused for lack of nodes, and that it is granted again.
+/// Announces that an arm's lock is refused because nodes are missing, and later that it is granted again.
 pub(super) fn quorum(arm: &mut Arm, ended: &SecondEnded, log: &mut EventLog) {
     let (name, second) = (&arm.spec.name, ended.outcomes);
     let event = EventKind::Lock { arm: name.clone() };
@@ -54,15 +55,15 @@ pub(super) fn quorum(arm: &mut Arm, ended: &SecondEnded, log: &mut EventLog) {
     }
 }
 
-/// That no acquire was granted for a second, with the cause if one was told.
+/// Says that no acquire was granted for a second, with the cause if it is known.
 fn all_failing(name: &str, why: Option<&str>) -> String {
     match why {
         Some(why) => format!("{name}: all acquires failing: {why}"),
-        None => format!("{name}: all acquires failing, no lock was granted for a second"),
+        None => format!("{name}: all acquires failing: no lock was granted for a second"),
     }
 }
 
-/// Announces that requests of an arm fail, with the words of the first.
+/// Announces that requests of an arm fail, with the error of the first one.
 pub(super) fn failures(arm: &mut Arm, log: &mut EventLog) {
     if let (false, Some(why)) = (arm.failing, arm.collector.first_error()) {
         log.push(EventKind::Warning, format!("{}: requests fail: {why}", arm.spec.name));
@@ -81,6 +82,6 @@ mod tests {
             "redlock: all acquires failing: node 1 down"
         );
         let text = all_failing("redlock", None);
-        assert_eq!(text, "redlock: all acquires failing, no lock was granted for a second");
+        assert_eq!(text, "redlock: all acquires failing: no lock was granted for a second");
     }
 }

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
+use super::activity::Activity;
 use super::auditor::{Auditor, LiveAudit};
 use super::collector::Collector;
 use super::error::RunError;
-use super::pulse::Pulse;
 use crate::lab::Lab;
 use crate::metrics::{Recorder, Timeline};
 use crate::oracle::Books;
@@ -17,23 +17,23 @@ pub(super) struct Arm {
     pub collector: Collector,
     pub audit: Option<LiveAudit>,
     pub database: Arc<ArmDatabase>,
-    /// Whether the last whole second had acquires and none of them was granted for lack of nodes.
+    /// Whether there were acquires in the last whole second, and all of them were refused because nodes were missing.
     pub blocked: bool,
     /// Damage that has been announced.
     pub announced: Books,
     /// Whether it has been announced that requests fail.
     pub failing: bool,
-    pub pulse: Pulse,
-    /// Why nothing good can be said of it: its books were lost for a while, or what is missing.
+    pub activity: Activity,
+    /// Why the run can prove nothing good about this arm: its books were lost for a while, or something is missing.
     pub doubts: Vec<String>,
-    /// What of it could not be read or finished.
+    /// What could not be read or finished for this arm.
     pub missing: Vec<String>,
-    /// Whether it has been announced that its database, or the cache node, does not answer.
+    /// Whether it has been announced that the arm's database, or the cache node, does not answer.
     pub silent: bool,
 }
 
 impl Arm {
-    /// Makes the tables and the stock of the arm at position `index`, with one recorder for each app server.
+    /// Creates the tables and the stock of the arm at position `index`, with one recorder for each app server.
     pub async fn prepare(
         scenario: &Scenario,
         lab: &Lab,
@@ -68,7 +68,7 @@ impl Arm {
             blocked: false,
             announced: Books::default(),
             failing: false,
-            pulse: Pulse::default(),
+            activity: Activity::default(),
             doubts: Vec::new(),
             missing: Vec::new(),
             silent: false,

@@ -12,21 +12,21 @@ use crate::scenario::{Ledger, StockIn};
 use crate::store::{Order, Store, StoreError};
 use crate::workload::{Cache, CacheError, batches, orders_in_cache, stock_sold_in_cache};
 
-/// How often the books are looked at while the load runs.
+/// How often the ledger is read while the load runs.
 const EVERY: Duration = Duration::from_millis(250);
-/// How soon a last look that failed is made again.
+/// How long to wait before a last read that failed is tried again.
 const AGAIN: Duration = Duration::from_millis(100);
-/// Orders that are read at once: each such page is progress.
+/// How many orders are read at once. Each such page counts as progress.
 const PAGE: u32 = 10_000;
 
-/// Books that can't be read for so long are lost.
+/// If every read has failed for this long, the books are lost.
 const LOST: Duration = Duration::from_secs(2);
-/// A page that is waited for so long is a database that hangs.
+/// A database that has not answered for this long hangs.
 const SILENT: Duration = Duration::from_secs(2);
-/// How long a last look may take, or fail, if the look before it failed or hung already.
+/// How long the last read may take, or fail, if the read before it failed or hung already.
 const LAST_TRY: Duration = Duration::from_secs(1);
 
-/// Reads one arm's ledger with a connection of its own, never one of the workers'.
+/// Reads one arm's ledger through a connection of its own, which no worker uses.
 #[derive(Debug)]
 pub(super) struct Auditor {
     source: Source,
@@ -37,44 +37,44 @@ pub(super) struct Auditor {
     board: Arc<Mutex<Board>>,
 }
 
-/// Where stock and orders are.
+/// Where stock and orders are kept.
 #[derive(Debug)]
 enum Source {
     Database(Store),
-    /// The cache node, when the stock lives there.
+    /// The cache node.
     Redis(Cache),
 }
 
-/// What an auditor tells.
+/// What an auditor shares with the run.
 #[derive(Debug, Default)]
 struct Board {
     found: Found,
-    /// Pages that were read.
+    /// How many pages have been read.
     pages: u64,
-    /// Since when the page is waited for that is asked for now.
+    /// Since when the auditor has been waiting for the present page.
     asked: Option<Instant>,
-    /// Since when every look has failed, and why the first of them did.
+    /// Since when every read has failed, and the error of the first.
     failing: Option<(Instant, String)>,
 }
 
-/// An auditor at work, and what it found last.
+/// A running auditor, with its newest result.
 #[derive(Debug)]
 pub(super) struct LiveAudit {
     board: Arc<Mutex<Board>>,
     /// Cancelled when nobody sells any more.
     closing: CancellationToken,
     task: JoinHandle<Result<(), AuditError>>,
-    /// While the books are closed.
+    /// Set once the books are being closed.
     limit: Option<ProgressLimit>,
 }
 
-/// What a look found.
+/// The result of the newest read.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub books: Books,
-    /// What was added to them since it was last taken.
+    /// What was added to the books since the last [`LiveAudit::found`].
     pub news: News,
-    /// The product that was oversold most, with its surplus.
+    /// The product that was oversold most, and by how many units.
     pub worst: Option<(usize, u64)>,
 }
 
@@ -104,7 +104,7 @@ impl Auditor {
         }
     }
 
-    /// Reads what is new in the ledger, page by page.
+    /// Reads the new orders of the ledger, page by page.
     async fn look(&mut self) -> Result<(), AuditError> {
         loop {
             self.ask();
@@ -116,17 +116,17 @@ impl Auditor {
                 self.audit.add(order, &self.timeline);
                 self.last_order = self.last_order.max(order.id);
             }
-            self.tell();
+            self.publish();
             if orders.len() < PAGE as usize {
                 return Ok(());
             }
         }
     }
 
-    /// Reads the rest of the ledger and holds the stock against it, once nobody sells any more.
+    /// Reads the rest of the ledger once nobody sells any more, and compares it with the stock.
     async fn close(&mut self) -> Result<(), AuditError> {
         self.look().await?;
-        // Of a million products a run sells few: only these come over.
+        // A run sells only a few of a million products, so only those are read.
         let (mut left, stock) = (Vec::new(), self.ledger.stock);
         for products in batches(self.ledger.products) {
             self.ask();
@@ -142,12 +142,12 @@ impl Auditor {
         }
     }
 
-    /// A page is waited for from now on.
+    /// Notes that the auditor waits for a page from now on.
     fn ask(&self) {
         lock(&self.board).asked = Some(Instant::now());
     }
 
-    fn tell(&mut self) {
+    fn publish(&mut self) {
         let mut board = lock(&self.board);
         board.pages += 1;
         board.found.books = self.audit.books();
@@ -155,7 +155,7 @@ impl Auditor {
         board.found.worst = self.audit.worst();
     }
 
-    /// Keeps since when every look has failed.
+    /// Notes since when every read has failed.
     fn note(&self, error: Option<String>) {
         let mut board = lock(&self.board);
         board.asked = None;
@@ -167,8 +167,8 @@ impl Auditor {
         }
     }
 
-    /// Looks again and again until `closing` is cancelled, then reads the rest. What fails is tried again for as long as
-    /// this is let go on; a contradiction stays one.
+    /// Reads again and again until `closing` is cancelled, then reads the rest. A read that fails is tried again until the
+    /// run gives up; a contradiction is final.
     async fn work(mut self, closing: CancellationToken) -> Result<(), AuditError> {
         while !closing.is_cancelled() {
             let looked = self.look().await;
@@ -187,7 +187,7 @@ impl Auditor {
         }
     }
 
-    /// Starts looking again and again, on the present runtime.
+    /// Starts reading again and again, on the current runtime.
     pub fn start(self) -> LiveAudit {
         let (board, closing) = (Arc::clone(&self.board), CancellationToken::new());
         LiveAudit {
@@ -204,7 +204,7 @@ fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
 }
 
 impl LiveAudit {
-    /// What the last look found; its news are given once.
+    /// Takes the result of the newest read. Its news is returned once.
     pub fn found(&self) -> Found {
         let mut board = lock(&self.board);
         Found {
@@ -214,40 +214,41 @@ impl LiveAudit {
         }
     }
 
-    /// Why the books can't be read, if every look failed for so long that the database, or the cache node that keeps the
-    /// stock, must be lost. One that does not answer is not lost: it may go on.
+    /// Why the books can't be read, if every read has failed for so long that the database, or the cache node that keeps
+    /// the stock, must be lost. A store that does not answer is not lost: it may recover.
     pub fn lost(&self) -> Option<String> {
         let board = lock(&self.board);
         let (since, why) = board.failing.as_ref()?;
         (since.elapsed() >= LOST).then(|| why.clone())
     }
 
-    /// For how long a page has been waited for, if that is too long for a database that is well.
+    /// How long the auditor has been waiting for a page, if that is too long for a healthy database.
     pub fn silent(&self) -> Option<Duration> {
         let waited = lock(&self.board).asked?.elapsed();
         (waited >= SILENT).then_some(waited)
     }
 
-    /// Whether looks fail or hang.
+    /// Whether reads fail or hang.
     pub fn is_ill(&self) -> bool {
         lock(&self.board).failing.is_some() || self.silent().is_some()
     }
 
-    /// Ends the looking: the rest of the ledger is read, for as long as that gets on. [`LiveAudit::closed`] tells when.
+    /// Ends the regular reads and reads the rest of the ledger, as long as that makes progress. [`LiveAudit::closed`]
+    /// returns the result.
     pub fn close(&mut self, now: Instant) {
         self.closing.cancel();
         let quiet = if self.is_ill() { LAST_TRY } else { ProgressLimit::QUIET };
         self.limit = Some(ProgressLimit::new(now, quiet));
     }
 
-    /// From now on it has only a last try left.
+    /// Leaves it only a last try from now on.
     pub fn hurry(&mut self, now: Instant) {
         if let Some(limit) = &mut self.limit {
             limit.hurry(now, LAST_TRY);
         }
     }
 
-    /// Once the books are closed, or given up: whether they are whole, or why not. None while the rest is read.
+    /// Once the books are closed or given up: whether they are complete, or why not. `None` while the rest is being read.
     pub async fn closed(&mut self, now: Instant) -> Option<Result<(), String>> {
         if self.task.is_finished() {
             // It has ended, so this does not wait.
@@ -259,7 +260,7 @@ impl LiveAudit {
         let limit = self.limit.as_mut()?;
         let board = lock(&self.board);
         let quiet = limit.moved(board.pages, now);
-        // What fails is not let fail on for as long as what only takes its time.
+        // Reads that fail are given up sooner than reads that are only slow.
         let failing = board.failing.as_ref();
         let fails_on = failing.is_some_and(|(since, _)| now.saturating_duration_since(*since) >= LAST_TRY)
             && now.saturating_duration_since(limit.began()) >= LAST_TRY;
@@ -272,7 +273,7 @@ impl LiveAudit {
     }
 }
 
-/// Whole seconds, 1 at least: what was waited for, in words.
+/// The time in whole seconds, at least 1, for a message.
 fn whole(time: Duration) -> Duration {
     Duration::from_secs(time.as_secs().max(1))
 }

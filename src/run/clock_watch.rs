@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Compares the host's wall clock with its monotonic one. A step between two looks voids a run: keys expire by the wall clock.
+/// Compares the machine's wall clock with its monotonic clock. A step of the wall clock voids a run, because keys expire
+/// by it.
 #[derive(Debug)]
 pub(super) struct ClockWatch {
     origin: Instant,
@@ -10,7 +11,7 @@ pub(super) struct ClockWatch {
 impl ClockWatch {
     /// A step of more than this many seconds counts.
     const STEP: f64 = 0.005;
-    /// A look that took longer than this was interrupted and says nothing.
+    /// A reading that took longer than this was interrupted and says nothing.
     const LOOK: Duration = Duration::from_millis(1);
 
     pub fn new() -> Self {
@@ -20,7 +21,7 @@ impl ClockWatch {
         }
     }
 
-    /// The step in seconds since the last look, if there was one.
+    /// The step in seconds since the last reading, if there was one.
     pub fn look(&mut self) -> Option<f64> {
         let before = Instant::now();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs_f64();

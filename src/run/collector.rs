@@ -6,26 +6,26 @@ use hdrhistogram::Histogram;
 use strum::VariantArray;
 
 use crate::metrics::{
-    ByOutcome, Count, Counts, DamagedList, Expiries, Figures, HistogramText, NodeLoad, Part, Piece, Point, Quantiles,
+    Batch, ByOutcome, Count, Counts, DamagedList, Expiries, Figures, HistogramText, NodeLoad, Part, Point, Quantiles,
     Recorder, Series, ServerLoad, Spread, Sums, Tally, Time, Timeline, Trace, When, histogram,
 };
 use crate::model::{NoVote, Outcomes};
 use crate::oracle::{Books, News};
 
-/// Gathers what the recorders of one arm counted, into totals, one point a second and one beat a tenth of a second: each
-/// count by its own time, whenever it is collected.
+/// Adds up what the recorders of one arm counted: totals, one point for each second, and one for each tenth of a second.
+/// Every count goes to its own time, no matter when it is collected.
 #[derive(Debug)]
 pub(super) struct Collector {
     timeline: Arc<Timeline>,
     recorders: Vec<Arc<Recorder>>,
-    /// A cleared tally that is exchanged for a full one, and cleared again.
+    /// A cleared tally, which is exchanged for a full one and cleared again.
     spare: Tally,
     /// The measured part.
     total: Sums,
-    /// What of it was counted after the load had ended.
+    /// The part of `total` that was counted after the load had ended.
     after_end: Sums,
     servers: Vec<ServerSums>,
-    /// The newest seconds and tenths, which may not be over.
+    /// The newest seconds and tenths, to which more may still be added.
     seconds: BTreeMap<i64, Slice>,
     tenths: BTreeMap<i64, Slice>,
     expiries: Expiries,
@@ -37,15 +37,15 @@ pub(super) struct Collector {
     sales_after_end: Point,
     newest_votes: Option<(usize, usize)>,
     lacking: Vec<NoVote>,
-    /// The same, kept when all is well again.
+    /// The last `lacking` that was not empty.
     last_lacking: Vec<NoVote>,
     first_error: Option<String>,
     newest_end: Option<Instant>,
-    /// Whether requests are dealt: then they are offered when they are due, not when they begin.
+    /// Whether a dealer deals the requests: then a request is offered when it is due, not when it begins.
     dealt: bool,
-    /// The newest second that was told to be over.
-    told: Option<i64>,
-    /// Measured seconds in which nobody got a lock for lack of nodes.
+    /// The newest second that was reported as ended.
+    reported: Option<i64>,
+    /// Measured seconds in which nobody got a lock because nodes were missing.
     refused_seconds: u64,
 }
 
@@ -65,41 +65,41 @@ struct Slice {
     response: Spread,
 }
 
-/// What the run knows of an arm besides its recorders.
+/// What the run knows about an arm besides its recorders.
 #[derive(Debug, Default)]
 pub(super) struct ArmState {
     /// Seconds of the measured part.
     pub elapsed: f64,
-    /// Whether it has done all of a fixed number of requests.
+    /// Whether the arm has done all of a fixed number of requests.
     pub done: bool,
-    /// Whether something of it could not be read or finished.
+    /// Whether something of the arm could not be read or finished.
     pub incomplete: bool,
-    /// Locks held now, and those of them with fewer votes than there are nodes.
+    /// Locks held now, and how many of them have fewer votes than there are nodes.
     pub held: (u64, u64),
-    /// By app server.
+    /// One for each app server.
     pub servers: Vec<Intakes>,
-    /// Requests that were due when no app server was left.
+    /// Requests that were due when no app server was alive.
     pub dropped: u64,
     /// Attempts at its lock.
     pub attempts: u64,
-    /// Its lock nodes, with the commands that they were sent.
+    /// Its lock nodes, with the number of commands sent to each.
     pub nodes: Vec<NodeLoad>,
 }
 
-/// What the run knows of an app server's part in an arm.
+/// What the run knows about an app server's part in an arm.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Intakes {
-    /// Measured requests that were dealt to it; none in a closed loop.
+    /// Measured requests that were dealt to it; `None` in a closed loop.
     pub dealt: Option<u64>,
     /// Whether it was killed.
     pub killed: bool,
 }
 
-/// How an arm's lock fared in a second that has just ended.
+/// How the arm's lock fared in a second that has just ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SecondEnded {
     pub outcomes: Outcomes,
-    /// The nodes that were lacking, as it was told last; that locks are granted again does not change it.
+    /// The nodes that were missing when this was last reported; it stays when locks are granted again.
     pub lacking: Vec<NoVote>,
 }
 
@@ -121,7 +121,7 @@ impl Slice {
     }
 }
 
-/// Adds to a point what sums have of it; the sales come from the ledger.
+/// Adds the sums to a point, except for sales, which come from the ledger.
 fn count(point: &mut Point, sums: &Sums) {
     point.outcomes.add(&sums.outcomes);
     point.counts.add(&sums.counts);
@@ -156,20 +156,20 @@ impl Collector {
             first_error: None,
             newest_end: None,
             dealt: false,
-            told: None,
+            reported: None,
             refused_seconds: 0,
         }
     }
 
-    /// Takes in what was counted since the last call. Says how the last whole second went, once.
+    /// Takes in what was counted since the last call. Returns how the newest whole second went, once for each second.
     pub fn collect(&mut self) -> Option<SecondEnded> {
-        // Before the recorders are read: what they count from now on may be of a later second.
+        // Read before the recorders are: what they count from now on may belong to a later second.
         let now = self.timeline.when(Instant::now());
         let mut touched = BTreeSet::new();
         for server in 0..self.recorders.len() {
             let full = self.recorders[server].swap(std::mem::take(&mut self.spare));
-            for piece in &full.pieces {
-                touched.extend(self.take(server, piece));
+            for batch in &full.batches {
+                touched.extend(self.take(server, batch));
             }
             self.take_newest(&full);
             self.spare = full;
@@ -179,24 +179,24 @@ impl Collector {
         self.second_ended(now)
     }
 
-    /// Takes in a piece of app server `server`. Says which tenth of a second it is of, if it belongs in the series.
-    fn take(&mut self, server: usize, piece: &Piece) -> Option<i64> {
-        let measured = piece.part == Part::Measured;
-        for call in &piece.provider_calls {
-            self.expiries.count(*call, piece.part);
+    /// Takes in one batch of app server `server`. Returns its tenth of a second if it belongs in the series.
+    fn take(&mut self, server: usize, batch: &Batch) -> Option<i64> {
+        let measured = batch.part == Part::Measured;
+        for call in &batch.provider_calls {
+            self.expiries.count(*call, batch.part);
         }
-        if piece.when != When::AfterEnd {
-            for call in &piece.refills {
-                self.expiries.refilled(*call, piece.part);
+        if batch.when != When::AfterEnd {
+            for call in &batch.refills {
+                self.expiries.refilled(*call, batch.part);
             }
         }
         if measured {
-            self.total.add(&piece.sums);
-            if piece.when == When::AfterEnd {
-                self.after_end.add(&piece.sums);
+            self.total.add(&batch.sums);
+            if batch.when == When::AfterEnd {
+                self.after_end.add(&batch.sums);
             }
-            self.servers[server].add(&piece.sums);
-            for list in &piece.damaged_lists {
+            self.servers[server].add(&batch.sums);
+            for list in &batch.damaged_lists {
                 let known = self
                     .damaged_lists
                     .entry((list.cache, list.key, list.version))
@@ -205,14 +205,14 @@ impl Collector {
                 known.missing = known.missing.max(list.missing);
             }
         }
-        // What the warm-up leaves to be done after second 0 belongs to neither.
-        let When::Tenth(tenth) = piece.when else { return None };
+        // What the warm-up's requests do after second 0 belongs to neither part.
+        let When::Tenth(tenth) = batch.when else { return None };
         if measured != (tenth >= 0) {
             return None;
         }
         let second = tenth.div_euclid(10);
         for (slices, place) in [(&mut self.seconds, second), (&mut self.tenths, tenth)] {
-            slices.entry(place).or_insert_with(Slice::new).add(&piece.sums);
+            slices.entry(place).or_insert_with(Slice::new).add(&batch.sums);
         }
         Some(tenth)
     }
@@ -220,11 +220,11 @@ impl Collector {
     fn take_newest(&mut self, tally: &Tally) {
         let newest = &tally.newest;
         self.newest_votes = newest.votes.or(self.newest_votes);
-        let acquired = |piece: &Piece| piece.sums.outcomes.acquired > 0;
+        let acquired = |batch: &Batch| batch.sums.outcomes.acquired > 0;
         if !newest.lacking.is_empty() {
             self.lacking.clone_from(&newest.lacking);
             self.last_lacking.clone_from(&newest.lacking);
-        } else if tally.pieces.iter().any(acquired) {
+        } else if tally.batches.iter().any(acquired) {
             self.lacking.clear();
         }
         if self.first_error.is_none() {
@@ -233,15 +233,16 @@ impl Collector {
         self.newest_end = self.newest_end.max(newest.end);
     }
 
-    /// Puts what was touched into the series, and forgets what is over.
+    /// Puts the tenths that changed into the series, and forgets those that have ended.
     fn draw(&mut self, touched: BTreeSet<i64>, now: When) {
-        // Snapshots that are being drawn keep the series they have.
+        // Snapshots that are being drawn keep the series that they have.
         let (series, trace) = (Arc::make_mut(&mut self.series), Arc::make_mut(&mut self.trace));
         let seconds: BTreeSet<i64> = touched.iter().map(|tenth| tenth.div_euclid(10)).collect();
         for second in seconds {
             if let (Some(point), Some(slice)) = (series.at(second), self.seconds.get(&second)) {
                 let [acquire, response] = [&slice.acquire, &slice.response].map(Spread::quantiles);
-                // What was due comes from the load, sales from the ledger; without a dealer all that begins was offered.
+                // The load says what was due, and the ledger what was sold. Without a dealer, every request that begins
+                // was offered.
                 *point = Point {
                     second,
                     offered: if self.dealt {
@@ -271,9 +272,9 @@ impl Collector {
             }
         }
         if let When::Tenth(tenth) = now {
-            // That nothing happened is worth a point.
+            // A second without any request gets a point too.
             series.at(tenth.div_euclid(10));
-            // Every recorder was read after that tenth had begun: nothing older can come.
+            // Every recorder was read after that tenth began, so nothing older can come.
             self.seconds = self.seconds.split_off(&tenth.div_euclid(10));
             self.tenths = self.tenths.split_off(&tenth);
         }
@@ -283,10 +284,10 @@ impl Collector {
         let newest = self.series.newest()?.second;
         // After the end of the load its last second is over too.
         let over = now.second().map_or(newest, |second| second - 1);
-        let from = self.told.map_or(i64::MIN, |told| told + 1);
+        let from = self.reported.map_or(i64::MIN, |reported| reported + 1);
         let ended = self.series.iter().filter(|point| (from..=over).contains(&point.second));
         let ended: Vec<Point> = ended.copied().collect();
-        self.told = self.told.max(Some(over));
+        self.reported = self.reported.max(Some(over));
         let refused = |point: &&Point| point.second >= 0 && point.is_refused();
         self.refused_seconds += ended.iter().filter(refused).count() as u64;
         ended.last().map(|point| SecondEnded {
@@ -295,7 +296,7 @@ impl Collector {
         })
     }
 
-    /// Takes in what was due, by second.
+    /// Takes in how many requests were due in each second.
     pub fn offered(&mut self, seconds: &BTreeMap<i64, u64>) {
         self.dealt = true;
         let series = Arc::make_mut(&mut self.series);
@@ -356,7 +357,7 @@ impl Collector {
             .zip(self.newest_end)
             .filter(|_| state.done)
             .map(|(origin, end)| end.saturating_duration_since(origin).as_secs_f64());
-        // What was answered while the workers finished was not answered in the time that is divided by.
+        // Requests that were answered after the load ended don't belong to the seconds that the throughput is divided by.
         let (answers, seconds) = match finish {
             Some(finish) => (total.counts.answered(), finish),
             None => (
@@ -418,7 +419,7 @@ impl Collector {
         }
     }
 
-    /// All times of the measured part; what was never timed is not there.
+    /// All times of the measured part as histograms; a time without any value is left out.
     pub fn histograms(&self) -> BTreeMap<Time, HistogramText> {
         let histogram = |time| Some((time, HistogramText::of(self.total.time(time)?.as_ref())));
         Time::VARIANTS.iter().copied().filter_map(histogram).collect()
@@ -466,7 +467,7 @@ impl Collector {
         self.total.counts.answered()
     }
 
-    /// What the first request that failed in the database or the cache was told.
+    /// The error of the first request that failed in the database or the cache.
     pub const fn first_error(&self) -> Option<&String> {
         self.first_error.as_ref()
     }
@@ -520,8 +521,8 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
     const HOUR: Duration = Duration::from_hours(1);
 
-    /// Two recorders and their collector in a run whose second 0 was an hour ago: whatever is counted is of that second, and
-    /// on the slowest machine of the next.
+    /// Two recorders and their collector, in a run whose second 0 was an hour ago: everything is counted in that second,
+    /// or on a very slow machine in the next.
     fn two() -> (Vec<Arc<Recorder>>, Collector) {
         let origin = Instant::now().checked_sub(HOUR).expect("the machine runs for an hour");
         timed(Timeline::from(origin))
@@ -590,13 +591,13 @@ mod tests {
     }
 
     #[test]
-    fn a_second_that_has_ended_keeps_its_cause_when_all_is_well_again() {
+    fn a_second_that_has_ended_keeps_its_cause_when_locks_are_granted_again() {
         let (recorders, mut collector) = two();
         let counter = recorders[0].of(Part::Measured);
         counter.refused(MS, Outcome::NoQuorum, &[Some(Cause::Refused)]);
         collector.collect();
         let second = collector.series().newest().expect("something happened").second;
-        // In the second after that one, locks are granted again before the collector comes.
+        // In the second after that one, locks are granted again before the collector runs.
         counter.acquired(MS);
         collector.take_newest(&recorders[0].swap(Tally::default()));
         let ended = collector.second_ended(When::Tenth((second + 1) * 10));
@@ -611,7 +612,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_stand_at_their_node() {
+    fn causes_are_counted_for_their_node() {
         let (recorders, mut collector) = two();
         let counter = recorders[0].of(Part::Measured);
         counter.refused(MS, Outcome::NoQuorum, &[None, Some(Cause::Timeout)]);
@@ -630,7 +631,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_warm_up_began_counts_for_nothing_whenever_it_ends() {
+    fn requests_that_begin_in_the_warm_up_never_count() {
         let (recorders, mut collector) = two();
         let counter = recorders[0].of(Part::WarmUp);
         counter.acquired(MS);
@@ -670,7 +671,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_after_the_load_stands_apart_and_is_no_throughput() {
+    fn requests_that_end_after_the_load_are_kept_apart_and_not_in_the_throughput() {
         let origin = Instant::now().checked_sub(HOUR).expect("the machine runs for an hour");
         let timeline = Timeline::from(origin);
         timeline.end(origin + Duration::from_secs(2));
@@ -684,7 +685,7 @@ mod tests {
     }
 
     #[test]
-    fn offered_is_the_sum_of_what_became_of_it() {
+    fn offered_is_the_sum_of_its_parts() {
         let (recorders, mut collector) = two();
         for recorder in &recorders {
             begin_and_end(recorder, Part::Measured);
@@ -734,13 +735,13 @@ mod tests {
         assert_eq!(
             (done.counts[Count::Completed], done.answered),
             (1, 0),
-            "giving up is no answer"
+            "giving up is not an answer"
         );
         assert_eq!(collector.figures(ArmState::default()).finish, None);
     }
 
     #[test]
-    fn sales_stand_in_the_second_of_their_own_time() {
+    fn sales_are_counted_in_the_second_of_their_own_time() {
         let (_, mut collector) = two();
         let mut news = News::default();
         let sales = |orders, oversold, lost_updates| Sales {
@@ -813,7 +814,7 @@ mod tests {
         assert_eq!(
             figures(&mut collector, Vec::new()).db_hits_per_expiry.expiries,
             0,
-            "it is not over"
+            "it has not ended"
         );
         recorders[0].of(Part::Measured).refilled(call);
         let figures = figures(&mut collector, Vec::new());
@@ -838,7 +839,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_counted_and_the_first_one_told() {
+    fn failures_are_counted_and_the_first_error_is_kept() {
         let (recorders, mut collector) = two();
         recorders[1].of(Part::Measured).failed(|| "disk full".to_owned());
         recorders[1].of(Part::Measured).failed(|| "another".to_owned());

@@ -4,27 +4,28 @@ use tokio::sync::mpsc;
 
 use crate::model::{Action, HostId, Target};
 
-/// What the console, a test or a signal handler can tell a run.
+/// What the console, a test or a signal handler can ask of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// Do this to that, now.
+    /// Do this to this target now.
     Fault {
-        /// What.
+        /// The action.
         action: Action,
-        /// To whom.
+        /// The target.
         target: Target,
     },
-    /// Kill a host and bring it back [`Command::BOUNCE`] after its death was verified: empty, unless it keeps what it knows.
+    /// Kill a host, and bring it back [`Command::BOUNCE`] after its death was verified. It comes back empty unless it
+    /// persists its data.
     Bounce(HostId),
     /// Turn a knob.
     Turn(Knob),
-    /// End the load now: acquires that wait and work that only lets simulated time pass are given up, the ledger is read, the
-    /// summary made. Sent again while that is under way it waits for nobody any more: the record says what is missing.
+    /// End the load now: waiting acquires and simulated work are given up, the ledger is read, and the record is made.
+    /// Sent again while that is under way, it waits for nothing more, and the record says what is missing.
     Stop,
 }
 
 impl Command {
-    /// How long a bounced host is away.
+    /// How long a bounced host stays down.
     pub const BOUNCE: Duration = Duration::from_millis(300);
 }
 
@@ -41,7 +42,7 @@ pub enum Knob {
     Hold(Duration),
 }
 
-/// Where commands come in.
+/// The receiving end of a run's commands.
 #[derive(Debug)]
 pub(super) struct Inbox(Option<mpsc::UnboundedReceiver<Command>>);
 
@@ -50,7 +51,7 @@ impl Inbox {
         Self(Some(commands))
     }
 
-    /// The next command; never, once nobody can command any more.
+    /// The next command; waits for ever once every sender is gone.
     pub async fn next(&mut self) -> Command {
         if let Some(commands) = &mut self.0 {
             if let Some(command) = commands.recv().await {

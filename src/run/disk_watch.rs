@@ -1,4 +1,4 @@
-//! Watches the disk that the run's directory is on: a database that finds it full fails every request.
+//! Watches the disk of the run's directory: when it is full, the database fails every request.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -8,12 +8,12 @@ use tokio::sync::mpsc;
 use crate::needs::free_disk;
 
 const EVERY: Duration = Duration::from_secs(2);
-/// With less than this it is nearly full.
+/// With fewer free bytes than this, the disk is nearly full.
 const LITTLE: u64 = 64 << 20;
-/// So is what will be full within this time, at the pace since the run began.
+/// It is also nearly full if it will be full within this time, at the average pace since the run began.
 const SOON: Duration = Duration::from_mins(1);
 
-/// The free bytes as they were last seen.
+/// The free bytes as last measured.
 #[derive(Debug)]
 pub(super) struct DiskWatch {
     looks: mpsc::Receiver<u64>,
@@ -22,7 +22,7 @@ pub(super) struct DiskWatch {
 }
 
 impl DiskWatch {
-    /// Looks again and again, beside the present runtime: a file system that hangs must not hang the run.
+    /// Starts measuring again and again, on a thread of its own: a file system that hangs must not hang the run.
     pub fn start(directory: PathBuf) -> Self {
         let (found, looks) = mpsc::channel(1);
         tokio::spawn(async move {
@@ -44,7 +44,7 @@ impl DiskWatch {
         }
     }
 
-    /// What is to be said of the newest look, once.
+    /// A warning about the newest measurement; returned once.
     pub fn news(&mut self) -> Option<String> {
         let free = self.looks.try_recv().ok()?;
         let now = Instant::now();
@@ -55,14 +55,14 @@ impl DiskWatch {
         }
         self.told = true;
         Some(format!(
-            "the disk of the run's directory is nearly full, {} MiB are left: the database will fail when it is; end the run, or \
+            "the disk of the run's directory is nearly full, {} MiB are left; when it is full, the database fails: end the run or \
              make room below TMPDIR",
             free >> 20
         ))
     }
 }
 
-/// How long the free bytes last if `gone` of them went within `took`; none while nothing can be told of the pace.
+/// How long the free bytes last if `gone` of them went within `took`; `None` if the pace is not known yet.
 fn left(free: u64, gone: u64, took: Duration) -> Option<Duration> {
     if gone == 0 || took < EVERY * 4 {
         return None;
@@ -76,15 +76,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_that_is_left_follows_from_the_pace() {
+    fn the_pace_says_how_long_the_space_lasts() {
         let seconds = Duration::from_secs;
         assert_eq!(left(300, 100, seconds(10)), Some(seconds(30)));
         assert_eq!(left(300, 0, seconds(10)), None, "nothing was written");
-        assert_eq!(left(300, 100, seconds(1)), None, "a moment tells nothing");
+        assert_eq!(left(300, 100, seconds(1)), None, "too short to know the pace");
     }
 
     #[tokio::test]
-    async fn a_disk_that_is_nearly_full_is_told_of_once() {
+    async fn a_disk_that_is_nearly_full_is_reported_once() {
         let (found, looks) = mpsc::channel(4);
         let mut watch = DiskWatch {
             looks,

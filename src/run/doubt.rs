@@ -1,4 +1,4 @@
-//! Why a run, or one arm of it, proves nothing good, whatever its figures are.
+//! Why a run, or one arm of it, can prove nothing good, no matter what its figures are.
 
 use super::arm::Arm;
 use super::engine::Engine;
@@ -7,10 +7,11 @@ use crate::metrics::units::{count, counted};
 use crate::metrics::{Count, Figures};
 use crate::scenario::Expectation;
 
-/// More failed requests than one in so many, and the others don't stand for all.
+/// If more than one request in this many failed, the others don't stand for all.
 const FEW: u64 = 100;
 
-/// Why an arm's figures don't stand for its requests: too many failed, and the scenario does not expect anything of that.
+/// Why an arm's figures don't stand for all its requests: too many failed, and no expectation of the scenario is about
+/// that.
 pub(super) fn failures(name: &str, figures: &Figures, first: Option<&str>, expect: &[Expectation]) -> Option<String> {
     let expected = expect
         .iter()
@@ -19,7 +20,7 @@ pub(super) fn failures(name: &str, figures: &Figures, first: Option<&str>, expec
     (many && figures.counts[Count::Errors] > 0 && !expected).then(|| failed(name, figures, first))
 }
 
-/// How many requests of an arm failed, with the words of the first.
+/// How many requests of an arm failed, with the error of the first.
 pub(super) fn failed(name: &str, figures: &Figures, first: Option<&str>) -> String {
     let of = counted(figures.counts[Count::Completed], "request", "requests");
     let first = first.map_or_else(String::new, |first| format!(", the first: {first}"));
@@ -27,7 +28,7 @@ pub(super) fn failed(name: &str, figures: &Figures, first: Option<&str>) -> Stri
 }
 
 impl Arm {
-    /// Why its books can't be read, if they must be given up.
+    /// Why the arm's books can't be read, if they must be given up.
     pub(super) fn unreadable(&self) -> Option<String> {
         let why = self.audit.as_ref()?.lost()?;
         Some(self.books_lost(&why))
@@ -39,7 +40,7 @@ impl Arm {
 }
 
 impl Engine {
-    /// Nothing good can be said of this arm any more: said once.
+    /// Notes that nothing good can be said about this arm any more. A reason is announced once.
     pub(super) fn doubt(&mut self, arm: usize, what: String) {
         let doubts = &mut self.arms[arm].doubts;
         if !doubts.contains(&what) {
@@ -48,20 +49,20 @@ impl Engine {
         }
     }
 
-    /// Something of this arm could not be read or finished: the record is partial.
+    /// Notes that something of this arm could not be read or finished, so that the record is partial.
     pub(super) fn miss(&mut self, arm: usize, what: &str) {
         let text = format!("{}: {what}", self.arms[arm].spec.name);
         self.arms[arm].missing.push(text.clone());
         self.doubt(arm, text);
     }
 
-    /// All that could not be read or finished.
+    /// Everything that could not be read or finished.
     pub(super) fn all_missing(&self) -> Vec<String> {
         let of_arms = self.arms.iter().flat_map(|arm| &arm.missing);
         of_arms.chain(&self.flaws.missing).cloned().collect()
     }
 
-    /// Why nothing good can be said of an arm with these figures.
+    /// Why nothing good can be said about an arm with these figures.
     pub(super) fn doubt_of(&self, arm: usize, figures: &Figures) -> Option<String> {
         let arm = &self.arms[arm];
         let first = arm.collector.first_error().map(String::as_str);

@@ -2,19 +2,19 @@ use std::time::Instant;
 
 use crate::model::{Finding, Observer, Obstacle, Proof, Verified};
 
-/// What became of an action.
+/// The result of an action.
 #[derive(Debug)]
 pub(super) enum Effect {
     /// Its effect was verified.
     Verified(Verified<Instant>),
-    /// Its effect was not verified within its limit; it is still waited for.
+    /// The effect was not verified within its limit; the run keeps waiting for it.
     Late(String),
-    /// It failed.
+    /// The action failed.
     Failed(String),
 }
 
 impl Effect {
-    /// What the scenario wants is so already, whoever did it.
+    /// The target was in the wanted state already, no matter who brought it there.
     pub(super) fn already(obstacle: &Obstacle, by: Observer, of: String) -> Self {
         let at = Instant::now();
         let finding = Finding::AlreadySo {

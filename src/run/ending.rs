@@ -1,5 +1,5 @@
-//! The end of the load: workers finish, the books are closed, the schemas go. What does not get on is given up and said to be
-//! missing, and an order to stop makes all of it short.
+//! The end of the load: workers finish, the books are closed, and the schemas are dropped. What makes no progress is given
+//! up and listed as missing; an order to stop makes all of this short.
 
 use std::time::{Duration, Instant};
 
@@ -16,22 +16,22 @@ use crate::metrics::units::counted;
 use crate::model::{EventKind, Fault};
 use crate::swarm::AppServer;
 
-/// What is given up hears of it, and ends, within this time: only what waits for a database or the cache node does not.
+/// How soon given-up requests end. Only those that wait for a database or the cache node take longer.
 const GRACE: Duration = Duration::from_secs(1);
-/// The same for somebody who has said twice that he does not want to wait.
+/// The same for a user who has asked twice to stop.
 const SHORT_GRACE: Duration = Duration::from_millis(300);
-/// How long the threads of app servers that are abandoned may take to end.
+/// How long the threads of abandoned app servers may take to end.
 const THREADS: Duration = Duration::from_secs(3);
-/// How long schemas may take to go from a database that hangs, or if nobody wants to wait.
+/// How long it may take to drop the schemas if the database hangs or the user does not want to wait.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// What goes on while something ends.
-struct Beat {
+/// The intervals of the work that goes on while the run ends.
+struct Ticks {
     tick: Interval,
     looks: Interval,
 }
 
-impl Beat {
+impl Ticks {
     fn new() -> Self {
         let every = |time| {
             let mut interval = interval(time);
@@ -46,44 +46,44 @@ impl Beat {
 }
 
 impl Engine {
-    /// Ends the load: no further request begins, those under way may end. What waits for its lock is given up after
-    /// [`ProgressLimit::QUIET`], of a run that was `stopped` at once; the rest is waited for as long as any of it ends. Told to
-    /// stop once more, it waits for nobody. Says whether the run was told to stop at all.
+    /// Ends the load: no further request begins, and those under way may end. Requests that wait for a lock are given up
+    /// after [`ProgressLimit::QUIET`], or at once if the run was `stopped`; the others are waited for as long as some of
+    /// them end. If it is told to stop once more, it waits for nothing. Returns whether the run was told to stop at all.
     pub(super) async fn drain(&mut self, stopped: bool, inbox: &mut Inbox) -> bool {
         let began = Instant::now();
         self.timing.timeline.end(began);
-        // Where it was to end, unless it was stopped before.
+        // The end that was planned, or now if the run was stopped before it.
         let end = began.min(self.timing.origin + self.timing.timeline.length().unwrap_or_default());
         self.swarm.load.end();
         self.stage.phase = Phase::Draining;
         self.log.push_at(end, EventKind::Phase, "the load has ended");
         let mut limit = ProgressLimit::new(began, ProgressLimit::QUIET);
         limit.moved(self.ended_requests(), began);
-        let (mut told, mut given_up) = (usize::from(stopped), None);
+        let (mut stops, mut given_up) = (usize::from(stopped), None);
         self.stage.gives_up_at = Some(limit.until());
         self.publish();
         for server in &self.swarm.servers {
             server.drain().await;
         }
-        let mut beat = Beat::new();
+        let mut ticks = Ticks::new();
         while !self.swarm.servers.iter().all(AppServer::has_ended) {
             let now = Instant::now();
             limit.moved(self.ended_requests(), now);
-            if given_up.is_none() && (told > 0 || now >= began + ProgressLimit::QUIET) {
+            if given_up.is_none() && (stops > 0 || now >= began + ProgressLimit::QUIET) {
                 self.swarm.hurry.cancel();
                 given_up = Some(now);
-                if told == 0 && !limit.is_over(now) {
+                if stops == 0 && !limit.is_over(now) {
                     let text = format!(
-                        "requests are still ending: they are waited for while any does, {} s at most",
+                        "requests are still under way: the run waits as long as some of them end, at most {} s",
                         ProgressLimit::MOST.as_secs()
                     );
                     self.log.push(EventKind::Phase, text);
                 }
             }
-            let grace = if told > 1 { SHORT_GRACE } else { self.grace() };
+            let grace = if stops > 1 { SHORT_GRACE } else { self.grace() };
             let heard = given_up.is_some_and(|at| now >= at + grace);
-            if heard && (told > 1 || limit.is_over(now)) {
-                let why = if told > 1 {
+            if heard && (stops > 1 || limit.is_over(now)) {
+                let why = if stops > 1 {
                     "the run was told not to wait".to_owned()
                 } else if now >= began + ProgressLimit::MOST {
                     format!("{} s were not enough", ProgressLimit::MOST.as_secs())
@@ -91,19 +91,19 @@ impl Engine {
                     let quiet = ProgressLimit::QUIET.as_secs();
                     format!("none ended for {quiet} s, so the database or the cache node hangs or is too slow")
                 };
-                self.abandon(&why, &mut beat, inbox).await;
+                self.abandon(&why, &mut ticks, inbox).await;
                 break;
             }
             self.stage.gives_up_at = Some(limit.until().max(now));
-            told += usize::from(self.goes_on(&mut beat, inbox).await);
+            stops += usize::from(self.goes_on(&mut ticks, inbox).await);
         }
         self.stage.gives_up_at = None;
-        self.stage.waits_for_nothing = told > 1;
+        self.stage.waits_for_nothing = stops > 1;
         self.collect();
-        told > 0
+        stops > 0
     }
 
-    /// What is given up may yet be at a read of the database, which takes its simulated time.
+    /// How soon given-up requests end: one may still be in a read of the database, which takes its simulated time.
     fn grace(&self) -> Duration {
         (GRACE + 3 * self.scenario.database.read.median).min(ProgressLimit::QUIET)
     }
@@ -113,8 +113,9 @@ impl Engine {
         self.arms.iter().map(|arm| arm.collector.completed()).sum()
     }
 
-    /// Ends the app servers with what is still under way. Nobody knows what becomes of that, so it is missing.
-    async fn abandon(&mut self, why: &str, beat: &mut Beat, inbox: &mut Inbox) {
+    /// Ends the app servers, with everything that is still under way. The result of those requests is unknown, so they are
+    /// missing.
+    async fn abandon(&mut self, why: &str, ticks: &mut Ticks, inbox: &mut Inbox) {
         for index in 0..self.arms.len() {
             let stuck: usize = self.swarm.servers.iter().map(|server| server.active(index)).sum();
             if stuck > 0 {
@@ -129,7 +130,7 @@ impl Engine {
         self.swarm.servers.iter().for_each(AppServer::abandon);
         let until = Instant::now() + THREADS;
         while !self.swarm.servers.iter().all(AppServer::has_ended) && Instant::now() < until {
-            self.goes_on(beat, inbox).await;
+            self.goes_on(ticks, inbox).await;
         }
         let alive = self
             .swarm
@@ -143,8 +144,8 @@ impl Engine {
         }
     }
 
-    /// Reads all ledgers a last time, all at once. What can't be read any more keeps the books that were read last, and
-    /// proves nothing.
+    /// Reads all ledgers a last time, all at once. A ledger that can't be read any more keeps the books that were read
+    /// last, and they prove nothing.
     pub(super) async fn close_books(&mut self, inbox: &mut Inbox) {
         let now = Instant::now();
         for audit in self.arms.iter_mut().filter_map(|arm| arm.audit.as_mut()) {
@@ -153,7 +154,7 @@ impl Engine {
                 audit.hurry(now);
             }
         }
-        let mut beat = Beat::new();
+        let mut ticks = Ticks::new();
         loop {
             let now = Instant::now();
             for index in 0..self.arms.len() {
@@ -173,7 +174,7 @@ impl Engine {
             if self.arms.iter().all(|arm| arm.audit.is_none()) {
                 return;
             }
-            if self.goes_on(&mut beat, inbox).await {
+            if self.goes_on(&mut ticks, inbox).await {
                 self.stage.waits_for_nothing = true;
                 let now = Instant::now();
                 for audit in self.arms.iter_mut().filter_map(|arm| arm.audit.as_mut()) {
@@ -183,7 +184,7 @@ impl Engine {
         }
     }
 
-    /// Drops the arms' schemas. The connections of the app servers, which use them, are gone.
+    /// Drops the arms' schemas. The app servers, whose connections used them, are gone.
     pub(super) async fn drop_schemas_of_arms(&mut self, inbox: &mut Inbox) {
         let hangs = self.arms.iter().any(|arm| !arm.missing.is_empty());
         let limit = if self.stage.waits_for_nothing || hangs {
@@ -194,15 +195,15 @@ impl Engine {
         let mut until = Instant::now() + limit + SHORT;
         let mut removing = JoinSet::new();
         removing.spawn(drop_schemas(arm_databases(&self.arms), limit));
-        let mut beat = Beat::new();
+        let mut ticks = Ticks::new();
         let stay = loop {
             if let Some(stay) = removing.try_join_next() {
                 break stay.unwrap_or_default();
             }
             if Instant::now() >= until {
-                break vec!["schemas may stay in the database: the next run on it drops them".to_owned()];
+                break vec!["schemas may be left in the database: the next run there drops them".to_owned()];
             }
-            if self.goes_on(&mut beat, inbox).await {
+            if self.goes_on(&mut ticks, inbox).await {
                 until = until.min(Instant::now() + SHORT);
             }
         };
@@ -211,7 +212,7 @@ impl Engine {
         }
     }
 
-    /// The run ends without a record: nothing of it stays.
+    /// Ends a run that leaves no record, and removes everything it made.
     pub(super) async fn give_up(&mut self, limit: Duration) {
         self.swarm.load.end();
         for server in &self.swarm.servers {
@@ -223,14 +224,15 @@ impl Engine {
         }
     }
 
-    /// What must go on while something is waited for: for a moment, or until there is news. Says whether it was told to stop.
-    async fn goes_on(&mut self, beat: &mut Beat, inbox: &mut Inbox) -> bool {
+    /// Does what must go on while the run waits for something, until the next interval or report. Returns whether it was
+    /// told to stop.
+    async fn goes_on(&mut self, ticks: &mut Ticks, inbox: &mut Inbox) -> bool {
         tokio::select! {
             command = inbox.next() => return command == Command::Stop,
-            // What was ordered before the end may come true yet.
+            // An action that was ordered before the end may still take effect.
             report = self.faults.report() => self.fault_reported(report),
-            _ = beat.tick.tick() => self.tick(),
-            _ = beat.looks.tick() => {}
+            _ = ticks.tick.tick() => self.tick(),
+            _ = ticks.looks.tick() => {}
         }
         false
     }

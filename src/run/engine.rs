@@ -29,7 +29,7 @@ use crate::scenario::Scenario;
 use crate::swarm::{AppServer, Load};
 use crate::workload::LiveSettings;
 
-/// A run from its lab to its record. It lives on one thread and owns everything but what app servers own.
+/// A run from its lab to its record. It lives on one thread and owns everything that app servers don't.
 pub(super) struct Engine {
     pub scenario: Arc<Scenario>,
     pub lab: LiveLab,
@@ -48,7 +48,7 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Makes the arms and starts the app servers; no worker begins yet.
+    /// Makes the arms and starts the app servers. No worker begins yet.
     pub async fn start(
         scenario: Arc<Scenario>,
         binary: &ServerBinary,
@@ -129,7 +129,7 @@ impl Engine {
         })
     }
 
-    /// The lock nodes of an arm, with the commands that they were sent for it.
+    /// The lock nodes of an arm, with the number of commands that each was sent for it.
     fn nodes(&self, arm: usize) -> Vec<NodeLoad> {
         let spec = &self.arms[arm].spec;
         let load = |(place, host): (usize, HostId)| {
@@ -169,7 +169,7 @@ impl Engine {
             return f64::NAN;
         };
         match metric {
-            // Asked for a hundred times a second: the other figures would cost more than they are worth.
+            // This is asked for a hundred times a second, and the other figures are expensive.
             Metric::Holding => self.swarm.held(arm).0 as f64,
             Metric::Partial => self.swarm.held(arm).1 as f64,
             _ => metric.of(&self.figures(arm)),

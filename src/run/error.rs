@@ -12,30 +12,30 @@ pub enum RunError {
     /// An app server did not start.
     #[error(transparent)]
     Swarm(#[from] SwarmError),
-    /// The tables of an arm could not be made.
+    /// The tables of an arm could not be created.
     #[error("the database of arm \"{0}\": {1}")]
     Store(String, StoreError),
     /// The database could not be reached.
     #[error(transparent)]
     Database(StoreError),
-    /// The database can't give as many connections as the scenario needs.
+    /// The database has fewer free connections than the scenario needs.
     #[error(
         "the database has {free} connections left and this scenario needs {needed} (app servers × arms × pool + 2 × arms): \
          lower database.pool, or raise max_connections"
     )]
     Connections {
-        /// What the scenario needs.
+        /// How many the scenario needs.
         needed: u64,
-        /// What there is.
+        /// How many are free.
         free: u64,
     },
     /// The cache node could not be prepared.
     #[error(transparent)]
     Cache(#[from] CacheError),
-    /// It was stopped before the load began.
+    /// The run was stopped before the load began.
     #[error("stopped before the load began")]
     Stopped,
-    /// Something else, said in one line.
+    /// Another error, described in one line.
     #[error("{0}")]
     Other(String),
 }

@@ -10,7 +10,7 @@ use crate::model::{Action, Event, EventKind, Proof, Target};
 pub(super) struct EventLog {
     origin: Instant,
     all: Vec<Event>,
-    /// What snapshots carry; made anew only when something changed.
+    /// The newest events, for snapshots; made anew only after a change.
     newest: Arc<Vec<Event>>,
     changed: bool,
 }
@@ -26,7 +26,7 @@ impl EventLog {
         }
     }
 
-    /// Second 0 is now known; what was logged before moves to before it.
+    /// Sets second 0 once it is known. Events that were logged before get a time before it.
     pub fn set_origin(&mut self, origin: Instant) {
         let shift = seconds(self.origin, origin);
         for event in &mut self.all {
@@ -45,12 +45,12 @@ impl EventLog {
         seconds(self.origin, at)
     }
 
-    /// Logs an event of now.
+    /// Logs an event that happens now.
     pub fn push(&mut self, kind: EventKind, text: impl Into<String>) -> u64 {
         self.push_at(Instant::now(), kind, text)
     }
 
-    /// Logs an event of that instant, which must not be before that of the newest one by more than a moment.
+    /// Logs an event that happened at `at`, which must not be much earlier than the newest event.
     pub fn push_at(&mut self, at: Instant, kind: EventKind, text: impl Into<String>) -> u64 {
         let (id, at) = (self.all.len() as u64, self.seconds(at));
         self.all.push(Event {
@@ -76,8 +76,8 @@ impl EventLog {
         self.push(kind, format!("{action} {target}{why}"))
     }
 
-    /// Adds to fault `id` what became of it: when its effect was verified and what that means, or why it was not. `why`
-    /// says who wanted it.
+    /// Adds the effect to fault `id`: when it was verified and what that means, or why there was none. `why` says who
+    /// ordered it.
     pub fn effect(&mut self, id: u64, effect: Effect, meaning: &str, why: Option<&str>) {
         let origin = self.origin;
         let Some(event) = usize::try_from(id).ok().and_then(|id| self.all.get_mut(id)) else {
@@ -111,7 +111,7 @@ impl EventLog {
                 event.text = format!("{meaning} ({prose}, effective after {took}{why})");
             }
             Effect::Late(limit) => {
-                event.text = format!("{asked}: {limit}, still waited for");
+                event.text = format!("{asked}: {limit}; still waiting");
                 *error = Some(limit);
             }
             Effect::Failed(reason) => {
@@ -131,7 +131,7 @@ impl EventLog {
         self.newest.clone()
     }
 
-    /// Every event, for the record.
+    /// All events, for the record.
     pub fn into_all(self) -> Vec<Event> {
         self.all
     }

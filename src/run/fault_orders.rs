@@ -1,4 +1,4 @@
-//! Orders to break something and to mend it, by key and by schedule, and what becomes of them.
+//! Orders to break and to mend things, by key and by schedule, and their results.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::scenario::{FaultSpec, FaultStart};
 use crate::swarm::AppServer;
 
 impl Engine {
-    /// Begins what the schedule says is due.
+    /// Starts the faults that are due by the schedule.
     pub(super) fn due_faults(&mut self) {
         if self.stage.phase != Phase::Running {
             return;
@@ -27,7 +27,7 @@ impl Engine {
         }
     }
 
-    /// Kills a host now and brings it back after its verified death: a fault like the scenario's own.
+    /// Kills a host now and brings it back once its death was verified. It counts as a fault like the scenario's own.
     pub(super) fn bounce(&mut self, host: HostId) {
         self.faults.schedule.add(FaultSpec {
             start: FaultStart::At(Duration::ZERO),
@@ -42,7 +42,7 @@ impl Engine {
     pub(super) fn order_fault(&mut self, action: Action, target: Target, due: Option<Due>) {
         let event = self.log.fault(action, target, self.who(due).as_deref());
         let held = match (action, target) {
-            // Now, while it is still away: once it is back others get what it forgot.
+            // Read now, while the host is still down: once it is back, others get the locks that it forgot.
             (Action::Undo(condition), Target::Host(host)) if condition.forgets() => self.locks_on(host),
             _ => Vec::new(),
         };
@@ -67,7 +67,7 @@ impl Engine {
         self.publish();
     }
 
-    /// Who wants it, unless it is a key.
+    /// What ordered the fault, unless it was a key.
     fn who(&self, due: Option<Due>) -> Option<String> {
         let due = due?;
         Some(if !self.faults.schedule.is_scripted(due.fault) {
@@ -103,7 +103,7 @@ impl Engine {
         }
         match target {
             Target::Host(host) if !matches!(effect, Effect::Late(_)) => self.order_ends(host),
-            // It is verified: from now on nothing is dealt to it.
+            // The kill is verified: from now on the dealer skips this app server.
             Target::Server(id) if self.swarm.servers.get(id.index()).is_some_and(AppServer::is_dead) => {
                 self.swarm.load.remove(id.index());
             }

@@ -9,7 +9,7 @@ use crate::model::{Action, HostId, Observer, ServerId, Target};
 use crate::scenario::FaultSpec;
 use crate::swarm::{AppServer, SwarmError};
 
-/// The faults of a run: what the scenario schedules, and what is under way on the hosts.
+/// The faults of a run: the schedule, and the actions under way on hosts and app servers.
 #[derive(Debug)]
 pub(super) struct Faults {
     pub schedule: Schedule,
@@ -17,7 +17,7 @@ pub(super) struct Faults {
     inbox: mpsc::UnboundedReceiver<Report>,
 }
 
-/// What became of one action on one target.
+/// The result of one action on one target.
 #[derive(Debug)]
 pub(super) struct Report {
     /// The event that announced it.
@@ -26,7 +26,7 @@ pub(super) struct Report {
     pub due: Option<Due>,
     pub action: Action,
     pub target: Target,
-    /// Locks whose key was on the host when it was brought back.
+    /// For each arm, the locks whose key was on the host before it was brought back.
     pub held: Vec<(usize, u64)>,
     pub effect: Effect,
 }
@@ -41,7 +41,7 @@ impl Faults {
         }
     }
 
-    /// What became of an action.
+    /// The next result of an action.
     pub async fn report(&mut self) -> Report {
         match self.inbox.recv().await {
             Some(report) => report,
@@ -50,8 +50,8 @@ impl Faults {
         }
     }
 
-    /// Does it on a host, beside the run's loop: a node may take long to save and end. What is late is reported as late,
-    /// and once more when it has come true.
+    /// Starts an action on a host, outside the run's loop: a node may take long to save and end. A late effect is reported
+    /// as late, and again once it is verified.
     pub fn on_host(
         &self,
         lab: Arc<Lab>,
@@ -75,12 +75,12 @@ impl Faults {
                 }
                 Err(error) => Effect::Failed(error.to_string()),
             };
-            // The run is over if nobody listens.
+            // If nobody listens, the run is over.
             let _ = reports.send(report(effect));
         });
     }
 
-    /// The same on an app server; none if there is no such app server.
+    /// The same on an app server; `None` if there is no such app server.
     pub fn on_server(
         &self,
         server: Option<&AppServer>,

@@ -1,4 +1,4 @@
-//! The end of a run: the last look at the ledger, the expectations, the record.
+//! The end of a run: warnings, expectations, and the record.
 
 use std::collections::HashSet;
 use std::time::SystemTime;
@@ -17,11 +17,11 @@ use crate::model::{EventKind, HostId};
 use crate::scenario::Scenario;
 use crate::workload::CACHE_REPLY_TIMEOUT;
 
-/// The generator's lag from which on the times of a run are doubtful, in microseconds.
+/// If requests begin this much later than they were due, in microseconds, the times of a run are doubtful.
 const MUCH_LAG_US: u64 = 100_000;
 
 impl Engine {
-    /// Closes the books and writes the record. To be called once the load has ended.
+    /// Closes the books and makes the record. It must be called once the load has ended.
     pub(super) async fn finish(
         mut self,
         started: SystemTime,
@@ -84,7 +84,7 @@ impl Engine {
         })
     }
 
-    /// Scheduled faults that did not happen prove nothing.
+    /// Scheduled faults without an effect prove nothing.
     fn warn_of_faults(&mut self) {
         let schedule = &self.faults.schedule;
         self.flaws.unmet = schedule
@@ -97,7 +97,7 @@ impl Engine {
         }
     }
 
-    /// Failed requests are nobody's refusals: they are told with the words of the first.
+    /// Failed requests are not refusals of a lock, so they get a warning of their own, with the error of the first.
     fn warn_of_failures(&mut self) {
         for index in 0..self.arms.len() {
             let (arm, figures) = (&self.arms[index], self.figures(index));
@@ -109,13 +109,14 @@ impl Engine {
         }
     }
 
-    /// A generator that lags by much has not offered the load that was asked for, and times other than the locks'.
+    /// If requests begin much later than they were due, the load was not the one that was asked for, and the times are not
+    /// only the locks'.
     fn warn_of_lag(&mut self) {
         let lags = (0..self.arms.len()).map(|index| self.figures(index).lag_us.p99);
         let worst = lags.max().unwrap_or(0);
         if worst > MUCH_LAG_US {
             let text = format!(
-                "requests began up to {} (p99) later than they should have, by no fault of the locks: this machine is too busy \
+                "requests began up to {} (p99) later than they were due, and not because of the locks: this machine is too busy \
                  for the load, so don't trust the times",
                 micros(worst)
             );
@@ -131,13 +132,13 @@ impl Engine {
         let unsold: Vec<String> = self
             .arms
             .iter()
-            // Of what was not read to its end nobody knows whether it is sold out.
+            // If an arm's ledger was not read to its end, nobody knows whether it is sold out.
             .filter(|arm| !arm.collector.books().sold_out && arm.missing.is_empty())
             .map(|arm| format!("\"{}\"", arm.spec.name))
             .collect();
         if !unsold.is_empty() {
             let text = format!(
-                "{}: oversold is not measurable until sold out, lost updates are measurable",
+                "{}: oversold is not measurable until the stock is sold out; lost updates are",
                 unsold.join(", ")
             );
             self.warn(text);

@@ -18,12 +18,12 @@ use crate::scenario::Scenario;
 pub struct RunHandle {
     /// Commands for the run.
     pub commands: mpsc::UnboundedSender<Command>,
-    /// The newest snapshot; ten new ones a second at most. The last one says `Finished` or `Failed`.
+    /// The newest snapshot; at most ten new ones a second. The last one is `Finished` or `Failed`.
     pub snapshots: watch::Receiver<Arc<Snapshot>>,
     thread: std::io::Result<std::thread::JoinHandle<Result<Record, RunError>>>,
 }
 
-/// Starts a run on a thread of its own. Console, headless run and tests all go through here.
+/// Starts a run on a thread of its own. The console, the headless run and the tests all use this.
 #[must_use]
 pub fn start(scenario: Scenario, options: RunOptions) -> RunHandle {
     needs::raise(&needs::of(&scenario));
@@ -35,7 +35,7 @@ pub fn start(scenario: Scenario, options: RunOptions) -> RunHandle {
             .build()
             .map_err(|error| RunError::Other(format!("the run's thread has no runtime: {error}")))?;
         let result = runtime.block_on(play::run(scenario, options, inbox, publish.clone()));
-        // Without waiting for what hangs on its threads: the search for a host's name, a look at a disk.
+        // Blocking calls may hang (a DNS lookup, a look at a disk), so the runtime does not wait for them.
         runtime.shutdown_background();
         if let Err(error) = &result {
             publish.send_modify(|snapshot| {
@@ -54,10 +54,10 @@ pub fn start(scenario: Scenario, options: RunOptions) -> RunHandle {
 }
 
 impl RunHandle {
-    /// Waits for the end of the run and of its lab: nothing of it is left when this returns.
+    /// Waits for the end of the run and of its lab. When this returns, nothing of the run is left.
     ///
     /// # Errors
-    /// Whatever kept the run from its record.
+    /// Why the run made no record.
     pub fn finish(self) -> Result<Record, RunError> {
         let thread = self
             .thread

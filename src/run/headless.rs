@@ -1,4 +1,4 @@
-//! A run without a console: snapshots go to whoever shows progress, signals become commands.
+//! A run without a console: snapshots go to a function that shows progress, and signals become commands.
 
 use std::io;
 use std::thread;
@@ -13,18 +13,18 @@ use crate::scenario::Scenario;
 /// How a headless run ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// With its record. By a signal the run was cut short, but drained and counted all the same.
+    /// The run made its record. After a signal it was cut short, but drained and counted all the same.
     Finished(Box<Record>, Option<Stop>),
-    /// Without a record: by a signal before the load began, or at once by a third signal. The keeper cleans up when this
-    /// process ends.
+    /// The run made no record: a signal came before the load began, or it was the third one. The keeper cleans up when
+    /// this process ends.
     Abandoned(Stop),
 }
 
-/// Runs a scenario to its end and shows each snapshot on the way. The first SIGINT, SIGTERM, SIGHUP or
-/// SIGQUIT ends the load, the second one waits for no worker any more, the third one not even for the record.
+/// Runs a scenario to its end and passes each snapshot to `show`. The first SIGINT, SIGTERM, SIGHUP or SIGQUIT ends the
+/// load; after the second, the run waits for no worker; after the third, not even for the record.
 ///
 /// # Errors
-/// Whatever kept the run from its record.
+/// Why the run made no record.
 pub fn headless(scenario: Scenario, options: RunOptions, show: impl FnMut(&Snapshot)) -> Result<Ended, RunError> {
     let failed = |error: io::Error| RunError::Other(format!("cannot listen for signals: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -32,7 +32,7 @@ pub fn headless(scenario: Scenario, options: RunOptions, show: impl FnMut(&Snaps
         .build()
         .map_err(failed)?;
     runtime.block_on(async {
-        // Before the run starts, so that no signal finds it unprotected.
+        // Before the run starts, so that no signal ends the process with the run under way.
         let stops = Stops::listen().map_err(failed)?;
         follow(super::start(scenario, options), show, stops).await
     })
@@ -41,18 +41,18 @@ pub fn headless(scenario: Scenario, options: RunOptions, show: impl FnMut(&Snaps
 async fn follow(handle: RunHandle, mut show: impl FnMut(&Snapshot), mut stops: Stops) -> Result<Ended, RunError> {
     let commands = handle.commands.clone();
     let mut snapshots = handle.snapshots.clone();
-    // A thread of our own and not the runtime's: the runtime would wait for it even when we no longer want to.
+    // A thread of our own and not one of the runtime's: the runtime would wait for it even after a third signal.
     let (done, mut end) = oneshot::channel();
     thread::spawn(move || {
-        // Nobody listens any more after a third signal.
+        // After a third signal nobody listens any more.
         let _ = done.send(handle.finish());
     });
-    // The first signal says how the run ended; the others only say how soon.
+    // The first signal says how the run ended; the others only make it end sooner.
     let (mut asked, mut times) = (None, 0);
     loop {
         let stop = select! {
             result = &mut end => {
-                // The sender is only dropped unused if `finish` panics, and it catches the panics of the run.
+                // The sender is dropped unused only if `finish` panics, and it catches the panics of the run.
                 let lost = |_| Err(RunError::Other("the run was lost; this is a bug".to_owned()));
                 return match (result.unwrap_or_else(lost), asked) {
                     (Err(RunError::Stopped), Some(stop)) => Ok(Ended::Abandoned(stop)),

@@ -25,7 +25,7 @@ pub(super) fn of(scenario: &Scenario) -> Knobs {
 }
 
 impl Engine {
-    /// Turns a knob, now and for all arms, and logs it.
+    /// Turns a knob for all arms at once, and logs it.
     pub(super) fn turn(&mut self, knob: Knob) {
         let text = match knob {
             Knob::Ttl(ttl) => {

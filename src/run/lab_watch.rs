@@ -1,9 +1,9 @@
-//! Watches for what nobody ordered: a process of the lab that somebody else ended, stopped or let go on.
+//! Watches for changes in the lab that nobody ordered: a process that was killed, stopped or continued from outside.
 
 use crate::lab::{HostState, Lab, NodeName};
 use crate::model::{Condition, HostId, How};
 
-/// The states of the lab's processes as they were last seen, and on which of them an order is under way.
+/// The last known states of the lab's processes, and how many orders are under way for each.
 #[derive(Debug)]
 pub(super) struct LabWatch {
     nodes: Vec<Seen>,
@@ -15,7 +15,7 @@ pub(super) struct LabWatch {
 struct Seen {
     node: NodeName,
     state: HostState,
-    /// Orders under way: what changes meanwhile is their doing.
+    /// Orders under way: they are the cause of whatever changes meanwhile.
     orders: usize,
 }
 
@@ -24,14 +24,14 @@ struct Seen {
 pub(super) enum Change {
     /// A node, its state before and after.
     Node(NodeName, HostState, HostState),
-    /// With its last words; everything else is gone with it.
+    /// The keeper is gone, with its last message; every node is gone with it.
     Keeper(String),
-    /// Whether it is stopped now.
+    /// The keeper was stopped (`true`) or continued.
     KeeperStopped(bool),
 }
 
 impl LabWatch {
-    /// Begins with things as they are.
+    /// Starts from the present states.
     pub fn new(lab: &Lab) -> Self {
         let seen = |node| Seen {
             node,
@@ -45,7 +45,7 @@ impl LabWatch {
         }
     }
 
-    /// An order for a host begins or ends: it changes all of its nodes.
+    /// Notes that an order for a host begins or ends. It covers all nodes of the host.
     pub fn order(&mut self, host: HostId, under_way: bool) {
         for seen in self.nodes.iter_mut().filter(|seen| seen.node.host == Some(host)) {
             seen.orders = if under_way {
@@ -56,12 +56,12 @@ impl LabWatch {
         }
     }
 
-    /// What changed since the last look without an order.
+    /// What has changed since the last look without an order.
     pub fn look(&mut self, lab: &Lab) -> Vec<Change> {
         if self.keeper_gone {
             return Vec::new();
         }
-        // Before the states: while the keeper is there they are its word.
+        // Asked before the states are read: while the keeper is there, they come from it.
         if let Some(words) = lab.keeper_gone() {
             self.keeper_gone = true;
             return vec![Change::Keeper(words)];
@@ -78,7 +78,7 @@ impl LabWatch {
                 changes.push(Change::Node(seen.node, before, after));
             }
         }
-        // The keeper may have gone in between, which looks like the death of all.
+        // The keeper may have ended in between, which looks like the death of every node.
         if let Some(words) = lab.keeper_gone() {
             self.keeper_gone = true;
             return vec![Change::Keeper(words)];
@@ -87,13 +87,13 @@ impl LabWatch {
     }
 }
 
-/// The states before and after, if the process has come into another one since.
+/// The states before and after, if the process has changed its state since.
 fn changed(seen: &mut HostState, now: HostState) -> Option<(HostState, HostState)> {
     (now.changed != seen.changed).then(|| (std::mem::replace(seen, now.clone()), now))
 }
 
-/// What became of a process by somebody else's doing.
-pub(super) fn fate(before: &HostState, after: &HostState) -> String {
+/// What happened to a process from outside, in words.
+pub(super) fn outside_change(before: &HostState, after: &HostState) -> String {
     if let Some(down) = after.conditions.get(Condition::Down) {
         return match &down.how {
             Some(How::Killed) => "died: killed by a signal from outside".to_owned(),
@@ -119,20 +119,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fate_is_said_by_how_it_came() {
+    fn words_for_changes_from_outside() {
         let since = Instant::now();
         let up = HostState::up(since);
         let paused = HostState::only(Condition::Paused, None, since);
         let down = |how| HostState::only(Condition::Down, Some(how), since);
-        assert_eq!(fate(&up, &down(How::Killed)), "died: killed by a signal from outside");
-        assert_eq!(fate(&up, &down(How::Died("SIGSEGV".to_owned()))), "died: SIGSEGV");
-        assert_eq!(fate(&up, &down(How::ShutDown)), "ended: shut down from outside");
-        assert_eq!(fate(&up, &paused), "was stopped by a signal from outside");
         assert_eq!(
-            fate(&paused, &paused),
+            outside_change(&up, &down(How::Killed)),
+            "died: killed by a signal from outside"
+        );
+        assert_eq!(
+            outside_change(&up, &down(How::Died("SIGSEGV".to_owned()))),
+            "died: SIGSEGV"
+        );
+        assert_eq!(
+            outside_change(&up, &down(How::ShutDown)),
+            "ended: shut down from outside"
+        );
+        assert_eq!(outside_change(&up, &paused), "was stopped by a signal from outside");
+        assert_eq!(
+            outside_change(&paused, &paused),
             "went on for a moment and was stopped again, by signals from outside"
         );
-        assert_eq!(fate(&paused, &up), "was resumed by a signal from outside");
+        assert_eq!(outside_change(&paused, &up), "was resumed by a signal from outside");
     }
 
     #[test]

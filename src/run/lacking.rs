@@ -1,10 +1,10 @@
-//! The nodes that an acquire lacked, in words for people.
+//! The nodes that an acquire lacked, in words.
 
 use crate::model::{Cause, NoVote};
 use crate::scenario::{ArmSpec, LockNodes};
 
-/// `node 1 down (connection refused), node 2 silent (no reply in time)`; of a lock on a single node that this one can't be
-/// reached. None if there is nothing to say.
+/// For example `node 1 down (connection refused), node 2 silent (no reply in time)`; for a lock on a single node, that
+/// this node is unreachable. `None` if there is nothing to say.
 #[must_use]
 pub fn lacking(arm: &ArmSpec, nodes: &[NoVote]) -> Option<String> {
     let is_single = arm.lock.nodes() == LockNodes::OneHost;
@@ -26,7 +26,7 @@ pub fn lacking(arm: &ArmSpec, nodes: &[NoVote]) -> Option<String> {
     }
 }
 
-/// The same where there is little room: `node 1 refused, node 2 timeout`.
+/// The same where space is short: `node 1 refused, node 2 timeout`.
 #[must_use]
 pub fn lacking_in_short(nodes: &[NoVote]) -> String {
     let words: Vec<_> = nodes

@@ -1,5 +1,5 @@
-//! How an arm fares at this moment. Ended requests say nothing of those that are stuck, so this comes from the states of the
-//! nodes that the arm needs and from the acquires that wait.
+//! The state of an arm at this moment. Requests that have ended say nothing about those that are stuck, so this comes from
+//! the states of the nodes that the arm needs and from the acquires that wait.
 
 use std::time::{Duration, Instant};
 
@@ -7,28 +7,28 @@ use super::engine::Engine;
 use super::snapshot::{Health, Live};
 use crate::model::HostId;
 
-/// An arm that has answered nobody for longer than this, and than its work takes, stands still.
+/// An arm stands still if it has answered nobody for longer than this and than its own work takes.
 const STILL: Duration = Duration::from_secs(1);
 
 impl Engine {
-    /// Notes what every arm has done by now.
+    /// Notes the progress of every arm.
     pub(super) fn note_progress(&mut self) {
         let now = Instant::now();
         for index in 0..self.arms.len() {
             let answers = self.arms[index].collector.answered();
             let failed = self.swarm.failed_attempts(index);
-            self.arms[index].pulse.beat(now, answers, failed);
+            self.arms[index].activity.note(now, answers, failed);
         }
     }
 
     pub(super) fn live(&self, arm: usize) -> Live {
         let now = Instant::now();
-        let pulse = &self.arms[arm].pulse;
-        let (per_second, failed_attempts) = pulse.last();
+        let activity = &self.arms[arm].activity;
+        let (per_second, failed_attempts) = activity.rates();
         let oldest_wait = self.swarm.oldest_wait(arm, now);
         let limit = STILL + self.knobs.hold;
         let health = match self.nodes_health(arm) {
-            Health::Well => match pulse.silent(now) {
+            Health::Well => match activity.silent(now) {
                 Some(silent) if silent > limit && oldest_wait.is_some_and(|wait| wait > STILL) => {
                     Health::Stalled(silent)
                 }
@@ -44,7 +44,7 @@ impl Engine {
         }
     }
 
-    /// Whether the nodes that an arm's lock needs are there. A paused host answers nobody, so it is not.
+    /// Whether the nodes that an arm's lock needs are running. A paused host answers nobody, so it does not count.
     pub(super) fn nodes_health(&self, arm: usize) -> Health {
         let is_up = |host: HostId| self.lab.handle.state(host).conditions.answers();
         match self.arms[arm].spec.hosts(&self.scenario.lab).as_slice() {
@@ -63,8 +63,8 @@ impl Engine {
         }
     }
 
-    /// What the states of the hosts mean for the arms that need `host`: `: single has no lock node`. Empty when all have
-    /// what they need.
+    /// What the hosts' states mean for the arms that need `host`: `: single has no lock node`. Empty if every arm has what
+    /// it needs.
     pub(super) fn consequence(&self, host: HostId) -> String {
         let hit = (0..self.arms.len()).filter_map(|arm| {
             let name = &self.arms[arm].spec.name;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use super::lab_watch::LabWatch;
 use crate::lab::{Lab, NodeName, NodeStats};
 
-/// The lab of a run, and what is known of it.
+/// The lab of a run, and its last known state.
 pub(super) struct LiveLab {
     pub handle: Arc<Lab>,
     /// For example `redis-server 7.0.15`.
     pub server_name: Arc<str>,
-    /// What changes in it without an order.
+    /// Notices changes that nobody ordered.
     pub watch: LabWatch,
-    /// What the lock nodes that answered said of themselves last.
+    /// The newest statistics of the lock nodes that answered.
     pub stats: BTreeMap<NodeName, NodeStats>,
 }

@@ -10,25 +10,25 @@ use crate::workload::LiveSettings;
 pub(super) struct LiveSwarm {
     pub servers: Vec<AppServer>,
     pub load: Load,
-    /// Cancelled when the run must end: acquires that wait are given up, and so is work that only lets simulated time pass.
+    /// Cancelled when the run must end: waiting acquires and simulated work are given up.
     pub hurry: CancellationToken,
-    /// What can be turned while it works.
+    /// The settings that can change during a run.
     pub live_settings: Arc<LiveSettings>,
 }
 
 impl LiveSwarm {
-    /// Whether an arm has begun all its requests and no worker is left at one.
+    /// Whether an arm has begun all its requests and no worker is busy any more.
     pub fn is_done(&self, arm: usize) -> bool {
         let idle = |(index, server): (usize, &AppServer)| match self.load.busy(index, arm) {
-            // What a killed app server had is dropped.
+            // A killed app server drops its requests.
             Some(busy) => busy == 0 || server.is_dead(),
             None => server.active(arm) == 0,
         };
         self.load.exhausted(arm) && self.servers.iter().enumerate().all(idle)
     }
 
-    /// Locks of an arm that are held now, and those of them with fewer votes than there are nodes: read from the locks
-    /// themselves.
+    /// How many locks of an arm are held now, and how many of them have fewer votes than there are nodes. Read from the
+    /// locks themselves.
     pub fn held(&self, arm: usize) -> (u64, u64) {
         let held = self.servers.iter().map(|server| server.held(arm));
         held.fold((0, 0), |sum, (holding, partial)| {
@@ -36,13 +36,13 @@ impl LiveSwarm {
         })
     }
 
-    /// For how long the oldest acquire of an arm has been waiting; app servers that are dead have none.
+    /// How long the oldest acquire of an arm has been waiting; dead app servers don't count.
     pub fn oldest_wait(&self, arm: usize, now: Instant) -> Option<Duration> {
         let since = self.servers.iter().filter_map(|server| server.oldest_wait(arm)).min()?;
         Some(now.saturating_duration_since(since))
     }
 
-    /// Attempts at an arm's lock that failed for lack of nodes.
+    /// Attempts at an arm's lock that failed because nodes were missing.
     pub fn failed_attempts(&self, arm: usize) -> u64 {
         self.servers.iter().map(|server| server.failed_attempts(arm)).sum()
     }

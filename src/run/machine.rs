@@ -22,7 +22,7 @@ impl Machine {
     }
 }
 
-/// Linux tells it in `/proc/meminfo`; elsewhere it stays unknown.
+/// Total memory in bytes, from `/proc/meminfo` on Linux; unknown elsewhere.
 fn memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let kib = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;

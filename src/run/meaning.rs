@@ -1,4 +1,4 @@
-//! What an action did, in words: the consequence first, so that a line that is cut loses the detail.
+//! The consequence of an action in words. The consequence comes first, so that a line that is cut off loses only detail.
 
 use super::engine::Engine;
 use crate::metrics::units::{count, counted};
@@ -6,7 +6,7 @@ use crate::model::{Action, HostId, Target};
 use crate::scenario::Persistence;
 
 impl Engine {
-    /// What it means that `action` on `target` took effect. `held`: locks that a host had before it forgot them.
+    /// What it means that `action` took effect on `target`. `held`: the locks that a host kept before it forgot them.
     pub(super) fn meaning(&self, action: Action, target: Target, held: &[(usize, u64)]) -> String {
         let done = action.verbs()[2];
         match (action, target) {
@@ -32,7 +32,7 @@ impl Engine {
         format!("{host} is back EMPTY: {}", parts.join("; "))
     }
 
-    /// What it means for an arm that a host which had the keys of `locks` of its locks is empty.
+    /// What it means for an arm that a host which kept the keys of `locks` of its locks is now empty.
     fn forgotten(&self, arm: usize, locks: u64) -> String {
         let spec = &self.arms[arm].spec;
         match spec.hosts(&self.scenario.lab).len() {
@@ -45,9 +45,9 @@ impl Engine {
         }
     }
 
-    /// For each arm, by position, the locks that are held now and whose key is, or was, on `host`; arms without any are left
-    /// out. Of a lock on several nodes only one with all votes is sure to have been there: those acquired while a host is
-    /// away lack its vote.
+    /// For each arm, by position, how many of the locks that are held now have, or had, their key on `host`; arms without
+    /// any are left out. A lock on several nodes is counted only if it has all votes, because only then is its key
+    /// certainly on this host: locks acquired while a host is down lack its vote.
     pub(super) fn locks_on(&self, host: HostId) -> Vec<(usize, u64)> {
         (0..self.arms.len())
             .filter(|&arm| self.arms[arm].spec.hosts(&self.scenario.lab).contains(&host))

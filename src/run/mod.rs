@@ -1,5 +1,6 @@
 //! One run from scenario to record: commands go down, snapshots come up.
 
+mod activity;
 mod announce;
 mod arm;
 mod auditor;
@@ -35,7 +36,6 @@ mod play;
 mod preparation;
 mod progress_limit;
 mod publisher;
-mod pulse;
 mod record;
 mod snapshot;
 mod stage;

@@ -1,21 +1,22 @@
-//! What happens without an order: to the lab, and to the databases. It is told, and what the run can't do without is lost.
+//! Changes to the lab and the databases that nobody ordered: they are logged, and a run that has lost what it needs is
+//! void.
 
 use super::auditor::LiveAudit;
 use super::engine::Engine;
-use super::lab_watch::{Change, fate};
+use super::lab_watch::{Change, outside_change};
 use crate::lab::Role;
 use crate::model::{Condition, HostId};
 use crate::scenario::StockIn;
 
 impl Engine {
-    /// Tells what changed in the lab without an order. A lock node that dies so is a fault like any other; without the
+    /// Logs what changed in the lab without an order. The death of a lock node is a fault like any other; without the
     /// cache node or the keeper the run proves nothing.
     pub(super) fn watch(&mut self) {
         for change in self.lab.watch.look(&self.lab.handle) {
             match change {
                 Change::Node(node, before, after) => {
                     let consequence = node.host.map_or_else(String::new, |host| self.consequence(host));
-                    let text = format!("{node} {}{consequence}", fate(&before, &after));
+                    let text = format!("{node} {}{consequence}", outside_change(&before, &after));
                     let goes_on = after.is_up() && before.conditions.has(Condition::Paused);
                     match node.role {
                         Role::Lock => self.warn(text),
@@ -24,10 +25,9 @@ impl Engine {
                     }
                 }
                 Change::KeeperStopped(true) => self.lose(
-                    "the keeper process is stopped by a signal from outside: what happens to hosts is not seen"
-                        .to_owned(),
+                    "a signal from outside stopped the keeper process: changes to hosts can't be seen".to_owned(),
                 ),
-                Change::KeeperStopped(false) => self.warn("the keeper process goes on".to_owned()),
+                Change::KeeperStopped(false) => self.warn("the keeper process was resumed".to_owned()),
                 Change::Keeper(words) => {
                     self.lose(format!(
                         "the keeper process is gone ({words}), and all hosts and the cache node with it: the load ends"
@@ -43,7 +43,7 @@ impl Engine {
                 self.doubt(index, text);
             }
             let arm = &mut self.arms[index];
-            // Once its books are closed nobody asks any more.
+            // Once its books are closed, nobody reads them any more.
             let Some(silent) = arm.audit.as_ref().map(LiveAudit::silent) else {
                 continue;
             };
@@ -57,7 +57,7 @@ impl Engine {
         }
     }
 
-    /// Something is gone without which the run proves nothing: said once.
+    /// Notes the loss of something without which the run proves nothing. It is announced once.
     pub(super) fn lose(&mut self, what: String) {
         if !self.flaws.lost.contains(&what) {
             self.flaws.lost.push(what.clone());
@@ -65,18 +65,18 @@ impl Engine {
         }
     }
 
-    /// Whether nothing is left that the load could run on.
+    /// Whether the load has nothing left to run on.
     pub(super) fn cannot_go_on(&self) -> bool {
         self.lab.watch.keeper_gone
     }
 
-    /// An order changes the state of a host from now on; what changed before was somebody else.
+    /// Notes that an order begins. From now on it is the cause of changes to this host; earlier changes came from outside.
     pub(super) fn order_begins(&mut self, host: HostId) {
         self.watch();
         self.lab.watch.order(host, true);
     }
 
-    /// The order is carried out, or has failed: what it changed was its doing.
+    /// Notes that the order was carried out or has failed: the changes until now were its effect.
     pub(super) fn order_ends(&mut self, host: HostId) {
         self.watch();
         self.lab.watch.order(host, false);

@@ -1,8 +1,8 @@
-//! How often a run looks at things.
+//! How often a run does its regular work.
 
 use std::time::Duration;
 
-/// Snapshots come ten times a second.
+/// How often a snapshot is published.
 pub(super) const TICK: Duration = Duration::from_millis(100);
-/// Conditions of faults are looked at this often: a lock that is held for a moment must not slip through.
+/// How often the conditions of faults are checked. It is short so that even a lock that is held for a moment is noticed.
 pub(super) const CONDITIONS: Duration = Duration::from_millis(10);

@@ -1,4 +1,4 @@
-//! A run from its lab to its record: the lab is started, the load runs, what was ordered is done, the record is made.
+//! A run from its lab to its record: starts the lab, lets the load run, carries out orders, and makes the record.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::lab::{Lab, LabOptions, NodeName, NodeStats, ServerBinary};
 use crate::model::EventKind;
 use crate::scenario::Scenario;
 
-/// How long a run that is stopped before it began may take to take back what it made.
+/// How long a run that was stopped before its load began may take to remove what it made.
 const TAKE_BACK: Duration = Duration::from_secs(1);
 
-/// Runs the scenario to its end. The lab is gone when this returns, whatever happened.
+/// Runs the scenario to its end. The lab is gone when this returns, even after an error.
 pub(super) async fn run(
     scenario: Scenario,
     options: RunOptions,
@@ -64,7 +64,7 @@ pub(super) async fn run(
     record
 }
 
-/// Starts the swarm, unless the order to stop comes first: then what was made of it so far goes again.
+/// Starts the swarm, unless an order to stop comes first: then what was made so far is removed.
 async fn set_up(
     scenario: Arc<Scenario>,
     binary: &ServerBinary,
@@ -78,14 +78,14 @@ async fn set_up(
         engine = &mut starting => return engine,
         () = stopped(inbox) => hurry.cancel(),
     }
-    // It ends by itself after the step that it is at, and takes back what it made. A database that hangs is not waited for.
+    // It ends by itself after its present step, and removes what it made. We don't wait for a database that hangs.
     if let Ok(Ok(mut engine)) = timeout(TAKE_BACK, starting).await {
         engine.give_up(TAKE_BACK).await;
     }
     Err(RunError::Stopped)
 }
 
-/// Waits for the order to stop; other commands mean nothing before the load begins.
+/// Waits for the order to stop; before the load begins, other commands have no effect.
 pub(super) async fn stopped(inbox: &mut Inbox) {
     while inbox.next().await != Command::Stop {}
 }
@@ -99,11 +99,11 @@ fn say(snapshots: &watch::Sender<Arc<Snapshot>>, what: &str) {
 }
 
 impl Engine {
-    /// Lets the load run until its end, or until it is told to stop. Says whether it was stopped.
+    /// Lets the load run until its end, or until it is told to stop. Returns whether it was stopped.
     async fn play(&mut self, inbox: &mut Inbox) -> Result<bool, RunError> {
         let scenario = self.scenario.clone();
         let begin = Instant::now();
-        // One instant for all: whatever a request does belongs to the side of it that the request began on.
+        // One instant for all arms: everything that a request does belongs to the part in which the request began.
         self.timing.origin = begin + scenario.warmup;
         self.timing.timeline.begin(self.timing.origin);
         self.timing.timeline.end(self.timing.origin + scenario.duration);
@@ -151,7 +151,7 @@ impl Engine {
         }
     }
 
-    /// The measured part has begun: its requests count from `origin` on, whenever we notice.
+    /// Starts the measured part: requests count from `origin` on, even if this is called a little later.
     fn measure(&mut self) {
         self.stage.phase = Phase::Running;
         self.log
@@ -174,7 +174,7 @@ impl Engine {
         if let Some(step) = self.clock.look() {
             self.flaws.clock_stepped = true;
             let text = format!(
-                "the host's clock stepped by {:.0} ms: keys expire by it, so this run proves nothing",
+                "this machine's wall clock stepped by {:.0} ms: keys expire by it, so this run proves nothing",
                 step * 1e3
             );
             self.warn(text);
@@ -203,7 +203,7 @@ impl Engine {
         }
     }
 
-    /// Asks the nodes how they are once a second, beside the loop: a node that hangs must not hang the run.
+    /// Polls the nodes' statistics once a second, outside the loop: a node that hangs must not hang the run.
     fn poll_stats(&self) -> mpsc::Receiver<BTreeMap<NodeName, NodeStats>> {
         let (found, stats) = mpsc::channel(1);
         let lab = self.lab.handle.clone();

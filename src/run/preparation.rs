@@ -1,4 +1,4 @@
-//! The beginning of a run: its arms and their tables, its app servers.
+//! The start of a run: its arms with their tables, and its app servers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,28 +16,28 @@ use crate::store::{self, ArmDatabase};
 use crate::swarm::{AppServer, ArmPlan, Load, ServerPlan};
 use crate::workload::LiveSettings;
 
-/// How long the schemas of a run that did not begin may take to go again.
+/// How long it may take to drop the schemas of a run that did not begin.
 const TAKE_BACK: Duration = Duration::from_secs(2);
 
-/// What the arms and the app servers of a run are made from.
+/// What the arms and app servers of a run are made from.
 pub(super) struct Preparation<'a> {
     pub scenario: &'a Scenario,
     pub lab: &'a Lab,
     pub live_settings: &'a Arc<LiveSettings>,
     pub timeline: &'a Arc<Timeline>,
     pub load: &'a Load,
-    /// Cancelled when the run is stopped before it began.
+    /// Cancelled when the run is stopped before its load begins.
     pub hurry: &'a CancellationToken,
 }
 
 impl Preparation<'_> {
-    /// Makes the arms and starts the app servers. If that fails or is not wanted any more, what was made so far goes again.
+    /// Makes the arms and starts the app servers. If that fails or is cancelled, what was made so far is removed.
     pub async fn start(&self) -> Result<(Vec<Arm>, Vec<AppServer>), RunError> {
         let mut arms = Vec::new();
         match self.start_all(&mut arms).await {
             Ok(servers) => Ok((arms, servers)),
             Err(error) => {
-                // What stays goes with the next run; that the run did not start is worse news.
+                // A schema that stays is dropped by the next run. That this run did not start is worse news.
                 let _ = drop_schemas(arm_databases(&arms), TAKE_BACK).await;
                 Err(error)
             }
@@ -90,12 +90,12 @@ impl Preparation<'_> {
     }
 }
 
-/// Where the tables of these arms are.
+/// The databases of these arms.
 pub(super) fn arm_databases(arms: &[Arm]) -> Vec<Arc<ArmDatabase>> {
     arms.iter().map(|arm| Arc::clone(&arm.database)).collect()
 }
 
-/// Drops schemas, all at once and each within `limit`. Says which of them stay, and why.
+/// Drops schemas, all at once and each within `limit`. Returns a message for each that stays.
 pub(super) async fn drop_schemas(databases: Vec<Arc<ArmDatabase>>, limit: Duration) -> Vec<String> {
     let mut removing = JoinSet::new();
     for database in databases {
@@ -105,7 +105,8 @@ pub(super) async fn drop_schemas(databases: Vec<Arc<ArmDatabase>>, limit: Durati
     removed.into_iter().filter_map(Result::err).collect()
 }
 
-/// Refuses a scenario that needs more connections than the database can give: it would hang for them instead.
+/// Refuses a scenario that needs more connections than the database can give. Otherwise the run would hang waiting for
+/// them.
 pub(super) async fn enough_connections(scenario: &Scenario) -> Result<(), RunError> {
     let Some(free) = store::room(&scenario.database).await.map_err(RunError::Database)? else {
         return Ok(());

@@ -1,10 +1,10 @@
 use std::time::{Duration, Instant};
 
-/// How long something is waited for that may get on slowly, or not at all: as long as it moves, but not for ever.
+/// How long the run waits for something that may be slow or stuck: as long as it makes progress, but not for ever.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProgressLimit {
     began: Instant,
-    /// When it last moved, and how far it had come.
+    /// When it last made progress, and how far it had come.
     moved: Instant,
     came: u64,
     quiet: Duration,
@@ -12,12 +12,12 @@ pub(super) struct ProgressLimit {
 }
 
 impl ProgressLimit {
-    /// Without progress for so long, what is under way is given up.
+    /// What makes no progress for this long is given up.
     pub const QUIET: Duration = Duration::from_secs(5);
-    /// However much moves: so long and no longer.
+    /// The longest wait, no matter how much progress there is.
     pub const MOST: Duration = Duration::from_secs(30);
 
-    /// Begins to wait; what has not moved for `quiet` is waited for no more.
+    /// Starts to wait. What makes no progress for `quiet` is given up.
     pub fn new(now: Instant, quiet: Duration) -> Self {
         Self {
             began: now,
@@ -32,7 +32,7 @@ impl ProgressLimit {
         self.began
     }
 
-    /// Notes how far it has come. Says for how long it has not moved.
+    /// Notes how far it has come. Returns how long it has not moved.
     pub fn moved(&mut self, came: u64, now: Instant) -> Duration {
         if came != self.came {
             (self.came, self.moved) = (came, now);
@@ -40,12 +40,12 @@ impl ProgressLimit {
         now.saturating_duration_since(self.moved)
     }
 
-    /// Whatever it does: from now on it has so long at most.
+    /// Cuts the wait short: from now on it takes at most `left`.
     pub fn hurry(&mut self, now: Instant, left: Duration) {
         self.until = self.until.min(now + left);
     }
 
-    /// When it is over, unless it moves.
+    /// When the wait is over if nothing moves.
     pub fn until(&self) -> Instant {
         self.until.min(self.moved + self.quiet)
     }
@@ -62,18 +62,18 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn what_moves_is_waited_for_and_what_does_not_is_not() {
+    fn the_wait_is_over_once_nothing_moves() {
         let start = Instant::now();
         let mut limit = ProgressLimit::new(start, 5 * SECOND);
         assert!(!limit.is_over(start + 4 * SECOND));
         assert_eq!(limit.moved(1, start + 4 * SECOND), Duration::ZERO);
         assert_eq!(limit.moved(1, start + 8 * SECOND), 4 * SECOND);
         assert!(!limit.is_over(start + 8 * SECOND));
-        assert!(limit.is_over(start + 9 * SECOND), "it moved at 4 s last");
+        assert!(limit.is_over(start + 9 * SECOND), "it last moved at 4 s");
     }
 
     #[test]
-    fn nothing_is_waited_for_for_ever() {
+    fn no_wait_lasts_for_ever() {
         let start = Instant::now();
         let mut limit = ProgressLimit::new(start, 5 * SECOND);
         for second in 1..30 {

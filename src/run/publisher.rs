@@ -4,7 +4,7 @@ use tokio::sync::watch;
 
 use super::snapshot::Snapshot;
 
-/// Where snapshots go.
+/// Publishes snapshots.
 #[derive(Debug)]
 pub(super) struct Publisher {
     snapshots: watch::Sender<Arc<Snapshot>>,
@@ -13,7 +13,7 @@ pub(super) struct Publisher {
 }
 
 impl Publisher {
-    /// Goes on where the snapshots of the set-up ended.
+    /// Continues after the snapshots of the set-up.
     pub fn new(snapshots: watch::Sender<Arc<Snapshot>>) -> Self {
         let number = snapshots.borrow().number;
         Self { snapshots, number }

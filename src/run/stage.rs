@@ -2,12 +2,12 @@ use std::time::Instant;
 
 use super::snapshot::Phase;
 
-/// How far a run is.
+/// How far a run has come.
 #[derive(Debug)]
 pub(super) struct Stage {
     pub phase: Phase,
-    /// While the workers finish: until when they are waited for, unless they get on.
+    /// When the run gives up on the workers, unless they make progress; set while they finish.
     pub gives_up_at: Option<Instant>,
-    /// Whether it was told to stop once the load had ended: nothing is waited for any more.
+    /// Whether it was told to stop after the load had ended: it waits for nothing any more.
     pub waits_for_nothing: bool,
 }

@@ -1,4 +1,4 @@
-//! The signals that ask for the end.
+//! The signals that ask for an end.
 
 use std::fs;
 use std::future::poll_fn;
@@ -16,7 +16,7 @@ pub enum Stop {
     Interrupt,
     /// SIGTERM.
     Terminate,
-    /// SIGHUP, or a terminal that has gone: its window was closed, its connection was lost.
+    /// SIGHUP: the terminal is gone, because its window was closed or its connection was lost.
     HangUp,
     /// SIGQUIT: Ctrl-\.
     Quit,
@@ -34,7 +34,7 @@ impl Stop {
         }
     }
 
-    /// The exit code of who ends by it: 128 and the signal's number, as shells have it.
+    /// The exit code of a process that ends by it: 128 plus the signal's number, as in a shell.
     #[must_use]
     pub const fn exit_code(self) -> u8 {
         match self {
@@ -45,9 +45,10 @@ impl Stop {
         }
     }
 
-    /// Whether whoever started us wants us to outlive it, as `nohup` does.
+    /// Whether whoever started us wants us to survive this signal, as `nohup` does.
     fn is_ignored(self) -> bool {
-        // None of the others: shells without job control start whatever is in the background with SIGINT and SIGQUIT ignored.
+        // The other signals always count: shells without job control start background processes with SIGINT and SIGQUIT
+        // ignored.
         if self != Self::HangUp {
             return false;
         }
@@ -62,7 +63,7 @@ impl Stop {
     }
 }
 
-/// Hears every request to end, from the moment that it is made.
+/// Receives every request to end from the moment it is made.
 #[derive(Debug)]
 pub struct Stops {
     signals: Vec<(Stop, Signal)>,
@@ -70,11 +71,11 @@ pub struct Stops {
 }
 
 impl Stops {
-    /// Listens from now on. It must be called on a runtime with its I/O enabled. A SIGHUP that was ignored when we were started
-    /// stays ignored.
+    /// Listens from now on. It must be called on a runtime with I/O enabled. A SIGHUP that was ignored when we were
+    /// started stays ignored.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The system refused.
     pub fn listen() -> io::Result<Self> {
         let signals = Stop::all_heeded().map(|stop| Ok((stop, signal(stop.kind())?)));
         Ok(Self {
@@ -83,7 +84,7 @@ impl Stops {
         })
     }
 
-    /// The next request. A hang-up is told once: shell and kernel both send a signal for the same one.
+    /// The next request. A hang-up is reported once, although shell and kernel both send a signal for it.
     pub async fn next(&mut self) -> Stop {
         loop {
             let stop = poll_fn(|context| {
@@ -102,11 +103,11 @@ impl Stops {
     }
 }
 
-/// From now on each of these signals ends the process at once, with its exit code. To be called when nothing is left to be
-/// ended in order, and all that may take time is a slow reader of what we print.
+/// From now on each of these signals ends the process at once, with its exit code. To be called when nothing is left to
+/// clean up, and only a slow reader of our output may still take time.
 ///
 /// # Errors
-/// The system refuses.
+/// The system refused.
 pub fn stop_at_once() -> io::Result<()> {
     for stop in Stop::all_heeded() {
         let always = Arc::new(AtomicBool::new(true));

@@ -7,10 +7,10 @@ use crate::metrics::Timeline;
 /// The clock of a run.
 #[derive(Debug)]
 pub(super) struct Timing {
-    /// Second 0 and the end, for all who count.
+    /// Second 0 and the end, for everything that counts.
     pub timeline: Arc<Timeline>,
     /// When the measured part began, or will begin.
     pub origin: Instant,
-    /// The same by the clocks of the host, once the load has begun.
+    /// `origin` by the clocks of the machine, once the load has begun.
     pub second_zero: Option<SecondZero>,
 }

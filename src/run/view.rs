@@ -1,4 +1,4 @@
-//! What a run shows of itself: the snapshot.
+//! Makes snapshots of a run.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use crate::lab::{NodeName, Role};
 use crate::model::{Event, HostId, ServerId};
 use crate::scenario::{ArmSpec, Scenario};
 
-/// A snapshot of a run that has not begun: nothing is up, nothing is counted.
+/// A snapshot of a run that has not begun: nothing is up, and nothing is counted.
 pub(super) fn first(scenario: &Arc<Scenario>) -> Snapshot {
     Snapshot {
         number: 0,

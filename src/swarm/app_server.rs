@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::control::{Control, Order};
+use super::control::{Control, ServerCommand};
 use super::error::SwarmError;
 use super::plan::{ArmState, ServerPlan};
 use super::serve::serve;
@@ -25,14 +25,14 @@ pub struct AppServer {
 }
 
 impl AppServer {
-    /// Starts the thread and waits until its connections stand. No worker begins before [`AppServer::begin`].
+    /// Starts the thread and waits until it is connected. No worker begins before [`AppServer::begin`].
     ///
     /// # Errors
-    /// [`SwarmError`] if the thread, the database or the cache can't be had; missing lock nodes are no error.
+    /// [`SwarmError`] if the thread, the database or the cache is not available. Missing lock nodes are not an error.
     pub async fn start(plan: ServerPlan) -> Result<Self, SwarmError> {
         let id = plan.id;
         let round_trips = Arc::clone(&plan.round_trips);
-        let (orders, inbox) = mpsc::unbounded_channel();
+        let (commands, inbox) = mpsc::unbounded_channel();
         let (report, ready) = oneshot::channel();
         let (at_end, ended) = watch::channel(None);
         std::thread::Builder::new()
@@ -42,7 +42,7 @@ impl AppServer {
                 match runtime {
                     Ok(runtime) => {
                         runtime.block_on(serve(plan, inbox, report));
-                        // Dropped without waiting: what is under way on this app server ends here.
+                        // Dropped without waiting: everything that is under way on this app server ends here.
                         runtime.shutdown_background();
                     }
                     Err(error) => drop(report.send(Err(SwarmError::Thread(id, error)))),
@@ -53,14 +53,14 @@ impl AppServer {
         let arms = ready.await.map_err(|_| SwarmError::Ended(id))??;
         Ok(Self {
             id,
-            control: Arc::new(Control::new(id, orders, ended.clone())),
+            control: Arc::new(Control::new(id, commands, ended.clone())),
             ended,
             arms,
             round_trips,
         })
     }
 
-    /// Which one it is.
+    /// Its id.
     #[must_use]
     pub const fn id(&self) -> ServerId {
         self.id
@@ -78,11 +78,11 @@ impl AppServer {
         self.conditions().has(Condition::Down)
     }
 
-    /// Does it, after what was asked for before; the result comes when its effect is there. Nothing of it happens before the
-    /// result is waited for.
+    /// Carries out an action after those that were ordered before, and returns when its effect is verified. Nothing
+    /// happens until the future is polled.
     ///
     /// # Errors
-    /// [`SwarmError::Impossible`] when it makes no sense in the present condition.
+    /// [`SwarmError::Impossible`] if the action makes no sense in the present condition.
     pub fn apply(
         &self,
         action: Action,
@@ -91,7 +91,7 @@ impl AppServer {
         async move { control.apply(action).await }
     }
 
-    /// Locks held by workers of this arm, and those of them held with fewer votes than there are nodes.
+    /// Locks held by workers of this arm, and how many of them are held with fewer votes than there are nodes.
     #[must_use]
     pub fn held(&self, arm: usize) -> (usize, usize) {
         if self.is_dead() {
@@ -115,14 +115,14 @@ impl AppServer {
         self.arms.get(arm).map(|arm| &*arm.gauges[1])
     }
 
-    /// Attempts at this arm's lock that failed for lack of nodes, since the app server started.
+    /// Attempts at this arm's lock that failed because nodes were missing, since the app server started.
     #[must_use]
     pub fn failed_attempts(&self, arm: usize) -> u64 {
         let gauges = self.arms.get(arm).map(|arm| &arm.gauges).into_iter().flatten();
         gauges.map(|gauges| gauges.failed()).sum()
     }
 
-    /// When the oldest acquire of this arm began that has not ended yet; none of an app server that is dead.
+    /// When the oldest acquire of this arm began that has not ended yet; `None` if the app server is dead.
     #[must_use]
     pub fn oldest_wait(&self, arm: usize) -> Option<Instant> {
         if self.is_dead() {
@@ -139,31 +139,33 @@ impl AppServer {
 
     /// Lets the workers begin.
     pub fn begin(&self) {
-        self.control.order(Order::Begin);
+        self.control.send(ServerCommand::Begin);
     }
 
     /// Changes the number of workers for each arm.
     pub fn set_workers(&self, workers: usize) {
-        self.control.order(Order::Workers(workers));
+        self.control.send(ServerCommand::Workers(workers));
     }
 
-    /// Lets the thread end when all workers have (the load must have), and goes on at once; [`AppServer::has_ended`] tells.
+    /// Lets the thread end once all workers have (the load must have ended), and returns at once; see
+    /// [`AppServer::has_ended`].
     pub async fn drain(&self) {
         if self.conditions().has(Condition::Paused) {
             let _ = self.apply(Action::Undo(Condition::Paused)).await;
         }
-        self.control.order(Order::Drain);
+        self.control.send(ServerCommand::Drain);
     }
 
-    /// Drops the runtime with what is still under way, while it drains. It counts as up all the same: that is no fault.
+    /// Drops the runtime with everything that is still under way, while it drains. This is not a fault, so it still counts
+    /// as up.
     pub fn abandon(&self) {
-        self.control.order(Order::Kill);
+        self.control.send(ServerCommand::Kill);
     }
 
     /// Whether its thread has ended.
     #[must_use]
     pub fn has_ended(&self) -> bool {
-        // A thread that panicked has told nothing and holds its end no more.
+        // A thread that panicked has sent nothing, and its sender is gone.
         self.ended.borrow().is_some() || self.ended.has_changed().is_err()
     }
 }

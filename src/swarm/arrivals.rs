@@ -5,31 +5,31 @@ use rand::{RngExt, SeedableRng};
 
 use crate::scenario::Arrivals as Kind;
 
-/// The requests of an open loop, one after the other, each with its intended start.
+/// The requests of an open loop, one after the other, each with the time at which it is due.
 ///
-/// Both kinds follow one curve, n(t): how many requests are expected by t. Evenly spaced requests are due where it passes
-/// 0, 1, 2, …; those of a Poisson process where it passes the sums of exponential steps of mean 1.
+/// Both kinds follow one curve n(t), the number of requests expected by time t. Evenly spaced requests are due where it
+/// passes 0, 1, 2, …; those of a Poisson process where it passes the sums of exponential steps of mean 1.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     curve: Curve,
     kind: Kind,
     rng: SmallRng,
-    /// Where on the curve the next request is due.
+    /// The point on the curve at which the next request is due.
     next: f64,
 }
 
-/// How many requests are expected by a time.
+/// The number of requests expected by each time.
 ///
 /// With a ramp T to rate R, n(t) = R·t²/2T requests are expected t after the start, until T; R a second from then on.
 #[derive(Debug, Clone, Copy)]
 struct Curve {
-    /// From here on.
+    /// The time at which the curve starts.
     since: f64,
-    /// So many are expected by then.
+    /// How many requests are expected by then.
     from: f64,
     /// Requests a second.
     rate: f64,
-    /// The time over which the rate grows linearly from zero.
+    /// The time in which the rate grows linearly from zero.
     ramp: f64,
 }
 
@@ -44,7 +44,7 @@ impl Curve {
             }
     }
 
-    /// When so many are expected.
+    /// The time by which `n` requests are expected.
     fn when(&self, n: f64) -> f64 {
         let (n, in_ramp) = ((n - self.from).max(0.0), self.rate * self.ramp / 2.0);
         self.since
@@ -57,7 +57,7 @@ impl Curve {
 }
 
 impl Arrivals {
-    /// `rate` requests a second, after a ramp of so many seconds.
+    /// `rate` requests a second, after a ramp of `ramp` seconds.
     pub fn new(kind: Kind, rate: f64, ramp: f64, seed: u64) -> Self {
         let mut arrivals = Self {
             curve: Curve {
@@ -81,7 +81,7 @@ impl Arrivals {
         self.curve.when(self.next)
     }
 
-    /// Goes on to the one after it.
+    /// Moves on to the request after it.
     pub fn advance(&mut self) {
         self.next += match self.kind {
             Kind::Even => 1.0,
@@ -149,7 +149,7 @@ mod tests {
         let gaps: Vec<f64> = due.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let mean = gaps.iter().sum::<f64>() / 20_000.0;
         assert!((0.0097..0.0103).contains(&mean), "{mean}");
-        // Of an exponential distribution the standard deviation is the mean, and 1 − 1/e lie below it.
+        // In an exponential distribution the standard deviation equals the mean, and 1 − 1/e of the values lie below it.
         let below = gaps.iter().filter(|gap| **gap < 0.01).count();
         assert!((12_400..12_900).contains(&below), "{below}");
         assert_eq!(

@@ -1,16 +1,17 @@
-//! Which app server a request goes to, as a load balancer decides. Pure.
+//! Chooses the app server of each request, as a load balancer does. Pure.
 
 use super::worker::mix;
 use crate::scenario::Balance as Kind;
 
-/// A load balancer before the app servers. One that is paused stays in rotation: nothing tells it from a slow one.
+/// A load balancer in front of the app servers. A paused app server stays in rotation: the balancer can't tell it from a
+/// slow one.
 #[derive(Debug)]
 pub(super) struct Balance {
     kind: Kind,
     seed: u64,
     /// For each app server, whether it is in rotation.
     alive: Vec<bool>,
-    /// Where the rotation is.
+    /// The next app server in turn.
     cursor: usize,
 }
 
@@ -31,7 +32,8 @@ impl Balance {
         }
     }
 
-    /// The app server for request `number`; none if there is none left. `busy` tells how many requests one has.
+    /// The app server for request `number`; `None` if there is none left. `busy` returns how many requests an app server
+    /// has.
     pub fn pick(&mut self, number: u64, busy: impl Fn(usize) -> u64) -> Option<usize> {
         let servers = self.alive.len();
         let mut in_turn = (0..servers)
@@ -45,7 +47,7 @@ impl Balance {
                 let place = (count > 0).then(|| mix(self.seed, number) % count)?;
                 alive.get(usize::try_from(place).ok()?).copied()
             }
-            // Of equals the next in turn, so that an idle system is not served by its first server alone.
+            // Among equals the next in turn, so that an idle system is not served by its first app server alone.
             Kind::LeastBusy => in_turn.min_by_key(|&server| busy(server)),
         }?;
         self.cursor = (picked + 1) % servers;
@@ -64,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn in_turn_and_without_those_that_are_gone() {
+    fn in_turn_without_the_dead() {
         let mut balance = Balance::new(Kind::RoundRobin, 3, 1);
         assert_eq!(picks(&mut balance, 4, [0; 3]), [0, 1, 2, 0]);
         balance.remove(1);

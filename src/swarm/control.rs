@@ -1,4 +1,4 @@
-//! What is told to the thread of an app server, and the faults among that: one at a time, each until its effect is there.
+//! Commands to the thread of an app server, and the faults among them: one at a time, each until its effect is verified.
 
 use std::sync::mpsc as gate;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,9 +11,9 @@ use crate::model::{
     Action, Condition, Conditions, Fault, Finding, Observer, Obstacle, Proof, ServerId, TargetKind, Verified,
 };
 
-/// What an app server's thread is told.
+/// A command to an app server's thread.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum ServerCommand {
     Begin,
     Workers(usize),
     Pause {
@@ -22,24 +22,24 @@ pub(super) enum Order {
         resumed: oneshot::Sender<Instant>,
     },
     Kill,
-    /// End when all workers have.
+    /// End once all workers have.
     Drain,
 }
 
-/// The way to an app server's thread. It is shared with the tasks that carry a fault out.
+/// Sends commands to an app server's thread. It is shared with the tasks that carry out faults.
 #[derive(Debug)]
 pub(super) struct Control {
     id: ServerId,
-    orders: mpsc::UnboundedSender<Order>,
+    commands: mpsc::UnboundedSender<ServerCommand>,
     ended: watch::Receiver<Option<Instant>>,
     conditions: Mutex<Conditions<Instant>>,
-    /// Held while an action is under way; with the pause that another one ends.
+    /// Held while an action is under way; contains the pause that another action would end.
     turn: Turn<Option<Pause>>,
 }
 
 #[derive(Debug)]
 struct Pause {
-    /// Dropping it, or sending on it, lets the thread go on.
+    /// The thread goes on when this is dropped or used.
     gate: gate::Sender<()>,
     resumed: oneshot::Receiver<Instant>,
 }
@@ -47,21 +47,21 @@ struct Pause {
 impl Control {
     pub(super) fn new(
         id: ServerId,
-        orders: mpsc::UnboundedSender<Order>,
+        commands: mpsc::UnboundedSender<ServerCommand>,
         ended: watch::Receiver<Option<Instant>>,
     ) -> Self {
         Self {
             id,
-            orders,
+            commands,
             ended,
             conditions: Mutex::default(),
             turn: Turn::default(),
         }
     }
 
-    pub(super) fn order(&self, order: Order) {
-        // A dead app server takes no orders; its conditions say so.
-        let _ = self.orders.send(order);
+    pub(super) fn send(&self, command: ServerCommand) {
+        // A dead app server takes no commands; its conditions show that it is dead.
+        let _ = self.commands.send(command);
     }
 
     pub(super) fn conditions(&self) -> Conditions<Instant> {
@@ -72,7 +72,7 @@ impl Control {
         self.conditions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does it when its turn has come; returns when its effect is there.
+    /// Carries out an action when its turn comes, and returns when its effect is verified.
     pub(super) async fn apply(&self, action: Action) -> Result<Verified<Instant>, SwarmError> {
         let mut pause = self.turn.lock().await;
         let id = self.id;
@@ -97,12 +97,12 @@ impl Control {
         Ok(Verified { at, proof: vec![proof] })
     }
 
-    /// Blocks the thread; returns when it has stopped and since when.
+    /// Blocks the thread. Returns once it has stopped, with the time since when.
     async fn pause(&self, pause: &mut Option<Pause>) -> Result<Instant, SwarmError> {
         let (blocked, at) = oneshot::channel();
         let (open, gate) = gate::channel();
         let (resumed, back) = oneshot::channel();
-        self.order(Order::Pause { blocked, gate, resumed });
+        self.send(ServerCommand::Pause { blocked, gate, resumed });
         let at = at.await.map_err(|_| SwarmError::Ended(self.id))?;
         *pause = Some(Pause {
             gate: open,
@@ -111,17 +111,18 @@ impl Control {
         Ok(at)
     }
 
-    /// Lets a paused thread go on; returns when it has.
+    /// Lets a paused thread go on. Returns when it has.
     async fn resume(&self, pause: &mut Option<Pause>) -> Result<Instant, SwarmError> {
         let pause = pause.take().ok_or(SwarmError::Ended(self.id))?;
         let _ = pause.gate.send(());
         pause.resumed.await.map_err(|_| SwarmError::Ended(self.id))
     }
 
-    /// Drops the runtime with all that is on it; returns when it is gone. Nothing more is sent: its locks keep their TTL.
+    /// Drops the runtime with all its tasks, and returns when it is gone. It sends nothing more, so its locks keep their
+    /// TTL.
     async fn kill(&self, pause: &mut Option<Pause>) -> Result<Instant, SwarmError> {
-        self.order(Order::Kill);
-        // A paused thread finds the order once the gate is gone, before any other task runs.
+        self.send(ServerCommand::Kill);
+        // Once the gate is gone, a paused thread finds the command before any other task runs.
         *pause = None;
         let mut ended = self.ended.clone();
         let at = ended.wait_for(Option::is_some).await;

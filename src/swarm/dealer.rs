@@ -13,8 +13,8 @@ use super::intake::{Begin, Queue};
 use crate::metrics::{Part, Timeline, When};
 use crate::scenario::SwarmSpec;
 
-/// Deals requests from the instant that it was started at until it is told to end. Request i is due at the same instant in
-/// every arm and goes to the same app server: arms differ in their locks only.
+/// Deals requests from its start until it is ended. Request i is due at the same instant in every arm, and goes to the
+/// same app server: arms differ only in their locks.
 #[derive(Debug)]
 pub(super) struct Dealer {
     shared: Arc<Shared>,
@@ -24,12 +24,12 @@ pub(super) struct Dealer {
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    /// The state was changed from outside.
+    /// Signalled when the state changes from outside.
     changed: Condvar,
     timeline: Arc<Timeline>,
-    /// By app server, then by arm.
+    /// Indexed by app server, then by arm.
     queues: Vec<Vec<Arc<Queue>>>,
-    /// Measured requests that found no app server, the same for each arm.
+    /// Measured requests for which no app server was left; the same number for every arm.
     dropped: AtomicU64,
     limit: Option<u64>,
 }
@@ -42,23 +42,23 @@ struct State {
     balance: Balance,
     /// The number of the next request.
     number: u64,
-    /// Measured requests that were dealt, or dropped.
+    /// Measured requests that were dealt or dropped.
     measured: u64,
-    /// Requests by the second that they were due in, since this was last taken.
+    /// How many requests were due in each second, since this was last taken.
     news: BTreeMap<i64, u64>,
-    /// Nothing is waited for any more.
+    /// Whether the thread is to end.
     ended: bool,
 }
 
 impl State {
     fn due(&self) -> Instant {
-        // Rates are positive, so that no time is infinite; a thousand years are beyond every run.
+        // Rates are positive, so no time is infinite. A thousand years are longer than any run.
         self.since + Duration::try_from_secs_f64(self.arrivals.due()).unwrap_or(Duration::from_secs(1 << 35))
     }
 }
 
 impl Dealer {
-    /// Starts dealing into `queues` (by app server, then by arm): the first request is due at `since`.
+    /// Starts dealing into `queues` (indexed by app server, then by arm). The first request is due at `since`.
     ///
     /// # Errors
     /// The thread could not be started.
@@ -110,12 +110,12 @@ impl Dealer {
         self.change(|state| state.balance.remove(server));
     }
 
-    /// What was due before the end of the timeline, or by now, is dealt, nothing more comes, and no worker begins another
-    /// request.
+    /// Ends the load: what was due by now, or by the end of the timeline, is still dealt, and nothing after it. No worker
+    /// begins another request.
     pub fn end(&mut self) {
         self.change(|state| state.ended = true);
         if let Some(thread) = self.thread.take() {
-            // A dealer that panicked deals nothing any more, which is what is wanted.
+            // A dealer that panicked deals nothing any more, which is all that we want.
             let _ = thread.join();
         }
         for queue in self.shared.queues.iter().flatten() {
@@ -128,17 +128,17 @@ impl Dealer {
         self.shared.state().measured
     }
 
-    /// Requests by the second that they were due in, since the last call.
+    /// How many requests were due in each second, since the last call.
     pub fn news(&self) -> BTreeMap<i64, u64> {
         std::mem::take(&mut self.shared.state().news)
     }
 
-    /// Those of them that found no app server.
+    /// Measured requests, for each arm, for which no app server was left.
     pub fn dropped(&self) -> u64 {
         self.shared.dropped.load(Relaxed)
     }
 
-    /// Whether all requests of a limited load are dealt.
+    /// Whether all requests of a limited load have been dealt.
     pub fn exhausted(&self) -> bool {
         self.shared.limit.is_some_and(|limit| self.offered() >= limit)
     }
@@ -183,7 +183,7 @@ impl Shared {
             lag: now - due,
             part: self.timeline.part(due),
         };
-        // Over all arms, so that every arm's request goes to the same app server.
+        // Added up over all arms, so that every arm's request goes to the same app server.
         let busy = |server: usize| self.queues[server].iter().map(|queue| queue.busy()).sum();
         let measured = u64::from(request.part == Part::Measured);
         match state.balance.pick(state.number, busy) {
@@ -230,20 +230,20 @@ mod tests {
     }
 
     #[test]
-    fn what_was_due_is_offered_and_nothing_else() {
+    fn only_requests_that_were_due_are_offered() {
         let queues = queues();
         let since = Instant::now();
         // The first 20 are warm-up: those due from 20 ms on count.
         let timeline = Arc::new(Timeline::from(since + MS * 20));
         timeline.end(since + MS * 60);
         let mut dealer = Dealer::start(&swarm(None), 1000.0, 1, &timeline, queues.clone(), since).expect("a thread");
-        // A dealer that is late, or is ended late: what was due by then is dealt all the same, and only that.
+        // The dealer may be late or ended late: it deals everything that was due by then, and only that.
         std::thread::sleep(MS * 100);
         dealer.end();
         assert_eq!((dealer.offered(), dealer.dropped()), (40, 0));
         assert_eq!(dealt(&queues), [20; 4], "each arm in turn");
         assert_eq!(dealer.news().into_iter().collect::<Vec<_>>(), [(-1, 20), (0, 40)]);
-        assert!(dealer.news().is_empty(), "told once");
+        assert!(dealer.news().is_empty(), "returned once");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Where the workers of one arm on one app server get their requests from.
+//! The source of requests for the workers of one arm on one app server.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,9 +15,9 @@ use crate::timer::Timer;
 /// A request that a worker is to begin now.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Begin {
-    /// When it was to begin.
+    /// When it was due.
     pub intended: Instant,
-    /// What the generator of load is late by.
+    /// How late the load generator was.
     pub lag: Duration,
     /// The part of the run that it belongs to.
     pub part: Part,
@@ -26,14 +26,14 @@ pub(super) struct Begin {
 /// The source of requests.
 #[derive(Debug)]
 pub(super) enum Intake {
-    /// A worker begins its next request a pause after the last one.
+    /// A worker begins its next request after a pause.
     Closed(Arc<ClosedLoop>),
-    /// Requests come whatever becomes of the earlier ones, and queue for a free worker.
+    /// Requests come no matter how the earlier ones fare, and queue for a free worker.
     Open(Arc<Queue>),
 }
 
 impl Intake {
-    /// Waits until this worker shall begin a request; none: there is none left to begin.
+    /// Waits until this worker is to begin a request; `None` if there is none left.
     pub async fn next(&self, timer: &Timer, rng: &mut (impl Rng + Send)) -> Option<Begin> {
         match self {
             Self::Closed(closed) => closed.next(timer, rng).await,
@@ -45,11 +45,11 @@ impl Intake {
 /// A closed loop, shared by all workers of an arm.
 #[derive(Debug)]
 pub(super) struct ClosedLoop {
-    /// The mean of the exponential pause.
+    /// The mean of the exponentially distributed pause.
     think: Duration,
-    /// Measured requests, after which there is none.
+    /// The number of measured requests after which the loop ends.
     limit: Option<u64>,
-    /// Measured requests that were begun.
+    /// Measured requests that have begun.
     begun: AtomicU64,
     ended: AtomicBool,
     end: Notify,
@@ -68,7 +68,7 @@ impl ClosedLoop {
         }
     }
 
-    /// No further request begins.
+    /// Ends the loop: no further request begins.
     pub fn end(&self) {
         self.ended.store(true, Relaxed);
         self.end.notify_waiters();
@@ -90,7 +90,7 @@ impl ClosedLoop {
         if !pause.is_zero() {
             let end = self.end.notified();
             tokio::pin!(end);
-            // From here on its end is not missed.
+            // From here on a notification is not missed.
             end.as_mut().enable();
             if !self.exhausted() {
                 tokio::select! {
@@ -101,7 +101,7 @@ impl ClosedLoop {
         }
         let now = Instant::now();
         let part = self.timeline.part(now);
-        // The load may be over before anybody says so.
+        // The load may be over before anybody calls [`Self::end`].
         let over = self.ended.load(Relaxed) || self.timeline.when(now) == When::AfterEnd;
         if over || (part == Part::Measured && !self.take()) {
             return None;
@@ -113,7 +113,7 @@ impl ClosedLoop {
         })
     }
 
-    /// Takes one of the measured requests, if any is left.
+    /// Takes one of the measured requests, if there is one left.
     fn take(&self) -> bool {
         let next = |begun| {
             let free = self.limit.is_none_or(|limit| begun < limit);
@@ -121,22 +121,22 @@ impl ClosedLoop {
         };
         let taken = self.begun.fetch_update(Relaxed, Relaxed, next).is_ok();
         if self.limit.is_some() && self.exhausted() {
-            // Those who pause have nothing to wait for.
+            // Workers in their pause have nothing to wait for.
             self.end.notify_waiters();
         }
         taken
     }
 }
 
-/// The requests that were dealt to one arm on one app server and wait for a free worker there.
+/// The requests that were dealt to one arm on one app server, and wait there for a free worker.
 #[derive(Debug)]
 pub(super) struct Queue {
     waiting: Mutex<VecDeque<Begin>>,
     come: Notify,
     closed: AtomicBool,
-    /// Measured requests that were dealt to it.
+    /// Measured requests that were dealt.
     dealt: AtomicU64,
-    /// Requests that it has: dealt, and not ended.
+    /// Requests that were dealt and have not ended.
     busy: AtomicU64,
     timeline: Arc<Timeline>,
 }
@@ -163,22 +163,22 @@ impl Queue {
         self.come.notify_one();
     }
 
-    /// A request has ended.
+    /// Notes that a request has ended.
     pub fn ended_one(&self) {
         self.busy.fetch_sub(1, Relaxed);
     }
 
-    /// Requests that it has: dealt, and not ended.
+    /// Requests that were dealt and have not ended.
     pub fn busy(&self) -> u64 {
         self.busy.load(Relaxed)
     }
 
-    /// Measured requests that were dealt to it.
+    /// Measured requests that were dealt.
     pub fn dealt(&self) -> u64 {
         self.dealt.load(Relaxed)
     }
 
-    /// No further request begins; those that wait never do.
+    /// Closes the queue: no further request begins, not even those that wait.
     pub fn close(&self) {
         self.closed.store(true, Relaxed);
         self.come.notify_waiters();
@@ -192,7 +192,7 @@ impl Queue {
         loop {
             let come = self.come.notified();
             tokio::pin!(come);
-            // From here on none is missed.
+            // From here on a notification is not missed.
             come.as_mut().enable();
             // The load may be over before anybody closes the queue.
             if self.closed.load(Relaxed) || self.timeline.when(Instant::now()) == When::AfterEnd {
@@ -206,7 +206,7 @@ impl Queue {
     }
 }
 
-/// A draw from the exponential distribution by inversion.
+/// A sample of the exponential distribution, by inversion.
 fn exponential(mean: Duration, rng: &mut impl Rng) -> Duration {
     if mean.is_zero() {
         return Duration::ZERO;
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_end_wakes_those_who_pause_and_those_who_have_nothing_to_do() {
+    async fn an_end_wakes_pausing_and_idle_workers() {
         let closed = Arc::new(ClosedLoop::new(HOUR, None, Arc::default()));
         let queue = Arc::new(Queue::new(Arc::default()));
         let timer = Timer::start();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_dealt_is_begun_in_its_order_and_what_waits_at_the_end_is_not() {
+    async fn requests_begin_in_order_and_those_that_wait_at_the_end_never_do() {
         let queue = Queue::new(Arc::default());
         let [first, second] = [request(Part::Measured), request(Part::Measured)];
         queue.deal(request(Part::WarmUp));

@@ -1,4 +1,4 @@
-//! The load of a run, as the run steers it: closed loops, or a dealer with its queues.
+//! The load of a run: closed loops, or a dealer with its queues.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::intake::{ClosedLoop, Intake, Queue};
 use crate::metrics::Timeline;
 use crate::scenario::Scenario;
 
-/// Where all workers of a run get their requests from.
+/// The source of all requests of a run.
 #[derive(Debug)]
 pub struct Load {
     timeline: Arc<Timeline>,
@@ -19,12 +19,12 @@ pub struct Load {
 
 #[derive(Debug)]
 enum Source {
-    /// By arm.
+    /// Indexed by arm.
     Closed(Vec<Arc<ClosedLoop>>),
     Open {
-        /// By app server, then by arm.
+        /// Indexed by app server, then by arm.
         queues: Vec<Vec<Arc<Queue>>>,
-        /// Once the load has begun.
+        /// Set once the load has begun.
         dealer: Option<Dealer>,
     },
 }
@@ -50,7 +50,7 @@ impl Load {
         }
     }
 
-    /// What the workers of this arm on this app server take their requests from.
+    /// The intake of this arm on this app server.
     pub(super) fn intake(&self, server: usize, arm: usize) -> Arc<Intake> {
         Arc::new(match &self.source {
             Source::Closed(arms) => Intake::Closed(Arc::clone(&arms[arm])),
@@ -58,7 +58,7 @@ impl Load {
         })
     }
 
-    /// An open loop begins to deal: its first request is due at `since`.
+    /// Starts the dealer of an open loop: its first request is due at `since`.
     ///
     /// # Errors
     /// The dealer's thread could not be started.
@@ -77,21 +77,21 @@ impl Load {
         Ok(())
     }
 
-    /// Sets the rate from now on; nothing in a closed loop.
+    /// Sets the rate from now on; does nothing in a closed loop.
     pub fn set_rate(&self, rate: f64) {
         if let Some(dealer) = self.dealer() {
             dealer.set_rate(rate);
         }
     }
 
-    /// A killed app server leaves the rotation: from now on nothing is dealt to it.
+    /// Takes a killed app server out of rotation: from now on nothing is dealt to it.
     pub fn remove(&self, server: usize) {
         if let Some(dealer) = self.dealer() {
             dealer.remove(server);
         }
     }
 
-    /// No further request begins. What was due before the timeline's end stays offered, begun or not.
+    /// Ends the load: no further request begins. What was due before the timeline's end stays offered, begun or not.
     pub fn end(&mut self) {
         match &mut self.source {
             Source::Closed(arms) => arms.iter().for_each(|closed| closed.end()),
@@ -103,7 +103,7 @@ impl Load {
         }
     }
 
-    /// Measured requests that were dealt to this app server and arm; none in a closed loop, where workers take them.
+    /// Measured requests that were dealt to this app server and arm; `None` in a closed loop, where workers take them.
     #[must_use]
     pub fn dealt(&self, server: usize, arm: usize) -> Option<u64> {
         match &self.source {
@@ -112,7 +112,8 @@ impl Load {
         }
     }
 
-    /// Requests that were due, for each arm, by second, since the last call; none in a closed loop, where nothing is due.
+    /// How many requests were due for each arm in each second, since the last call; `None` in a closed loop, where nothing
+    /// is due.
     #[must_use]
     pub fn offered_by_second(&self) -> Option<BTreeMap<i64, u64>> {
         match &self.source {
@@ -145,7 +146,7 @@ impl Load {
         }
     }
 
-    /// Requests of this arm that an app server has: dealt, and not ended; none in a closed loop.
+    /// Requests of this arm that were dealt to an app server and have not ended; `None` in a closed loop.
     #[must_use]
     pub fn busy(&self, server: usize, arm: usize) -> Option<u64> {
         match &self.source {

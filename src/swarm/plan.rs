@@ -1,4 +1,4 @@
-//! What app servers are made from, and what they show of themselves.
+//! What app servers are made from, and what the run can see of them.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -15,18 +15,18 @@ use crate::scenario::{ArmSpec, DatabaseSpec, WorkloadSpec};
 use crate::store::ArmDatabase;
 use crate::workload::{LiveSettings, Waiting};
 
-/// What an app server is made of.
+/// What an app server is made from.
 #[derive(Debug, Clone)]
 pub struct ServerPlan {
-    /// Which one it is.
+    /// Its id.
     pub id: ServerId,
     /// Workers for each arm.
     pub workers: usize,
-    /// How many app servers there are; workers start over the ramp in turn.
+    /// How many app servers there are; during the ramp their workers start in turn.
     pub servers: usize,
     /// The time over which the workers start.
     pub ramp: Duration,
-    /// The lock node of each host, in the order in which it counts round trips.
+    /// The lock node of each host, in the order in which round trips are counted.
     pub nodes: Vec<(HostId, NodeAddress)>,
     /// The cache node.
     pub cache: NodeAddress,
@@ -34,33 +34,33 @@ pub struct ServerPlan {
     pub workload: Arc<WorkloadSpec>,
     /// The database.
     pub database: Arc<DatabaseSpec>,
-    /// The live knobs.
+    /// The settings that can change during a run.
     pub live_settings: Arc<LiveSettings>,
     /// The scenario's seed.
     pub seed: u64,
-    /// When this is cancelled, acquires that wait are given up, and so is work that only lets simulated time pass.
+    /// When this is cancelled, waiting acquires and simulated work are given up.
     pub hurry: CancellationToken,
     /// The arms.
     pub arms: Vec<ArmPlan>,
-    /// Where it counts how long the lock nodes take to answer.
+    /// Counts how long the lock nodes take to answer.
     pub round_trips: Arc<RoundTrips>,
 }
 
-/// One arm's part of it.
+/// One arm's part of a server plan.
 #[derive(Debug, Clone)]
 pub struct ArmPlan {
     /// The arm.
     pub spec: Arc<ArmSpec>,
     /// Its tables.
     pub database: Arc<ArmDatabase>,
-    /// Where this app server counts.
+    /// Counts what this app server does for the arm.
     pub recorder: Arc<Recorder>,
-    /// Where its workers get their requests from.
+    /// The source of its workers' requests.
     pub(super) intake: Arc<Intake>,
 }
 
 impl ArmPlan {
-    /// The part of app server `server` in arm `arm` of the load; both count from 0.
+    /// The part of app server `server` in arm `arm`; both count from 0.
     #[must_use]
     pub fn new(
         spec: Arc<ArmSpec>,
@@ -81,7 +81,7 @@ impl ArmPlan {
 /// What the run can see of one arm on one app server.
 #[derive(Debug, Clone)]
 pub(super) struct ArmState {
-    /// Of its lock, for requests of the warm-up and for measured ones.
+    /// The gauges of its lock: one for requests of the warm-up, one for measured requests.
     pub gauges: [Arc<Gauges>; 2],
     pub active: Arc<AtomicUsize>,
     pub waiting: Arc<Waiting>,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
-use super::control::Order;
+use super::control::ServerCommand;
 use super::error::SwarmError;
 use super::plan::{ArmState, ServerPlan};
 use super::worker::{self, Crew, mix};
@@ -17,13 +17,13 @@ use crate::scenario::LockKind;
 use crate::timer::Timer;
 use crate::workload::{Tools, Waiting, Workload, connect_cache};
 
-/// How long an app server waits for its lock nodes before it starts without those that are missing.
+/// How long an app server waits for its lock nodes. After that it starts without the missing ones.
 const NODES_READY: Duration = Duration::from_secs(2);
 
-/// Connects, says so, and follows orders until it is told to end.
+/// Connects, reports that, and follows commands until it is told to end.
 pub(super) async fn serve(
     plan: ServerPlan,
-    mut inbox: mpsc::UnboundedReceiver<Order>,
+    mut inbox: mpsc::UnboundedReceiver<ServerCommand>,
     report: oneshot::Sender<Result<Vec<ArmState>, SwarmError>>,
 ) {
     let after = TaskTracker::new();
@@ -35,35 +35,35 @@ pub(super) async fn serve(
         Err(error) => return drop(report.send(Err(error))),
     };
     let mut workers: Vec<Vec<tokio::task::JoinHandle<()>>> = crews.iter().map(|_| Vec::new()).collect();
-    while let Some(order) = inbox.recv().await {
-        match order {
-            Order::Begin => staff(&crews, &mut workers, plan.workers, |number| {
+    while let Some(command) = inbox.recv().await {
+        match command {
+            ServerCommand::Begin => staff(&crews, &mut workers, plan.workers, |number| {
                 start_delay(&plan, number).unwrap_or_default()
             }),
-            Order::Workers(wanted) => staff(&crews, &mut workers, wanted, |_| Duration::ZERO),
-            Order::Pause { blocked, gate, resumed } => {
+            ServerCommand::Workers(wanted) => staff(&crews, &mut workers, wanted, |_| Duration::ZERO),
+            ServerCommand::Pause { blocked, gate, resumed } => {
                 let _ = blocked.send(Instant::now());
-                // Blocks the thread on purpose: timers, renewals and every task of this app server stop.
+                // This blocks the thread on purpose: timers, renewals and every task of this app server stop.
                 if gate.recv().is_err() {
                     return;
                 }
                 let _ = resumed.send(Instant::now());
             }
-            Order::Kill => return,
-            Order::Drain => break,
+            ServerCommand::Kill => return,
+            ServerCommand::Drain => break,
         }
     }
     let all = async {
         for worker in workers.into_iter().flatten() {
             let _ = worker.await;
         }
-        // Votes that are still waited for, a node timeout at most.
+        // Votes that are still outstanding; this takes at most a node timeout.
         after.close();
         after.wait().await;
     };
     tokio::select! {
         () = all => {}
-        // The only order that still matters, or the run is gone.
+        // A kill, the only command that still matters, or the run is gone.
         _ = inbox.recv() => {}
     }
 }
@@ -99,7 +99,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
     let node_timeouts = plan.arms.iter().filter(|arm| arm.spec.lock.uses_nodes());
     let options = NodeOptions::default();
     let options = NodeOptions {
-        // A node is suspect for all arms, so it may take as long as the most patient of them says.
+        // A node is suspect for all arms at once, so it gets the longest node timeout of any arm.
         node_timeout: node_timeouts
             .map(|arm| arm.spec.node_timeout)
             .max()
@@ -109,7 +109,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
     let (hosts, addresses): (Vec<HostId>, Vec<NodeAddress>) = plan.nodes.iter().cloned().unzip();
     let nodes = Nodes::connect(&addresses, options);
     let round_trips = Arc::clone(&plan.round_trips);
-    // Nobody else has these connections, so no other hook is set.
+    // These connections are ours alone, so no other hook is set.
     nodes.on_round_trip(move |node, took| round_trips.count(node, took));
     if plan.arms.iter().any(|arm| arm.spec.lock.uses_nodes()) {
         nodes.ready(NODES_READY).await;
@@ -136,7 +136,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
         let cache = connect_cache(plan.cache.clone(), index)
             .await
             .map_err(|error| SwarmError::Cache(plan.id, error))?;
-        // What the warm-up does is counted apart.
+        // The warm-up is counted apart.
         let warm_up = lock.counted_by(Arc::new(Gauges::default()));
         let gauges = [warm_up.gauges(), lock.gauges()];
         let active = Arc::new(AtomicUsize::new(0));

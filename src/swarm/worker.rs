@@ -11,7 +11,7 @@ use crate::metrics::Recorder;
 use crate::timer::Timer;
 use crate::workload::{Done, Workload};
 
-/// A request that begins so long after its intended start counts as late.
+/// A request that begins later than this after its intended start counts as late.
 const LATE: Duration = Duration::from_millis(10);
 
 /// What the workers of one arm on one app server share.
@@ -21,16 +21,16 @@ pub(super) struct Crew {
     pub intake: Arc<Intake>,
     pub recorder: Arc<Recorder>,
     pub timer: Timer,
-    /// Workers that have not begun yet when this is cancelled never do.
+    /// When this is cancelled, workers that have not begun yet never will.
     pub hurry: CancellationToken,
-    /// Workers numbered from this on end after the request they are at.
+    /// Workers with this number or a higher one end after their present request.
     pub wanted: AtomicUsize,
-    /// Workers that have not ended; read by the run.
+    /// Workers that have not ended. The run reads it.
     pub active: Arc<AtomicUsize>,
     pub seed: u64,
 }
 
-/// Counts a worker as active until it ends in whichever way, the drop of its runtime included.
+/// Counts a worker as active until it ends in any way, even by the drop of its runtime.
 struct Active(Arc<AtomicUsize>);
 
 impl Drop for Active {
@@ -73,7 +73,7 @@ async fn work(crew: &Crew, number: usize) {
     }
 }
 
-/// One seed out of two numbers (`SplitMix64`), so that neighbours do not draw alike.
+/// Mixes two numbers into one seed (`SplitMix64`), so that neighbours don't draw alike.
 pub(super) const fn mix(a: u64, b: u64) -> u64 {
     let mut z = a
         .wrapping_add(b.wrapping_mul(0x9E37_79B9_7F4A_7C15))
