@@ -17,21 +17,21 @@ use super::stage::Stage;
 use super::tally::{Phase, Recorder, Tally};
 use super::worker::Worker;
 
-/// How long tasks may take to end by themselves. Longer than a client with the redis crate's timeouts needs for three tries on
-/// nodes that hang.
+/// How long tasks may take to end by themselves. It is longer than three tries on nodes that hang take with the redis
+/// crate's timeouts.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// The cycles that the round trip without contention is the mean of.
+/// The number of cycles over which the round trip without contention is averaged.
 const UNCONTENDED_CYCLES: u32 = 100;
 
-/// What an app server is to do.
+/// What an app server is made from.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub case: Case,
     pub setup: Setup,
-    /// Which of the app servers it is, from 0.
+    /// Its number, from 0.
     pub index: usize,
-    /// Threads of its runtime; 0: the current one.
+    /// Threads of its runtime; 0 means a current-thread runtime.
     pub workers: usize,
     pub board: Arc<Board>,
     pub stage: watch::Receiver<Stage>,
@@ -39,20 +39,20 @@ pub(super) struct Plan {
 
 /// A client that is connected.
 pub(super) struct Ready {
-    /// The mean of acquire alone, without contention; only measured where a queue is.
+    /// The mean time of an acquire without contention; measured only in cases where tasks share a key.
     pub uncontended: Option<Duration>,
-    /// Reads the attempts so far.
+    /// Returns the number of attempts so far.
     pub attempts: Option<Box<dyn Fn() -> u64 + Send + Sync>>,
 }
 
 /// What an app server counted.
 #[derive(Debug)]
 pub(super) struct Counts {
-    /// By phase.
+    /// Indexed by phase.
     pub tallies: [Tally; Phase::ALL],
     /// The cycles of each task in the measured phase.
     pub cycles: Vec<u64>,
-    /// From a node's return until a lock had the votes of all nodes again.
+    /// How long after a node's return a lock had the votes of all nodes again.
     pub back_in_use: Option<Duration>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct AppServer {
     pub thread: JoinHandle<()>,
 }
 
-/// Starts it.
+/// Starts an app server.
 pub(super) fn start<C: Client>(plan: Plan) -> io::Result<AppServer> {
     let runtime = runtime(plan.workers)?;
     let (say_ready, ready) = oneshot::channel();
@@ -72,7 +72,7 @@ pub(super) fn start<C: Client>(plan: Plan) -> io::Result<AppServer> {
         .name(format!("bench-{}", plan.index + 1))
         .spawn(move || {
             runtime.block_on(serve::<C>(plan, say_ready, say_counts));
-            // What a client left running in the background ends here.
+            // Whatever a client left running in the background ends here.
         })?;
     Ok(AppServer { ready, counts, thread })
 }
@@ -101,7 +101,7 @@ async fn serve<C: Client>(
     let client = match connected {
         Ok(client) => client,
         Err(error) => {
-            // Nobody listens only when the round was given up.
+            // If nobody listens, the round was given up.
             let _ = say_ready.send(Err(error));
             return;
         }
@@ -116,7 +116,7 @@ async fn serve<C: Client>(
         attempts: client.attempts(),
     };
     let _ = say_ready.send(Ok(ready));
-    // Without a driver all of these stages are over.
+    // If the driver is gone, all stages are over.
     let _ = stage.wait_for(|stage| *stage >= Stage::Load).await;
     let recorder = Arc::new(Recorder::new(plan.workers));
     let seats: Vec<Arc<Seat>> = (0..plan.case.tasks).map(|_| Arc::default()).collect();
@@ -143,7 +143,7 @@ async fn serve<C: Client>(
         cycles: seats.iter().map(|seat| seat.cycles()).collect(),
         back_in_use,
     });
-    // What the client still has to delete, it deletes now.
+    // The client sends its remaining deletes now.
     let _ = stage.wait_for(|stage| *stage == Stage::Close).await;
 }
 
@@ -178,7 +178,7 @@ fn spawn<C: Client>(plan: &Plan, client: &C, recorder: &Arc<Recorder>, seats: &[
     tasks
 }
 
-/// The mean time of an acquire that nobody competes with.
+/// The mean time of an acquire without contention.
 async fn uncontended<C: Client>(client: &C) -> Option<Duration> {
     let mut sum = Duration::ZERO;
     for _ in 0..UNCONTENDED_CYCLES {
@@ -190,7 +190,7 @@ async fn uncontended<C: Client>(client: &C) -> Option<Duration> {
     Some(sum / UNCONTENDED_CYCLES)
 }
 
-/// How long after a node's return a lock has the votes of all nodes again; none where the client does not tell votes.
+/// How long after a node's return a lock has the votes of all nodes again; `None` if the client does not report votes.
 async fn back_in_use<C: Client>(client: C, nodes: usize, mut stage: watch::Receiver<Stage>) -> Option<Duration> {
     let returned = stage
         .wait_for(|stage| *stage > Stage::Load)

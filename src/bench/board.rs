@@ -1,4 +1,4 @@
-//! What the driver of a round and the tasks of its app servers tell one another, without a lock.
+//! What the driver of a round and the tasks of its app servers share, without a lock.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize};
@@ -6,23 +6,23 @@ use std::time::{Duration, Instant};
 
 use super::tally::Phase;
 
-/// How far the measuring is.
+/// How far the measurement has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Moment {
-    /// Warm-up, or between two phases: nothing is counted.
+    /// Warm-up, or the time between two phases: nothing is counted.
     Between = 0,
-    /// In the baseline.
+    /// The baseline.
     Baseline = 1,
-    /// In the measured part.
+    /// The measured part.
     Measured = 2,
-    /// After it. What is still under way is waited for, and counts.
+    /// After the measured part. Acquires still under way are waited for, and count.
     After = 3,
 }
 
 impl Moment {
-    /// The phase whose times include what ends at this moment, its acquire having begun at `began`. One that began before
-    /// the phase is among them, since the longest waits are those that no phase holds from end to end.
+    /// The phase that counts the times of an acquire that ends at this moment and began at `began`. An acquire that began
+    /// before the phase counts too, because the longest waits are longer than any phase.
     pub fn times_of(self, began: Self) -> Option<Phase> {
         match self {
             Self::Baseline => Some(Phase::Baseline),
@@ -32,7 +32,7 @@ impl Moment {
         }
     }
 
-    /// The phase that counts a cycle which ended at this moment.
+    /// The phase that counts a cycle that ends at this moment.
     pub const fn cycles_of(self) -> Option<Phase> {
         match self {
             Self::Baseline => Some(Phase::Baseline),
@@ -42,13 +42,13 @@ impl Moment {
     }
 }
 
-/// Seen by all tasks of a round.
+/// Shared by all tasks of a round.
 #[derive(Debug)]
 pub(super) struct Board {
     moment: AtomicU8,
-    /// Locks held by tasks that hold them for good.
+    /// How many locks are held until the end of the load.
     pub holding: AtomicUsize,
-    /// Locks of these that were found lost.
+    /// How many of them were lost.
     pub lost: AtomicUsize,
     epoch: Instant,
 }
@@ -63,7 +63,7 @@ impl Board {
         }
     }
 
-    /// How far the measuring is.
+    /// The present moment.
     pub fn moment(&self) -> Moment {
         match self.moment.load(Relaxed) {
             1 => Moment::Baseline,
@@ -73,49 +73,50 @@ impl Board {
         }
     }
 
-    /// Begins the next moment.
+    /// Starts the next moment.
     pub fn set_moment(&self, moment: Moment) {
         self.moment.store(moment as u8, Relaxed);
     }
 
-    /// Nanoseconds since the board was made, 1 at least.
+    /// Nanoseconds from the creation of the board to `at`, at least 1.
     fn nanos(&self, at: Instant) -> u64 {
         u64::try_from(at.duration_since(self.epoch).as_nanos()).map_or(u64::MAX, |nanos| nanos.max(1))
     }
 }
 
-/// What one task tells of itself.
+/// What one task shares.
 #[derive(Debug, Default)]
 pub(super) struct Seat {
-    /// When the acquire under way began, in nanoseconds of the board; 0: none is, or it began after the measured part.
+    /// When the present acquire began, in nanoseconds of the board; 0 if there is none, or it began after the measured
+    /// part.
     acquiring: AtomicU64,
     /// Cycles that ended in the measured part.
     cycles: AtomicU64,
 }
 
 impl Seat {
-    /// An acquire begins.
+    /// Notes that an acquire begins.
     pub fn begin(&self, board: &Board, at: Instant, moment: Moment) {
         let nanos = if moment == Moment::After { 0 } else { board.nanos(at) };
         self.acquiring.store(nanos, Relaxed);
     }
 
-    /// It ended.
+    /// Notes that it has ended.
     pub fn end(&self) {
         self.acquiring.store(0, Relaxed);
     }
 
-    /// A cycle ended in the measured part.
+    /// Counts a cycle that ended in the measured part.
     pub fn count(&self) {
         self.cycles.fetch_add(1, Relaxed);
     }
 
-    /// The cycles of the measured part.
+    /// The number of cycles in the measured part.
     pub fn cycles(&self) -> u64 {
         self.cycles.load(Relaxed)
     }
 
-    /// For how long the acquire under way has waited, if it began before the end of the measured part.
+    /// How long the present acquire has waited, if it began before the end of the measured part.
     pub fn waits(&self, board: &Board) -> Option<Duration> {
         let since = self.acquiring.load(Relaxed);
         (since > 0).then(|| Duration::from_nanos(board.nanos(Instant::now()).saturating_sub(since)))

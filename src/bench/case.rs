@@ -1,4 +1,4 @@
-//! What is measured: the table of cases.
+//! The table of cases.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contender::Contender;
 
-/// One case: a load, and what befalls the nodes meanwhile.
+/// One case: a load, and what goes wrong with the nodes meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Case {
     /// Its name on the command line and in the record.
@@ -17,37 +17,37 @@ pub struct Case {
     pub load: Load,
     /// App servers: a thread, a runtime, connections and a lock each.
     pub servers: usize,
-    /// Tasks, or locks held, on each app server.
+    /// Tasks on each app server, or locks that each holds.
     pub tasks: usize,
-    /// Hosts, and so lock nodes.
+    /// Hosts, each with one lock node.
     pub hosts: usize,
     /// Whether clients talk to the nodes over TLS.
     pub tls: bool,
     /// The TTL of the locks.
     pub ttl: Duration,
-    /// What befalls the nodes.
+    /// What goes wrong with the nodes.
     pub trouble: Trouble,
-    /// The measured part takes this many times the time of a round.
+    /// The measured part takes this many times as long as usual.
     pub stretch: u32,
 }
 
 /// What the tasks of a case do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Load {
-    /// Acquire and release, again and again, each task its own key.
+    /// Each task acquires and releases its own key, again and again.
     OwnKeys,
-    /// The same, all on one key.
+    /// All tasks acquire and release the same key, again and again.
     OneKey {
         /// The time inside the lock.
         hold: Duration,
-        /// The mean of an exponential pause before each acquire; zero: greedy.
+        /// The mean of an exponentially distributed pause before each acquire; zero: no pause.
         think: Duration,
     },
-    /// Each task holds a lock that is renewed every third of its TTL.
+    /// Each task holds a lock, which is renewed every third of its TTL.
     Renewal,
 }
 
-/// What befalls the nodes of a case.
+/// What goes wrong with the nodes of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trouble {
@@ -59,18 +59,17 @@ pub enum Trouble {
     Killed,
     /// Host 1 is paused before the client connects.
     Hung,
-    /// Host 1 is killed, and starts again (empty) when the measured part begins.
+    /// Host 1 is killed, and starts again empty when the measured part begins.
     Restarted,
-    /// Hosts 1 and 2 of five are paused for the measured part: three are left, which is a quorum.
+    /// Hosts 1 and 2 of five are paused for the measured part. Three are left, which is a quorum.
     TwoPaused,
-    /// Hosts 1 and 2 are killed: no quorum.
+    /// Hosts 1 and 2 of three are killed, so there is no quorum.
     MostKilled,
-    /// Hosts 1 and 2 are paused: no quorum.
+    /// Hosts 1 and 2 of three are paused, so there is no quorum.
     MostPaused,
 }
 
-/// Everything left at its usual value: 64 tasks with keys of their own on one app server, three healthy
-/// nodes, no TLS, a TTL of 10 s.
+/// The usual values: 64 tasks with keys of their own on one app server, three healthy nodes, no TLS, a TTL of 10 s.
 const OWN: Case = Case {
     name: "own-64",
     title: "64 tasks, each its own key",
@@ -233,10 +232,10 @@ pub const CASES: &[Case] = &[
 ];
 
 impl Case {
-    /// The case of this name.
+    /// The case with this name.
     ///
     /// # Errors
-    /// One line that names the nearest case.
+    /// A line that names the nearest case.
     pub fn find(name: &str) -> Result<Self, String> {
         let known = CASES.iter().find(|case| case.name == name);
         known.copied().ok_or_else(|| {
@@ -245,7 +244,7 @@ impl Case {
         })
     }
 
-    /// Who takes part, in the order of the first round.
+    /// The contenders of this case, in the order of the first round.
     #[must_use]
     pub fn contenders(&self) -> Vec<Contender> {
         Contender::ALL
@@ -255,33 +254,33 @@ impl Case {
             .collect()
     }
 
-    /// Whether this contender is measured in it.
+    /// Whether this contender takes part.
     fn includes(&self, contender: Contender) -> bool {
         match contender {
             Contender::Engine => true,
-            // Only the engine renews by itself.
+            // Only the engine renews locks by itself.
             _ if self.load == Load::Renewal => false,
             Contender::Rslock | Contender::Naive => true,
-            // Four app servers have four threads already.
+            // Four app servers already have four threads.
             Contender::RslockMt => self.servers == 1,
-            // A client of one node has nothing to show when another one fails.
+            // A client of one node has nothing to show when another node fails.
             Contender::Plain => self.trouble == Trouble::None,
         }
     }
 
-    /// How long the measured part takes when a round takes `time`.
+    /// The length of the measured part, if it usually is `time`.
     #[must_use]
     pub fn measured(&self, time: Duration) -> Duration {
         match (self.load, self.trouble) {
-            // Locks must be seen to be kept for longer than any of their parts lasts.
+            // This must show that locks are kept for longer than a TTL.
             (Load::Renewal, Trouble::Paused | Trouble::Restarted) => self.ttl * 10,
-            // What happens after a restart is told of the first two seconds, whatever the rounds take.
+            // The figures after a restart are always those of the first two seconds.
             (_, Trouble::Restarted) => Duration::from_secs(2),
             _ => time * self.stretch,
         }
     }
 
-    /// All tasks of all app servers.
+    /// The number of tasks on all app servers.
     #[must_use]
     pub const fn all_tasks(&self) -> usize {
         self.servers * self.tasks

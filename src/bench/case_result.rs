@@ -1,4 +1,4 @@
-//! What became of one case: its rounds, and what they come to.
+//! The result of one case: its rounds and their summary.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use super::statistics::Spread;
 pub struct LeftOut {
     /// Its name.
     pub name: String,
-    /// What is missing.
+    /// The reason.
     pub why: String,
 }
 
-/// What became of one case.
+/// The result of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseResult {
     /// Its name.
@@ -28,25 +28,25 @@ pub struct CaseResult {
     pub title: String,
     /// App servers.
     pub servers: usize,
-    /// Tasks on each.
+    /// Tasks on each app server.
     pub tasks: usize,
-    /// Hosts, and so lock nodes.
+    /// Hosts, each with one lock node.
     #[serde(default = "three")]
     pub hosts: usize,
     /// Whether clients talked to the nodes over TLS.
     #[serde(default)]
     pub tls: bool,
-    /// What the tasks do, in a word or two.
+    /// What the tasks do.
     pub load: LoadKind,
-    /// What befell the nodes.
+    /// What went wrong with the nodes.
     pub trouble: Trouble,
     /// The TTL of the locks.
     pub ttl_ms: f64,
-    /// The time inside the lock, as it was asked for; timers make it longer.
+    /// The time inside the lock that was asked for; timers make it longer.
     pub hold_ms: f64,
     /// The mean pause of a task before each acquire.
     pub think_ms: f64,
-    /// How long the measured part took.
+    /// The length of the measured part.
     pub measured_s: f64,
     /// How each contender was set up.
     pub settings: BTreeMap<Contender, BTreeMap<String, String>>,
@@ -54,36 +54,36 @@ pub struct CaseResult {
     pub rounds: Vec<RoundResult>,
     /// Medians and quartiles over all rounds.
     pub summary: Vec<Summary>,
-    /// The engine's figure divided by the peer's, round by round, and the medians and quartiles of that.
+    /// The engine's figure divided by the peer's in each round, with medians and quartiles.
     pub ratios: Vec<Ratio>,
 }
 
-/// The hosts of every case before there were others.
+/// The number of hosts in records that don't say: at that time every case had three.
 const fn three() -> usize {
     3
 }
 
-/// What the tasks of a case did.
+/// The load of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadKind {
-    /// Each task its own key.
+    /// Each task has its own key.
     OwnKeys,
-    /// All tasks one key.
+    /// All tasks share one key.
     OneKey,
-    /// Locks held and renewed.
+    /// Locks are held and renewed.
     Renewal,
 }
 
 /// One round: all contenders, one after the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoundResult {
-    /// In the order in which they ran; it rotates from round to round.
+    /// In the order in which they ran, which rotates from round to round.
     pub runs: Vec<Run>,
 }
 
 impl RoundResult {
-    /// What this contender did, if it took part.
+    /// The run of this contender, if it took part.
     #[must_use]
     pub fn of(&self, contender: Contender) -> Option<&Run> {
         self.runs.iter().find(|run| run.contender == contender)
@@ -93,11 +93,11 @@ impl RoundResult {
 /// One contender over all rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Who.
+    /// The contender.
     pub contender: Contender,
-    /// What could be measured.
+    /// The metrics that could be measured.
     pub metrics: BTreeMap<Metric, Spread>,
-    /// Why rounds of it failed, the first reason.
+    /// The first reason why a round of it failed.
     pub error: Option<String>,
 }
 
@@ -106,6 +106,6 @@ pub struct Summary {
 pub struct Ratio {
     /// The peer.
     pub peer: Contender,
-    /// What could be measured of both.
+    /// The metrics that could be measured for both.
     pub metrics: BTreeMap<Metric, Spread>,
 }

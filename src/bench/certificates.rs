@@ -1,7 +1,8 @@
-//! Certificates for nodes that speak TLS, of an authority that this process trusts.
+//! Certificates for nodes that speak TLS, signed by an authority that this process trusts.
 //!
-//! A lock client of ours trusts whom `SSL_CERT_FILE` names, and an environment can't be changed soundly once there are
-//! threads. So the program makes the files first, and then runs itself again, as the same process, with that variable set.
+//! Our lock client trusts the authorities in the file that `SSL_CERT_FILE` names, and the environment can't be changed
+//! safely once there are threads. So the program makes the files first, and then replaces itself with a new run of itself
+//! that has the variable set.
 
 use std::env;
 use std::fs;
@@ -12,8 +13,8 @@ use std::process::{Command, Stdio};
 
 use crate::lab::{RunDir, TlsFiles};
 
-/// Tells the program, when it runs again, the name of the directory that the files are in.
-const TOLD: &str = "LOCKSTORM_BENCH_CERTIFICATES";
+/// Tells the second run the name of the directory with the files.
+const DIRECTORY: &str = "LOCKSTORM_BENCH_CERTIFICATES";
 
 const AUTHORITY: &str = "authority.pem";
 const AUTHORITY_KEY: &str = "authority.key";
@@ -22,27 +23,27 @@ const NODE_KEY: &str = "node.key";
 const REQUEST: &str = "node.csr";
 const EXTENSIONS: &str = "node.ext";
 
-/// For how long they hold; a bench is over sooner.
+/// The days that the certificates are valid for; a bench is over sooner.
 const DAYS: u32 = 2;
 
-/// The files, in a directory that goes when this is dropped, or is cleaned up as that of a lab is. They hold for two days.
+/// The certificate files. Their directory is removed when this is dropped, or cleaned up later like that of a lab.
 #[derive(Debug)]
 pub struct Certificates {
     dir: RunDir,
 }
 
 impl Certificates {
-    /// Makes the files and runs this program again, with its arguments, as the process that it is; so returns only in
-    /// the program that runs again. To be called before anything is started or said.
+    /// Makes the files and then runs this program again, with its arguments, in the same process. So it returns
+    /// successfully only in the second run. It must be called before anything is started or printed.
     ///
     /// # Errors
-    /// Why there are none, in a line: usually since the program `openssl` is missing.
+    /// Why there are no certificates, in one line: usually because the program `openssl` is missing.
     pub fn trusted() -> Result<Self, String> {
         if cfg!(not(feature = "tls")) {
-            return Err("this build has no TLS, which takes the feature `tls`".to_owned());
+            return Err("this build has no TLS: it needs the feature `tls`".to_owned());
         }
-        let cannot = |error: io::Error| format!("no certificates could be made: {error}");
-        if let Some(found) = Self::told().map_err(cannot)? {
+        let cannot = |error: io::Error| format!("cannot make certificates: {error}");
+        if let Some(found) = Self::adopt().map_err(cannot)? {
             return Ok(found);
         }
         let dir = RunDir::create().map_err(cannot)?;
@@ -52,20 +53,19 @@ impl Certificates {
         if let Some(name) = arguments.next() {
             again.arg0(name);
         }
-        // Nothing is dropped if it succeeds: the directory stays.
+        // If this succeeds, nothing is dropped, and the directory stays.
         let error = again
             .args(arguments)
-            .env(TOLD, dir.name())
+            .env(DIRECTORY, dir.name())
             .env("SSL_CERT_FILE", dir.path().join(AUTHORITY))
             .env_remove("SSL_CERT_DIR")
             .exec();
-        Err(format!("the bench could not be run again with SSL_CERT_FILE: {error}"))
+        Err(format!("cannot run the bench again with SSL_CERT_FILE: {error}"))
     }
 
-    /// Those that this process made before it ran this program again; none if it did not, or somebody cleaned them up in
-    /// between.
-    fn told() -> io::Result<Option<Self>> {
-        let Some(name) = env::var(TOLD).ok() else {
+    /// The files that the first run made; `None` in the first run, or if somebody has cleaned them up since.
+    fn adopt() -> io::Result<Option<Self>> {
+        let Some(name) = env::var(DIRECTORY).ok() else {
             return Ok(None);
         };
         let dir = RunDir::adopt(&name)?;
@@ -87,10 +87,10 @@ impl Certificates {
     }
 }
 
-/// Makes an authority and a certificate of its own for 127.0.0.1. The authority's key does not stay.
+/// Makes an authority, and a certificate for 127.0.0.1 that it signs. The authority's key is removed.
 fn make(dir: &Path) -> Result<(), String> {
     let write = fs::write(dir.join(EXTENSIONS), "subjectAltName=IP:127.0.0.1\n");
-    write.map_err(|error| format!("no certificates could be made: {error}"))?;
+    write.map_err(|error| format!("cannot make certificates: {error}"))?;
     let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout";
     for arguments in [
         format!("req -x509 {key} {AUTHORITY_KEY} -subj /CN=lockstorm -days {DAYS} -out {AUTHORITY}"),
@@ -103,13 +103,13 @@ fn make(dir: &Path) -> Result<(), String> {
         openssl(dir, &arguments)?;
     }
     for file in [AUTHORITY_KEY, REQUEST, EXTENSIONS] {
-        // It goes with its directory then.
+        // If this fails, the file is removed with its directory.
         let _ = fs::remove_file(dir.join(file));
     }
     Ok(())
 }
 
-/// Runs it in this directory. No argument has a space in it.
+/// Runs openssl in this directory. No argument may contain a space.
 fn openssl(dir: &Path, arguments: &str) -> Result<(), String> {
     let run = Command::new("openssl")
         .args(arguments.split(' '))
@@ -123,14 +123,14 @@ fn openssl(dir: &Path, arguments: &str) -> Result<(), String> {
             let last = said
                 .lines()
                 .rfind(|line| !line.trim().is_empty())
-                .unwrap_or("no reason");
+                .unwrap_or("no message");
             let last: String = last.chars().filter(|c| !c.is_control()).take(200).collect();
-            Err(format!("openssl made no certificates: {last}"))
+            Err(format!("openssl failed to make certificates: {last}"))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err("its certificates are made by the program openssl, which is not installed".to_owned())
+            Err("its certificates need the program openssl, which is not installed".to_owned())
         }
-        Err(error) => Err(format!("openssl can't be run: {error}")),
+        Err(error) => Err(format!("cannot run openssl: {error}")),
     }
 }
 
@@ -149,9 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn what_openssl_says_is_told() {
+    fn an_error_has_the_message_of_openssl() {
         let place = tempfile::tempdir().unwrap();
         let why = openssl(place.path(), "x509 -in nothing.pem").unwrap_err();
-        assert!(why.starts_with("openssl made no certificates: "), "{why}");
+        assert!(why.starts_with("openssl failed to make certificates: "), "{why}");
     }
 }

@@ -1,10 +1,10 @@
-//! Who is measured: the engine, and in a build with the feature `peers` other clients.
+//! The contenders: the engine, and in a build with the feature `peers` other clients.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A client of the locks, and the runtime that it is measured on.
+/// A lock client, and the runtime that it is measured on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Contender {
@@ -16,12 +16,12 @@ pub enum Contender {
     RslockMt,
     /// `join_all` over the redis crate's multiplexed connections.
     Naive,
-    /// One node only.
+    /// A lock on one node only.
     Plain,
 }
 
 impl Contender {
-    /// Those in this build, the engine first.
+    /// The contenders of this build, the engine first.
     pub const ALL: &'static [Self] = if cfg!(feature = "peers") {
         &[Self::Engine, Self::Rslock, Self::RslockMt, Self::Naive, Self::Plain]
     } else {

@@ -1,4 +1,4 @@
-//! Runs the cases one after the other, round by round, and shows how far it has come.
+//! Runs the cases one after the other, round by round, and reports the progress.
 
 use std::pin::pin;
 
@@ -16,37 +16,37 @@ use super::run::Run;
 use crate::lab::Lab;
 use crate::run::{Stop, Stops};
 
-/// What happens while it runs.
+/// The progress of a bench.
 #[derive(Debug)]
 pub enum Step<'a> {
     /// A round of a case begins.
     Round {
         /// The case.
         case: &'a Case,
-        /// Counted from 1.
+        /// Its number, from 1.
         round: usize,
-        /// Of so many.
+        /// The number of rounds.
         rounds: usize,
     },
     /// A contender begins its run.
     Begins(Contender),
-    /// It has ended.
+    /// A contender has ended its run.
     Ended(&'a Case, &'a Run),
-    /// A case can't be measured here, and why.
+    /// A case can't be measured here, for this reason.
     LeftOut(&'a Case, &'a str),
 }
 
-/// Runs all cases. The first SIGINT, SIGTERM, SIGHUP or SIGQUIT ends it with what was measured so far.
+/// Runs all cases. The first SIGINT, SIGTERM, SIGHUP or SIGQUIT ends the bench with what was measured so far.
 ///
 /// # Errors
-/// When the lab fails. Nothing of it is left then.
+/// The lab failed. Nothing of it is left then.
 pub fn bench(
     options: &BenchOptions,
     mut show: impl FnMut(Step<'_>),
 ) -> Result<(BenchRecord, Option<Stop>), BenchError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        // Before anything starts, so that no signal finds it unprotected.
+        // Before anything starts, so that no signal ends the process with a lab under way.
         let mut stops = Stops::listen()?;
         let mut stopped = pin!(stops.next());
         let mut record = BenchRecord::new(options);

@@ -6,10 +6,10 @@ use super::client::{Client, Refused, Setup};
 use crate::lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Refusal};
 use crate::model::{Outcome, Wait};
 
-/// How long connecting may take before the load begins without a node.
+/// How long connecting may take; after that the load begins without the missing nodes.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The longest that an acquire waits in line.
+/// The longest wait of an acquire.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// [`Lock::redlock`] over all nodes.
@@ -45,7 +45,7 @@ impl Client for Engine {
             Some(urls) => Nodes::open(&urls, NodeOptions::default()).map_err(|error| error.to_string())?,
             None => Nodes::connect(&setup.nodes, NodeOptions::default()),
         };
-        // Fewer nodes than all is a case that is measured, not an error.
+        // A case may have nodes that are down; that is not an error.
         nodes.ready(CONNECT_TIMEOUT).await;
         Ok(Self {
             lock: Lock::redlock(&nodes, setup.seed),

@@ -8,10 +8,10 @@ pub enum BenchError {
     /// A host did not start, or could not be broken or restored.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// A node does not answer.
+    /// A node did not answer.
     #[error("a node does not answer: {0}")]
     Node(#[from] redis::RedisError),
-    /// This process has no runtime, or can't listen for signals.
+    /// The process has no runtime, or can't listen for signals.
     #[error("cannot start: {0}")]
     Io(#[from] std::io::Error),
 }

@@ -13,49 +13,50 @@ use super::usage::Usage;
 /// What was measured in one phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// How long it took.
+    /// The length of the phase.
     pub seconds: f64,
-    /// Acquires followed by a release that ended in it.
+    /// Acquires with their releases that ended in the phase.
     pub cycles: u64,
-    /// The same a second.
+    /// Cycles a second.
     pub cycles_per_s: f64,
-    /// Granted acquires that ended in it or were under way at its end, waiting included; of those that never ended how long
-    /// they had waited. Closed loop: a task that waits asks for nothing, so this is the time that a caller waits, not that
-    /// of a stream of requests which arrive whatever happens.
+    /// Granted acquires that ended in the phase or were under way at its end, waiting included; acquires that never ended
+    /// count with the time that they had waited. The load is a closed loop: a waiting task asks for nothing else, so this
+    /// is the time that a caller waits, not the latency under requests that arrive independently.
     pub acquire: Times,
-    /// Acquires that had not ended several seconds after it.
+    /// Acquires that had not ended several seconds after the phase.
     pub unfinished: u64,
     /// Acquires that were refused.
     pub refusal: Times,
     /// Releases, as long as the client itself waits for them.
     pub release: Times,
-    /// The mean time between both, microseconds.
+    /// The mean time from an acquire to its release, in microseconds.
     pub hold_mean_us: f64,
-    /// The share of acquires that were granted, 0 to 1, the unfinished among the others; none if there were none.
+    /// The share of acquires that were granted, 0 to 1, where unfinished ones count as not granted; null if there were
+    /// none.
     pub acquired_share: Option<f64>,
     /// Refusals by kind.
     pub refused: BTreeMap<String, u64>,
-    /// What the client said of the first one.
+    /// The message of the first refusal.
     pub refusal_text: Option<String>,
     /// Processor seconds of this process.
     pub client_cpu_s: f64,
-    /// The same for 100,000 cycles.
+    /// Processor seconds of this process for 100,000 cycles.
     pub client_cpu_s_per_100k: Option<f64>,
-    /// Processor seconds of all nodes, as they tell themselves. They are asked while the load goes on, a little before its
-    /// beginning and after its end, so this is what they used in that time, scaled to `seconds`.
+    /// Processor seconds of all nodes, as they report it. They are asked while the load runs, a little before the phase
+    /// begins and after it ends, so the value is scaled to `seconds`.
     pub server_cpu_s: f64,
-    /// The same for 100,000 cycles.
+    /// Processor seconds of all nodes for 100,000 cycles.
     pub server_cpu_s_per_100k: Option<f64>,
-    /// Commands that the clients sent to a node for one cycle, the mean of the nodes that were up, scaled alike; a script counts
-    /// once. None if no lock was granted.
+    /// Commands that the clients sent to a node for one cycle: the mean of the nodes that were up, scaled in the same way.
+    /// A script counts once. Null if no lock was granted.
     pub commands_per_node_and_cycle: Option<f64>,
-    /// Calls of each command on all nodes, those within scripts included, as they tell themselves.
+    /// Calls of each command on all nodes, as they report it, including calls within scripts.
     pub calls: BTreeMap<String, u64>,
-    /// The time over which that was counted, the mean of the nodes; a little longer than `seconds`.
+    /// The time over which the calls were counted, averaged over the nodes; a little longer than `seconds`.
     pub calls_seconds: f64,
-    /// Attempts for one cycle, where the client counts them.
+    /// Attempts for one cycle, if the client counts them.
     pub attempts_per_cycle: Option<f64>,
-    /// Jain's index over the cycles of all tasks; none without cycles, and in a baseline.
+    /// Jain's fairness index over the cycles of all tasks; null without cycles, and in a baseline.
     pub jain: Option<f64>,
 }
 
@@ -63,7 +64,7 @@ pub struct Figures {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "their names say it")]
 pub struct Times {
-    /// How many.
+    /// The number of values.
     pub n: u64,
     pub mean_us: f64,
     pub p50_us: f64,
@@ -87,11 +88,11 @@ impl Times {
 }
 
 impl Figures {
-    /// Of all app servers together.
+    /// The figures of all app servers together.
     pub(super) fn of(tally: &Tally, usage: &Usage, cycles_of_tasks: &[u64]) -> Self {
         let nodes: Vec<_> = usage.nodes.iter().flatten().collect();
         let mean = |sum: f64| sum / nodes.len().max(1) as f64;
-        // Over the phase, of what was counted over a time.
+        // Scales a figure that was counted over `time` to the length of the phase.
         let scale = |figure: f64, time: Duration| figure * usage.wall.as_secs_f64() / time.as_secs_f64();
         let server_cpu = nodes.iter().map(|(node, time)| scale(node.cpu, *time)).sum();
         let commands = nodes.iter().map(|(node, time)| scale(node.commands() as f64, *time));
@@ -101,7 +102,7 @@ impl Figures {
             *calls.entry(command.clone()).or_default() += n;
         }
         let granted = tally.acquire.len() - tally.unfinished;
-        // Locks from before that were released in it are no measure for what was sent in vain.
+        // Without a granted lock, the releases of locks from before the phase say nothing about the commands for a cycle.
         let per_cycle = |figure: f64| (tally.cycles > 0 && granted > 0).then(|| figure / tally.cycles as f64);
         let asked = tally.acquire.len() + tally.refusal.len();
         Self {
@@ -134,7 +135,7 @@ mod tests {
     use super::super::nodes::NodeCounts;
     use super::*;
 
-    /// A phase of a second in which three nodes were counted over 1.1 s.
+    /// A phase of one second, in which three nodes were counted over 1.1 s.
     fn usage() -> Usage {
         let counts = NodeCounts {
             cpu: 0.55,
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nodes_counted_over_a_longer_time_is_scaled_to_the_phase() {
+    fn counts_of_nodes_are_scaled_to_the_phase() {
         let mut tally = Tally {
             cycles: 100,
             ..Tally::default()
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_granted_lock_nothing_is_told_for_a_cycle() {
+    fn without_a_granted_lock_there_are_no_figures_for_a_cycle() {
         let tally = Tally {
             cycles: 8,
             ..Tally::default()

@@ -20,20 +20,20 @@ use super::tally::Phase;
 use super::usage::Usage;
 use crate::lab::Lab;
 
-/// How long connecting, or acquiring the locks that are held for good, may take.
+/// How long it may take to connect, or to acquire the locks that are held until the end of the load.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Running app servers. Dropping them ends them, and waits until they have.
+/// Running app servers. Dropping this ends them and waits until they have ended.
 pub(super) struct Fleet {
     stage: watch::Sender<Stage>,
     board: Arc<Board>,
     servers: Vec<AppServer>,
     attempts: Vec<Box<dyn Fn() -> u64 + Send + Sync>>,
-    /// The mean round trip of an acquire without contention.
+    /// The mean time of an acquire without contention.
     pub uncontended: Option<Duration>,
 }
 
-/// One end of a phase.
+/// The readings at one end of a phase.
 pub(super) struct Mark {
     at: Instant,
     client_cpu: f64,
@@ -42,10 +42,10 @@ pub(super) struct Mark {
 }
 
 impl Fleet {
-    /// Starts the app servers, and returns when their clients are connected. No load runs yet.
+    /// Starts the app servers. Returns once their clients are connected; no load runs yet.
     ///
     /// # Errors
-    /// What a client says that could not connect.
+    /// The message of a client that could not connect.
     pub async fn start(contender: Contender, case: &Case, setup: &Setup) -> Result<Self, String> {
         let (stage, watch) = watch::channel(Stage::Connect);
         let mut fleet = Self {
@@ -59,7 +59,7 @@ impl Fleet {
             let plan = Plan {
                 case: *case,
                 setup: Setup {
-                    // Tasks draw from the seeds that follow.
+                    // Tasks use the seeds that follow this one.
                     seed: setup.seed + (index as u64) * 1_000_000,
                     ..setup.clone()
                 },
@@ -85,7 +85,7 @@ impl Fleet {
     /// Starts the load.
     ///
     /// # Errors
-    /// When locks that are to be held for good are not acquired.
+    /// Not all of the locks that are to be held could be acquired.
     pub async fn load(&self, case: &Case) -> Result<(), String> {
         self.stage.send_replace(Stage::Load);
         if case.load != Load::Renewal {
@@ -105,7 +105,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Says that a node came back at `at`.
+    /// Tells the app servers that a node came back at `at`.
     pub fn back(&self, at: Instant) {
         self.stage.send_replace(Stage::Back(at));
     }
@@ -145,10 +145,10 @@ impl Fleet {
         }
     }
 
-    /// Ends the load, and gives what was counted. The clients stay connected.
+    /// Ends the load, and returns the counts. The clients stay connected.
     ///
     /// # Errors
-    /// When an app server panicked.
+    /// An app server panicked.
     pub async fn stop(&mut self) -> Result<Vec<Counts>, String> {
         self.stage.send_replace(Stage::Stop);
         let mut counts = Vec::with_capacity(self.servers.len());
@@ -162,7 +162,7 @@ impl Fleet {
         Ok(counts)
     }
 
-    /// Locks that were held for good and found lost when the load ended.
+    /// How many of the held locks were lost by the end of the load.
     pub fn lost(&self) -> usize {
         self.board.lost.load(Relaxed)
     }
@@ -196,7 +196,8 @@ fn start_one(contender: Contender, plan: Plan) -> std::io::Result<AppServer> {
     }
 }
 
-/// What each node counted so far; none of a node that is not up. The load goes on meanwhile, so each has a time of its own.
+/// What each node has counted so far; `None` for a node that is not up. The load goes on meanwhile, so each reading has
+/// its own time.
 async fn read_nodes(lab: &Lab) -> Vec<Option<Reading>> {
     let mut readings = Vec::new();
     for (host, address) in lab.lock_nodes() {

@@ -1,4 +1,4 @@
-//! The lab that the cases run on: one at a time, another one when a case needs other nodes.
+//! The lab that the cases run on. There is one at a time, and a new one when a case needs other nodes.
 
 use super::case::Case;
 use super::error::BenchError;
@@ -6,7 +6,7 @@ use super::options::BenchOptions;
 use crate::lab::{Lab, LabError, LabOptions};
 use crate::scenario::{LabSpec, Password, Persistence};
 
-/// What cases need of a lab.
+/// What a case needs of a lab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shape {
     hosts: usize,
@@ -19,11 +19,11 @@ pub(super) struct Labs<'a> {
     up: Option<(Shape, Lab)>,
 }
 
-/// The answer to a case.
+/// The lab for a case.
 pub(super) enum Found<'a> {
-    /// A lab for it. `new`: no case before it ran there.
+    /// The lab. `new`: no case has run on it before.
     Lab { lab: &'a Lab, new: bool },
-    /// There can't be one here, and why.
+    /// There can be no such lab here, for this reason.
     None(String),
 }
 
@@ -35,7 +35,7 @@ impl<'a> Labs<'a> {
     /// The lab for a case.
     ///
     /// # Errors
-    /// When one does not start although nothing speaks against it.
+    /// The lab did not start, for another reason than missing TLS.
     pub async fn of(&mut self, case: &Case) -> Result<Found<'_>, BenchError> {
         if let (true, Err(why)) = (case.tls, &self.options.tls) {
             return Ok(Found::None(why.clone()));
@@ -51,7 +51,7 @@ impl<'a> Labs<'a> {
                 self.down().await;
                 match self.start(case).await {
                     Ok(lab) => ((shape, lab), true),
-                    // Only in this way does a server tell that it is built without TLS.
+                    // A server that was built without TLS shows that only by failing to start.
                     Err(error @ LabError::StartFailed { .. }) if case.tls => return Ok(Found::None(error.to_string())),
                     Err(error) => return Err(error.into()),
                 }
@@ -61,9 +61,9 @@ impl<'a> Labs<'a> {
         Ok(Found::Lab { lab, new })
     }
 
-    /// Ends the lab that is up, and returns when nothing of it is left.
+    /// Ends the present lab, and returns once nothing of it is left.
     pub async fn down(&mut self) {
-        // Taken away afterwards: who is interrupted here can come again.
+        // It is taken out afterwards, so that this can be called again if it is interrupted.
         if let Some((_, lab)) = &self.up {
             lab.down().await;
         }

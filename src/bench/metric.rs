@@ -1,4 +1,4 @@
-//! The figures that are summed up over rounds, compared and held against targets.
+//! The figures that are summarized over rounds, compared with peers and with targets.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ pub enum Metric {
     AttemptsPerCycle,
     AcquiredShare,
     Jain,
-    /// p99 of acquire, divided by tasks × (mean hold + round trip without contention): 1 is a queue without any loss.
+    /// p99 of acquire, divided by tasks × (mean hold + acquire without contention): 1 is a queue without any loss.
     IdealQueueRatio,
     /// Cycles a second, divided by those on healthy nodes just before.
     OfHealthyCycles,
@@ -81,7 +81,7 @@ impl Metric {
         Self::OrphanKeys,
     ];
 
-    /// This figure of a run; none where it was not measured.
+    /// The value of this metric for a run; `None` if it was not measured.
     #[must_use]
     pub fn of(self, run: &Run, case: &Case) -> Option<f64> {
         let figures = run.figures.as_ref()?;

@@ -1,11 +1,11 @@
 //! The lock engine beside its peers, on the lab's own nodes.
 //!
-//! A *case* is a load and what befalls the nodes meanwhile, a *contender* a lock client. In each round of a case every
-//! contender runs once, alone, in an order that rotates; so noise of the machine hits all of them, and what is compared is the
-//! ratio within a round. All of it is one process: contenders differ in their code and in nothing else.
+//! A *case* is a load, and what goes wrong with the nodes meanwhile; a *contender* is a lock client. In each round of a
+//! case every contender runs once, alone, in an order that rotates, so noise of the machine hits all of them, and the
+//! result is their ratio within a round. Everything runs in one process: contenders differ only in their code.
 //!
-//! Loads are closed loops: a task that waits asks for nothing meanwhile. The times are those that a caller waits; they say
-//! nothing about requests that arrive whatever happens.
+//! Loads are closed loops: a waiting task asks for nothing else. So the times are those that a caller waits; they say
+//! nothing about requests that arrive independently.
 
 mod app_server;
 mod board;
@@ -50,4 +50,4 @@ pub use self::options::BenchOptions;
 pub use self::record::BenchRecord;
 pub use self::run::Run;
 pub use self::statistics::{Spread, jain};
-pub use self::target::{Beside, Bound, Judged, TARGETS, Target};
+pub use self::target::{Basis, Bound, Judged, TARGETS, Target};

@@ -1,4 +1,4 @@
-//! What the nodes count: their processor time, the commands they ran, the keys they hold.
+//! What the nodes count: their processor time, the commands that they ran, and their keys.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,23 +8,23 @@ use redis::RedisResult;
 use crate::lab::connect;
 use crate::lock::NodeAddress;
 
-/// How long a node that is up may take for an answer.
+/// How long a node that is up may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Commands of this bench itself, and those that every client sends when it connects.
+/// Commands of the bench itself, and those that every client sends when it connects.
 const NOT_COUNTED: [&str; 9] = [
     "auth", "client", "config", "flushall", "hello", "info", "keys", "ping", "select",
 ];
 
-/// Commands that only the scripts of the contenders run. A client's command is the script, not these.
+/// Commands that only the contenders' scripts run. The client's command is the script, not these.
 const WITHIN_SCRIPTS: [&str; 4] = ["del", "get", "pexpire", "publish"];
 
-/// What one node counted since it started, or over a time.
+/// What one node counted since it started, or over a period.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct NodeCounts {
     /// Processor seconds, user and system.
     pub cpu: f64,
-    /// Calls of each command, subcommands summed, without those of no client.
+    /// Calls of each command, with subcommands added up; without the commands that are not counted.
     pub calls: BTreeMap<String, u64>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Asks the node at `address`.
+    /// Reads the counts of the node at `address`.
     pub async fn of(address: &NodeAddress) -> RedisResult<Self> {
         let mut connection = connect(address, ANSWER_TIMEOUT).await?;
         let info: String = redis::cmd("INFO").arg("all").query_async(&mut connection).await?;
@@ -46,8 +46,8 @@ impl Reading {
         })
     }
 
-    /// What was counted since `before`, and over which time; of a node that was not up then, or started anew, all of it, over the
-    /// time `phase`.
+    /// What was counted since `before`, and over which time. If the node was not up then, or has been restarted, this is
+    /// everything that it counted, over the time `phase`.
     pub fn since(&self, before: Option<&Self>, phase: Duration) -> (NodeCounts, Duration) {
         match before {
             Some(before) if self.counts.cpu >= before.counts.cpu => {
@@ -84,7 +84,7 @@ impl NodeCounts {
         }
     }
 
-    /// What was counted since `before`.
+    /// The difference from `before`.
     fn since(&self, before: &Self) -> Self {
         let calls = self.calls.iter().filter_map(|(command, n)| {
             let n = n.saturating_sub(before.calls.get(command).copied().unwrap_or(0));
@@ -96,7 +96,8 @@ impl NodeCounts {
         }
     }
 
-    /// Commands that clients sent. A script that publishes also deletes, so what was published beyond that was sent.
+    /// The number of commands that clients sent. A script that publishes also deletes, so any further publish came from a
+    /// client.
     pub fn commands(&self) -> u64 {
         let calls = |command: &str| self.calls.get(command).copied().unwrap_or(0);
         let scripts = self.calls.contains_key("evalsha") || self.calls.contains_key("eval");
@@ -116,7 +117,7 @@ impl NodeCounts {
     }
 }
 
-/// The keys of the bench that have not expired.
+/// The number of keys that have not expired.
 pub(super) async fn keys(address: &NodeAddress) -> RedisResult<u64> {
     let keys: Vec<String> = redis::cmd("KEYS")
         .arg("bench:*")
@@ -142,7 +143,7 @@ mod tests {
                         cmdstat_client|setinfo:calls=2,usec=1\r\ncmdstat_info:calls=4,usec=1\r\n";
 
     #[test]
-    fn a_script_is_one_command_and_the_bench_itself_none() {
+    fn a_script_is_one_command_and_the_bench_is_not_counted() {
         let counts = NodeCounts::read(INFO);
         assert!((counts.cpu - 3.5).abs() < 1e-9);
         assert_eq!(counts.commands(), 10 + 9 + 1);
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_published_without_a_script_was_sent() {
+    fn publishes_without_a_script_were_sent_by_clients() {
         let counts = NodeCounts::read(
             "cmdstat_evalsha:calls=5,u=1\r\ncmdstat_del:calls=4,u=1\r\ncmdstat_publish:calls=7,u=1\r\n",
         );
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_started_anew_counts_from_zero() {
+    fn a_restarted_node_counts_from_zero() {
         let at = Instant::now();
         let reading = |info: &str, millis: u64| Reading {
             counts: NodeCounts::read(info),
@@ -176,7 +177,7 @@ mod tests {
         let (counts, time) = after.since(Some(&before), phase);
         assert_eq!((counts.commands(), time), (3, phase));
         assert_eq!(after.since(None, phase).0.commands(), 3);
-        // One that went on is counted over the time between the two readings.
+        // A node that kept running is counted over the time between the two readings.
         let later = reading("used_cpu_user:0.2\r\ncmdstat_set:calls=8,usec=1\r\n", 620);
         let (counts, time) = later.since(Some(&after), phase);
         assert_eq!((counts.commands(), time), (5, Duration::from_millis(310)));

@@ -1,4 +1,4 @@
-//! What a bench is asked to measure.
+//! The options of a bench.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,29 +6,29 @@ use std::time::Duration;
 use super::case::{Case, Trouble};
 use crate::lab::{ServerBinary, TlsFiles};
 
-/// What is to be measured.
+/// What a bench measures, and with what.
 #[derive(Debug, Clone)]
 pub struct BenchOptions {
     /// The cases, in order.
     pub cases: Vec<Case>,
-    /// How often, 1 at least.
+    /// The number of rounds, at least 1.
     pub rounds: usize,
-    /// How long the measured part of a round takes where the case does not stretch it.
+    /// The length of the measured part of a round, unless the case changes it.
     pub time: Duration,
     /// The server program of all nodes.
     pub server: ServerBinary,
-    /// The lockstorm executable that becomes the keeper; none: this program.
+    /// The lockstorm executable that becomes the keeper; `None`: this program.
     pub keeper: Option<PathBuf>,
-    /// Certificates of nodes that speak TLS, signed by an authority that this process trusts (see
+    /// Certificates for nodes that speak TLS, signed by an authority that this process trusts (see
     /// [`trusted`](super::Certificates::trusted)), or the reason why there are none.
     pub tls: Result<TlsFiles, String>,
 }
 
 impl BenchOptions {
-    /// About how long it will take.
+    /// Roughly how long the bench will take.
     #[must_use]
     pub fn estimate(&self) -> Duration {
-        // Starting, warming up, draining and counting what is left.
+        // Starting, warming up, draining, and counting leftover keys.
         let around = Duration::from_millis(700);
         let rounds = u32::try_from(self.rounds).unwrap_or(u32::MAX);
         self.cases

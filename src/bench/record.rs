@@ -1,4 +1,4 @@
-//! What a bench produced: one JSON file. `docs` of each field are the format's documentation.
+//! The result of a bench: one JSON file. The docs of its fields are the documentation of the format.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,27 +12,27 @@ use crate::run::Machine;
 pub struct BenchRecord {
     /// The version of this format: [`BenchRecord::FORMAT`].
     pub format: u32,
-    /// The version of lockstorm.
+    /// The version of Lockstorm.
     pub lockstorm: String,
     /// Whether this build has the feature `peers`.
     pub peers: bool,
     /// When it began, RFC 3339 in UTC.
     pub started: String,
-    /// Where it ran.
+    /// The machine that it ran on.
     pub machine: Machine,
-    /// The processor's name; none where it can't be told.
+    /// The processor's name; null where it is unknown.
     pub cpu_model: Option<String>,
-    /// The servers as they were started: lab after lab, where cases need different ones.
+    /// The servers as they were started; for one lab after the other, if cases need different ones.
     pub nodes: Vec<NodeSettings>,
-    /// How long the measured part of a round takes where the case does not stretch it.
+    /// The length of the measured part of a round, unless the case changes it.
     pub time_s: f64,
-    /// Load before each measured part that is not counted.
+    /// The length of the load before each measured part, which is not counted.
     pub warm_up_ms: f64,
-    /// How long after the load, all nodes being up again, keys left behind were counted.
+    /// How long after the end of the load, with all nodes up again, leftover keys were counted.
     pub orphans_after_ms: f64,
-    /// Rounds that were asked for.
+    /// The number of rounds that were asked for.
     pub rounds: usize,
-    /// Whether it was stopped before its end.
+    /// Whether the bench was stopped before its end.
     pub interrupted: bool,
     /// One for each case, in the order in which they ran.
     pub cases: Vec<CaseResult>,

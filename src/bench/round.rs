@@ -1,4 +1,4 @@
-//! One round of one contender: connect, warm up, break what the case says, measure, restore, count what was left behind.
+//! One round of one contender: connect, warm up, break nodes as the case says, measure, restore, count leftover keys.
 
 use std::time::{Duration, Instant};
 
@@ -19,29 +19,29 @@ use super::usage::Usage;
 use crate::lab::Lab;
 use crate::model::{Action, Condition, Fault, HostId};
 
-/// Load before anything is measured.
+/// The length of the load before anything is measured.
 pub(super) const WARM_UP: Duration = Duration::from_millis(200);
 
-/// From the end of the load, all nodes being up again, until keys left behind are counted.
+/// How long after the end of the load, with all nodes up again, leftover keys are counted.
 pub(super) const ORPHANS_AFTER: Duration = Duration::from_millis(250);
 
-/// From the end of the load without a quorum until the keys on the node that was up are counted.
+/// Without a quorum: how long after the end of the load the keys on the node that was up are counted.
 pub(super) const SURVIVOR_AFTER: Duration = Duration::from_millis(100);
 
-/// How long a node that is to be restarted stays down.
+/// How long a node stays down before it is restarted.
 const DOWN_FOR: Duration = Duration::from_millis(500);
 
-/// The hosts that trouble befalls; the last one never is.
+/// The hosts that are broken; the last host never is.
 const VICTIM: HostId = HostId(1);
 const VICTIMS: [HostId; 2] = [HostId(1), HostId(2)];
 
-/// What one contender meets in one case.
+/// One contender in one case.
 pub(super) struct Round<'a> {
     pub lab: &'a Lab,
     pub case: &'a Case,
     pub contender: Contender,
     pub setup: &'a Setup,
-    /// How long the measured part takes where the case does not stretch it.
+    /// The length of the measured part, unless the case changes it.
     pub time: Duration,
 }
 
@@ -49,10 +49,11 @@ pub(super) struct Round<'a> {
 type Measured = (Phase, Usage);
 
 impl Round<'_> {
-    /// Runs it. A contender that can't take part is a run with an error; only the lab's errors end everything.
+    /// Runs the round. A contender that can't take part gives a run with an error; only an error of the lab ends the
+    /// bench.
     ///
     /// # Errors
-    /// When a host can't be broken or restored as the case says, or does not answer.
+    /// A host can't be broken or restored as the case says, or does not answer.
     pub async fn run(&self) -> Result<Run, BenchError> {
         let mut run = Run::new(self.contender);
         if let Err(trouble) = self.measure(&mut run).await {
@@ -75,12 +76,12 @@ impl Round<'_> {
 
     async fn measure(&self, run: &mut Run) -> Result<(), Stopped> {
         if self.case.trouble == Trouble::Hung {
-            // The same client on healthy nodes, to compare with.
+            // First the same client on healthy nodes, for comparison.
             let mut fleet = self.start().await?;
             let phase = self.phase(&fleet, Phase::Baseline, self.time).await;
             let counts = fleet.stop().await?;
             run.baseline = Some(figures(&counts, &phase));
-            // It may end as it likes: what it leaves behind is not counted here.
+            // This fleet's leftovers are not counted, so it may end in any way.
             drop(fleet);
             self.flush().await?;
             self.apply(Fault::Pause.into(), &[VICTIM]).await?;
@@ -98,7 +99,7 @@ impl Round<'_> {
                 | Trouble::MostPaused
         ) {
             phases.push(self.phase(&fleet, Phase::Baseline, self.time).await);
-            self.strike(&fleet).await?;
+            self.break_nodes(&fleet).await?;
         }
         run.rss_before_mib = process::resident_mib();
         phases.push(self.phase(&fleet, Phase::Measured, self.case.measured(self.time)).await);
@@ -119,7 +120,7 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// A fleet under load and warm.
+    /// A fleet under load that has warmed up.
     async fn start(&self) -> Result<Fleet, Stopped> {
         let fleet = Fleet::start(self.contender, self.case, self.setup).await?;
         fleet.load(self.case).await?;
@@ -133,8 +134,8 @@ impl Round<'_> {
         (phase, fleet.end(self.lab, mark).await)
     }
 
-    /// Brings about what the measured part is to show.
-    async fn strike(&self, fleet: &Fleet) -> Result<(), BenchError> {
+    /// Breaks or restarts nodes, as the case says.
+    async fn break_nodes(&self, fleet: &Fleet) -> Result<(), BenchError> {
         match self.case.trouble {
             Trouble::None | Trouble::Hung => {}
             Trouble::Paused => {
@@ -158,7 +159,7 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// Does it to all of these hosts; when its effect on the last one was verified.
+    /// Carries out the action on all of these hosts. Returns when its effect on the last one was verified.
     async fn apply(&self, action: Action, hosts: &[HostId]) -> Result<Instant, BenchError> {
         let mut at = Instant::now();
         for &host in hosts {
@@ -167,7 +168,7 @@ impl Round<'_> {
         Ok(at)
     }
 
-    /// Counts the keys that nobody holds any more: first, without a quorum, on the node that was up, then on all nodes, a
+    /// Counts the keys that nobody holds any more: without a quorum first on the node that was up, then on all nodes, a
     /// moment after all of them are up again.
     async fn count_leftovers(&self, run: &mut Run) -> Result<(), BenchError> {
         let lock_nodes = self.lab.lock_nodes();
@@ -185,7 +186,7 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// All hosts up again.
+    /// Brings all hosts up again.
     async fn restore(&self) -> Result<(), BenchError> {
         for (host, _) in self.lab.lock_nodes() {
             for ongoing in self.lab.state(host).conditions.iter() {
@@ -214,7 +215,7 @@ impl From<BenchError> for Stopped {
     }
 }
 
-/// Of all app servers together.
+/// The figures of all app servers together.
 fn figures(counts: &[Counts], (phase, usage): &Measured) -> Figures {
     let mut total = Tally::default();
     for counts in counts {

@@ -1,4 +1,4 @@
-//! What one contender did in one round.
+//! The result of one contender in one round.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,28 +8,28 @@ use super::figures::Figures;
 /// One contender in one round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Who.
+    /// The contender.
     pub contender: Contender,
     /// Why it could not be measured.
     pub error: Option<String>,
     /// The measured part.
     pub figures: Option<Figures>,
-    /// The same load on healthy nodes, just before; only where the case breaks one.
+    /// The same load on healthy nodes, just before; only in cases that break a node.
     pub baseline: Option<Figures>,
-    /// The mean time of an acquire that nobody competes with, before the load; only where tasks share a key.
+    /// The mean time of an acquire without contention, before the load; only if tasks share a key.
     pub uncontended_us: Option<f64>,
     /// The memory of this process before the measured part, MiB.
     pub rss_before_mib: Option<f64>,
-    /// The same after it.
+    /// The memory of this process after the measured part, MiB.
     pub rss_after_mib: Option<f64>,
-    /// From a node's first answer until a lock had the votes of all nodes; only where a node comes back, and only of
-    /// clients that tell votes.
+    /// How long after a node's first answer a lock had the votes of all nodes; only if a node comes back, and the client
+    /// reports votes.
     pub back_in_use_ms: Option<f64>,
     /// Keys on the node that was up, 100 ms after the load ended; only without a quorum.
     pub survivor_keys: Option<u64>,
-    /// Locks that were held and renewed, and lost all the same; only where locks are held for good.
+    /// Locks that were held and renewed, but lost all the same; only in cases that hold locks until the end.
     pub lost: Option<u64>,
-    /// Keys left behind on each node.
+    /// Leftover keys on each node.
     pub orphans: Vec<u64>,
 }
 

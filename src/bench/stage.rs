@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
-/// How far a round is, as the driver says.
+/// The stage of a round, as the driver announces it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
     /// Clients connect.
     Connect,
     /// Tasks run.
     Load,
-    /// A node came back at this moment, and tasks run.
+    /// A node came back at this instant; tasks run.
     Back(Instant),
     /// Tasks end.
     Stop,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The middle of some figures, and how far they spread.
+/// The median of some figures, and how far they spread.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// The median.
@@ -11,16 +11,17 @@ pub struct Spread {
     pub q1: f64,
     /// The third quartile.
     pub q3: f64,
-    /// The least.
+    /// The smallest figure.
     pub min: f64,
-    /// The greatest.
+    /// The largest figure.
     pub max: f64,
     /// How many figures there are.
     pub n: usize,
 }
 
 impl Spread {
-    /// Of these figures; none without any. Between two figures it interpolates (Hyndman and Fan 1996, type 7).
+    /// The spread of these figures; `None` if there are none. It interpolates between two figures (Hyndman and Fan 1996,
+    /// type 7).
     #[must_use]
     pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut figures: Vec<f64> = figures.into_iter().filter(|figure| figure.is_finite()).collect();
@@ -49,7 +50,8 @@ fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     Some(below + (above - below) * place.fract())
 }
 
-/// Jain's index of fairness: (Σx)² / (n·Σx²), from 1/n (one has all) to 1 (all have the same). None if nobody has any.
+/// Jain's fairness index: (Σx)² / (n·Σx²), from 1/n (one task has everything) to 1 (all have the same); `None` if no task
+/// has anything.
 /// Jain, Chiu, Hawe: A quantitative measure of fairness, DEC-TR-301, 1984.
 #[must_use]
 pub fn jain(shares: &[u64]) -> Option<f64> {

@@ -1,4 +1,4 @@
-//! From the runs of each round to medians, quartiles, ratios and verdicts.
+//! Turns the runs of each round into medians, quartiles, ratios and verdicts.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -19,7 +19,7 @@ use super::target::TARGETS;
 use crate::run::Machine;
 
 impl BenchRecord {
-    /// Nothing is measured yet.
+    /// A record without any case yet.
     pub(super) fn new(options: &BenchOptions) -> Self {
         Self {
             format: Self::FORMAT,
@@ -40,14 +40,14 @@ impl BenchRecord {
         }
     }
 
-    /// Everything is measured, or it was stopped.
+    /// Completes the record; `interrupted` if the bench was stopped.
     pub(super) fn end(mut self, options: &BenchOptions, interrupted: bool) -> Self {
         self.interrupted = interrupted;
         self.sum_up(&options.cases);
         self
     }
 
-    /// A case begins.
+    /// Adds a case.
     pub(super) fn begin(&mut self, case: &Case, time: Duration, setup: &Setup) {
         let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
         let (load, hold, think) = match case.load {
@@ -76,7 +76,7 @@ impl BenchRecord {
         });
     }
 
-    /// A case can't be measured here.
+    /// Notes that a case can't be measured here.
     pub(super) fn leave_out(&mut self, case: &Case, why: String) {
         self.left_out.push(LeftOut {
             name: case.name.to_owned(),
@@ -84,21 +84,21 @@ impl BenchRecord {
         });
     }
 
-    /// A round of the newest case begins.
+    /// Adds a round to the newest case.
     pub(super) fn begin_round(&mut self) {
         if let Some(case) = self.cases.last_mut() {
             case.rounds.push(RoundResult { runs: Vec::new() });
         }
     }
 
-    /// A run of the newest round has ended.
+    /// Adds a run to the newest round.
     pub(super) fn add(&mut self, run: Run) {
         if let Some(round) = self.cases.last_mut().and_then(|case| case.rounds.last_mut()) {
             round.runs.push(run);
         }
     }
 
-    /// Makes summaries, ratios and verdicts of all rounds.
+    /// Makes the summaries, ratios and verdicts of all rounds.
     fn sum_up(&mut self, cases: &[Case]) {
         for result in &mut self.cases {
             if let Some(case) = cases.iter().find(|case| case.name == result.name) {

@@ -17,7 +17,7 @@ use crate::metrics::{histogram, in_nanos};
 /// A part of a round whose figures are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Healthy nodes, before the trouble begins.
+    /// Healthy nodes, before any is broken.
     Baseline,
     /// The measured part.
     Measured,
@@ -30,13 +30,13 @@ impl Phase {
 /// Counts of one phase.
 #[derive(Debug, Clone)]
 pub(super) struct Tally {
-    /// Nanoseconds of each granted acquire, and of those that never ended how long they had waited.
+    /// Nanoseconds of each granted acquire; acquires that never ended count with the time that they had waited.
     pub acquire: Histogram<u64>,
     /// Nanoseconds of each refused acquire.
     pub refusal: Histogram<u64>,
     /// Nanoseconds of the releases.
     pub release: Histogram<u64>,
-    /// The time between both, summed.
+    /// The total time between acquires and releases.
     pub held: Duration,
     /// Acquires that had not ended when the round did.
     pub unfinished: u64,
@@ -44,7 +44,7 @@ pub(super) struct Tally {
     pub cycles: u64,
     /// Refused acquires by kind.
     pub refused: BTreeMap<&'static str, u64>,
-    /// What the client said of the first one.
+    /// The message of the first refusal.
     pub refusal_text: Option<String>,
 }
 
@@ -63,39 +63,39 @@ impl Default for Tally {
     }
 }
 
-/// One cycle, each part with the phase that counts it.
+/// One cycle; each time has the phase that counts it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cycle {
     pub acquire: Option<(Phase, Duration)>,
     pub release: Option<(Phase, Duration)>,
-    /// Between both; counted with the acquire.
+    /// The time from acquire to release; counted with the acquire.
     pub held: Duration,
-    /// The phase in which it ended.
+    /// The phase in which the cycle ended.
     pub ended: Option<Phase>,
 }
 
 impl Tally {
-    /// A refused acquire that took so long.
+    /// Counts a refused acquire.
     pub fn refuse(&mut self, took: Duration, refused: Refused) {
         record(&mut self.refusal, took);
         *self.refused.entry(refused.kind).or_default() += 1;
         self.refusal_text.get_or_insert(refused.text);
     }
 
-    /// An acquire that has waited so long and has not ended.
+    /// Counts an acquire that has waited for `waited` and has not ended.
     pub fn leave_unfinished(&mut self, waited: Duration) {
         record(&mut self.acquire, waited);
         self.unfinished += 1;
     }
 
-    /// Adds what another thread or app server counted.
+    /// Adds the counts of another thread or app server.
     pub fn add(&mut self, other: &Self) {
         for (sum, one) in [
             (&mut self.acquire, &other.acquire),
             (&mut self.refusal, &other.refusal),
             (&mut self.release, &other.release),
         ] {
-            // Both resize themselves and have the same precision.
+            // Both histograms resize themselves and have the same precision.
             let _ = sum.add(one);
         }
         self.held += other.held;
@@ -110,17 +110,17 @@ impl Tally {
     }
 }
 
-/// Counts a time. Histograms that resize themselves refuse none.
+/// Counts a time. The histogram resizes itself, so it takes any value.
 fn record(histogram: &mut Histogram<u64>, took: Duration) {
     let _ = histogram.record(in_nanos(took));
 }
 
 thread_local! {
-    /// Which of the recorder's shares belongs to this thread.
+    /// The share of every recorder that belongs to this thread.
     static SHARE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Gives this thread a share of its own in every recorder. Without it a thread has the first one.
+/// Gives this thread its own share of every recorder. A thread without one uses the first.
 #[cfg(feature = "peers")]
 pub(super) fn take_share(index: usize) {
     SHARE.set(index);
@@ -131,7 +131,7 @@ pub(super) fn take_share(index: usize) {
 pub(super) struct Recorder(Box<[Mutex<[Tally; Phase::ALL]>]>);
 
 impl Recorder {
-    /// For a runtime with so many threads.
+    /// A recorder for a runtime with this many threads.
     pub fn new(threads: usize) -> Self {
         Self((0..threads.max(1)).map(|_| Mutex::default()).collect())
     }
@@ -160,11 +160,11 @@ impl Recorder {
 
     fn with(&self, count: impl FnOnce(&mut [Tally; Phase::ALL])) {
         let share = &self.0[SHARE.get() % self.0.len()];
-        // A panic while counting leaves counts that are still counts.
+        // After a panic while counting, the counts are still valid counts.
         count(&mut share.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// All shares together.
+    /// The sum of all shares.
     pub fn total(&self) -> [Tally; Phase::ALL] {
         let mut total: [Tally; Phase::ALL] = Default::default();
         for share in &self.0 {

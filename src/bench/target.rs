@@ -1,4 +1,4 @@
-//! What the engine must reach, as data.
+//! The targets of the engine, as data.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,37 +6,37 @@ use super::case_result::CaseResult;
 use super::contender::Contender;
 use super::metric::Metric;
 
-/// One thing that the engine must reach.
+/// One target of the engine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Target {
     /// The case that shows it.
     pub case: &'static str,
-    /// For people: what must be so.
+    /// The target in words.
     pub words: &'static str,
     /// The figure.
     pub metric: Metric,
-    /// Beside whom.
-    pub beside: Beside,
-    /// What is asked of it.
+    /// What the figure is compared with.
+    pub basis: Basis,
+    /// The bound on the figure or ratio.
     pub bound: Bound,
 }
 
-/// What a figure of the engine is held against.
+/// What the engine's figure is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beside {
-    /// The bound itself: the median of all rounds counts.
-    Nothing,
-    /// The bound itself: every round counts.
-    NothingEver,
-    /// Itself in another case of the same run: the ratio of the medians counts.
+pub enum Basis {
+    /// The bound itself, with the median of all rounds.
+    Median,
+    /// The bound itself, with every round.
+    EveryRound,
+    /// The engine in another case of the same bench: the ratio of the medians counts.
     Case(&'static str),
     /// A peer: the median of the rounds' ratios counts.
     Peer(Contender),
-    /// The best peer of all, by the median of the rounds' ratios: the one beside which the engine looks worst.
+    /// The best peer, by the median of the rounds' ratios: the one beside which the engine looks worst.
     BestPeer,
 }
 
-/// What is asked of a figure or a ratio.
+/// A bound on a figure or ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
     /// This or more.
@@ -45,15 +45,15 @@ pub enum Bound {
     AtMost(f64),
 }
 
-use Beside::{BestPeer, Case, Nothing, NothingEver, Peer};
+use Basis::{BestPeer, Case, Median, EveryRound, Peer};
 use Bound::{AtLeast, AtMost};
 
-const fn target(case: &'static str, words: &'static str, metric: Metric, beside: Beside, bound: Bound) -> Target {
+const fn target(case: &'static str, words: &'static str, metric: Metric, basis: Basis, bound: Bound) -> Target {
     Target {
         case,
         words,
         metric,
-        beside,
+        basis,
         bound,
     }
 }
@@ -64,78 +64,78 @@ pub const TARGETS: &[Target] = &[
     target("own-64", "cycles/s, beside rslock", Metric::CyclesPerS, Peer(Contender::Rslock), AtLeast(1.7)),
     target("own-64", "cycles/s, beside rslock-mt", Metric::CyclesPerS, Peer(Contender::RslockMt), AtLeast(2.3)),
     target("own-64", "client CPU, beside naive", Metric::ClientCpu, Peer(Contender::Naive), AtMost(0.5)),
-    target("own-64", "orphan keys", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
+    target("own-64", "orphan keys", Metric::OrphanKeys, EveryRound, AtMost(0.0)),
     target("own-256", "cycles/s, beside rslock", Metric::CyclesPerS, Peer(Contender::Rslock), AtLeast(1.4)),
     target("own-256", "cycles/s, beside rslock-mt", Metric::CyclesPerS, Peer(Contender::RslockMt), AtLeast(2.3)),
     target("own-256", "client CPU, beside naive", Metric::ClientCpu, Peer(Contender::Naive), AtMost(0.5)),
-    target("own-256", "orphan keys", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
+    target("own-256", "orphan keys", Metric::OrphanKeys, EveryRound, AtMost(0.0)),
     target("tls-64", "cycles/s, of own-64", Metric::CyclesPerS, Case("own-64"), AtLeast(0.6)),
     target("tls-64", "client CPU, of own-64", Metric::ClientCpu, Case("own-64"), AtMost(2.0)),
     target("tls-64", "cycles/s, beside rslock", Metric::CyclesPerS, Peer(Contender::Rslock), AtLeast(1.5)),
-    target("tls-64", "share acquired", Metric::AcquiredShare, NothingEver, AtLeast(1.0)),
-    target("tls-64", "orphan keys", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
+    target("tls-64", "share acquired", Metric::AcquiredShare, EveryRound, AtLeast(1.0)),
+    target("tls-64", "orphan keys", Metric::OrphanKeys, EveryRound, AtMost(0.0)),
     target("own-1", "acquire p50, beside the best Redlock peer", Metric::AcquireP50, BestPeer, AtMost(1.0)),
-    target("paused", "cycles/s, of healthy", Metric::OfHealthyCycles, Nothing, AtLeast(0.95)),
-    target("paused", "acquire p99, of healthy", Metric::OfHealthyAcquireP99, Nothing, AtMost(1.5)),
-    target("paused", "release p99, of healthy", Metric::OfHealthyReleaseP99, Nothing, AtMost(1.5)),
-    target("paused", "memory grown, MiB", Metric::GrowthMib, Nothing, AtMost(4.0)),
-    target("paused", "orphan keys 250 ms after SIGCONT", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
-    target("five-two-paused", "cycles/s, of healthy", Metric::OfHealthyCycles, Nothing, AtLeast(0.7)),
+    target("paused", "cycles/s, of healthy", Metric::OfHealthyCycles, Median, AtLeast(0.95)),
+    target("paused", "acquire p99, of healthy", Metric::OfHealthyAcquireP99, Median, AtMost(1.5)),
+    target("paused", "release p99, of healthy", Metric::OfHealthyReleaseP99, Median, AtMost(1.5)),
+    target("paused", "memory grown, MiB", Metric::GrowthMib, Median, AtMost(4.0)),
+    target("paused", "orphan keys 250 ms after SIGCONT", Metric::OrphanKeys, EveryRound, AtMost(0.0)),
+    target("five-two-paused", "cycles/s, of healthy", Metric::OfHealthyCycles, Median, AtLeast(0.7)),
     target("five-two-paused", "cycles/s, of own-64", Metric::CyclesPerS, Case("own-64"), AtLeast(0.4)),
-    target("five-two-paused", "share acquired", Metric::AcquiredShare, NothingEver, AtLeast(1.0)),
-    target("five-two-paused", "memory grown, MiB", Metric::GrowthMib, Nothing, AtMost(4.0)),
-    target("five-two-paused", "orphan keys 250 ms after SIGCONT", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
-    target("hung", "cycles/s, of healthy", Metric::OfHealthyCycles, Nothing, AtLeast(0.95)),
-    target("hung", "acquire p99, of healthy", Metric::OfHealthyAcquireP99, Nothing, AtMost(1.5)),
-    target("hung", "release p99, of healthy", Metric::OfHealthyReleaseP99, Nothing, AtMost(1.5)),
-    target("hung", "orphan keys", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
-    target("killed", "share acquired", Metric::AcquiredShare, NothingEver, AtLeast(1.0)),
-    target("killed", "acquire p99, of healthy", Metric::OfHealthyAcquireP99, Nothing, AtMost(1.5)),
-    target("restarted", "ms until the node's vote counts again", Metric::BackInUseMs, NothingEver, AtMost(250.0)),
-    target("restarted", "acquire p99 of the first 2 s, of healthy", Metric::OfHealthyAcquireP99, Nothing, AtMost(2.0)),
-    target("no-quorum-killed", "µs to the slowest refusal", Metric::RefusalMax, Nothing, AtMost(50_000.0)),
-    target("no-quorum-killed", "keys on the survivor after 100 ms", Metric::SurvivorKeys, NothingEver, AtMost(0.0)),
-    target("no-quorum-paused", "µs to the slowest refusal", Metric::RefusalMax, Nothing, AtMost(50_000.0)),
-    target("no-quorum-paused", "keys on the survivor after 100 ms", Metric::SurvivorKeys, NothingEver, AtMost(0.0)),
-    target("no-quorum-paused", "orphan keys 250 ms after SIGCONT", Metric::OrphanKeys, NothingEver, AtMost(0.0)),
-    target("short-ttl", "share acquired", Metric::AcquiredShare, NothingEver, AtLeast(1.0)),
-    target("one-64", "acquire p99, of an ideal queue", Metric::IdealQueueRatio, Nothing, AtMost(1.3)),
-    target("one-64", "Jain's index", Metric::Jain, Nothing, AtLeast(0.99)),
-    target("one-64", "commands per node and cycle", Metric::CommandsPerNodeAndCycle, Nothing, AtMost(2.2)),
+    target("five-two-paused", "share acquired", Metric::AcquiredShare, EveryRound, AtLeast(1.0)),
+    target("five-two-paused", "memory grown, MiB", Metric::GrowthMib, Median, AtMost(4.0)),
+    target("five-two-paused", "orphan keys 250 ms after SIGCONT", Metric::OrphanKeys, EveryRound, AtMost(0.0)),
+    target("hung", "cycles/s, of healthy", Metric::OfHealthyCycles, Median, AtLeast(0.95)),
+    target("hung", "acquire p99, of healthy", Metric::OfHealthyAcquireP99, Median, AtMost(1.5)),
+    target("hung", "release p99, of healthy", Metric::OfHealthyReleaseP99, Median, AtMost(1.5)),
+    target("hung", "orphan keys", Metric::OrphanKeys, EveryRound, AtMost(0.0)),
+    target("killed", "share acquired", Metric::AcquiredShare, EveryRound, AtLeast(1.0)),
+    target("killed", "acquire p99, of healthy", Metric::OfHealthyAcquireP99, Median, AtMost(1.5)),
+    target("restarted", "ms until the node's vote counts again", Metric::BackInUseMs, EveryRound, AtMost(250.0)),
+    target("restarted", "acquire p99 of the first 2 s, of healthy", Metric::OfHealthyAcquireP99, Median, AtMost(2.0)),
+    target("no-quorum-killed", "µs to the slowest refusal", Metric::RefusalMax, Median, AtMost(50_000.0)),
+    target("no-quorum-killed", "keys on the survivor after 100 ms", Metric::SurvivorKeys, EveryRound, AtMost(0.0)),
+    target("no-quorum-paused", "µs to the slowest refusal", Metric::RefusalMax, Median, AtMost(50_000.0)),
+    target("no-quorum-paused", "keys on the survivor after 100 ms", Metric::SurvivorKeys, EveryRound, AtMost(0.0)),
+    target("no-quorum-paused", "orphan keys 250 ms after SIGCONT", Metric::OrphanKeys, EveryRound, AtMost(0.0)),
+    target("short-ttl", "share acquired", Metric::AcquiredShare, EveryRound, AtLeast(1.0)),
+    target("one-64", "acquire p99, of an ideal queue", Metric::IdealQueueRatio, Median, AtMost(1.3)),
+    target("one-64", "Jain's index", Metric::Jain, Median, AtLeast(0.99)),
+    target("one-64", "commands per node and cycle", Metric::CommandsPerNodeAndCycle, Median, AtMost(2.2)),
     target("one-64", "server CPU, beside rslock", Metric::ServerCpu, Peer(Contender::Rslock), AtMost(0.5)),
-    target("one-64-think", "acquire p99, of an ideal queue", Metric::IdealQueueRatio, Nothing, AtMost(1.3)),
-    target("one-64-think", "Jain's index", Metric::Jain, Nothing, AtLeast(0.99)),
-    target("one-64-think", "commands per node and cycle", Metric::CommandsPerNodeAndCycle, Nothing, AtMost(2.2)),
+    target("one-64-think", "acquire p99, of an ideal queue", Metric::IdealQueueRatio, Median, AtMost(1.3)),
+    target("one-64-think", "Jain's index", Metric::Jain, Median, AtLeast(0.99)),
+    target("one-64-think", "commands per node and cycle", Metric::CommandsPerNodeAndCycle, Median, AtMost(2.2)),
     target("one-64-think", "server CPU, beside rslock", Metric::ServerCpu, Peer(Contender::Rslock), AtMost(0.5)),
-    target("one-4x16", "acquire p99, of an ideal queue", Metric::IdealQueueRatio, Nothing, AtMost(2.0)),
-    target("one-4x16", "Jain's index", Metric::Jain, Nothing, AtLeast(0.98)),
-    target("one-4x16", "tries per cycle", Metric::AttemptsPerCycle, Nothing, AtMost(8.0)),
-    target("one-4x16-think", "acquire p99, of an ideal queue", Metric::IdealQueueRatio, Nothing, AtMost(2.0)),
-    target("one-4x16-think", "Jain's index", Metric::Jain, Nothing, AtLeast(0.98)),
-    target("one-4x16-think", "tries per cycle", Metric::AttemptsPerCycle, Nothing, AtMost(8.0)),
-    target("renewal", "client CPU, % of a core", Metric::ClientCpuPercent, Nothing, AtMost(10.0)),
-    target("renewal", "locks lost", Metric::LostLocks, NothingEver, AtMost(0.0)),
-    target("renewal-paused", "locks lost in 10 × TTL", Metric::LostLocks, NothingEver, AtMost(0.0)),
-    target("renewal-restarted", "locks lost in 10 × TTL", Metric::LostLocks, NothingEver, AtMost(0.0)),
+    target("one-4x16", "acquire p99, of an ideal queue", Metric::IdealQueueRatio, Median, AtMost(2.0)),
+    target("one-4x16", "Jain's index", Metric::Jain, Median, AtLeast(0.98)),
+    target("one-4x16", "tries per cycle", Metric::AttemptsPerCycle, Median, AtMost(8.0)),
+    target("one-4x16-think", "acquire p99, of an ideal queue", Metric::IdealQueueRatio, Median, AtMost(2.0)),
+    target("one-4x16-think", "Jain's index", Metric::Jain, Median, AtLeast(0.98)),
+    target("one-4x16-think", "tries per cycle", Metric::AttemptsPerCycle, Median, AtMost(8.0)),
+    target("renewal", "client CPU, % of a core", Metric::ClientCpuPercent, Median, AtMost(10.0)),
+    target("renewal", "locks lost", Metric::LostLocks, EveryRound, AtMost(0.0)),
+    target("renewal-paused", "locks lost in 10 × TTL", Metric::LostLocks, EveryRound, AtMost(0.0)),
+    target("renewal-restarted", "locks lost in 10 × TTL", Metric::LostLocks, EveryRound, AtMost(0.0)),
 ];
 
-/// A target and what came of it.
+/// A target and its verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
     /// The case.
     pub case: String,
-    /// What must be so.
+    /// The target in words.
     pub words: String,
-    /// What is asked: `≥ 1.7` or `≤ 0.5`.
+    /// The bound: `≥ 1.7` or `≤ 0.5`.
     pub asked: String,
     /// The figure or ratio.
     pub value: f64,
-    /// Whether it was reached.
+    /// Whether the target was reached.
     pub reached: bool,
 }
 
 impl Target {
-    /// Judges it by what a case produced; none if the case did not show it, for example without peers.
+    /// Judges the target by the results of the cases; `None` if they don't show it, for example without peers.
     #[must_use]
     pub fn judge(&self, cases: &[CaseResult]) -> Option<Judged> {
         let find = |name: &str| cases.iter().find(|case| case.name == name);
@@ -149,9 +149,9 @@ impl Target {
             .ratios
             .iter()
             .filter_map(|ratio| Some((ratio.peer, ratio.metrics.get(&self.metric)?.median)));
-        let value = match self.beside {
-            Nothing => own()?.median,
-            NothingEver => match self.bound {
+        let value = match self.basis {
+            Median => own()?.median,
+            EveryRound => match self.bound {
                 AtLeast(_) => own()?.min,
                 AtMost(_) => own()?.max,
             },
@@ -161,7 +161,7 @@ impl Target {
             }
             Peer(peer) => ratios.find(|(one, _)| *one == peer)?.1,
             BestPeer => {
-                // A lock on one node does less work, and is no peer.
+                // A lock on one node does less work, so it does not count as a peer here.
                 let ratios = ratios
                     .filter(|(peer, _)| *peer != Contender::Plain)
                     .map(|(_, ratio)| ratio);

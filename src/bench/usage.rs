@@ -1,4 +1,4 @@
-//! What a phase used of processors, and what the nodes and clients counted in it.
+//! The processor time that a phase used, and what nodes and clients counted in it.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use super::nodes::NodeCounts;
 pub(super) struct Usage {
     pub wall: Duration,
     pub client_cpu: f64,
-    /// Of each node, with the time over which it was counted; none of one that was not up at the end.
+    /// For each node its counts, with the time over which they were counted; `None` if it was not up at the end.
     pub nodes: Vec<Option<(NodeCounts, Duration)>>,
-    /// None if a client does not count them.
+    /// `None` if a client does not count its attempts.
     pub attempts: Option<u64>,
 }

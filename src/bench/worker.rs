@@ -1,4 +1,4 @@
-//! One task of an app server: a closed loop of acquire and release, or a lock that is held for good.
+//! One task of an app server: a closed loop of acquire and release, or a lock that is held until the load ends.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,15 +15,15 @@ use super::client::Client;
 use super::stage::Stage;
 use super::tally::{Cycle, Recorder};
 
-/// The pause of a task after a refusal, for all clients the same, so that none spins.
+/// The pause of a task after a refusal, the same for all clients, so that no client spins.
 pub(super) const AFTER_REFUSAL: Duration = Duration::from_millis(5);
 
-/// What a task works with.
+/// One task, with its client.
 pub(super) struct Worker<C> {
     pub client: C,
     pub key: String,
     pub hold: Duration,
-    /// The mean of an exponential distribution.
+    /// The mean of the exponentially distributed pause before an acquire.
     pub think: Duration,
     pub board: Arc<Board>,
     pub seat: Arc<Seat>,
@@ -33,7 +33,7 @@ pub(super) struct Worker<C> {
 }
 
 impl<C: Client> Worker<C> {
-    /// Acquires and releases until the load ends. The clock is read around acquire and release and nowhere else.
+    /// Acquires and releases until the load ends. The clock is read only around acquire and release.
     pub async fn cycle(self) {
         let mut rng = SmallRng::seed_from_u64(self.seed);
         while *self.stage.borrow() < Stage::Stop {
@@ -78,7 +78,7 @@ impl<C: Client> Worker<C> {
         }
     }
 
-    /// Holds one lock until the load ends, and says whether it was lost meanwhile.
+    /// Holds one lock until the load ends. Returns whether it was lost.
     pub async fn hold(mut self) {
         let held = loop {
             match self.client.acquire(&self.key).await {
@@ -87,7 +87,7 @@ impl<C: Client> Worker<C> {
             }
         };
         self.board.holding.fetch_add(1, Relaxed);
-        // An end without a word is the end too.
+        // If the driver is gone, this is the end too.
         let _ = self.stage.wait_for(|stage| *stage >= Stage::Stop).await;
         if C::is_lost(&held) {
             self.board.lost.fetch_add(1, Relaxed);

@@ -1,6 +1,6 @@
 use rand::rngs::SmallRng;
 
-use super::chance::{Choice, weighted};
+use super::random::{Choice, weighted};
 use super::failed::Failed;
 use super::filler::{Entry, Filler, Look};
 use super::section::Section;
@@ -10,7 +10,8 @@ use crate::metrics::{Count, Counter};
 use crate::model::Wait;
 use crate::scenario::{CacheFillSpec, CacheSpec, ServiceTime};
 
-/// The work of reading through caches that expire: serve what is fresh; else take the lock, call the provider, fill.
+/// The work of `cache-fill`: read through caches that expire. A fresh value is served; otherwise the worker takes the
+/// lock, calls the provider and fills the cache.
 #[derive(Debug)]
 pub struct CacheFill {
     tools: Tools,
@@ -32,7 +33,7 @@ impl CacheFill {
         &self.tools
     }
 
-    /// One reader wants one value.
+    /// One request: a reader wants one value.
     pub(super) async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng) -> Result<(), Failed> {
         let entry = self.draw(rng);
         let look = self.look(counter, &entry).await?;
@@ -58,7 +59,7 @@ impl CacheFill {
         let data = format!("{}:{key}", spec.name);
         Entry {
             spec,
-            // A scenario has a handful of caches.
+            // A scenario has only a few caches.
             cache: u32::try_from(position).unwrap_or(u32::MAX),
             key,
             state: format!("{data}:CacheState"),
@@ -74,7 +75,7 @@ impl CacheFill {
         }
     }
 
-    /// With the lock: look again, if the arm does, and fill.
+    /// With the lock: looks again, if the arm does that, and fills the cache.
     async fn inside(
         &self,
         counter: Counter<'_>,
@@ -111,7 +112,7 @@ impl CacheFill {
         filled
     }
 
-    /// Without the lock: what there is, if the arm serves it.
+    /// Without the lock: serves the value if it is fresh by now, or an old one if the arm allows that.
     async fn outside(&self, counter: Counter<'_>, entry: &Entry<'_>, mut look: Look) -> Result<(), Failed> {
         if self.tools.arm.wait != Wait::FailFast {
             look = self.look(counter, entry).await?;

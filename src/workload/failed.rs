@@ -1,16 +1,16 @@
 use super::cache::CacheError;
 use crate::store::StoreError;
 
-/// How a request ends without an answer.
+/// Why a request ended without an answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failed {
-    /// The lock was not to be had. The acquire's outcome is counted already.
+    /// The lock was refused. The acquire's outcome has been counted.
     #[error("the lock was refused")]
     Refused,
-    /// The run must end, and the lock was still waited for, or the work had not been written yet.
+    /// The run must end, and the request was still waiting for the lock or had not written its work.
     #[error("given up")]
     Cancelled,
-    /// The lock was lost before the work was written, and the arm heeds that.
+    /// The lock was lost before the work was written, and the arm aborts then.
     #[error("the lock was lost")]
     Lost,
     /// The cache node failed.

@@ -1,9 +1,9 @@
-//! A value of a cache that is filled, whichever kind of value it is.
+//! Fills a value of a cache; common to both kinds of values.
 
 use rand::rngs::SmallRng;
 
 use super::cache::millis;
-use super::chance::draw;
+use super::random::draw;
 use super::failed::Failed;
 use super::section::Section;
 use super::tools::Tools;
@@ -13,7 +13,7 @@ use crate::store::Value;
 
 /// The state of a value that may be served.
 pub(super) const ACTIVE: &str = "Active";
-/// The state of a value that somebody fills.
+/// The state of a value that somebody is filling.
 pub(super) const IN_PROGRESS: &str = "Inprogress";
 
 /// One value of one cache, and the names of its keys.
@@ -22,38 +22,38 @@ pub(super) struct Entry<'a> {
     /// The position of its cache in the scenario.
     pub cache: u32,
     pub key: u64,
-    /// The value: a string or a list.
+    /// The key of the value: a string or a list.
     pub data: String,
-    /// Whether it is fresh, apart from the value because it expires earlier.
+    /// The key of its state. It is apart from the value because it expires earlier.
     pub state: String,
-    /// How often it was filled.
+    /// The key of its version: how often it was filled.
     pub version: String,
 }
 
 /// What a look at the cache found.
 pub(super) struct Look {
-    /// It is Active and there.
+    /// The value exists and is Active.
     pub fresh: bool,
-    /// It is there, and may be served even if it is not fresh.
+    /// The value exists, and may be served even if it is not fresh.
     pub servable: bool,
-    /// Its version; 0 before the first.
+    /// Its version; 0 if it was never filled.
     pub version: u64,
 }
 
-/// A fill under way: what calls the provider.
+/// A fill under way, which calls the provider.
 pub(super) struct Filler<'a, 'b> {
     pub tools: &'a Tools,
     pub counter: Counter<'a>,
     pub entry: &'a Entry<'a>,
     pub section: &'a Section<'b>,
-    /// The version that the last look found, to be superseded.
+    /// The version that the last look found, which this fill supersedes.
     pub supersedes: u64,
     pub time: ServiceTime,
 }
 
 impl Filler<'_, '_> {
-    /// Calls the provider for the object or a page of the list. Each page is a value of its own among the provider's
-    /// calls, so that one call for each version of each page is perfect.
+    /// Calls the provider for the object, or for one page of the list. Each page counts as a value of its own, so one call
+    /// for each version of each page is perfect.
     pub async fn provide(&self, page: Option<u32>, rng: &mut SmallRng) -> Result<Value, Failed> {
         if self.tools.hurry.is_cancelled() {
             return Err(Failed::Cancelled);
@@ -68,7 +68,7 @@ impl Filler<'_, '_> {
             .await?)
     }
 
-    /// Tells that what was asked for is in the cache.
+    /// Counts that the value is now in the cache.
     pub fn refilled(&self) {
         for part in 0..self.pages() {
             self.counter.refilled(self.call(part));
@@ -87,17 +87,17 @@ impl Filler<'_, '_> {
         }
     }
 
-    /// How long a fill under way is announced: as long as the lock lives by itself. A filler that dies must not announce
-    /// it for ever.
+    /// How long the state says that a fill is under way: as long as the lock lives without renewal, because a filler that
+    /// dies can't take it back.
     pub fn in_progress_ms(&self) -> u64 {
         millis(self.tools.live_settings.ttl(self.tools.arm.ttl))
     }
 
-    /// Takes back the announcement, unless it may be somebody else's.
+    /// Clears the state, unless it may be somebody else's.
     pub async fn give_up(&self) {
         if self.section.is_ours() {
             let mut cache = self.tools.cache.connection();
-            // If even this fails, the announcement expires.
+            // If this fails too, the state expires.
             let _ = redis::cmd("DEL").arg(&self.entry.state).exec_async(&mut cache).await;
         }
     }

@@ -6,7 +6,7 @@ use rand::rngs::SmallRng;
 use redis::Script;
 
 use super::cache::{Cache, CacheError};
-use super::chance::{Choice, draw};
+use super::random::{Choice, draw};
 use super::failed::Failed;
 use super::section::Section;
 use super::tools::Tools;
@@ -14,7 +14,8 @@ use crate::metrics::{Count, Counter, Part, Time};
 use crate::scenario::{Fence, InventorySpec, Ledger, ServiceTime, StockIn, Update};
 use crate::store::{Mark, Order, Token};
 
-/// Takes one unit if there is one, and appends the order. Returns whether it did; nothing without the key.
+/// Takes one unit if there is one, and appends the order. Returns 1 if it did, 0 if no unit is left, and nil without the
+/// key.
 static TAKE_ONE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local units = redis.call('GET', KEYS[1])
@@ -26,7 +27,8 @@ static TAKE_ONE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Of the products from ARGV[1] to ARGV[2] those that have not ARGV[3] units, each with its units; −1 for one that is gone.
+/// Of the products from ARGV[1] to ARGV[2], those that don't have ARGV[3] units, each with its units; −1 if the key is
+/// missing.
 static NOT_AS_AT_THE_START: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local found = {}
@@ -40,7 +42,7 @@ static NOT_AS_AT_THE_START: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// The work of selling stock: read the units left, think, write back one less and append the order.
+/// The work of `inventory`: read the units left, think, write back one less and append the order.
 #[derive(Debug)]
 pub struct Inventory {
     tools: Tools,
@@ -65,7 +67,7 @@ impl Inventory {
         &self.tools
     }
 
-    /// One customer buys one unit of one product.
+    /// One request: a customer buys one unit of one product.
     pub(super) async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng, worker: usize) -> Result<(), Failed> {
         let product = self.choice.draw(rng);
         let by = format!("s{}w{worker}", self.tools.server.0);
@@ -81,7 +83,8 @@ impl Inventory {
         Ok(())
     }
 
-    /// Writes back what was read less one: right only if nobody else did so meanwhile, or if a fence refuses those who did.
+    /// Writes back one unit less than was read. That is right only if nobody else wrote meanwhile, or if a fence refuses a
+    /// stale write.
     async fn read_and_write(
         &self,
         product: u64,
@@ -111,7 +114,7 @@ impl Inventory {
         Ok(true)
     }
 
-    /// What a fenced arm's worker shows to the stock.
+    /// The token that a fenced arm's worker shows to the stock.
     async fn token<'a>(&self, product: u64, owner: &'a str) -> Result<Option<Token<'a>>, Failed> {
         if self.tools.arm.fence == Fence::Off {
             return Ok(None);
@@ -189,7 +192,7 @@ fn mark<'a>(buyer: &'a str, counter: Counter<'_>) -> Mark<'a> {
     }
 }
 
-/// The ledger of an arm whose stock lives in Redis: a list beside the stock, so that a sale is one step there too.
+/// The ledger of an arm whose stock is in Redis: a list beside the stock, so that a sale is one transaction there too.
 const ORDERS: &str = "orders";
 
 /// An order as an element of that list: product, units left, and its mark.
@@ -201,7 +204,7 @@ fn note(mark: Mark<'_>) -> String {
     format!("{} {} {}", mark.at_us, u8::from(mark.measured), mark.buyer)
 }
 
-/// The way back; `id` is its place in the list, counted from 1.
+/// Parses an element of the list; `id` is its position, from 1.
 fn order(id: i64, row: &str) -> Option<Order> {
     let mut parts = row.splitn(5, ' ');
     Some(Order {
@@ -218,7 +221,8 @@ fn stock_key(product: u64) -> String {
     format!("stock:{product}")
 }
 
-/// Fills an arm's part of the cache node before its load begins: where the stock lives there, its keys, and no orders.
+/// Prepares an arm's part of the cache node before the load begins: if the stock is kept there, it sets the stock and
+/// clears the orders.
 ///
 /// # Errors
 /// The cache node failed.
@@ -239,11 +243,11 @@ pub async fn prepare_cache(ledger: &Ledger, cache: &Cache) -> Result<(), CacheEr
     Ok(())
 }
 
-/// The orders after number `last_id` (0: from the start) in an arm's part of the cache node, in their order, `most` of them
-/// at once.
+/// The orders after number `last_id` (0: from the start) in an arm's part of the cache node, in order, at most `most` of
+/// them.
 ///
 /// # Errors
-/// The cache node failed, or what it has there is not an order of ours.
+/// The cache node failed, or one of its entries is not an order.
 pub async fn orders_in_cache(last_id: i64, most: u32, cache: &Cache) -> Result<Vec<Order>, CacheError> {
     let rows: Vec<String> = redis::cmd("LRANGE")
         .arg(ORDERS)
@@ -257,7 +261,7 @@ pub async fn orders_in_cache(last_id: i64, most: u32, cache: &Cache) -> Result<V
         .collect()
 }
 
-/// Units left of each of these products in an arm's part of the cache node: the oracle's view where the stock lives there.
+/// The units left of each of these products in an arm's part of the cache node.
 ///
 /// # Errors
 /// The cache node failed or has lost a product.
@@ -271,7 +275,8 @@ pub async fn stock_in_cache(products: Range<u64>, cache: &Cache) -> Result<Vec<(
     products.zip(units).map(known).collect()
 }
 
-/// Those of the products that have not `stock` units, with those that they have: of a million of them a run sells few.
+/// Those of the products that don't have `stock` units, with the units that they have: a run sells only a few of a million
+/// products.
 ///
 /// # Errors
 /// The cache node failed or has lost a product.
@@ -293,7 +298,7 @@ pub async fn stock_sold_in_cache(
     found.into_iter().map(known).collect()
 }
 
-/// The products in parts that fit into one command, or one answer.
+/// The products in batches that fit into one command, or one answer.
 pub fn batches(products: u64) -> impl Iterator<Item = Range<u64>> {
     (0..products)
         .step_by(10_000)

@@ -1,4 +1,4 @@
-//! A value that is a list of pages, pushed one by one.
+//! A value that is a list of pages, which are pushed one by one.
 
 use rand::rngs::SmallRng;
 
@@ -8,8 +8,8 @@ use super::filler::{ACTIVE, Entry, Filler, IN_PROGRESS, Look};
 use super::tools::Tools;
 use crate::metrics::{Counter, DamagedList};
 
-/// Reads state, version and list as one, and notes an Active list whose pages are there twice or not at all. A list
-/// that is not Active may be half of one, so it is never served.
+/// Reads state, version and list in one transaction, and counts an Active list that has duplicate or missing pages. A list
+/// that is not Active may be incomplete, so it is never served.
 pub async fn look(tools: &Tools, counter: Counter<'_>, entry: &Entry<'_>, pages: u32) -> Result<Look, Failed> {
     let mut read = redis::pipe();
     read.atomic();
@@ -38,7 +38,8 @@ pub async fn look(tools: &Tools, counter: Counter<'_>, entry: &Entry<'_>, pages:
     })
 }
 
-/// Announces the fill and empties the list, then pushes page after page; the last one makes it Active.
+/// Sets the state to in progress and empties the list, then pushes page after page; the last push also sets the state to
+/// Active.
 pub async fn fill(filler: &Filler<'_, '_>, pages: u32, rng: &mut SmallRng) -> Result<(), Failed> {
     let entry = filler.entry;
     let mut cache = filler.tools.cache.connection();
@@ -70,12 +71,12 @@ pub async fn fill(filler: &Filler<'_, '_>, pages: u32, rng: &mut SmallRng) -> Re
     Ok(())
 }
 
-/// A page as it stands in the list: its number in front.
+/// An element of the list: a page with its number in front.
 fn element(page: u32, value: &str) -> String {
     format!("{page}:{value}")
 }
 
-/// Pages beyond one of each, and pages that are not there.
+/// The numbers of duplicate and of missing pages.
 fn damage(list: &[String], pages: u32) -> (u64, u64) {
     let mut there = vec![false; pages as usize];
     let mut first = 0;
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn damage_tells_duplicate_from_missing_pages() {
+    fn duplicate_and_missing_pages_are_counted_apart() {
         let list = |pages: &[u32]| pages.iter().map(|page| element(*page, "a: b")).collect::<Vec<_>>();
         assert_eq!(damage(&list(&[1, 2, 3]), 3), (0, 0));
         assert_eq!(damage(&list(&[3, 1, 2]), 3), (0, 0));
@@ -107,7 +108,7 @@ mod tests {
         assert_eq!(
             damage(&list(&[1, 2, 3, 4]), 3),
             (1, 0),
-            "a page that the value does not have is one too many"
+            "a page that the value should not have counts as a duplicate"
         );
     }
 }

@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use crate::scenario::ServiceTime;
 
-/// The knobs that workers read at each request: turned while the run goes on, for all arms at once. Until it is turned a
-/// knob leaves the scenario's value alone.
+/// The knobs that workers read at each request. They are turned while the run goes on, for all arms at once. A knob that
+/// was not turned leaves the scenario's value alone.
 #[derive(Debug)]
 pub struct LiveSettings {
     ttl_us: AtomicU64,
     hold_us: AtomicU64,
 }
 
-/// No knob is ever turned to half a million years.
+/// The value of a knob that was not turned. Nobody turns one to half a million years.
 const UNTURNED: u64 = u64::MAX;
 
 impl LiveSettings {
-    /// Knobs that nobody has turned.
+    /// Settings without any knob turned.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -25,7 +25,7 @@ impl LiveSettings {
         }
     }
 
-    /// Sets the TTL of the locks that are acquired from now on; whole milliseconds, 1 at least, as lock nodes count.
+    /// Sets the TTL of the locks that are acquired from now on; whole milliseconds, at least 1, as on lock nodes.
     pub fn set_ttl(&self, ttl: Duration) {
         self.ttl_us.store(micros(ttl).max(1000) / 1000 * 1000, Relaxed);
     }
@@ -35,13 +35,13 @@ impl LiveSettings {
         self.hold_us.store(micros(median), Relaxed);
     }
 
-    /// The TTL of an arm whose scenario says `spec`.
+    /// The TTL of an arm that has `spec` in the scenario.
     #[must_use]
     pub fn ttl(&self, spec: Duration) -> Duration {
         turned(&self.ttl_us).unwrap_or(spec)
     }
 
-    /// The hold time, or the provider's time, where the scenario says `spec`.
+    /// The hold time, or the provider's time, that is `spec` in the scenario.
     #[must_use]
     pub fn hold(&self, spec: ServiceTime) -> ServiceTime {
         ServiceTime {

@@ -1,15 +1,15 @@
-//! What workers do: read through caches that expire, or sell stock. One request at a time, counted in the recorder of their
-//! app server and arm.
+//! The work of the workers: reading through caches that expire, or selling stock, one request at a time. It is counted in
+//! the recorder of the app server and arm.
 
 mod cache;
 mod cache_fill;
-mod chance;
 mod failed;
 mod filler;
 mod inventory;
 mod list;
 mod live_settings;
 mod object;
+mod random;
 mod section;
 mod tools;
 mod waiting;
@@ -32,14 +32,14 @@ use crate::store::StoreError;
 /// The work of one app server and arm, shared by its workers.
 #[derive(Debug)]
 pub enum Workload {
-    /// Read through caches that expire.
+    /// Reads through caches that expire.
     CacheFill(CacheFill),
-    /// Sell stock.
+    /// Sells stock.
     Inventory(Inventory),
 }
 
 impl Workload {
-    /// The workload of the scenario for these workers.
+    /// The workload of the scenario, for these workers.
     #[must_use]
     pub fn new(spec: &WorkloadSpec, database: &DatabaseSpec, tools: Tools) -> Self {
         match spec {
@@ -48,8 +48,8 @@ impl Workload {
         }
     }
 
-    /// One request from start to end, with the random choices of the worker's own generator. Its answer is counted; that
-    /// it was started and completed, and how long it took, is for the caller to count.
+    /// Does one request from start to end, with the random generator of the worker. It counts the answer; the caller
+    /// counts that the request began and ended, and how long it took.
     pub async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng, worker: usize) -> Done {
         let (tools, answer) = match self {
             Self::CacheFill(work) => (work.tools(), work.request(counter, rng).await),
@@ -70,11 +70,12 @@ impl Workload {
     }
 }
 
-/// How a request came to its end.
+/// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
-    /// With an answer, or with a reason why there is none.
+    /// With an answer, or with an error.
     Ended,
-    /// Given up while it waited for its lock or let simulated time pass, since the run must end: it stays unfinished.
+    /// It was given up while it waited for its lock or simulated some work, because the run must end. It counts as
+    /// unfinished.
     Cancelled,
 }

@@ -19,11 +19,12 @@ pub async fn look(cache: &Cache, entry: &Entry<'_>) -> Result<Look, Failed> {
     })
 }
 
-/// Calls the provider and writes value, state and version as one. The old value can be served until then.
+/// Calls the provider, and writes value, state and version in one transaction. The old value can be served until then.
 pub async fn fill(filler: &Filler<'_, '_>, rng: &mut SmallRng) -> Result<(), Failed> {
     let entry = filler.entry;
     let mut cache = filler.tools.cache.connection();
-    // Without a lock there is nobody to tell, and a filler that comes late would make a fresh value look expired.
+    // Without a lock the state is not set: there is nobody to tell, and a late filler would make a fresh value look
+    // expired.
     if filler.section.is_ours() {
         redis::cmd("SET")
             .arg(&[&entry.state, IN_PROGRESS, "PX"])

@@ -6,7 +6,7 @@ use crate::lock::{AcquireOptions, Guard};
 use crate::metrics::{Count, Counter, Time};
 use crate::scenario::OnLoss;
 
-/// The time inside the lock, of an arm without one too. End it with [`Section::leave`].
+/// The part of a request that holds the lock; arms without a lock have one too. End it with [`Section::leave`].
 pub(super) struct Section<'a> {
     tools: &'a Tools,
     counter: Counter<'a>,
@@ -15,7 +15,7 @@ pub(super) struct Section<'a> {
 }
 
 impl Tools {
-    /// Acquires the arm's lock for `what`, and counts how that went (an arm without a lock acquires nothing).
+    /// Acquires the arm's lock for `what` and counts the outcome. An arm without a lock acquires nothing.
     pub(super) async fn enter<'a>(&'a self, counter: Counter<'a>, what: &str) -> Result<Section<'a>, Failed> {
         let asked = Instant::now();
         let key = format!("{}:{what}", self.arm.name);
@@ -57,7 +57,7 @@ impl Tools {
             renew: self.arm.renew.interval(ttl),
             wait: self.arm.wait,
             timeout: self.arm.timeout,
-            // The nodes of the app server, which all arms use, may take as long as the most patient of these.
+            // All arms use the same nodes, and each has its own node timeout.
             reply_timeout: Some(self.arm.node_timeout),
             lifetime: None,
             repair: false,
@@ -66,10 +66,10 @@ impl Tools {
 }
 
 impl Section<'_> {
-    /// To be asked right before the work is written.
+    /// Checks the lock. To be called right before the work is written.
     ///
     /// # Errors
-    /// The lock is lost, and the arm heeds that.
+    /// The lock is lost, and the arm aborts in that case.
     pub(super) fn check(&self) -> Result<(), Failed> {
         if self.tools.arm.on_loss == OnLoss::Abort && self.guard.is_lost() {
             return Err(Failed::Lost);
@@ -77,12 +77,12 @@ impl Section<'_> {
         Ok(())
     }
 
-    /// Whether nobody else may be in there too, as far as the lock knows.
+    /// Whether the lock, as far as it knows, still keeps everybody else out.
     pub(super) fn is_ours(&self) -> bool {
         self.tools.arm.lock.is_some() && !self.guard.is_lost()
     }
 
-    /// Counts the time inside, the votes and a lost lock, and releases it.
+    /// Counts the hold time, the votes and a lost lock, and releases the lock.
     pub(super) async fn leave(self) {
         let counter = self.counter;
         counter.time(Time::Hold, self.since.elapsed());
@@ -97,7 +97,8 @@ impl Section<'_> {
         self.guard.release().await;
     }
 
-    /// Counts the votes that the lock has in the end: now if all nodes have answered, else when they have had their time.
+    /// Counts the votes that the lock has in the end: now if all nodes have answered, otherwise once they had their time
+    /// to.
     fn count_late_votes(&self) {
         let (late, nodes) = (self.guard.late_votes(), self.guard.nodes());
         if let Some(votes) = late.known() {

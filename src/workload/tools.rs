@@ -13,12 +13,12 @@ use crate::scenario::ArmSpec;
 use crate::store::Store;
 use crate::timer::Timer;
 
-/// What the workers of one app server and arm work with.
+/// What the workers of one app server and arm share.
 #[derive(Debug)]
 pub struct Tools {
     /// The arm.
     pub arm: Arc<ArmSpec>,
-    /// Its lock, on the connections of this app server: one that counts for the warm-up, and the same for the measured part.
+    /// Its lock, on the connections of this app server: one that counts for the warm-up, and one for the measured part.
     pub locks: [Lock; 2],
     /// Its tables, on the connections of this app server.
     pub store: Store,
@@ -28,11 +28,11 @@ pub struct Tools {
     pub waiting: Arc<Waiting>,
     /// The knobs of the run.
     pub live_settings: Arc<LiveSettings>,
-    /// For all times that are simulated.
+    /// The timer for simulated times.
     pub timer: Timer,
-    /// When this is cancelled, acquires that wait are given up, and so is work that only lets simulated time pass.
+    /// When this is cancelled, waiting acquires and simulated work are given up.
     pub hurry: CancellationToken,
-    /// What goes on for a moment when its request has ended.
+    /// Tasks that go on for a moment after their request has ended.
     pub after: TaskTracker,
     /// The app server.
     pub server: ServerId,

@@ -2,18 +2,18 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// When the acquires began that have not ended yet, of one app server and arm. Read from any thread.
+/// When each acquire of one app server and arm began that has not ended yet. It can be read from any thread.
 #[derive(Debug, Default)]
 pub struct Waiting(Mutex<Starts>);
 
 #[derive(Debug, Default)]
 struct Starts {
-    /// With a number, since two may begin at the same instant.
+    /// Each has a number too, because two may begin at the same instant.
     pending: BTreeSet<(Instant, u64)>,
     begun: u64,
 }
 
-/// An acquire that has begun; it has ended when this is dropped, in whichever way.
+/// An acquire under way. It ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Pending<'a> {
     waiting: &'a Waiting,
@@ -21,7 +21,7 @@ pub(super) struct Pending<'a> {
 }
 
 impl Waiting {
-    /// When the oldest of them began.
+    /// When the oldest acquire began.
     #[must_use]
     pub fn oldest(&self) -> Option<Instant> {
         self.starts().pending.first().map(|(at, _)| *at)
@@ -36,7 +36,7 @@ impl Waiting {
     }
 
     fn starts(&self) -> MutexGuard<'_, Starts> {
-        // A panic between two statements leaves a set that is still a set.
+        // After a panic between two statements, the set is still valid.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! The clients that the engine is measured beside. They are not part of the normal binary.
+//! The clients that the engine is compared with. They are not part of the normal binary.
 
 mod naive;
 mod plain;

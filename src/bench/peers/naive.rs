@@ -1,4 +1,4 @@
-//! Redlock as it is quickly written: `join_all` over the redis crate's multiplexed connections.
+//! The quickest way to write Redlock: `join_all` over the redis crate's multiplexed connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use redis::aio::MultiplexedConnection;
 use super::super::client::{Client, Refused, Setup};
 use super::redis_commands::{DELETE, clients, connect, delete, pause, set, token};
 
-/// Asks all nodes at once and waits for all of them. It neither reconnects nor looks at the clock.
+/// Asks all nodes at once and waits for all of them. It never reconnects and does not check the time.
 #[derive(Clone)]
 pub(in crate::bench) struct Naive(Arc<Inner>);
 
 struct Inner {
-    /// Those that could be connected to at the start.
+    /// The nodes that could be reached at the start.
     nodes: Vec<MultiplexedConnection>,
     quorum: usize,
     script: Script,
@@ -58,7 +58,7 @@ impl Client for Naive {
 
     async fn release(&self, key: &str, token: String) {
         let Inner { nodes, script, .. } = &*self.0;
-        // What a node answers changes nothing for a client that keeps no book of its deletes.
+        // This client does not track its deletes, so the answers don't matter.
         join_all(nodes.iter().map(|node| delete(node.clone(), script, key, &token))).await;
     }
 }

@@ -1,4 +1,4 @@
-//! A lock on one node, over one multiplexed connection: what Redlock is to be measured against when nothing fails.
+//! A lock on one node, over one multiplexed connection: the baseline for Redlock when nothing fails.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Client for Plain {
 
     async fn release(&self, key: &str, token: String) {
         let inner = &*self.0;
-        // The key keeps its TTL if it fails, as with any client of one node.
+        // If this fails, the key keeps its TTL, as with any client of one node.
         let _ = delete(inner.node.clone(), &inner.script, key, &token).await;
     }
 }

@@ -1,4 +1,4 @@
-//! What the naive and the plain client share: connecting, the two commands of a lock, the pause between tries.
+//! What the naive and the plain client share: connecting, the two commands of a lock, and the pause between tries.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use redis::{Client, RedisResult, Script, Value};
 use super::super::client::Setup;
 use crate::lab::redis_client;
 
-/// The most that the naive and the plain client pause before they try again, as far as they wait at all.
+/// The longest pause of the naive and the plain client before they try again, in cases where they wait.
 pub(in crate::bench) const POLL: Duration = Duration::from_millis(20);
 
 /// Deletes the key if it still holds the token.
 pub(super) const DELETE: &str =
     "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end";
 
-/// The redis crate's client of each node. None is connected yet.
+/// A client of the redis crate for each node, not yet connected.
 pub(super) fn clients(setup: &Setup) -> Vec<RedisResult<Client>> {
     match setup.tls_urls() {
         Some(urls) => urls.into_iter().map(Client::open).collect(),
@@ -33,7 +33,7 @@ pub(super) fn token() -> String {
     format!("{:032x}", rand::random::<u128>())
 }
 
-/// `SET NX PX`: whether the node gave its vote.
+/// `SET NX PX`. Returns whether the node gave its vote.
 pub(super) async fn set(
     mut connection: MultiplexedConnection,
     key: &str,

@@ -1,4 +1,4 @@
-//! A runtime of several threads, which one of the peers is measured on.
+//! A multi-threaded runtime, which one of the peers is measured on.
 
 use std::io;
 use std::sync::atomic::AtomicUsize;
@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::super::tally;
 
-/// A runtime with so many threads, each with its own share of the recorders.
+/// A runtime with this many threads, each with its own share of the recorders.
 pub(in crate::bench) fn runtime(workers: usize) -> io::Result<Runtime> {
     let threads = AtomicUsize::new(0);
     Builder::new_multi_thread()

@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal, Zipf};
 
 use crate::scenario::{Popularity, ServiceTime};
 
-/// The longest draw of a log-normal time, in medians: one draw must not outlast the run.
+/// The longest time that is drawn from a log-normal distribution, in medians, so that one draw can't outlast the run.
 const LONGEST: f64 = 100.0;
 
 /// Draws a time.
@@ -19,7 +19,7 @@ pub fn draw(time: ServiceTime, rng: &mut impl Rng) -> Duration {
     time.median.mul_f64((time.sigma * normal).exp().min(LONGEST))
 }
 
-/// Which of the numbers from 0 to `n - 1` is asked for; by Zipf's law 0 is the most popular.
+/// Chooses one of the numbers from 0 to `n - 1`. By Zipf's law 0 is the most popular.
 #[derive(Debug, Clone, Copy)]
 pub enum Choice {
     Uniform(u64),
@@ -27,7 +27,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// Among `n` numbers, 1 at least.
+    /// A choice among `n` numbers; `n` is at least 1.
     pub fn new(popularity: Popularity, n: u64) -> Self {
         let zipf = |exponent| Zipf::new(n as f64, exponent).ok();
         match popularity {
@@ -105,7 +105,7 @@ mod tests {
         };
         let mut draws: Vec<_> = (0..20_001).map(|_| draw(time, &mut rng)).collect();
         draws.sort_unstable();
-        // Quantiles of the closed form: median · e^(σz), z = 0 and 2.326 (99 %).
+        // Quantiles in closed form: median · e^(σz), z = 0 and 2.326 (99 %).
         let median = draws[10_000].as_secs_f64();
         let p99 = draws[19_800].as_secs_f64();
         assert!((0.0195..0.0205).contains(&median), "{median}");
