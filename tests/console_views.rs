@@ -5,7 +5,7 @@ mod picture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockstorm::console::{App, ConsoleOptions, Message, Order, Saving, ThemeName, View, keys, views};
+use lockstorm::console::{App, ConsoleOptions, Message, Intent, Saving, ThemeName, View, keys, views};
 use lockstorm::metrics::{Count, Trace};
 use lockstorm::model::{
     Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, ServerId, Target,
@@ -57,11 +57,11 @@ fn showing(snapshot: Snapshot) -> App {
     showing_in(snapshot, &options(ThemeName::Dark, true))
 }
 
-fn code(app: &mut App, code: KeyCode) -> Vec<Order> {
+fn code(app: &mut App, code: KeyCode) -> Vec<Intent> {
     app.update(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)))
 }
 
-fn press(app: &mut App, keys: &str) -> Vec<Order> {
+fn press(app: &mut App, keys: &str) -> Vec<Intent> {
     keys.chars().flat_map(|key| code(app, KeyCode::Char(key))).collect()
 }
 
@@ -354,7 +354,7 @@ fn an_arm_that_is_stuck_does_not_look_healthy() {
         for (arm, states) in [
             ("single", ["▲ NODE DOWN", "▲ DOWN"]),
             ("redlock", ["▲ NO QUORUM 1 of 3", "▲ 1 of 3"]),
-            ("local", ["▲ STANDS STILL 4.1 s", "▲ STILL"]),
+            ("local", ["▲ STALLED 4.1 s", "▲ STALL"]),
         ] {
             let row = row_of(&screen, arm);
             assert!(states.iter().any(|state| row.contains(state)), "{size:?}: {row}");
@@ -581,9 +581,9 @@ fn keys_are_bound_once_and_all_are_in_the_help() {
     }
 }
 
-fn commands(orders: Vec<Order>) -> Vec<Command> {
+fn commands(orders: Vec<Intent>) -> Vec<Command> {
     let command = |order| match order {
-        Order::Command(command) => Some(command),
+        Intent::Command(command) => Some(command),
         _ => None,
     };
     orders.into_iter().filter_map(command).collect()
@@ -911,7 +911,7 @@ fn reset_runs_the_same_again_once_the_lab_is_down() {
     assert_eq!(commands(press(&mut app, "1k")), []);
     press(&mut app, "R");
     let orders = app.update(Message::Finished(Err(RunError::Stopped)));
-    let [Order::Launch(scenario)] = orders.as_slice() else {
+    let [Intent::Launch(scenario)] = orders.as_slice() else {
         panic!("{orders:?}")
     };
     assert_eq!(**scenario, picture::inventory());
@@ -927,11 +927,11 @@ fn another_scenario_waits_for_the_lab_too() {
     press(&mut app, "o");
     code(&mut app, KeyCode::End);
     let orders = code(&mut app, KeyCode::Enter);
-    assert!(matches!(orders.as_slice(), [Order::Load(name)] if name == "stampede"));
+    assert!(matches!(orders.as_slice(), [Intent::Load(name)] if name == "stampede"));
     let orders = app.update(Message::Loaded(Ok(Box::new(picture::stampede()))));
     assert_eq!(commands(orders), [Command::Stop]);
     let orders = app.update(Message::Finished(Err(RunError::Stopped)));
-    assert!(matches!(orders.as_slice(), [Order::Launch(scenario)] if scenario.name == "stampede"));
+    assert!(matches!(orders.as_slice(), [Intent::Launch(scenario)] if scenario.name == "stampede"));
 }
 
 #[test]
@@ -940,7 +940,7 @@ fn a_scenario_that_can_not_be_read_leaves_the_picker_open() {
     code(&mut app, KeyCode::Enter);
     app.update(Message::Loaded(Err("flash-sale.toml:3: unknown key".to_owned())));
     assert!(text(&draw(&app, (80, 24))).contains("unknown key"));
-    assert!(matches!(press(&mut app, "q").as_slice(), [Order::Quit]));
+    assert!(matches!(press(&mut app, "q").as_slice(), [Intent::Quit]));
 }
 
 #[test]
@@ -973,7 +973,7 @@ fn quitting_ends_the_run_and_a_second_time_it_waits_for_nobody() {
         );
         assert!(matches!(
             app.update(Message::Finished(Err(RunError::Stopped))).as_slice(),
-            [Order::Quit]
+            [Intent::Quit]
         ));
     }
     for way in ways {
@@ -981,7 +981,7 @@ fn quitting_ends_the_run_and_a_second_time_it_waits_for_nobody() {
         app.update(way());
         app.update(way());
         assert!(
-            matches!(app.update(way()).as_slice(), [Order::Quit]),
+            matches!(app.update(way()).as_slice(), [Intent::Quit]),
             "the third does not wait"
         );
     }
@@ -1005,14 +1005,14 @@ fn the_wait_for_the_end_is_counted_down_and_says_what_the_key_does_now() {
         for size in SIZES {
             let screen = text(&draw(&app, size));
             assert!(
-                screen.contains(words) && screen.contains("q again: waits for nobody"),
+                screen.contains(words) && screen.contains("q again: does not wait for workers"),
                 "{screen}"
             );
         }
     }
     press(&mut app, "q");
     let screen = text(&draw(&app, (80, 24)));
-    assert!(screen.contains("q again: leaves without the summary"), "{screen}");
+    assert!(screen.contains("q again: quits without the summary"), "{screen}");
 }
 
 /// The snapshot with one more event: this was done to that.
@@ -1311,7 +1311,7 @@ fn a_bounce_says_why_it_can_not_be() {
     for (keys, why) in [
         ("2b", "host 2 is down: r restarts it"),
         ("3b", "host 3 is paused: r resumes it"),
-        ("s1b", "only hosts are bounced"),
+        ("s1b", "only hosts can be bounced"),
     ] {
         assert_eq!(commands(press(&mut app, keys)), [], "{keys}");
         assert!(
@@ -1338,7 +1338,7 @@ fn a_run_that_fails_says_so_and_can_be_tried_again() {
         "the run's thread panicked; this is a bug".to_owned(),
     ))));
     assert!(text(&draw(&app, (80, 24))).contains("this is a bug"));
-    assert!(matches!(press(&mut app, "R").as_slice(), [Order::Launch(_)]));
+    assert!(matches!(press(&mut app, "R").as_slice(), [Intent::Launch(_)]));
 }
 
 #[test]
@@ -1346,7 +1346,7 @@ fn a_summary_can_be_saved_while_the_run_goes_on() {
     let mut app = showing(picture::storm());
     assert!(matches!(
         press(&mut app, "S").as_slice(),
-        [Order::Save(Saving::Snapshot(_))]
+        [Intent::Save(Saving::Snapshot(_))]
     ));
     app.update(Message::Saved(Ok("./x.txt".to_owned())));
     assert!(text(&draw(&app, (120, 36))).contains("» saved ./x.txt"));

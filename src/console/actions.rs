@@ -1,10 +1,10 @@
-//! What each key does to the state, and why it sometimes can't.
+//! What each key does to the state, and why it sometimes does nothing.
 
 use std::time::Duration;
 
 use ratatui::crossterm::event::KeyEvent;
 
-use super::app::{App, Order, Overlay, Picker, Saving, Stage, View, target_exists};
+use super::app::{App, Intent, Overlay, Picker, Saving, Stage, View, target_exists};
 use super::keys::{self, Act, Step};
 use super::knobs;
 use super::orders::Expected;
@@ -13,18 +13,18 @@ use crate::metrics::units;
 use crate::model::{Action, Condition, Conditions, Fault, HostId, Obstacle, ServerId, Target};
 use crate::run::{Command, Knob, Phase, Snapshot, Stop};
 
-/// Lines that a page key moves by.
+/// How many lines a page key scrolls.
 const PAGE: usize = 10;
 
 impl App {
-    pub(super) fn key(&mut self, key: &KeyEvent) -> Vec<Order> {
+    pub(super) fn key(&mut self, key: &KeyEvent) -> Vec<Intent> {
         let asked = self.asked.take();
         let done = match keys::find(key, self.picker.is_some()) {
             None => Err(format!("no key '{}' here: ? lists them", keys::name(key))),
-            // The help hides what a key would act on.
+            // The help covers what a key would act on.
             Some(act) if self.overlay == Some(Overlay::Help) && !is_of_overlay(act) => {
                 self.show(None);
-                Err(format!("the help is closed: press {} again", keys::name(key)))
+                Err(format!("the help is closed now: press {} again", keys::name(key)))
             }
             Some(act) => self.act(act, asked == Some(act)),
         };
@@ -34,8 +34,8 @@ impl App {
         })
     }
 
-    /// Does it; `again` says whether the last key asked for the same and was asked back.
-    fn act(&mut self, act: Act, again: bool) -> Result<Vec<Order>, String> {
+    /// Carries out an act; `again` says whether the last key was the same and asked for confirmation.
+    fn act(&mut self, act: Act, again: bool) -> Result<Vec<Intent>, String> {
         match act {
             Act::Quit => return Ok(self.quit()),
             Act::Interrupt => return Ok(self.stop_by(Stop::Interrupt)),
@@ -44,7 +44,7 @@ impl App {
             Act::Turn(kind, turn) => {
                 let knob = knobs::turn(kind, turn, self.live()?)?;
                 self.status = Some(describe(knob));
-                return Ok(vec![Order::Command(Command::Turn(knob))]);
+                return Ok(vec![Intent::Command(Command::Turn(knob))]);
             }
             Act::Reset => return self.reset(),
             Act::Start => return self.start(),
@@ -67,13 +67,13 @@ impl App {
             Act::Freeze => self.freeze_or_thaw()?,
             Act::Expectations if self.overlay != Some(Overlay::Expectations) => {
                 if self.begun()?.scenario.expect.is_empty() {
-                    return Err("this scenario expects nothing: it only shows".to_owned());
+                    return Err("this scenario has no expectations".to_owned());
                 }
                 self.show(Some(Overlay::Expectations));
             }
             Act::Expectations => self.show(None),
             Act::Help => self.toggle(Overlay::Help),
-            Act::NextTheme if !self.theme.colours => return Err("a theme is colours, and they are off".to_owned()),
+            Act::NextTheme if !self.theme.colours => return Err("themes need colours, and colours are off".to_owned()),
             Act::NextTheme => self.theme = Theme::new(self.theme.name.next(), self.theme.colours),
             Act::Pick if matches!(self.stage, Stage::Stopping(_)) => {
                 return Err("the run is being stopped".to_owned());
@@ -88,7 +88,7 @@ impl App {
             Act::Close if self.overlay.is_some() => self.show(None),
             // Without a run there is nothing behind the picker.
             Act::Close if self.picker.is_some() && !matches!(self.stage, Stage::Picking) => self.picker = None,
-            Act::Close => return Err("nothing lies on top: q quits".to_owned()),
+            Act::Close => return Err("nothing is open on top: q quits".to_owned()),
             Act::Scroll(step) => self.scroll_by(step, 1)?,
             Act::Page(step) => self.scroll_by(step, PAGE)?,
             Act::End(step) => self.scroll_by(step, usize::MAX)?,
@@ -96,7 +96,7 @@ impl App {
         Ok(Vec::new())
     }
 
-    /// The newest snapshot of a run that takes orders. A frozen picture changes nothing about that.
+    /// The newest snapshot of a run that accepts orders, even if the display is frozen.
     fn live(&self) -> Result<&Snapshot, String> {
         if self.failure.is_some() {
             return Err("the run failed: R runs it again".to_owned());
@@ -125,7 +125,7 @@ impl App {
         }
     }
 
-    /// The same, while the view with the charts is on.
+    /// The same, if the view with the charts is shown.
     fn charted_view(&self) -> Result<&Snapshot, String> {
         let snapshot = self.begun()?;
         if self.view == View::Dashboard {
@@ -135,7 +135,7 @@ impl App {
         }
     }
 
-    fn fault(&mut self, act: Act, again: bool) -> Result<Vec<Order>, String> {
+    fn fault(&mut self, act: Act, again: bool) -> Result<Vec<Intent>, String> {
         let target = self.selected;
         let snapshot = self.live()?;
         let action = self.wanted(act, target, snapshot)?;
@@ -152,7 +152,7 @@ impl App {
                 (Command::Fault { action, target }, vec![action], [verb, under_way])
             }
         };
-        // The other views show the hosts and what becomes of them.
+        // The other views show the hosts, and so the effect.
         if matches!(self.view, View::Events | View::Summary) && !again {
             let key = keys::label(act);
             self.asked = Some(act);
@@ -165,10 +165,10 @@ impl App {
         self.orders.add(target, &steps, &events);
         self.status = Some(format!("{} {target} …", verb[1]));
         self.receipt = true;
-        Ok(vec![Order::Command(command)])
+        Ok(vec![Intent::Command(command)])
     }
 
-    /// What a key means for the target as it is now.
+    /// The action that a key means for the target in its present state.
     fn wanted(&self, act: Act, target: Target, snapshot: &Snapshot) -> Result<Action, String> {
         if self.orders.expected(target) == Some(Expected::Bounce) {
             return Err(format!("{target} is being bounced: it comes back by itself"));
@@ -178,41 +178,41 @@ impl App {
             Target::Server(id) => snapshot.servers.get(id.index()).map(|server| &server.conditions),
         };
         let mut now = shown.ok_or_else(|| format!("there is no {target}"))?.clone();
-        // What was ordered of it will have been done to it.
+        // An action that was ordered but not done yet counts as done.
         if let Some(Expected::After(action)) = self.orders.expected(target) {
             now.undergo(action, Duration::ZERO);
         }
         let action = meant(act, target, &now)?;
-        // The run does what is scheduled in its measured part only, and the way back is.
+        // The run follows the schedule only in its measured part, and a bounce needs it to bring the host back.
         if act == Act::Bounce && snapshot.phase == Phase::WarmUp {
-            return Err("nothing counts yet: b works once the warm-up is over".to_owned());
+            return Err("b works only after the warm-up".to_owned());
         }
         Ok(action)
     }
 
-    fn reset(&mut self) -> Result<Vec<Order>, String> {
+    fn reset(&mut self) -> Result<Vec<Intent>, String> {
         let scenario = self.scenario.as_deref().cloned().ok_or("no scenario has run yet")?;
         Ok(self.launch(Box::new(scenario)))
     }
 
-    fn start(&self) -> Result<Vec<Order>, String> {
+    fn start(&self) -> Result<Vec<Intent>, String> {
         let chosen = self
             .picker
             .as_ref()
             .and_then(|picker| self.catalogue.get(picker.selected));
         let (name, _) = chosen.ok_or("there is no scenario to start")?;
-        Ok(vec![Order::Load(name.clone())])
+        Ok(vec![Intent::Load(name.clone())])
     }
 
-    fn save(&self) -> Result<Vec<Order>, String> {
+    fn save(&self) -> Result<Vec<Intent>, String> {
         if let Some(record) = &self.record {
-            return Ok(vec![Order::Save(Saving::Record(record.clone()))]);
+            return Ok(vec![Intent::Save(Saving::Record(record.clone()))]);
         }
         let snapshot = self.newest.as_ref().ok_or("there is nothing to save yet")?;
         match snapshot.phase {
             Phase::SetUp(_) => Err("there is nothing to save yet".to_owned()),
             Phase::Failed(_) => Err("the run failed: there is no record".to_owned()),
-            _ => Ok(vec![Order::Save(Saving::Snapshot(snapshot.clone()))]),
+            _ => Ok(vec![Intent::Save(Saving::Snapshot(snapshot.clone()))]),
         }
     }
 
@@ -290,13 +290,13 @@ impl App {
                 picker.selected = moved(picker.selected, last);
                 picker.error = None;
             }
-            _ if self.scroll_most.get() == 0 => return Err("all of it is shown: there is nothing to scroll".to_owned()),
+            _ if self.scroll_most.get() == 0 => return Err("everything is shown: there is nothing to scroll".to_owned()),
             _ => self.scroll = moved(self.scroll, self.scroll_most.get()),
         }
         Ok(())
     }
 
-    /// Where in the catalogue the present scenario is.
+    /// The position of the present scenario in the catalogue.
     fn present(&self) -> usize {
         let name = self.scenario.as_ref().map(|scenario| scenario.name.as_str());
         self.catalogue
@@ -306,7 +306,7 @@ impl App {
     }
 }
 
-/// Whether a key acts on what lies on top, or on everything.
+/// Whether an act applies to an overlay, or to everything.
 const fn is_of_overlay(act: Act) -> bool {
     matches!(
         act,
@@ -323,7 +323,7 @@ const fn is_of_overlay(act: Act) -> bool {
     )
 }
 
-/// What a key does to a target in these conditions, or why it does nothing.
+/// The action of a key on a target in these conditions, or why it does nothing.
 fn meant(act: Act, target: Target, now: &Conditions<Duration>) -> Result<Action, String> {
     let kind = target.kind();
     let action = match act {
@@ -337,10 +337,10 @@ fn meant(act: Act, target: Target, now: &Conditions<Duration>) -> Result<Action,
         },
     };
     if act == Act::Bounce && action.undo(kind).is_none() {
-        return Err("only hosts are bounced: k kills an app server, p pauses it".to_owned());
+        return Err("only hosts can be bounced: k kills an app server, p pauses it".to_owned());
     }
     let obstacle = match now.first() {
-        // It would come back without that.
+        // A bounce makes sense only for a host that is up.
         Some(ongoing) if act == Act::Bounce => Some(Obstacle::First(ongoing.condition, None)),
         _ => action.obstacle(kind, now),
     };
@@ -355,7 +355,7 @@ fn meant(act: Act, target: Target, now: &Conditions<Duration>) -> Result<Action,
         }
         Obstacle::Already(condition, how) | Obstacle::First(condition, how) | Obstacle::ForGood(condition, how) => {
             let how = how.map_or_else(|| condition.word().to_owned(), |how| how.to_string());
-            format!("{target} was {how} and does not come back: R starts the run anew")
+            format!("{target} was {how} and does not come back: R starts a new run")
         }
         Obstacle::Not(condition) => format!("{target} is not {}", condition.word()),
     })

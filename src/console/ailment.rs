@@ -1,5 +1,5 @@
-//! What to say of an arm that can't work now. Ended requests say nothing of those that are stuck, so this stands in the place
-//! of their figures.
+//! What to show of an arm that can't work now. Requests that have ended say nothing about those that are stuck, so this
+//! takes the place of their figures.
 
 use crate::run::{ArmView, Health, Phase};
 
@@ -8,18 +8,18 @@ use super::text;
 /// The gap between two facts.
 const GAP: &str = " · ";
 
-/// Why an arm does not get on.
+/// Why an arm is stuck.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ailment {
     state: String,
-    /// The state where there is hardly any room.
+    /// The state, for narrow columns.
     short: String,
-    /// What more there is to say, the most telling first.
+    /// More facts, the most important first.
     facts: Vec<String>,
 }
 
 impl Ailment {
-    /// What ails an arm; none while it can work, and once it has nothing more to do.
+    /// Why an arm is stuck; `None` if it can work, or has nothing more to do.
     pub fn of(arm: &ArmView, phase: &Phase) -> Option<Self> {
         let at_work = matches!(phase, Phase::WarmUp | Phase::Running | Phase::Draining) && !arm.done;
         let (state, short) = match &arm.live.health {
@@ -27,7 +27,7 @@ impl Ailment {
             Health::Well => return None,
             Health::NodeDown(_) => ("▲ NODE DOWN".to_owned(), "▲ DOWN".to_owned()),
             Health::NoQuorum { up, of } => (format!("▲ NO QUORUM {up} of {of}"), format!("▲ {up} of {of}")),
-            Health::Stalled(time) => (format!("▲ STANDS STILL {}", text::age(*time)), "▲ STILL".to_owned()),
+            Health::Stalled(time) => (format!("▲ STALLED {}", text::age(*time)), "▲ STALL".to_owned()),
         };
         let mut facts = Vec::new();
         match arm.live.failed_attempts {
@@ -41,12 +41,12 @@ impl Ailment {
         Some(Self { state, short, facts })
     }
 
-    /// The columns that it takes at least.
+    /// The smallest number of columns that it needs.
     pub fn least(&self) -> usize {
         text::width(&self.short)
     }
 
-    /// The state, and as many of the facts as there is room for.
+    /// The state, and as many facts as fit.
     pub fn within(&self, columns: usize) -> String {
         if text::width(&self.state) > columns {
             return text::fit(&self.short, columns);

@@ -1,4 +1,4 @@
-//! What the console knows and how it changes: messages in, orders out, no input and no output of its own.
+//! The state of the console and how it changes: messages go in, intents come out, with no input or output of its own.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -21,32 +21,32 @@ use crate::scenario::Scenario;
 pub enum Message {
     /// A key was pressed.
     Key(KeyEvent),
-    /// The terminal has another size.
+    /// The terminal was resized.
     Resize,
-    /// The terminal has gone.
+    /// The terminal is gone.
     TerminalLost,
-    /// This signal came.
+    /// A signal arrived.
     Stop(Stop),
-    /// The process is to stop for a while (SIGTSTP); done by whoever owns the terminal.
+    /// The process is to be suspended (SIGTSTP), which the owner of the terminal does.
     Suspend,
-    /// The process goes on (SIGCONT): others may have used the terminal.
+    /// The process goes on (SIGCONT); others may have used the terminal meanwhile.
     Continued,
-    /// A scenario was read, or why not.
+    /// A scenario was read, or could not be read.
     Loaded(Result<Box<Scenario>, String>),
     /// The run published a new snapshot.
     Snapshot(Arc<Snapshot>),
     /// The run and its lab have ended.
     Finished(Result<Box<Record>, RunError>),
-    /// A summary was written here, or why not.
+    /// A summary was written to this path, or could not be written.
     Saved(Result<String, String>),
 }
 
-/// What the console wants done.
+/// Something that the console wants done.
 #[derive(Debug)]
-pub enum Order {
-    /// Tell the run.
+pub enum Intent {
+    /// Send a command to the run.
     Command(Command),
-    /// Read the scenario of this name.
+    /// Read the scenario with this name.
     Load(String),
     /// Start a run.
     Launch(Box<Scenario>),
@@ -56,31 +56,31 @@ pub enum Order {
     Quit,
 }
 
-/// What a summary is made of.
+/// The source of a summary.
 #[derive(Debug)]
 pub enum Saving {
-    /// The run is over.
+    /// The record of a run that is over.
     Record(Arc<Record>),
-    /// The run goes on.
+    /// A snapshot of a run that goes on.
     Snapshot(Arc<Snapshot>),
 }
 
-/// Where the console is with its run.
+/// The stage of the console's run.
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// There is none yet.
+    /// There is no run yet.
     Picking,
-    /// It goes on.
+    /// The run goes on.
     Running,
-    /// It was told to stop; its lab still goes down.
-    Stopping(Then),
-    /// It is over, and its lab is down.
+    /// The run was told to stop, and its lab is not down yet.
+    Stopping(AfterStop),
+    /// The run is over, and its lab is down.
     Over,
 }
 
 /// What comes after a run that is being stopped.
 #[derive(Debug)]
-pub(super) enum Then {
+pub(super) enum AfterStop {
     Quit,
     Launch(Box<Scenario>),
 }
@@ -94,11 +94,11 @@ pub enum View {
     Scoreboard,
     /// The event log alone.
     Events,
-    /// What each arm did; only after the end.
+    /// What each arm did; only after the end of the run.
     Summary,
 }
 
-/// What lies over a view.
+/// A window over a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overlay {
     Help,
@@ -116,13 +116,13 @@ pub(super) struct Picker {
 #[derive(Debug)]
 pub struct App {
     pub(super) theme: Theme,
-    /// Whether the picture is made of ASCII alone.
+    /// Whether to draw with ASCII characters only.
     pub(super) ascii: bool,
     pub(super) catalogue: Vec<(String, String)>,
     pub(super) stage: Stage,
     pub(super) scenario: Option<Arc<Scenario>>,
     pub(super) newest: Option<Arc<Snapshot>>,
-    /// The picture that was frozen.
+    /// The frozen snapshot.
     frozen: Option<Arc<Snapshot>>,
     pub(super) record: Option<Arc<Record>>,
     pub(super) failure: Option<String>,
@@ -131,33 +131,33 @@ pub struct App {
     pub(super) overlay: Option<Overlay>,
     pub(super) picker: Option<Picker>,
     pub(super) selected: Target,
-    /// Whether digits pick app servers.
+    /// Whether the digits select app servers.
     pub(super) digits_pick_servers: bool,
     pub(super) arm: usize,
     pub(super) window: Window,
     pub(super) fault_seen: bool,
-    /// A line about the last key, until the next one.
+    /// A line about the last key; it stays until the next one.
     pub(super) status: Option<String>,
-    /// Whether that line tells of an order under way.
+    /// Whether that line is about an order under way.
     pub(super) receipt: bool,
-    /// What the keys have ordered and no snapshot shows as done.
+    /// What keys have ordered and no snapshot shows as done.
     pub(super) orders: Orders,
-    /// A fault that the next key orders if it is the same: the view doesn't show what it would hit.
+    /// A fault that needs a second press of the same key, because the view doesn't show what it would hit.
     pub(super) asked: Option<Act>,
-    /// Whether the run was told a second time to stop, and so waits for nobody.
+    /// Whether the run was told twice to stop, so that it waits for nothing.
     pub(super) hurried: bool,
-    /// What the console itself did, with the second of the run.
+    /// The console's own log, with the second of the run.
     pub(super) notes: VecDeque<(f64, String)>,
     pub(super) scroll: usize,
-    /// How far the view drawn last can scroll; the views know, the keys need it.
+    /// How far the last drawn view can scroll. The view knows it, and the keys need it.
     pub(super) scroll_most: Cell<usize>,
-    /// The request by which it ends, if it is not by its own key.
+    /// The signal that ends the console, if it is not a key.
     stop: Option<Stop>,
     hung_up: bool,
     dirty: bool,
 }
 
-/// More of the console's own notes than this are of no use to anybody.
+/// How many notes are kept.
 const NOTES: usize = 50;
 
 impl App {
@@ -197,8 +197,8 @@ impl App {
         }
     }
 
-    /// Takes in what happened and says what is to be done about it.
-    pub fn update(&mut self, message: Message) -> Vec<Order> {
+    /// Takes in a message, and returns what is to be done.
+    pub fn update(&mut self, message: Message) -> Vec<Intent> {
         match message {
             Message::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
             Message::Key(key) => {
@@ -211,7 +211,7 @@ impl App {
                 self.dirty = true;
                 Vec::new()
             }
-            // The signal for it may have come already, or will come.
+            // The signal for it has already come, or will come.
             Message::TerminalLost | Message::Stop(Stop::HangUp) if self.hung_up => Vec::new(),
             Message::TerminalLost => self.stop_by(Stop::HangUp),
             Message::Stop(stop) => self.stop_by(stop),
@@ -237,17 +237,17 @@ impl App {
         }
     }
 
-    /// Starts this scenario, once the present run is down.
-    pub fn launch(&mut self, scenario: Box<Scenario>) -> Vec<Order> {
+    /// Starts this scenario once the present run is down.
+    pub fn launch(&mut self, scenario: Box<Scenario>) -> Vec<Intent> {
         match self.stage {
-            Stage::Running => self.stop(Then::Launch(scenario)),
-            Stage::Stopping(Then::Launch(_)) => self.hurry(),
-            Stage::Stopping(Then::Quit) => Vec::new(),
+            Stage::Running => self.stop(AfterStop::Launch(scenario)),
+            Stage::Stopping(AfterStop::Launch(_)) => self.hurry(),
+            Stage::Stopping(AfterStop::Quit) => Vec::new(),
             Stage::Picking | Stage::Over => self.launch_now(scenario),
         }
     }
 
-    fn launch_now(&mut self, scenario: Box<Scenario>) -> Vec<Order> {
+    fn launch_now(&mut self, scenario: Box<Scenario>) -> Vec<Intent> {
         self.dirty = true;
         self.stage = Stage::Running;
         self.scenario = Some(Arc::new(scenario.as_ref().clone()));
@@ -264,67 +264,67 @@ impl App {
         if self.view == View::Summary {
             self.view = View::Dashboard;
         }
-        vec![Order::Launch(scenario)]
+        vec![Intent::Launch(scenario)]
     }
 
-    pub(super) fn stop(&mut self, then: Then) -> Vec<Order> {
+    pub(super) fn stop(&mut self, then: AfterStop) -> Vec<Intent> {
         self.dirty = true;
         self.picker = None;
         self.overlay = None;
-        // What is waited for is counted down: that is no picture to stand still.
+        // The stopping screen has a countdown, so it must not stay frozen.
         self.frozen = None;
         self.hurried = false;
         self.stage = Stage::Stopping(then);
-        vec![Order::Command(Command::Stop)]
+        vec![Intent::Command(Command::Stop)]
     }
 
-    /// Tells a run that is being stopped to wait for nobody any more.
-    fn hurry(&mut self) -> Vec<Order> {
+    /// Tells a run that is being stopped to wait for nothing more.
+    fn hurry(&mut self) -> Vec<Intent> {
         self.dirty = true;
         if std::mem::replace(&mut self.hurried, true) {
             return Vec::new();
         }
-        vec![Order::Command(Command::Stop)]
+        vec![Intent::Command(Command::Stop)]
     }
 
-    /// The first request to end says how the console ended, the others only how soon.
-    pub(super) fn stop_by(&mut self, stop: Stop) -> Vec<Order> {
+    /// Ends the console by a signal. The first one says how the console ended; the others only make it end sooner.
+    pub(super) fn stop_by(&mut self, stop: Stop) -> Vec<Intent> {
         self.hung_up |= stop == Stop::HangUp;
         self.stop.get_or_insert(stop);
         self.quit()
     }
 
-    /// Ends the run and leaves: the first time in good order, the second time without waiting for the workers, the third
-    /// time at once, without the summary.
-    pub(super) fn quit(&mut self) -> Vec<Order> {
+    /// Ends the run and leaves: in good order the first time, without waiting for the workers the second time, and at once
+    /// without the summary the third time.
+    pub(super) fn quit(&mut self) -> Vec<Intent> {
         match self.stage {
-            Stage::Picking | Stage::Over => vec![Order::Quit],
-            Stage::Running => self.stop(Then::Quit),
-            Stage::Stopping(Then::Launch(_)) => {
+            Stage::Picking | Stage::Over => vec![Intent::Quit],
+            Stage::Running => self.stop(AfterStop::Quit),
+            Stage::Stopping(AfterStop::Launch(_)) => {
                 self.dirty = true;
-                self.stage = Stage::Stopping(Then::Quit);
+                self.stage = Stage::Stopping(AfterStop::Quit);
                 Vec::new()
             }
-            Stage::Stopping(Then::Quit) if self.hurried => vec![Order::Quit],
-            Stage::Stopping(Then::Quit) => self.hurry(),
+            Stage::Stopping(AfterStop::Quit) if self.hurried => vec![Intent::Quit],
+            Stage::Stopping(AfterStop::Quit) => self.hurry(),
         }
     }
 
-    fn finished(&mut self, result: Result<Box<Record>, RunError>) -> Vec<Order> {
+    fn finished(&mut self, result: Result<Box<Record>, RunError>) -> Vec<Intent> {
         self.dirty = true;
         match result {
             Ok(record) => self.record = Some(Arc::from(record)),
-            // As it was asked to: no failure.
+            // Stopped as asked, so not a failure.
             Err(RunError::Stopped) => {}
             Err(error) => {
                 self.failure = Some(error.to_string());
-                // A picture that stands still would hide it.
+                // A frozen display would hide it.
                 self.frozen = None;
             }
         }
         match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Stopping(Then::Quit) => vec![Order::Quit],
-            Stage::Stopping(Then::Launch(scenario)) => self.launch_now(scenario),
+            Stage::Stopping(AfterStop::Quit) => vec![Intent::Quit],
+            Stage::Stopping(AfterStop::Launch(scenario)) => self.launch_now(scenario),
             Stage::Picking | Stage::Running | Stage::Over => Vec::new(),
         }
     }
@@ -362,8 +362,8 @@ impl App {
         self.dirty |= self.frozen.is_none();
     }
 
-    /// Forgets the orders that this snapshot shows as done. The line about them goes; it stays where the picture doesn't
-    /// show what became of them. A run whose load has ended carries out no more.
+    /// Forgets the orders that this snapshot shows as done. The status line about them goes too, unless the view doesn't
+    /// show their result. A run whose load has ended carries out no more orders.
     fn settle(&mut self, snapshot: &Snapshot) {
         if !matches!(snapshot.phase, Phase::WarmUp | Phase::Running) {
             self.orders = Orders::default();
@@ -382,7 +382,7 @@ impl App {
         }
     }
 
-    /// The snapshot that is shown: the newest, or the one that was frozen.
+    /// The snapshot that is shown: the newest, or the frozen one.
     pub(super) fn picture(&self) -> Option<&Arc<Snapshot>> {
         self.frozen.as_ref().or(self.newest.as_ref())
     }
@@ -400,13 +400,13 @@ impl App {
         Ok(())
     }
 
-    /// Whether there is a picture that changes.
+    /// Whether the display changes by itself.
     fn is_moving(&self) -> bool {
         let moves = |phase: &Phase| matches!(phase, Phase::WarmUp | Phase::Running | Phase::Draining);
         matches!(self.stage, Stage::Running) && self.newest.as_ref().is_some_and(|newest| moves(&newest.phase))
     }
 
-    /// Whether the run takes orders: its load is on and nobody has stopped it.
+    /// Whether the run accepts orders: its load is on, and it was not stopped.
     pub(super) fn is_live(&self) -> bool {
         let on = |snapshot: &Arc<Snapshot>| matches!(snapshot.phase, Phase::WarmUp | Phase::Running);
         matches!(self.stage, Stage::Running) && self.newest.as_ref().is_some_and(on)
@@ -427,18 +427,18 @@ impl App {
         }
     }
 
-    /// Whether the screen must be drawn anew; asking makes it clean.
+    /// Whether the screen must be redrawn; asking clears the flag.
     pub fn take_dirty(&mut self) -> bool {
         std::mem::take(&mut self.dirty)
     }
 
-    /// The view that is chosen.
+    /// The selected view.
     #[must_use]
     pub const fn view(&self) -> View {
         self.view
     }
 
-    /// What the next fault key acts on.
+    /// The target of the next fault key.
     #[must_use]
     pub const fn selected(&self) -> Target {
         self.selected

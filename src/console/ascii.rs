@@ -1,9 +1,9 @@
-//! A picture of ASCII alone, for terminals that show nothing else.
+//! Draws with ASCII characters only, for terminals that can't show others.
 
 use ratatui::buffer::Buffer;
 
-/// Whether the environment asks for it: the locale names a charset that is not UTF-8, or the terminal is the Linux console,
-/// whose fonts have no braille and few signs.
+/// Whether the environment asks for ASCII: the locale names a charset other than UTF-8, or the terminal is the Linux
+/// console, whose fonts lack braille and most symbols.
 #[must_use]
 pub fn wanted() -> bool {
     let of = |name: &str| std::env::var(name).ok();
@@ -15,7 +15,7 @@ fn is_asked_for(variable: impl Fn(&str) -> Option<String>) -> bool {
     if set("TERM").as_deref() == Some("linux") {
         return true;
     }
-    // The first one that is set says it. One without a charset, as "C", names none: such a terminal may show anything.
+    // The first one that is set counts. A locale without a charset, such as "C", says nothing about the terminal.
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(set)
@@ -26,15 +26,15 @@ fn is_asked_for(variable: impl Fn(&str) -> Option<String>) -> bool {
     charset.is_some_and(|charset| !matches!(charset.to_ascii_lowercase().as_str(), "utf-8" | "utf8"))
 }
 
-/// The text with every sign that is not ASCII replaced by what says the same in ASCII.
+/// The text with every character that is not ASCII replaced by a similar one.
 #[must_use]
 pub fn text(text: &str) -> String {
-    // Words have room for the two that need two columns.
+    // Text has room for replacements of two columns.
     let text = text.replace('≥', ">=").replace('≤', "<=");
     text.chars().map(sign).collect()
 }
 
-/// Replaces the signs of a picture.
+/// Replaces the characters of a drawn screen.
 pub(super) fn picture(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
         if !cell.symbol().is_ascii() {
@@ -44,7 +44,7 @@ pub(super) fn picture(buffer: &mut Buffer) {
     }
 }
 
-/// What stands for a character.
+/// The ASCII character for a character.
 fn sign(c: char) -> char {
     match c {
         _ if c.is_ascii() => c,
@@ -85,7 +85,7 @@ fn sign(c: char) -> char {
     }
 }
 
-/// What stands for braille: the more dots, the darker.
+/// The ASCII character for braille: the more dots, the darker.
 fn dots(braille: char) -> char {
     match (u32::from(braille) & 0xff).count_ones() {
         0 => ' ',

@@ -1,13 +1,13 @@
-//! The time axis that every panel shares: which instant is in which column.
+//! The time axis that all panels share: which instant is in which column.
 
 use std::ops::Range;
 
-/// How much of the past is shown.
+/// The time that the charts show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Window {
-    /// The last so many seconds.
+    /// The last seconds.
     Last(i64),
-    /// The whole run, as far as it is kept.
+    /// The whole run, as far as it is stored.
     All,
 }
 
@@ -20,7 +20,7 @@ impl Window {
         Self::All,
     ];
 
-    /// The next larger one, or the smallest again.
+    /// The next larger window; after the largest, the smallest.
     pub fn next(self) -> Self {
         let at = Self::ALL
             .iter()
@@ -40,31 +40,31 @@ impl Window {
     }
 }
 
-/// The least time that an axis shows, so that the first second of a run doesn't fill the screen.
+/// The shortest time that an axis shows, so that the first second of a run doesn't fill the screen.
 const SHORTEST: i64 = 10;
 
 /// Tenths in a second.
 const TENTHS: i64 = 10;
 
-/// Time in columns, now at the right. The columns are cut from second 0 on, so that what lies in one lies there until it
-/// leaves the axis at the left: a picture that moves doesn't flicker.
+/// Time in columns, with the present at the right. The columns are cut from second 0 on, so that values stay in their
+/// column until it leaves the axis at the left, and a moving chart doesn't flicker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TimeAxis {
     /// The number of the first column, counted from second 0.
     first: i64,
-    /// How many seconds.
+    /// The length in seconds.
     span: i64,
-    /// The first second that there is something of.
+    /// The first second with data.
     oldest: i64,
     columns: u16,
 }
 
 impl TimeAxis {
-    /// `now` in seconds of the run, `oldest` the first second that there is something of.
+    /// An axis that ends at `now` (in seconds of the run), where `oldest` is the first second with data.
     pub fn new(window: Window, now: f64, oldest: i64, columns: u16) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "seconds of a run")]
         let end = now.floor() as i64 + 1;
-        // A run that is younger than the window fills the whole axis.
+        // If a run is younger than the window, it fills the whole axis.
         let past = (end - oldest).max(SHORTEST);
         let span = match window {
             Window::Last(span) => span.min(past),
@@ -82,7 +82,7 @@ impl TimeAxis {
         axis
     }
 
-    /// The same time on twice as many columns.
+    /// The same time with twice as many columns.
     pub const fn doubled(self) -> Self {
         Self {
             first: self.first * 2,
@@ -91,7 +91,7 @@ impl TimeAxis {
         }
     }
 
-    /// The number of the column that a tenth begins in, counted from second 0.
+    /// The number of the column in which a tenth begins, counted from second 0.
     const fn slot(&self, tenth: i64) -> i64 {
         (tenth * self.columns as i64).div_euclid(self.span * TENTHS)
     }
@@ -100,25 +100,25 @@ impl TimeAxis {
         self.columns
     }
 
-    /// The seconds that a column stands for.
+    /// The length of a column in seconds.
     pub fn column_length(&self) -> f64 {
         let span = self.span as f64;
         span / f64::from(self.columns)
     }
 
-    /// Whether a column stands for less than a second.
+    /// Whether a column is shorter than a second.
     pub fn is_fine(&self) -> bool {
         self.span < i64::from(self.columns)
     }
 
-    /// The column of an instant; none when it is not on the axis.
+    /// The column of an instant; `None` if it is not on the axis.
     pub fn column(&self, at: f64) -> Option<u16> {
         #[expect(clippy::cast_possible_truncation, reason = "seconds of a run")]
         let column = (at * f64::from(self.columns) / self.span as f64).floor() as i64 - self.first;
         u16::try_from(column).ok().filter(|&column| column < self.columns)
     }
 
-    /// The columns of the time from one tenth up to another, at least one; none when nothing of it is on the axis.
+    /// The columns of a range of tenths, at least one; `None` if no part of it is on the axis.
     pub fn tenths(&self, time: Range<i64>) -> Option<Range<u16>> {
         let columns = i64::from(self.columns);
         let start = self.slot(time.start) - self.first;
@@ -127,12 +127,12 @@ impl TimeAxis {
         (start < end).then_some(u16::try_from(start).ok()?..u16::try_from(end).ok()?)
     }
 
-    /// The columns of a whole second, at least one; none when nothing of it is on the axis.
+    /// The columns of a whole second, at least one; `None` if no part of it is on the axis.
     pub fn second(&self, second: i64) -> Option<Range<u16>> {
         self.tenths(second * TENTHS..(second + 1) * TENTHS)
     }
 
-    /// Round seconds to write under the axis, so far apart that `gap` columns are free for each.
+    /// Round seconds for labels under the axis, far enough apart for `gap` columns each.
     pub fn ticks(&self, gap: u16) -> impl Iterator<Item = i64> + use<> {
         const STEPS: [i64; 10] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
         let fits = |step: &i64| step * i64::from(self.columns) >= i64::from(gap) * self.span;
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn what_is_in_a_column_stays_together_while_time_passes() {
-        // Tenths that share a column now share it a tenth later, too: one less than a column at the most has moved.
+        // Tenths that share a column now still share it a tenth later.
         let together = |now: f64| {
             let axis = TimeAxis::new(Window::Last(60), now, 0, 97).doubled();
             let of = move |tenth| axis.tenths(tenth..tenth + 1).map(|range| range.start);

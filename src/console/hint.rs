@@ -1,15 +1,15 @@
-//! The line that names the next key worth pressing.
+//! The line that suggests the next key to press.
 
-use super::app::{App, Stage, Then, View};
+use super::app::{App, Stage, AfterStop, View};
 use crate::model::{Action, Target, TargetKind};
 use crate::run::{HostView, Phase, Snapshot};
 use crate::scenario::Persistence;
 
-/// What to say, the most useful first: what does not fit on the line is left out.
+/// The hints, the most useful first; those that don't fit on the line are left out.
 pub(super) fn hint(app: &App, snapshot: &Snapshot) -> Vec<String> {
     let parts: &[&str] = match (&app.stage, &snapshot.phase) {
-        (Stage::Stopping(Then::Quit), _) => &["stopping: lockstorm quits when the lab is down …"],
-        (Stage::Stopping(Then::Launch(_)), _) => &["stopping: a fresh lab starts when this one is down …"],
+        (Stage::Stopping(AfterStop::Quit), _) => &["stopping: lockstorm quits when the lab is down …"],
+        (Stage::Stopping(AfterStop::Launch(_)), _) => &["stopping: a fresh lab starts when this one is down …"],
         _ if app.is_frozen() => &["Display frozen; run continues. Space: resume", "the fault keys work"],
         (_, Phase::SetUp(_) | Phase::Failed(_)) => &[],
         (_, Phase::Draining) => &["the load has ended; the workers finish", "then the ledger is read"],
@@ -52,13 +52,13 @@ fn before_any_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
     part.into_iter().collect()
 }
 
-/// What the scenario will do by itself, and then the reader's turn: a key before it could keep it from happening.
+/// What the scenario will do by itself, and then the user's turn: a key before that could prevent it.
 fn scheduled(app: &App, snapshot: &Snapshot) -> Vec<String> {
     let (Some(next), Some(host)) = (snapshot.scheduled.first(), snapshot.hosts.first()) else {
         return Vec::new();
     };
     let mut parts = vec![next.clone()];
-    // What is down and not brought back by the scenario may be what it waits for.
+    // The scenario may be waiting for a host that is down and that it does not bring back itself.
     let down = snapshot.hosts.iter().find(|host| !host.conditions.is_up());
     let restored = |host: &HostView| {
         let undo = |condition| format!("{} {}", Action::Undo(condition), host.id);
@@ -91,7 +91,7 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
     if !parts.is_empty() {
         return parts;
     }
-    // Of a host with an order under way the next picture says more.
+    // While a host has an order under way, wait for the next snapshot.
     let is_ailing = |host: &&HostView| !host.conditions.is_up() && app.orders.expected(Target::Host(host.id)).is_none();
     let ailing = snapshot.hosts.iter().find(is_ailing);
     if let Some((host, ongoing)) = ailing.and_then(|host| Some((host, host.conditions.first()?))) {
@@ -110,7 +110,7 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
             .any(|ongoing| ongoing.condition.is_undone_on(TargetKind::Server))
     }) {
         parts.push(format!(
-            "{} lets {} go on",
+            "{} resumes {}",
             keys(app, Target::Server(server.id), 'r'),
             server.id
         ));
@@ -133,7 +133,7 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
     parts
 }
 
-/// The kill that would take the majority, while redlock still has one.
+/// The kill that would take the majority away, while redlock still has one.
 fn next_kill(app: &App, snapshot: &Snapshot) -> Option<String> {
     let redlock = snapshot.scenario.arms.iter().find(|arm| arm.lock.needs_majority())?;
     let up: Vec<&HostView> = snapshot.hosts.iter().filter(|host| host.conditions.is_up()).collect();
@@ -154,7 +154,7 @@ fn memory_of(snapshot: &Snapshot) -> &'static str {
     }
 }
 
-/// The keys from here to doing `key` to the target: `k`, `1 then k`, `s, 1, p`.
+/// The keys that select the target and press `key`: `k`, `1 then k`, `s, 1, p`.
 fn keys(app: &App, target: Target, key: char) -> String {
     let (number, is_server) = match target {
         Target::Host(id) => (id.0, false),
@@ -165,7 +165,7 @@ fn keys(app: &App, target: Target, key: char) -> String {
     } else if app.digits_pick_servers == is_server {
         format!("{number} then {key}")
     } else if number == 1 {
-        // Switching selects the first.
+        // Switching selects the first app server.
         format!("s then {key}")
     } else {
         format!("s, {number}, {key}")

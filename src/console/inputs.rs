@@ -20,12 +20,12 @@ use super::app::Message;
 use crate::run::Phase;
 use crate::run::{RunHandle, Stops};
 
-/// How long the threads that look at the terminal may take to notice that they are over.
+/// How long the threads that watch the terminal may take to notice that they are to end.
 const LOOK: Duration = Duration::from_millis(100);
-/// The least time between two snapshots that are drawn: ten a second.
+/// The shortest time between two snapshots that are drawn: ten a second.
 const FRAME: Duration = Duration::from_millis(100);
 
-/// The keyboard and signal threads; they end when this is dropped.
+/// The keyboard and signal threads. They end when this is dropped.
 #[derive(Debug)]
 pub(super) struct Inputs {
     over: Arc<AtomicBool>,
@@ -38,7 +38,7 @@ impl Drop for Inputs {
     }
 }
 
-/// Starts listening to keys and signals.
+/// Starts listening for keys and signals.
 pub(super) fn listen(messages: &Sender<Message>) -> Result<Inputs, ConsoleError> {
     let over = Arc::new(AtomicBool::new(false));
     let (signals, until) = oneshot::channel();
@@ -108,8 +108,8 @@ fn read_keys(messages: &Sender<Message>, over: &AtomicBool) {
     }
 }
 
-/// Tells when the terminal has gone. The keyboard thread does not: crossterm would read from such a terminal for ever, without
-/// a pause, so it is given something that keeps it waiting instead.
+/// Reports when the terminal is gone. The keyboard thread can't: crossterm would read from such a terminal in a busy loop,
+/// so standard input is replaced by a pipe that never has anything to read.
 fn watch_terminal(messages: &Sender<Message>, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         let stdin = io::stdin();
@@ -120,7 +120,7 @@ fn watch_terminal(messages: &Sender<Message>, over: &AtomicBool) {
             if let Ok((silence, open)) = io::pipe()
                 && dup2_stdin(silence).is_ok()
             {
-                // Never to be closed: that would be something to read.
+                // It must stay open: a closed pipe would be readable.
                 std::mem::forget(open);
             }
             let _ = messages.send(Message::TerminalLost);
@@ -129,7 +129,7 @@ fn watch_terminal(messages: &Sender<Message>, over: &AtomicBool) {
     }
 }
 
-/// Starts a thread that hands on the run's snapshots and, at the end, its record.
+/// Starts a thread that forwards the run's snapshots and, at the end, its record.
 pub(super) fn follow(handle: RunHandle, messages: &Sender<Message>) -> Result<(), ConsoleError> {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.map_err(|source| ConsoleError::Listen {
@@ -143,7 +143,7 @@ pub(super) fn follow(handle: RunHandle, messages: &Sender<Message>) -> Result<()
             loop {
                 let snapshot = snapshots.borrow_and_update().clone();
                 let last = matches!(snapshot.phase, Phase::Finished { .. } | Phase::Failed(_));
-                // When the console is gone the end of the run is still waited for.
+                // If the console is gone, this still waits for the end of the run.
                 let _ = messages.send(Message::Snapshot(snapshot));
                 if last {
                     break;

@@ -1,26 +1,26 @@
-//! The one table of keys: it feeds the bindings, the footer and the help.
+//! The one table of keys, from which the bindings, the footer and the help are made.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::knobs::{KnobKind, Turn};
 use crate::model::Fault;
 
-/// What a key asks for.
+/// What a key does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// Select the host or app server of this number.
+    /// Select the host or app server with this number.
     Select(usize),
-    /// Let the digits pick app servers, or hosts again.
+    /// Let the digits select app servers, or hosts again.
     SwitchDigits,
-    /// Select the one before or after.
+    /// Select the previous or next one.
     Neighbour(Step),
-    /// Do this to what is selected.
+    /// Break the selected target in this way.
     Fault(Fault),
-    /// Kill the host that is selected and let it come back at once.
+    /// Kill the selected host, and let it come back at once.
     Bounce,
-    /// Pause what is selected, or let it go on.
+    /// Pause the selected target, or resume it.
     PauseOrResume,
-    /// Restart or resume what is selected, whichever it needs.
+    /// Restart or resume the selected target, whichever it needs.
     Restore,
     /// Chart another arm.
     Arm(Step),
@@ -28,55 +28,55 @@ pub enum Act {
     NextView,
     /// Show more or less of the past.
     NextWindow,
-    /// Freeze the picture, or let it go on.
+    /// Freeze the display, or let it continue.
     Freeze,
     /// Show or hide the expectations.
     Expectations,
     /// Scroll, or move in a list.
     Scroll(Step),
-    /// The same by a page.
+    /// Scroll by a page.
     Page(Step),
-    /// Go to an end of it.
+    /// Scroll to the start or the end.
     End(Step),
     /// Use the next theme.
     NextTheme,
     /// Turn a knob.
     Turn(KnobKind, Turn),
-    /// Run the same again.
+    /// Run the same scenario again.
     Reset,
     /// Open the scenario picker.
     Pick,
-    /// Start the scenario picked.
+    /// Start the selected scenario.
     Start,
     /// Write a summary to a file.
     Save,
     /// Show or hide the help.
     Help,
-    /// Close what lies on top.
+    /// Close the window on top.
     Close,
     /// End the run and leave.
     Quit,
-    /// The same, by Ctrl-C.
+    /// Ctrl-C: like `Quit`.
     Interrupt,
-    /// The same, by Ctrl-\.
+    /// Ctrl-\: like `Quit`.
     SigQuit,
 }
 
 /// Backward or forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// To the one before.
+    /// To the previous one.
     Back,
-    /// To the one after.
+    /// To the next one.
     Forth,
 }
 
-/// Where a row of the table counts.
+/// Where a row of the table applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// In the scenario picker.
     Picker,
-    /// In a run, before it and after it.
+    /// In a run, and before and after it.
     Run,
     /// Everywhere.
     Both,
@@ -93,7 +93,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// All of them, in the order of the help.
+    /// All groups, in the order of the help.
     pub const ALL: [Self; 4] = [Self::Faults, Self::Look, Self::Knobs, Self::Run];
 
     /// The heading.
@@ -108,20 +108,20 @@ impl Group {
     }
 }
 
-/// A row: one or a few keys that belong together.
+/// A row: one key, or a few that belong together.
 #[derive(Debug)]
 pub struct Row {
-    /// The keys and what each asks for.
+    /// The keys, and what each does.
     pub keys: &'static [(KeyCode, Act)],
     /// The keys as they are written.
     pub label: &'static str,
-    /// A word for the footer; empty: not in the footer.
+    /// A word for the footer; empty if the row is not in the footer.
     pub footer: &'static str,
     /// A few words for the help.
     pub help: &'static str,
-    /// Where in the help.
+    /// Its heading in the help.
     pub group: Group,
-    /// Where it counts.
+    /// Where it applies.
     pub scope: Scope,
 }
 
@@ -146,8 +146,8 @@ const fn row(
 use KeyCode::{BackTab, Char, Down, Enter, Esc, Left, PageDown, PageUp, Right, Tab, Up};
 use Step::{Back, Forth};
 
-/// All keys but Ctrl-C and Ctrl-\, which are in no table because nobody may take them: they are [`Act::Interrupt`] and
-/// [`Act::SigQuit`] everywhere, as the signals that they stand for on other terminals.
+/// All keys but Ctrl-C and Ctrl-\. Those are not in the table because nothing may rebind them: they are [`Act::Interrupt`]
+/// and [`Act::SigQuit`] everywhere, like the signals that they send on other terminals.
 pub const TABLE: &[Row] = &[
     row(
         Group::Faults,
@@ -188,7 +188,7 @@ pub const TABLE: &[Row] = &[
         Scope::Run,
         "p",
         "pause",
-        "pause it, or let it go on",
+        "pause it, or resume it",
         &[(Char('p'), Act::PauseOrResume)],
     ),
     row(
@@ -228,7 +228,7 @@ pub const TABLE: &[Row] = &[
         Scope::Run,
         "R",
         "again",
-        "again: same seed, fresh lab",
+        "run again: same seed, new lab",
         &[(Char('R'), Act::Reset)],
     ),
     row(
@@ -320,7 +320,7 @@ pub const TABLE: &[Row] = &[
         Scope::Picker,
         "Enter",
         "start",
-        "start the scenario picked",
+        "start the selected scenario",
         &[(Enter, Act::Start)],
     ),
     row(
@@ -373,7 +373,7 @@ pub const TABLE: &[Row] = &[
         Scope::Both,
         "Esc",
         "",
-        "close what lies on top",
+        "close the top window",
         &[(Esc, Act::Close)],
     ),
     row(
@@ -394,14 +394,14 @@ pub const TABLE: &[Row] = &[
     ),
 ];
 
-/// The keys of an act as the table writes them.
+/// The keys of an act, as the table writes them.
 #[must_use]
 pub fn label(act: Act) -> &'static str {
     let row = TABLE.iter().find(|row| row.keys.iter().any(|(_, own)| *own == act));
     row.map_or("", |row| row.label)
 }
 
-/// A key as it is written: `z`, `F1`, `Ctrl-x`.
+/// A key in words: `z`, `F1`, `Ctrl-x`.
 #[must_use]
 pub fn name(event: &KeyEvent) -> String {
     let with = [(KeyModifiers::CONTROL, "Ctrl-"), (KeyModifiers::ALT, "Alt-")];
@@ -417,7 +417,7 @@ pub fn find(event: &KeyEvent, in_picker: bool) -> Option<Act> {
     if control {
         return match event.code {
             Char('c') => Some(Act::Interrupt),
-            // Terminals send one and the same byte for both.
+            // Terminals send the same byte for both.
             Char('\\' | '4') => Some(Act::SigQuit),
             _ => None,
         };
@@ -425,7 +425,7 @@ pub fn find(event: &KeyEvent, in_picker: bool) -> Option<Act> {
     if event.modifiers.contains(KeyModifiers::ALT) {
         return None;
     }
-    // Terminals differ in whether Shift-Tab is BackTab or Tab with a modifier.
+    // Terminals differ: Shift-Tab is either BackTab, or Tab with a modifier.
     let shifted_tab = event.code == Tab && event.modifiers.contains(KeyModifiers::SHIFT);
     let code = if shifted_tab { BackTab } else { event.code };
     let rows = TABLE.iter().filter(|row| match row.scope {

@@ -1,11 +1,11 @@
-//! The steps of the live knobs: 1, 2, 5, 10, 20, 50 …, so that every value is one that people say.
+//! The steps of the live knobs: 1, 2, 5, 10, 20, 50 …, so that every value is a round number.
 
 use std::time::Duration;
 
 use crate::run::Knob;
 use crate::run::{Knobs, Snapshot};
 
-/// Which way a knob is turned.
+/// The direction in which a knob is turned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
     /// To the next smaller step.
@@ -32,10 +32,10 @@ const HOLD: [u64; 2] = [100, 60_000_000];
 const RATE: [u64; 2] = [1, 1_000_000];
 const WORKERS: [u64; 2] = [1, 10_000];
 
-/// The knob's new value, computed from the snapshot's.
+/// The knob's new value, from its value in the snapshot.
 ///
 /// # Errors
-/// Why it can't be turned.
+/// Why the knob can't be turned.
 pub(super) fn turn(kind: KnobKind, turn: Turn, snapshot: &Snapshot) -> Result<Knob, String> {
     let Knobs {
         ttl,
@@ -70,7 +70,7 @@ pub(super) fn turn(kind: KnobKind, turn: Turn, snapshot: &Snapshot) -> Result<Kn
     }
 }
 
-/// The longest TTL of the arms that ask lock nodes, while they differ.
+/// The longest TTL of the arms that use lock nodes, for when they differ.
 fn longest_ttl(snapshot: &Snapshot) -> Option<Duration> {
     let arms = snapshot.scenario.arms.iter();
     arms.filter(|arm| arm.lock.uses_nodes()).map(|arm| arm.ttl).max()

@@ -1,7 +1,7 @@
-//! The console: the terminal app. It sees snapshots and sends commands; it knows nothing of how a run works.
+//! The console: the terminal app. It sees snapshots and sends commands; it knows nothing about how a run works.
 //!
-//! [`App`] is the state (messages in, orders out), `views` draws it, [`keys`] is the one table of keys, and [`open`] puts
-//! a terminal and runs around them.
+//! [`App`] is the state (messages in, intents out), `views` draws it, [`keys`] is the one table of keys, and [`open`]
+//! connects a terminal and runs to them.
 
 mod actions;
 mod ailment;
@@ -25,23 +25,23 @@ pub mod views;
 
 use std::path::PathBuf;
 
-pub use app::{App, Message, Order, Saving, View};
+pub use app::{App, Message, Intent, Saving, View};
 pub use knobs::{KnobKind, Turn};
 pub use session::open;
 pub use theme::ThemeName;
 
 use crate::run::{Record, Stop};
 
-/// How the console looks and where it saves.
+/// How the console looks, and where it saves.
 #[derive(Debug, Clone)]
 pub struct ConsoleOptions {
     /// The theme to start with.
     pub theme: ThemeName,
-    /// Whether there are colours at all. The default follows `NO_COLOR`.
+    /// Whether to use colours. The default follows `NO_COLOR`.
     pub colours: bool,
-    /// Whether the picture is made of ASCII alone. The default follows the locale and `TERM`.
+    /// Whether to draw with ASCII characters only. The default follows the locale and `TERM`.
     pub ascii: bool,
-    /// Where the save key writes.
+    /// The directory that the save key writes to.
     pub save_dir: PathBuf,
 }
 
@@ -57,18 +57,18 @@ impl Default for ConsoleOptions {
     }
 }
 
-/// What is left when the console closes.
+/// The result of the console when it closes.
 #[derive(Debug, Default)]
 pub struct Exit {
-    /// The record of the last run that came to one.
+    /// The record of the last run that made one.
     pub record: Option<Record>,
     /// The signal that ended the console, or Ctrl-C.
     pub stop: Option<Stop>,
-    /// Why the last run came to no record.
+    /// Why the last run made no record.
     pub failure: Option<String>,
 }
 
-/// Why the console could not go on. The terminal is restored by then.
+/// Why the console could not go on. The terminal has been restored by then.
 #[derive(Debug, thiserror::Error)]
 pub enum ConsoleError {
     /// The terminal can't be set up or drawn on.
@@ -77,9 +77,9 @@ pub enum ConsoleError {
     /// A thread of the console did not start.
     #[error("the console can't listen to {what}: {source}")]
     Listen {
-        /// To what.
+        /// What it can't listen to.
         what: &'static str,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
 }

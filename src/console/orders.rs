@@ -1,34 +1,34 @@
-//! What the keys have ordered of hosts and app servers and no snapshot shows as done: a key acts on the state that was
-//! ordered, not on the last picture.
+//! What keys have ordered for hosts and app servers and no snapshot shows as done. A key acts on the state that was
+//! ordered, not on the last snapshot.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::model::{Action, Event, EventKind, Target};
 
-/// The orders under way, in the order of their keys: the run carries out those of one target one after the other.
+/// The orders under way, oldest first. The run carries out those of one target one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
-    open: Vec<Order>,
-    /// The first event that can belong to the next order of a target.
+    open: Vec<Pending>,
+    /// For each target, the first event that can belong to its next order.
     from: HashMap<Target, u64>,
 }
 
 #[derive(Debug)]
-struct Order {
+struct Pending {
     target: Target,
-    /// What of it is still to be done: of a bounce two actions, else one.
+    /// The actions still to be done: two for a bounce, otherwise one.
     steps: VecDeque<Action>,
-    /// The event of the first step, once the run has logged it.
+    /// The event of the first of these actions, once the run has logged it.
     event: Option<u64>,
     is_bounce: bool,
 }
 
-/// What is expected of a target with orders under way.
+/// The state that a target with orders under way will have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// This will have been done to it.
+    /// The state after this action.
     After(Action),
-    /// It is killed and comes back by itself.
+    /// It will be killed and come back by itself.
     Bounce,
 }
 
@@ -42,12 +42,12 @@ pub(super) struct Done {
 }
 
 impl Orders {
-    /// Remembers an order that is given now; `events` are those that were there before.
+    /// Adds an order that is given now; `events` are the events before it.
     pub fn add(&mut self, target: Target, steps: &[Action], events: &[Event]) {
         let next = events.last().map_or(0, |event| event.id + 1);
         let from = self.from.entry(target).or_default();
         *from = next.max(*from);
-        self.open.push(Order {
+        self.open.push(Pending {
             target,
             steps: steps.iter().copied().collect(),
             event: None,
@@ -55,7 +55,7 @@ impl Orders {
         });
     }
 
-    /// What the orders under way will make of a target; none if there are none.
+    /// The state that the orders under way will bring a target into; `None` if there are none.
     pub fn expected(&self, target: Target) -> Option<Expected> {
         let mut own = self.open.iter().filter(|order| order.target == target);
         let last = own.next_back()?;
@@ -65,13 +65,13 @@ impl Orders {
         last.steps.back().copied().map(Expected::After)
     }
 
-    /// Takes in what has happened since: orders that are done are forgotten. Says how the last of them ended.
+    /// Takes in new events and forgets the orders that are done. Returns how the last of them ended.
     pub fn settle(&mut self, events: &[Event]) -> Option<Done> {
         let mut last = None;
         let mut waiting: Vec<Target> = Vec::new();
         let from = &mut self.from;
         self.open.retain_mut(|order| {
-            // What is ordered later happens later.
+            // The orders of a target are carried out one after the other.
             if waiting.contains(&order.target) {
                 return true;
             }
@@ -92,8 +92,8 @@ impl Orders {
     }
 }
 
-impl Order {
-    /// Goes on as far as the events say. Says how the order ended, if it did.
+impl Pending {
+    /// Follows the order as far as the events go. Returns how it ended, if it did.
     fn follow(&mut self, from: &mut u64, events: &[Event]) -> Option<Done> {
         while let Some(&step) = self.steps.front() {
             let id = match self.event {
@@ -102,7 +102,7 @@ impl Order {
             };
             self.event = Some(id);
             *from = id + 1;
-            // Snapshots carry the newest events only: one that is gone was done long ago.
+            // Snapshots carry only the newest events: one that is missing was done long ago.
             let event = events.iter().find(|event| event.id == id);
             let (effect, failed) = event.map_or((true, false), outcome);
             if !effect && !failed {
@@ -124,7 +124,7 @@ fn is_of(event: &Event, step: Action, of: Target, from: u64) -> bool {
         && matches!(&event.kind, EventKind::Fault { action, target, .. } if *action == step && *target == of)
 }
 
-/// Whether its effect is verified, and whether it failed.
+/// Whether the effect is verified, and whether the action failed.
 const fn outcome(event: &Event) -> (bool, bool) {
     match &event.kind {
         EventKind::Fault { effect_at, error, .. } => (effect_at.is_some(), error.is_some()),

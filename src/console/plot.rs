@@ -1,4 +1,4 @@
-//! Lines in braille: a grid of dots, two to a column and four to a row.
+//! Lines in braille: a grid of dots, two for each column and four for each row.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,10 +9,10 @@ const DOTS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x8
 /// The braille character without dots.
 const BLANK: u32 = 0x2800;
 
-/// The bars of a lane, lowest first.
+/// The bars of a lane, the lowest first.
 pub(super) const BARS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-/// Dots to be drawn into an area, of lines with a style each; where two meet in a cell the later one's style wins.
+/// Dots to be drawn into an area, in lines with a style each. Where two lines meet in a cell, the later style wins.
 #[derive(Debug)]
 pub(super) struct Dots {
     area: Rect,
@@ -27,13 +27,13 @@ impl Dots {
         }
     }
 
-    /// Dots from top to bottom.
+    /// The height of the area in dots.
     pub const fn height(&self) -> u16 {
         self.area.height * 4
     }
 
-    /// A line that keeps its height through each step and joins the steps; none is a gap. `steps` are columns of dots, from
-    /// the left, and heights from the bottom. A thick line is two dots high.
+    /// Adds a line that keeps its height through each step and joins the steps; `None` is a gap. `steps` are the heights
+    /// of the columns of dots, from the left, counted from the bottom. A thick line is two dots high.
     pub fn line(&mut self, steps: impl Iterator<Item = Option<u16>>, thick: bool, style: Style) {
         let mut before: Option<u16> = None;
         for (x, step) in (0_u16..).zip(steps) {

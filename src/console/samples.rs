@@ -1,5 +1,5 @@
-//! What a chart draws of an arm: tenths of a second where a column is shorter than a second, as far back as they are kept, and
-//! seconds elsewhere.
+//! The values that a chart draws for an arm: tenths of a second where a column is shorter than a second, as far back as
+//! they are stored, and seconds elsewhere.
 
 use std::ops::Range;
 
@@ -7,19 +7,19 @@ use super::axis::TimeAxis;
 use crate::metrics::{Beat, Count, Point};
 use crate::run::ArmView;
 
-/// What was measured in a stretch of time.
+/// What was measured in a range of time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sample {
-    /// Tenths of a second of the run.
+    /// The range in tenths of a second of the run.
     pub time: Range<i64>,
-    /// Of a tenth only what a [`Beat`] has.
+    /// The values. For a tenth, only those that a [`Beat`] has are set.
     pub point: Point,
 }
 
-/// For how many tenths a value stands when no other follows: after that there is a gap.
+/// For how many tenths a value is held if no other follows; after that there is a gap.
 const HOLD: i64 = 15;
 
-/// The samples of the time on an axis, oldest first.
+/// The samples in the time of an axis, oldest first.
 pub(super) fn samples(arm: &ArmView, axis: TimeAxis) -> impl Iterator<Item = Sample> {
     let beats = || arm.trace.iter().filter(move |_| axis.is_fine());
     let kept_from = beats().next().map_or(i64::MAX, |beat| beat.tenth.div_euclid(10));
@@ -35,13 +35,13 @@ pub(super) fn samples(arm: &ArmView, axis: TimeAxis) -> impl Iterator<Item = Sam
         time: beat.tenth..beat.tenth + 1,
         point: of_beat(beat),
     });
-    // What was just before the axis may still stand at its left edge.
+    // A value from just before the axis may still be held at its left edge.
     seconds
         .chain(tenths)
         .filter(move |sample| axis.tenths(sample.time.start..sample.time.end + HOLD).is_some())
 }
 
-/// Lets each sample stand until the next one, but for a second and a half at the most. They are in order.
+/// Holds each sample until the next one, but for at most a second and a half. They must be in order.
 pub(super) fn held(samples: &mut [Sample]) {
     let starts: Vec<i64> = samples.iter().skip(1).map(|sample| sample.time.start).collect();
     for (index, sample) in samples.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! The save key: the record as JSON with a summary as text beside it, or during a run a summary alone.
+//! The save key: it writes the record as JSON with a summary as text, or during a run only the summary.
 
 use std::fmt::Write as _;
 use std::io;
@@ -11,10 +11,10 @@ use crate::output;
 use crate::report;
 use crate::run::{Record, Snapshot};
 
-/// Writes it and says where.
+/// Writes the files, and returns where they are.
 ///
 /// # Errors
-/// The path and why it can't be written, in one line.
+/// The path, and why it can't be written, in one line.
 pub(super) fn save(saving: &Saving, dir: &Path) -> Result<String, String> {
     match saving {
         Saving::Record(record) => {
@@ -31,12 +31,12 @@ pub(super) fn save(saving: &Saving, dir: &Path) -> Result<String, String> {
     }
 }
 
-/// A date as a part of a file name.
+/// A date for a file name.
 fn compact(rfc3339: &str) -> String {
     rfc3339.chars().take(19).filter(char::is_ascii_alphanumeric).collect()
 }
 
-/// Writes a file that was not there before.
+/// Writes a file that does not exist yet.
 fn write_new(dir: &Path, stem: &str, ending: &str, content: &str) -> Result<String, String> {
     let shown = |path: &Path, error: &io::Error| format!("{}: {error}", path.display());
     std::fs::create_dir_all(dir).map_err(|error| shown(dir, &error))?;
@@ -54,7 +54,7 @@ fn write_new(dir: &Path, stem: &str, ending: &str, content: &str) -> Result<Stri
         }
     }
     Err(format!(
-        "{}: a hundred files of this name exist already",
+        "{}: there are a hundred files with this name already",
         dir.join(stem).display()
     ))
 }

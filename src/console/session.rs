@@ -1,4 +1,4 @@
-//! The loop: messages into the state, orders out of it, a frame when something changed.
+//! The loop: messages go into the state, its intents are carried out, and a frame is drawn when something has changed.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -7,22 +7,23 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::app::{App, Message, Order};
+use super::app::{App, Message, Intent};
 use super::terminal::Screen;
 use super::{ConsoleError, ConsoleOptions, Exit, inputs, save, views};
 use crate::run::{Command, RunHandle};
 use crate::scenario::Scenario;
 
-/// How often it is seen whether the terminal has shown the last frame, or has gone.
+/// How often the loop checks whether the terminal has shown the last frame, or is gone.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Opens the terminal and plays runs until the user quits; a run under way is ended, and its lab is down, when this returns.
+/// Opens the terminal and plays runs until the user quits. When this returns, a run under way has been ended and its lab
+/// is down.
 ///
-/// `first` is the scenario to start with; none opens the picker, which offers the `catalogue` of names and titles. `load`
-/// reads one of them, `launch` starts a run.
+/// `first` is the scenario to start with; `None` opens the picker, which offers the `catalogue` of names and titles.
+/// `load` reads one of them, and `launch` starts a run.
 ///
 /// # Errors
-/// When the terminal can't be used, or a thread can't be started.
+/// The terminal can't be used, or a thread can't be started.
 pub fn open(
     first: Option<Scenario>,
     catalogue: Vec<(String, String)>,
@@ -43,20 +44,20 @@ pub fn open(
         quit: false,
     };
     let screen = Screen::open().map_err(ConsoleError::Terminal)?;
-    let orders = first.map(|scenario| app.launch(Box::new(scenario))).unwrap_or_default();
-    let played = session.play(&mut app, orders, screen, &receiver);
+    let intents = first.map(|scenario| app.launch(Box::new(scenario))).unwrap_or_default();
+    let played = session.play(&mut app, intents, screen, &receiver);
     drop(listening);
     played.map(|()| app.into_exit())
 }
 
 struct Session<L, R> {
     sender: Sender<Message>,
-    /// Where the run under way takes its commands.
+    /// The channel for commands to the present run.
     commands: Option<UnboundedSender<Command>>,
     load: L,
     launch: R,
     options: ConsoleOptions,
-    /// Whether the loss of the terminal has been told.
+    /// Whether the app has been told that the terminal is gone.
     hung_up: bool,
     quit: bool,
 }
@@ -69,11 +70,11 @@ where
     fn play(
         &mut self,
         app: &mut App,
-        orders: Vec<Order>,
+        intents: Vec<Intent>,
         mut screen: Screen,
         messages: &Receiver<Message>,
     ) -> Result<(), ConsoleError> {
-        let result = self.turn_round(app, orders, &mut screen, messages);
+        let result = self.turn_round(app, intents, &mut screen, messages);
         drop(screen);
         if result.is_err() {
             self.wait_for_the_lab(messages);
@@ -84,11 +85,11 @@ where
     fn turn_round(
         &mut self,
         app: &mut App,
-        orders: Vec<Order>,
+        intents: Vec<Intent>,
         screen: &mut Screen,
         messages: &Receiver<Message>,
     ) -> Result<(), ConsoleError> {
-        self.carry_out(app, orders)?;
+        self.carry_out(app, intents)?;
         while !self.quit {
             if screen.is_ready() && app.take_dirty() {
                 screen.draw(|frame| views::render(frame, app));
@@ -97,7 +98,7 @@ where
                 self.hung_up = true;
                 Message::TerminalLost
             } else if screen.is_ready() {
-                // The session keeps a sender of its own, so the channel can't be closed.
+                // The session keeps a sender of its own, so the channel is never closed.
                 let Ok(message) = messages.recv() else { break };
                 message
             } else {
@@ -106,50 +107,50 @@ where
                 };
                 message
             };
-            // Everything that has piled up makes one frame.
+            // All messages that have piled up lead to one frame.
             for message in std::iter::once(first).chain(messages.try_iter()) {
                 match message {
                     Message::Suspend => Screen::suspend(),
                     Message::Continued => screen.resume(),
                     _ => {}
                 }
-                let orders = app.update(message);
-                self.carry_out(app, orders)?;
+                let intents = app.update(message);
+                self.carry_out(app, intents)?;
             }
         }
         Ok(())
     }
 
-    fn carry_out(&mut self, app: &mut App, orders: Vec<Order>) -> Result<(), ConsoleError> {
-        let mut orders = VecDeque::from(orders);
-        while let Some(order) = orders.pop_front() {
-            match order {
-                Order::Command(command) => {
+    fn carry_out(&mut self, app: &mut App, intents: Vec<Intent>) -> Result<(), ConsoleError> {
+        let mut intents = VecDeque::from(intents);
+        while let Some(intent) = intents.pop_front() {
+            match intent {
+                Intent::Command(command) => {
                     if let Some(commands) = &self.commands {
-                        // A run that has ended takes no commands; its end is on its way to us.
+                        // A run that has ended takes no commands; the message about its end is on its way.
                         let _ = commands.send(command);
                     }
                 }
-                Order::Load(name) => {
+                Intent::Load(name) => {
                     let loaded = (self.load)(&name).map(Box::new);
-                    orders.extend(app.update(Message::Loaded(loaded)));
+                    intents.extend(app.update(Message::Loaded(loaded)));
                 }
-                Order::Launch(scenario) => {
+                Intent::Launch(scenario) => {
                     let handle = (self.launch)(*scenario);
                     self.commands = Some(handle.commands.clone());
                     inputs::follow(handle, &self.sender)?;
                 }
-                Order::Save(saving) => {
+                Intent::Save(saving) => {
                     let (sender, dir) = (self.sender.clone(), self.options.save_dir.clone());
                     thread::spawn(move || sender.send(Message::Saved(save::save(&saving, &dir))));
                 }
-                Order::Quit => self.quit = true,
+                Intent::Quit => self.quit = true,
             }
         }
         Ok(())
     }
 
-    /// After an error of ours: the run is still ended in good order.
+    /// Waits for a run to end in good intent after an error of our own.
     fn wait_for_the_lab(&self, messages: &Receiver<Message>) {
         let Some(commands) = &self.commands else { return };
         if commands.send(Command::Stop).is_err() {

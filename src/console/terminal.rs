@@ -1,4 +1,4 @@
-//! The terminal in raw mode on its alternate screen, and back again on every way out.
+//! Puts the terminal into raw mode on its alternate screen, and back again on every way out.
 
 use std::io::{self, Write};
 use std::panic;
@@ -17,14 +17,14 @@ use ratatui::{Frame, Terminal};
 
 use crate::output::{stderr, stdout};
 
-/// Whether the terminal is ours now.
+/// Whether we have taken the terminal.
 static TAKEN: AtomicBool = AtomicBool::new(false);
-/// The thread that draws: when it panics the console is over.
+/// The thread that draws: if it panics, the console is over.
 static DRAWING: Mutex<Option<ThreadId>> = Mutex::new(None);
-/// What other threads said in a panic while the terminal was ours: shown when it is given back.
+/// Panic messages of other threads, which are printed once the terminal is restored.
 static OVERHEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// The terminal; dropping it restores it. Nobody waits for it while it is slow: what is drawn goes out in the background.
+/// The terminal. Dropping this restores it. Frames are written in the background, so a slow terminal delays nobody.
 #[derive(Debug)]
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Ink>>,
@@ -32,7 +32,7 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Takes the terminal.
+    /// Takes over the terminal.
     pub fn open() -> io::Result<Self> {
         set_panic_hook();
         *DRAWING.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
@@ -46,36 +46,37 @@ impl Screen {
         }
     }
 
-    /// Whether it has shown all that was drawn. Until then there is no use in drawing more.
+    /// Whether it has shown everything that was drawn. Until then there is no point in drawing more.
     #[expect(clippy::unused_self, reason = "only who has the terminal may ask")]
     pub fn is_ready(&self) -> bool {
         stdout().waiting() == 0
     }
 
-    /// Whether it has gone: its window was closed, its connection was lost.
+    /// Whether it is gone: its window was closed, or its connection was lost.
     pub fn is_lost(&self) -> bool {
         self.lost || stdout().end().is_some()
     }
 
-    /// Draws a picture. A terminal that can't be drawn on is lost.
+    /// Draws a frame. If that fails, the terminal counts as lost.
     pub fn draw(&mut self, picture: impl FnOnce(&mut Frame<'_>)) {
         if !self.is_lost() {
             self.lost = self.terminal.draw(picture).is_err();
         }
     }
 
-    /// Gives the terminal back and stops this process, as whoever sent SIGTSTP wants.
+    /// Restores the terminal and stops this process, as the sender of SIGTSTP wants.
     pub fn suspend() {
         restore();
-        // Our own process, by a signal that exists.
+        // The signal exists, and we may send it to ourselves.
         let _ = raise(Signal::SIGSTOP);
     }
 
-    /// Takes the terminal anew when this process goes on: others may have used it.
+    /// Takes over the terminal again when this process goes on: others may have used it.
     pub fn resume(&mut self) {
-        // The modes that it has now are the shell's.
+        // Its present modes are the shell's.
         let _ = disable_raw_mode();
-        // A new one draws all of the picture. To clear the old one would ask the terminal where its cursor is, and wait.
+        // A new terminal object redraws everything. Clearing the old one would ask the terminal for its cursor position,
+        // and wait.
         match take().and_then(|()| Terminal::new(CrosstermBackend::new(Ink::default()))) {
             Ok(terminal) => self.terminal = terminal,
             Err(_) => self.lost = true,
@@ -89,8 +90,8 @@ impl Drop for Screen {
     }
 }
 
-/// Collects what is drawn, and gives it to standard output picture by picture. It knows no errors: a terminal that has gone
-/// must not make ratatui's own `Drop` print to a standard error that has gone with it, which would be a panic.
+/// Collects what is drawn, and passes it to standard output frame by frame. It never returns an error: if the terminal is
+/// gone, ratatui's `Drop` would print that to a standard error that is gone too, and panic.
 #[derive(Debug, Default)]
 struct Ink(Vec<u8>);
 
@@ -109,17 +110,17 @@ impl Write for Ink {
 fn take() -> io::Result<()> {
     TAKEN.store(true, Ordering::SeqCst);
     enable_raw_mode()?;
-    // A variable, because the macro names it more than once.
+    // A variable, because the macro evaluates its argument more than once.
     let mut ink = Ink::default();
     execute!(ink, EnterAlternateScreen, Clear(ClearType::All), SetTitle("lockstorm"))
 }
 
-/// Gives the terminal back, once.
+/// Restores the terminal, once.
 fn restore() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
-    // The terminal may be gone (a hang-up), or nobody reads what it shows: there is nobody left to tell then.
+    // The terminal may be gone, or nobody may be reading what it shows. Then there is nobody to tell.
     let mut ink = Ink::default();
     let _ = execute!(ink, LeaveAlternateScreen, Show);
     let _ = stdout().settle();
@@ -130,8 +131,8 @@ fn restore() {
     }
 }
 
-/// A panic of the drawing thread restores the terminal before it is reported; one of another thread (the run lives on)
-/// is kept until the terminal is given back, because its words would be lost in the picture.
+/// Lets a panic of the drawing thread restore the terminal before it is reported. The message of another thread's panic
+/// (the run goes on) is kept until the terminal is restored, because it would garble the screen.
 fn set_panic_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

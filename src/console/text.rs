@@ -1,4 +1,4 @@
-//! Numbers and words that fit: nothing here is ever cut in the middle of a number.
+//! Numbers and words that fit: a number is never cut in the middle.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::metrics::units;
 pub use crate::metrics::units::short_count as count;
 use crate::model::printable;
 
-/// What stands for a figure that an arm doesn't have.
+/// Shown for a figure that an arm doesn't have.
 pub const NONE: &str = "–";
 
 /// A mean: one decimal below a hundred, then like [`count`].
@@ -25,18 +25,18 @@ fn decimal(value: f64) -> String {
     }
 }
 
-/// A rate without needless decimals: `400`, `2.5`.
+/// A rate without unnecessary decimals: `400`, `2.5`.
 pub fn rate(value: f64) -> String {
     let text = decimal(value);
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// A latency in microseconds; 0 means that there is none.
+/// A latency in microseconds; 0 means that there was none.
 pub fn micros(us: u64) -> String {
     if us == 0 { NONE.to_owned() } else { units::micros(us) }
 }
 
-/// A setting, as short as it can be said: `2 s`, `1.5 s`, `500 ms`, `0.4 ms`.
+/// A setting in its shortest form: `2 s`, `1.5 s`, `500 ms`, `0.4 ms`.
 pub fn setting(value: Duration) -> String {
     let us = value.as_micros();
     let (number, unit) = if us >= 1_000_000 {
@@ -65,7 +65,7 @@ pub fn seconds(elapsed: f64) -> String {
     format!("{:.1} s", elapsed.max(0.0))
 }
 
-/// A point of time on an axis: `45 s`, then `2:30`.
+/// A time on an axis: `45 s`, then `2:30`.
 pub fn clock(second: i64) -> String {
     if second < 120 {
         format!("{second} s")
@@ -74,12 +74,12 @@ pub fn clock(second: i64) -> String {
     }
 }
 
-/// How many columns it takes.
+/// How many columns a text takes.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text in at most `columns`, with an ellipsis where it had to be cut; it is made [`printable`].
+/// The text in at most `columns`, with an ellipsis where it was cut; it is made [`printable`].
 pub fn fit(text: &str, columns: usize) -> String {
     let clean = printable(text);
     if clean.width() <= columns {
@@ -99,13 +99,13 @@ pub fn fit(text: &str, columns: usize) -> String {
     if columns == 0 { String::new() } else { kept + "…" }
 }
 
-/// The text in lines of at most `columns`, broken between words and inside a word that is longer than a line; it is made
+/// The text in lines of at most `columns`, broken between words, or inside a word that is longer than a line; it is made
 /// [`printable`].
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in printable(text).split_whitespace() {
-        // A word longer than a line begins where there is room for any of it.
+        // A word that is longer than a line begins wherever there is room for some of it.
         let needed = if word.width() > columns { 1 } else { word.width() };
         if !line.is_empty() && line.width() + 1 + needed > columns {
             lines.push(std::mem::take(&mut line));
@@ -123,14 +123,14 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// The text at the left of exactly `columns`.
+/// The text, left-aligned in exactly `columns`.
 pub fn left(text: &str, columns: usize) -> String {
     let text = fit(text, columns);
     let gap = columns.saturating_sub(text.width());
     text + &" ".repeat(gap)
 }
 
-/// The text at the right of exactly `columns`.
+/// The text, right-aligned in exactly `columns`.
 pub fn right(text: &str, columns: usize) -> String {
     let text = fit(text, columns);
     " ".repeat(columns.saturating_sub(text.width())) + &text

@@ -1,4 +1,4 @@
-//! Colours and emphasis. What a colour says, a symbol says too: without colours nothing is lost.
+//! Colours and emphasis. Everything that a colour says, a symbol says too, so nothing is lost without colours.
 
 use std::str::FromStr;
 
@@ -17,7 +17,7 @@ pub enum ThemeName {
 }
 
 impl ThemeName {
-    /// All of them, in the order of the key that goes through them.
+    /// All themes, in the order in which the key switches them.
     pub const ALL: [Self; 3] = [Self::Dark, Self::Light, Self::HighContrast];
 
     /// Its name on the command line.
@@ -44,43 +44,43 @@ impl FromStr for ThemeName {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let found = Self::ALL.into_iter().find(|theme| theme.name() == text);
-        found.ok_or_else(|| format!("no theme {text:?}: there are dark, light and high-contrast"))
+        found.ok_or_else(|| format!("no theme {text:?}: the themes are dark, light and high-contrast"))
     }
 }
 
-/// The style of everything on the screen, by what it means.
+/// The style of everything on the screen, by its meaning.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Theme {
     pub name: ThemeName,
     pub colours: bool,
     /// Plain text, and the background of the whole screen.
     pub base: Style,
-    /// What may be overlooked: units, rules, axes.
+    /// Less important: units, rules, axes.
     pub dim: Style,
-    /// What must not be overlooked.
+    /// Important.
     pub strong: Style,
     /// Titles and keys.
     pub accent: Style,
-    /// What the next key acts on.
+    /// The target of the next key.
     pub selected: Style,
-    /// As it should be.
+    /// All right.
     pub good: Style,
-    /// A fault, a refusal, a stampede: worth a look, no damage.
+    /// A fault, a refusal, a stampede: worth a look, but not damage.
     pub warn: Style,
     /// Proven damage, and nothing else.
     pub bad: Style,
-    /// The same where it is drawn in blocks, which are their own ground.
+    /// Proven damage drawn in blocks, which need no background.
     pub bad_block: Style,
     /// The line of the median.
     pub p50: Style,
     /// The line of the 99th percentile.
     pub p99: Style,
-    /// A word on a ground of its own: the phase.
+    /// A word on its own background: the phase.
     pub badge: Style,
 }
 
 impl Theme {
-    /// The theme of this name, or without colours the one that makes do with bold, dim and reverse.
+    /// The theme with this name; without colours, one that uses only bold, dim and reverse.
     pub fn new(name: ThemeName, colours: bool) -> Self {
         if !colours {
             return Self::plain(name);
@@ -90,7 +90,7 @@ impl Theme {
             ThemeName::Light => Self::coloured(name, [231, 236, 242, 16, 25, 28, 130, 160, 24, 90], 153),
             ThemeName::HighContrast => {
                 let mut theme = Self::coloured(name, [16, 231, 250, 231, 51, 46, 226, 231, 51, 213], 21);
-                // Words stand on red; blocks are red.
+                // Words have a red background; blocks are red.
                 theme.bad = theme.bad.bg(Color::Indexed(160));
                 theme.bad_block = theme.bad_block.fg(Color::Indexed(196));
                 theme.selected = Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(226)).bold();
@@ -102,7 +102,7 @@ impl Theme {
         }
     }
 
-    /// From the palette's indices of: ground, text, dim, strong, accent, good, warn, bad, p50, p99.
+    /// A theme from palette indices: background, text, dim, strong, accent, good, warn, bad, p50, p99.
     fn coloured(name: ThemeName, palette: [u8; 10], badge: u8) -> Self {
         let [ground, text, dim, strong, accent, good, warn, bad, p50, p99] = palette.map(Color::Indexed);
         let on_ground = |colour| Style::new().fg(colour).bg(ground);

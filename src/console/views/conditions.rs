@@ -1,11 +1,12 @@
-//! The conditions of a host or an app server, in a symbol and a few words.
+//! The conditions of a host or app server, as a symbol and a few words.
 
 use std::time::Duration;
 
 use crate::console::text;
 use crate::model::{Conditions, printable};
 
-/// The symbol of the condition that matters most, and all of them with their ages: `DOWN 6.2 s`. None for a target that is up.
+/// The symbol of the most important condition, and all conditions with their ages: `DOWN 6.2 s`. `None` for a target that
+/// is up.
 pub(super) fn symbol_and_words(conditions: &Conditions<Duration>) -> Option<(&'static str, String)> {
     let first = conditions.first()?;
     let words: Vec<String> = conditions

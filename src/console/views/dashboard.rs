@@ -1,4 +1,4 @@
-//! Every panel at once: who gets how much of the room.
+//! All panels at once, and how much room each gets.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -12,10 +12,10 @@ use crate::console::text;
 use crate::model::printable;
 use crate::run::{ArmView, Snapshot, lacking, lacking_in_short};
 
-/// From this size on panels get boxes.
+/// From this size on, panels have boxes.
 const ROOMY: (u16, u16) = (96, 30);
 
-/// The rows of each panel, from the top; 0 leaves it out.
+/// The rows of each panel, from the top; 0 leaves a panel out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Rows {
     hosts: u16,
@@ -26,7 +26,7 @@ struct Rows {
 }
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
-    // The header and footer have taken three rows.
+    // The header and the footer have taken three rows.
     let roomy = area.width >= ROOMY.0 && area.height + 3 >= ROOMY.1;
     let rows = share(
         area,
@@ -61,14 +61,14 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     }
 }
 
-/// Arms, then time, then events: what is left over goes to the chart and the events.
+/// Shares the rows among the panels. What is left over goes to the chart and the events.
 fn share(area: Rect, arms: usize, hosts: u16, roomy: bool) -> Rows {
     let height = area.height;
     let arms = u16::try_from(arms).unwrap_or(u16::MAX);
     if roomy {
         let arms = arms.saturating_add(3).min(height / 3);
         let rest = height.saturating_sub(hosts + 1 + arms);
-        // The bars want a row for each arm.
+        // The bars need a row for each arm.
         let events = (rest / 3).clamp(7, 7.max(arms.saturating_sub(1)).max(rest / 4));
         return Rows {
             hosts,
@@ -96,7 +96,7 @@ fn share(area: Rect, arms: usize, hosts: u16, roomy: bool) -> Rows {
     }
 }
 
-/// The panel over time: the latency of the charted arm and, under it on the same columns, what happened.
+/// The time panel: the latency of the charted arm and, below it on the same columns, what happened.
 fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: &Snapshot) {
     let Some(arm) = app.charted(snapshot).filter(|_| area.height > 1) else {
         return;
@@ -165,7 +165,7 @@ fn frame_of_time(
             title.push(Span::styled(extra, style));
         }
     }
-    // Why its acquires are refused right now.
+    // Why its acquires are being refused.
     let spec = snapshot.scenario.arms.iter().find(|spec| spec.name == arm.name);
     let lacking = spec.and_then(|spec| lacking(spec, &arm.lacking));
     let lacking = lacking

@@ -7,7 +7,7 @@ use ratatui::style::Style;
 /// Rows of a glyph.
 pub(super) const ROWS: u16 = 5;
 
-/// The dots of a glyph, row by row.
+/// The dots of a digit, row by row.
 fn glyph(c: char) -> [&'static str; 5] {
     match c {
         '0' => ["###", "# #", "# #", "# #", "###"],
@@ -32,10 +32,10 @@ fn glyph(c: char) -> [&'static str; 5] {
     }
 }
 
-/// A dot of a glyph in columns and rows.
+/// The size of a dot, in columns and rows.
 pub(super) type Size = [u16; 2];
 
-/// The columns of a text when a dot is so many columns wide.
+/// The columns of a text whose dots are `dot` columns wide.
 fn width(text: &str, dot: u16) -> u16 {
     let dots = text
         .chars()
@@ -45,19 +45,19 @@ fn width(text: &str, dot: u16) -> u16 {
     u16::try_from(dots).unwrap_or(u16::MAX).saturating_mul(dot)
 }
 
-/// The largest size at which all the texts fit into an area of so many columns and rows each; none when there is none.
+/// The largest size at which every text fits into an area with this many columns and rows; `None` if there is none.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "an iterator is cheap to clone, and awkward to borrow"
 )]
 pub(super) fn size<'a>(texts: impl Iterator<Item = &'a str> + Clone, columns: u16, rows: u16) -> Option<Size> {
-    // A dot of two columns and one row is about square; up to half as wide still reads well.
+    // A dot of two columns and one row is roughly square. Half as wide or slightly wider still reads well.
     let sizes = (1..=12).flat_map(|high| (high..=high * 2 + 1).map(move |wide| [wide, high]));
     let fits = |[wide, high]: &Size| high * ROWS <= rows && texts.clone().all(|text| width(text, *wide) <= columns);
     sizes.filter(fits).max_by_key(|[wide, high]| wide * high)
 }
 
-/// Draws it in the middle of the area.
+/// Draws a text in the middle of the area.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, text: &str, [dot, rows]: [u16; 2], style: Style) {
     let mut x = area.x + area.width.saturating_sub(width(text, dot)) / 2;
     let top = area.y + area.height.saturating_sub(rows * ROWS) / 2;

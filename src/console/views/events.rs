@@ -1,4 +1,5 @@
-//! The event log, newest first, with what the console itself did: a line for each on the dashboard, in full in its own view.
+//! The event log, newest first, with the console's own notes: a line for each on the dashboard, and the full text in its
+//! own view.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -13,10 +14,10 @@ use crate::metrics::units;
 use crate::model::{Event, EventKind};
 use crate::run::Snapshot;
 
-/// The columns before an event's words: its time and its symbol.
+/// The columns before the text of an event: its time and its symbol.
 const INDENT: usize = 11;
 
-/// What happened, as a row of the log.
+/// A row of the log.
 struct Entry {
     at: f64,
     symbol: char,
@@ -25,7 +26,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Its lines: the first with time and symbol, the others under its words.
+    /// Its lines: the first with time and symbol, the others indented to the text.
     fn lines(&self, words: impl IntoIterator<Item = String>, theme: &Theme) -> Vec<Line<'static>> {
         let line = |(index, words): (usize, String)| {
             if index > 0 {
@@ -42,7 +43,7 @@ impl Entry {
     }
 }
 
-/// The panel of the dashboard: as many as fit, each on one line.
+/// The panel of the dashboard: as many events as fit, one line each.
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: &Snapshot) {
     let inside = panel(
         frame,
@@ -61,7 +62,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     }
 }
 
-/// The view of all events with all their words, to be scrolled.
+/// The view of all events with their full texts, which scrolls.
 pub(super) fn render_all(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let total = snapshot.events.len() + app.notes.len();
     let title = format!(" events: {total}, newest first ");
@@ -84,12 +85,12 @@ pub(super) fn render_all(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot:
     }
 }
 
-/// The columns for the words of an event, one at the right stays free.
+/// The columns for the text of an event; one at the right stays free.
 fn room(area: Rect) -> usize {
     usize::from(area.width).saturating_sub(INDENT + 1)
 }
 
-/// The events and the console's own notes, the newest first.
+/// The events and the console's own notes, newest first.
 fn entries<'a>(app: &'a App, snapshot: &'a Snapshot) -> impl Iterator<Item = Entry> + 'a {
     let theme = &app.theme;
     let mut events = snapshot.events.iter().rev().peekable();
@@ -133,7 +134,7 @@ fn symbol(event: &Event, theme: &Theme) -> (char, Style) {
     }
 }
 
-/// The event's own words, and of a fault when it took effect, if they don't say it.
+/// The event's text, and for a fault when it took effect, if the text doesn't say that.
 fn words(event: &Event) -> String {
     let text = &event.text;
     match &event.kind {

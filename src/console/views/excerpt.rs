@@ -1,18 +1,18 @@
-//! Which of many rows are shown where there is no room for all.
+//! Which rows of a long list are shown.
 
 use std::ops::Range;
 
-/// A stretch of a list, and how many of it are not shown.
+/// A part of a list, and how many rows are hidden.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Excerpt {
-    /// Those that are shown.
+    /// The rows that are shown.
     pub shown: Range<usize>,
-    /// The others; while there are any, a row of their own says so.
+    /// How many are hidden. If there are any, the last row says so.
     pub hidden: usize,
 }
 
 impl Excerpt {
-    /// What of a list of `length` fits into so many rows, with the chosen one in sight.
+    /// The part of a list of `length` that fits into `rows`, with the chosen row in sight.
     pub fn of(length: usize, rows: usize, chosen: usize) -> Self {
         if length <= rows {
             return Self {
@@ -20,7 +20,7 @@ impl Excerpt {
                 hidden: 0,
             };
         }
-        // A single row is the chosen one's.
+        // A single row shows the chosen one.
         let rows = if rows > 1 { rows - 1 } else { rows };
         let start = (chosen + 1).saturating_sub(rows).min(length - rows);
         Self {
@@ -29,7 +29,7 @@ impl Excerpt {
         }
     }
 
-    /// The row that says how many are not shown; none while all are.
+    /// The row that says how many are hidden; `None` if all are shown.
     pub fn more(&self) -> Option<String> {
         (self.hidden > 0).then(|| format!("+{} more", self.hidden))
     }

@@ -1,4 +1,4 @@
-//! What the scenario expects, and how it stands.
+//! The expectations of the scenario, and how they stand.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -31,7 +31,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
             frame,
             inside,
             0,
-            Line::from("This scenario expects nothing: it only shows."),
+            Line::from("This scenario has no expectations."),
         );
     }
     let most = expected.len().saturating_sub(usize::from(inside.height));
@@ -50,7 +50,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     }
 }
 
-/// What became of it, none while that is open, and how it stands.
+/// The result of an expectation, `None` while that is open, and a sentence about it.
 fn standing(snapshot: &Snapshot, index: usize) -> (Option<CheckResult>, String) {
     if let Phase::Finished { expectations, .. } = &snapshot.phase
         && let Some((held, words)) = expectations.get(index)
@@ -61,7 +61,7 @@ fn standing(snapshot: &Snapshot, index: usize) -> (Option<CheckResult>, String) 
     let name = format!("{}.{} {}", expectation.arm, expectation.metric.name(), expectation.text);
     match snapshot.arms.iter().find(|arm| arm.name == expectation.arm) {
         Some(arm) => {
-            // What is counted while it warms up is not what counts.
+            // What is counted during the warm-up does not count.
             let counts = !matches!(snapshot.phase, Phase::WarmUp);
             let value = expectation.metric.of(&arm.figures);
             let held = decided(expectation, value).filter(|_| counts);
@@ -71,7 +71,7 @@ fn standing(snapshot: &Snapshot, index: usize) -> (Option<CheckResult>, String) 
     }
 }
 
-/// What the end can't change any more: a figure that only grows and has passed its bound.
+/// The result, if nothing can change it any more: a figure that only grows has passed its bound.
 fn decided(expectation: &Expectation, value: f64) -> Option<CheckResult> {
     if expectation.metric.can_fall() {
         return None;

@@ -1,4 +1,4 @@
-//! A run that came to nothing: why, and what to do now.
+//! A run that failed: why, and what to do now.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;

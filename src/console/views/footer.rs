@@ -1,4 +1,4 @@
-//! The last two lines: a word about the last key or a hint at the next one, and the keys, from the table.
+//! The last two lines: a message about the last key or a hint at the next one, and the keys from the table.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -36,7 +36,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
         _ => Line::default(),
     };
     line(frame, area, 0, said);
-    // The help and the way out are always there, at the end; what comes before gives way.
+    // The keys for help and quit are always there, at the end; the others give way to them.
     let is_last = |row: &&Row| matches!(row.keys, [(_, Act::Help | Act::Quit), ..]);
     let (last, first): (Vec<&Row>, Vec<&Row>) = keys::TABLE.iter().filter(|row| offered(app, row)).partition(is_last);
     let shown = |row: &Row| {
@@ -55,7 +55,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     line(frame, area, 1, Line::from(spans));
 }
 
-/// Keys and word of a row: what digits and the switch do depends on which of both is on.
+/// The keys and the word of a row. For digits and the switch they depend on what the digits select.
 fn words(app: &App, row: &Row) -> (String, &'static str) {
     let snapshot = app.newest.as_deref();
     match row.keys.first() {
@@ -77,7 +77,7 @@ fn range(targets: usize) -> String {
     }
 }
 
-/// Whether a row is of use now.
+/// Whether a row is useful now.
 fn offered(app: &App, row: &Row) -> bool {
     let in_picker = app.picker.is_some();
     let in_scope = match row.scope {
@@ -107,7 +107,7 @@ fn offered(app: &App, row: &Row) -> bool {
     }
 }
 
-/// Whether an act on the view has something to act on.
+/// Whether an act has something to act on in this view.
 fn shows(app: &App, act: Act, snapshot: &Snapshot) -> bool {
     match (act, &snapshot.phase) {
         (_, Phase::SetUp(_) | Phase::Failed(_)) => false,

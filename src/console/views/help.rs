@@ -1,4 +1,4 @@
-//! The help: the table of keys, and what the signs mean.
+//! The help: the table of keys, and the meaning of the symbols.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -11,15 +11,15 @@ use crate::console::keys::{Group, TABLE};
 use crate::console::text;
 use crate::console::theme::Theme;
 
-/// The least width of a dialog with two columns.
+/// The smallest width of a dialog with two columns.
 const TWO_COLUMNS: u16 = 76;
 /// The columns of the keys.
 const LABEL: usize = 8;
 
 const SIGNS: [(&str, &str); 7] = [
     ("✖ red", "proven damage (it stays)"),
-    ("✔", "none, and it could have shown"),
-    ("…", "can't show yet: stock is left"),
+    ("✔", "no damage, and it would show"),
+    ("…", "would not show yet: unsold stock"),
     ("● ✖ ‖", "up, down, paused"),
     ("K S P R", "kill, shutdown, pause, restore"),
     ("k s p r", "asked for, not yet in effect"),
@@ -67,7 +67,7 @@ fn group(group: Group, theme: &Theme) -> Vec<Line<'static>> {
             .map(|row| entry(row.label, row.help, theme)),
     );
     if group == Group::Run {
-        lines.push(entry("Ctrl-C", "as q; a third time: no summary", theme));
+        lines.push(entry("Ctrl-C", "like q; third time: no summary", theme));
     }
     lines.push(Line::default());
     lines

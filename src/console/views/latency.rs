@@ -18,9 +18,9 @@ use super::timeline::FaultMark;
 /// Which latency is charted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// Of an acquire.
+    /// The latency of acquires.
     Acquire,
-    /// Of a request, for an arm that acquires nothing.
+    /// The response time of requests, for arms without a lock.
     Response,
 }
 
@@ -40,7 +40,7 @@ impl Source {
     }
 }
 
-/// What is charted of the arm at this position.
+/// What is charted for the arm at this position.
 pub(super) fn source(snapshot: &Snapshot, arm: usize) -> Source {
     match snapshot.scenario.arms.get(arm) {
         Some(arm) if !arm.lock.is_some() => Source::Response,
@@ -48,7 +48,7 @@ pub(super) fn source(snapshot: &Snapshot, arm: usize) -> Source {
     }
 }
 
-/// Whole powers of ten of microseconds that hold all values.
+/// The powers of ten (of microseconds) between which all values lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Decades {
     low: u32,
@@ -71,7 +71,7 @@ impl Decades {
         })
     }
 
-    /// The dot of a value, counted from the bottom of so many.
+    /// The dot of a value, counted from the bottom of `dots` dots.
     fn dot(self, us: u64, dots: u16) -> u16 {
         let part = ((us.max(1) as f64).log10() - f64::from(self.low)) / f64::from(self.high - self.low);
         #[expect(
@@ -83,7 +83,7 @@ impl Decades {
         dot
     }
 
-    /// The powers that have a label, evenly apart, and the row of each, counted from the bottom of so many dots.
+    /// The powers that get a label, evenly spaced, each with its row, counted from the bottom of `dots` dots.
     fn labels(self, dots: u16) -> Vec<(u32, u16)> {
         let every = |step: usize| -> Vec<(u32, u16)> {
             let powers = (self.low..=self.high).step_by(step);
@@ -93,7 +93,7 @@ impl Decades {
         };
         let apart = |labels: &Vec<(u32, u16)>| labels.windows(2).all(|two| two[0].1 < two[1].1);
         let mut steps = (1..).map(every);
-        // A single label is apart from the others.
+        // A single label always has room.
         steps.find(apart).unwrap_or_default()
     }
 
@@ -139,7 +139,7 @@ pub(super) fn render(
         .collect();
     held(&mut shown);
     let Some(decades) = Decades::of(shown.iter().map(|sample| source.of(&sample.point))) else {
-        let nothing = text::fit("nothing was acquired in this window", usize::from(plot.width));
+        let nothing = text::fit("no acquire ended in this window", usize::from(plot.width));
         let row = Rect {
             y: plot.y + plot.height / 2,
             height: 1,
@@ -150,7 +150,7 @@ pub(super) fn render(
     };
     let mut dots = Dots::new(plot);
     scale(buffer, area, plot, decades, dots.height(), app);
-    // Where several share a column the worst is shown.
+    // Where several values share a column, the worst is shown.
     let mut columns: Vec<Option<(u64, u64)>> = vec![None; usize::from(fine.columns())];
     for sample in shown {
         let (p50, p99) = source.of(&sample.point);
@@ -164,7 +164,7 @@ pub(super) fn render(
     }
     let height = dots.height();
     let at = |us| decades.dot(us, height);
-    // With few rows a thick line would hide the other.
+    // With few rows, a thick line would hide the other one.
     let thick = plot.height >= 6;
     dots.line(
         columns.iter().map(|both| both.map(|(p50, _)| at(p50))),
@@ -179,8 +179,8 @@ pub(super) fn render(
     dots.draw(buffer);
 }
 
-/// The labels in the gutter, each in the row where its decade is, and a faint line for each. Where the rows are too few for
-/// all, every second or third decade has one.
+/// Draws the labels in the gutter, each in the row of its decade, with a faint line. If there are too few rows for all,
+/// every second or third decade gets a label.
 fn scale(buffer: &mut Buffer, area: Rect, plot: Rect, decades: Decades, dots: u16, app: &App) {
     let theme = &app.theme;
     let width = usize::from(plot.x - area.x).saturating_sub(1);

@@ -1,4 +1,4 @@
-//! Names in letters that are three rows high: a dot is half a cell, and small letters are drawn as capitals.
+//! Names in letters that are three rows high: a dot is half a cell, and all letters are capitals.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,7 +7,7 @@ use ratatui::style::Style;
 /// Rows of a line of letters.
 pub(super) const ROWS: u16 = 3;
 
-/// The dots of a letter, row by row; none for what has no letter here.
+/// The dots of a letter, row by row; `None` for a character that has none.
 fn glyph(c: char) -> Option<[&'static str; 5]> {
     Some(match c.to_ascii_uppercase() {
         'A' => [" # ", "# #", "###", "# #", "# #"],
@@ -59,7 +59,7 @@ fn glyph(c: char) -> Option<[&'static str; 5]> {
     })
 }
 
-/// The columns of a name; none when it can't be drawn.
+/// The columns of a name; `None` if it can't be drawn.
 pub(super) fn width(name: &str) -> Option<u16> {
     let columns = name.chars().map(|c| glyph(c).map(|glyph| glyph[0].len() + 1));
     let columns: usize = columns.sum::<Option<usize>>()?;

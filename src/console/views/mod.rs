@@ -1,4 +1,4 @@
-//! What is drawn: a file for each panel, `render(frame, area, …)`, nothing that changes the state.
+//! The drawing: a file for each panel, with `render(frame, area, …)`. It never changes the state.
 
 mod arms;
 mod bars;
@@ -38,7 +38,7 @@ use crate::model::CheckResult;
 use crate::report::Mark;
 use crate::run::Phase;
 
-/// The least size that shows anything.
+/// The smallest size at which anything is shown.
 const LEAST: (u16, u16) = (60, 16);
 
 /// Draws the whole screen.
@@ -86,7 +86,7 @@ fn run(frame: &mut Frame<'_>, area: Rect, app: &App) {
     };
     match (&snapshot.phase, app.view) {
         (Phase::Failed(error), _) => failed::render(frame, area, &app.theme, error),
-        // The run ended without saying so in a snapshot.
+        // The run ended without a snapshot that says so.
         (phase, _) if app.failure.is_some() && !matches!(phase, Phase::Finished { .. }) && !app.is_frozen() => {
             failed::render(frame, area, &app.theme, app.failure.as_deref().unwrap_or_default());
         }
@@ -106,18 +106,18 @@ fn run(frame: &mut Frame<'_>, area: Rect, app: &App) {
     }
 }
 
-/// How much room a panel has for a frame.
+/// What frame a panel has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Frames {
     /// A box around it.
     Boxed,
     /// A rule above it.
     Ruled,
-    /// Nothing.
+    /// No frame.
     Bare,
 }
 
-/// Draws the frame of a panel and gives back the room inside.
+/// Draws the frame of a panel and returns the area inside.
 fn panel(frame: &mut Frame<'_>, area: Rect, frames: Frames, title: Line<'_>, theme: &Theme) -> Rect {
     let borders = match frames {
         Frames::Boxed => Borders::ALL,
@@ -130,7 +130,7 @@ fn panel(frame: &mut Frame<'_>, area: Rect, frames: Frames, title: Line<'_>, the
     inside
 }
 
-/// A box over the middle of the screen, with nothing of what is below it showing.
+/// Draws a box in the middle of the screen, which covers what is below it, and returns the area inside.
 fn dialog(frame: &mut Frame<'_>, area: Rect, [width, height]: [u16; 2], title: &str, theme: &Theme) -> Rect {
     let area = area.centered(
         Constraint::Length(width.min(area.width)),
@@ -146,7 +146,7 @@ fn dialog(frame: &mut Frame<'_>, area: Rect, [width, height]: [u16; 2], title: &
     padded(inside)
 }
 
-/// The columns of an area cut into equal parts. (A constraint solver takes seconds for dozens of parts.)
+/// The columns of an area, cut into equal parts. (A constraint solver takes seconds for dozens of parts.)
 fn columns(area: Rect, parts: usize) -> Vec<Rect> {
     let cut = |part: usize| area.x + share(area.width, part, parts);
     (0..parts)
@@ -158,7 +158,7 @@ fn columns(area: Rect, parts: usize) -> Vec<Rect> {
         .collect()
 }
 
-/// The rows of an area cut into equal parts.
+/// The rows of an area, cut into equal parts.
 fn rows(area: Rect, parts: usize) -> Vec<Rect> {
     let cut = |part: usize| area.y + share(area.height, part, parts);
     (0..parts)
@@ -170,12 +170,12 @@ fn rows(area: Rect, parts: usize) -> Vec<Rect> {
         .collect()
 }
 
-/// Where part number `part` of `parts` begins on a length.
+/// Where part number `part` of `parts` starts on a length.
 fn share(length: u16, part: usize, parts: usize) -> u16 {
     u16::try_from(usize::from(length) * part / parts.max(1)).unwrap_or(length)
 }
 
-/// The same area with a column free at each side.
+/// The same area without a column at each side.
 fn padded(area: Rect) -> Rect {
     Rect {
         x: area.x + area.width.min(1),
@@ -184,7 +184,7 @@ fn padded(area: Rect) -> Rect {
     }
 }
 
-/// One line of text in a row of an area.
+/// Draws a line of text in a row of an area.
 fn line(frame: &mut Frame<'_>, area: Rect, row: u16, text: Line<'_>) {
     if row < area.height {
         frame.render_widget(
@@ -209,7 +209,7 @@ const fn mark_style(mark: Mark, theme: &Theme) -> Style {
     }
 }
 
-/// The sign of what became of an expectation, and its style. A failed one is no damage.
+/// The symbol of an expectation's result, and its style. A failed expectation is not damage.
 const fn sign_of(held: CheckResult, theme: &Theme) -> (&'static str, Style) {
     match held {
         CheckResult::Held => ("✔", theme.good),
@@ -218,7 +218,7 @@ const fn sign_of(held: CheckResult, theme: &Theme) -> (&'static str, Style) {
     }
 }
 
-/// The parts that fit into so many columns with a gap between two; one that doesn't fit is left out whole.
+/// The parts that fit into `columns` with a gap between each two; a part that doesn't fit is left out whole.
 fn fitting<'a>(parts: impl IntoIterator<Item = Vec<Span<'a>>>, columns: usize, gap: &'static str) -> Line<'a> {
     let mut spans = Vec::new();
     let mut used = 0;

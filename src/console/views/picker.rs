@@ -1,4 +1,4 @@
-//! The scenarios to choose from.
+//! The list of scenarios to choose from.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;

@@ -1,4 +1,4 @@
-//! Before the load starts: what is waited for, and what will be seen.
+//! Before the load starts: what the run waits for, and what it will show.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -47,7 +47,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, what: &str) {
     lines.push(Line::default());
     lines.push(Line::styled("What will break", theme.accent));
     if scenario.faults.is_empty() {
-        lines.push(Line::from("  nothing by itself: that is what the keys are for"));
+        lines.push(Line::from("  nothing by itself: use the keys to break things"));
     }
     for fault in &scenario.faults {
         lines.push(Line::from(text::fit(
@@ -60,7 +60,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, what: &str) {
     }
 }
 
-/// The lock of an arm and how long it lives.
+/// The lock of an arm and its TTL.
 fn words(arm: &ArmSpec) -> String {
     let label = arm.label();
     if !arm.lock.uses_nodes() {

@@ -1,19 +1,19 @@
-//! While a run is being ended: what is waited for, for how long at most, and what the same key does now.
+//! While a run is being stopped: what it waits for, how long at most, and what the same key does now.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 use super::{dialog, line};
-use crate::console::app::{App, Then};
+use crate::console::app::{App, AfterStop};
 use crate::run::{Phase, Snapshot};
 
-pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, then: &Then) {
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, then: &AfterStop) {
     let (title, next) = match (then, app.hurried) {
-        (Then::Quit, false) => ("Stopping", "q again: waits for nobody, with the summary."),
-        (Then::Quit, true) => ("Stopping at once", "q again: leaves without the summary."),
-        (Then::Launch(_), false) => ("Starting anew", "R again: waits for nobody. q quits instead."),
-        (Then::Launch(_), true) => ("Starting anew at once", "Then a fresh lab starts. q quits instead."),
+        (AfterStop::Quit, false) => ("Stopping", "q again: does not wait for workers."),
+        (AfterStop::Quit, true) => ("Stopping at once", "q again: quits without the summary."),
+        (AfterStop::Launch(_), false) => ("Restarting", "R again: does not wait. q quits instead."),
+        (AfterStop::Launch(_), true) => ("Restarting at once", "Then a new lab starts. q quits instead."),
     };
     let inside = dialog(frame, area, [54, 4], title, &app.theme);
     let waiting = app.newest.as_deref().map_or_else(|| LAB.to_owned(), waiting);
@@ -23,12 +23,12 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, then: &Then) 
 
 const LAB: &str = "The lab goes down …";
 
-/// What keeps the run from its end.
+/// What the run is waiting for.
 fn waiting(snapshot: &Snapshot) -> String {
     match (&snapshot.phase, snapshot.gives_up_in) {
         (Phase::SetUp(_) | Phase::Finished { .. } | Phase::Failed(_), _) => LAB.to_owned(),
         (_, Some(left)) => format!(
-            "The workers finish: given up in {:.0} s unless they get on …",
+            "The workers finish: given up in {:.0} s without progress …",
             left.as_secs_f64().ceil()
         ),
         (Phase::Draining, None) => "The ledger is read and the lab goes down …".to_owned(),

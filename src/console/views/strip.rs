@@ -10,10 +10,10 @@ use crate::console::text;
 use crate::model::{EventKind, Target};
 use crate::run::Snapshot;
 
-/// From this height on the title, the hosts and the faults have a row each.
+/// From this height on, the title, the hosts and the faults have a row each.
 const ROOMY: u16 = 18;
 
-/// The rows that it takes of an area.
+/// How many rows of an area it takes.
 pub(super) const fn height(area: Rect) -> u16 {
     if area.height >= ROOMY { 3 } else { 1 }
 }
@@ -43,7 +43,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     );
 }
 
-/// Every host, by its number alone where room is short, and the app servers that do not run.
+/// Every host (only by its number where space is short), and the app servers that are not up.
 fn states<'a>(app: &App, snapshot: &Snapshot, short: bool) -> impl Iterator<Item = Vec<Span<'a>>> {
     let theme = app.theme;
     let name = move |name: String, target: Target| {
@@ -56,7 +56,7 @@ fn states<'a>(app: &App, snapshot: &Snapshot, short: bool) -> impl Iterator<Item
     };
     let hosts = snapshot.hosts.iter().map(move |host| {
         let (symbol, words, style) = hosts::state(host, &theme);
-        // What is up needs no words.
+        // A host that is up needs no words.
         let words = if short && host.conditions.is_up() { "" } else { &words };
         let state = Span::styled(format!(" {symbol} {words}").trim_end().to_owned(), style);
         let called = if short {
@@ -75,7 +75,7 @@ fn states<'a>(app: &App, snapshot: &Snapshot, short: bool) -> impl Iterator<Item
     hosts.chain(servers).collect::<Vec<_>>().into_iter()
 }
 
-/// What was done to them, the newest first, so short that there is room for two.
+/// The faults, newest first, in so few words that two of them fit.
 fn faults<'a>(app: &App, snapshot: &Snapshot, columns: usize) -> impl Iterator<Item = Vec<Span<'a>>> {
     let theme = app.theme;
     let room = (columns / 2).saturating_sub(12);

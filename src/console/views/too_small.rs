@@ -1,4 +1,4 @@
-//! A terminal that is too small says so, and by how much.
+//! Says that the terminal is too small, and which size is needed.
 
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Rect};
