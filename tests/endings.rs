@@ -444,7 +444,7 @@ fn schemas_of(lab: &Path) -> Vec<String> {
 fn left(record: &Record) -> Vec<String> {
     let schema = |text: &String| {
         let rest = text.strip_prefix("the schema ")?;
-        Some(rest.split_once(" stays in PostgreSQL at ")?.0.to_owned())
+        Some(rest.split_once(" is left in PostgreSQL at ")?.0.to_owned())
     };
     record.warnings.iter().filter_map(schema).collect()
 }

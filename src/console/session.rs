@@ -150,7 +150,7 @@ where
         Ok(())
     }
 
-    /// Waits for a run to end in good intent after an error of our own.
+    /// Waits for a run to end in good order after an error of our own.
     fn wait_for_the_lab(&self, messages: &Receiver<Message>) {
         let Some(commands) = &self.commands else { return };
         if commands.send(Command::Stop).is_err() {

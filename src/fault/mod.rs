@@ -1,4 +1,5 @@
-//! Faults: the schedule that says when which one is due. Hosts carry theirs out in `lab`, app servers in `swarm`.
+//! Faults: the schedule, which says when each is due. Those on hosts are carried out in `lab`, those on app servers in
+//! `swarm`.
 
 mod outlook;
 mod schedule;

@@ -1,4 +1,4 @@
-//! What a schedule says of itself: what comes next, and why a fault did not come.
+//! A schedule in words: what comes next, and why a fault did not happen.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::metrics::units::figure;
 use crate::model::{Action, Fault, Target};
 use crate::scenario::{Expectation, FaultStart, Op, Trigger};
 
-/// A host that is killed and back this soon is bounced.
+/// A host that is killed and back within this time counts as bounced.
 const BOUNCE: Duration = Duration::from_secs(1);
 
 impl Schedule {
@@ -23,7 +23,7 @@ impl Schedule {
             .collect()
     }
 
-    /// Why fault `number` has not taken effect, in one sentence.
+    /// Why fault `number` did not take effect, in one sentence.
     #[must_use]
     pub fn unmet(&self, number: usize) -> String {
         let Some(entry) = self.entry(number) else {
@@ -46,7 +46,8 @@ impl Schedule {
         format!("fault {number} {why}")
     }
 
-    /// When an entry does something next (zero: at any moment), and what. None: nothing more, or nothing that can be told.
+    /// When an entry does something next (zero: at any moment), and what; `None` if it does nothing more, or the time is
+    /// unknown.
     fn next_of(&self, entry: &Entry) -> Option<(Duration, String)> {
         let spec = &entry.spec;
         let what = match spec.lasts {
@@ -77,7 +78,7 @@ impl Schedule {
     }
 }
 
-/// The first comparison that does not hold now, and how far it is: `48 held, now 31`.
+/// The first comparison that does not hold now, with its figure: `48 held, now 31`.
 fn waiting_for(condition: &Trigger, parts: &[Part]) -> String {
     let open = condition
         .all
@@ -109,7 +110,7 @@ fn waiting_for(condition: &Trigger, parts: &[Part]) -> String {
     format!("{} {} {bound}{now}", name(wanted), wanted.op.sign())
 }
 
-/// How near a condition came to being true: the first comparison that never held.
+/// How near a condition came to being true: the first comparison that never held, with its best figure.
 fn progress(condition: &Trigger, parts: &[Part]) -> String {
     let never = condition
         .all
@@ -117,8 +118,8 @@ fn progress(condition: &Trigger, parts: &[Part]) -> String {
         .zip(parts)
         .find(|(wanted, part)| !part.best.is_some_and(|best| wanted.op.holds(best, wanted.bound)));
     match never {
-        None => format!("\"{}\" never held all at once", condition.text),
-        Some((wanted, Part { best: None, .. })) => format!("{} was never looked at", name(wanted)),
+        None => format!("\"{}\" never held as a whole", condition.text),
+        Some((wanted, Part { best: None, .. })) => format!("{} was never checked", name(wanted)),
         Some((wanted, Part { best: Some(best), .. })) => {
             let (best, bound) = (figure(wanted.metric, *best), figure(wanted.metric, wanted.bound));
             match wanted.op {
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_is_said_with_its_progress_the_next_first() {
+    fn scheduled_faults_have_their_progress_and_the_next_comes_first() {
         let mut schedule = Schedule::new(&[
             kill(FaultStart::At(secs(8)), 2, Some(secs(4))),
             kill(FaultStart::After(1, Duration::from_millis(300)), 3, None),
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_conditions_the_one_that_is_open_is_said() {
+    fn the_condition_that_does_not_hold_yet_is_named() {
         let part = |arm, metric, op, bound| held(arm, metric, op, bound);
         let mut schedule = Schedule::new(&[kill(
             when(vec![
@@ -245,12 +246,12 @@ mod tests {
         );
         assert_eq!(
             schedule.unmet(1),
-            "fault 1 never fired: \"the condition\" never held all at once"
+            "fault 1 never fired: \"the condition\" never held as a whole"
         );
     }
 
     #[test]
-    fn a_fault_that_never_fired_is_told_with_its_best_progress() {
+    fn a_fault_that_never_fired_has_its_best_progress() {
         let mut schedule = Schedule::new(&[
             kill(at_48(), 1, None),
             kill(FaultStart::At(secs(60)), 2, None),

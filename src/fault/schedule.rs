@@ -4,25 +4,25 @@ use crate::metrics::Metric;
 use crate::model::{Action, Target};
 use crate::scenario::{FaultSpec, FaultStart, Op, Trigger};
 
-/// The faults of a scenario and how far each has come. Pure: time and figures come in, what is due comes out.
+/// The faults of a scenario, and the stage of each. Pure: time and figures go in, and what is due comes out.
 #[derive(Debug, Clone)]
 pub struct Schedule {
-    /// Those of the scenario, then those that were added.
+    /// The scenario's faults, then those that were added.
     entries: Vec<Entry>,
-    /// How many are the scenario's.
+    /// How many are the scenario's own.
     scripted: usize,
 }
 
-/// One thing to do now.
+/// One action that is due now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// Which fault of the scenario, counted from 1.
+    /// The number of the fault, from 1.
     pub fault: usize,
-    /// What.
+    /// The action.
     pub action: Action,
-    /// To whom.
+    /// Its target.
     pub target: Target,
-    /// Whether this ends the fault rather than begins it.
+    /// Whether this ends the fault, instead of beginning it.
     pub undo: bool,
 }
 
@@ -30,18 +30,18 @@ pub struct Due {
 pub(super) struct Entry {
     pub(super) spec: FaultSpec,
     pub(super) stage: Stage,
-    /// How far each comparison of its condition has come.
+    /// The progress of each comparison of its condition.
     pub(super) parts: Vec<Part>,
     /// Why it has not taken effect although it was ordered.
     pub(super) trouble: Option<String>,
 }
 
-/// How far one comparison of a condition has come; none while it was not looked at.
+/// The progress of one comparison of a condition; `None` until it is checked.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Part {
-    /// The figure as it was last.
+    /// The figure when it was last checked.
     pub(super) now: Option<f64>,
-    /// The figure when it was nearest to its bound.
+    /// The figure that was nearest to the bound.
     pub(super) best: Option<f64>,
 }
 
@@ -64,15 +64,16 @@ impl Entry {
 pub(super) enum Stage {
     /// Not begun.
     Waiting,
-    /// Ordered; `pending` targets have not answered yet, `hit` have taken effect, the last at `at`.
+    /// Ordered. `pending` targets have not reported yet; `hit` are those on which it has taken effect, the last one at
+    /// `at`.
     Ordered {
         pending: usize,
         at: Duration,
         hit: Vec<Target>,
     },
-    /// The last target took effect (or failed) at `at`; those in `hit` are to be undone.
+    /// The last target took effect (or failed) at `at`. Those in `hit` are still to be undone.
     InEffect { at: Duration, hit: Vec<Target> },
-    /// Over: undone, or it stays. `at` is none if no target was hit.
+    /// Over: it was undone, or it is permanent. `at` is `None` if no target was hit.
     Over { at: Option<Duration> },
 }
 
@@ -87,7 +88,7 @@ impl Schedule {
         }
     }
 
-    /// Adds a fault that is none of the scenario's; returns its number.
+    /// Adds a fault that is not the scenario's, and returns its number.
     pub fn add(&mut self, fault: FaultSpec) -> usize {
         self.entries.push(Entry::new(fault));
         self.entries.len()
@@ -99,8 +100,8 @@ impl Schedule {
         number <= self.scripted
     }
 
-    /// What is due `now`, counted from the start of the measured part. Each thing is returned once. `figure` tells the
-    /// present figure of an arm.
+    /// What is due at `now`, which counts from the start of the measured part. Each action is returned once. `figure`
+    /// returns the present figure of an arm.
     pub fn due(&mut self, now: Duration, figure: impl Fn(&str, Metric) -> f64) -> Vec<Due> {
         let mut due = Vec::new();
         for index in 0..self.entries.len() {
@@ -149,7 +150,8 @@ impl Schedule {
         due
     }
 
-    /// Tells what became of a [`Due`]; only one that began a fault matters: `effect` is when it was verified, none if it failed.
+    /// Takes the result of a [`Due`]. Only one that began a fault matters: `effect` is when it was verified, `None` if it
+    /// failed.
     pub fn reported(&mut self, due: Due, effect: Option<Duration>) {
         if due.undo {
             return;
@@ -175,7 +177,7 @@ impl Schedule {
         }
     }
 
-    /// Tells why a [`Due`] that began a fault has not taken effect: it failed, or it is late and still waited for.
+    /// Notes why a [`Due`] that began a fault has not taken effect: it failed, or it is late and may still come.
     pub fn not_yet(&mut self, due: Due, why: &str) {
         if !due.undo
             && let Some(entry) = self.entries.get_mut(due.fault.wrapping_sub(1))
@@ -184,7 +186,7 @@ impl Schedule {
         }
     }
 
-    /// The faults of the scenario, counted from 1, that have not taken effect: never begun, or failed.
+    /// The numbers of the scenario's faults that have not taken effect: they never began, or failed.
     #[must_use]
     pub fn without_effect(&self) -> Vec<usize> {
         (1..=self.scripted)
@@ -211,7 +213,7 @@ impl Schedule {
     }
 }
 
-/// Whether all comparisons hold; notes how far each has come.
+/// Whether all comparisons hold; notes the progress of each.
 fn holds(condition: &Trigger, parts: &mut [Part], figure: &impl Fn(&str, Metric) -> f64) -> bool {
     let mut all = true;
     for (wanted, part) in condition.all.iter().zip(parts) {

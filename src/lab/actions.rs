@@ -1,4 +1,4 @@
-//! Faults on hosts, and their end. Each returns when its effect is proved.
+//! Faults on hosts, and their undoing. Each returns when its effect is proved.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,22 +12,22 @@ use super::nodes::Host;
 use super::{HostState, Lab, LabError, probe};
 use crate::model::{Action, Condition, Fault, Finding, HostId, Observer, Proof, TargetKind, Verified};
 
-/// How long an effect may take until it is called late: a node may have to save before it ends, and to load before it
-/// answers.
+/// An effect that takes longer than this is reported as late: a node may have to save before it ends, and to load before
+/// it answers.
 const LIMIT: Duration = Duration::from_secs(10);
-/// A late effect is waited for as long as the lab is there; no lab is there for so long.
+/// A late effect is waited for as long as the lab exists, which is never this long.
 const FOREVER: Duration = Duration::from_hours(365 * 24);
 /// Why an effect can't come any more.
 const DOWN_INSTEAD: &str = "it went down instead";
 
 impl Lab {
-    /// Does `action` to all nodes of `host` and returns when the effect on every one is verified: a killed or shut down node
-    /// is reaped and its port refuses, a paused one is reported stopped by the kernel, a resumed or restarted one answers
-    /// PING with its data loaded.
+    /// Carries out `action` on all nodes of `host`, and returns when the effect on every one is verified: a killed or shut
+    /// down node is reaped and its port refuses connections, a paused one is reported stopped by the kernel, and a resumed
+    /// or restarted one answers PING with its data loaded.
     ///
     /// # Errors
-    /// When the action makes no sense in the host's state, or fails. [`LabError::NotYet`] is not the end of it: the effect
-    /// may still come, and [`Lab::comes_true`] waits for it.
+    /// The action makes no sense in the host's state, or it failed. After [`LabError::NotYet`] the effect may still come;
+    /// [`Lab::comes_true`] waits for it.
     pub async fn apply(&self, action: Action, host: HostId) -> Result<Verified<Instant>, LabError> {
         let nodes = self.nodes.host(host)?;
         let _turn = nodes.turn.lock().await;
@@ -53,7 +53,8 @@ impl Lab {
         nodes.try_for_each(|node| self.site.client.signal(node.id, signal))
     }
 
-    /// Starts the nodes of a host that are down, all at once. One of them may have died by itself while the others ran.
+    /// Starts the nodes of a host that are down, all at once. One of them may have died by itself while the others kept
+    /// running.
     async fn restart(&self, host: &Host) -> Result<(), LabError> {
         let mut starting = JoinSet::new();
         for node in &host.nodes {
@@ -68,10 +69,10 @@ impl Lab {
         Ok(())
     }
 
-    /// Waits until the effect of an action that was sent is verified on every node of the host, however long that takes.
+    /// Waits until the effect of an action is verified on every node of the host, however long that takes.
     ///
     /// # Errors
-    /// When it can't come any more: a node is in another state, or the keeper is gone.
+    /// The effect can't come any more: a node is in another state, or the keeper is gone.
     pub async fn comes_true(&self, action: Action, host: HostId) -> Result<Verified<Instant>, LabError> {
         let (host, mut proof) = (self.nodes.host(host)?, Vec::new());
         for node in &host.nodes {
@@ -82,7 +83,7 @@ impl Lab {
         Ok(Verified { at, proof })
     }
 
-    /// Waits until an action has taken effect on a node; returns the proof.
+    /// Waits until an action has taken effect on a node, and returns the proof.
     async fn effect_on(&self, node: &Node, action: Action) -> Result<Vec<Proof<Instant>>, LabError> {
         let unverified = |why: String| LabError::Unverified {
             action,
@@ -129,10 +130,10 @@ impl Lab {
         Ok(proof)
     }
 
-    /// Waits until the keeper reports a state that `done` accepts, or why the last signal was not sent.
+    /// Waits until the keeper reports a state that `done` accepts, or the reason why the last signal was not sent.
     async fn reaches(&self, node: &Node, done: impl Fn(&HostState) -> bool) -> Result<Result<(), String>, LabError> {
         let seen = self.site.client.wait_slot(node.id, FOREVER, |slot| {
-            // The state first: a process that ended by itself in this moment could not be signalled, and is down.
+            // The state is checked first: a process that has just ended by itself could not be signalled, but is down.
             if done(&slot.state) {
                 Some(Ok(()))
             } else {

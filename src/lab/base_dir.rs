@@ -1,5 +1,5 @@
-//! `$TMPDIR/lockstorm-UID`, where all run directories of this user are: opened once, looked at, and from then on used by
-//! its descriptor. `TMPDIR` is shared with others, who may plant a link there or swap one directory for another.
+//! `$TMPDIR/lockstorm-UID`, the parent of all run directories of this user. It is opened once, checked, and from then on
+//! used by its descriptor, because other users share `TMPDIR` and may plant a link there or swap directories.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -13,14 +13,14 @@ use nix::unistd::{AccessFlags, access, geteuid};
 
 use super::LabError;
 
-/// What else to say of a directory that can't be used.
+/// Advice that is added if the directory can't be used.
 const ADVICE: &str = "set TMPDIR to another directory";
 
-/// Makes sure that `TMPDIR` (or `/tmp`) is a directory that can be written to. It is never made: a missing one is a
-/// mistake in its name.
+/// Checks that `TMPDIR` (or `/tmp`) is a directory that we can write to. It is never created: if it is missing, its name
+/// is wrong.
 ///
 /// # Errors
-/// Says what is wrong with it.
+/// What is wrong with it.
 pub fn check_temp_dir() -> Result<(), LabError> {
     let path = std::env::temp_dir();
     let wrong = |why: &str| LabError::TempDir {
@@ -31,7 +31,7 @@ pub fn check_temp_dir() -> Result<(), LabError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(wrong("does not exist")),
         Err(error) => Err(wrong(&format!("can't be used ({error})"))),
         Ok(meta) if !meta.is_dir() => Err(wrong("is not a directory")),
-        // Where the base directory is there already no more is needed.
+        // If the base directory exists already, nothing more is needed.
         Ok(_) if fs::symlink_metadata(path_in(&path)).is_ok() => Ok(()),
         Ok(_) => access(&path, AccessFlags::W_OK | AccessFlags::X_OK)
             .map_err(|error| wrong(&format!("can't be written to ({})", io::Error::from(error)))),
@@ -42,28 +42,28 @@ fn path_in(temp_dir: &Path) -> PathBuf {
     temp_dir.join(format!("lockstorm-{}", geteuid()))
 }
 
-/// The base directory, open.
+/// The base directory, opened.
 #[derive(Debug)]
 pub(super) struct BaseDir {
     pub dir: Dir,
-    /// Its path without links, as /proc shows directories.
+    /// Its path without links, as /proc shows it.
     pub path: PathBuf,
 }
 
 impl BaseDir {
-    /// Opens it if it is there.
+    /// Opens the base directory if it exists.
     pub(super) fn open() -> io::Result<Option<Self>> {
         Self::at(&path_in(&std::env::temp_dir()))
     }
 
-    /// Opens it, and makes it if it is not there.
+    /// Opens the base directory, and creates it if it is missing.
     pub(super) fn make() -> io::Result<Self> {
         let path = path_in(&std::env::temp_dir());
-        // Another lab may remove it when it is empty.
+        // Another lab may remove it while it is empty.
         for _ in 0..20 {
             match fs::DirBuilder::new().mode(0o700).create(&path) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    let why = format!("cannot make {}: {error}; {ADVICE}", path.display());
+                    let why = format!("cannot create {}: {error}; {ADVICE}", path.display());
                     return Err(io::Error::new(error.kind(), why));
                 }
                 _ => {}
@@ -72,10 +72,10 @@ impl BaseDir {
                 return Ok(base);
             }
         }
-        Err(refuse(&path, "somebody keeps removing it"))
+        Err(refuse(&path, "another process keeps removing it"))
     }
 
-    /// Opens the base directory at this path, and nothing but a directory of ours that nobody else can write to.
+    /// Opens the base directory at this path, but only if it is a directory of ours that nobody else can write to.
     pub(super) fn at(path: &Path) -> io::Result<Option<Self>> {
         let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW;
         let opened = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path);
@@ -85,7 +85,7 @@ impl BaseDir {
             Err(error) => {
                 return Err(match error.raw_os_error().map(Errno::from_raw) {
                     Some(Errno::ENOTDIR | Errno::ELOOP) => {
-                        refuse(path, "it is a link or a file, where a directory should be")
+                        refuse(path, "it is a link or a file and not a directory")
                     }
                     _ => refuse(path, &error.to_string()),
                 });
@@ -108,7 +108,7 @@ impl BaseDir {
         }))
     }
 
-    /// Removes it if it is empty.
+    /// Removes the base directory if it is empty.
     pub(super) fn tidy(&self) {
         let _ = fs::remove_dir(&self.path);
     }
@@ -121,7 +121,7 @@ fn without_links(path: &Path, dir: &File) -> io::Result<PathBuf> {
     if (there.dev(), there.ino()) == (here.dev(), here.ino()) {
         Ok(found)
     } else {
-        Err(refuse(path, "somebody has just put another directory in its place"))
+        Err(refuse(path, "another process has just put another directory in its place"))
     }
 }
 

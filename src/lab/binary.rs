@@ -15,19 +15,20 @@ use super::version::{Flavour, Version};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// The programs that are looked for, the first found wins.
+/// The programs that are searched for; the first one found is used.
 const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
 /// The oldest version with all that the lab uses.
 const OLDEST: Version = Version(6, 2, 0);
 /// How long `--version` may take.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(3);
-/// The most that is read of what `--version` prints.
+/// How many bytes are read of what `--version` prints.
 const MOST_OUTPUT: u64 = 4096;
 
 /// A server program that the lab can use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerBinary {
-    /// Its absolute path. Links are not followed: Debian's `redis-server` is a link to a program that looks at its name.
+    /// Its absolute path. Links are not resolved: Debian's `redis-server` is a link to a program that checks the name it
+    /// is called by.
     pub path: PathBuf,
     /// The project it comes from.
     pub flavour: Flavour,
@@ -42,11 +43,12 @@ impl fmt::Display for ServerBinary {
 }
 
 impl ServerBinary {
-    /// Finds the server to use: `explicit` if given (a path, or the name of a program on PATH), else `redis-server`, else
-    /// `valkey-server`, on PATH and in the usual places.
+    /// Finds the server to use: `explicit` if given (a path, or the name of a program on PATH), otherwise `redis-server`
+    /// or `valkey-server`, on PATH and in the usual directories.
     ///
     /// # Errors
-    /// [`LabError::NoServer`] names the command that installs one; a program that is none or is too old is told so.
+    /// [`LabError::NoServer`] names the command that installs one; other errors say that the program is too old, or not a
+    /// server.
     pub fn find(explicit: Option<&Path>) -> Result<Self, LabError> {
         if let Some(path) = explicit {
             let named = path
@@ -91,7 +93,7 @@ impl ServerBinary {
     }
 }
 
-/// What the program prints for `--version`; it may be anything, so neither its time nor its output is trusted.
+/// What the program prints for `--version`. It may be any program, so its time and its output are limited.
 fn version_output(path: &Path) -> io::Result<String> {
     let mut child = Command::new(path)
         .arg("--version")
@@ -105,19 +107,19 @@ fn version_output(path: &Path) -> io::Result<String> {
         thread::spawn(move || {
             let mut output = Vec::new();
             let read = stdout.take(MOST_OUTPUT).read_to_end(&mut output);
-            // Nobody listens any more once VERSION_TIMEOUT is over.
+            // After VERSION_TIMEOUT nobody listens any more.
             let _ = send.send(read.map(|_| String::from_utf8_lossy(&output).into_owned()));
         });
     }
     let output = receive.recv_timeout(VERSION_TIMEOUT);
-    // The whole group, so that a script's children go too; it has ended by itself in the normal case.
+    // The whole group, to kill a script's children too. Usually all of it has ended by itself.
     if let Ok(pid) = i32::try_from(child.id()) {
         let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
     }
     child.wait()?;
     output.unwrap_or_else(|_| {
         Err(io::Error::other(format!(
-            "--version gives no answer within {VERSION_TIMEOUT:?}"
+            "--version did not answer within {VERSION_TIMEOUT:?}"
         )))
     })
 }

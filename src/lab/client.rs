@@ -19,7 +19,7 @@ use crate::model::{Condition, How};
 /// How long the keeper may take to start, or to start a process.
 const KEEPER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What the keeper has told so far.
+/// What the keeper has reported so far.
 #[derive(Debug)]
 pub(super) struct Board {
     keeper: Keeper,
@@ -30,14 +30,14 @@ pub(super) struct Board {
 enum Keeper {
     Starting,
     Ready(PathBuf),
-    /// With its last words.
+    /// The keeper is gone; contains its last message.
     Gone(String),
 }
 
 /// One process that the keeper starts, and starts again.
 #[derive(Debug, Clone)]
 pub(super) struct Slot {
-    /// How often it was started, with or without success.
+    /// How often it was started, successfully or not.
     starts: u64,
     /// Its process id while it runs.
     pub pid: Option<u32>,
@@ -47,7 +47,7 @@ pub(super) struct Slot {
     pub error: Option<String>,
 }
 
-/// A running keeper. Dropping or closing it ends the keeper, and with it every process and the run directory.
+/// A running keeper. Dropping or closing this ends the keeper, and with it every process and the run directory.
 #[derive(Debug)]
 pub(super) struct Client {
     stdin: Mutex<Option<ChildStdin>>,
@@ -56,14 +56,14 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Starts a keeper for `processes` processes; returns it with its run directory.
+    /// Starts a keeper for `processes` processes, and returns it with its run directory.
     pub(super) async fn start(program: &Path, processes: usize) -> Result<(Self, PathBuf), LabError> {
         let fail = |why: String| LabError::KeeperStart(format!("{}: {why}", program.display()));
         let mut child = Command::new(program)
             .arg(keeper::ARGUMENT)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Not ours: a pipeline that lockstorm writes to must end with lockstorm, not with the keeper.
+            // Not inherited: a pipeline that lockstorm writes to must end with lockstorm, not with the keeper.
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| fail(error.to_string()))?;
@@ -84,7 +84,7 @@ impl Client {
             pid: child.id(),
         };
         let board = Arc::clone(&client.board);
-        // A thread rather than a task: states are kept current, and the keeper is reaped, whatever becomes of the runtime.
+        // A thread and not a task: it keeps the states current and reaps the keeper even when the runtime is gone.
         thread::Builder::new()
             .name("lab-keeper".to_owned())
             .spawn(move || listen(child, stdout, &board))
@@ -105,20 +105,20 @@ impl Client {
         }
     }
 
-    /// What the keeper last told of a process.
+    /// The last known state of a process.
     pub(super) fn slot(&self, id: usize) -> Slot {
         self.board.borrow().slots[id].clone()
     }
 
-    /// Whether somebody has stopped the keeper, as the kernel tells (Linux; elsewhere this is not seen).
+    /// Whether somebody has stopped the keeper, as the kernel reports it (Linux only; elsewhere this returns false).
     pub(super) fn is_stopped(&self) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
-        // The name in brackets may hold anything.
+        // The name in brackets may contain anything.
         let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
         matches!(state, Some('T' | 't'))
     }
 
-    /// The last words of a keeper that is gone.
+    /// The last message of the keeper, if it is gone.
     pub(super) fn gone(&self) -> Option<String> {
         match &self.board.borrow().keeper {
             Keeper::Gone(why) => Some(why.clone()),
@@ -126,7 +126,7 @@ impl Client {
         }
     }
 
-    /// Starts a process; returns when it runs.
+    /// Starts a process. Returns once it runs.
     pub(super) async fn spawn(&self, spawn: Spawn) -> Result<Result<u32, String>, LabError> {
         let id = spawn.id;
         let before = self.slot(id).starts;
@@ -140,13 +140,13 @@ impl Client {
             .unwrap_or_else(|| Err(format!("the keeper did not start it within {KEEPER_TIMEOUT:?}"))))
     }
 
-    /// Sends a signal; returns at once.
+    /// Sends a signal, and returns at once.
     pub(super) fn signal(&self, id: usize, signal: FaultSignal) -> Result<(), LabError> {
         self.board.send_modify(|board| board.slots[id].error = None);
         self.send(&Request::Signal { id, signal })
     }
 
-    /// Waits until `look` finds something in what the keeper told of a process; none when the time is over.
+    /// Waits until `look` finds something in the reports about a process; `None` after `limit`.
     pub(super) async fn wait_slot<T>(
         &self,
         id: usize,
@@ -156,7 +156,7 @@ impl Client {
         self.wait_for(limit, |board| look(&board.slots[id])).await
     }
 
-    /// Tells the keeper to end everything, and waits until it has. False when it did not in time.
+    /// Tells the keeper to end everything, and waits until it has. Returns false if that took longer than `limit`.
     pub(super) async fn close(&self, limit: Duration) -> bool {
         self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
         let gone = |client: &Self| matches!(client.board.borrow().keeper, Keeper::Gone(_));
@@ -165,10 +165,10 @@ impl Client {
         ended.await.is_ok()
     }
 
-    /// Kills a keeper that does not end; the kernel then kills its processes (Linux).
+    /// Kills a keeper that does not end. The kernel then kills its processes (Linux).
     pub(super) fn kill(&self) {
         let board = self.board.borrow();
-        // While the keeper is not reported gone it is not reaped, so the id is its own.
+        // The keeper is not reaped before it is reported gone, so the id is still its own.
         if let (false, Ok(pid)) = (matches!(board.keeper, Keeper::Gone(_)), i32::try_from(self.pid)) {
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
         }
@@ -199,7 +199,7 @@ impl Client {
                     }
                 }
                 if changes.changed().await.is_err() {
-                    return Err(LabError::KeeperGone("it is not heard any more".to_owned()));
+                    return Err(LabError::KeeperGone("it does not report any more".to_owned()));
                 }
             }
         });
@@ -216,7 +216,7 @@ impl Slot {
     }
 }
 
-/// Writes what the keeper tells to the board until it ends, then reaps it.
+/// Copies the keeper's reports to the board until it ends, then reaps it.
 fn listen(mut child: Child, stdout: Option<ChildStdout>, board: &watch::Sender<Board>) {
     let mut last_words = None;
     for line in stdout.into_iter().flat_map(|stdout| BufReader::new(stdout).lines()) {
@@ -225,7 +225,7 @@ fn listen(mut child: Child, stdout: Option<ChildStdout>, board: &watch::Sender<B
             Ok(Event::Failed { error }) => last_words = Some(error),
             Ok(event) => board.send_modify(|board| board.note(event)),
             Err(_) => {
-                last_words = Some("it does not speak as a keeper; is it lockstorm?".to_owned());
+                last_words = Some("it does not answer like a keeper; is it lockstorm?".to_owned());
                 let _ = child.kill();
                 break;
             }
@@ -281,7 +281,7 @@ impl Board {
         }
     }
 
-    /// The keeper is gone, and its processes with it.
+    /// Notes that the keeper is gone, and its processes with it.
     fn end(&mut self, last_words: String) {
         for slot in &mut self.slots {
             if slot.pid.take().is_some() {
@@ -292,7 +292,7 @@ impl Board {
     }
 }
 
-/// SIGKILL can't be told from a crash of the machine, and exit code 0 is what a node gives after SIGTERM or SHUTDOWN.
+/// A SIGKILL looks the same as a crash of the machine, and a node ends with exit code 0 after SIGTERM or SHUTDOWN.
 fn how_it_ended(how: Ended) -> How {
     match how {
         Ended::Signal(number) if number == Signal::SIGKILL as i32 => How::Killed,

@@ -8,7 +8,7 @@ use super::node_name::NodeName;
 use super::version::Version;
 use crate::model::{Action, HostId, Obstacle};
 
-/// Why the lab could not do what it was asked for; each says how to go on.
+/// Why the lab could not do what it was asked to; each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// No server program on PATH.
@@ -17,12 +17,12 @@ pub enum LabError {
         install::advice()
     )]
     NoServer,
-    /// A file that is no server program, or cannot be run.
+    /// The file is not a server program, or can't be run.
     #[error("{path} is not a redis-server: {why}", path = path.display())]
     NotAServer {
         /// The file.
         path: PathBuf,
-        /// What it did instead of telling its version.
+        /// What it did instead of printing its version.
         why: String,
     },
     /// A server program that lacks commands the lab needs.
@@ -41,7 +41,7 @@ pub enum LabError {
         /// What is wrong with it.
         why: String,
     },
-    /// The directory in it that all labs of this user are in can't be used.
+    /// The base directory in it, which all labs of this user share, can't be used.
     #[error("{0}")]
     BaseDir(String),
     /// The keeper did not start.
@@ -50,45 +50,45 @@ pub enum LabError {
     /// The keeper ended while the lab was in use, and every server with it.
     #[error("the keeper process is gone ({0}), and all hosts with it: start again")]
     KeeperGone(String),
-    /// No lab, or no node of one, to open a client on.
+    /// There is no running lab, or it has no such node, to open a client on.
     #[error("{0}")]
     NotRunning(String),
-    /// No command line client.
+    /// There is no command line client.
     #[error("no redis-cli or valkey-cli found: {}", install::advice())]
     NoClient,
-    /// A directory or file of the lab could not be made.
+    /// A directory or file of the lab could not be created.
     #[error("cannot create {path}: {source}", path = path.display())]
     Directory {
-        /// What was to be made.
+        /// The directory or file.
         path: PathBuf,
-        /// Why it was not.
+        /// The reason.
         source: io::Error,
     },
-    /// A port that the scenario fixes, or that a host had before, can't be used.
+    /// A port that the scenario fixes, or that a host had before, is not available.
     #[error("port {port} for {node} {why}: end what listens there, choose another lab.port, or leave it out")]
     PortTaken {
         /// The port.
         port: u16,
-        /// That it is taken, or what else is wrong with it.
+        /// What is wrong with it, for example that it is taken.
         why: String,
-        /// Whose it should be.
+        /// The node that needs it.
         node: String,
     },
-    /// Fixed ports that do not exist.
+    /// The scenario's fixed ports go beyond the last port.
     #[error("lab.port = {port} leaves no room for {count} ports: the last port is 65535")]
     PortRange {
         /// The first port.
         port: u16,
-        /// How many are needed.
+        /// How many ports are needed.
         count: usize,
     },
-    /// No port could be bound.
+    /// No free port was found.
     #[error("no free port found on 127.0.0.1: {0}")]
     NoPort(String),
     /// A server ended before it answered.
-    #[error("{node} did not start ({why}); the server's last words:{log}")]
+    #[error("{node} did not start ({why}); the end of its log:{log}")]
     StartFailed {
-        /// Which node.
+        /// The node.
         node: String,
         /// How it ended.
         why: String,
@@ -96,15 +96,15 @@ pub enum LabError {
         log: String,
     },
     /// A server runs but does not answer as a Redis node.
-    #[error("{node} did not answer at {address} within {waited:?} ({why}); the server's last words:{log}")]
+    #[error("{node} did not answer at {address} within {waited:?} ({why}); the end of its log:{log}")]
     NotAnswering {
-        /// Which node.
+        /// The node.
         node: String,
-        /// Where it was asked.
+        /// Its address.
         address: SocketAddr,
-        /// How long.
+        /// How long the lab waited.
         waited: Duration,
-        /// What came instead of an answer.
+        /// What it got instead of an answer.
         why: String,
         /// The last lines of its log, each on a line of its own.
         log: String,
@@ -112,9 +112,9 @@ pub enum LabError {
     /// A host that the lab does not have.
     #[error("there is no {host}: the lab has hosts 1 to {hosts}")]
     NoSuchHost {
-        /// The host asked for.
+        /// The host that was asked for.
         host: HostId,
-        /// How many there are.
+        /// How many hosts there are.
         hosts: usize,
     },
     /// An action that makes no sense in the host's present state.
@@ -127,20 +127,20 @@ pub enum LabError {
         /// Its condition, and what to do first.
         obstacle: Obstacle,
     },
-    /// The action was sent, but its effect did not show.
+    /// The action was sent, but its effect could not be verified.
     #[error("{action} of {node} could not be verified: {why}")]
     Unverified {
         /// The action.
         action: Action,
-        /// The node on which it was missed.
+        /// The node that did not show the effect.
         node: NodeName,
         /// What was missing.
         why: String,
     },
-    /// The action was sent and its effect has not shown yet; it may still come.
+    /// The effect of an action has not been verified yet; it may still come.
     #[error("not verified within {within:?}")]
     NotYet {
-        /// How long it was waited for.
+        /// How long the lab waited.
         within: Duration,
     },
 }

@@ -1,9 +1,10 @@
-//! Names the one command that installs a server on this system. `.ci/setup` runs the same ones.
+//! The command that installs a server on this system. `.ci/setup` runs the same ones.
 
 use super::programs::on_path;
 
-/// A package manager's program and the command that installs a server with it; `$` stands for `sudo` where it is needed.
-/// Each works on a fresh system: package lists are fetched, and where Valkey has replaced Redis it is taken.
+/// A package manager's program, and the command that installs a server with it; `$` stands for `sudo` where that is
+/// needed. Each command works on a fresh system: it updates the package lists, and installs Valkey where that has replaced
+/// Redis.
 const COMMANDS: [(&str, &str); 5] = [
     ("apt-get", "$apt-get update && $apt-get install -y redis-server"),
     ("dnf", "$dnf install -y valkey || $dnf install -y redis"),
@@ -12,7 +13,7 @@ const COMMANDS: [(&str, &str); 5] = [
     ("brew", "brew install redis"),
 ];
 
-/// What to tell a user who has no server.
+/// Advice for a user without a server.
 pub(super) fn advice() -> String {
     let root = nix::unistd::geteuid().is_root();
     command(|program| on_path(program).is_some(), root).map_or_else(

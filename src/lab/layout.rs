@@ -1,14 +1,15 @@
-//! Which nodes a lab has. Ports, the numbers that the keeper knows nodes by, directories and start-up all follow this list.
+//! The list of a lab's nodes. Their ports, the numbers that the keeper uses, their directories and their start all follow
+//! it.
 
 use super::node_name::{NodeName, Role};
 use crate::model::HostId;
 
-/// What each host runs.
+/// The nodes of each host.
 const ON_EACH_HOST: [Role; 1] = [Role::Lock];
-/// What runs once, on a machine of its own that nothing happens to.
+/// The nodes on a machine of their own, which no fault hits.
 const APART: [Role; 1] = [Role::Cache];
 
-/// The nodes of a lab with this many hosts, in the order of their ports.
+/// The nodes of a lab with `hosts` hosts, in the order of their ports.
 pub(super) fn layout(hosts: usize) -> Vec<NodeName> {
     (0..hosts)
         .map(HostId::from_index)

@@ -1,4 +1,4 @@
-//! Removes what labs that came to a bad end left behind.
+//! Removes what crashed labs left behind.
 
 use std::fmt;
 use std::fs::{File, TryLockError};
@@ -16,7 +16,7 @@ use super::base_dir::BaseDir;
 use super::processes;
 use super::run_dir::{self, LOCK_FILE, PREFIX};
 
-/// How long to wait for what a dead keeper had just forked. It runs for microseconds once it gets a core.
+/// How long to wait for a process that a dead keeper had just forked. It lives for microseconds once it gets a core.
 const FORKED: Duration = Duration::from_secs(2);
 
 /// What was removed.
@@ -24,7 +24,7 @@ const FORKED: Duration = Duration::from_secs(2);
 pub struct Report {
     /// The run directories.
     pub directories: Vec<PathBuf>,
-    /// The ids of the processes that still lived in them and were killed.
+    /// The ids of the processes that were still running in them, and were killed.
     pub processes: Vec<u32>,
 }
 
@@ -43,12 +43,11 @@ impl fmt::Display for Report {
     }
 }
 
-/// Removes this user's run directories whose lock file nobody holds, and kills the processes that still live in them.
-/// Labs in use are not touched, nor is anything of other users.
+/// Removes this user's run directories whose lock nobody holds, and kills the processes that are still running in them.
+/// Labs in use and everything of other users stay untouched.
 ///
 /// # Errors
-/// When the directory that they are in is not this user's own, or a run directory can't be removed; the others are
-/// removed all the same.
+/// The base directory is not this user's own, or a run directory can't be removed; the others are removed all the same.
 pub fn remove() -> io::Result<Report> {
     let mut report = Report::default();
     let Some(base) = BaseDir::open()? else {
@@ -63,12 +62,12 @@ pub fn remove() -> io::Result<Report> {
             first_error.get_or_insert(error);
         }
     }
-    // A keeper that was killed before it had made a directory in it left it empty.
+    // A keeper that was killed before it made its run directory leaves the base directory empty.
     base.tidy();
     first_error.map_or(Ok(report), Err)
 }
 
-/// Removes one run directory and its processes, unless its keeper lives.
+/// Removes one run directory and its processes, unless its keeper is alive.
 pub(super) fn remove_run(dir: &Path) -> io::Result<()> {
     let (Some(parent), Some(name)) = (dir.parent(), dir.file_name()) else {
         return Ok(());
@@ -80,7 +79,7 @@ pub(super) fn remove_run(dir: &Path) -> io::Result<()> {
 }
 
 fn sweep(base: &BaseDir, name: &str, report: &mut Report) -> io::Result<()> {
-    // What is gone by now, a file, a link, or what belongs to others is none of ours.
+    // If this fails, it is not ours: it is gone by now, or a file, a link, or somebody else's.
     let Ok(run) = run_dir::open(&base.dir, name) else {
         return Ok(());
     };
@@ -90,8 +89,8 @@ fn sweep(base: &BaseDir, name: &str, report: &mut Report) -> io::Result<()> {
         .read(true)
         .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits());
     let lock = match run.open_with(LOCK_FILE, &options) {
-        // Its keeper came no further than making it, or whoever removed it came as far as this: it is empty. If it is not,
-        // it is none of ours, and stays.
+        // It has no lock file: its keeper got no further than creating it, or somebody is removing it. Then it is empty.
+        // If it is not empty, it is not ours, and stays.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if base.dir.remove_dir(name).is_ok() {
                 report.directories.push(path);
@@ -104,7 +103,7 @@ fn sweep(base: &BaseDir, name: &str, report: &mut Report) -> io::Result<()> {
     if !is_free(&lock)? {
         return Ok(());
     }
-    // The lock is held until the directory is gone: of two that clean up only one does it.
+    // The lock is held until the directory is gone, so only one process cleans it up.
     if lock.metadata()?.nlink() == 0 {
         return Ok(());
     }
@@ -114,10 +113,10 @@ fn sweep(base: &BaseDir, name: &str, report: &mut Report) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the lock of a run directory, unless its keeper has it, or somebody else who cleans up.
+/// Takes the lock of a run directory, unless its keeper or another process that cleans up has it.
 ///
-/// A keeper that is killed while it starts a server may leave a process that is not a server yet: it has the lock for the
-/// moment until it finds that its keeper is gone, and ends.
+/// A keeper that is killed while it starts a server may leave a forked process that has not become a server yet. It holds
+/// the lock for a moment, until it finds that its keeper is gone, and ends.
 fn is_free(lock: &File) -> io::Result<bool> {
     let end = Instant::now() + FORKED;
     loop {
@@ -133,7 +132,7 @@ fn is_free(lock: &File) -> io::Result<bool> {
     }
 }
 
-/// Who made the lock file, if he came to write it.
+/// The keeper that made the lock file, if it got as far as writing its id.
 fn keeper(mut lock: &File) -> io::Result<Option<Pid>> {
     let mut text = String::new();
     lock.rewind()?;

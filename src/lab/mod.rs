@@ -1,6 +1,6 @@
 //! Hosts and their nodes: real server processes on loopback, started through a keeper, broken and restored on demand.
 //!
-//! Nothing that the lab starts outlives the process that owns it, however that ends; see [`keeper`].
+//! Nothing that the lab starts outlives the process that owns it, no matter how that ends; see [`keeper`].
 
 mod actions;
 mod base_dir;
@@ -59,28 +59,29 @@ use crate::lock::NodeAddress;
 use crate::model::HostId;
 use crate::scenario::{self, LabSpec};
 
-/// How a lab is started.
+/// The options of a lab.
 #[derive(Debug, Clone)]
 pub struct LabOptions {
     /// The server program of all nodes.
     pub binary: ServerBinary,
     /// The program that becomes the keeper when its first argument is [`keeper::ARGUMENT`]: lockstorm.
     pub keeper: PathBuf,
-    /// How long a node may take from its start, or restart, to its first answer.
+    /// How long a node may take to answer after its start or restart.
     pub start_timeout: Duration,
-    /// With these every host's node speaks TLS too, on a port of its own. A server that is built without TLS does not start then.
+    /// If set, every lock node speaks TLS too, on a port of its own. A server that was built without TLS then fails to
+    /// start.
     pub tls: Option<TlsFiles>,
 }
 
 impl LabOptions {
-    /// This very program as the keeper, 10 s for a node to start, and no TLS.
+    /// This program as the keeper, 10 s for a node to start, and no TLS.
     ///
     /// # Errors
-    /// When the path of this program can't be found.
+    /// The path of this program can't be found.
     pub fn new(binary: ServerBinary) -> Result<Self, LabError> {
         let mut keeper = std::env::current_exe().map_err(|error| LabError::KeeperStart(error.to_string()))?;
         if cfg!(target_os = "linux") && !keeper.exists() {
-            // Replaced while it runs, by a build or an update; the kernel still has it.
+            // The file was replaced while it runs, by a build or an update; the kernel still has it.
             keeper = PathBuf::from("/proc/self/exe");
         }
         Ok(Self {
@@ -94,7 +95,7 @@ impl LabOptions {
 
 /// Running hosts and the cache node.
 ///
-/// Dropping it ends all processes and removes the directory a moment later; [`Lab::down`] waits for that.
+/// Dropping this ends all processes and removes the directory a moment later; [`Lab::down`] waits for that.
 #[derive(Debug)]
 pub struct Lab {
     site: Site,
@@ -102,14 +103,14 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Starts all nodes at once and returns when every one answers PING.
+    /// Starts all nodes at once, and returns when every one answers PING.
     ///
     /// # Errors
-    /// When the keeper or a node does not start; nothing is left of the others then.
+    /// The keeper or a node did not start. Nothing is left of the others then.
     pub async fn up(spec: &LabSpec, options: LabOptions) -> Result<Self, LabError> {
         check_temp_dir()?;
         BaseDir::open().map_err(|error| LabError::BaseDir(error.to_string()))?;
-        // What a crash left is no reason not to start.
+        // If the leftovers of a crash can't be removed, the lab starts all the same.
         let _ = tokio::task::spawn_blocking(leftovers::remove).await;
         let names = layout(spec.hosts);
         let ports = match spec.port {
@@ -119,7 +120,7 @@ impl Lab {
         let (client, dir) = match Client::start(&options.keeper, names.len()).await {
             Ok(started) => started,
             Err(error) => {
-                // It may have been killed when it had made its directory and had not told of it yet.
+                // The keeper may have been killed after it made its directory, but before it reported that.
                 let _ = tokio::task::spawn_blocking(leftovers::remove).await;
                 return Err(error);
             }
@@ -153,13 +154,13 @@ impl Lab {
         }
     }
 
-    /// The run directory. What is put there is removed with it.
+    /// The run directory. Files that are put there are removed with it.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.site.dir
     }
 
-    /// Where the lock node of each host listens, in the order of the hosts, with the lab's password.
+    /// The address of each host's lock node, in the order of the hosts, with the lab's password.
     #[must_use]
     pub fn lock_nodes(&self) -> Vec<(HostId, NodeAddress)> {
         let nodes = self.nodes.of(Role::Lock);
@@ -168,38 +169,38 @@ impl Lab {
             .collect()
     }
 
-    /// Where a node listens, with the lab's password; none if the lab has no such node.
+    /// The address of a node, with the lab's password; `None` if the lab has no such node.
     #[must_use]
     pub fn address(&self, name: NodeName) -> Option<NodeAddress> {
         self.nodes.get(name).map(|node| node.access.clone())
     }
 
-    /// The ports on which the lock nodes speak TLS, in the order of [`Lab::lock_nodes`]; none in a lab without TLS.
+    /// The ports on which the lock nodes speak TLS, in the order of [`Lab::lock_nodes`]; `None` in a lab without TLS.
     #[must_use]
     pub fn tls_ports(&self) -> Option<Vec<u16>> {
         self.nodes.of(Role::Lock).map(|node| node.tls_port).collect()
     }
 
-    /// Where the cache node listens, with the lab's password.
+    /// The address of the cache node, with the lab's password.
     #[must_use]
     pub fn cache(&self) -> NodeAddress {
         // Every layout has a cache node, and `up` returns no lab without all of its nodes.
         self.address(NodeName::CACHE).expect("every lab has a cache node")
     }
 
-    /// The names of all nodes: the hosts' in order, then the others.
+    /// The names of all nodes: those of the hosts in order, then the others.
     pub fn names(&self) -> impl Iterator<Item = NodeName> {
         self.nodes.all().map(|node| node.name)
     }
 
-    /// How every node was started, in the same order.
+    /// How each node was started, in the order of [`Lab::names`].
     #[must_use]
     pub fn settings(&self) -> Vec<NodeSettings> {
         self.nodes.all().map(|node| node.settings.clone()).collect()
     }
 
-    /// The state of a host, kept current whoever changes it: it is in every condition that one of its nodes is in. That of
-    /// an unknown host is down.
+    /// The present state of a host, no matter who changed it: it has every condition that one of its nodes has. An unknown
+    /// host counts as down.
     #[must_use]
     pub fn state(&self, host: HostId) -> HostState {
         match self.nodes.host(host) {
@@ -208,7 +209,7 @@ impl Lab {
         }
     }
 
-    /// The state of a node, kept current whoever changes it; that of an unknown one is down.
+    /// The present state of a node, no matter who changed it. An unknown node counts as down.
     #[must_use]
     pub fn node_state(&self, name: NodeName) -> HostState {
         match self.nodes.get(name) {
@@ -217,26 +218,26 @@ impl Lab {
         }
     }
 
-    /// Whether somebody has stopped the keeper: then nothing that happens to the processes is heard of.
+    /// Whether somebody has stopped the keeper. Then nothing that happens to the processes is reported.
     #[must_use]
     pub fn keeper_stopped(&self) -> bool {
         self.site.client.is_stopped()
     }
 
-    /// The last words of the keeper once it is gone, and every process with it.
+    /// The last message of the keeper, if it is gone, and every process with it.
     #[must_use]
     pub fn keeper_gone(&self) -> Option<String> {
         self.site.client.gone()
     }
 
-    /// The process id of a node; none while it is down.
+    /// The process id of a node; `None` while it is down.
     #[must_use]
     pub fn pid(&self, name: NodeName) -> Option<u32> {
         self.site.client.slot(self.nodes.get(name)?.id).pid
     }
 
-    /// What the lock nodes say of themselves, all asked at once; nothing of one that is not up or does not answer in 200 ms.
-    /// A paused host costs nothing.
+    /// The statistics of the lock nodes, which are all asked at once. Nodes that are not up, or do not answer within 200
+    /// ms, are left out. A paused host is not asked.
     pub async fn stats(&self) -> BTreeMap<NodeName, NodeStats> {
         let up = |node: &&Arc<Node>| self.site.client.slot(node.id).state.is_up();
         let asked: Vec<_> = self
@@ -255,14 +256,14 @@ impl Lab {
         stats
     }
 
-    /// Ends all processes, paused ones too, and removes the run directory; returns when both are gone. A second call does
+    /// Ends all processes, even paused ones, and removes the run directory. Returns when both are gone. A second call does
     /// nothing.
     pub async fn down(&self) {
         self.site.clear().await;
     }
 }
 
-/// The ports that the scenario asks for, from `first` on, all free now.
+/// The ports from `first` on that the scenario asks for, if all are free.
 fn fixed_ports(first: u16, names: &[NodeName]) -> Result<Vec<u16>, LabError> {
     let count = names.len();
     let ports: Vec<u16> = (first..=u16::MAX).take(count).collect();

@@ -1,4 +1,4 @@
-//! One server process: started, asked, started again.
+//! One server process: its start, its checks, its restart.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -19,27 +19,27 @@ use super::{LabError, ServerBinary, ports, probe, processes};
 use crate::lock::NodeAddress;
 use crate::scenario::Persistence;
 
-/// How many other ports are tried when somebody is faster.
+/// How many other ports are tried if somebody else takes one first.
 const PORT_TRIES: usize = 10;
-/// How long a restart waits for somebody to leave the node's port.
+/// How long a restart waits for somebody else to free the node's port.
 const PORT_RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a process that answers for another may take to do so.
+/// How long to wait for another process that answers in place of the one that was started.
 const SUBSTITUTE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many lines of a log are shown.
 const LOG_LINES: usize = 5;
-/// How much of a log is looked at for them, in bytes.
+/// How many bytes at the end of a log are searched for them.
 const LOG_END: u64 = 8 * 1024;
 
 /// A node of the lab.
 #[derive(Debug)]
 pub(super) struct Node {
-    /// Its number for the keeper.
+    /// Its number in messages to the keeper.
     pub id: usize,
     pub name: NodeName,
     pub address: SocketAddr,
-    /// The same with the lab's password.
+    /// Its address with the lab's password.
     pub access: NodeAddress,
-    /// Where it speaks TLS, if it does.
+    /// Its TLS port, if it has one.
     pub tls_port: Option<u16>,
     pub settings: NodeSettings,
     spawn: Spawn,
@@ -52,23 +52,23 @@ pub(super) struct Node {
 pub(super) struct Plan {
     pub binary: ServerBinary,
     pub persistence: Persistence,
-    /// None: whoever connects is let in.
+    /// `None`: the nodes require no password.
     pub password: Option<Password>,
     pub run_dir: PathBuf,
     pub start_timeout: Duration,
-    /// For lock nodes that speak TLS.
+    /// Set if lock nodes speak TLS.
     pub tls: Option<TlsFiles>,
 }
 
 /// Why a start failed.
 enum Failure {
-    /// Somebody else has the port.
+    /// Another process has the port.
     PortLost,
     Other(LabError),
 }
 
 impl Node {
-    /// Makes the node's directory and starts it on `port`, or on another one if `port` is lost and not `fixed`.
+    /// Creates the node's directory and starts it on `port`; if that is taken and not `fixed`, on another port.
     pub(super) async fn start(
         client: &Client,
         plan: &Plan,
@@ -96,7 +96,7 @@ impl Node {
 
     fn new(plan: &Plan, id: usize, name: NodeName, port: u16, dir: &Path) -> Result<Self, LabError> {
         let mut given = settings::of(name.role, plan.persistence, port, dir);
-        // Nobody talks to the cache over TLS.
+        // Nobody uses TLS to talk to the cache.
         let tls = plan.tls.as_ref().filter(|_| name.role != Role::Cache);
         let tls_port = tls.map(|_| ports::find(1).map(|found| found[0])).transpose()?;
         given.extend(
@@ -137,7 +137,7 @@ impl Node {
         })
     }
 
-    /// Starts the node again on its port and directory; returns its process id when it answers.
+    /// Starts the node again with its port and directory. Returns when it answers.
     pub(super) async fn restart(&self, client: &Client) -> Result<(), LabError> {
         let end = Instant::now() + PORT_RELEASE_TIMEOUT;
         loop {
@@ -152,9 +152,9 @@ impl Node {
         }
     }
 
-    /// Starts the process and waits until it, and nobody else, answers PING: with its data loaded.
+    /// Starts the process and waits until it, and no other process, answers PING with its data loaded.
     async fn run(&self, client: &Client) -> Result<(), Failure> {
-        // What an earlier start said says nothing about this one.
+        // The log of an earlier start says nothing about this one.
         let from = fs::metadata(&self.spawn.log).map_or(0, |log| log.len());
         let pid = match client.spawn(self.spawn.clone()).await.map_err(Failure::Other)? {
             Ok(pid) => pid,
@@ -188,7 +188,7 @@ impl Node {
                 log,
             });
         }
-        // The server's words are the sure sign; the port itself is one that does not depend on its language.
+        // The server's message is the sure sign; checking the port does not depend on its language.
         if log.contains("Address already in use") || ports::check(self.address.port()).is_err() {
             return Failure::PortLost;
         }
@@ -213,7 +213,7 @@ impl Node {
         None
     }
 
-    /// The last lines of the node's log behind byte `from`, each after a line break; for error messages.
+    /// The last lines of the node's log after byte `from`, each after a line break; for error messages.
     fn last_words(&self, from: u64) -> String {
         let end = end_of(&self.spawn.log, from).unwrap_or_default();
         let lines: Vec<String> = String::from_utf8_lossy(&end)

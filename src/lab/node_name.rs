@@ -11,7 +11,7 @@ use crate::model::HostId;
 pub enum Role {
     /// Locks.
     Lock,
-    /// Caches, and a stock kept in Redis. No lock is ever asked of it, and no fault hits it.
+    /// Caches, and stock that is kept in Redis. It keeps no locks, and no fault hits it.
     Cache,
 }
 
@@ -24,12 +24,12 @@ impl Role {
     }
 }
 
-/// Which node of a lab: what it is for, and on which host. A host has at most one node of each role.
+/// Names a node of a lab: its role, and its host. A host has at most one node of each role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeName {
-    /// What it is for.
+    /// Its role.
     pub role: Role,
-    /// The host that it fails with; none if no fault hits it.
+    /// The host that it is on; `None` if no fault hits it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostId>,
 }
@@ -44,7 +44,7 @@ impl NodeName {
         Self { role, host: Some(host) }
     }
 
-    /// The node of this role that is on no host.
+    /// The node of this role that is not on a host.
     #[must_use]
     pub const fn apart(role: Role) -> Self {
         Self { role, host: None }
@@ -61,7 +61,7 @@ impl NodeName {
 }
 
 impl fmt::Display for NodeName {
-    /// The lock node goes by the name of its host.
+    /// A lock node has the name of its host.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.host, self.role) {
             (Some(host), Role::Lock) => host.fmt(f),
@@ -71,7 +71,7 @@ impl fmt::Display for NodeName {
     }
 }
 
-/// As people type it.
+/// As users write it.
 impl FromStr for NodeName {
     type Err = String;
 

@@ -12,13 +12,13 @@ use super::node_name::{NodeName, Role};
 use super::{HostState, LabError};
 use crate::model::{Action, Conditions, HostId};
 
-/// A host with its nodes: they fail together.
+/// A host with its nodes, which fail together.
 #[derive(Debug)]
 pub(super) struct Host {
     pub id: HostId,
-    /// They are shared with the tasks that start them again and ask for their figures.
+    /// Shared with the tasks that restart them and read their statistics.
     pub nodes: Vec<Arc<Node>>,
-    /// Held while an action is under way: one at a time.
+    /// Held while an action is under way, so that there is one at a time.
     pub turn: Turn<()>,
     /// The conditions that the lab has brought about and that the kernel does not report.
     imposed: Mutex<Conditions<Instant>>,
@@ -32,7 +32,7 @@ impl Host {
         HostState::of_all(reported).with(&imposed)
     }
 
-    /// An action has taken effect on all nodes.
+    /// Notes that an action has taken effect on all nodes.
     pub(super) fn undergo(&self, action: Action, at: Instant) {
         let mut imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
         imposed.undergo(action, at);
@@ -44,12 +44,13 @@ impl Host {
 #[derive(Debug)]
 pub(super) struct Nodes {
     pub hosts: Vec<Host>,
-    /// Those on no host.
+    /// The nodes that are not on a host.
     pub apart: Vec<Arc<Node>>,
 }
 
 impl Nodes {
-    /// Starts these nodes on these ports, all at once; on other ports where some are lost and not `fixed`.
+    /// Starts these nodes on these ports, all at once. A node whose port is taken gets another one, unless the ports are
+    /// `fixed`.
     pub(super) async fn start(
         client: &Arc<Client>,
         plan: Plan,
@@ -91,12 +92,12 @@ impl Nodes {
         Self { hosts, apart }
     }
 
-    /// All of them: the hosts' in order, then the others.
+    /// All nodes: those of the hosts in order, then the others.
     pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Node>> {
         self.hosts.iter().flat_map(|host| &host.nodes).chain(&self.apart)
     }
 
-    /// Those of a role, in the order of the hosts.
+    /// The nodes of a role, in the order of the hosts.
     pub(super) fn of(&self, role: Role) -> impl Iterator<Item = &Arc<Node>> {
         self.all().filter(move |node| node.name.role == role)
     }

@@ -1,4 +1,5 @@
-//! The password of all nodes of a lab: drawn for it alone, handed to the servers in a file that only this user can read.
+//! The password of all nodes of a lab. It is made for this lab, and the servers get it in a file that only this user can
+//! read.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -11,12 +12,12 @@ use rand::rngs::SysRng;
 
 use super::LabError;
 
-/// In the run directory. Servers read it as their configuration file, at each start.
+/// The file in the run directory. Servers read it as their configuration file at each start.
 const FILE: &str = "nodes.conf";
-/// What begins the line of a node's own password there.
+/// The start of the line with a node's own password.
 const OWN: &str = "requirepass ";
 
-/// The password, and the file that it is in.
+/// The password, and its file.
 #[derive(Clone)]
 pub(super) struct Password {
     text: String,
@@ -33,7 +34,7 @@ impl fmt::Debug for Password {
 }
 
 impl Password {
-    /// Draws one and writes its file.
+    /// Makes a random password and writes its file.
     pub(super) fn create(run_dir: &Path) -> Result<Self, LabError> {
         let file = run_dir.join(FILE);
         let made = draw().and_then(|text| {
@@ -53,7 +54,7 @@ impl Password {
     }
 }
 
-/// The password in a run directory; none if its nodes ask for none.
+/// The password in a run directory; `None` if its nodes require none.
 pub(super) fn read(run_dir: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(run_dir.join(FILE)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -64,7 +65,7 @@ pub(super) fn read(run_dir: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// 256 bits from the system's generator, as hexadecimal digits.
+/// 256 bits from the system's random generator, in hexadecimal.
 fn draw() -> io::Result<String> {
     let mut bytes = [0; 32];
     SysRng.try_fill_bytes(&mut bytes).map_err(io::Error::other)?;

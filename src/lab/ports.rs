@@ -1,22 +1,22 @@
-//! Ports for nodes, found free.
+//! Finds free ports for nodes.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
 use super::LabError;
 
-/// Where ports are looked for: below the range from which systems choose the ports of outgoing connections. Within it a
-/// client that tries to reach a dead node could be given that node's port, connect to itself, and block the restart.
+/// The ports to choose from: below the range that systems use for outgoing connections. Within that range, a client that
+/// tries to reach a dead node could get that node's port, connect to itself, and block the restart.
 const RANGE: std::ops::Range<u16> = 17_000..32_000;
-/// Tries for each port.
+/// How many ports are tried for each one that is needed.
 const TRIES: usize = 200;
 
-/// Loopback at this port.
+/// The loopback address with this port.
 pub(super) fn loopback(port: u16) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, port))
 }
 
-/// Whether a node could have this port now; if not, why.
+/// Checks whether a node could use this port now.
 pub(super) fn check(port: u16) -> Result<(), String> {
     match TcpListener::bind(loopback(port)) {
         Ok(_) => Ok(()),
@@ -27,7 +27,7 @@ pub(super) fn check(port: u16) -> Result<(), String> {
 
 /// Different ports on which nobody listens now. Somebody may take one before its node does.
 pub(super) fn find(count: usize) -> Result<Vec<u16>, LabError> {
-    // Kept bound until all are found, so that they differ.
+    // All are kept bound until the last one is found, so that they differ.
     let mut found: Vec<(u16, TcpListener)> = Vec::with_capacity(count);
     let mut last = io::Error::from(io::ErrorKind::AddrInUse);
     for _ in 0..count * TRIES {

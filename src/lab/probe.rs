@@ -1,4 +1,4 @@
-//! Asks a node whether it answers, and whether it is the one that was started.
+//! Checks whether a node answers, and whether it is the one that was started.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,12 +12,12 @@ use crate::lock::NodeAddress;
 
 /// How long one answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
-/// Between two questions.
+/// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(5);
-/// The most that is read of an answer.
+/// How many bytes are read of an answer.
 const MOST: usize = 64 * 1024;
 
-/// Asks until process `pid` answers PING; else, when `limit` is over, what came instead.
+/// Waits until process `pid` answers PING. After `limit`, returns what came instead.
 pub(super) async fn answers(address: &NodeAddress, pid: u32, limit: Duration) -> Result<(), String> {
     let end = Instant::now() + limit;
     loop {
@@ -36,12 +36,12 @@ pub(super) async fn answers(address: &NodeAddress, pid: u32, limit: Duration) ->
     }
 }
 
-/// The process that answers there now as one of our nodes.
+/// The id of the process that answers there now as one of our nodes.
 pub(super) async fn who(address: &NodeAddress) -> Option<u32> {
     process_id(&timeout(ANSWER_TIMEOUT, ask(address)).await.ok()?.ok()?)
 }
 
-/// Waits until nobody accepts connections; else says so when `limit` is over.
+/// Waits until nobody accepts connections; an error after `limit`.
 pub(super) async fn refuses(address: SocketAddr, limit: Duration) -> Result<(), String> {
     let end = Instant::now() + limit;
     loop {
@@ -60,11 +60,11 @@ pub(super) async fn refuses(address: SocketAddr, limit: Duration) -> Result<(), 
     }
 }
 
-/// The answer to AUTH, if there is a password, PING and INFO, as far as it is needed.
+/// The answers to AUTH (if there is a password), PING and INFO, as far as they are needed.
 async fn ask(address: &NodeAddress) -> io::Result<String> {
     let mut stream = TcpStream::connect(address.to_string()).await?;
     address.check()?;
-    // A lab's password is of letters and digits.
+    // The password of a lab consists of letters and digits.
     let auth = address
         .credentials()
         .map(|(_, password)| format!("AUTH {password}\r\n"));
@@ -82,7 +82,7 @@ async fn ask(address: &NodeAddress) -> io::Result<String> {
     }
 }
 
-/// Whether who answers does not let us in.
+/// Whether the answer says that we are not let in.
 fn is_denied(answer: &str) -> bool {
     ["-NOAUTH", "-WRONGPASS", "-ERR"]
         .iter()
@@ -90,7 +90,7 @@ fn is_denied(answer: &str) -> bool {
         && answer.contains("\r\n")
 }
 
-/// Whether this is the answer of that process, ready to work.
+/// Checks that this is the answer of that process, and that it is ready.
 fn judge(answer: &str, auth: bool, pid: u32) -> Result<(), String> {
     let mut lines = answer.lines();
     let mut first = lines.next().unwrap_or_default();
@@ -98,7 +98,7 @@ fn judge(answer: &str, auth: bool, pid: u32) -> Result<(), String> {
     if auth && first == "+OK" {
         first = lines.next().unwrap_or_default();
     } else if auth {
-        // A server with another password, or with none, is not the one that was started.
+        // A server with another password, or without one, is not the one that was started.
         asked = "AUTH";
     }
     match process_id(answer) {
@@ -111,7 +111,7 @@ fn judge(answer: &str, auth: bool, pid: u32) -> Result<(), String> {
     }
 }
 
-/// The number of the line `process_id:…`, once that line is complete.
+/// The number in the line `process_id:…`, once that line is complete.
 fn process_id(answer: &str) -> Option<u32> {
     let (_, rest) = answer.split_once("\nprocess_id:")?;
     rest.split_once("\r\n")?.0.parse().ok()
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_take_the_password_does_not_count() {
+    fn a_server_that_refuses_the_password_does_not_count() {
         let ready = "+PONG\r\n$99\r\n# Server\r\nprocess_id:42\r\n";
         assert_eq!(judge(&format!("+OK\r\n{ready}"), true, 42), Ok(()));
         let none = "-ERR AUTH <password> called without any password configured\r\n";
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_read_when_its_line_is_complete() {
+    fn a_number_is_read_only_when_its_line_is_complete() {
         assert_eq!(process_id("+PONG\r\nprocess_id:4"), None);
         assert_eq!(process_id("+PONG\r\nprocess_id:42\r\n"), Some(42));
     }

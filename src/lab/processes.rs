@@ -1,4 +1,4 @@
-//! Processes that a lab left: found by where they live, as the kernel tells (Linux).
+//! Processes that a crashed lab left: the kernel says which of them work in its directory (Linux).
 
 use std::io;
 use std::path::Path;
@@ -9,10 +9,10 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// How long killed processes may take to go.
+/// How long killed processes may take to end.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Kills the processes that the keeper of `dir` started, and waits until they are gone; returns their ids.
+/// Kills the processes that the keeper of `dir` started, waits until they are gone, and returns their ids.
 pub(super) fn kill_all(dir: &Path, keeper: Option<Pid>) -> io::Result<Vec<u32>> {
     let mut killed = Vec::new();
     let end = Instant::now() + END_TIMEOUT;
@@ -23,7 +23,7 @@ pub(super) fn kill_all(dir: &Path, keeper: Option<Pid>) -> io::Result<Vec<u32>> 
         }
         if Instant::now() >= end {
             return Err(io::Error::other(format!(
-                "processes {living:?} in {} do not go away",
+                "processes {living:?} in {} do not end",
                 dir.display()
             )));
         }
@@ -44,19 +44,19 @@ pub(super) fn is_gone(pid: Pid) -> bool {
     if kill(pid, None) == Err(Errno::ESRCH) {
         return true;
     }
-    // "PID (NAME) STATE …"; the name may hold anything. Elsewhere than on Linux there is no such file.
+    // "PID (NAME) STATE …"; the name may contain anything. This file exists only on Linux.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ")
         .is_some_and(|(_, rest)| rest.starts_with(['Z', 'X']))
 }
 
-/// Whether anything that a keeper started works in this directory.
+/// Whether a process that a keeper started works in this directory.
 pub(super) fn is_inhabited(dir: &Path) -> bool {
     !living_in(dir, None).is_empty()
 }
 
-/// The processes whose working directory is below `dir` and that are in the session of its keeper, or write to a log there:
-/// servers, also those that left the session. Somebody's shell that happens to be there does neither.
+/// The processes whose working directory is below `dir`, and that are in the session of its keeper or write to a log
+/// there. These are servers, even if they have left the session; a user's shell in that directory does neither.
 #[cfg(target_os = "linux")]
 fn living_in(dir: &Path, keeper: Option<Pid>) -> Vec<Pid> {
     let Ok(processes) = std::fs::read_dir("/proc") else {
@@ -74,7 +74,8 @@ fn living_in(dir: &Path, keeper: Option<Pid>) -> Vec<Pid> {
         .collect()
 }
 
-/// Elsewhere there is no way to ask without further libraries; a keeper that ends in any way but SIGKILL leaves no process.
+/// On other systems we can't find them without further libraries. But a keeper leaves processes only if it is killed by
+/// SIGKILL.
 #[cfg(not(target_os = "linux"))]
 fn living_in(_dir: &Path, _keeper: Option<Pid>) -> Vec<Pid> {
     Vec::new()

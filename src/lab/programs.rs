@@ -3,10 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Where servers are installed although PATH may not say so.
+/// Usual directories of servers that may be missing in PATH.
 const EXTRA_DIRECTORIES: [&str; 3] = ["/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"];
 
-/// The first executable file of this name on PATH or in the usual places.
+/// The first executable file with this name, on PATH or in the usual directories.
 pub(super) fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -15,7 +15,7 @@ pub(super) fn on_path(program: &str) -> Option<PathBuf> {
         .find(|file| is_program(file))
 }
 
-/// Whether it is a file that can be executed.
+/// Whether this is an executable file.
 pub(super) fn is_program(file: &Path) -> bool {
     file.metadata()
         .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)

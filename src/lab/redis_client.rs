@@ -4,11 +4,11 @@ use redis::{Client, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInf
 
 use crate::lock::NodeAddress;
 
-/// Where the node is and as whom to talk to it, in the words of the redis crate. Who listens there is not asked here: see
+/// The address of a node with its credentials, for the redis crate. This does not check who listens there: see
 /// [`redis_client`].
 ///
 /// # Errors
-/// If the node is reached over TLS, for which that crate is not built here. Nodes of a lab are not.
+/// The node uses TLS, for which that crate is not built here. The nodes of a lab don't.
 pub(crate) fn connection_info(address: &NodeAddress) -> RedisResult<ConnectionInfo> {
     if address.uses_tls() {
         return Err((ErrorKind::InvalidClientConfig, "TLS is for the lock engine only").into());
@@ -24,10 +24,10 @@ pub(crate) fn connection_info(address: &NodeAddress) -> RedisResult<ConnectionIn
     Ok(info.set_redis_settings(settings))
 }
 
-/// A client, for whoever listens there if he may be told the password. It is not connected yet.
+/// A client for this address, if whoever listens there may get the password. It is not connected yet.
 ///
 /// # Errors
-/// If he may not, or as [`connection_info`].
+/// Somebody else listens there, or an error of [`connection_info`].
 pub(crate) fn redis_client(address: &NodeAddress) -> RedisResult<Client> {
     address.check()?;
     Client::open(connection_info(address)?)

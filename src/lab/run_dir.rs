@@ -1,9 +1,9 @@
-//! The directory of one lab: made by its keeper, locked while the keeper lives, removed at its end. Others who need files for
-//! a while have one of their own.
+//! The directory of one lab: created by its keeper, locked while the keeper lives, and removed at its end. Other code that
+//! needs temporary files uses one of its own.
 //!
-//! The lock file is the first thing in it and the last to go, and nothing is in use that its keeper does not hold the lock
-//! of. So whoever cleans up can tell a leftover at once: he gets the lock. A keeper that is just making its directory may lose
-//! it to him, and makes another.
+//! The lock file is the first thing created in it and the last one removed, and the keeper holds its lock as long as the
+//! directory is in use. So whoever obtains the lock has found a leftover. A keeper may lose a directory that it is just
+//! creating to a process that cleans up; then it creates another one.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
@@ -18,32 +18,32 @@ use nix::unistd::geteuid;
 
 use super::base_dir::BaseDir;
 
-/// The file in a run directory that the keeper locks; it holds the keeper's process id.
+/// The file in a run directory that the keeper locks; it contains the keeper's process id.
 pub(super) const LOCK_FILE: &str = "keeper.lock";
-/// What the names of run directories begin with.
+/// The prefix of the names of run directories.
 pub(super) const PREFIX: &str = "run-";
-/// How often a directory is made anew when somebody takes it for a leftover.
+/// How often another directory is created if somebody cleans up the first.
 const TRIES: usize = 50;
 
-/// A run directory with its lock. Dropping it removes the directory.
+/// A run directory with its lock. Dropping this removes the directory.
 #[derive(Debug)]
 pub(crate) struct RunDir {
     base: BaseDir,
     name: String,
     path: PathBuf,
-    /// Locked as long as it is open; the kernel unlocks it however the keeper ends.
+    /// Locked as long as it is open; the kernel unlocks it when the keeper ends in any way.
     _lock: File,
 }
 
 impl RunDir {
-    /// Makes a new one and locks it.
+    /// Creates and locks a new directory.
     pub(crate) fn create() -> io::Result<Self> {
         for _ in 0..TRIES {
             let base = BaseDir::make()?;
             let name = format!("{PREFIX}{:08x}", rand::random::<u32>());
             match base.dir.create_dir_with(&name, DirBuilder::new().mode(0o700)) {
                 Ok(()) => {}
-                // Another lab, as it ended, removed the empty base directory in between; or the name is taken.
+                // Another lab has just ended and removed the empty base directory, or the name is taken.
                 Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => {
                     continue;
                 }
@@ -71,12 +71,12 @@ impl RunDir {
             }
         }
         Err(io::Error::other(
-            "every run directory that is made is removed by somebody",
+            "another process removes every run directory that is created",
         ))
     }
 
-    /// Takes over the one of this name that this process has made, before it became another program and lost the lock.
-    /// None if it is gone, or somebody else has the lock: who cleans up.
+    /// Takes over the directory with this name that this process created before an `exec`, in which it lost the lock.
+    /// `None` if it is gone, or a process that cleans up has the lock.
     pub(crate) fn adopt(name: &str) -> io::Result<Option<Self>> {
         let Some(base) = BaseDir::open()?.filter(|_| name.starts_with(PREFIX)) else {
             return Ok(None);
@@ -106,7 +106,7 @@ impl RunDir {
         }))
     }
 
-    /// Its name, by which it can be adopted.
+    /// Its name, for [`RunDir::adopt`].
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -118,7 +118,7 @@ impl RunDir {
 
 impl Drop for RunDir {
     fn drop(&mut self) {
-        // What can't be removed now is a leftover for the next start.
+        // If it can't be removed now, the next start does that.
         let _ = remove(&self.base, &self.name);
     }
 }
@@ -126,11 +126,11 @@ impl Drop for RunDir {
 fn cannot(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(
         error.kind(),
-        format!("cannot make a directory in {}: {error}", path.display()),
+        format!("cannot create a directory in {}: {error}", path.display()),
     )
 }
 
-/// Makes and locks the lock file of a new directory; none if somebody who cleaned up was faster.
+/// Creates and locks the lock file of a new directory; `None` if a process that cleans up was faster.
 fn lock(base: &Dir, name: &str) -> io::Result<Option<File>> {
     let made = open(base, name).and_then(|run| {
         let mut options = OpenOptions::new();
@@ -154,7 +154,7 @@ fn lock(base: &Dir, name: &str) -> io::Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// Opens the run directory `name`: a directory of ours, and no link to one.
+/// Opens the run directory `name`, if it is a directory of ours and not a link.
 pub(super) fn open(base: &Dir, name: &str) -> io::Result<Dir> {
     let mut options = OpenOptions::new();
     options
@@ -162,12 +162,13 @@ pub(super) fn open(base: &Dir, name: &str) -> io::Result<Dir> {
         .custom_flags((OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW).bits());
     let file = base.open_with(name, &options)?.into_std();
     if file.metadata()?.uid() != geteuid().as_raw() {
-        return Err(io::Error::other(format!("{name} belongs to somebody else")));
+        return Err(io::Error::other(format!("{name} belongs to another user")));
     }
     Ok(Dir::from_std_file(file))
 }
 
-/// Removes a run directory that somebody may still be writing to for a moment, and the base directory with its last one.
+/// Removes a run directory, which a process may still be writing to for a moment. The base directory goes with the last
+/// one.
 pub(super) fn remove(base: &BaseDir, name: &str) -> io::Result<()> {
     let mut tries = 0..20;
     loop {
@@ -182,7 +183,7 @@ pub(super) fn remove(base: &BaseDir, name: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what is in it, the lock file last: whatever interrupts this, the rest is known for what it is.
+/// Removes its contents, the lock file last: if this is interrupted, the rest can still be recognized.
 fn empty(base: &Dir, name: &str) -> io::Result<()> {
     let run = open(base, name)?;
     for entry in run.entries()? {
@@ -212,7 +213,7 @@ mod tests {
         assert!(RunDir::adopt(&name).unwrap().is_none(), "it is in use");
         assert!(RunDir::adopt("run-nothing").unwrap().is_none());
         assert!(RunDir::adopt("../etc").unwrap().is_none());
-        // As it is when the process has become another program.
+        // As after an `exec`.
         let RunDir { _lock: lock, .. } = &made;
         lock.unlock().unwrap();
         let adopted = RunDir::adopt(&name).unwrap().unwrap();

@@ -1,4 +1,5 @@
-//! Labs of this user that are up now, for other programs of his: each tells in its run directory where its nodes are.
+//! This user's labs that are up now, for other programs: each lab has a file in its run directory that says where its
+//! nodes are.
 
 use std::fs::{self, OpenOptions, TryLockError};
 use std::net::SocketAddr;
@@ -15,19 +16,19 @@ use super::node::Node;
 use super::run_dir::{LOCK_FILE, PREFIX};
 use super::{LabError, NodeName, Role, ServerBinary, password, programs};
 
-/// In the run directory.
+/// The file in the run directory.
 const FILE: &str = "lab.json";
-/// The command line clients; both speak with both servers.
+/// The command line clients; both work with both servers.
 const CLIENTS: [&str; 2] = ["redis-cli", "valkey-cli"];
 
-/// What stands in that file. The password does not.
+/// The contents of that file. It does not contain the password.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Card {
     nodes: Vec<(NodeName, SocketAddr)>,
     server: PathBuf,
 }
 
-/// Writes where the nodes of a lab are, now that all are up.
+/// Writes the addresses of a lab's nodes, once all of them are up.
 pub(super) fn announce<'a>(
     run_dir: &Path,
     nodes: impl Iterator<Item = &'a Arc<Node>>,
@@ -58,16 +59,16 @@ pub struct Running {
 }
 
 impl Running {
-    /// The lab of this id, or else the one that was started last.
+    /// The lab with this id, or by default the one that was started last.
     ///
     /// # Errors
-    /// When there is none, or none of this id; the ids of those that run are named.
+    /// No lab is running, or none with this id; then the error names the ids of those that run.
     pub fn find(id: Option<&str>) -> Result<Self, LabError> {
         let wrong = |why: String| LabError::NotRunning(why);
         let mut labs = Self::all().map_err(|error| wrong(error.to_string()))?;
         if labs.is_empty() {
             return Err(wrong(
-                "no lab of yours is running: a scenario that plays has one, for example `lockstorm single-vs-redlock`; labs of \
+                "no lab of yours is running: start a scenario, for example `lockstorm single-vs-redlock`; labs of \
                  another TMPDIR are not seen"
                     .to_owned(),
             ));
@@ -79,7 +80,7 @@ impl Running {
             .ok_or_else(|| wrong(format!("no lab {id} is running: choose from {}", ids.join(", "))))
     }
 
-    /// All labs of this user that are up, the newest first.
+    /// All labs of this user that are up, newest first.
     fn all() -> std::io::Result<Vec<Self>> {
         let mut labs = Vec::new();
         let Some(base) = BaseDir::open()? else { return Ok(labs) };
@@ -93,7 +94,7 @@ impl Running {
         Ok(labs)
     }
 
-    /// The lab in this directory, if its keeper lives and all its nodes were started.
+    /// The lab in this directory, if its keeper is alive and all its nodes were started.
     fn read(id: &str, dir: PathBuf) -> Option<Self> {
         let lock = fs::File::open(dir.join(LOCK_FILE)).ok()?;
         if !matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)) {
@@ -108,11 +109,11 @@ impl Running {
         })
     }
 
-    /// The command that opens a command line client on a node. The password goes by its environment, which no other user
-    /// sees.
+    /// The command that opens a command line client on a node. The password is passed in the environment, which other
+    /// users can't see.
     ///
     /// # Errors
-    /// When the lab has no such node, or there is no client program.
+    /// The lab has no such node, or there is no client program.
     pub fn cli(&self, node: NodeName) -> Result<Command, LabError> {
         let found = self.card.nodes.iter().find(|(name, _)| *name == node);
         let (_, address) = found.ok_or_else(|| {
@@ -135,7 +136,7 @@ impl Running {
         Ok(command)
     }
 
-    /// The client program: beside the server, else on PATH.
+    /// The client program: beside the server, otherwise on PATH.
     fn client(&self) -> Option<PathBuf> {
         let beside = self.card.server.parent();
         beside

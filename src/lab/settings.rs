@@ -10,29 +10,29 @@ use crate::scenario::Persistence;
 /// How a node was started, for the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeSettings {
-    /// Which node: `role`, and `host` if it is on one.
+    /// The node: `role`, and `host` if it is on one.
     #[serde(flatten)]
     pub name: NodeName,
-    /// Where it listens.
+    /// Its address.
     pub address: SocketAddr,
     /// Program and version, for example `redis-server 7.0.15`.
     pub server: String,
-    /// The settings that were given; all others have the server's defaults.
+    /// The settings that it was started with; all others have the server's defaults.
     pub settings: BTreeMap<String, String>,
 }
 
-/// The files with which nodes speak TLS, all PEM, at absolute paths.
+/// The files for TLS, all in PEM format, with absolute paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
     /// The certificate of every node, valid for 127.0.0.1.
     pub certificate: PathBuf,
     /// Its key.
     pub key: PathBuf,
-    /// Who signed it.
+    /// The certificate of the authority that signed it.
     pub authority: PathBuf,
 }
 
-/// The settings of a node that speaks TLS on `port`, and goes on to speak plainly on its other port.
+/// The settings of a node that speaks TLS on `port`, and plain text on its other port.
 pub(super) fn of_tls(files: &TlsFiles, port: u16) -> Vec<(&'static str, Vec<String>)> {
     let path = |path: &Path| vec![path.to_string_lossy().into_owned()];
     vec![
@@ -44,7 +44,7 @@ pub(super) fn of_tls(files: &TlsFiles, port: u16) -> Vec<(&'static str, Vec<Stri
     ]
 }
 
-/// The settings of a node, each with its values; the server's defaults for all others.
+/// The settings of a node, each with its values; all others have the server's defaults.
 pub(super) fn of(role: Role, persistence: Persistence, port: u16, dir: &Path) -> Vec<(&'static str, Vec<String>)> {
     let (save, append, fsync): (&[&str], _, _) = match (role, persistence) {
         (Role::Cache, _) | (_, Persistence::None) => (&[""], "no", None),
@@ -57,11 +57,11 @@ pub(super) fn of(role: Role, persistence: Persistence, port: u16, dir: &Path) ->
         ("port", one(&port.to_string())),
         ("bind", one("127.0.0.1")),
         ("dir", one(&dir.to_string_lossy())),
-        // To stdout, which goes into the same file as what a program says that never gets as far as this setting.
+        // To stdout, so that the same file gets what a program prints that never reads this setting.
         ("logfile", one("")),
         ("daemonize", one("no")),
         ("databases", one("64")),
-        // Eviction loses locks.
+        // Eviction would lose locks.
         ("maxmemory-policy", one("noeviction")),
         ("save", save.iter().map(ToString::to_string).collect()),
         ("appendonly", one(append)),
@@ -70,7 +70,7 @@ pub(super) fn of(role: Role, persistence: Persistence, port: u16, dir: &Path) ->
     settings
 }
 
-/// The same as command line arguments.
+/// Settings as command line arguments.
 pub(super) fn arguments(settings: &[(&'static str, Vec<String>)]) -> Vec<String> {
     settings
         .iter()

@@ -2,17 +2,17 @@ use std::time::Instant;
 
 use crate::model::{Condition, Conditions, How};
 
-/// How a process or a host is, as the kernel tells: also when somebody else killed or stopped it.
+/// The state of a process or a host, as the kernel reports it, even if somebody else has killed or stopped it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostState {
-    /// What is wrong with it; nothing while it runs.
+    /// What is wrong with it; empty while it runs.
     pub conditions: Conditions<Instant>,
-    /// When it last changed: also what was stopped for a moment only has changed.
+    /// When it last changed. A stop for only a moment is a change too.
     pub changed: Instant,
 }
 
 impl HostState {
-    /// It runs since then.
+    /// A state without conditions, since `since`.
     #[must_use]
     pub fn up(since: Instant) -> Self {
         Self {
@@ -21,7 +21,7 @@ impl HostState {
         }
     }
 
-    /// It is in this condition and no other, since then.
+    /// A state with only this condition, since `since`.
     #[must_use]
     pub fn only(condition: Condition, how: Option<How>, since: Instant) -> Self {
         Self {
@@ -30,12 +30,12 @@ impl HostState {
         }
     }
 
-    /// Nothing is known of it, for this reason: nobody can count on it.
+    /// An unknown state, for this reason. It counts as down.
     pub(super) fn unknown(why: String) -> Self {
         Self::only(Condition::Down, Some(How::Died(why)), Instant::now())
     }
 
-    /// Of what consists of several: in every condition that one of them is in, and changed when one of them last was.
+    /// The state of a group: it has every condition that one of its members has, and changed when one of them last did.
     pub(super) fn of_all(states: impl IntoIterator<Item = Self>) -> Self {
         let both = |mut all: Self, one: Self| {
             all.conditions.join(one.conditions);

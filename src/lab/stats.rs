@@ -1,4 +1,4 @@
-//! Figures of the nodes themselves, over connections of their own.
+//! Statistics of the nodes, which are read over separate connections.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use tokio::time::timeout;
 use super::redis_client;
 use crate::lock::NodeAddress;
 
-/// How long a node may take for its figures, connecting included.
+/// How long a node may take to report its statistics, connecting included.
 pub(super) const STATS_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// What a node says of itself.
+/// What a node reports about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeStats {
     /// Commands a second, as the node counts them (a moving average).
@@ -25,7 +25,7 @@ pub struct NodeStats {
     pub ping: Duration,
 }
 
-/// The connection that the figures of one node come over; made when it is needed.
+/// The connection over which the statistics of one node are read; made when it is needed.
 #[derive(Default)]
 pub(super) struct Admin(Option<MultiplexedConnection>);
 
@@ -36,9 +36,9 @@ impl std::fmt::Debug for Admin {
 }
 
 impl Admin {
-    /// Asks the node; none if it does not answer in time.
+    /// Asks the node; `None` if it does not answer in time.
     pub(super) async fn ask(&mut self, address: &NodeAddress) -> Option<NodeStats> {
-        // Whatever goes wrong, the next call connects anew.
+        // After any error the next call connects again.
         let mut connection = self.0.take();
         let stats = timeout(STATS_TIMEOUT, async {
             let mut connection = match connection.take() {
@@ -54,7 +54,7 @@ impl Admin {
     }
 }
 
-/// A connection to a node or the cache that fails if connecting or an answer takes longer than `limit`.
+/// A connection to a lock node or the cache node. It fails if connecting or an answer takes longer than `limit`.
 pub(crate) async fn connect(address: &NodeAddress, limit: Duration) -> RedisResult<MultiplexedConnection> {
     let config = AsyncConnectionConfig::new()
         .set_connection_timeout(Some(limit))
@@ -77,7 +77,7 @@ async fn ask(connection: &mut MultiplexedConnection) -> RedisResult<NodeStats> {
     })
 }
 
-/// The number behind `name:` in INFO, 0 if there is none.
+/// The number after `name:` in INFO; 0 if there is none.
 fn field(info: &str, name: &str) -> u64 {
     info.lines()
         .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
@@ -85,7 +85,7 @@ fn field(info: &str, name: &str) -> u64 {
         .unwrap_or(0)
 }
 
-/// The sum over all lines such as `db0:keys=12,expires=3,avg_ttl=0`.
+/// The sum of keys over all lines such as `db0:keys=12,expires=3,avg_ttl=0`.
 fn keys(info: &str) -> u64 {
     info.lines()
         .filter(|line| line.starts_with("db"))

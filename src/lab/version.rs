@@ -1,10 +1,10 @@
-//! What a server program says that it is.
+//! Which server a program is, and its version.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Which project a server program comes from.
+/// The project that a server program comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Flavour {

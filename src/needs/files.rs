@@ -8,8 +8,8 @@ pub(super) fn open(scenario: &Scenario) -> u64 {
     let servers = scenario.swarm.servers as u64;
     let connection = if is_sqlite(scenario) { cost::FILES_OF_SQLITE } else { 1 };
     let ledgers = u64::from(scenario.workload.ledger().is_some());
-    // Each arm has a connection that reads its books, and SQLite an index of the write-ahead log for all its connections, or
-    // PostgreSQL one that claims its schema.
+    // Each arm has a connection that reads its ledger. For all its connections SQLite also has an index of the write-ahead
+    // log, or PostgreSQL a connection that locks its schema.
     let books = ledgers * connection + 1;
     let told: u64 = scenario
         .arms
@@ -18,16 +18,16 @@ pub(super) fn open(scenario: &Scenario) -> u64 {
         .map(|arm| arm.hosts(&scenario.lab).len() as u64)
         .sum();
     let server = cost::FILES_OF_A_SERVER + hosts + told;
-    // The cache is asked by each app server, and by the run.
-    cost::FILES_AT_ALL
+    // Each app server has a connection to the cache node, and so has the run.
+    cost::FILES_BASE
         + cost::FILES_OF_A_NODE * (hosts + 1)
         + servers * server
         + crews(scenario) * (1 + pool(scenario) * connection)
         + arms * (1 + books)
 }
 
-/// Connections to one server of the lab: a lock node has one from each app server, and one more for each arm whose waiters
-/// stand in line; the cache node has one from each app server and arm.
+/// Connections to one server of the lab. A lock node has one from each app server, and one more for each arm with waiting;
+/// the cache node has one from each app server and arm.
 pub(super) fn clients(scenario: &Scenario) -> u64 {
     let arms = &scenario.arms;
     let in_line = arms

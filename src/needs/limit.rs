@@ -2,17 +2,17 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use super::{Needs, cost};
 
-/// Raises the limit of open files so far that a run of these needs fits, if the hard limit allows: most systems begin with 1,024
-/// (macOS with 256) and let every program have more. Not to the hard limit, which may be a thousand million: what we start
-/// inherits the limit, and there are programs that close all files up to it. A redis-server raises its own to what its
-/// `maxclients` asks for.
+/// Raises the limit of open files as far as a run with these needs requires, if the hard limit allows it: most systems
+/// start with 1,024 (macOS with 256), and let every program have more. It does not go up to the hard limit, which may be a
+/// thousand million, because our child processes inherit the limit, and some programs close all files up to it. A
+/// redis-server raises its own limit to what its `maxclients` needs.
 pub fn raise(needs: &Needs) {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         return;
     };
-    let wanted = needs.files + needs.files / 2 + cost::FILES_AT_ALL;
+    let wanted = needs.files + needs.files / 2 + cost::FILES_BASE;
     if wanted > soft {
-        // What can't be raised was compared with the limit before.
+        // A limit that can't be raised was compared with the needs before.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted.min(hard), hard);
     }
 }

@@ -5,21 +5,21 @@ use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::statvfs::statvfs;
 use nix::unistd::geteuid;
 
-/// What this machine has for a run, now; none: not known, so nothing is said of it.
+/// What this machine has available for a run now. What is not known is `None`, and not compared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Machine {
-    /// Files that one process can open at most (the hard limit).
+    /// How many files one process can open (the hard limit).
     pub files: Option<u64>,
-    /// Threads that can still be started.
+    /// How many more threads can be started.
     pub threads: Option<u64>,
-    /// Memory in bytes that can still be had, within the limits of control groups.
+    /// Available memory in bytes, within the limits of control groups.
     pub memory: Option<u64>,
-    /// Free bytes where run directories are.
+    /// Free bytes on the disk of run directories.
     pub disk: Option<u64>,
 }
 
 impl Machine {
-    /// Looks at this machine. The run's directory will be in the directory for temporary files.
+    /// Reads what this machine has. Run directories are in the directory for temporary files.
     #[must_use]
     pub fn look() -> Self {
         let groups = Groups::of_this_process();
@@ -33,7 +33,7 @@ impl Machine {
     }
 }
 
-/// Free bytes of the file system that this directory is on, for a user other than root.
+/// Free bytes on the file system of this directory, for a user other than root.
 #[must_use]
 pub fn free_disk(directory: &Path) -> Option<u64> {
     let system = statvfs(directory).ok()?;
@@ -41,7 +41,7 @@ pub fn free_disk(directory: &Path) -> Option<u64> {
     Some((system.blocks_available() as u64).saturating_mul(system.fragment_size() as u64))
 }
 
-/// `MemAvailable` of /proc/meminfo, in bytes.
+/// `MemAvailable` in /proc/meminfo, in bytes.
 fn available() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -49,7 +49,7 @@ fn available() -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// What `RLIMIT_NPROC` leaves, which counts the threads of this user; it does not hold for root.
+/// How many threads `RLIMIT_NPROC` still allows. It counts the threads of this user; it does not apply to root.
 fn own_threads() -> Option<u64> {
     let (most, _) = getrlimit(Resource::RLIMIT_NPROC).ok()?;
     if geteuid().is_root() || most >= 1 << 30 {
@@ -73,12 +73,12 @@ fn threads_of(user: u32) -> Option<u64> {
     Some(threads.sum())
 }
 
-/// The files in which control groups tell a limit and what is used of it.
+/// The files in which control groups report a limit and its usage.
 struct Names {
-    /// Version 2 and version 1.
+    /// In versions 2 and 1.
     most: [&'static str; 2],
     used: [&'static str; 2],
-    /// What of it is given back when it is needed: a line of `memory.stat`.
+    /// The part of the usage that is given back when it is needed: a line of `memory.stat`.
     spare: Option<[&'static str; 2]>,
 }
 
@@ -96,9 +96,9 @@ const MEMORY: Names = Names {
 
 /// The control groups of a process (Linux; elsewhere there are none).
 struct Groups {
-    /// Where the hierarchies are mounted.
+    /// The mount point of the hierarchies.
     root: PathBuf,
-    /// /proc/self/cgroup: `0::/path`, `4:memory:/path`.
+    /// The lines of /proc/self/cgroup: `0::/path`, `4:memory:/path`.
     lines: String,
 }
 
@@ -110,7 +110,7 @@ impl Groups {
         }
     }
 
-    /// What the tightest of the groups that this process is in leaves.
+    /// What the tightest group of this process still allows.
     fn left(&self, controller: &str, names: &Names) -> Option<u64> {
         let groups = self.lines.lines().filter_map(|line| {
             let mut fields = line.splitn(3, ':').skip(1);
@@ -124,7 +124,8 @@ impl Groups {
             Some((mount, path, usize::from(!version_2)))
         });
         let left = groups.flat_map(|(mount, path, version)| {
-            // A group's limit holds for all below it. In a container the path may be one of outside; the mount is there.
+            // A group's limit applies to all groups below it. In a container the path may not exist inside; then the mount
+            // point counts.
             let group = mount.join(path);
             let above = group.ancestors().take_while(|above| above.starts_with(&mount));
             let above: Vec<PathBuf> = above.map(Path::to_owned).collect();
@@ -134,7 +135,7 @@ impl Groups {
     }
 }
 
-/// What the limit of one group leaves; none without a limit.
+/// What the limit of one group still allows; `None` without a limit.
 fn left(group: &Path, names: &Names, version: usize) -> Option<u64> {
     let read = |name: &str| fs::read_to_string(group.join(name)).ok();
     let most: u64 = read(names.most[version])?.trim().parse().ok()?;
@@ -151,7 +152,7 @@ fn left(group: &Path, names: &Names, version: usize) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A directory with these files, as control groups are shown.
+    /// A directory with these files, laid out like control groups.
     fn groups(lines: &str, files: &[(&str, &str)]) -> (tempfile::TempDir, Groups) {
         let root = tempfile::tempdir().expect("a directory");
         for (name, text) in files {
@@ -188,7 +189,7 @@ mod tests {
             ("memory/memory.usage_in_bytes", "900"),
             ("memory/memory.stat", "cache 500\ntotal_inactive_file 300\n"),
         ];
-        // The path is one of outside of this container.
+        // The path is one outside this container.
         let (_root, groups) = groups("9:name=systemd:/\n4:memory:/docker/abc\n", &files);
         assert_eq!(groups.left("memory", &MEMORY), Some(400));
         assert_eq!(groups.left("pids", &PIDS), None);

@@ -2,12 +2,12 @@ use super::orders::{Pace, cycles, orders};
 use super::{cost, crews, is_sqlite, pool};
 use crate::scenario::{ArmSpec, Persistence, Scenario, StockIn};
 
-/// Memory of this program and of the lab's servers at the end of the run, in bytes.
+/// The memory of this program and of the lab's servers at the end of the run, in bytes.
 pub(super) fn all(scenario: &Scenario, pace: Pace) -> u64 {
     own(scenario, pace).saturating_add(lab(scenario, pace))
 }
 
-/// Of this program.
+/// The memory of this program.
 fn own(scenario: &Scenario, pace: Pace) -> u64 {
     let swarm = &scenario.swarm;
     let (servers, arms) = (swarm.servers as u64, scenario.arms.len() as u64);
@@ -23,7 +23,7 @@ fn own(scenario: &Scenario, pace: Pace) -> u64 {
         .as_secs()
         .div_ceil(60)
         .min(cost::MINUTES);
-    cost::MEMORY_AT_ALL
+    cost::MEMORY_BASE
         + servers * cost::MEMORY_OF_A_SERVER
         + arms * (cost::MEMORY_OF_AN_ARM + minutes * cost::MEMORY_OF_A_MINUTE)
         + crews(scenario) * cost::MEMORY_OF_A_CREW
@@ -32,12 +32,12 @@ fn own(scenario: &Scenario, pace: Pace) -> u64 {
         + books * products * cost::MEMORY_OF_A_PRODUCT
 }
 
-/// Of the lab's servers and the keeper. Keys of locks expire, and are few.
+/// The memory of the lab's servers and the keeper. Keys of locks expire, so there are few.
 fn lab(scenario: &Scenario, pace: Pace) -> u64 {
     let processes = scenario.lab.hosts as u64 + 2;
     let arms = scenario.arms.len() as u64;
     let keys = scenario.workload.about().cache_keys();
-    // Only what was read is there.
+    // Only values that were read are in the cache.
     let read = keys.by_reading.min(cycles(scenario, pace).saturating_mul(3));
     let arm = keys
         .at_the_start
@@ -47,13 +47,13 @@ fn lab(scenario: &Scenario, pace: Pace) -> u64 {
     (processes * cost::MEMORY_OF_A_PROCESS).saturating_add(arm.saturating_mul(arms))
 }
 
-/// The run's directory at its end, in bytes.
+/// The size of the run's directory at its end, in bytes.
 pub(super) fn disk(scenario: &Scenario, pace: Pace) -> u64 {
     let arms = scenario.arms.len() as u64;
     let hosts = scenario.lab.hosts as u64;
     let database = if is_sqlite(scenario) {
         let tables = tables(scenario, pace);
-        // Its write-ahead log is no longer than what was written.
+        // The write-ahead log is at most as long as what was written.
         let log = if sells_from_tables(scenario) {
             cost::DISK_OF_AN_ARM
         } else {
@@ -79,20 +79,20 @@ pub(super) fn disk(scenario: &Scenario, pace: Pace) -> u64 {
         .saturating_add((hosts + 1) * cost::DISK_OF_A_NODE)
 }
 
-/// Whether each sale writes to the arm's tables; without that nothing is written there after the set-up.
+/// Whether each sale writes to the arm's tables. Otherwise nothing is written there after the set-up.
 fn sells_from_tables(scenario: &Scenario) -> bool {
     let ledger = scenario.workload.ledger();
     ledger.is_some_and(|ledger| ledger.stock_in == StockIn::Database)
 }
 
-/// Orders of one arm that are kept in this place.
+/// How many orders of one arm are kept in `place`.
 fn orders_in(place: StockIn, scenario: &Scenario, pace: Pace) -> u64 {
     let ledger = scenario.workload.ledger();
     let is_there = ledger.is_some_and(|ledger| ledger.stock_in == place);
     if is_there { orders(scenario, pace) } else { 0 }
 }
 
-/// One arm's tables at the end, in bytes.
+/// The size of one arm's tables at the end, in bytes.
 fn tables(scenario: &Scenario, pace: Pace) -> u64 {
     let rows = scenario.workload.initial().rows();
     orders_in(StockIn::Database, scenario, pace)

@@ -1,7 +1,7 @@
-//! What a scenario will need of this machine, before anything of it is started: files, threads, memory, disk.
+//! What a scenario will need of this machine: files, threads, memory, disk. This is checked before anything is started.
 //!
-//! [`of`] estimates, and is pure; [`Machine::look`] reads what there is; [`compare`] holds one against the other. The numbers
-//! that the estimates are made of were measured, and stand in one table, `cost`.
+//! [`of`] estimates and is pure; [`Machine::look`] reads what is available; [`compare`] compares the two. The numbers
+//! behind the estimates were measured, and are in one table, `cost`.
 
 mod cost;
 mod files;
@@ -22,9 +22,9 @@ use crate::scenario::Scenario;
 /// What a run of a scenario needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
-    /// Files and sockets that are open at once in this program.
+    /// Files and sockets that this program has open at once.
     pub files: u64,
-    /// Connections to the server of the lab that has most of them.
+    /// Connections to that server of the lab that has the most.
     pub clients: u64,
     /// Threads, those of the lab's servers included.
     pub threads: u64,
@@ -34,12 +34,12 @@ pub struct Needs {
     pub disk: Amount,
 }
 
-/// What grows while a run goes on.
+/// A need that may grow while a run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amount {
-    /// From the start on, and at a `rate` what that makes of it by the end: it is sure to be needed.
+    /// What is needed for certain: from the start, or with a `rate` at the end.
     pub sure: u64,
-    /// At the end, if a closed loop is as fast as its workers can be.
+    /// What is needed at the end if a closed loop runs as fast as its workers can.
     pub most: u64,
 }
 
@@ -49,13 +49,13 @@ impl Amount {
         Self { sure, most }
     }
 
-    /// Whether most of it comes with time.
+    /// Whether most of it is added during the run.
     const fn grows(&self) -> bool {
         self.most > self.sure.saturating_add(self.sure / 2)
     }
 }
 
-/// What a run of this scenario needs: not less than it will use, and not much more.
+/// What a run of this scenario needs: an upper bound, but not far above what it will use.
 #[must_use]
 pub fn of(scenario: &Scenario) -> Needs {
     Needs {
@@ -67,7 +67,8 @@ pub fn of(scenario: &Scenario) -> Needs {
     }
 }
 
-/// Connections to the database of one app server's arm: a pool opens eight at once, and then what its workers ask for.
+/// Connections of one app server and arm to the database: a pool opens eight at once, and then as many as its workers
+/// need.
 fn pool(scenario: &Scenario) -> u64 {
     let asked = u64::max(scenario.swarm.workers as u64, cost::POOL_AT_ONCE);
     u64::from(scenario.database.pool).min(asked)
@@ -78,7 +79,7 @@ fn is_sqlite(scenario: &Scenario) -> bool {
     scenario.database.url.is_sqlite()
 }
 
-/// Pairs of an app server and an arm.
+/// How many pairs of app server and arm there are.
 fn crews(scenario: &Scenario) -> u64 {
     (scenario.swarm.servers * scenario.arms.len()) as u64
 }

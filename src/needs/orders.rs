@@ -1,17 +1,17 @@
 use super::cost;
 use crate::scenario::Scenario;
 
-/// How fast the load is taken to be.
+/// The assumed speed of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// As it is asked for; a closed loop is not asked for any.
+    /// The rate that is asked for; zero for a closed loop.
     Sure,
-    /// As fast as it may become.
+    /// The highest possible rate.
     Most,
 }
 
-/// Cycles of one arm in the whole run, warm-up included: its rate, or what its workers can do at their pauses, as far as a
-/// machine was seen to go.
+/// Cycles of one arm in the whole run, warm-up included: from its rate, or from what its workers can do with their pauses,
+/// up to the speed that a machine was seen to reach.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -29,14 +29,14 @@ pub(super) fn cycles(scenario: &Scenario, pace: Pace) -> u64 {
     let pace = swarm.rate.unwrap_or(workers / pause.max(1e-6)).min(cost::MOST_CYCLES);
     let seconds = (scenario.duration + scenario.warmup).as_secs_f64();
     let cycles = (pace * seconds).ceil() as u64;
-    // The warm-up's requests are not among those.
+    // The fixed number of requests does not include those of the warm-up.
     let warm_up = (pace * scenario.warmup.as_secs_f64()) as u64;
     swarm
         .requests
         .map_or(cycles, |requests| cycles.min(requests.saturating_add(warm_up)))
 }
 
-/// Orders of one arm: not more than it has cycles, nor many more than there are units, were they all sold four times.
+/// Orders of one arm: at most one for each cycle, and at most as many as if all units were sold four times.
 pub(super) fn orders(scenario: &Scenario, pace: Pace) -> u64 {
     let ledger = scenario.workload.ledger();
     ledger.map_or(0, |ledger| cycles(scenario, pace).min(ledger.units().saturating_mul(4)))

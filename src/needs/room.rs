@@ -1,32 +1,32 @@
 use super::{Machine, Needs, cost};
 
-/// What a comparison of needs with a machine found, a line each.
+/// The result of comparing needs with a machine, a line each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Room {
-    /// What cannot fit: nothing is to be started.
+    /// What does not fit: nothing may be started.
     pub refusals: Vec<String>,
     /// What is tight.
     pub warnings: Vec<String>,
 }
 
-/// Tight is more than 7 of 10 of what there is.
+/// More than 7/10 of what is available is tight.
 const TIGHT: [u64; 2] = [7, 10];
 
-/// Holds what a scenario needs against what there is.
+/// Compares what a scenario needs with what is available.
 #[must_use]
 pub fn compare(needs: &Needs, machine: &Machine) -> Room {
     let mut room = Room::default();
     let cure = format!(
         "raise the limit (ulimit -n {}), or lower swarm.servers, database.pool or the number of arms",
-        // So far that it is not tight any more.
+        // High enough that it is not tight any more.
         needs.files.saturating_mul(TIGHT[1]).div_ceil(TIGHT[0])
     );
-    room.hold("open files", [needs.files; 2], machine.files, number, &cure);
+    room.check("open files", [needs.files; 2], machine.files, number, &cure);
     let most = machine.files.map_or(cost::MOST_CLIENTS, |files| {
-        cost::MOST_CLIENTS.min(files.saturating_sub(cost::FILES_OF_ITS_OWN))
+        cost::MOST_CLIENTS.min(files.saturating_sub(cost::FILES_RESERVED_BY_A_NODE))
     });
     let cure = "raise the limit of open files (ulimit -n), or lower swarm.servers or the number of arms";
-    room.hold(
+    room.check(
         "connections to one server of the lab",
         [needs.clients; 2],
         Some(most),
@@ -34,12 +34,12 @@ pub fn compare(needs: &Needs, machine: &Machine) -> Room {
         cure,
     );
     let cure = "lower swarm.servers, database.pool or the number of arms";
-    room.hold("threads", [needs.threads; 2], machine.threads, number, cure);
+    room.check("threads", [needs.threads; 2], machine.threads, number, cure);
     let cure = match &needs.memory {
         memory if memory.grows() => "lower duration, swarm.rate or the number of arms",
         _ => "lower swarm.workers, swarm.servers, database.pool, workload.products or the number of arms",
     };
-    room.hold(
+    room.check(
         "of memory",
         [needs.memory.sure, needs.memory.most],
         machine.memory,
@@ -50,7 +50,7 @@ pub fn compare(needs: &Needs, machine: &Machine) -> Room {
         disk if disk.grows() => "lower duration, swarm.rate or the number of arms, or set TMPDIR to a larger disk",
         _ => "lower workload.products, the keys of the caches or the number of arms, or set TMPDIR to a larger disk",
     };
-    room.hold(
+    room.check(
         "of disk below TMPDIR",
         [needs.disk.sure, needs.disk.most],
         machine.disk,
@@ -61,7 +61,7 @@ pub fn compare(needs: &Needs, machine: &Machine) -> Room {
 }
 
 impl Room {
-    fn hold(&mut self, what: &str, [sure, most]: [u64; 2], there: Option<u64>, show: fn(u64) -> String, cure: &str) {
+    fn check(&mut self, what: &str, [sure, most]: [u64; 2], there: Option<u64>, show: fn(u64) -> String, cure: &str) {
         let Some(there) = there else { return };
         let (needed, has) = (show(most.max(sure)), show(there));
         let [tight, whole] = TIGHT;
@@ -127,12 +127,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_spoken_of() {
+    fn unknown_limits_give_no_message() {
         assert_eq!(compare(&NEEDS, &Machine::default()), Room::default());
     }
 
     #[test]
-    fn what_cannot_fit_is_refused_with_both_numbers_and_the_cure() {
+    fn a_need_that_does_not_fit_is_refused_with_both_numbers_and_the_cure() {
         let machine = Machine {
             files: Some(1_024),
             ..Machine::default()
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tight_and_what_may_grow_too_large_are_warned_of() {
+    fn tight_and_growing_needs_give_warnings() {
         let machine = Machine {
             threads: Some(1_000),
             memory: Some(150 * cost::MIB),

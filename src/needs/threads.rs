@@ -10,5 +10,5 @@ pub(super) fn all(scenario: &Scenario) -> u64 {
         0
     };
     let nodes = cost::THREADS_OF_A_NODE * (scenario.lab.hosts as u64 + 1);
-    cost::THREADS_AT_ALL + scenario.swarm.servers as u64 + connections + nodes
+    cost::THREADS_BASE + scenario.swarm.servers as u64 + connections + nodes
 }

@@ -14,25 +14,25 @@ use super::schema_lock::{self, SchemaLock};
 use super::{Store, StoreError, schema};
 use crate::scenario::{DatabaseSpec, Initial};
 
-/// The longest wait for a free connection. A stampede queues there for long, and that is no error.
+/// The longest wait for a free connection. A stampede queues there for a long time, which is not an error.
 const CONNECTION_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How long the tables of an arm may take to be made and filled.
+/// How long it may take to create and fill the tables of an arm.
 const BUILD: Duration = Duration::from_mins(2);
 
-/// A pool of at most this size is opened in full at once: a connect within the measured time would be measured too.
+/// A pool of at most this size is opened completely at once, because connecting during the load would be measured too.
 const READY: u32 = 8;
 
-/// Where the tables of one arm live: an SQLite file in the run's directory, or a PostgreSQL schema.
+/// The database of one arm: an SQLite file in the run's directory, or a PostgreSQL schema.
 pub struct ArmDatabase {
     server: Server,
-    /// What each new connection runs first.
+    /// The statements that each new connection runs first.
     session: Arc<str>,
-    /// The schema to drop in the end, and our lock on it; none for SQLite.
+    /// The schema to drop at the end, with our lock on it; `None` for SQLite.
     schema: Option<(String, SchemaLock)>,
 }
 
-/// Without the options, which hold the password.
+/// Leaves out the options, which contain the password.
 impl fmt::Debug for ArmDatabase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ArmDatabase")
@@ -42,10 +42,10 @@ impl fmt::Debug for ArmDatabase {
 }
 
 impl ArmDatabase {
-    /// Makes the tables of the arm at position `arm` and fills them.
+    /// Creates and fills the tables of the arm at position `arm`.
     ///
     /// # Errors
-    /// The database can't be reached or refuses.
+    /// The database can't be reached, or refuses.
     pub async fn create(
         spec: &DatabaseSpec,
         arm: usize,
@@ -90,14 +90,14 @@ impl ArmDatabase {
             schema: Some((schema, lock)),
         };
         if let Err(error) = database.build(schema::POSTGRES_TABLES, initial).await {
-            // If it can't be dropped either, the next run does it.
+            // If it can't be dropped either, the next run does that.
             let _ = database.remove(CONNECT).await;
             return Err(error);
         }
         Ok(database)
     }
 
-    /// Makes the tables and fills them.
+    /// Creates and fills the tables.
     async fn build(&self, tables: &'static str, initial: &Initial) -> Result<(), StoreError> {
         let build = async |connection: &mut AnyConnection| {
             prepare(connection, &self.session).await?;
@@ -106,11 +106,11 @@ impl ArmDatabase {
         self.server.briefly(BUILD, build).await
     }
 
-    /// Opens a pool of `pool` connections. Its connections belong to the runtime that this runs on: call it on the runtime
-    /// of the app server that uses them.
+    /// Opens a pool of `pool` connections. They belong to the current runtime, so this must be called on the runtime of
+    /// the app server that uses them.
     ///
     /// # Errors
-    /// The database can't be reached or refuses.
+    /// The database can't be reached, or refuses.
     pub async fn open(&self, pool: u32) -> Result<Store, StoreError> {
         let session = Arc::clone(&self.session);
         let connections = AnyPoolOptions::new()
@@ -133,10 +133,10 @@ impl ArmDatabase {
         Ok(Store::new(connections))
     }
 
-    /// Drops the schema, within `limit`. An SQLite file goes with the run's directory.
+    /// Drops the schema, within `limit`. An SQLite file is removed with the run's directory.
     ///
     /// # Errors
-    /// The schema stays: its name, why, and that the next run drops it, in one sentence.
+    /// One sentence that says that the schema is left, why, and that the next run drops it.
     pub async fn remove(&self, limit: Duration) -> Result<(), String> {
         let Some((schema, _lock)) = &self.schema else {
             return Ok(());
@@ -151,27 +151,28 @@ impl ArmDatabase {
             Err(error) => error.to_string(),
         };
         Err(format!(
-            "the schema {schema} stays in {} ({why}): the next run on that database drops it",
+            "the schema {schema} is left in {} ({why}): the next run on that database drops it",
             self.server.name
         ))
     }
 }
 
-/// The URL of an SQLite file, to be made if it is not there. All of the path that could mean something in a URL is encoded,
-/// which sqlx itself does not do with `%`.
+/// The URL of an SQLite file, which is created if it is missing. Everything in the path that has a meaning in URLs is
+/// encoded; sqlx itself does not encode `%`.
 fn sqlite_url(path: &Path) -> String {
     const PLAIN: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_');
     let path = path.to_string_lossy();
     format!("sqlite://{}?mode=rwc", utf8_percent_encode(&path, &PLAIN))
 }
 
-/// Sets a new connection to its session's ways: constants and a schema name of letters, digits and underscores.
+/// Runs the statements of a session on a new connection. They consist of constants and a schema name of letters, digits
+/// and underscores.
 async fn prepare(connection: &mut AnyConnection, session: &str) -> Result<(), sqlx::Error> {
     raw_sql(AssertSqlSafe(session)).execute(connection).await?;
     Ok(())
 }
 
-/// A schema of this run and arm. PostgreSQL cuts names at 63 bytes, so a long run id keeps its end, where ids differ.
+/// The schema of this run and arm. PostgreSQL cuts names at 63 bytes, so a long run id keeps its end, where ids differ.
 fn schema_name(run_id: &str, arm: usize) -> String {
     let id: Vec<char> = run_id
         .chars()

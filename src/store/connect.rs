@@ -1,4 +1,4 @@
-//! Connections for what must not hang: a database that accepts and never answers is told from one that refuses.
+//! Connections that must not hang: a database that accepts and never answers gives another error than one that refuses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,18 +10,18 @@ use tokio::time::timeout;
 
 use super::StoreError;
 
-/// How long a server may take to give a connection, and to do what is done at once.
+/// How long a server may take to accept a connection, and to run a short statement.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
-/// How long a file may take to be opened: a disk that starves is slow, but nobody has to be looked for.
+/// How long it may take to open a file: an overloaded disk is slow, but there is no other machine to find.
 pub(super) const OPEN: Duration = Duration::from_mins(1);
 
-/// The port of a PostgreSQL whose URL names none.
+/// The port of PostgreSQL if its URL has none.
 const POSTGRES_PORT: u16 = 5432;
 
-/// What PostgreSQL calls a login that it refuses: `invalid_authorization_specification`, `invalid_password`.
+/// The error codes of PostgreSQL for a refused login: `invalid_authorization_specification`, `invalid_password`.
 const LOGIN: [&str; 2] = ["28000", "28P01"];
 
-/// A database that connections can be had to.
+/// A database to connect to.
 #[derive(Clone)]
 pub(super) struct Server {
     pub options: AnyConnectOptions,
@@ -31,7 +31,7 @@ pub(super) struct Server {
     pub connect: Duration,
 }
 
-/// Without the options, which hold the password.
+/// Leaves out the options, which contain the password.
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Server").field(&self.name).finish()
@@ -39,7 +39,7 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
-    /// The PostgreSQL of this URL.
+    /// The PostgreSQL server of this URL.
     pub fn postgres(url: &str) -> Result<Self, StoreError> {
         install_default_drivers();
         let options = AnyConnectOptions::from_str(url)
@@ -60,12 +60,12 @@ impl Server {
         })
     }
 
-    /// A connection, or why there is none.
+    /// Opens a connection.
     pub async fn connect(&self) -> Result<AnyConnection, StoreError> {
         self.within(self.connect, self.options.connect()).await
     }
 
-    /// Does something of `work` that must not take longer than `limit`.
+    /// Does `work`, with an error if it takes longer than `limit`.
     pub async fn within<T>(
         &self,
         limit: Duration,
@@ -85,7 +85,7 @@ impl Server {
     ) -> Result<T, StoreError> {
         let mut connection = self.connect().await?;
         let done = self.within(limit, work(&mut connection)).await?;
-        // What was asked for is done, whether or not the farewell is heard.
+        // The work is done, whether or not the connection closes properly.
         let _ = timeout(limit, connection.close()).await;
         Ok(done)
     }

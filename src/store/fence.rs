@@ -1,5 +1,5 @@
-//! The fence of a product: a counter that tokens are drawn from, and the newest token that the stock has accepted. A holder
-//! whose lock was lost is refused as soon as a newer one has shown its token.
+//! The fence of a product: a counter for new tokens, and the newest token that the stock has accepted. A holder whose lock
+//! was lost is refused as soon as a newer holder has shown its token.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use sqlx::query::QueryScalar;
 use super::statements::{Mark, no_product};
 use super::{Store, StoreError, signed, unsigned};
 
-/// What a holder shows at the stock. Of two holders with the same number the one that is accepted first wins.
+/// What a holder shows to the stock. Of two holders with the same number, the one that is accepted first wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token<'a> {
-    /// Grows with each draw.
+    /// Larger for each new token.
     pub number: u64,
-    /// Whose it is.
+    /// The worker that drew it.
     pub owner: &'a str,
 }
 
@@ -26,7 +26,7 @@ const SELL: &str = "UPDATE stock SET units = $4, buyer = $5, at_us = $6, measure
     WHERE product = $1 AND (token < $2 OR (token = $2 AND holder = $3))";
 
 impl Store {
-    /// Draws the number of the next token of a product: larger than all before it. To be called under the lock.
+    /// Draws the number of the next token of a product, which is larger than all before it. To be called under the lock.
     ///
     /// # Errors
     /// The database failed, or has no such product.
@@ -35,8 +35,8 @@ impl Store {
         drawn.ok_or_else(|| no_product(product))
     }
 
-    /// Units left of a product, as they were at the start of the `service` time, for the holder of `token`. The stock
-    /// accepts it in that same statement, so older holders can't write any more.
+    /// Units left of a product at the start of the `service` time, for the holder of `token`. The same statement makes the
+    /// stock accept the token, so older holders can't write any more.
     ///
     /// # Errors
     /// The stock has accepted a newer token; the database failed, or has no such product.
@@ -82,7 +82,7 @@ impl Store {
         Ok(())
     }
 
-    /// Why no row met the condition: the fence, unless there is no such product.
+    /// Why no row matched: the fence, unless there is no such product.
     async fn refusal(&self, product: u64, token: Token<'_>) -> StoreError {
         let fenced = |_| StoreError::Fenced {
             product,
@@ -95,8 +95,8 @@ impl Store {
     }
 }
 
-/// The number that an update returns; none if it met no row. It is read to its end, since SQLite commits only there: who
-/// takes the row and looks no further goes on before others see the update.
+/// The number that an update returns; `None` if no row matched. The result is read to its end, because SQLite commits only
+/// there: otherwise the caller would go on before others see the update.
 async fn updated<'a>(
     update: QueryScalar<'a, Any, i64, AnyArguments>,
     on: impl sqlx::Executor<'_, Database = Any>,

@@ -2,13 +2,13 @@ use super::connect::{CONNECT, Server};
 use super::{StoreError, unsigned};
 use crate::scenario::DatabaseSpec;
 
-/// Connections that a server still has to give to an ordinary user, the one that asks included.
+/// How many connections a server can still give to an ordinary user, including the one that asks.
 const FREE: &str = "SELECT current_setting('max_connections')::bigint
         - current_setting('superuser_reserved_connections')::bigint
         - count(*) + 1
     FROM pg_stat_activity WHERE backend_type = 'client backend'";
 
-/// How many connections the database has left to give; none where there is no bound, as with SQLite.
+/// How many connections the database can still give; `None` if there is no limit, as with SQLite.
 ///
 /// # Errors
 /// The database can't be reached, or does not answer.

@@ -1,14 +1,14 @@
-//! The tables, and what a session is set to. Every statement of a run is the same on both databases; these are not.
+//! The tables, and the settings of a session. Apart from these, every statement is the same for both databases.
 //!
-//! A sale is **one statement**: it writes a stock's units, and a trigger appends the order. So it is one transaction sent as
-//! one unit: an app server that is killed cannot leave half of it behind (which would look like damage by the lock), and one
-//! that is paused cannot hold the database's write lock with a transaction that it does not end.
+//! A sale is **one statement**: it writes a stock's units, and a trigger appends the order. So it is one transaction that
+//! is sent in one message. An app server that is killed can't leave half of it behind, which would look like damage by the
+//! lock, and one that is paused can't hold the database's write lock with an open transaction.
 //!
-//! The fence is in the stock's rows too (`drawn`, `token`, `holder`), so that its check and what it guards are that same one
-//! statement. Statements that leave the units alone append no order.
+//! The fence is in the rows of the stock too (`drawn`, `token`, `holder`), so that its check is part of the statement that
+//! it guards. Statements that don't change the units append no order.
 //!
-//! An order notes the units that its sale left: of two orders in a row the second must leave one unit less than the first,
-//! else it has overwritten sales in between. So the ledger alone tells each lost update, with its time.
+//! An order notes the units that its sale left. Of two successive orders the second must leave one unit less than the
+//! first; otherwise it has overwritten the sales in between. So the ledger alone shows each lost update, with its time.
 
 use sqlx::{AnyConnection, raw_sql};
 
@@ -36,11 +36,11 @@ pub const SQLITE_TABLES: &str = "
         VALUES (NEW.product, NEW.units, NEW.buyer, NEW.at_us, NEW.measured);
     END";
 
-/// SQLite: a session does not sync (only a power loss could tell) and waits for its turn to write.
+/// SQLite: a session does not sync (that would matter only after a power loss), and waits for its turn to write.
 pub const SQLITE_SESSION: &str = "PRAGMA synchronous = OFF; PRAGMA busy_timeout = 60000";
 
-/// PostgreSQL: in the schema that the session is set to. Orders are numbered one transaction at a time (the lock is held to
-/// its end), so a lower number never appears after a higher one: the ledger can be read on from where it was left.
+/// PostgreSQL: in the schema of the session. Orders get their numbers one transaction at a time (the lock is held until
+/// its end), so a lower number never appears after a higher one, and the ledger can be read from any point on.
 pub const POSTGRES_TABLES: &str = "
     CREATE TABLE catalogue (
         cache TEXT NOT NULL, key BIGINT NOT NULL, page BIGINT NOT NULL, value TEXT NOT NULL,
@@ -69,7 +69,7 @@ pub const POSTGRES_TABLES: &str = "
     END $$;
     CREATE TRIGGER sale AFTER UPDATE OF units ON stock FOR EACH ROW EXECUTE FUNCTION sale()";
 
-/// PostgreSQL: a session works in the schema of its arm, does not wait for the disk, and reads what is committed.
+/// PostgreSQL: a session works in the schema of its arm, does not wait for the disk, and reads committed data.
 pub fn postgres_session(schema: &str) -> String {
     format!(
         "SET search_path TO {schema};
@@ -113,7 +113,7 @@ const FILL_CATALOGUE: &str = concat!(
     " SELECT $1, k.i, p.i, $1 || ' ' || k.i || '.' || p.i FROM k CROSS JOIN p"
 );
 
-/// Makes the tables and fills them.
+/// Creates the tables and fills them.
 pub async fn build(connection: &mut AnyConnection, tables: &'static str, initial: &Initial) -> Result<(), sqlx::Error> {
     raw_sql(tables).execute(&mut *connection).await?;
     sqlx::query(FILL_STOCK)

@@ -6,7 +6,7 @@ use sqlx::AnyPool;
 use super::{StoreError, signed, unsigned};
 use crate::timer::Timer;
 
-/// What the catalogue holds for a key.
+/// A value in the catalogue.
 pub type Value = String;
 
 const PROVIDE: &str = "SELECT value FROM catalogue WHERE cache = $1 AND key = $2 AND page = $3";
@@ -20,10 +20,10 @@ const STOCK: &str = "SELECT product, units FROM stock WHERE product >= $1 AND pr
 const STOCK_OTHER_THAN: &str = "SELECT product, units FROM stock WHERE product >= $1 AND product < $2 AND units <> $3
     ORDER BY product";
 
-/// What an order notes besides its product.
+/// The fields of an order besides its product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark<'a> {
-    /// Who buys.
+    /// The buyer.
     pub buyer: &'a str,
     /// When the sale was sent, in microseconds since second 0 of the run; negative before it.
     pub at_us: i64,
@@ -34,7 +34,7 @@ pub struct Mark<'a> {
 /// An order of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// Grows with each order.
+    /// Larger for each order.
     pub id: i64,
     /// The product, from 0.
     pub product: u64,
@@ -74,8 +74,8 @@ impl Store {
         self.timer.sleep(service).await;
     }
 
-    /// The provider behind a cache: reads the value of `key`, or one `page` (from 1) of its list, and holds its connection
-    /// for the `service` time as a real query would. Waits for a free connection first: a stampede queues here.
+    /// The provider behind a cache: reads the value of `key`, or one `page` (from 1) of its list. It holds its connection
+    /// for the `service` time, as a real query would. It first waits for a free connection, so a stampede queues here.
     ///
     /// # Errors
     /// The database failed, or has no such value.
@@ -97,7 +97,7 @@ impl Store {
         found.ok_or_else(|| StoreError::Missing(format!("value for key {key} of {cache}")))
     }
 
-    /// Units left of a product, as they were at the start of the `service` time.
+    /// Units left of a product at the start of the `service` time.
     ///
     /// # Errors
     /// The database failed, or has no such product.
@@ -130,7 +130,7 @@ impl Store {
         Ok(())
     }
 
-    /// Sells one unit if there is one, order included, in one statement; whether it did.
+    /// Sells one unit if there is one, including the order, in one statement. Returns whether it did.
     ///
     /// # Errors
     /// The database failed; nothing is written then.
@@ -145,8 +145,8 @@ impl Store {
         Ok(result.rows_affected() > 0)
     }
 
-    /// The orders after `last_id` (0: from the start), in their order, `most` of them at once. No order is ever missed or
-    /// read twice: ids appear in their order.
+    /// The orders after `last_id` (0: from the start), in order, at most `most` of them. No order is ever missed or read
+    /// twice, because ids appear in order.
     ///
     /// # Errors
     /// The database failed.
@@ -167,7 +167,7 @@ impl Store {
         Ok(rows.into_iter().map(order).collect())
     }
 
-    /// Units left of each of these products, by product.
+    /// Units left of each of these products, in the order of the products.
     ///
     /// # Errors
     /// The database failed.
@@ -178,7 +178,8 @@ impl Store {
         Ok(by_product(rows.fetch_all(&self.pool).await?))
     }
 
-    /// Those of the products that have not this number of units, with those that they have: of a million of them a run sells few.
+    /// Those of the products that don't have this number of units, with the units that they have: a run sells only a few
+    /// of a million products.
     ///
     /// # Errors
     /// The database failed.

@@ -16,18 +16,18 @@ use nix::unistd::{Pid, getpid, getppid};
 
 use super::protocol::{Ended, Event, FaultSignal, Spawn};
 
-/// How long killed orphans may take to go.
+/// How long killed orphans may take to end.
 const ORPHANS_END_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The processes that the keeper started and has not reaped yet. Dropping it kills and reaps them all.
+/// The processes that the keeper started and has not reaped yet. Dropping this kills and reaps them all.
 #[derive(Debug, Default)]
 pub(super) struct Children(BTreeMap<usize, Pid>);
 
 impl Children {
-    /// Starts a process in a process group of its own and returns its id.
+    /// Starts a process in a process group of its own, and returns its id.
     pub(super) fn spawn(&mut self, spawn: &Spawn) -> io::Result<u32> {
         if self.0.contains_key(&spawn.id) {
-            return Err(io::Error::other("it runs already"));
+            return Err(io::Error::other("it is running already"));
         }
         let log = OpenOptions::new()
             .create(true)
@@ -55,14 +55,14 @@ impl Children {
         Ok(child.id())
     }
 
-    /// Signals the process and its own children (a node that writes a snapshot has one): a host fails as one.
+    /// Signals the process and its own children (a node that writes a snapshot has one), because a host fails as one.
     pub(super) fn signal(&self, id: usize, signal: FaultSignal) -> io::Result<()> {
-        let pid = self.0.get(&id).ok_or_else(|| io::Error::other("it does not run"))?;
-        // Not reaped yet, so the id is still this process's own.
+        let pid = self.0.get(&id).ok_or_else(|| io::Error::other("it is not running"))?;
+        // It is not reaped yet, so the id is still its own.
         Ok(killpg(*pid, signal.to_nix())?)
     }
 
-    /// What happened to them since the last call.
+    /// What has happened to the processes since the last call.
     pub(super) fn changes(&mut self) -> Vec<Event> {
         let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED | WaitPidFlag::WCONTINUED;
         let mut events = Vec::new();
@@ -90,16 +90,16 @@ impl Children {
                 }
             }
         });
-        self.bury_orphans();
+        self.reap_orphans();
         events
     }
 
     /// Reaps orphans that have ended.
-    fn bury_orphans(&self) {
+    fn reap_orphans(&self) {
         #[cfg(target_os = "linux")]
         while let Ok(status) = waitid(Id::All, WaitPidFlag::WNOHANG | WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT)
             && let Some(pid) = status.pid()
-            // One of our own that has just ended is told of next time, when its signal has come.
+            // One of our own processes that has just ended is reported after its signal has come.
             && !self.0.values().any(|own| *own == pid)
             && waitpid(pid, Some(WaitPidFlag::WNOHANG)).is_ok()
         {}
@@ -118,14 +118,14 @@ impl Drop for Children {
     }
 }
 
-/// Has the kernel make this process the parent of whatever its children leave behind (Linux): what leaves its group or its
-/// session, as `setsid` and daemons do, can then be found and ended.
+/// Makes this process the parent of all orphans of its children (Linux). Processes that leave their group or session, as
+/// with `setsid` or daemons, can then be found and ended.
 pub(super) fn adopt_orphans() {
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_child_subreaper(true);
 }
 
-/// Kills and reaps everything that the children left: each that is killed leaves its own to us.
+/// Kills and reaps all orphans: when one is killed, its own children become ours.
 fn end_orphans() {
     #[cfg(target_os = "linux")]
     {
@@ -143,7 +143,7 @@ fn end_orphans() {
     }
 }
 
-/// The processes whose parent this is, as the kernel tells.
+/// The child processes of `parent`, as the kernel lists them.
 #[cfg(target_os = "linux")]
 fn children_of(parent: Pid) -> Vec<Pid> {
     let Ok(processes) = fs::read_dir("/proc") else {
@@ -151,7 +151,7 @@ fn children_of(parent: Pid) -> Vec<Pid> {
     };
     let is_child = |pid: &i32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The name in brackets may hold anything; its state and its parent come next.
+        // The name in brackets may contain anything; the state and the parent come after it.
         let parent_of = stat
             .rsplit_once(") ")
             .and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok());
@@ -165,11 +165,11 @@ fn children_of(parent: Pid) -> Vec<Pid> {
         .collect()
 }
 
-/// Has the kernel kill this process when the keeper ends (Linux; elsewhere only the keeper itself does).
+/// Has the kernel kill this process when the keeper ends (Linux; elsewhere only the keeper does that).
 fn die_with(keeper: Pid) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-    // If the keeper ended before that call, this process has another parent by now and would live for ever.
+    // If the keeper ended before that call, this process has another parent by now, and nothing would ever end it.
     if getppid() == keeper {
         Ok(())
     } else {

@@ -1,9 +1,9 @@
-//! The keeper: lockstorm, run again as a small process of its own session that starts every server of a lab.
+//! The keeper: lockstorm, run again as a small process in a session of its own, which starts every server of a lab.
 //!
-//! It is told what to do on stdin and reports on stdout, one JSON message a line. Whatever ends lockstorm, SIGKILL
-//! included, closes that stdin, and the keeper then kills what it started, removes the run directory and ends.
-//! It has one thread, because `PR_SET_PDEATHSIG`, which ends the servers should the keeper itself be killed (Linux),
-//! fires when the *thread* that started them ends.
+//! It reads requests from stdin and reports events on stdout, one JSON message per line. When lockstorm ends in any way,
+//! even by SIGKILL, that stdin closes; the keeper then kills what it started, removes the run directory and ends. It has
+//! only one thread, because `PR_SET_PDEATHSIG`, which ends the servers if the keeper itself is killed (Linux), fires when
+//! the *thread* that started them ends.
 
 mod children;
 mod protocol;
@@ -32,7 +32,7 @@ pub fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // If nobody listens any more there is nobody to tell.
+            // If nobody listens any more, there is nobody to tell.
             let _ = emit(&Event::Failed {
                 error: error.to_string(),
             });
@@ -42,14 +42,15 @@ pub fn main() -> ExitCode {
 }
 
 fn run() -> io::Result<()> {
-    // A session of its own: no terminal's Ctrl-C, Ctrl-Z or hang-up reaches the keeper or the servers. It fails only if
-    // this process leads a group already, which means that somebody started it by hand.
+    // A session of its own, so that a terminal's Ctrl-C, Ctrl-Z or hang-up never reaches the keeper or the servers. This
+    // fails only if the process leads a group already, which means that somebody started it by hand.
     let _ = nix::unistd::setsid();
     children::adopt_orphans();
     let changes = signals()?;
-    // Dropped in reverse order, also by a panic: first the children are killed and reaped, then the directory goes.
+    // Dropped in reverse order, even after a panic: first the children are killed and reaped, then the directory is
+    // removed.
     let directory = RunDir::create()?;
-    // Only now: TMPDIR may be relative.
+    // Only now, because TMPDIR may be relative.
     std::env::set_current_dir("/")?;
     let mut children = Children::default();
     emit(&Event::Ready {
@@ -58,8 +59,8 @@ fn run() -> io::Result<()> {
     serve(&mut children, &changes)
 }
 
-/// Makes the signals that would end the keeper harmless, and returns a stream that becomes readable with each SIGCHLD.
-/// They get handlers instead of being ignored, because ignored signals would stay ignored in the servers.
+/// Makes the signals that would end the keeper harmless, and returns a stream that becomes readable with each SIGCHLD. The
+/// signals get handlers instead of being ignored, because servers would inherit that they are ignored.
 fn signals() -> io::Result<UnixStream> {
     let unread = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -78,14 +79,14 @@ fn serve(children: &mut Children, mut changes: &UnixStream) -> io::Result<()> {
     loop {
         let (asked, changed) = wait(stdin.as_fd(), changes.as_fd())?;
         if changed {
-            // Emptied before the children are looked at, so a change in between makes it readable again.
+            // Emptied before the children are checked, so a change in between makes it readable again.
             while changes.read(&mut buffer).is_ok_and(|n| n > 0) {}
             for event in children.changes() {
                 emit(&event)?;
             }
         }
         if asked {
-            // Not through `Stdin`, whose own buffer `poll` does not see.
+            // Not through `Stdin`, because `poll` does not see its buffer.
             let n = nix::unistd::read(&stdin, &mut buffer)?;
             if n == 0 {
                 return Ok(());
@@ -99,14 +100,14 @@ fn serve(children: &mut Children, mut changes: &UnixStream) -> io::Result<()> {
     }
 }
 
-/// Waits until there is something to read; tells from which of the two.
+/// Waits until there is something to read, and returns which of the two is readable.
 fn wait(stdin: BorrowedFd<'_>, changes: BorrowedFd<'_>) -> io::Result<(bool, bool)> {
     let mut fds = [
         PollFd::new(stdin, PollFlags::POLLIN),
         PollFd::new(changes, PollFlags::POLLIN),
     ];
     match poll(&mut fds, PollTimeout::NONE) {
-        // Flags that are not known count as readable: reading then tells what it is.
+        // Unknown flags count as readable: reading then shows what it is.
         Ok(_) => Ok((fds[0].any().unwrap_or(true), fds[1].any().unwrap_or(true))),
         Err(Errno::EINTR) => Ok((false, false)),
         Err(error) => Err(error.into()),

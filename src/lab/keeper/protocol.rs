@@ -1,4 +1,4 @@
-//! What lockstorm and its keeper tell each other. Both are the same program, so no versions are needed.
+//! The messages between lockstorm and its keeper. Both are the same program, so the protocol needs no versions.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 
-/// Told to the keeper.
+/// A message to the keeper.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(in crate::lab) enum Request {
@@ -19,7 +19,7 @@ pub(in crate::lab) enum Request {
 /// A process to start.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::lab) struct Spawn {
-    /// The name that all later messages use for it.
+    /// The id that all later messages use for it.
     pub id: usize,
     /// The program, an absolute path.
     pub program: PathBuf,
@@ -56,21 +56,21 @@ impl FaultSignal {
     }
 }
 
-/// Told by the keeper. What it says of a process comes from `waitpid`: it is the kernel's word.
+/// A message from the keeper. What it says about a process comes from `waitpid`, and so from the kernel.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(in crate::lab) enum Event {
-    /// The keeper runs, and holds this directory.
+    /// The keeper runs, and has made this directory.
     Ready { dir: PathBuf },
-    /// The keeper ends because of this.
+    /// The keeper ends because of this error.
     Failed { error: String },
-    /// The process runs.
+    /// The process is running.
     Spawned { id: usize, pid: u32 },
     /// The process could not be started.
     NotSpawned { id: usize, error: String },
     /// The signal was not sent.
     NotSignalled { id: usize, error: String },
-    /// The process has ended and is reaped.
+    /// The process has ended and was reaped.
     Exited { id: usize, how: Ended },
     /// The process is stopped.
     Stopped { id: usize },
