@@ -1,13 +1,13 @@
 use serde::{Deserialize, Serialize};
 
-/// What became of an expectation.
+/// The result of an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckResult {
     /// It held.
     Held,
-    /// It did not.
+    /// It did not hold.
     Failed,
-    /// It could not show: its cause did not occur (a fault without verified effect, stock not sold out).
+    /// It could not be decided: its cause did not occur (a fault without a verified effect, stock that did not sell out).
     Inconclusive,
 }

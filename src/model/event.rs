@@ -5,11 +5,11 @@ use super::{Action, Proof, Target};
 /// Something that happened during a run, for the event log, the time axis and the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// Counted from 0 in the order of `at`; an event keeps its number when its effect is added.
+    /// Its number, from 0 in the order of `at`. An event keeps its number when its effect is added.
     pub id: u64,
-    /// Seconds since the measured part of the run began; negative before (set-up and warm-up).
+    /// Seconds since the measured part of the run began; negative before that (set-up and warm-up).
     pub at: f64,
-    /// What kind of event it is, with its data.
+    /// The kind of the event, with its data.
     pub kind: EventKind,
     /// One line for people.
     pub text: String,
@@ -21,15 +21,15 @@ pub struct Event {
 pub enum EventKind {
     /// The run entered another phase.
     Phase,
-    /// A fault was asked for at `at`, by a key or the scenario.
+    /// A fault was ordered at `at`, by a key or the scenario.
     Fault {
-        /// What was done.
+        /// The action.
         action: Action,
-        /// To whom.
+        /// Its target.
         target: Target,
-        /// When its effect was verified, in seconds like `at`; none while it is under way or when it failed.
+        /// When its effect was verified, in seconds like `at`; null while it is under way, or if it failed.
         effect_at: Option<f64>,
-        /// What was measured to know that, by whom and when, in seconds like `at`.
+        /// How the effect was verified, by whom and when, in seconds like `at`.
         proof: Vec<Proof<f64>>,
         /// Why the effect could not be verified.
         error: Option<String>,
@@ -41,11 +41,11 @@ pub enum EventKind {
         /// The name of the arm.
         arm: String,
     },
-    /// An arm's lock behaved differently from before: no quorum, quorum again.
+    /// The lock of an arm was refused because nodes are missing, or is granted again.
     Lock {
         /// The name of the arm.
         arm: String,
     },
-    /// Something that the reader of the figures should know.
+    /// Something that a reader of the figures should know.
     Warning,
 }

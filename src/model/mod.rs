@@ -1,5 +1,5 @@
-//! Plain data that every layer shares: ids, outcomes, faults, events. `std`, `serde` and `strum`'s lists of
-//! variants only, and the words of the lock engine.
+//! Plain data that every layer shares: ids, outcomes, faults, events. It uses only `std`, `serde`, `strum` for lists of
+//! variants, and the types of the lock engine.
 
 mod check_result;
 mod event;

@@ -10,8 +10,8 @@ pub struct NoVote {
 }
 
 impl NoVote {
-    /// The nodes that were lacking, from what each node of a lock answered: neither those that voted, nor those that only told
-    /// that somebody else holds the lock.
+    /// The nodes that were missing, from the answers of all nodes of a lock. Nodes that voted don't count, nor do those
+    /// that only said that somebody else holds the lock.
     pub fn all_of(causes: &[Option<Cause>]) -> impl Iterator<Item = Self> {
         causes.iter().enumerate().filter_map(|(index, cause)| match cause {
             None | Some(Cause::Held) => None,

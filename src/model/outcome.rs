@@ -33,7 +33,8 @@ impl Outcomes {
         self.unknown += other.unknown;
     }
 
-    /// All acquires, however they ended. Of a record that somebody else wrote they may be more than can be counted.
+    /// All acquires, with any outcome. In a record that another program wrote this may exceed the largest number, and
+    /// saturates.
     #[must_use]
     pub const fn total(&self) -> u64 {
         self.acquired

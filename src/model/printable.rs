@@ -1,7 +1,8 @@
-//! Text of others on a terminal: names, titles and messages may hold characters that it would obey, or not show.
+//! Makes foreign text safe for a terminal: names, titles and messages may contain control characters, or characters
+//! without a visible form.
 
-/// The text with nothing in it that a terminal would obey or hide: breaks of lines become spaces; controls, and characters
-/// that turn the direction of writing or have no width, become `�`.
+/// The text without anything that a terminal would obey or hide: line breaks become spaces; control characters, and
+/// characters that change the writing direction or have no width, become `�`.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let shown = |c: char| match c {
@@ -12,8 +13,8 @@ pub fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Characters of format and those without a width, as Unicode 17 lists them (`Cf`, and what is ignorable by default). Marks
-/// that belong to the letter before them are none of these.
+/// Format characters and characters without a width, as in Unicode 17 (`Cf`, and the default ignorables). Combining marks
+/// are not among them.
 const fn is_unseen(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
@@ -28,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_or_hide_is_shown() {
+    fn control_and_invisible_characters_are_replaced() {
         for c in [
             '\u{1b}',
             '\u{7f}',
@@ -48,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_stays() {
+    fn ordinary_text_stays() {
         let text = "Zürich 漢字 שלום e\u{301} 12 €, “q” – ✔ 🔒";
         assert_eq!(printable(text), text);
     }

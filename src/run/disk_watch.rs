@@ -18,7 +18,7 @@ const SOON: Duration = Duration::from_mins(1);
 pub(super) struct DiskWatch {
     looks: mpsc::Receiver<u64>,
     first: Option<(Instant, u64)>,
-    told: bool,
+    reported: bool,
 }
 
 impl DiskWatch {
@@ -40,7 +40,7 @@ impl DiskWatch {
         Self {
             looks,
             first: None,
-            told: false,
+            reported: false,
         }
     }
 
@@ -50,10 +50,10 @@ impl DiskWatch {
         let now = Instant::now();
         let (since, at_first) = *self.first.get_or_insert((now, free));
         let soon = left(free, at_first.saturating_sub(free), now - since).is_some_and(|left| left < SOON);
-        if self.told || !(soon || free < LITTLE) {
+        if self.reported || !(soon || free < LITTLE) {
             return None;
         }
-        self.told = true;
+        self.reported = true;
         Some(format!(
             "the disk of the run's directory is nearly full, {} MiB are left; when it is full, the database fails: end the run or \
              make room below TMPDIR",
@@ -89,7 +89,7 @@ mod tests {
         let mut watch = DiskWatch {
             looks,
             first: None,
-            told: false,
+            reported: false,
         };
         assert_eq!(watch.news(), None, "nobody has looked");
         for free in [LITTLE, LITTLE - 1, LITTLE - 2] {

@@ -1,11 +1,11 @@
-//! Whether a key applies to an arm: its lock and the workload must both take it.
+//! Whether a key applies to an arm: both its lock and the workload must accept it.
 
 use super::arm_key::ArmKey;
 use super::belonging::belongs;
 use super::lock::LockKind;
 use super::workload::WorkloadName;
 
-/// Whether an arm with this lock, in this workload, may have `key`; if not, why not.
+/// Checks whether an arm with this lock, in this workload, may have `key`.
 pub(super) fn applicable(key: ArmKey, lock: LockKind, workload: WorkloadName) -> Result<(), String> {
     belongs("workload.kind", workload, |workload| workload.takes(key))?;
     belongs("lock", lock, |lock| lock.takes(key))

@@ -1,5 +1,5 @@
-//! The keys of `[[arm]]` that not every arm takes: whether one applies is for its lock and the workload to say. The reader
-//! refuses what does not apply, and the writer leaves it out.
+//! The keys of `[[arm]]` that only some arms have, depending on their lock and the workload. The reader refuses keys that
+//! don't apply, and the writer leaves them out.
 
 use strum::{IntoStaticStr, VariantArray};
 

@@ -1,10 +1,10 @@
-//! Which keys make sense where, and what is said of those that do not.
+//! Which keys make sense where, and the errors for the others.
 
 use super::suggest;
 use super::words::Words;
 
-/// Whether something belongs to the `here` of the variants, or to all of them alike because none claims it. If not: to
-/// which ones it belongs. `key` is where the variants are written.
+/// Checks whether a key belongs to the variant `here`. A key that no variant claims belongs to all of them. The error
+/// names the variants that it belongs to; `key` is the key that selects the variant.
 pub(super) fn belongs<T: Words + PartialEq>(key: &str, here: T, takes: impl Fn(T) -> bool) -> Result<(), String> {
     let takers: Vec<String> = T::VARIANTS
         .iter()

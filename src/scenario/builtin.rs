@@ -1,16 +1,16 @@
-//! The built-in scenarios: the very files of scenarios/, embedded.
+//! The built-in scenarios: the files of scenarios/, embedded.
 
 /// One built-in scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Builtin {
-    /// The name by which it is called.
+    /// Its name on the command line.
     pub name: &'static str,
     /// Its TOML, as in scenarios/.
     pub text: &'static str,
 }
 
 impl Builtin {
-    /// Its one line for people: what its `title` says.
+    /// Its `title`.
     #[must_use]
     pub fn title(&self) -> &'static str {
         let title = |line: &'static str| line.strip_prefix("title")?.trim_start().strip_prefix('=');
@@ -30,7 +30,7 @@ macro_rules! builtin {
     };
 }
 
-/// All of them, the main command's own first.
+/// All built-in scenarios, the default one first.
 pub const ALL: &[Builtin] = &[
     builtin!("single-vs-redlock"),
     builtin!("flash-sale"),

@@ -1,4 +1,5 @@
-//! Conditions on figures: `redlock.holding >= 32 and redlock.partial == 0`. Faults start by them and expectations are made of them.
+//! Conditions on figures: `redlock.holding >= 32 and redlock.partial == 0`. They start faults, and expectations consist of
+//! them.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,9 +8,9 @@ use crate::metrics::Metric;
 /// Comparisons that must all hold at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trigger {
-    /// As the user wrote it.
+    /// The text, as the user wrote it.
     pub text: String,
-    /// Its parts.
+    /// The comparisons.
     pub all: Vec<Expectation>,
 }
 
@@ -24,7 +25,7 @@ pub struct Expectation {
     pub op: Op,
     /// The bound in the metric's own unit (durations in microseconds).
     pub bound: f64,
-    /// As the user wrote it, without the arm and metric: `< 50ms`.
+    /// The text, as the user wrote it, without the arm and metric: `< 50ms`.
     pub text: String,
 }
 
@@ -47,7 +48,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Its sign for people.
+    /// Its sign, as users write it.
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {

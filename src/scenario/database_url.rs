@@ -1,4 +1,4 @@
-//! The URL of a database, with its password kept apart: only the store ever sees it.
+//! The URL of a database. Its password is kept apart, and only the store ever sees it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use url::Url;
 
-/// Parameters of a PostgreSQL URL that the driver knows and anybody may see. What else is written there means nothing to it, and
-/// may be secret: it is left out.
+/// Parameters of a PostgreSQL URL that the driver knows and anybody may see. Other parameters mean nothing to the driver
+/// and may be secret, so they are left out.
 const PUBLIC: &[&str] = &[
     "application_name",
     "dbname",
@@ -29,15 +29,16 @@ const PUBLIC: &[&str] = &[
 ];
 const PASSWORD: &str = "password";
 
-/// `sqlite`, or the URL of a PostgreSQL. However it is printed, written or serialised, it comes without its password.
+/// `sqlite`, or the URL of a PostgreSQL database. Its password is left out wherever this is printed, written or
+/// serialized.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl {
     shown: String,
-    /// All of it, if it has a password.
+    /// The complete URL, if it has a password.
     secret: Option<String>,
-    /// Whether it had parameters that mean nothing to the driver.
+    /// Whether it had parameters that the driver does not know.
     unknown: bool,
-    /// Who else can read the password, and what to do about that.
+    /// Who else can read the password, and how to prevent that.
     exposed: Option<String>,
 }
 
@@ -59,13 +60,13 @@ impl DatabaseUrl {
         self.shown == "sqlite"
     }
 
-    /// With the password, for the driver and nobody else.
+    /// The complete URL with its password, for the driver only.
     #[must_use]
     pub fn reveal(&self) -> &str {
         self.secret.as_deref().unwrap_or(&self.shown)
     }
 
-    /// Whether it has a password in it.
+    /// Whether it contains a password.
     #[must_use]
     pub const fn has_password(&self) -> bool {
         self.secret.is_some()
@@ -77,13 +78,13 @@ impl DatabaseUrl {
         self.unknown
     }
 
-    /// Who else can read the password where it was written, and what to do about that.
+    /// Who else can read the password in the place where it was written, and how to prevent that.
     #[must_use]
     pub fn exposed(&self) -> Option<&str> {
         self.exposed.as_deref()
     }
 
-    /// Notes who else can read the password; without one there is nothing to read.
+    /// Notes who else can read the password, if there is one.
     pub(super) fn expose(&mut self, warning: impl Into<String>) {
         if self.has_password() {
             self.exposed = Some(warning.into());
@@ -94,7 +95,7 @@ impl DatabaseUrl {
 impl FromStr for DatabaseUrl {
     type Err = String;
 
-    /// The error tells nothing of a password, wherever it is.
+    /// The error never contains a password, wherever it is written.
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "sqlite" {
             return Ok(Self::sqlite());
@@ -129,7 +130,7 @@ impl FromStr for DatabaseUrl {
         if public.len() < pairs.len() {
             set_query(&mut shown, &public);
         }
-        // It can't fail where there was one: that needs a host.
+        // This can't fail: a URL with a password has a host.
         let _ = shown.set_password(None);
         let (full, shown) = (String::from(full), String::from(shown));
         Ok(Self {
@@ -149,7 +150,7 @@ fn set_query(url: &mut Url, pairs: &[&(String, String)]) {
     }
 }
 
-/// What may be shown of a text that looks like a URL: `postgres://…`; none if it does not.
+/// The part of a text that may be shown if it looks like a URL: `postgres://…`; `None` if it does not.
 pub(super) fn without_secrets(text: &str) -> Option<String> {
     let (before, after) = text.split_once("://")?;
     if after.starts_with('…') {

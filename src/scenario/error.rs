@@ -1,39 +1,39 @@
-//! What is wrong with a scenario: one line for each mistake.
+//! The mistakes in a scenario, one line each.
 
 use std::fmt;
 
 use super::database_url::without_secrets;
 use crate::model::printable;
 
-/// One mistake in one line: `file:line: key: what; cure`, or `--flag: what; cure`.
+/// One mistake in one line: `file:line: key: what is wrong; what to do`, or `--flag: what is wrong; what to do`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct ScenarioError {
-    /// The file with its line and key, or the flag of the command line.
+    /// The file with line and key, or the command line flag.
     pub place: String,
-    /// What is wrong and, where it can be told, what would be right.
+    /// What is wrong and, if it is known, what would be right.
     pub message: String,
 }
 
 impl ScenarioError {
     pub(super) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
-            // Whatever a parser, the system or a name in the file says: one line.
+            // A parser, the system or a name in the file may contain line breaks; this makes it one line.
             place: printable(shown(&place.into()).trim_end()),
             message: printable(message.into().trim_end()),
         }
     }
 }
 
-/// A place that is a URL by mistake, without what may be secret in it.
+/// A place for display. If it is a URL by mistake, secrets are left out.
 fn shown(place: &str) -> String {
     without_secrets(place).unwrap_or_else(|| place.to_owned())
 }
 
-/// How many mistakes are shown: a file with more of them has one of them many times.
+/// How many mistakes are shown. A file with more has usually made the same mistake many times.
 const SHOWN: usize = 20;
 
-/// Everything that is wrong with a scenario, in the order of the file, then of the flags. Never empty. Shown are the first
+/// All mistakes in a scenario, in the order of the file and then of the flags. Never empty. The text shows the first
 /// twenty, a line each, and how many more there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScenarioErrors(pub Vec<ScenarioError>);

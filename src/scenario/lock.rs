@@ -1,4 +1,4 @@
-//! The kinds of lock, a row each: what they need of the lab, which keys of `[[arm]]` they take, and what they are called.
+//! The kinds of lock, a row each: the lock nodes that they need, the keys of `[[arm]]` that they take, and their labels.
 
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
@@ -9,41 +9,41 @@ use super::arm_key::ArmKey;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum LockKind {
-    /// None.
+    /// No lock.
     None,
     /// A keyed mutex inside each app server.
     Local,
     /// `SET key token NX PX ttl` on one node.
     Single,
-    /// The same on every host, held with a majority.
+    /// The same on every host; a majority of them must grant it.
     Redlock,
 }
 
-/// The lock nodes that keep the keys of a lock.
+/// The lock nodes that a lock uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockNodes {
-    /// None: the lock is in the app server, or there is none.
+    /// None: the lock is in the app server, or there is no lock.
     Nowhere,
-    /// The one on the host that the arm names.
+    /// The lock node of the host that the arm names.
     OneHost,
-    /// Those of all hosts; a majority of them decides.
+    /// The lock nodes of all hosts; a majority of them decides.
     EveryHost,
 }
 
-/// What is particular to a kind of lock.
+/// The properties of a kind of lock.
 struct Row {
     /// A few words for tables.
     label: &'static str,
     nodes: LockNodes,
-    /// The groups of keys of `[[arm]]` that it takes, of those that not every lock takes.
+    /// The groups of `[[arm]]` keys that it takes, apart from those of every lock.
     keys: &'static [&'static [ArmKey]],
 }
 
-/// What every lock takes that can be held by somebody else.
+/// The keys of all locks that somebody else can hold.
 const WAITING: &[ArmKey] = &[ArmKey::Wait, ArmKey::Timeout, ArmKey::ServeStale, ArmKey::SecondLook];
-/// What a lock takes whose keys are on lock nodes, where they expire.
+/// The keys of locks on lock nodes, where they expire.
 const LEASE: &[ArmKey] = &[ArmKey::Ttl, ArmKey::Renew, ArmKey::NodeTimeout, ArmKey::OnLoss];
-/// What a lock takes whose node is chosen.
+/// The keys of locks on a node that the user chooses.
 const HOST: &[ArmKey] = &[ArmKey::Host];
 
 impl LockKind {
@@ -77,19 +77,19 @@ impl LockKind {
         self.row().label
     }
 
-    /// The lock nodes that keep its keys.
+    /// The lock nodes that it uses.
     #[must_use]
     pub const fn nodes(self) -> LockNodes {
         self.row().nodes
     }
 
-    /// Whether there is a lock at all.
+    /// Whether this is a lock at all.
     #[must_use]
     pub const fn is_some(self) -> bool {
         !matches!(self, Self::None)
     }
 
-    /// Whether lock nodes are asked.
+    /// Whether it uses lock nodes.
     #[must_use]
     pub const fn uses_nodes(self) -> bool {
         !matches!(self.nodes(), LockNodes::Nowhere)
@@ -101,7 +101,7 @@ impl LockKind {
         matches!(self.nodes(), LockNodes::EveryHost)
     }
 
-    /// Whether an arm with this lock may have `key`, as far as the lock is concerned.
+    /// Whether an arm with this lock may have `key`; the workload may still refuse it.
     pub(super) fn takes(self, key: ArmKey) -> bool {
         self.row().keys.iter().any(|group| group.contains(&key))
     }

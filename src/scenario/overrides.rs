@@ -1,4 +1,4 @@
-//! What the command line changes in a scenario before it is read.
+//! The changes that the command line makes to a scenario before it is read.
 
 use std::time::Duration;
 
@@ -7,10 +7,11 @@ use super::error::ScenarioError;
 use super::suggest;
 use super::tree::{self, Node, Origin, Table, Value};
 
-/// What the command line changes in a scenario.
+/// The changes that the command line makes to a scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// `KEY=VALUE` as typed: `arm.redlock.ttl=500ms`, `swarm.rate=200/s`, `fault.1.at=3s`, `expect.redlock.oversold=== 0`.
+    /// `KEY=VALUE`, as typed: `arm.redlock.ttl=500ms`, `swarm.rate=200/s`, `fault.1.at=3s`, `expect.redlock.oversold===
+    /// 0`.
     pub set: Vec<String>,
     /// Another seed.
     pub seed: Option<u64>,
@@ -19,7 +20,7 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// Every flag as it was typed, with the change that it alone makes.
+    /// Each flag as it was typed, with its change alone.
     pub(super) fn each(&self) -> Vec<(String, Self)> {
         let set = self.set.iter().map(|assignment| {
             let only = Self {
@@ -45,7 +46,7 @@ impl Overrides {
         set.chain(seed).chain(duration).collect()
     }
 
-    /// Changes the tree; the values remember their flags. Returns the flags that could not be followed.
+    /// Changes the tree; the values remember their flags. Returns errors for the flags that don't apply.
     pub(super) fn apply(&self, root: &mut Table) -> Vec<ScenarioError> {
         let mut errors = Vec::new();
         for assignment in &self.set {
@@ -70,7 +71,7 @@ impl Overrides {
     }
 }
 
-/// The flag as it was typed, but for what may be secret: the value of a key that sounds like a database's, and URLs.
+/// The flag as it was typed, without possible secrets: the values of keys that look like a database's, and URLs.
 fn flag(assignment: &str) -> String {
     let (key, value) = assignment.split_once('=').unwrap_or((assignment, ""));
     let plain = key.to_lowercase();
@@ -91,7 +92,7 @@ fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {
         .ok_or("needs KEY=VALUE; for example --set arm.redlock.ttl=500ms".to_owned())?;
     let (path, value) = (path.trim(), value.trim());
     let keys = match path.strip_prefix("expect.") {
-        // An expectation's key holds a dot of its own.
+        // The key of an expectation contains a dot itself.
         Some(figure) => vec!["expect".to_owned(), figure.trim_matches('"').to_owned()],
         None => split(path),
     };
@@ -105,7 +106,7 @@ fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {
     let mut parents = parents.iter();
     while let Some(key) = parents.next() {
         if get_mut(table, key).is_none() {
-            // Whether such a table makes sense is for the reader to say.
+            // The reader decides whether such a table makes sense.
             put(table, key, flagged(Value::Table(Table::new()), flag));
         }
         let Some(node) = get_mut(table, key) else {
@@ -126,7 +127,7 @@ fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The element of `[[kind]]` called `which`, or the one of that number.
+/// The element of `[[kind]]` with the name or number `which`.
 fn member<'a>(kind: &str, items: &'a mut [Node], which: &str) -> Result<&'a mut Table, String> {
     let names: Vec<String> = items.iter().enumerate().map(|(n, item)| name(n, item)).collect();
     let Some(found) = names.iter().position(|name| name == which) else {
@@ -141,7 +142,7 @@ fn member<'a>(kind: &str, items: &'a mut [Node], which: &str) -> Result<&'a mut 
     }
 }
 
-/// How an element of a list is called: its name or, without one, its number.
+/// What an element of a list is called: its name or, without one, its number.
 fn name(index: usize, item: &Node) -> String {
     match &item.value {
         Value::Table(table) => match tree::get(table, "name").map(|node| &node.value) {

@@ -1,5 +1,5 @@
-//! Reading a table of the tree: every key that is asked for is known, every mistake is logged where it was written,
-//! and a key that no reader asks for is unknown.
+//! Reads a table of the tree. Every key that is asked for is known; a key that nobody asks for is an error. Every mistake
+//! is logged with the place where it was written.
 
 use std::cell::RefCell;
 use std::fs;
@@ -9,7 +9,7 @@ use super::error::{ScenarioError, ScenarioErrors};
 use super::suggest;
 use super::tree::{self, Node, Origin, Table, Value};
 
-/// The mistakes found so far. Readers go on after a mistake, with a stand-in for the value, to find them all.
+/// The mistakes found so far. After a mistake the reading goes on with a substitute for the value, to find all of them.
 pub(super) struct Log {
     file: String,
     entries: RefCell<Vec<(usize, ScenarioError)>>,
@@ -23,12 +23,12 @@ impl Log {
         }
     }
 
-    /// Whether anybody but its owner can read the file, if it is one.
+    /// Whether the source is a file that other users can read.
     pub(super) fn can_others_read(&self) -> bool {
         fs::metadata(&self.file).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o044 != 0)
     }
 
-    /// Notes a mistake in `key`, written at `at`.
+    /// Logs a mistake in `key`, which is written at `at`.
     pub(super) fn add(&self, at: &Origin, key: &str, message: impl Into<String>) {
         let (rank, place) = match at {
             Origin::File => (0, format!("{}: {key}", self.file)),
@@ -40,14 +40,14 @@ impl Log {
             .push((rank, ScenarioError::new(place, message)));
     }
 
-    /// Notes mistakes that know their places, after those of the file.
+    /// Logs mistakes that have their own places, after those of the file.
     pub(super) fn append(&self, errors: Vec<ScenarioError>) {
         self.entries
             .borrow_mut()
             .extend(errors.into_iter().map(|error| (usize::MAX, error)));
     }
 
-    /// Nothing if nothing was wrong, or else everything, in the order of the file.
+    /// All mistakes in the order of the file, if there are any.
     pub(super) fn into_result(self) -> Result<(), ScenarioErrors> {
         let mut entries = self.entries.into_inner();
         if entries.is_empty() {
@@ -58,12 +58,12 @@ impl Log {
     }
 }
 
-/// One table being read.
+/// Reads one table.
 pub(crate) struct Reader<'a> {
     pub(super) log: &'a Log,
-    /// Its dotted path, as `--set` writes it.
+    /// The dotted path of the table, as in `--set`.
     pub(super) path: String,
-    /// Where its header is.
+    /// Where its header is written.
     pub(super) at: Origin,
     table: &'a Table,
     known: Vec<&'static str>,
@@ -71,7 +71,7 @@ pub(crate) struct Reader<'a> {
     wrong: RefCell<Vec<&'static str>>,
 }
 
-/// What stands in for a table that is left out.
+/// Takes the place of a table that is left out.
 static NOTHING: Table = Table::new();
 
 impl<'a> Reader<'a> {
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value of `key`, if it is there.
+    /// The value of `key`, if it is written.
     pub(super) fn node(&mut self, key: &'static str) -> Option<&'a Node> {
         if !self.known.contains(&key) {
             self.known.push(key);
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
         tree::get(self.table, key)
     }
 
-    /// The value of `key`; none if it is left out or wrong, which is logged.
+    /// The value of `key`; `None` if it is left out, or wrong, which is logged.
     pub(super) fn get<T>(&mut self, key: &'static str, parse: impl FnOnce(&Value) -> Result<T, String>) -> Option<T> {
         let node = self.node(key)?;
         parse(&node.value).map_err(|message| self.complain(key, message)).ok()
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         self.get(key, parse).unwrap_or(default)
     }
 
-    /// The value of `key`, which may not be left out; `stand_in` keeps the reading going.
+    /// The value of `key`, which is required; after a mistake `stand_in` keeps the reading going.
     pub(super) fn need<T>(
         &mut self,
         key: &'static str,
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
         self.or(key, stand_in, parse)
     }
 
-    /// `key` is known but makes no sense here: an error with its reason if it is written.
+    /// Logs an error with this reason if one of `keys` is written: they are known, but make no sense here.
     pub(super) fn refuse(&mut self, keys: &[&'static str], why: &str) {
         for key in keys {
             self.refused.push(key);
@@ -146,12 +146,12 @@ impl<'a> Reader<'a> {
         tree::get(self.table, key).is_some_and(|node| matches!(node.value, Value::Table(_)))
     }
 
-    /// Whether none of `keys` was complained about: only then is there sense in comparing them.
+    /// Whether no mistake was found in any of `keys`, so that comparing them makes sense.
     pub(super) fn sound(&self, keys: &[&str]) -> bool {
         !self.wrong.borrow().iter().any(|key| keys.contains(key))
     }
 
-    /// Where `key` is written, or else the table.
+    /// Where `key` is written; otherwise, where the table is.
     pub(super) fn origin(&self, key: &str) -> &Origin {
         tree::get(self.table, key).map_or(&self.at, |node| &node.at)
     }
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
         self.log.add(self.origin(key), &self.key(key), message);
     }
 
-    /// The sub-table `key`; an empty one if it is left out or is not a table, which is logged.
+    /// The sub-table `key`. If it is left out, or is not a table (which is logged), an empty one.
     pub(super) fn table(&mut self, key: &'static str) -> Self {
         let (at, table) = match self.node(key) {
             Some(Node {
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
         Self::new(self.log, self.key(key), at, table)
     }
 
-    /// The tables of `[[key]]`, each with its path: its name if it has one, or else its number.
+    /// The tables of `[[key]]`, each with its path, which contains its name or, without one, its number.
     pub(super) fn tables(&mut self, key: &'static str) -> Vec<Self> {
         let items = match self.node(key).map(|node| &node.value) {
             Some(Value::Array(items)) => items.as_slice(),
@@ -223,7 +223,7 @@ impl<'a> Reader<'a> {
         self.table
     }
 
-    /// Logs the keys that no reader asked for.
+    /// Logs the keys that nobody asked for.
     pub(super) fn finish(self) {
         for (key, node) in self.table {
             if !self.known.contains(&key.as_str()) && !self.refused.contains(&key.as_str()) {

@@ -1,4 +1,4 @@
-//! Where a scenario's text comes from.
+//! The source of a scenario's text.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -8,23 +8,24 @@ use super::builtin;
 use super::error::ScenarioError;
 use super::suggest;
 
-/// No scenario is longer; a device that never ends is.
+/// The largest scenario in bytes, so that an endless device is not read for ever.
 const LONGEST: u64 = 1 << 20;
 
-/// The text of a scenario and where it comes from.
+/// The text of a scenario, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// As errors show it: the path, or the name of the built-in scenario.
+    /// Its name in errors: the path, or the name of the built-in scenario.
     pub name: String,
     /// The TOML.
     pub text: String,
 }
 
 impl Source {
-    /// Opens a built-in scenario by its name, or else a file by its path, which may lack its `.toml`.
+    /// Opens a built-in scenario by its name, or a file by its path, which may lack its `.toml`.
     ///
     /// # Errors
-    /// Neither exists (with the nearest built-in name), or it is a directory, unreadable, no text or empty.
+    /// Neither exists (the error has the nearest built-in name), or the file is a directory, unreadable, not text, or
+    /// empty.
     pub fn open(spec: &str) -> Result<Self, ScenarioError> {
         if let Some(builtin) = builtin::find(spec) {
             return Ok(Self {
@@ -51,7 +52,7 @@ impl Source {
             let cure = "`lockstorm scenarios show single-vs-redlock` prints one to start from";
             return Err(ScenarioError::new(name, format!("is empty; {cure}")));
         }
-        // No TOML begins so, and a record does.
+        // TOML never begins like this, but a record does.
         if text.trim_start().starts_with('{') {
             let cure =
                 format!("if it is a record, `jq -r .scenario_toml {name} > again.toml` writes its scenario down");
@@ -60,7 +61,7 @@ impl Source {
         Ok(Self { name, text })
     }
 
-    /// The file's name without its ending.
+    /// The name of the file without its extension.
     pub(super) fn stem(&self) -> String {
         let file = Path::new(&self.name)
             .file_name()

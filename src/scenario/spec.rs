@@ -15,33 +15,34 @@ use crate::model::{Action, HostId, Target, Wait};
 pub struct LabSpec {
     /// How many hosts, 1 to 9.
     pub hosts: usize,
-    /// What a lock node keeps over a restart.
+    /// What a lock node keeps when it is restarted.
     pub persistence: Persistence,
-    /// The port of host 1; host n listens on `port + n - 1`, the cache node on `port + hosts`. None: free ones are found.
+    /// The port of host 1; host n listens on `port + n - 1`, and the cache node on `port + hosts`. `None`: free ports are
+    /// chosen.
     pub port: Option<u16>,
-    /// Whether nodes ask for a password.
+    /// Whether nodes require a password.
     #[serde(default)]
     pub password: Password,
 }
 
-/// Whether the nodes of a lab ask for a password.
+/// Whether the nodes of a lab require a password.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Password {
-    /// One for each lab, drawn from the system's generator, that only this user can read.
+    /// A random password for each lab, which only this user can read.
     #[default]
     Random,
-    /// None: anyone who can reach a port of the lab can do anything there.
+    /// No password: everybody who can reach a port of the lab can do anything there.
     Off,
 }
 
-/// What a lock node keeps over a restart.
+/// What a lock node keeps when it is restarted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Persistence {
     /// Nothing.
     None,
-    /// A snapshot at shutdown (SIGTERM), and every 60 s; a kill loses what came after.
+    /// A snapshot at shutdown (SIGTERM), and every 60 s; a kill loses what was written after it.
     Rdb,
     /// An append-only file synced once a second.
     AofEverysec,
@@ -56,17 +57,17 @@ pub struct SwarmSpec {
     pub servers: usize,
     /// Workers on each app server, for each arm.
     pub workers: usize,
-    /// Requests a second for each arm (open loop); none: closed loop.
+    /// Requests a second for each arm (open loop); `None`: closed loop.
     pub rate: Option<f64>,
     /// Which app server a request goes to (open loop only).
     pub balance: Balance,
     /// How requests are spaced (open loop only).
     pub arrivals: Arrivals,
-    /// Requests for each arm, after which the arm is done; none: until `duration` ends.
+    /// Requests for each arm, after which the arm is done; `None`: until `duration` ends.
     pub requests: Option<u64>,
-    /// Over this time from the start the load grows linearly to its full size.
+    /// The time at the start over which the load grows linearly to its full size.
     pub ramp: Duration,
-    /// Mean of the exponential pause of a worker between two requests (closed loop only).
+    /// Mean of the exponentially distributed pause of a worker between two requests (closed loop only).
     pub think: Duration,
 }
 
@@ -79,7 +80,7 @@ pub enum Balance {
     RoundRobin,
     /// At random, from the seed.
     Random,
-    /// The one with the fewest requests that are queued or under way, over all arms.
+    /// The one with the fewest requests queued or under way, over all arms.
     LeastBusy,
 }
 
@@ -87,18 +88,18 @@ pub enum Balance {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
-    /// Evenly. With constant holds requests then never overlap, or always do.
+    /// Evenly. With constant holds, requests then either never overlap, or always do.
     #[default]
     Even,
-    /// At random, as from many independent users: a Poisson process, from the seed.
+    /// At random, as from many independent users: a Poisson process, drawn from the seed.
     Poisson,
 }
 
-/// Which keys or products are asked for how often.
+/// How often each key or product is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Popularity {
-    /// All alike.
+    /// All equally often.
     Uniform,
     /// Zipf's law with this exponent, > 0.
     Zipf(f64),
@@ -107,17 +108,17 @@ pub enum Popularity {
 /// A log-normal duration.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ServiceTime {
-    /// The median; zero means no time at all.
+    /// The median; zero means that no time passes.
     pub median: Duration,
-    /// The standard deviation of the logarithm; 0 makes it a constant.
+    /// The standard deviation of the logarithm; 0 means a constant time.
     pub sigma: f64,
 }
 
 impl ServiceTime {
-    /// No time at all.
+    /// No time.
     pub const ZERO: Self = Self::constant(Duration::ZERO);
 
-    /// Always the same.
+    /// A constant time.
     #[must_use]
     pub const fn constant(time: Duration) -> Self {
         Self {
@@ -133,7 +134,7 @@ impl ServiceTime {
 
     /// Its 99th percentile in seconds.
     pub(crate) fn p99(self) -> f64 {
-        /// That of the standard normal distribution.
+        /// The 99th percentile of the standard normal distribution.
         const Z99: f64 = 2.326;
         self.median.as_secs_f64() * (self.sigma * Z99).exp()
     }
@@ -144,10 +145,10 @@ impl ServiceTime {
 pub struct DatabaseSpec {
     /// `sqlite` (embedded, a file for each arm) or a `postgres://` URL (a schema for each arm).
     pub url: DatabaseUrl,
-    /// The environment variable that the URL came from, if it did.
+    /// The environment variable that the URL came from, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url_env: Option<String>,
-    /// Time added to each read while its connection is held: a provider's call, a stock's read.
+    /// Time added to each read, during which its connection is held: a provider's call, or a read of the stock.
     pub read: ServiceTime,
     /// Connections of each app server and arm.
     pub pool: u32,
@@ -164,11 +165,11 @@ pub struct ArmSpec {
     pub ttl: Duration,
     /// How often a held lock is extended.
     pub renew: Renew,
-    /// What happens when the lock is not to be had at once.
+    /// What happens if the lock is not free.
     pub wait: Wait,
     /// The longest that one acquire may take, waiting included.
     pub timeout: Duration,
-    /// The longest that one node's reply is waited for; shorter than `ttl`.
+    /// How long to wait for one node's reply; shorter than `ttl`.
     pub node_timeout: Duration,
     /// The host whose node a `single` lock uses.
     pub host: HostId,
@@ -176,16 +177,16 @@ pub struct ArmSpec {
     pub update: Update,
     /// `inventory`: where the stock checks the holder's token.
     pub fence: Fence,
-    /// `cache-fill`: whether a reader without the lock is given stale data if there is any.
+    /// `cache-fill`: whether a reader without the lock gets stale data, if there is any.
     pub serve_stale: bool,
     /// `cache-fill`: whether the cache is read again once the lock is held.
     pub second_look: bool,
-    /// What the holder does when it is told that its lock is lost.
+    /// What the holder does when it learns that its lock is lost.
     pub on_loss: OnLoss,
 }
 
 impl ArmSpec {
-    /// The hosts whose lock nodes keep the keys of the arm's lock, in the order in which the lock numbers them.
+    /// The hosts whose lock nodes the arm's lock uses, in the order in which the lock numbers them.
     #[must_use]
     pub fn hosts(&self, lab: &LabSpec) -> Vec<HostId> {
         match self.lock.nodes() {
@@ -217,14 +218,14 @@ impl ArmSpec {
 pub enum Renew {
     /// Never.
     Off,
-    /// Every `ttl / n`: 2 or 3.
+    /// Every `ttl / n`, where n is 2 or 3.
     Fraction(u32),
-    /// Every so often; shorter than the TTL.
+    /// At this interval, which is shorter than the TTL.
     Every(Duration),
 }
 
 impl Renew {
-    /// The interval for a lock of this TTL; none when renewal is off.
+    /// The interval for a lock with this TTL; `None` if renewal is off.
     #[must_use]
     pub fn interval(self, ttl: Duration) -> Option<Duration> {
         match self {
@@ -239,45 +240,45 @@ impl Renew {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
-    /// Read it, think, write back what was read less one.
+    /// Read it, think, and write back one less than was read.
     ReadWrite,
     /// One conditional statement: `UPDATE … WHERE units > 0`, or a script on Redis.
     Atomic,
 }
 
-/// Where the stock checks the token that each holder draws under its lock. It refuses a token that is older than the newest
-/// it has accepted, and of two alike the one that came second.
+/// Where the stock checks the token that each holder draws under its lock. It refuses a token that is older than the
+/// newest one it has accepted; of two equal tokens it refuses the later one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fence {
-    /// Nowhere: no token is drawn.
+    /// Nowhere; no token is drawn.
     Off,
-    /// At the write. Two holders that have both read before either writes still lose an update.
+    /// At the write. If two holders both read before either of them writes, an update is still lost.
     Write,
     /// At the read, which shuts out older holders, and at the write.
     ReadWrite,
 }
 
-/// What the holder does when it is told that its lock is lost.
+/// What the holder does when it learns that its lock is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnLoss {
-    /// It does not look, as most code does.
+    /// It does not check, like most code.
     CarryOn,
-    /// It drops the work if it hears of it before the write.
+    /// It drops the work, if it learns of the loss before the write.
     Abort,
 }
 
 /// One fault of the schedule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FaultSpec {
-    /// When.
+    /// When it starts.
     pub start: FaultStart,
-    /// What.
+    /// The fault, or the undoing of a condition.
     pub action: Action,
-    /// To which; resolved (`minority` of 3 hosts is host 1).
+    /// Its targets, resolved (`minority` of 3 hosts is host 1).
     pub targets: Vec<Target>,
-    /// After this time, counted from the verified effect, the fault is undone; none: it stays.
+    /// How long after its verified effect it is undone; `None`: it stays.
     pub lasts: Option<Duration>,
 }
 
@@ -285,10 +286,10 @@ pub struct FaultSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultStart {
-    /// So long after the measured part began.
+    /// This long after the measured part began.
     At(Duration),
     /// As soon as the condition holds, once.
     When(Trigger),
-    /// So long after another fault (counted from 1) took effect.
+    /// This long after another fault (numbered from 1) took effect.
     After(usize, Duration),
 }

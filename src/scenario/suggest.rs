@@ -1,6 +1,6 @@
-//! The nearest right spelling.
+//! Suggests the nearest right spelling.
 
-/// `; did you mean "redlock"?`, or what there is when nothing is near, or nothing at all when there is nothing.
+/// `; did you mean "redlock"?`; or the list of what there is, if nothing is near; or nothing, if that list is empty.
 pub(crate) fn hint<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> String {
     let right: Vec<&str> = right.into_iter().collect();
     match nearest(wrong, right.iter().copied()) {
@@ -13,12 +13,12 @@ pub(crate) fn hint<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) ->
     }
 }
 
-/// `; did you mean "redlock"?` or nothing.
+/// `; did you mean "redlock"?`, or nothing.
 pub(super) fn meant<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> String {
     nearest(wrong, right).map_or(String::new(), |word| format!("; did you mean \"{word}\"?"))
 }
 
-/// The word that `wrong` was probably meant to be: one or two slips away, or alike from its start on.
+/// The word that `wrong` was probably meant to be: it has one or two letters wrong, or the same beginning.
 fn nearest<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |word: &str| word.to_lowercase().replace(['_', ' '], "-");
     let wrong = plain(wrong);

@@ -1,4 +1,4 @@
-//! A scenario's TOML as a tree of values that know where they were written: the ground that overrides and readers work on.
+//! A scenario's TOML as a tree of values that know where they were written. Overrides and readers work on it.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -9,11 +9,11 @@ use super::error::ScenarioError;
 /// Where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// Nowhere in particular.
+    /// Unknown.
     File,
-    /// On this line of the file, counted from 1.
+    /// On this line of the file, from 1.
     Line(usize),
-    /// On the command line: the flag as it was typed.
+    /// On the command line, in this flag as it was typed.
     Flag(String),
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// What it is, for "is a number, but …".
+    /// Its kind, for messages like "is a number, but …".
     pub(super) const fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
@@ -51,7 +51,7 @@ impl Value {
         }
     }
 
-    /// The value that a flag's text stands for: TOML if it is TOML, plain text (`500ms`, `fail-fast`) if not.
+    /// The value of a flag's text: parsed as TOML if possible, otherwise plain text (`500ms`, `fail-fast`).
     pub(super) fn of_flag(text: &str, flag: &str) -> Self {
         match DeValue::parse(text) {
             Ok(value) => convert(value.get_ref(), &|_| Origin::Flag(flag.to_owned())),
@@ -68,7 +68,7 @@ pub(super) fn get<'a>(table: &'a Table, key: &str) -> Option<&'a Node> {
 /// Parses a file's text.
 ///
 /// # Errors
-/// Broken TOML: the first mistake with its line and column.
+/// Broken TOML: the first mistake, with its line and column.
 pub(super) fn parse(file: &str, text: &str) -> Result<Table, ScenarioError> {
     let lines = Lines::of(text);
     let document = DeTable::parse(text).map_err(|error| {
@@ -81,7 +81,7 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Table, ScenarioError> {
     Ok(table(document.get_ref(), &|offset| Origin::Line(lines.line(offset))))
 }
 
-/// Where the lines of a text begin, in bytes: each value of a long file asks for its line.
+/// The byte offsets at which the lines of a text begin, because each value of a long file needs its line.
 struct Lines(Vec<usize>);
 
 impl Lines {
@@ -90,12 +90,12 @@ impl Lines {
         Self(std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect())
     }
 
-    /// The line, counted from 1, of a byte offset.
+    /// The line of a byte offset, from 1.
     fn line(&self, offset: usize) -> usize {
         self.0.partition_point(|begin| *begin <= offset)
     }
 
-    /// Its line and column, counted from 1.
+    /// The line and column of a byte offset, from 1.
     fn position(&self, text: &str, offset: usize) -> (usize, usize) {
         let line = self.line(offset);
         let before = text.get(self.0[line - 1]..offset).unwrap_or_default();
@@ -103,8 +103,8 @@ impl Lines {
     }
 }
 
-/// Takes what may be secret out of URLs where none belongs: errors quote what they do not understand. Only the reader of
-/// `database.url` is shown one whole, and the title of a scenario may name a page.
+/// Removes possible secrets from URLs where none belongs, because errors quote what they don't understand. Only the reader
+/// of `database.url` sees the whole URL. The title of a scenario may contain one.
 pub(super) fn hide_urls(root: &mut Table) {
     for (key, node) in root {
         match (&mut node.value, key.as_str()) {
@@ -158,7 +158,7 @@ fn convert(value: &DeValue<'_>, origin: &dyn Fn(usize) -> Origin) -> Value {
     match value {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Boolean(value) => Value::Bool(*value),
-        // Beyond i128 it is out of every range that a scenario knows.
+        // A number beyond i128 is out of every range of a scenario.
         DeValue::Integer(n) => Value::Integer(i128::from_str_radix(n.as_str(), n.radix()).unwrap_or(i128::MAX)),
         DeValue::Float(n) => Value::Float(n.as_str().parse().unwrap_or(f64::NAN)),
         DeValue::Datetime(_) => Value::Date,

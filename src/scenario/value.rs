@@ -8,7 +8,7 @@ use super::tree::Value;
 use super::words::Words;
 use crate::model::printable;
 
-/// The longest duration that a scenario may name.
+/// The longest duration in a scenario.
 const LONGEST: Duration = Duration::from_hours(168);
 
 pub(super) fn text(value: &Value) -> Result<String, String> {
@@ -20,7 +20,7 @@ pub(super) fn text(value: &Value) -> Result<String, String> {
     }
 }
 
-/// A name that can stand in `arm.metric`, in conditions and in tables.
+/// A name that can be used in `arm.metric`, in conditions and in tables.
 pub(super) fn name(value: &Value) -> Result<String, String> {
     let name = text(value)?;
     let fits = |c: char| c.is_alphanumeric() || " -_".contains(c);
@@ -58,7 +58,7 @@ pub(super) fn count(range: RangeInclusive<u64>) -> impl Fn(&Value) -> Result<u64
     }
 }
 
-/// Like [`count`], for things that are counted in memory.
+/// Like [`count`], for numbers of things in memory.
 pub(super) fn size(range: RangeInclusive<u32>) -> impl Fn(&Value) -> Result<usize, String> {
     let count = count(u64::from(*range.start())..=u64::from(*range.end()));
     move |value| count(value).and_then(|n| usize::try_from(n).map_err(|error| error.to_string()))
@@ -118,7 +118,7 @@ pub(super) fn duration(value: &Value) -> Result<Duration, String> {
     }
 }
 
-/// A duration, zero allowed, from its text.
+/// The duration, zero allowed, in a text.
 pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     if text.trim_start().starts_with('-') {
         return Err(format!("\"{text}\" is negative; a duration is 0 or more"));
@@ -153,7 +153,7 @@ pub(super) fn millis(value: &Value) -> Result<Duration, String> {
     }
 }
 
-/// One of the words of an enum.
+/// A word of an enum.
 pub(super) fn one_of<T: Words>(value: &Value) -> Result<T, String> {
     let words = T::words();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -187,7 +187,7 @@ fn no_word(text: &str, words: &[&str]) -> String {
     format!("\"{text}\" is not {}{meant}", suggest::list(words))
 }
 
-/// A duration as people write it.
+/// A duration as users write it.
 pub(super) fn show(duration: Duration) -> String {
     humantime::format_duration(duration).to_string()
 }

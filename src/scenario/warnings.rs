@@ -1,11 +1,11 @@
-//! What is allowed but will probably not show what its author wants.
+//! Warnings about scenarios that are valid, but will probably not show what their author wants.
 
 use super::spec::{ArmSpec, Renew};
 use super::value::show;
 use super::whole::Scenario;
 use super::workload::StockIn;
 
-/// What `check` says besides "OK", a line each.
+/// The lines that `check` prints besides "OK".
 #[must_use]
 pub fn warnings(scenario: &Scenario) -> Vec<String> {
     let mut lines = scenario.workload.about().warnings(&scenario.surroundings());
@@ -18,7 +18,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<String> {
     lines
 }
 
-/// A server that was named and is not asked for anything: what becomes of it then shows nothing.
+/// A database was named, but is never used, so it shows nothing.
 fn unused_database(scenario: &Scenario) -> Option<String> {
     let ledger = scenario.workload.ledger()?;
     (ledger.stock_in == StockIn::Redis && !scenario.database.url.is_sqlite()).then(|| {
@@ -56,7 +56,7 @@ fn even_hosts(scenario: &Scenario) -> Option<String> {
     })
 }
 
-/// Does not name them: what stands after a ? may be part of a password.
+/// It does not name the parameters: the text after a ? may be part of a password.
 fn left_out(scenario: &Scenario) -> Option<String> {
     scenario.database.url.has_unknown().then(|| {
         "database.url: some parameters after its ? are not known and are left out (a passfile is named by PGPASSFILE)"
@@ -64,7 +64,7 @@ fn left_out(scenario: &Scenario) -> Option<String> {
     })
 }
 
-/// PostgreSQL grants 100 connections, three of them to superusers only, unless it is told otherwise.
+/// By default PostgreSQL allows 100 connections, three of them only for superusers.
 fn connections(scenario: &Scenario) -> Option<String> {
     let most = scenario.connections();
     (!scenario.database.url.is_sqlite() && most > 90).then(|| {

@@ -11,13 +11,13 @@ use super::workload::{Surroundings, WorkloadSpec};
 /// A whole scenario, validated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
-    /// The file's name without its ending.
+    /// The name of the file without its extension.
     pub name: String,
-    /// One line for people.
+    /// A title of one line.
     pub title: String,
-    /// The measured part of the run; with `swarm.requests` the longest it may take.
+    /// The measured part of the run; with `swarm.requests`, the longest it may take.
     pub duration: Duration,
-    /// Load that is not counted, before the measured part.
+    /// Load before the measured part, which does not count.
     pub warmup: Duration,
     /// The seed that every random choice comes from.
     pub seed: u64,
@@ -25,7 +25,7 @@ pub struct Scenario {
     pub lab: LabSpec,
     /// The load.
     pub swarm: SwarmSpec,
-    /// What the workers do.
+    /// The work of the workers.
     pub workload: WorkloadSpec,
     /// The database behind the workload.
     pub database: DatabaseSpec,
@@ -33,20 +33,20 @@ pub struct Scenario {
     pub arms: Vec<ArmSpec>,
     /// The faults, in the order of the file (`fault:1` is the first).
     pub faults: Vec<FaultSpec>,
-    /// The thresholds.
+    /// The expectations.
     pub expect: Vec<Expectation>,
 }
 
 impl Scenario {
-    /// The connections to the database that its run opens: the pools of all app servers and arms, and besides them for each arm
-    /// one that reads its books and one that claims its schema.
+    /// The number of database connections that a run opens: the pools of all app servers and arms, and for each arm one
+    /// that reads its books and one that locks its schema.
     #[must_use]
     pub fn connections(&self) -> u64 {
         let (servers, arms) = (self.swarm.servers as u64, self.arms.len() as u64);
         servers * arms * u64::from(self.database.pool) + 2 * arms
     }
 
-    /// What a workload's warnings depend on besides the workload.
+    /// What the warnings of a workload depend on besides the workload itself.
     pub(super) fn surroundings(&self) -> Surroundings<'_> {
         Surroundings {
             duration: self.duration,

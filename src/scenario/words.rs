@@ -1,5 +1,5 @@
-//! The words of the scenario format. An enum's words are its variants as serde spells them: reading, writing, suggestions and
-//! records all take them from there, so a new variant is a new word everywhere.
+//! The words of the scenario format. The words of an enum are its variants as serde spells them. Reading, writing,
+//! suggestions and records all use this, so a new variant is a new word everywhere.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! A scenario as TOML, every default spelled out: what a record keeps as "the scenario as run".
+//! Writes a scenario as TOML with all defaults: what a record keeps as `scenario_toml`.
 
 use strum::VariantArray;
 
@@ -13,7 +13,7 @@ use super::writer::{Writer, float, quote, time};
 use crate::model::{Target, TargetKind, Wait};
 
 impl Scenario {
-    /// The effective scenario; [`super::parse`] reads it back to an equal one, but for a password of its database.
+    /// The scenario as it runs. [`super::parse`] reads it back to an equal one, except for a password of its database.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut out = Writer::new();
@@ -71,7 +71,7 @@ impl Writer {
                 ArmKey::Renew => self.pair(name, renew::write(arm.renew)),
                 ArmKey::NodeTimeout => self.pair(name, time(arm.node_timeout)),
                 ArmKey::OnLoss => self.word(name, arm.on_loss),
-                // Waiting in line is what a lock without nodes does if nothing is written.
+                // Waiting in line is the default of a lock without lock nodes.
                 ArmKey::Wait if arm.lock.uses_nodes() || arm.wait == Wait::FailFast => {
                     self.pair(name, wait::write(arm.wait));
                 }
@@ -99,7 +99,7 @@ impl Writer {
         self.optional("for", fault.lasts.map(time));
     }
 
-    /// Comparisons of one figure share its key, since a key can be written only once.
+    /// Comparisons of one figure share its key, because a key can be written only once.
     fn expect(&mut self, scenario: &Scenario) {
         if !scenario.expect.is_empty() {
             self.header("[expect]");

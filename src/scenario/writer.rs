@@ -1,4 +1,4 @@
-//! Writing TOML: headers, keys and values.
+//! Writes TOML: headers, keys and values.
 
 use std::fmt::{Display, Write};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::value::show;
 use super::words::Words;
 
-/// A TOML document in the making.
+/// A TOML document under construction.
 pub(crate) struct Writer(String);
 
 impl Writer {
@@ -23,7 +23,7 @@ impl Writer {
         self.line(format_args!("\n{header}"));
     }
 
-    /// `key = value`, with a value that is TOML.
+    /// `key = value`, where the value is TOML.
     pub(super) fn pair(&mut self, key: &str, value: impl Display) {
         self.line(format_args!("{key} = {value}"));
     }
@@ -41,12 +41,12 @@ impl Writer {
     }
 
     fn line(&mut self, line: impl Display) {
-        // Writing to a string does not fail.
+        // Writing to a string can't fail.
         let _ = writeln!(self.0, "{line}");
     }
 }
 
-/// Text in quotes, with whatever needs it escaped.
+/// Text in quotes, escaped where necessary.
 pub(super) fn quote(text: &str) -> String {
     toml::Value::from(text).to_string()
 }

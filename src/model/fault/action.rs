@@ -5,25 +5,25 @@ use strum::VariantArray;
 
 use super::{Condition, Fault, TargetKind};
 
-/// What can be done to a target: a fault, or the undo of the condition that one brought.
+/// An action on a target: a fault, or the undoing of a condition that a fault brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Action {
-    /// Breaks it.
+    /// A fault.
     Fault(Fault),
-    /// Takes this condition away.
+    /// Undoes this condition.
     Undo(#[serde(with = "undo_word")] Condition),
 }
 
 impl Action {
-    /// All of them, in the order in which they are listed for people.
+    /// All actions, in the order in which messages list them.
     pub fn all() -> impl Iterator<Item = Self> {
         let faults = Fault::VARIANTS.iter().copied().map(Self::Fault);
-        // Backwards, for what is undone most simply comes first: resume, restart.
+        // In reverse, so that the simplest one comes first: resume, restart.
         faults.chain(Condition::VARIANTS.iter().rev().copied().map(Self::Undo))
     }
 
-    /// The word for it in scenarios and events.
+    /// Its word in scenarios and events.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -32,7 +32,7 @@ impl Action {
         }
     }
 
-    /// Doing it, its being under way, and having done it: `shut down`, `shutting down`, `shut down`.
+    /// Its verb in three forms: `shut down`, `shutting down`, `shut down`.
     #[must_use]
     pub fn verbs(self) -> [&'static str; 3] {
         match self {
@@ -50,7 +50,7 @@ impl Action {
         }
     }
 
-    /// The action that undoes this one on a target of this kind, as `for = …` does; none if nothing does.
+    /// The action that undoes this one on a target of this kind, as `for = …` does; `None` if there is none.
     #[must_use]
     pub fn undo(self, kind: TargetKind) -> Option<Self> {
         match self {
@@ -59,7 +59,7 @@ impl Action {
         }
     }
 
-    /// Whether it can be done to a target of this kind at all.
+    /// Whether it is possible on a target of this kind at all.
     #[must_use]
     pub fn is_for(self, kind: TargetKind) -> bool {
         match self {
@@ -81,7 +81,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// A condition written as the word for its undo.
+/// A condition, written as the word for its undoing.
 mod undo_word {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};

@@ -2,34 +2,34 @@ use strum::VariantArray;
 
 use super::TargetKind;
 
-/// What a fault makes of its target until it is undone, the one that matters most first. A target can be in several at once.
+/// What a fault does to its target until it is undone, the most important first. A target can have several at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, VariantArray)]
 pub enum Condition {
-    /// It does not run: the processes of a host have ended, the runtime of an app server is gone.
+    /// It is not running: the processes of a host have ended, or the runtime of an app server is gone.
     Down,
-    /// It is stopped in the middle of what it does.
+    /// It is stopped in the middle of its work.
     Paused,
 }
 
-/// All that is to be known of a condition.
+/// Everything about a condition.
 pub(super) struct Row {
-    /// The word for it behind "is".
+    /// Its word after "is".
     pub word: &'static str,
-    /// One character before it.
+    /// A symbol of one character.
     pub symbol: &'static str,
-    /// The word for its undo in scenarios and records.
+    /// The word for its undoing in scenarios and records.
     pub undo: &'static str,
-    /// Doing that, its being under way, and having done it.
+    /// The verb of its undoing in three forms.
     pub undo_verbs: [&'static str; 3],
-    /// What it can be undone on.
+    /// The kinds of target on which it can be undone.
     pub undone_on: &'static [TargetKind],
-    /// The conditions that it puts an end to.
+    /// The conditions that it ends.
     pub ends: &'static [Condition],
     /// Whether the kernel reports it of a host's processes; otherwise the lab remembers what it has brought about.
     pub reported: bool,
     /// Whether its target still answers.
     pub answers: bool,
-    /// Whether what the target had in memory is gone.
+    /// Whether the target loses what it had in memory.
     pub forgets: bool,
 }
 
@@ -62,13 +62,13 @@ impl Condition {
         }
     }
 
-    /// The word for it behind "is": `down`.
+    /// Its word after "is": `down`.
     #[must_use]
     pub const fn word(self) -> &'static str {
         self.row().word
     }
 
-    /// One character that stands for it.
+    /// Its symbol of one character.
     #[must_use]
     pub const fn symbol(self) -> &'static str {
         self.row().symbol
@@ -86,7 +86,7 @@ impl Condition {
         self.row().answers
     }
 
-    /// Whether what the target had in memory is gone once this is undone.
+    /// Whether a target has lost what it had in memory once this is undone.
     #[must_use]
     pub const fn forgets(self) -> bool {
         self.row().forgets

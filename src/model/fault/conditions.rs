@@ -1,16 +1,16 @@
 use super::{Action, Condition, How};
 
-/// The conditions that a target is in, none while it is up. `T` tells since when: an instant in the lab, an age in a
-/// snapshot.
+/// The conditions of a target; none while it is up. `T` is their time: in the lab the instant since when, in a snapshot
+/// the age.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conditions<T>(Vec<Ongoing<T>>);
 
-/// A condition that a target is in.
+/// A condition of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ongoing<T> {
-    /// Which.
+    /// The condition.
     pub condition: Condition,
-    /// How the target came into it, where there are several ways.
+    /// How it came about, if there are several ways.
     pub how: Option<How>,
     /// Since when, or for how long.
     pub since: T,
@@ -23,48 +23,48 @@ impl<T> Default for Conditions<T> {
 }
 
 impl<T> Conditions<T> {
-    /// This one and no other.
+    /// Only this condition.
     #[must_use]
     pub fn only(condition: Condition, how: Option<How>, since: T) -> Self {
         Self(vec![Ongoing { condition, how, since }])
     }
 
-    /// Whether it is in none.
+    /// Whether there are none.
     #[must_use]
     pub const fn is_up(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether it answers in the conditions that it is in.
+    /// Whether a target with these conditions answers.
     #[must_use]
     pub fn answers(&self) -> bool {
         self.0.iter().all(|ongoing| ongoing.condition.answers())
     }
 
-    /// All of them, the one that matters most first.
+    /// All conditions, the most important first.
     pub fn iter(&self) -> impl Iterator<Item = &Ongoing<T>> {
         self.0.iter()
     }
 
-    /// The one that matters most.
+    /// The most important condition.
     #[must_use]
     pub fn first(&self) -> Option<&Ongoing<T>> {
         self.0.first()
     }
 
-    /// What is known of this one, if the target is in it.
+    /// The details of this condition, if the target has it.
     #[must_use]
     pub fn get(&self, condition: Condition) -> Option<&Ongoing<T>> {
         self.0.iter().find(|ongoing| ongoing.condition == condition)
     }
 
-    /// Whether the target is in it.
+    /// Whether the target has this condition.
     #[must_use]
     pub fn has(&self, condition: Condition) -> bool {
         self.get(condition).is_some()
     }
 
-    /// The target has come into a condition; those that it puts an end to are over.
+    /// Adds a condition, and removes those that it ends.
     pub fn enter(&mut self, condition: Condition, how: Option<How>, since: T) {
         let ends = condition.row().ends;
         self.0
@@ -73,7 +73,7 @@ impl<T> Conditions<T> {
         self.0.sort_by_key(|ongoing| ongoing.condition);
     }
 
-    /// The target has come out of a condition. Those that it put an end to do not come back.
+    /// Removes a condition. The conditions that it ended do not come back.
     pub fn leave(&mut self, condition: Condition) {
         let ends = condition.row().ends;
         self.0
@@ -93,7 +93,7 @@ impl<T> Conditions<T> {
         self.0.retain(|ongoing| wanted(ongoing.condition));
     }
 
-    /// What an action makes of them once it has taken effect.
+    /// Applies an action that has taken effect.
     pub fn undergo(&mut self, action: Action, at: T) {
         match action {
             Action::Fault(fault) => self.enter(fault.brings(), fault.how(), at),
@@ -101,8 +101,8 @@ impl<T> Conditions<T> {
         }
     }
 
-    /// Adds those of another part of the target: the whole is in every condition that one part is in, since the first part
-    /// came into it.
+    /// Adds the conditions of another part of the target: the whole has every condition that one of its parts has, since
+    /// the time of the first part.
     pub fn join(&mut self, other: Self)
     where
         T: Ord,
@@ -117,7 +117,7 @@ impl<T> Conditions<T> {
         self.0.sort_by_key(|ongoing| ongoing.condition);
     }
 
-    /// The same with another measure of time.
+    /// The same conditions with another measure of time.
     pub fn timed<U>(&self, measure: impl Fn(&T) -> U) -> Conditions<U> {
         let ongoing = self.0.iter().map(|ongoing| Ongoing {
             condition: ongoing.condition,

@@ -3,11 +3,11 @@ use std::fmt;
 /// How a target went down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum How {
-    /// By SIGKILL; an app server by dropping its runtime.
+    /// By SIGKILL; for an app server, by the drop of its runtime.
     Killed,
     /// It ended in good order.
     ShutDown,
-    /// In another way: an exit code, a signal.
+    /// In another way, for example by an exit code or a signal.
     Died(String),
 }
 

@@ -7,29 +7,29 @@ use super::{Condition, How, TargetKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// SIGKILL on a host; on an app server its runtime is dropped and it sends nothing more.
+    /// SIGKILL on a host. The runtime of an app server is dropped, and it sends nothing more.
     Kill,
     /// SIGTERM: the node saves, if its persistence says so, and ends.
     Shutdown,
-    /// SIGSTOP on a host; on an app server its thread is blocked, timers and renewals included.
+    /// SIGSTOP on a host. The thread of an app server is blocked, timers and renewals included.
     Pause,
 }
 
-/// All that is to be known of a kind of fault, but how it is done and verified: that is for whoever has the target.
+/// Everything about a kind of fault, except how it is carried out and verified, which is up to the owner of the target.
 pub(super) struct Row {
-    /// The word in scenarios and records.
+    /// Its word in scenarios and records.
     pub word: &'static str,
-    /// Doing it, its being under way, and having done it.
+    /// Its verb in three forms.
     pub verbs: [&'static str; 3],
     /// One capital letter on a time axis.
     pub mark: char,
-    /// What it hits, and what that means besides what the target is used for.
+    /// The kinds of target that it can hit, each with a further consequence in words.
     pub hits: &'static [(TargetKind, &'static str)],
     /// The condition that it brings.
     pub brings: Condition,
-    /// How the target came into it, where there are several ways.
+    /// How its target came into that condition, if there are several ways.
     pub how: Option<How>,
-    /// The conditions in which it would have no effect: they must be undone first.
+    /// The conditions in which it would have no effect, so that they must be undone first.
     pub not_while: &'static [Condition],
 }
 
@@ -69,19 +69,19 @@ impl Fault {
         }
     }
 
-    /// The condition that it brings, and which [`super::Action::Undo`] takes away again.
+    /// The condition that it brings, which [`super::Action::Undo`] removes.
     #[must_use]
     pub fn brings(self) -> Condition {
         self.row().brings
     }
 
-    /// How its target comes into that condition, where there are several ways.
+    /// How its target comes into that condition, if there are several ways.
     #[must_use]
     pub fn how(self) -> Option<How> {
         self.row().how
     }
 
-    /// What it means for a target of this kind, besides what the target is used for; none if it can't hit such a target.
+    /// Its further consequence for a target of this kind, in words; `None` if it can't hit such a target.
     #[must_use]
     pub fn meaning_for(self, kind: TargetKind) -> Option<&'static str> {
         let hits = self.row().hits.iter();

@@ -1,5 +1,5 @@
-//! Faults as data: what can be done to what, when it makes sense, what it brings about and what undoes it. The reader of
-//! scenarios, the console, the lab, the run and the app servers all take it from here.
+//! Faults as data: which actions there are for which target, when they make sense, what they cause and what undoes them.
+//! The reader of scenarios, the console, the lab, the run and the app servers all use this.
 
 mod action;
 mod condition;

@@ -2,23 +2,23 @@ use std::fmt;
 
 use super::{Action, Condition, Conditions, How, TargetKind};
 
-/// Why an action makes no sense now. Its words follow the name of the target: "is already down (killed)".
+/// Why an action makes no sense now. Its text follows the name of the target: "is already down (killed)".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
-    /// It can't be done to a target of this kind, whatever its condition.
+    /// The action is impossible on a target of this kind, in any condition.
     NotFor(Action, TargetKind),
-    /// The target is in the condition that the action brings.
+    /// The target already has the condition that the action brings.
     Already(Condition, Option<How>),
-    /// The target is in a condition that must be undone first.
+    /// The target has a condition that must be undone first.
     First(Condition, Option<How>),
-    /// The target is in a condition that nothing undoes.
+    /// The target has a condition that nothing undoes.
     ForGood(Condition, Option<How>),
-    /// The target is in no condition, so there is nothing to undo.
+    /// The target does not have this condition, so there is nothing to undo.
     Not(Condition),
 }
 
 impl Action {
-    /// Why this makes no sense for a target of this kind in these conditions; none if it does.
+    /// Why this action makes no sense for a target of this kind in these conditions; `None` if it does.
     #[must_use]
     pub fn obstacle<T>(self, kind: TargetKind, now: &Conditions<T>) -> Option<Obstacle> {
         let standing = match self {
@@ -48,7 +48,7 @@ impl Action {
 }
 
 impl Obstacle {
-    /// Whether the target is already as the action would make it: that is no failure then.
+    /// Whether the target is already in the state that the action would bring about, so that this is not a failure.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         matches!(self, Self::Already(..) | Self::Not(_))
@@ -56,7 +56,7 @@ impl Obstacle {
 }
 
 impl Obstacle {
-    /// Why nothing was to be done, once that is over: "was already down (killed)".
+    /// The obstacle in the past tense: "was already down (killed)".
     #[must_use]
     pub fn was(&self) -> String {
         self.words("was")
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told_with_what_to_do_first() {
+    fn an_obstacle_says_what_to_do_first() {
         let [restart, resume] = [Condition::Down, Condition::Paused].map(Action::Undo);
         let [kill, shutdown, pause] = [Fault::Kill, Fault::Shutdown, Fault::Pause].map(Action::Fault);
         let up = Conditions::default();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn an_action_whose_end_is_there_already_is_done() {
+    fn an_action_whose_effect_is_already_there_is_done() {
         let down = Conditions::only(Condition::Down, None, ());
         let done = |action: Action, conditions: &Conditions<()>| {
             action

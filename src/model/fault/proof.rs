@@ -2,21 +2,21 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What was measured to know that an action took effect. `T` tells when: an instant while it runs, seconds in the record.
+/// How the effect of an action was verified. `T` is the time: an instant during the run, seconds in the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proof<T> {
-    /// What was found.
+    /// The finding.
     #[serde(flatten)]
     pub finding: Finding,
     /// Who found it.
     pub by: Observer,
-    /// Of whom: a node of a host by its name, or an app server.
+    /// What it was found for: a node of a host, by its name, or an app server.
     pub of: String,
-    /// When.
+    /// When it was found.
     pub at: T,
 }
 
-/// What can be found.
+/// The possible findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "finding", rename_all = "snake_case")]
 pub enum Finding {
@@ -24,12 +24,12 @@ pub enum Finding {
     ProcessGone,
     /// The process is stopped.
     ProcessStopped,
-    /// Nobody accepts connections there.
+    /// Nobody accepts connections on the port.
     PortRefuses {
         /// The port.
         port: u16,
     },
-    /// The process that was started answers there, with its data loaded.
+    /// The process that was started answers on the port, with its data loaded.
     Answers {
         /// The port.
         port: u16,
@@ -40,14 +40,14 @@ pub enum Finding {
     ThreadBlocked,
     /// The thread of an app server runs again.
     ThreadRuns,
-    /// It was so before.
+    /// The target was already in this state.
     AlreadySo {
-        /// What it was, in words: "was already down (killed)".
+        /// The state, in words: "was already down (killed)".
         condition: String,
     },
 }
 
-/// Who can find something.
+/// The possible observers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Observer {
@@ -81,7 +81,7 @@ impl fmt::Display for Finding {
 pub struct Verified<T> {
     /// When it was verified.
     pub at: T,
-    /// How.
+    /// The proof.
     pub proof: Vec<Proof<T>>,
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{HostId, ServerId};
 
-/// One thing that a fault can hit.
+/// A target of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
@@ -15,7 +15,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// What kind of thing it is.
+    /// Its kind.
     #[must_use]
     pub const fn kind(self) -> TargetKind {
         match self {
@@ -24,7 +24,7 @@ impl Target {
         }
     }
 
-    /// How scenarios tell it from others of its kind: `1`.
+    /// Its key among targets of its kind in scenarios: `1`.
     #[must_use]
     pub fn key(self) -> String {
         match self {
@@ -43,7 +43,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// The kinds of thing that faults hit.
+/// The kinds of target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TargetKind {
     /// Hosts of the lab.
@@ -62,7 +62,7 @@ impl TargetKind {
         }
     }
 
-    /// One of them, for people: `a host`.
+    /// One of them, in words: `a host`.
     #[must_use]
     pub const fn one(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Values that are written as a word, a duration or a table. Each has a file with its reading and its writing.
+//! Values that are written as a word, a duration or a table. Each has a file that reads and writes it.
 
 pub(super) mod popularity;
 pub(super) mod renew;

@@ -14,14 +14,14 @@ const FAIL_FAST: &str = "fail-fast";
 const QUEUE: &str = "queue";
 const DELAY: Duration = Duration::from_millis(20);
 
-/// What is done where nothing is written.
+/// The default.
 pub(in super::super) const RETRIES: Wait = Wait::Retry {
     retries: 20,
     delay: DELAY,
     jitter: DELAY,
 };
 
-/// How a lock on nodes waits.
+/// How a lock on lock nodes waits.
 pub(in super::super) fn read(table: &mut Reader<'_>) -> Wait {
     if !table.is_table(KEY) {
         return table.or(KEY, RETRIES, |value| {
@@ -47,7 +47,7 @@ pub(in super::super) fn read(table: &mut Reader<'_>) -> Wait {
     Wait::Retry { retries, delay, jitter }
 }
 
-/// How a lock without nodes waits: in line, unless it does not wait at all.
+/// How a lock without lock nodes waits: in line, or not at all.
 pub(in super::super) fn read_in_line(table: &mut Reader<'_>) -> Wait {
     table.or(KEY, RETRIES, |value| match value {
         Value::Text(text) if text == FAIL_FAST => Ok(Wait::FailFast),

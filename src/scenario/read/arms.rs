@@ -17,7 +17,7 @@ use crate::model::{HostId, Wait};
 const MOST_ARMS: usize = 60;
 const TTL: Duration = Duration::from_secs(2);
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Below this, validity = TTL − TTL/100 − 2 ms leaves nothing worth the name.
+/// With a shorter TTL, no useful validity is left: it is TTL − TTL/100 − 2 ms.
 const LEAST_TTL: Duration = Duration::from_millis(5);
 const NODE_TIMEOUT: Duration = Duration::from_millis(50);
 
@@ -35,7 +35,7 @@ pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec
             "arm",
             format!("{} arms are too many; {MOST_ARMS} at most", tables.len()),
         );
-        // The others would only be blamed for more of the same.
+        // Errors in the others would add nothing.
         tables.truncate(MOST_ARMS);
     }
     let mut arms: Vec<ArmSpec> = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec
     arms
 }
 
-/// One `[[arm]]`, of which only those keys are read that apply to its lock and workload.
+/// One `[[arm]]`, of which only the keys are read that apply to its lock and workload.
 struct ArmReader<'a, 'b> {
     table: &'a mut Reader<'b>,
     lock: LockKind,
@@ -61,7 +61,8 @@ struct ArmReader<'a, 'b> {
 }
 
 impl ArmReader<'_, '_> {
-    /// The value of `key`, or `default` if it is left out or does not apply, which is an error if it is written.
+    /// The value of `key`, or `default` if it is left out or does not apply. If it is written but does not apply, that is
+    /// an error.
     fn or<T>(&mut self, key: ArmKey, default: T, parse: impl FnOnce(&Value) -> Result<T, String>) -> T {
         if self.applies(key) {
             self.table.or(key.name(), default, parse)
@@ -124,7 +125,7 @@ fn host(value: &Value, lab: &LabSpec) -> Result<HostId, String> {
     }
 }
 
-/// Whether the times of a lock whose keys expire fit each other.
+/// Checks whether the times of a lock whose keys expire fit each other.
 fn check_lease(table: &Reader<'_>, arm: &ArmSpec) {
     let ttl = value::show(arm.ttl);
     if arm.ttl < LEAST_TTL {

@@ -1,4 +1,4 @@
-//! Whose mistake it is: what contradicts a flag may stand in the file, but the file alone is right.
+//! Decides whose mistake it is: a value that contradicts a flag may be in the file, although the file alone is right.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use super::super::overrides::Overrides;
 use super::super::source::Source;
 use super::read;
 
-/// The same errors; those that the file alone doesn't have name the flag that makes them, and no line of the file.
+/// The same errors. Those that the file alone doesn't have name the flag that causes them instead of a line of the file.
 pub(super) fn flags(source: &Source, overrides: &Overrides, errors: ScenarioErrors) -> ScenarioErrors {
     if *overrides == Overrides::default() {
         return errors;
@@ -25,7 +25,7 @@ pub(super) fn flags(source: &Source, overrides: &Overrides, errors: ScenarioErro
         let Some(key) = key_in_file(source, &error.place).filter(|_| !own.contains(&error)) else {
             return error;
         };
-        // What no flag does alone they do together.
+        // No flag causes this alone, so they cause it together.
         let guilty: Vec<&str> = alone
             .iter()
             .filter(|(_, made)| made.contains(&error))
@@ -40,7 +40,7 @@ pub(super) fn flags(source: &Source, overrides: &Overrides, errors: ScenarioErro
     ScenarioErrors(errors.0.into_iter().map(blamed).collect())
 }
 
-/// The key of a place in the file, with or without its line; none of a flag.
+/// The key of a place in the file, with or without its line; `None` for a flag.
 fn key_in_file<'a>(source: &Source, place: &'a str) -> Option<&'a str> {
     let name = ScenarioError::new(source.name.as_str(), "").place;
     let rest = place.strip_prefix(&name)?.strip_prefix(':')?;

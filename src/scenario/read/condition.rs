@@ -19,10 +19,10 @@ const OPS: &[(&str, Op)] = &[
     (">", Op::Greater),
 ];
 
-/// The most comparisons of one condition: the run makes them a hundred times a second.
+/// The most comparisons in one condition: the run evaluates them a hundred times a second.
 const MOST: usize = 32;
 
-/// All comparisons of `text`, joined by `and`.
+/// All comparisons in `text`, which are joined by `and`.
 pub(super) fn parse(text: &str, arms: &[ArmSpec]) -> Result<Vec<Expectation>, String> {
     let comparisons = text.split(" and ").count();
     if comparisons > MOST {

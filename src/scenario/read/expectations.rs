@@ -33,7 +33,7 @@ pub(super) fn read(reader: &Reader<'_>, arms: &[ArmSpec], workload: &WorkloadSpe
     expectations
 }
 
-/// Whether the workload can have the figure at the end of a run.
+/// Checks whether the workload has this figure at the end of a run.
 fn check(metric: Metric, workload: &WorkloadSpec) -> Result<(), String> {
     let (name, group) = (metric.name(), metric.row().group);
     if group == Group::Now {

@@ -12,7 +12,7 @@ use super::condition;
 use crate::model::{Action, Fault, HostId, ServerId, Target, TargetKind};
 
 const STARTS: [&str; 3] = ["at", "when", "after"];
-/// The most faults: the run looks at each of them a hundred times a second.
+/// The most faults: the run checks each of them a hundred times a second.
 const MOST_FAULTS: usize = 1_000;
 
 pub(super) fn read(
@@ -91,7 +91,7 @@ fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, arms: &[ArmSpec]) 
     }
 }
 
-/// Which key contradicts the target, and why: the action can't be done to it, or nothing undoes it there.
+/// The key that contradicts the target, and why: the action is impossible on it, or nothing undoes it there.
 fn contradiction(action: Action, kind: TargetKind, is_undone: bool) -> Option<(&'static str, String)> {
     let (it, done) = (kind.one(), action.verbs()[2]);
     if !action.is_for(kind) {
@@ -165,21 +165,22 @@ fn after(text: &str, count: usize) -> Result<FaultStart, String> {
     Ok(FaultStart::After(number, value::parse_duration(delay.trim())?))
 }
 
-/// When a fault can start, as far as the scenario tells.
+/// When a fault can start, as far as the scenario says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Earliest {
-    /// Not before this.
+    /// Not before this time.
     At(Duration),
     /// It waits for itself.
     Circle,
-    /// It hangs on a circle that it is no part of: that is told of the others. Or on a fault that was not read.
+    /// It waits for a circle that it is not part of (which is reported for the faults in it), or for a fault that could
+    /// not be read.
     Never,
 }
 
-/// The earliest start of each fault. Each is looked at twice at most, however they hang on each other.
+/// The earliest start of each fault. Each fault is visited at most twice, no matter how they depend on each other.
 fn earliest(faults: &[FaultSpec]) -> Vec<Earliest> {
     let mut found: Vec<Option<Earliest>> = vec![None; faults.len()];
-    // In which walk a fault was met.
+    // The walk in which a fault was met.
     let mut met = vec![usize::MAX; faults.len()];
     for from in 0..faults.len() {
         let mut way = Vec::new();
@@ -226,14 +227,15 @@ fn earliest(faults: &[FaultSpec]) -> Vec<Earliest> {
             found[member] = Some(end);
         }
     }
-    // Every walk has found all that it met.
+    // Every walk has determined all the faults that it met.
     found
         .into_iter()
         .map(|found| found.unwrap_or(Earliest::Never))
         .collect()
 }
 
-/// The circle that fault `n` (from 0) is in: `fault:1 after fault:2 after fault:1`, the middle of a long one left out.
+/// The circle that contains fault `n` (from 0): `fault:1 after fault:2 after fault:1`. The middle of a long one is left
+/// out.
 fn circle(faults: &[FaultSpec], n: usize) -> String {
     const SHOWN: usize = 6;
     let mut words = vec![format!("fault:{}", n + 1)];

@@ -10,13 +10,13 @@ use super::super::spec::{Arrivals, Balance, DatabaseSpec, LabSpec, Password, Per
 use super::super::tree::Origin;
 use super::super::value;
 
-/// The most workers in all arms together: each is a task with buffers of its own.
+/// The most workers in all arms together: each is a task with its own buffers.
 const MOST_WORKERS: usize = 100_000;
 
 pub(super) fn lab(mut reader: Reader<'_>) -> LabSpec {
     let hosts = reader.or("hosts", 3, value::size(1..=9));
     let persistence = reader.or("persistence", Persistence::None, value::one_of);
-    // Hosts listen on port, port + 1, …; the cache node on port + hosts.
+    // Hosts listen on port, port + 1, …, and the cache node on port + hosts.
     let last = u64::from(u16::MAX) - hosts as u64;
     let port = reader
         .get("port", value::count(1..=last))
@@ -91,12 +91,12 @@ pub(super) fn database(mut reader: Reader<'_>) -> DatabaseSpec {
     }
 }
 
-/// The URL, and the environment variable that it comes from, if it does.
+/// The URL, and the environment variable that it comes from, if any.
 fn database_url(reader: &mut Reader<'_>) -> (DatabaseUrl, Option<String>) {
     let url = reader.get("url", |value| value::text(value)?.parse::<DatabaseUrl>());
     let from_env = reader.get("url_env", |value| {
         let name = value::text(value)?;
-        // A URL that was written here by mistake is not repeated in the message.
+        // If somebody wrote the URL itself here by mistake, the message must not repeat it.
         if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             return Err(
                 "is not the name of an environment variable; the URL itself belongs to database.url".to_owned(),
@@ -134,5 +134,5 @@ fn database_url(reader: &mut Reader<'_>) -> (DatabaseUrl, Option<String>) {
     (url, None)
 }
 
-/// Where nobody else can read a password.
+/// The places where nobody else can read a password.
 const ELSEWHERE: &str = "leave it out and give it by PGPASSWORD or ~/.pgpass, or the whole URL by database.url_env";

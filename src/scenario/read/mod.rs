@@ -1,4 +1,4 @@
-//! From the tree to the validated types, a file for each part of a scenario.
+//! Turns the tree into validated types, with a file for each part of a scenario.
 
 mod arms;
 mod blame;
@@ -19,16 +19,16 @@ use super::whole::Scenario;
 use super::workload;
 use crate::model::printable;
 
-/// Reads a scenario with what the command line changes in it.
+/// Reads a scenario with the changes of the command line.
 ///
 /// # Errors
-/// Everything that is wrong with it, in the order of the file: broken TOML (then only that), unknown keys and names,
+/// All mistakes in the scenario, in the order of the file: broken TOML (then only that), unknown keys and names,
 /// impossible values, contradictions.
 pub fn parse(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErrors> {
     read(source, overrides).map_err(|errors| blame::flags(source, overrides, errors))
 }
 
-/// The same, with every mistake where it shows.
+/// The same, with each mistake at the place where it shows.
 fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErrors> {
     let mut tree = tree::parse(&source.name, &source.text)?;
     let log = Log::new(&source.name);
@@ -36,7 +36,7 @@ fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErro
     tree::hide_urls(&mut tree);
     let mut root = Reader::new(&log, String::new(), Origin::File, &tree);
 
-    // They are printed wherever the scenario is named.
+    // Names are printed wherever the scenario is mentioned.
     let name = printable(&source.stem());
     let title = printable(&root.or("title", name.clone(), value::text));
     let duration = root.or("duration", Duration::from_secs(30), value::positive);
