@@ -1,4 +1,4 @@
-//! `lockstorm bench` from outside, with the real binary on real servers. No speed is asserted: machines differ.
+//! `lockstorm bench` from outside, with the real binary on real servers. No speed is asserted, because machines differ.
 
 mod support;
 
@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 use support::{eventually, serial};
 use tempfile::TempDir;
 
-/// `lockstorm bench ARGUMENTS` with a directory of its own for labs.
+/// `lockstorm bench ARGUMENTS`, with its own directory for labs.
 fn bench(labs: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockstorm"));
     command.arg("bench").args(arguments).env("TMPDIR", labs);
@@ -30,7 +30,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// No directory of a lab, and no process with one as its working directory.
+/// Asserts that no directory of a lab is left, and no process that works in one.
 fn nothing_is_left(labs: &Path) {
     eventually("no process and no directory is left", || {
         let mut processes = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -41,7 +41,7 @@ fn nothing_is_left(labs: &Path) {
     });
 }
 
-/// Runs short rounds of these cases; the record and what was printed.
+/// Runs short rounds of these cases, and returns the record and the output.
 fn measured(arguments: &[&str]) -> (BenchRecord, Output) {
     let (labs, place) = (labs(), tempfile::tempdir().unwrap());
     let json = place.path().join("bench.json");
@@ -132,11 +132,11 @@ fn tasks_that_share_a_key_have_a_fairness_and_a_round_trip() {
     let (record, _) = measured(&["--case", "one-4x16", "--quiet"]);
     let run = record.cases[0].rounds[0].of(Contender::Engine).unwrap();
     let figures = run.figures.as_ref().unwrap();
-    // A lock that lets some tasks starve has 0.5 when half of them get nothing.
+    // A lock that starves half of the tasks has 0.5.
     let jain = figures.jain.unwrap();
     assert!((0.75..=1.0).contains(&jain), "{jain}");
     assert!(figures.hold_mean_us >= 2000.0);
-    // One at a time: the holds together take no longer than the phase, but for one at each end.
+    // One at a time, so all holds together take no longer than the phase, plus one at each end.
     let held_s = figures.cycles as f64 * figures.hold_mean_us / 1e6;
     assert!(
         held_s <= figures.seconds * 1.05,
@@ -144,7 +144,7 @@ fn tasks_that_share_a_key_have_a_fairness_and_a_round_trip() {
         figures.seconds
     );
     assert!(figures.attempts_per_cycle.unwrap() >= 0.9, "each lock took an attempt");
-    // Nearly all of an acquire is waiting for 63 others.
+    // An acquire spends nearly all its time waiting for 63 others.
     let (alone, among_others) = (run.uncontended_us.unwrap(), figures.acquire.p50_us);
     assert!(
         alone > 0.0 && alone * 5.0 < among_others,
@@ -181,7 +181,7 @@ fn a_case_of_five_nodes_runs_on_five_and_loses_nothing_with_two_paused() {
     assert!(text(&output.stdout).contains(" · 3 and 5 nodes, "), "{output:?}");
 }
 
-/// Fails if the server can't do TLS, or there is no openssl: then the case is left out, which is another test's matter.
+/// Fails if the server has no TLS, or there is no openssl. The case is left out then, which another test covers.
 #[cfg(feature = "tls")]
 #[test]
 fn a_case_over_tls_is_measured_and_leaves_no_certificates() {
@@ -205,11 +205,11 @@ fn a_case_over_tls_is_measured_and_leaves_no_certificates() {
         .iter()
         .filter(|node| node.settings.contains_key("tls-port"));
     assert_eq!(with_tls.count(), 3, "the hosts, and not the cache");
-    // It is run again as the same process, and says everything once.
+    // It runs itself again in the same process, and must print everything only once.
     assert_eq!(text(&output.stderr).matches("about ").count(), 1, "{output:?}");
 }
 
-/// The clients of this case do talk TLS: nodes whose certificate somebody else has signed get no vote counted.
+/// Checks that the clients of this case use TLS: nodes with a certificate from another authority get no votes.
 #[cfg(feature = "tls")]
 #[test]
 fn nodes_that_are_not_trusted_are_not_used() {
@@ -220,7 +220,7 @@ fn nodes_that_are_not_trusted_are_not_used() {
 
     let _turn = serial();
     let (labs, place) = (labs(), tempfile::tempdir().unwrap());
-    // As the bench's own is, when it runs itself again.
+    // As for the second run of the bench.
     let base = labs
         .path()
         .canonicalize()
@@ -276,7 +276,7 @@ fn a_case_that_can_not_be_measured_here_is_left_out_with_its_reason() {
     .arg(&server)
     .arg("--json")
     .arg(&json)
-    // No openssl.
+    // PATH without openssl.
     .env("PATH", place.path())
     .output()
     .unwrap();
@@ -298,7 +298,7 @@ fn a_case_that_can_not_be_measured_here_is_left_out_with_its_reason() {
     nothing_is_left(labs.path());
 }
 
-/// As any run directory of a lab.
+/// Like any run directory of a lab.
 #[cfg(feature = "tls")]
 #[test]
 fn certificates_that_a_sudden_death_left_are_cleaned_up() {
@@ -328,7 +328,7 @@ fn certificates_that_a_sudden_death_left_are_cleaned_up() {
     nothing_is_left(labs.path());
 }
 
-/// A server that is built without TLS ends at its first option about it.
+/// A server that was built without TLS ends at its first TLS option.
 #[cfg(feature = "tls")]
 #[test]
 fn a_server_without_tls_is_told_of() {
@@ -364,7 +364,7 @@ fn a_server_without_tls_is_told_of() {
     nothing_is_left(labs.path());
 }
 
-/// As those are that were written before cases said how many hosts they have.
+/// As in records from before cases had a number of hosts.
 #[test]
 fn older_records_are_read() {
     let _turn = serial();
@@ -420,7 +420,7 @@ fn ctrl_c_ends_it_with_what_was_measured() {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let told = lines.find(|line| line.as_ref().unwrap().contains("own-1 1/1000"));
     assert!(told.is_some(), "a round has ended");
-    // It must not be blocked by a pipe that nobody reads.
+    // It must not block on a pipe that nobody reads.
     let rest = thread::spawn(move || lines.count());
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     let output = child.wait_with_output().unwrap();

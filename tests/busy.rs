@@ -1,5 +1,5 @@
-//! Every built-in scenario while the machine is busy: two loops that never rest beside it. Slow is no excuse for a wrong
-//! checked. Run by `.ci/long busy`, a scenario and seed at a time.
+//! Every built-in scenario while the machine is busy with two endless loops. A slow machine may never lead to a wrong
+//! verdict. Run by `.ci/long busy`, one scenario and seed at a time.
 
 mod support;
 
@@ -59,7 +59,7 @@ fn damage(arm: &ArmRecord) -> u64 {
     figures.oversold + figures.lost_updates_peak + figures.duplicate_pages + figures.missing_pages
 }
 
-/// No damage of a Redlock without a lost lock behind it; no check mark for what was not shown.
+/// Asserts that Redlock has no damage without a lost lock, and that nothing has a check mark that could not have shown.
 fn judge(record: &Record) {
     let name = &record.scenario.name;
     for (arm, spec) in record.arms.iter().zip(&record.scenario.arms) {

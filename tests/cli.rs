@@ -1,4 +1,4 @@
-//! The command line from outside: help, documents, scenarios, and that bad input is answered before anything starts.
+//! The command line from outside: help, documentation, scenarios, and errors for bad input before anything starts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn lockstorm() -> Command {
     command
 }
 
-/// A directory that stands in for the one of all labs, so that nobody else's run is seen.
+/// A directory that takes the place of the labs' base directory, so that nobody else's run is seen.
 fn temp() -> TempDir {
     tempfile::tempdir().unwrap()
 }
@@ -34,8 +34,8 @@ fn embedded(name: &str) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// Runs headless what must be refused: exit 2, one line on standard error that contains all of `parts`, nothing on
-/// standard output, and no directory of a lab in a temporary directory of our own.
+/// Runs something headless that must be refused: exit code 2, one line on standard error that contains all of `parts`,
+/// nothing on standard output, and no directory of a lab.
 fn refused(arguments: &[&str], parts: &[&str]) {
     let labs = temp();
     let output = lockstorm().args(arguments).env("TMPDIR", labs.path()).output().unwrap();
@@ -257,7 +257,7 @@ fn a_missing_server_is_named_with_its_cure_and_the_old_record_stays() {
 
 #[test]
 fn without_a_server_on_path_the_install_command_is_named() {
-    // Where one is installed in a place that is looked at besides PATH, there is nothing to see.
+    // If a server is installed in a usual directory outside PATH, this can't be tested.
     let places = ["/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"];
     let programs = ["redis-server", "valkey-server"];
     if places
@@ -319,7 +319,7 @@ fn documents_for_shells_and_readers() {
     refused(&["man", "rnu"], &["rnu", "run"]);
 }
 
-/// What the completion script offers in bash for the last of these words.
+/// What the completion script for bash offers for the last of these words.
 fn offered(words: &[&str]) -> String {
     let program = assert_cmd::cargo::cargo_bin("lockstorm");
     let last = words.len() - 1;
@@ -342,7 +342,7 @@ fn completion_knows_scenarios_and_cases_and_a_file_is_still_taken() {
     assert_eq!(offered(&["lockstorm", "scenarios", "show", "fen"]), "fencing");
     let cases = offered(&["lockstorm", "bench", "--case", "own"]);
     assert!(cases.split(' ').any(|case| case == "own-64"), "{cases}");
-    // Where no name fits bash falls back to files; the other shells are told to.
+    // Where no name fits, bash falls back to files; the other shells must be told to.
     assert_eq!(offered(&["lockstorm", "run", "./my"]), "");
     for (shell, parts) in [
         ("bash", ["-o default lockstorm", "stampede"]),
@@ -369,7 +369,7 @@ fn completion_knows_scenarios_and_cases_and_a_file_is_still_taken() {
         .stdout(contains("possible values: single").not());
 }
 
-/// Characters that turn the direction of writing, break lines or have no width.
+/// Characters that change the direction of writing, break lines or have no width.
 const UNSEEN: [char; 4] = ['\u{202e}', '\u{2028}', '\u{200b}', '\u{1b}'];
 
 #[test]
@@ -393,7 +393,7 @@ fn no_title_and_no_name_is_printed_raw() {
 
 #[test]
 fn a_flag_that_contradicts_the_file_is_named_and_no_line_of_it() {
-    // Its ramp is longer than that.
+    // The scenario's ramp is longer than that.
     refused(
         &["run", "single-vs-redlock", "--duration", "5s"],
         &["lockstorm: --duration 5s: swarm.ramp: a ramp of 8s is longer"],

@@ -1,5 +1,5 @@
-//! The console of the real binary in a real terminal: keys do to real processes what the screen says, every way out gives
-//! the terminal back, and nothing is left behind. Linux only, where /proc tells about processes.
+//! The console of the real binary in a real terminal. Keys do to real processes what the screen says, every way out
+//! restores the terminal, and nothing is left behind. Linux only, because it reads /proc.
 #![cfg(target_os = "linux")]
 
 #[path = "support/console.rs"]
@@ -13,7 +13,7 @@ use support::serial;
 const WIDE: Size = (120, 36);
 const SMALL: Size = (80, 24);
 
-/// Small, and longer than any test.
+/// A light load that lasts longer than any test.
 const LIGHT: &str = r#"
 title    = "Two arms on the same products"
 duration = "30m"
@@ -144,7 +144,7 @@ fn every_way_out_gives_the_terminal_back_and_leaves_nothing() {
         }
         let (code, text) = console.end();
         assert_eq!(code, expected, "{way:?}:\n{text}");
-        // The second time it does not wait for workers, but it still says what ran.
+        // The second time it does not wait for the workers, but it still prints a summary.
         if matches!(way, Way::Keys("qq" | "\u{3}\u{3}")) {
             assert!(text.contains("redlock: "), "{way:?}: no summary:\n{text}");
         }
@@ -154,7 +154,7 @@ fn every_way_out_gives_the_terminal_back_and_leaves_nothing() {
 #[test]
 fn a_terminal_that_goes_ends_the_run_in_order() {
     let _alone = serial();
-    // While it runs, with a paused host, while it stops, when it is over, and before it has begun.
+    // While it runs, with a paused host, while it stops, after its end, and before it begins.
     let running = || light(WIDE);
     let paused = || {
         let mut console = light(WIDE);
@@ -194,7 +194,7 @@ fn a_terminal_that_goes_ends_the_run_in_order() {
         let mut console = console();
         console.hang_up();
         let code = console.gone();
-        // It may have been quicker. A panic that nobody hears is code 101.
+        // It may have ended before. Exit code 101 would be a panic that nobody sees.
         let quicker = state == "stopping" && code == 0;
         assert!(code == 129 || quicker, "{state}: {code}");
     }
@@ -205,7 +205,7 @@ fn a_terminal_that_shows_nothing_keeps_nobody_from_the_end() {
     let _alone = serial();
     let console = light(WIDE);
     console.stop_reading();
-    // More than a terminal keeps for who does not read.
+    // More than a terminal buffers for somebody who does not read.
     for size in [(300, 100), WIDE].into_iter().cycle().take(40) {
         console.resize(size);
         std::thread::sleep(std::time::Duration::from_millis(60));
@@ -263,7 +263,7 @@ fn keys_that_are_pressed_quickly_act_one_after_the_other() {
     assert_eq!(console.node(1), Some(one));
     console.press("q");
     let (_, text) = console.end();
-    // The end may come before the last effects are verified, but it was the second of each pair that was ordered.
+    // The end may come before the last effects are verified, but the second of each pair must have been ordered.
     for done in ["pause host 1: ", "resume host 1: ", "kill host 2: ", "restart host 2: "] {
         assert!(text.contains(done), "{done}:\n{text}");
     }

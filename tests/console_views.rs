@@ -45,7 +45,7 @@ fn catalogue() -> Vec<(String, String)> {
     ]
 }
 
-/// A console in a run that published this.
+/// A console in a run that has published this snapshot.
 fn showing_in(snapshot: Snapshot, options: &ConsoleOptions) -> App {
     let mut app = App::new(catalogue(), options);
     app.launch(Box::new(snapshot.scenario.as_ref().clone()));
@@ -214,7 +214,7 @@ fn too_small() {
     insta::assert_snapshot!(all);
 }
 
-/// Every view, in a state that has much to show.
+/// Every view, in a state with much to show.
 fn every_view() -> Vec<(&'static str, App)> {
     every_view_in(&options(ThemeName::Dark, true))
 }
@@ -374,7 +374,7 @@ fn an_arm_that_is_stuck_does_not_look_healthy() {
         row.contains("▲ NODE DOWN · 214 attempts failed in 5 s · oldest wait 4.1 s"),
         "{row}"
     );
-    // The table of a run that has ended says what it was like in all.
+    // The table of a run that has ended shows the whole run.
     let screen = text(&draw(
         &showing(picture::finished(stuck(), results_of_expectations())),
         (120, 36),
@@ -395,7 +395,7 @@ fn what_became_of_an_app_server_is_told_like_that_of_a_host() {
 #[test]
 fn damage_is_never_dropped() {
     let mut snapshot = picture::storm();
-    // As in the scenario about fencing: more counts than there is room for.
+    // As in the scenario about fencing, with more counts than fit.
     for arm in &mut snapshot.arms {
         arm.figures.counts[Count::Fenced] = 31;
         arm.figures.counts[Count::LocksLost] = 12;
@@ -415,7 +415,7 @@ fn damage_is_never_dropped() {
             assert!(screen.contains("✖ lost updates"), "the lane, at {size:?}\n{screen}");
         }
     }
-    // Where lanes are left out, that is said.
+    // If lanes are left out, the panel says so.
     assert!(text(&draw(&showing(picture::storm()), (60, 16))).contains("+3 more ╵"));
 }
 
@@ -467,7 +467,7 @@ fn a_spike_is_as_wide_as_the_picture_can_draw_it() {
     }
     snapshot.arms[2].series = Arc::new(series);
     snapshot.arms[2].figures.lost_updates = 1;
-    // The columns of the row of the highest values, and of the lane.
+    // The columns with the highest values, and of the lane.
     let columns = |snapshot: Snapshot| {
         let screen = text(&draw(&showing(snapshot), (120, 36)));
         let row = |label: &str| {
@@ -500,7 +500,7 @@ fn a_lane_says_what_its_highest_bar_is() {
 
 #[test]
 fn blocks_of_damage_are_red_in_every_theme() {
-    // Red on the ground, also where words of damage stand on red.
+    // Red as a foreground colour, even where words of damage have a red background.
     for (theme, red) in [
         (ThemeName::Dark, 203),
         (ThemeName::Light, 160),
@@ -628,7 +628,7 @@ fn faults_go_to_what_is_selected() {
         commands(press(&mut fresh(), "3k")),
         fault(Action::Fault(Fault::Kill), third)
     );
-    // The digits of app servers.
+    // With digits for app servers.
     assert_eq!(
         commands(press(&mut app, "s4p")),
         fault(Action::Fault(Fault::Pause), Target::Server(ServerId(4)))
@@ -686,7 +686,7 @@ fn knobs_turn_in_steps_from_what_the_run_says() {
     ] {
         assert_eq!(commands(press(&mut app, key)), [Command::Turn(knob)], "{key}");
     }
-    // While the arms' TTLs differ the longest is the one to start from.
+    // While the arms' TTLs differ, the steps start from the longest.
     let mut snapshot = picture::calm(picture::inventory(), 12.3);
     snapshot.knobs.ttl = None;
     assert_eq!(
@@ -705,7 +705,7 @@ fn a_frozen_picture_stays_while_the_run_goes_on() {
     app.update(Message::Snapshot(Arc::new(picture::storm())));
     assert!(!app.take_dirty(), "nothing to draw");
     assert_eq!(draw(&app, (120, 36)), frozen);
-    // The keys act on the run as it is: host 2 is down by now.
+    // Keys act on the run as it is: host 2 is down by now.
     assert_eq!(
         commands(press(&mut app, "2r")),
         fault(Action::Undo(Condition::Down), Target::Host(HostId(2)))
@@ -728,7 +728,7 @@ fn damage_stays_marked_for_the_run_with_the_count_of_the_moment() {
     };
     assert!(row(&app, "no lock").contains("✖ 37 "), "{}", row(&app, "no lock"));
     assert!(row(&app, "local").contains("✖ 0 "), "{}", row(&app, "local"));
-    // The summary's table says what its sentences say.
+    // The summary's table has the same figures as its sentences.
     app.update(Message::Snapshot(Arc::new(picture::finished(
         mended,
         results_of_expectations(),
@@ -785,7 +785,7 @@ fn what_was_inconclusive_is_counted_and_gets_no_praise() {
         doubtful.contains("… redlock: ") && !doubtful.contains("✔ redlock: "),
         "{doubtful}"
     );
-    // Proven damage is no less so.
+    // Proven damage stays damage.
     assert!(doubtful.contains("✖ no lock: "), "{doubtful}");
     let held = summary([CheckResult::Held, CheckResult::Held, CheckResult::Failed]);
     assert!(
@@ -985,7 +985,7 @@ fn quitting_ends_the_run_and_a_second_time_it_waits_for_nobody() {
             "the third does not wait"
         );
     }
-    // After R the first q only changes what comes after.
+    // After R, the first q only changes what happens after the stop.
     let mut app = showing(picture::storm());
     assert_eq!(commands(press(&mut app, "R")), [Command::Stop]);
     assert_eq!(commands(press(&mut app, "q")), []);
@@ -995,7 +995,7 @@ fn quitting_ends_the_run_and_a_second_time_it_waits_for_nobody() {
 #[test]
 fn the_wait_for_the_end_is_counted_down_and_says_what_the_key_does_now() {
     let mut app = showing(picture::calm(picture::inventory(), 12.3));
-    // A picture that was frozen would stand still.
+    // A frozen display would hide the countdown.
     press(&mut app, " q");
     let mut draining = picture::calm(picture::inventory(), 12.4);
     draining.phase = Phase::Draining;
@@ -1015,7 +1015,7 @@ fn the_wait_for_the_end_is_counted_down_and_says_what_the_key_does_now() {
     assert!(screen.contains("q again: quits without the summary"), "{screen}");
 }
 
-/// The snapshot with one more event: this was done to that.
+/// The snapshot with one more event for this action on this target.
 fn and_then(mut snapshot: Snapshot, action: Action, target: Target, effect_at: Option<f64>) -> Snapshot {
     let events = Arc::make_mut(&mut snapshot.events);
     let id = events.last().map_or(0, |event| event.id + 1);
@@ -1075,7 +1075,7 @@ fn a_key_acts_on_the_state_that_was_ordered_not_on_the_last_picture() {
             app.status()
         );
     }
-    // A picture from before the order changes nothing; one that shows it done does.
+    // A snapshot from before the order changes nothing; one that shows its effect does.
     let calm = || picture::calm(picture::inventory(), 12.3);
     let mut app = showing(calm());
     press(&mut app, "p");
@@ -1122,7 +1122,7 @@ fn an_order_has_a_receipt_until_it_is_done_also_while_the_display_is_frozen() {
         let lines = screen(&app);
         let said = lines.lines().nth(22).unwrap_or_default();
         assert_eq!(said.contains("kill host 1, told by the run"), frozen, "{lines}");
-        // The end of the load is the end of all orders.
+        // The end of the load ends all orders.
         let mut app = showing(calm());
         press(&mut app, "k");
         app.update(Message::Snapshot(Arc::new(picture::finished(
@@ -1159,13 +1159,13 @@ fn where_no_host_is_shown_a_fault_is_asked_for_twice() {
         "{:?}",
         app.status()
     );
-    // Another key in between: asked anew.
+    // After another key it must be confirmed again.
     assert_eq!(commands(press(&mut app, "2k")), []);
     assert_eq!(commands(press(&mut app, "1k")), []);
     assert_eq!(commands(press(&mut app, "b")), []);
     assert_eq!(commands(press(&mut app, "k")), []);
     assert_eq!(commands(press(&mut app, "k")), fault(Action::Fault(Fault::Kill), host));
-    // The dashboard and the scoreboard show what becomes of it.
+    // The dashboard and the scoreboard show the effect.
     for views in ["", "v"] {
         let mut app = showing(picture::calm(picture::inventory(), 12.3));
         press(&mut app, views);
@@ -1211,7 +1211,7 @@ fn before_the_load_and_after_a_failure_nothing_is_hidden() {
         let after = text(&draw(&app, (80, 24)));
         let body = |screen: &str| screen.lines().take(21).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(body(&before), body(&after), "{keys:?}");
-        // And what comes next is seen.
+        // The next scheduled fault is shown too.
         let mut failed = set_up();
         failed.phase = Phase::Failed("redis-server ended at once".to_owned());
         app.update(Message::Snapshot(Arc::new(failed)));
@@ -1225,7 +1225,7 @@ fn before_the_load_and_after_a_failure_nothing_is_hidden() {
             );
         }
     }
-    // A failure ends a frozen display too.
+    // A failure also ends a frozen display.
     let mut app = showing(picture::calm(picture::inventory(), 12.3));
     press(&mut app, " ");
     app.update(Message::Finished(Err(RunError::Other("the disk is full".to_owned()))));
@@ -1290,7 +1290,7 @@ fn what_is_scheduled_is_announced_and_no_hint_spoils_it() {
         assert!(!screen.contains("press "), "{screen}");
     }
     assert!(text(&draw(&app, (120, 36))).contains("then your turn, b: bounce host 1"));
-    // Also while something is down, which the scenario may bring back by itself.
+    // Even while something is down, which the scenario may bring back itself.
     snapshot.hosts[1].conditions = Conditions::only(Condition::Down, Some(How::Killed), Duration::ZERO);
     let down = and_then(
         snapshot,
@@ -1418,7 +1418,7 @@ fn an_ascii_picture_is_ascii_and_says_the_same() {
     assert!(screen.contains("X 214") && screen.contains("! NODE DOWN"), "{screen}");
 }
 
-/// The storm, and what it means for the arms that need the hosts that are down.
+/// The storm, and its consequences for the arms that need the hosts that are down.
 fn stuck_in_the_storm() -> Snapshot {
     let mut snapshot = picture::storm();
     for (arm, live) in snapshot
@@ -1447,7 +1447,7 @@ fn the_scoreboard_shows_who_is_stuck_and_what_was_done() {
         "{screen}"
     );
     assert!(screen.contains("45.5s host 3 paused"), "{screen}");
-    // Long words are cut, not left out.
+    // Long words are cut and not left out.
     let mut snapshot = stuck_in_the_storm();
     for event in Arc::make_mut(&mut snapshot.events) {
         event.text += ", effective after 8 ms: its process is gone and its port refuses";
@@ -1495,11 +1495,11 @@ fn names_are_large_and_a_rule_stands_between_two_arms() {
         let between = screen.lines().filter(|row| row.matches('│').count() == rules).count();
         assert!(between > usize::from(size.1) / 2, "{size:?}\n{screen}");
     }
-    // "single" in letters of three rows, and no second time in small ones.
+    // "single" in large letters, and not a second time in small ones.
     let screen = text(&draw(&app, (120, 36)));
     assert!(screen.contains("▄▀▀ ▀█▀ █▄ █ ▄▀▀ █   █▀▀"), "{screen}");
     assert!(!screen.contains("single  "), "{screen}");
-    // Without the room for that, or letters for it, the names are words.
+    // Without room or letters for it, the names are plain text.
     assert!(text(&draw(&app, (80, 24))).contains("single  ✖ 14"));
 }
 

@@ -1,4 +1,5 @@
-//! Runs whose database, cache node or hosts hang: every way out ends soon, says what is missing, and leaves nothing.
+//! Runs whose database, cache node or hosts hang. Every way out ends soon, says what is missing, and leaves nothing
+//! behind.
 
 mod support;
 
@@ -21,10 +22,10 @@ use support::proxy::Proxy;
 /// Long enough for any machine.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Ten seconds are expected from the end of the load to the end of the run; a busy machine may need more.
+/// From the end of the load to the end of the run ten seconds are expected; a busy machine may need more.
 const BOUND: f64 = 30.0;
 
-/// Without a lock, so that damage is certain, and with one.
+/// One arm without a lock, so that damage is certain, and one with a lock.
 const SCENARIO: &str = r#"
 title    = "Two arms on few products"
 duration = "60s"
@@ -88,7 +89,7 @@ struct Ended {
 }
 
 impl Run<'_> {
-    /// Reads what it says until it has said this.
+    /// Reads its output until this text comes.
     fn until(&mut self, wanted: &str) {
         loop {
             let from = self.said.len();
@@ -109,7 +110,7 @@ impl Run<'_> {
         self.server("cache")
     }
 
-    /// A server that the keeper of this run started, told by its directory.
+    /// A server that the keeper of this run started, by its directory.
     fn server(&self, name: &str) -> u32 {
         let end = Instant::now() + TEST_TIMEOUT;
         loop {
@@ -172,7 +173,7 @@ fn result(record: &Record, arm: &str) -> CheckResult {
         .result
 }
 
-/// It ended soon after its load had, with a summary and a record that say what is missing.
+/// Asserts that the run ended soon after its load, with a summary and a record that say what is missing.
 fn ended_in_part(ended: &Ended, record: &Record, missing: &[&str]) {
     let said = format!("{}{}", ended.stdout, ended.stderr);
     assert_eq!(record.format, Record::FORMAT);
@@ -197,7 +198,7 @@ fn ended_in_part(ended: &Ended, record: &Record, missing: &[&str]) {
     }
     assert_eq!(result(record, "redlock"), CheckResult::Inconclusive, "{said}");
     assert!(!ended.stdout.contains('✔'), "{said}");
-    // Nothing good is said of what is missing, and what was counted of it is a part.
+    // Nothing good is said about what is missing, and its counts are marked as incomplete.
     let in_part = |arm: &ArmRecord| {
         record
             .partial
@@ -258,7 +259,7 @@ fn a_signal_while_the_database_does_not_answer_ends_the_set_up_at_once() {
         run.send(signal);
         let ended = run.end();
         assert_eq!(ended.code, Some(128 + signal as i32), "{}", ended.stderr);
-        // It did not wait for the database to be given up.
+        // It did not wait until the database was given up.
         assert!(!ended.stderr.contains("no answer within"), "{}", ended.stderr);
     }
 }
@@ -322,7 +323,7 @@ fn a_lock_node_that_stays_stopped_leaves_the_record_whole() {
     assert!(took(&record) < BOUND, "{}", took(&record));
 }
 
-/// Locks the SQLite file of an arm for as long as `work` goes on.
+/// Locks the SQLite file of an arm while `work` runs.
 fn while_locked(place: &Place, arm: usize, work: impl FnOnce()) {
     let file = place.labs()[0].join(format!("arm-{arm}.sqlite"));
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -338,7 +339,7 @@ fn while_locked(place: &Place, arm: usize, work: impl FnOnce()) {
         connection
     });
     work();
-    // The file may be gone with its run by now.
+    // The file may have been removed with its run.
     let _ = runtime.block_on(sqlx::raw_sql("ROLLBACK").execute(&mut connection));
 }
 
@@ -347,7 +348,7 @@ fn a_database_that_stays_locked_makes_its_arm_partial() {
     let place = place();
     let mut run = start(&place, &["duration=4s", NO_DAMAGE]);
     run.until("none: first lost updates");
-    // Its ledger can be read all the same: what is missing is what became of the sales under way.
+    // Its ledger can still be read: only the results of the sales under way are missing.
     let (mut end, place) = (None, &place);
     while_locked(place, 1, || end = Some(run.record()));
     let (ended, record) = end.unwrap();
@@ -381,12 +382,12 @@ fn a_database_that_comes_back_within_the_load_leaves_the_record_whole() {
     assert!(slowest > 2_000_000, "its requests waited: {slowest} us");
 }
 
-/// A run of the two arms on a PostgreSQL behind a proxy.
+/// A run of the two arms on PostgreSQL behind a proxy.
 struct Remote {
     proxy: Proxy,
-    /// Of the server itself.
+    /// The URL of the server itself.
     url: String,
-    /// Of the server behind the proxy.
+    /// The URL of the server behind the proxy.
     set: String,
 }
 
@@ -413,7 +414,7 @@ impl Remote {
         }
     }
 
-    /// The schemas of ours that are there, named so by this record's run.
+    /// Our schemas that exist, of this record's run.
     fn schemas(&self, names: &[String]) -> Vec<String> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -430,7 +431,7 @@ impl Remote {
     }
 }
 
-/// The schemas of the run whose lab this is.
+/// The schemas of the run with this lab.
 fn schemas_of(lab: &Path) -> Vec<String> {
     let run = lab.file_name().unwrap().to_string_lossy().to_lowercase();
     let id: String = run
@@ -440,7 +441,7 @@ fn schemas_of(lab: &Path) -> Vec<String> {
     (0..2).map(|arm| format!("lockstorm_{id}_{arm}")).collect()
 }
 
-/// The schemas that the warnings of a record say are left.
+/// The schemas that are left, according to the warnings of a record.
 fn left(record: &Record) -> Vec<String> {
     let schema = |text: &String| {
         let rest = text.strip_prefix("the schema ")?;
@@ -467,7 +468,7 @@ fn a_postgresql_that_hangs_in_mid_run_makes_the_record_partial_and_the_next_run_
     let left = left(&record);
     assert_eq!(left.len(), 2, "{:?}", record.warnings);
     assert_eq!(remote.schemas(&left).len(), 2);
-    // The claims end with the connections of the run that is gone.
+    // The schema locks end with the connections of the run that is gone.
     remote.proxy.cut();
     remote.proxy.thaw();
     let end = Instant::now() + TEST_TIMEOUT;
@@ -545,7 +546,7 @@ fn a_signal_during_the_set_up_leaves_no_schema() {
     let (place, remote) = (place(), Remote::new());
     let run = start(&place, &[&remote.set]);
     let end = Instant::now() + TEST_TIMEOUT;
-    // The room query, the sweep, the claim and the tables of the first arm have connections of their own.
+    // The query for free connections, the sweep, the schema lock and the tables of the first arm each have a connection.
     while remote.proxy.accepted() < 5 {
         assert!(Instant::now() < end, "it never connected");
         sleep(Duration::from_millis(1));

@@ -1,4 +1,4 @@
-//! Every example runs as it is, on a lab of its own, and on the nodes of others.
+//! Every example runs as it is, on its own lab and on the nodes of others.
 
 mod support;
 
@@ -9,7 +9,7 @@ use std::{env, fs};
 use support::{RedisServer, eventually, serial};
 use tempfile::TempDir;
 
-/// The names of the examples, and what each of them says at last if all went well.
+/// The names of the examples, and the last thing that each prints after success.
 const EXAMPLES: [(&str, &str); 4] = [
     ("acquire", "without nodes it is an outage: no quorum: node 1 refused"),
     ("keep", "the next one gets the lock: true"),
@@ -17,8 +17,8 @@ const EXAMPLES: [(&str, &str); 4] = [
     ("fence", "ann wakes up and writes with token 1: false"),
 ];
 
-/// `cargo test` builds the examples with the tests, beside the directory that this test is in; `cargo test --test examples`
-/// alone does not.
+/// `cargo test` builds the examples with the tests, in the directory above this test's; `cargo test --test examples` alone
+/// does not.
 fn program(name: &str) -> PathBuf {
     let test = env::current_exe().unwrap();
     let profile = test.parent().and_then(|deps| deps.parent()).unwrap();
@@ -30,7 +30,7 @@ fn program(name: &str) -> PathBuf {
     program
 }
 
-/// Runs an example, and whatever lab it starts, in a directory of its own.
+/// Runs an example, and any lab that it starts, in a directory of its own.
 fn run(name: &str, arguments: &[String]) -> (Output, TempDir) {
     let labs = tempfile::tempdir().unwrap();
     let output = Command::new(program(name))

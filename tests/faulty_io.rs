@@ -1,6 +1,6 @@
-//! Our own I/O fails or is slow: the arms' database, the record, the run directory, the outputs. Whatever it is, there is no
-//! false verdict, the run ends soon, and nothing is left. A shim (tests/shim/io.c) is preloaded into lockstorm and does it;
-//! each case checks that the shim has struck. Linux only: the shim finds a file's name in /proc.
+//! Our own I/O fails or is slow: the arms' databases, the record, the run directory, the outputs. In each case there must
+//! be no false verdict, the run must end soon, and nothing may be left. A shim (tests/shim/io.c) that is preloaded into
+//! lockstorm causes the failures; each case checks that it took effect. Linux only: the shim finds a file's name in /proc.
 #![cfg(target_os = "linux")]
 
 #[path = "faulty_io/cases.rs"]
@@ -17,7 +17,7 @@ use lockstorm::report::RecordFile;
 use lockstorm::run::{CheckResult, Record};
 use tempfile::TempDir;
 
-/// Set-up, three seconds of load, ten without progress, and as much again for a slow machine.
+/// Set-up, three seconds of load, ten seconds without progress, and the same again for a slow machine.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 // No slow write outlasts a TTL, so that no update is lost by the locks.
@@ -47,7 +47,7 @@ ttl = "30s"
 "redlock.lost_updates" = "== 0"
 "#;
 
-/// The shim, made by the machine's C compiler; none without one.
+/// The shim, built with the machine's C compiler; `None` if there is none.
 fn shim(dir: &Path) -> Option<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shim/io.c");
     let shim = dir.join("io.so");
@@ -61,14 +61,14 @@ fn shim(dir: &Path) -> Option<PathBuf> {
     Some(shim)
 }
 
-/// What became of a run.
+/// The result of a run.
 struct Seen {
     code: Option<i32>,
     took: Duration,
     stdout: String,
     stderr: String,
     record: Option<Record>,
-    /// What is left where nothing should be.
+    /// What was left behind and should not be.
     left: Vec<String>,
     struck: bool,
 }
@@ -99,7 +99,7 @@ fn play(case: &Case, shim: &Path) -> Seen {
     let mut code = None;
     while code.is_none() && begin.elapsed() < TEST_TIMEOUT {
         let ended = child.try_wait().expect("our own child");
-        // A signal that ends it is no exit code that is documented.
+        // Ending by a signal is not a documented exit code.
         code = ended.map(|status| status.code().unwrap_or(-1));
         thread::sleep(Duration::from_millis(10));
     }
@@ -114,7 +114,7 @@ fn play(case: &Case, shim: &Path) -> Seen {
     };
     let record = path.join("here/out.json");
     let read = RecordFile::read(&record).ok();
-    // Half a record is left over, a whole one is what was asked for.
+    // Half a record is a leftover; a whole one is what was asked for.
     let kept = if read.is_some() { vec![record] } else { Vec::new() };
     let end = Instant::now() + Duration::from_secs(15);
     let mut left = remains(path, &kept);
@@ -150,7 +150,7 @@ fn remains(place: &Path, kept: &[PathBuf]) -> Vec<String> {
     left
 }
 
-/// What is wrong with what became of it.
+/// What is wrong with the result.
 fn faults(case: &Case, seen: &Seen) -> Vec<String> {
     let mut faults = Vec::new();
     let mut must = |so: bool, what: &str| {
@@ -204,7 +204,7 @@ fn faults(case: &Case, seen: &Seen) -> Vec<String> {
         }
         Broken::SetUp => must(!summary && seen.record.is_none(), "a summary or a record of no run"),
         Broken::Record => {
-            // What could be known before is refused before.
+            // Errors that could be found beforehand are found beforehand.
             must(summary == (code == 1), "no summary");
             must(seen.record.is_none(), "a record that can't be there");
             must(seen.stderr.contains("out.json"), "no word about which file");

@@ -1,4 +1,4 @@
-//! Counters on lock nodes: what the two phases hold, and what they can't.
+//! Counters on lock nodes: what the two phases guarantee, and what they can't.
 
 mod support;
 
@@ -14,7 +14,7 @@ use redis::cmd;
 use support::trio::{KEY, Trio, app_server};
 use support::{RedisServer, TEST_TIMEOUT, serial};
 
-/// Nodes keep everything over a kill.
+/// Options of nodes that lose nothing by a kill.
 const PERSISTENT: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
 
 fn counter(nodes: &Nodes) -> QuorumCounter {
@@ -25,14 +25,14 @@ fn draw(trio: &Trio) -> Result<u64, NotDrawn> {
     trio.runtime.block_on(counter(&trio.nodes).draw(KEY, TEST_TIMEOUT))
 }
 
-/// Draws that many; the last.
+/// Draws this many tokens, and returns the last.
 fn drawn(trio: &Trio, times: usize) -> u64 {
     let numbers: Vec<u64> = (0..times).map(|_| draw(trio).expect("a number")).collect();
     assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
     *numbers.last().expect("one at least")
 }
 
-/// The simpler way: `INCR` on all nodes that are up, and the highest reply.
+/// The simpler way: `INCR` on all nodes that are up, and the highest reply counts.
 fn incremented(up: &[&RedisServer], times: usize) -> u64 {
     let replies: Vec<_> = (0..times)
         .map(|_| {
@@ -70,7 +70,7 @@ fn numbers_grow_by_one_while_nobody_interferes_and_each_key_has_its_own() {
     }
 }
 
-/// Nodes go and come in turn, and none forgets anything.
+/// Nodes go down and come back in turn, and none forgets anything.
 #[test]
 fn a_node_that_was_away_brings_the_highest_increment_back_but_not_the_two_phases() {
     let _turn = serial();
@@ -94,7 +94,7 @@ fn a_node_that_was_away_brings_the_highest_increment_back_but_not_the_two_phases
     assert_eq!(drawn(&trio, 3), 14);
 }
 
-/// With no node down for long and each killed many times, the numbers of one caller at a time only grow.
+/// No node is down for long, and each is killed many times: the numbers of a single caller only grow.
 #[test]
 fn numbers_grow_through_kills_and_restarts() {
     let _turn = serial();
@@ -102,7 +102,7 @@ fn numbers_grow_through_kills_and_restarts() {
     let mut last = 0;
     for round in 0..9 {
         trio.servers[round % 3].kill();
-        // The first may still meet the connection that breaks; the other two nodes answer.
+        // The first draw may still meet the broken connection; the other two nodes answer.
         for _ in 0..20 {
             let number = draw(&trio).expect("a number");
             assert!(number > last, "{number} after {last} in round {round}");
@@ -119,13 +119,13 @@ fn a_node_that_forgot_brings_numbers_back_that_only_a_bare_quorum_took() {
     let mut trio = Trio::start();
     assert_eq!(drawn(&trio, 5), 5);
     assert_eq!(trio.runtime.block_on(trio.nodes.flush(TEST_TIMEOUT)), 3);
-    // All three took it: one may forget.
+    // All three took it, so one may forget.
     trio.kill(0);
     restart(&mut trio, 0);
     trio.kill(1);
     assert_eq!(drawn(&trio, 1), 6);
 
-    // Two took that one, and the third knows nothing: it was lost with one of them.
+    // Two took that number, and the third never did. One of the two forgot it, so it is lost.
     restart(&mut trio, 1);
     trio.kill(2);
     restart(&mut trio, 2);
@@ -188,7 +188,7 @@ fn a_node_that_is_paused_is_not_waited_for() {
     let _turn = serial();
     let trio = Trio::start();
     trio.servers[1].pause();
-    // It would take two patiences to wait for it.
+    // Waiting for the node would take two patiences.
     let numbers = trio.runtime.block_on(async {
         let counter = counter(&trio.nodes);
         tokio::time::timeout(TEST_TIMEOUT / 2, async {
@@ -215,7 +215,7 @@ fn without_a_quorum_the_causes_are_told_node_by_node() {
     assert_eq!((&causes[0], &causes[1]), (&Some(Cause::Refused), &None));
     assert!(matches!(&causes[2], Some(Cause::Error(_))), "{causes:?}");
 
-    // One that does not answer until the deadline.
+    // One node does not answer until the deadline.
     trio.servers[1].pause();
     let counter = QuorumCounter::new(&trio.nodes.subset(&[1]));
     let silent = trio.runtime.block_on(counter.draw(KEY, Duration::from_millis(100)));

@@ -1,4 +1,4 @@
-//! What the fuzz targets begin with is what they are about, and what they have found stays found.
+//! The seeds of the fuzz targets are valid, and bugs that fuzzing has found stay fixed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn seeds(target: &str) -> Vec<PathBuf> {
     seeds
 }
 
-/// A record of this format is read by every lockstorm of this format.
+/// Every lockstorm that has this record format reads this record.
 #[test]
 fn the_records_that_fuzzing_begins_with_are_records() {
     for seed in seeds("record") {
@@ -46,7 +46,7 @@ fn the_scenarios_that_fuzzing_begins_with_are_scenarios() {
     }
 }
 
-/// The record that fuzzing begins with, its text changed.
+/// The seed record with its text changed.
 fn changed(change: impl Fn(String) -> String) -> Record {
     let text = fs::read_to_string(&seeds("record")[0]).unwrap();
     let new = change(text.clone());
@@ -57,7 +57,7 @@ fn changed(change: impl Fn(String) -> String) -> Record {
     RecordFile::read(&path).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Found by the target `record`: a text of many digits was read as another number than it was written as.
+/// Found by the target `record`: a number with many digits was read as a different number than was written.
 #[test]
 fn a_record_that_is_read_and_written_is_the_same() {
     let record = changed(|text| text.replace("\"at\":0.018062607", "\"at\":0.018062607223372036854775807"));
@@ -67,7 +67,7 @@ fn a_record_that_is_read_and_written_is_the_same() {
     assert_eq!(RecordFile::read(&path).unwrap(), record);
 }
 
-/// Found by the target `record`: sums of what was counted overflowed.
+/// Found by the target `record`: sums of counts overflowed.
 #[test]
 fn a_record_of_impossible_figures_can_be_shown() {
     let most = u64::MAX.to_string();
@@ -92,7 +92,7 @@ fn a_record_of_impossible_figures_can_be_shown() {
     assert!(!render(&votes, Paint::Off).is_empty());
 }
 
-/// Found by the target `record`: what is quoted from the file broke the line, or was as long as the file.
+/// Found by the target `record`: an excerpt of the file in a message contained a line break, or was as long as the file.
 #[test]
 fn a_file_that_is_not_a_record_is_told_in_one_short_line() {
     let text = fs::read_to_string(&seeds("record")[0]).unwrap();
@@ -111,7 +111,7 @@ fn a_file_that_is_not_a_record_is_told_in_one_short_line() {
     assert!(error.len() < 500, "{error}");
 }
 
-/// Found by the target `record`: seconds that stand in disorder, or far apart, were filled with others.
+/// Found by the target `record`: gaps in seconds that are out of order or far apart were filled.
 #[test]
 fn no_seconds_are_made_up() {
     for first in [5, 1_000_000_000_000_000] {
@@ -127,7 +127,7 @@ fn no_seconds_are_made_up() {
     }
 }
 
-/// The text with all numbers of this key replaced.
+/// The text, with all numbers of this key replaced.
 fn set(text: &str, key: &str, value: &str) -> String {
     let key = format!("\"{key}\":");
     let mut parts = text.split(&key);

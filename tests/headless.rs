@@ -1,4 +1,4 @@
-//! A headless run of the real binary on real servers: what it leaves on disk and on its outputs, and how it ends.
+//! A headless run of the real binary on real servers: what it leaves on disk and prints, and how it ends.
 
 mod support;
 
@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use support::place::{Place, send, told};
 
-/// Long enough for any machine; nothing here is measured.
+/// Long enough for any machine; nothing is measured here.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 const SCENARIO: &str = r#"
@@ -45,7 +45,7 @@ lock = "redlock"
 ttl  = "2s"
 "#;
 
-/// More of it: a fault whose condition never holds, and an expectation that waits for it.
+/// Added to the scenario: a fault whose condition never holds, and an expectation that depends on it.
 const NEVER: &str = r#"
 [[fault]]
 when = "redlock.holding >= 1000"
@@ -99,7 +99,7 @@ fn a_run_leaves_its_record_and_its_summary() {
     assert_eq!((record.seed, record.interrupted), (7, false));
     assert!(record.arms.iter().all(|arm| arm.figures.outcomes.acquired > 0));
     assert_eq!(place.labs().len(), 0);
-    // The whole histograms say what the figures say.
+    // The histograms agree with the figures.
     for arm in &record.arms {
         let figures = &arm.figures;
         assert_eq!(Quantiles::of(&arm.acquires().unwrap()), figures.acquire_us);
@@ -122,7 +122,7 @@ fn a_run_leaves_its_record_and_its_summary() {
 
 #[test]
 fn round_trips_are_counted_of_the_nodes_that_answer_commands_and_of_no_other() {
-    // Redlock asks all three nodes, the arm "single" host 1 only.
+    // Redlock asks all three nodes; the arm "single" only asks host 1.
     for (left_out, hosts) in [("single", vec![true; 3]), ("redlock", vec![true, false, false])] {
         let place = Place::new("one-arm.toml", &without_arm(left_out));
         let arguments = ["--duration", "2s", "--record", "out.json"];
@@ -138,7 +138,7 @@ fn round_trips_are_counted_of_the_nodes_that_answer_commands_and_of_no_other() {
         for node in &record.round_trips {
             assert_eq!(Quantiles::of(&node.histogram.decode().unwrap()), node.quantiles_us);
         }
-        // A SET and a delete for each lock, but for what the warm-up or the end cut off.
+        // A SET and a delete for each lock, except for those that the start or the end of the measured part cut off.
         let nodes = &record.arms[0].figures.nodes;
         let sent: u64 = nodes.iter().map(|node| node.sets + node.extends + node.deletes).sum();
         let trips: u64 = counted.iter().sum();
@@ -283,7 +283,7 @@ fn a_second_signal_ends_the_run_at_once_with_what_ran() {
     let child = run(&place, &["--record", "out.json"]);
     place.wait_for_labs(1);
     thread::sleep(Duration::from_secs(1));
-    // Two of a kind could become one on their way.
+    // Two signals of the same kind could merge on their way.
     send(child.id(), Signal::SIGINT);
     send(child.id(), Signal::SIGTERM);
     let (ended, stdout, stderr) = told(child.wait_with_output().unwrap());
@@ -304,7 +304,7 @@ fn a_third_signal_does_not_wait_and_leaves_nothing() {
     thread::sleep(Duration::from_millis(20));
     send(child.id(), Signal::SIGINT);
     let (ended, _, stderr) = told(child.wait_with_output().unwrap());
-    // Whichever the program sees first, it ended by a signal.
+    // Whichever signal the program sees first, it ended by a signal.
     assert!(matches!(ended, Some(130 | 143)), "{ended:?} {stderr}");
     place.wait_for_labs(0);
 }
@@ -338,13 +338,13 @@ fn on_a_terminal(place: &Place, no_color: Option<&str>) -> String {
     drop(pair.slave);
     let mut reader = pair.master.try_clone_reader().unwrap();
     let mut shown = Vec::new();
-    // The end of a terminal is an error on Linux.
+    // On Linux the end of a terminal is an error.
     let _ = reader.read_to_end(&mut shown);
     assert!(child.wait().unwrap().success());
     String::from_utf8(shown).unwrap()
 }
 
-/// Whether the text sets a colour or an emphasis: `ESC [ … m`.
+/// Whether the text contains a colour or emphasis: `ESC [ … m`.
 fn is_painted(text: &str) -> bool {
     text.split("\u{1b}[").skip(1).any(|rest| {
         rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';')
@@ -383,7 +383,7 @@ fn children(parent: u32) -> Vec<u32> {
         .collect()
 }
 
-/// The keeper of a run, and the servers that it has started: hosts 1 to 3, then the cache node, told by their directories.
+/// The keeper of a run, and the servers that it started, by their directories: hosts 1 to 3, then the cache node.
 fn processes(run: &Child) -> (u32, Vec<(String, u32)>) {
     let end = Instant::now() + TEST_TIMEOUT;
     loop {
@@ -419,8 +419,8 @@ fn read_until(stderr: &mut impl BufRead, wanted: &str) -> String {
     }
 }
 
-/// What is left of a run whose standard error has been read in part: its exit code, its record, standard output and the
-/// rest of standard error.
+/// The rest of a run whose standard error has been read in part: its exit code, its record, standard output and the rest
+/// of standard error.
 fn ended(place: &Place, mut run: Child, mut stderr: impl Read) -> (Option<i32>, Record, String, String) {
     let (mut out, mut rest) = (String::new(), String::new());
     stderr.read_to_string(&mut rest).unwrap();
@@ -430,7 +430,7 @@ fn ended(place: &Place, mut run: Child, mut stderr: impl Read) -> (Option<i32>, 
     (code, serde_json::from_slice(&record).unwrap(), out, rest)
 }
 
-/// A run of the two arms that goes on, with its standard error.
+/// A run of the two arms that is under way, with its standard error.
 fn going_on(place: &Place, arguments: &[&str]) -> (Child, BufReader<ChildStderr>) {
     let record = ["--record", "out.json"];
     let mut run = run(place, &[&record, arguments].concat());
@@ -545,7 +545,7 @@ fn hosts_that_somebody_else_kills_or_stops_are_events_and_void_nothing() {
 #[test]
 fn a_database_that_can_not_write_is_no_success() {
     let place = place();
-    // As a full disk does it, but for this run alone: files may not grow beyond 256 KiB, and writing more is an error.
+    // Like a full disk, but for this run alone: a file that grows beyond 256 KiB gives an error.
     let program = env!("CARGO_BIN_EXE_lockstorm");
     let run =
         format!("trap '' XFSZ; ulimit -f 256; exec '{program}' run two-arms.toml --duration 8s --record out.json");
@@ -576,7 +576,7 @@ fn a_database_that_can_not_write_is_no_success() {
         assert!(stdout.contains(first), "{stdout}");
         assert!(arm.doubt.is_some() && !record.inconclusive.is_empty());
     }
-    // Who expects failures has thought of them; the arms that nobody thought of stay open.
+    // A scenario that expects failures takes them into account; the other arms stay inconclusive.
     let ((code, stdout, stderr), record) = output(
         "--set 'expect.single.errors=> 0' --set 'expect.single.acquired=> 0' --set 'expect.redlock.acquired=> 0'",
     );
@@ -600,7 +600,7 @@ fn a_database_that_is_lost_leaves_its_arm_open() {
     let labs = fs::read_dir(place.at("labs")).unwrap();
     let lab = fs::read_dir(labs.map(|user| user.unwrap().path()).next().unwrap());
     let database = lab.unwrap().next().unwrap().unwrap().path().join("arm-0.sqlite");
-    // Somebody writes over the arm's database and then throws it away.
+    // Another process overwrites the arm's database and then deletes it.
     fs::write(&database, vec![7; 1 << 17]).unwrap();
     fs::write(&database, "").unwrap();
     let lost = "single: its books can't be read: ";

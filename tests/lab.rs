@@ -1,4 +1,4 @@
-//! The lab on real servers: hosts start, break and come back as asked, and nothing outlives its owner.
+//! The lab on real servers: hosts start, fail and come back as ordered, and nothing outlives its owner.
 
 #[path = "support/password.rs"]
 mod password;
@@ -21,10 +21,10 @@ fn how_down(lab: &Lab, host: HostId) -> Option<How> {
     lab.state(host).conditions.get(Condition::Down)?.how.clone()
 }
 
-/// One lab at a time: the machine is small, and the tests look at what is left behind.
+/// One lab at a time: the machine is small, and the tests check what is left behind.
 static ONE: Mutex<()> = Mutex::const_new(());
 
-/// Long enough for any machine; nothing waits for it unless it fails.
+/// Long enough for any machine; only a test that fails waits this long.
 const LONG: Duration = Duration::from_secs(30);
 
 async fn alone() -> MutexGuard<'static, ()> {
@@ -47,7 +47,7 @@ fn options() -> LabOptions {
     options
 }
 
-/// Where the lock nodes listen.
+/// The addresses of the lock nodes.
 fn nodes(lab: &Lab) -> Vec<SocketAddr> {
     let of_role = |node: &NodeSettings| (node.name.role == Role::Lock).then_some(node.address);
     lab.settings().iter().filter_map(of_role).collect()
@@ -70,7 +70,7 @@ async fn up(hosts: usize, persistence: Persistence) -> Lab {
         .expect("the lab comes up")
 }
 
-/// Sends one inline command and returns the first line of the answer, or none if there is no answer in time.
+/// Sends one inline command, and returns the first line of the answer; `None` if there is no answer in time.
 fn ask(node: SocketAddr, command: &str, patience: Duration) -> Option<String> {
     let password = password::run_dir(&std::env::temp_dir(), node.port()).and_then(|dir| password::in_dir(&dir))?;
     let mut stream = TcpStream::connect(node).ok()?;
@@ -87,13 +87,13 @@ fn tell(node: SocketAddr, command: &str) -> String {
     ask(node, command, LONG).unwrap_or_else(|| panic!("{node} does not answer {command}"))
 }
 
-/// The state letter of a process, as the kernel shows it; none when there is no such process.
+/// The state letter of a process, as the kernel shows it; `None` if there is no such process.
 fn process_state(pid: u32) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
-/// Whether the process has ended; one whose new parent has not looked after it yet has.
+/// Whether the process has ended, even if its new parent has not reaped it yet.
 fn is_gone(pid: u32) -> bool {
     matches!(process_state(pid), None | Some('Z' | 'X'))
 }
@@ -365,7 +365,7 @@ async fn stats_come_from_hosts_that_answer() {
     lab.apply(Action::Undo(Condition::Down), HostId(3))
         .await
         .expect("restarted");
-    // The first question after a restart may find the old connection broken.
+    // The first request after a restart may find the old connection broken.
     for host in 1..=3 {
         let end = Instant::now() + LONG;
         while !lab.stats().await.contains_key(&node(host)) {
@@ -385,7 +385,7 @@ async fn a_dropped_lab_leaves_nothing() {
     eventually("all gone", || pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());
 }
 
-/// Not a test of its own: the owner of a lab that the tests below kill. It tells where its lab is and waits.
+/// Not a test of its own: the owner of a lab, which the tests below kill. It prints where its lab is, and waits.
 #[tokio::test]
 #[ignore = "run by other tests"]
 async fn owner_of_a_lab() {
@@ -396,7 +396,7 @@ async fn owner_of_a_lab() {
     lab.down().await;
 }
 
-/// Starts [`owner_of_a_lab`] in a process of its own and returns it with its stdout and its run directory.
+/// Starts [`owner_of_a_lab`] in a process of its own, and returns it with its stdout and its run directory.
 fn owner() -> (Child, BufReader<ChildStdout>, PathBuf) {
     let mut owner = Command::new(std::env::current_exe().expect("this test"))
         .args(["--exact", "owner_of_a_lab", "--ignored", "--nocapture"])
@@ -415,7 +415,7 @@ fn owner() -> (Child, BufReader<ChildStdout>, PathBuf) {
     (owner, stdout, dir)
 }
 
-/// Sends a signal to a process of ours.
+/// Sends a signal to one of our processes.
 fn send(pid: u32, signal: &str) {
     assert!(
         Command::new("kill")
@@ -488,7 +488,7 @@ async fn a_process_left_in_a_run_directory_is_killed_and_a_visitor_is_not() {
     let _one = alone().await;
     let lab = up(1, Persistence::None).await;
     let dir = lab.dir().to_owned();
-    // A lab whose keeper ended and whose servers did not can't be had on Linux; so this process plays both parts.
+    // On Linux a dead keeper can't leave living servers, so this process plays both parts.
     let fake = dir.with_file_name("run-test");
     fs::create_dir(&fake).expect("a run directory");
     let mut visitor = Command::new("sleep")
@@ -565,7 +565,7 @@ async fn fixed_ports_are_used_or_the_taken_one_is_named() {
     ));
 }
 
-/// A program for `--server-bin`: a shell script with this body.
+/// A program for `--server-bin`: a shell script with this text.
 fn script(dir: &Path, body: &str) -> PathBuf {
     let path = dir.join("server");
     fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("written");
@@ -613,7 +613,7 @@ fn a_server_is_found_by_name_and_by_path() {
     assert_eq!(ServerBinary::find(Some(Path::new(name))).expect("by name"), found);
 }
 
-/// Not a test of its own: tells what a program says that looks for a server.
+/// Not a test of its own: prints the result of the search for a server.
 #[test]
 #[ignore = "run by other tests"]
 fn look_for_a_server() {
@@ -699,7 +699,7 @@ async fn a_lost_race_for_a_port_is_tried_again() {
     let _one = alone().await;
     let dir = tempfile::tempdir().expect("a directory");
     let (port, go) = (dir.path().join("port"), dir.path().join("go"));
-    // The first to start tells its port and waits until somebody else has taken it.
+    // The first one to start writes down its port, and waits until another process has taken it.
     let body = format!(
         "{CLAIM}\nif mkdir {first} 2>/dev/null; then\n\
          echo $3 > {port}.new; mv {port}.new {port}; until [ -e {go} ]; do sleep 0.01; done\nfi\nexec {real} \"$@\"",
@@ -777,7 +777,7 @@ async fn the_keeper_and_the_servers_hold_no_stream_of_their_owner() {
     send(keeper, "-STOP");
     owner.kill().expect("killed");
     owner.wait().expect("reaped");
-    // Keeper and servers live, and still the streams end, as `lockstorm … | head` needs.
+    // Keeper and servers live, and the streams end all the same, as `lockstorm … | head` needs.
     let (told, heard) = std::sync::mpsc::channel();
     std::thread::spawn(move || told.send(stdout.lines().count() + stderr.read_to_end(&mut Vec::new()).unwrap_or(0)));
     let ended = heard.recv_timeout(LONG);

@@ -1,5 +1,5 @@
-//! Holds the shape of the libraries: a module of Lockstorm uses only modules below it; no two files of a folder use each
-//! other, not by way of others either; the engine's protocol uses nothing but `std`; and each `use` names items of one module.
+//! Checks the shape of the libraries: a module of Lockstorm uses only modules below it; no two files of a folder use each
+//! other, directly or through others; the engine's protocol uses only `std`; and each `use` names items of one module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 use syn::{Item, UseTree, Visibility};
 
-/// From the top to the bottom. Modules of one line are peers and do not use each other. The lock engine is a package by itself,
-/// which can't use any of the others; they name it as the module `lock`.
+/// From the top to the bottom. Modules on one line are peers, and don't use each other. The lock engine is a package of
+/// its own, which can't use any of the others; they use it as the module `lock`.
 const LAYERS: &[&[&str]] = &[
     &["console"],
     &["report"],
@@ -28,7 +28,7 @@ const LAYERS: &[&[&str]] = &[
     &["model", "output", "timer"],
 ];
 
-/// The program, which may use all of the library and does so by its name.
+/// The program, which uses the library by its name and may use all of it.
 const PROGRAM: &[&str] = &["main.rs", "cli.rs", "commands", "failure.rs", "log.rs"];
 
 fn root() -> PathBuf {
@@ -47,16 +47,16 @@ struct Package {
 #[derive(Default)]
 struct Module {
     file: PathBuf,
-    /// What others find here under a name that was declared elsewhere: the name, and the path as it is written.
+    /// Names that others find here, but that are declared elsewhere: the name, and its path as written.
     exports: Vec<(String, Vec<String>)>,
     /// All paths that are written here, outside tests.
     paths: Vec<Vec<String>>,
-    /// Whether it has anything but modules and uses of its own.
+    /// Whether it has code of its own, besides modules and uses.
     has_code: bool,
 }
 
 impl Package {
-    /// Reads all files of the package in this directory, but those of packages and programs in it.
+    /// Reads all files of the package in this directory, without the packages and programs inside it.
     fn read(directory: &Path, but: &[&str]) -> Self {
         let mut modules = BTreeMap::new();
         let mut left = vec![directory.to_owned()];
@@ -82,7 +82,7 @@ impl Package {
         Self { modules }
     }
 
-    /// The module in which the thing is declared that this path names in `module`; none if it is not of this package.
+    /// The module that declares the item that this path names in `module`; `None` if it is not of this package.
     fn resolve(&self, module: &[String], path: &[String]) -> Option<Vec<String>> {
         let mut here = module.to_vec();
         let mut rest = path;
@@ -98,7 +98,7 @@ impl Package {
                     rest = &rest[1..];
                 }
             }
-            // Something of this module, of `std` or of another package.
+            // An item of this module, of `std` or of another package.
             _ => return None,
         }
         while let Some((name, behind)) = rest.split_first() {
@@ -170,7 +170,7 @@ impl Module {
     }
 }
 
-/// Collects all paths but those in tests.
+/// Collects all paths outside tests.
 struct Paths<'a>(&'a mut Vec<Vec<String>>);
 
 impl<'ast> Visit<'ast> for Paths<'_> {
@@ -190,7 +190,7 @@ impl<'ast> Visit<'ast> for Paths<'_> {
         flatten(&item.tree, &mut Vec::new(), self.0);
     }
 
-    // Who may see a thing is not a use of anything.
+    // A restricted visibility is not a use.
     fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -200,7 +200,7 @@ impl<'ast> Visit<'ast> for Paths<'_> {
     }
 }
 
-/// The paths of a `use`, one by one, by their names before any `as`.
+/// The paths of a `use`, one by one, with the names before any `as`.
 fn flatten(tree: &UseTree, before: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
     let end = |name: String, before: &[String]| match name.as_str() {
         "self" => before.to_vec(),
@@ -238,7 +238,7 @@ fn modules_depend_only_downward() {
             wrong.push(format!("{file}: the module {top} has no layer in tests/layers.rs"));
             continue;
         };
-        // The engine is re-exported by the library: as a module it is none of these files.
+        // The library re-exports the engine as a module that is none of these files.
         let paths = &package.modules[module].paths;
         let engine = paths
             .iter()
@@ -271,7 +271,7 @@ fn every_module_of_the_library_has_a_layer() {
     assert_eq!(modules, layers);
 }
 
-/// A circle of modules, if there is one: each uses the next, and the last the first.
+/// A circle of modules, if there is one: each uses the next, and the last uses the first.
 fn circle(uses: &BTreeMap<&[String], BTreeSet<Vec<String>>>) -> Option<Vec<String>> {
     fn walk<'a>(
         module: &'a [String],
@@ -300,13 +300,13 @@ fn circle(uses: &BTreeMap<&[String], BTreeSet<Vec<String>>>) -> Option<Vec<Strin
     })
 }
 
-/// The folders of which no two files use each other, not by way of others either.
+/// Folders in which no two files use each other, directly or through others.
 const WITHOUT_CIRCLES: &[&str] = &[
     "bench", "console", "fault", "lab", "metrics", "model", "needs", "oracle", "output", "report", "run", "scenario",
     "store", "swarm", "timer", "workload",
 ];
 
-/// What is used of the modules of a folder by one another; of all modules without a folder.
+/// The uses among the modules of a folder, or of all modules if there is no folder.
 fn uses_within<'a>(package: &'a Package, folder: &[String]) -> BTreeMap<&'a [String], BTreeSet<Vec<String>>> {
     let mut uses = package.uses();
     uses.retain(|name, _| name.starts_with(folder));

@@ -1,4 +1,4 @@
-//! What is left on disk and among the processes when a start fails, or when something is killed at a bad moment: nothing.
+//! What is left on disk and among the processes when a start fails, or something is killed at a bad moment: nothing.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -15,7 +15,7 @@ use rand::RngExt;
 use tempfile::TempDir;
 use tokio::sync::{Mutex, MutexGuard};
 
-/// Long enough for any machine; nothing waits for it unless it fails.
+/// Long enough for any machine; only a test that fails waits this long.
 const LONG: Duration = Duration::from_mins(1);
 
 const SCENARIO: &str = r#"
@@ -62,7 +62,7 @@ fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Lockstorm with a directory for temporary files of its own, and the scenario beside that.
+/// Lockstorm with its own directory for temporary files, and the scenario beside it.
 struct Place {
     dir: TempDir,
     temp: PathBuf,
@@ -169,16 +169,16 @@ fn what_is_killed_during_its_set_up_leaves_nothing_after_the_next_start() {
             slay(*keeper);
         }
         run.wait().expect("reaped");
-        // A killed process dies when it gets a core; until then it has its lock, and its lab is in use.
+        // A killed process ends when it gets a core; until then it has its lock, and its lab is in use.
         eventually("the keepers are dead", || keepers.iter().all(|&keeper| is_dead(keeper)));
         caught += usize::from(!place.left().is_empty());
         let (code, text) = told(&place.command(&["lab", "down"]).output().expect("lockstorm"));
         assert_eq!(code, Some(0), "{text}");
         eventually("no process is left", || living_in(&place.temp).is_empty());
-        // A keeper that was started in that very moment removes its directory by itself.
+        // A keeper that was started just then removes its directory by itself.
         eventually("nothing is left", || place.left().is_empty());
     }
-    // Killed when it had made only the directory that all labs share.
+    // Killed after it made only the base directory.
     let base = place.temp.join(format!("lockstorm-{}", geteuid()));
     fs::DirBuilder::new().mode(0o700).create(&base).expect("the base");
     place.command(&["lab", "down"]).output().expect("lockstorm");
@@ -205,7 +205,7 @@ fn base() -> PathBuf {
     std::env::temp_dir().join(format!("lockstorm-{}", geteuid()))
 }
 
-/// A program: a shell script with this body.
+/// A program: a shell script with this text.
 fn script(path: &Path, body: &str) {
     fs::write(path, format!("#!/bin/sh\n{body}\n")).expect("written");
     fs::set_permissions(path, Permissions::from_mode(0o755)).expect("executable");
@@ -214,7 +214,7 @@ fn script(path: &Path, body: &str) {
 #[tokio::test]
 async fn a_keeper_that_dies_leaves_no_directory() {
     let _one = alone().await;
-    // It ends where nobody asks it to: after it has made its directory and before it can tell.
+    // It ends unasked, after it has made its directory and before it can report it.
     let dir = TempDir::with_prefix("ls-").expect("a directory");
     let keeper = dir.path().join("keeper");
     let body = format!(
@@ -260,7 +260,7 @@ async fn only_what_a_keeper_left_is_removed() {
         }
         path
     };
-    // Killed before, and after, it made its lock file.
+    // Killed before, or after, it made its lock file.
     let bare = make("run-test-1", &[]);
     let unlocked = make("run-test-2", &["keeper.lock", "more"]);
     let foreign = make("run-test-3", &["thesis"]);
@@ -342,7 +342,7 @@ async fn a_server_program_that_leaves_its_session_leaves_no_server() {
     for (start, answers) in [
         ("setsid --fork {real} \"$@\"\nexit 0", true),
         ("{real} \"$@\" &\nexit 0", true),
-        // Its group and session are others' from then on, and it never answers.
+        // From then on it is in another group and session, and it never answers.
         ("setsid --fork sleep 600\nexit 0", false),
         ("setsid --fork sleep 600\nexec {real} \"$@\"", false),
     ] {
@@ -366,7 +366,7 @@ async fn a_server_program_that_leaves_its_session_leaves_no_server() {
         }
         assert_eq!(runs(), runs_before, "{start}");
     }
-    // The same with a keeper that can't do it any more: the next sweep finds them by their logs.
+    // The same with a keeper that can't do this any more: the next sweep finds them by their logs.
     let program = dir.path().join("server");
     script(
         &program,
@@ -389,17 +389,17 @@ async fn a_server_program_that_leaves_its_session_leaves_no_server() {
     eventually("all gone", || !living.iter().any(lives));
 }
 
-/// How many processes work in run directories of this user.
+/// The number of processes that work in run directories of this user.
 fn runs() -> usize {
     base().canonicalize().map_or(0, |base| living_in(&base).len())
 }
 
-/// Runs `lockstorm` on a file system of its own, of that size.
+/// Runs `lockstorm` on a file system of its own with this size.
 #[test]
 #[ignore = "needs root: it mounts a small file system"]
 fn a_full_temporary_directory_is_told_and_nothing_is_left() {
     let _one = all_alone();
-    // What is seen before is refused; a disk that has bytes, but no room for one more file, is full all the same.
+    // A disk without space is refused beforehand; a disk with space but without a free inode is full all the same.
     let without_files = [2, 3, 4, 6, 8, 10].map(|files| (format!("size=64m,nr_inodes={files}"), 1));
     for (disk, expected) in without_files.into_iter().chain([("size=64k".to_owned(), 2)]) {
         let place = Place::with_temp_dir();
@@ -409,7 +409,7 @@ fn a_full_temporary_directory_is_told_and_nothing_is_left() {
             tmp = place.temp.display(),
             program = env!("CARGO_BIN_EXE_lockstorm")
         );
-        // A mount of this process's own, which goes with it.
+        // A mount of this process alone, which ends with it.
         let output = Command::new("unshare")
             .args(["-m", "sh", "-c", &script])
             .current_dir(place.dir.path())

@@ -34,7 +34,7 @@ fn futures_can_move_between_threads() {
     is_send(&guard.release());
 }
 
-/// One app server's share of the contention: every section is entered by one worker at a time.
+/// One app server's share of the contention. A section is never entered by two workers at a time.
 async fn contend(lock: Lock, busy: Arc<AtomicBool>, sections: Arc<AtomicU32>) {
     let mut workers = JoinSet::new();
     for _ in 0..6 {
@@ -164,7 +164,7 @@ fn nodes_that_do_not_answer_leave_the_outcome_unknown_and_no_key_behind() {
     trio.until("both are suspect", async || {
         lock.acquire(KEY, &IMPATIENT).await.unwrap_err() == refused
     });
-    // An acquire that its caller gives up: nothing of it may stay either.
+    // An acquire that its caller gives up must not leave anything either.
     let single = Lock::single(&trio.nodes, 0, 1);
     trio.servers[0].pause();
     trio.runtime.block_on(async {
@@ -209,15 +209,15 @@ fn a_lock_released_while_a_node_is_paused_is_deleted_there_when_it_runs_again() 
     trio.no_keys();
 }
 
-/// Acquires and releases on a key of its own until told to stop; how often it had the lock.
+/// Acquires and releases its own key until it is told to stop. Returns how often it had the lock.
 async fn cycle(lock: Lock, key: String, stop: Arc<AtomicBool>) -> u32 {
     let mut cycles = 0;
     while !stop.load(SeqCst) {
         match lock.acquire(&key, &IMPATIENT).await {
-            // Every other one is left to the background.
+            // Every second release is left to the background.
             Ok(guard) if cycles % 2 == 0 => drop(guard.release().await),
             Ok(guard) => drop(guard),
-            // Do not spin while no node can be asked.
+            // Don't spin while no node can be asked.
             Err(_) => sleep(Duration::from_millis(1)).await,
         }
         cycles += 1;
@@ -270,7 +270,7 @@ fn an_expired_lock_is_never_handed_out() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    // Nothing is left of 2 ms after the allowance for clocks. On a slow machine not even the votes come in time.
+    // After the allowance for clock drift nothing is left of 2 ms. On a slow machine not even the votes come in time.
     let short = AcquireOptions {
         ttl: Duration::from_millis(2),
         ..OPTIONS
@@ -315,7 +315,7 @@ fn renewal_keeps_a_lock_and_its_loss_is_signalled() {
     assert!(!guard.is_lost());
     assert_eq!(trio.acquire(&lock, &OPTIONS).unwrap_err(), Refusal::Contended);
 
-    // One key gone is no loss, two of three are.
+    // The loss of one key is not the loss of the lock; the loss of two of three is.
     let _: () = trio.servers[0].query(redis::cmd("DEL").arg(KEY));
     trio.runtime.block_on(async {
         assert!(guard.extend().await.is_ok());
@@ -396,7 +396,7 @@ fn a_key_that_became_something_else_is_lost_and_stays() {
             }
             guard.release().await
         });
-        // It does not wait for a third answer once two have come; a delete that is refused would be owed.
+        // It does not wait for a third answer after two have come; a refused delete would have to be sent again.
         assert!(released.unconfirmed <= 1, "{released:?}");
         eventually("ours is deleted, theirs stays", || keys_of(&trio.servers) == [1, 1, 0]);
         for server in &trio.servers[..2] {
@@ -483,7 +483,7 @@ fn waiting_until_expiry_gets_the_lock_of_a_holder_that_never_releases() {
     assert!(holder.is_lost());
     assert!(guard.waited());
     assert!(guard.attempts() >= 2);
-    // Not by polling: one more attempt when the time came, a few if it was not quite over.
+    // It does not poll: one more attempt when the time came, and a few more if it was slightly early.
     assert!(guard.attempts() < 10, "{} attempts", guard.attempts());
 
     let hopeless = AcquireOptions {
@@ -586,7 +586,7 @@ fn nodes_that_are_down_at_the_start_are_used_when_they_come() {
     drop(trio.acquire(&lock, &OPTIONS).unwrap());
     drop((lock, nodes));
     trio.no_keys();
-    // The connections of handles that are gone end: only those of the trio and of this question are left.
+    // The connections of dropped handles end: only those of the trio and of this question are left.
     for server in &trio.servers {
         trio.until("connections of nobody are closed", async || {
             let list: String = server.query(redis::cmd("CLIENT").arg("LIST"));
@@ -616,7 +616,7 @@ fn acquires_that_wait_behind_others_of_their_own_app_server_do_not_blame_the_nod
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    // Far more than nodes answer within the node timeout.
+    // Far more than nodes can answer within the node timeout.
     let options = AcquireOptions {
         reply_timeout: Some(Duration::from_millis(100)),
         ..OPTIONS
@@ -649,7 +649,7 @@ fn an_acquire_may_stop_waiting_before_the_nodes_are_suspect() {
     };
     trio.servers[0].pause();
     trio.servers[1].pause();
-    // Twice: had the nodes become suspect, the second one would not ask them.
+    // Twice: if the nodes had become suspect, the second acquire would not ask them.
     for _ in 0..2 {
         let Refusal::Unknown { causes } = trio.acquire(&lock, &hurried).unwrap_err() else {
             panic!("they may have voted");
@@ -686,7 +686,7 @@ fn who_asks_again_at_once_after_a_timeout_does_not_wait_for_the_same_nodes_again
     let lock = trio.redlock();
     trio.servers[1].pause();
     trio.servers[2].pause();
-    // On one thread the next acquire comes before any timer of the connections.
+    // On one thread, the next acquire comes before any timer of the connections.
     trio.runtime.block_on(async {
         for cause in [Cause::Timeout, Cause::Suspect] {
             let refusal = lock.acquire(KEY, &OPTIONS).await.unwrap_err();

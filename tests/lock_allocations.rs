@@ -1,4 +1,5 @@
-//! What an acquire and a release cost their caller: allocations, and wakes of its task. Real nodes, one app server.
+//! What an acquire and a release cost their caller: allocations, and wakes of its task. With real nodes and one app
+//! server.
 
 mod support;
 
@@ -15,14 +16,14 @@ use lockstorm::model::Wait;
 use support::trio::{KEY, OPTIONS, Trio};
 use support::{TEST_TIMEOUT, serial};
 
-/// Cycles before anything is counted: buffers and queues have their size then, and the nodes know the scripts.
+/// Cycles before anything is counted: after them buffers and queues have their final size, and the nodes know the scripts.
 const WARM_UP: u32 = 500;
-/// Cycles whose mean counts.
+/// The number of cycles that are averaged.
 const CYCLES: u32 = 4_000;
 
-/// The most allocations of one acquire and release: three and five, as when this was written, and room for a few buffers that
-/// still grow. Five runs on a busy machine gave 3.000 to 3.002, and 5.001 to 5.002. An allocation in one cycle of twenty is
-/// too many.
+/// The most allocations of one acquire and release: three and five, as when this was written, plus room for a few buffers
+/// that still grow. Five runs on a busy machine gave 3.000 to 3.002, and 5.001 to 5.002. One more allocation in every
+/// twentieth cycle fails.
 const MOST_FAIL_FAST: f64 = 3.05;
 const MOST_QUEUE: f64 = 5.05;
 
@@ -31,8 +32,8 @@ const QUEUE: AcquireOptions = AcquireOptions {
     ..OPTIONS
 };
 
-/// The mean number of allocations of a cycle that nobody competes with. All of the app server is on this thread: the caller,
-/// the connections, the timers.
+/// The mean number of allocations of a cycle without contention. The whole app server is on this thread: the caller, the
+/// connections, the timers.
 fn allocations(options: &AcquireOptions) -> f64 {
     let trio = Trio::start();
     let lock = trio.redlock();
@@ -122,7 +123,7 @@ fn an_acquire_is_woken_once_whatever_time_the_replies_take() {
             let (counted, wakes) = Counted::new(acquire(trio.redlock(), options));
             let acquiring = tokio::spawn(counted);
             tokio::task::yield_now().await;
-            // Connections are ordered: with the answer to this the reply to the SET has come, too.
+            // Connections are ordered: when the answer to this has come, so has the reply to the SET.
             let flushed = async |node: usize| trio.nodes.subset(&[node]).flush(TEST_TIMEOUT).await == 1;
             assert!(flushed(0).await);
             assert_eq!(trio.servers[0].keys(), 1, "the first node has the key");

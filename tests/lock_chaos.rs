@@ -1,5 +1,5 @@
-//! The law of every lock: no two believe to hold it at a time. It holds under random faults as long as no node forgets,
-//! and it breaks exactly when as many forgot as the theory says.
+//! The law of every lock: no two callers believe to hold it at the same time. It holds under random faults as long as no
+//! node forgets, and it breaks exactly when as many nodes forget as the theory says.
 
 mod support;
 
@@ -18,7 +18,7 @@ use support::swarm::{AppServer, Counts, Strategy};
 use support::trio::{KEY, OPTIONS, Trio, app_server};
 use support::{RedisServer, TEST_TIMEOUT, eventually, serial};
 
-// The belief check itself.
+// The check of beliefs itself.
 
 fn belief(key: usize, begin: u64, end: u64) -> Belief {
     static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
@@ -54,7 +54,7 @@ fn every_belief_that_begins_during_another_is_found() {
     assert_eq!(overlaps(vec![last, last, other]), [(last, last)]);
 }
 
-/// Runs workers on two app servers under this strategy, without faults, until enough beliefs are there.
+/// Runs workers with this strategy on two app servers, without faults, until there are enough beliefs.
 fn fight(trio: &Trio, strategy: Strategy, enough: impl Fn(&[Belief], &Counts) -> bool) {
     let addrs: Vec<_> = trio.servers.iter().map(RedisServer::addr).collect();
     let counts = Arc::<Counts>::default();
@@ -76,9 +76,9 @@ fn locks_that_do_not_lock_are_caught() {
     let trio = Trio::start();
     let is_caught = |beliefs: &[Belief], _: &Counts| overlaps(beliefs.to_vec()).len() >= 10;
     fight(&trio, |_, _| Lock::none(), is_caught);
-    // A mutex in each of two processes is no mutex.
+    // A mutex in each of two processes is not a mutex for both.
     fight(&trio, |_, _| Lock::local(), is_caught);
-    // Nor is a lock that each asks of another node.
+    // Nor is a lock that each of them asks from another node.
     fight(
         &trio,
         |nodes, seed| Lock::single(nodes, usize::try_from(seed).unwrap(), seed),
@@ -121,7 +121,7 @@ fn a_client_that_deletes_without_looking_is_caught_and_ours_is_not() {
 
 // The storm.
 
-/// What was done to nodes and app servers.
+/// The faults that were injected into nodes and app servers.
 #[derive(Debug, Default)]
 struct Faults {
     kills: usize,
@@ -138,7 +138,7 @@ struct Storm {
     servers: Vec<RedisServer>,
     swarm: Vec<AppServer>,
     ended: Vec<Belief>,
-    /// What keys of killed app servers begin with.
+    /// The prefixes of the keys of killed app servers.
     orphans: Vec<String>,
     counts: Arc<Counts>,
     faults: Faults,
@@ -168,7 +168,7 @@ impl Storm {
         self.swarm.push(server);
     }
 
-    /// A node or a majority is killed, paused or cut off, and perhaps an app server is hit; then the nodes come back.
+    /// Kills, pauses or cuts off a node or a majority, and perhaps an app server; then the nodes come back.
     fn strike(&mut self) {
         self.calm(200);
         let mut nodes: Vec<_> = (0..self.servers.len()).collect();
@@ -199,7 +199,7 @@ impl Storm {
         self.calm(100);
         match self.rng.random_range(0..8) {
             0 => {
-                // The first is never killed: one that has lived through it all must have deleted all it set.
+                // The first one is never killed: it has lived through everything, and must have deleted all that it set.
                 let server = self.swarm.remove(self.rng.random_range(1..self.swarm.len()));
                 self.orphans.push(server.own_keys());
                 self.ended.extend(server.kill().all());
@@ -228,13 +228,13 @@ impl Storm {
         thread::sleep(Duration::from_millis(self.rng.random_range(0..most)));
     }
 
-    /// All that was believed so far.
+    /// All beliefs so far.
     fn beliefs(&self) -> Vec<Belief> {
         let running = self.swarm.iter().flat_map(|server| server.beliefs().all());
         running.chain(self.ended.iter().copied()).collect()
     }
 
-    /// Whether enough happened for a verdict to mean something.
+    /// Whether enough happened to make the verdict meaningful.
     fn is_thorough(&self) -> bool {
         let count = |counter: &AtomicUsize| counter.load(Relaxed);
         let (counts, faults) = (&self.counts, &self.faults);
@@ -257,7 +257,7 @@ impl Storm {
 #[test]
 fn no_two_believe_to_hold_a_lock_whatever_happens_to_nodes_that_do_not_forget() {
     let _turn = serial();
-    // `.ci/long chaos` gives it longer, and other seeds.
+    // `.ci/long chaos` runs it for longer, and with other seeds.
     let seconds = env::var("LOCKSTORM_CHAOS").map_or(15, |text| text.parse().expect("LOCKSTORM_CHAOS is seconds"));
     let seed = env::var("LOCKSTORM_SEED").map_or(1, |text| text.parse().expect("LOCKSTORM_SEED is a number"));
     let nodes = if seed % 2 == 1 { 3 } else { 5 };
@@ -301,13 +301,13 @@ fn the_same_storm_is_seen_to_break_the_law_where_nodes_forget() {
     }
 }
 
-// How much may be forgotten.
+// How many nodes may forget.
 
-/// A holder has this many votes of so many nodes; then so many of the nodes that voted forget. Whether a second client
-/// gets the lock.
+/// A holder has `votes` votes from `nodes` nodes, and then some of the nodes that voted forget. Returns whether a second
+/// client gets the lock.
 fn second_holder(nodes: usize, votes: usize, losses: usize) -> bool {
     let mut servers: Vec<_> = (0..nodes).map(|_| RedisServer::start()).collect();
-    // Killed, not paused: a SET that waits in a paused node would be a vote later.
+    // Killed and not paused: a SET that waits in a paused node would become a vote later.
     servers[votes..].iter_mut().for_each(RedisServer::kill);
     let addrs: Vec<_> = servers.iter().map(RedisServer::addr).collect();
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,17 +1,17 @@
-//! The lock engine is a package by itself, light enough for a program that wants nothing but a lock.
+//! The lock engine is a package of its own, light enough for a program that only wants a lock.
 
 use std::collections::BTreeSet;
 use std::env;
 use std::path::Path;
 use std::process::Command;
 
-/// With TLS and with the engine itself.
+/// With TLS, and counting the engine itself.
 const MOST_PACKAGES: usize = 45;
 
-/// What belongs to the lab and the console.
+/// Packages that belong to the lab and the console.
 const OF_OTHERS: [&str; 5] = ["clap", "ratatui", "redis", "sqlx", "url"];
 
-/// What `lockstorm-lock` needs to run, or is built with.
+/// The packages that `lockstorm-lock` needs to run or to be built.
 fn packages() -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
@@ -22,7 +22,7 @@ fn packages() -> BTreeSet<String> {
         .expect("cargo, which has built this, runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let tree = String::from_utf8(output.stdout).unwrap();
-    // `name v1.2.3`, and sometimes where it is, that it is a macro, or that it was there before.
+    // `name v1.2.3`, sometimes with a path, a note that it is a macro, or a note that it was listed before.
     let package = |line: &str| line.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
     tree.lines().map(package).collect()
 }
@@ -41,7 +41,7 @@ fn the_lock_engine_needs_few_packages_and_none_of_the_lab() {
     );
     for package in &packages {
         let name = package.split(' ').next().unwrap();
-        // With the packages that they are made of: sqlx-core, clap_builder.
+        // With the packages that they consist of: sqlx-core, clap_builder.
         let other = OF_OTHERS
             .iter()
             .find(|&&other| name.split(['-', '_']).next() == Some(other));

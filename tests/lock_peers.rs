@@ -1,4 +1,4 @@
-//! What other lock clients get wrong and what their users ask for, a test for each, on real servers.
+//! Mistakes of other lock clients, and wishes of their users, a test for each, on real servers.
 
 mod support;
 
@@ -30,7 +30,7 @@ fn occupy(server: &RedisServer) {
     let _: () = server.query(redis::cmd("SET").arg(KEY).arg("somebody else"));
 }
 
-/// 64 tasks acquire and release, each a key of its own, `cycles` times each. All must succeed.
+/// 64 tasks acquire and release, each its own key, `cycles` times each. All must succeed.
 async fn load(lock: &Lock, cycles: usize, options: AcquireOptions) {
     let mut tasks = JoinSet::new();
     for task in 0..64 {
@@ -66,7 +66,7 @@ fn until_all_vote(trio: &Trio, lock: &Lock) {
         let Ok(guard) = lock.acquire("vote", &IMPATIENT).await else {
             return false;
         };
-        // The third vote is there at once or, from a node that was not asked, never.
+        // The third vote comes at once or, if that node was not asked, never.
         sleep(Duration::from_millis(20)).await;
         let votes = guard.votes();
         guard.release().await;
@@ -94,7 +94,7 @@ fn a_node_that_hangs_from_the_start_holds_up_nobody() {
     trio.until("two are connected", async || {
         trio.nodes.ready(Duration::ZERO).await >= 2
     });
-    // A client that waits for the connection in each acquire gets one of these a second.
+    // A client that waits for the connection in each acquire gets one lock a second.
     let lock = trio.redlock();
     trio.runtime.block_on(async {
         timeout(TEST_TIMEOUT, load(&lock, 16, IMPATIENT))
@@ -115,7 +115,7 @@ fn with_a_ttl_of_400_ms_and_a_paused_node_every_lock_is_acquired() {
     let options = AcquireOptions {
         ttl: Duration::from_millis(400),
         reply_timeout: Some(Duration::from_millis(100)),
-        // For a machine that stops for longer than that; a node that is waited for would fail all of them.
+        // Allows for a machine that stops for longer than that; if a node were waited for, all acquires would fail.
         wait: Wait::Retry {
             retries: 3,
             delay: Duration::from_millis(50),
@@ -133,7 +133,7 @@ fn no_lock_is_handed_out_by_nodes_that_were_paused_for_longer_than_its_ttl() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    // As patient as a caller can be who does not know better.
+    // With the patience of a caller who does not know better.
     let options = AcquireOptions {
         ttl: Duration::from_secs(1),
         reply_timeout: Some(TEST_TIMEOUT),
@@ -227,7 +227,7 @@ fn a_mere_timeout_closes_no_connection() {
             .lines()
             .filter_map(|line| line.split(' ').next().map(String::from))
             .collect();
-        // The last one is the question's own.
+        // The last one is the connection of this question.
         ids.pop();
         ids
     };
@@ -259,7 +259,7 @@ fn memory_stays_flat_while_a_node_is_paused_under_load() {
         is_suspect(&trio.nodes, 1).await
     });
     let (before, attempts) = (resident(), lock.gauges().attempts());
-    // What these cycles would leave in a queue, a SET and a delete each, is more than 12 MiB.
+    // In a queue these cycles would leave a SET and a delete each, which is more than 12 MiB.
     trio.runtime.block_on(load(&lock, 1000, IMPATIENT));
     let grown = resident().saturating_sub(before);
     assert!(lock.gauges().attempts() - attempts >= 64 * 1000);
@@ -354,10 +354,10 @@ fn contention_is_told_apart_from_an_outage() {
     occupy(&trio.servers[0]);
     occupy(&trio.servers[1]);
     assert_eq!(outcome(&trio), Outcome::Contended);
-    // With one down the others still tell that somebody holds it.
+    // With one node down, the others still report that somebody holds the lock.
     trio.kill(2);
     assert_eq!(outcome(&trio), Outcome::Contended);
-    // With two down nobody can hold it, and nobody can get it.
+    // With two nodes down, nobody can hold the lock or get it.
     trio.kill(0);
     assert_eq!(outcome(&trio), Outcome::NoQuorum);
     let causes = vec![Some(Cause::Refused), Some(Cause::Held), Some(Cause::Refused)];
@@ -378,7 +378,7 @@ fn failing_fast_leaves_nothing_behind_on_healthy_nodes() {
             let lock = lock.clone();
             tasks.spawn(async move {
                 for round in 0..20 {
-                    // Each key has a handful of contenders from both app servers at a time.
+                    // Each key has a few contenders from both app servers at a time.
                     match lock.acquire(&format!("rush:{}", (task + round) % 8), &OPTIONS).await {
                         Ok(guard) => drop(guard.release().await),
                         Err(refusal) => assert_eq!(refusal, Refusal::Contended),
@@ -387,7 +387,7 @@ fn failing_fast_leaves_nothing_behind_on_healthy_nodes() {
             });
         }
         join(tasks).await;
-        // What runs in the background is done after this: nothing is left to wait for.
+        // After this the background work is done, and nothing is left to wait for.
         assert_eq!(nodes.flush(TEST_TIMEOUT).await, 3);
     };
     thread::scope(|scope| {
@@ -397,7 +397,7 @@ fn failing_fast_leaves_nothing_behind_on_healthy_nodes() {
     assert_eq!(keys_of(&trio.servers), [0, 0, 0]);
 }
 
-/// Lets `future` go on for this many turns of the scheduler, then drops it.
+/// Polls `future` for this many turns of the scheduler, then drops it.
 async fn give_up_after<F: Future>(turns: u32, future: F) -> Option<F::Output> {
     let over = async {
         for _ in 0..turns {
@@ -411,7 +411,7 @@ async fn give_up_after<F: Future>(turns: u32, future: F) -> Option<F::Output> {
     }
 }
 
-/// Thousands of acquires and releases that are dropped wherever they are; how many acquires were.
+/// Thousands of acquires and releases that are dropped at any point; returns the number of acquires.
 async fn fickle(lock: &Lock, seed: u64) -> usize {
     let given_up = Arc::new(Mutex::new(0));
     let mut tasks = JoinSet::new();
@@ -427,7 +427,7 @@ async fn fickle(lock: &Lock, seed: u64) -> usize {
                     None => *given_up.lock().unwrap() += 1,
                     Some(Ok(guard)) if rng.random() => drop(guard),
                     Some(Ok(guard)) => drop(give_up_after(rng.random_range(0..20), guard.release()).await),
-                    // Contended, mostly.
+                    // Mostly contended.
                     Some(Err(_)) => yield_now().await,
                 }
             }
@@ -470,7 +470,7 @@ fn a_set_is_sent_once_for_each_attempt_and_to_each_node() {
     for server in &trio.servers {
         assert_eq!(server.calls("set"), lock.gauges().attempts());
     }
-    // Nor does anything else that goes wrong repeat one: contention and a node without answers.
+    // No other failure repeats a SET either: neither contention nor a node without answers.
     trio.servers.iter().for_each(occupy);
     trio.acquire(&lock, &OPTIONS).unwrap_err();
     trio.servers[0].pause();
@@ -488,14 +488,14 @@ fn nothing_is_deleted_without_looking_whose_it_is() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    // Two votes and a key of somebody else; then one vote, taken back, and two of somebody else.
+    // Two votes and a key of somebody else; then one vote, which is taken back, and two keys of somebody else.
     occupy(&trio.servers[0]);
     let guard = trio.acquire(&lock, &OPTIONS).unwrap();
     trio.until("all have answered", async || guard.late_votes().known() == Some(2));
     trio.runtime.block_on(guard.release());
     occupy(&trio.servers[1]);
     assert_eq!(trio.acquire(&lock, &OPTIONS).unwrap_err(), Refusal::Contended);
-    // A lock that somebody else took over while its holder thought of something else.
+    // A lock that somebody else took over while its holder was busy.
     let lost = trio.runtime.block_on(lock.acquire("other", &OPTIONS)).unwrap();
     trio.until("all three voted", async || lost.votes() == 3);
     for server in &trio.servers {
@@ -507,7 +507,7 @@ fn nothing_is_deleted_without_looking_whose_it_is() {
     trio.runtime.block_on(trio.nodes.flush(TEST_TIMEOUT));
     assert_eq!(keys_of(&trio.servers), [2, 2, 1]);
     for server in &trio.servers {
-        // Every DEL was that of a script which looked first, and not each of those found the key its own.
+        // Every DEL came from a script that checked the owner first, and not every script found its own key.
         let looked = server.calls("eval") + server.calls("evalsha");
         let deleted = server.calls("del");
         assert!(deleted <= looked, "{deleted} deletes, {looked} scripts");
@@ -525,7 +525,7 @@ fn a_delete_that_the_node_will_never_run_is_not_repeated_when_the_key_has_expire
         ..OPTIONS
     };
     let guard = acquire_all(&trio, &lock, &short);
-    // SET is allowed, scripts are not, nor what some servers have instead.
+    // SET is allowed; scripts are not, nor the native commands of some servers.
     let known: Vec<String> = trio.servers[0].query(redis::cmd("ACL").arg("CAT").arg("write"));
     let mut user = vec!["SETUSER", "default", "-eval", "-evalsha"];
     if known.iter().any(|command| command == "delifeq") {
@@ -669,7 +669,7 @@ fn an_extension_that_runs_after_the_expiry_creates_nothing() {
     assert_eq!(guard.validity(), Duration::ZERO);
 }
 
-/// Holds a lock for ten times its TTL; a contender that asks all the time never gets it.
+/// Holds a lock for ten times its TTL. A contender that keeps asking must never get it.
 async fn hold(lock: &Lock, rival: &Lock, options: &AcquireOptions) {
     let guard = lock.acquire(KEY, options).await.unwrap();
     let asking = async {
@@ -760,7 +760,7 @@ fn the_loss_is_signalled_before_the_validity_ends_while_a_majority_is_down() {
         renew: Some(Duration::from_millis(200)),
         ..IMPATIENT
     };
-    // A machine that stops for some milliseconds may be late once, not each time.
+    // A machine that stops for some milliseconds may be late once, but not every time.
     let in_time = (0..10).any(|_| {
         let mut trio = Trio::start();
         let lock = trio.redlock();
@@ -817,7 +817,7 @@ fn a_node_that_lost_the_key_and_is_slow_is_asked_for_it_once() {
         guard.votes() == 2
     });
     trio.servers[2].pause();
-    // More than may be under way to a node: what comes then waits in the queue.
+    // More commands than may be under way to a node: the next one waits in the queue.
     trio.runtime.block_on(async {
         load(&lock, 150, AcquireOptions { renew: None, ..options }).await;
         sleep(Duration::from_secs(4)).await;
@@ -844,7 +844,7 @@ fn a_lock_that_is_gone_leaves_no_task_behind() {
         let guard = acquire_all(&trio, &lock, &AcquireOptions { wait, ..options });
         trio.runtime.block_on(async {
             guard.release().await;
-            // Until nothing is to be renewed any more.
+            // Until nothing is left to renew.
             sleep(Duration::from_millis(100)).await;
         });
     }

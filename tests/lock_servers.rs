@@ -1,4 +1,4 @@
-//! What the lock engine asks of servers and their users: scripts, native commands, passwords, permissions.
+//! What the lock engine needs of servers and their users: scripts, native commands, passwords, permissions.
 
 mod support;
 
@@ -55,12 +55,12 @@ fn scripts_are_loaded_once_and_again_when_a_node_forgot_them() {
         assert!(trio.runtime.block_on(guard.extend()).is_ok());
         let released = trio.runtime.block_on(guard.release());
         assert!(released.deleted >= 2, "{released:?}");
-        // On a busy machine one node may still have all of this before it when the next round begins.
+        // On a busy machine one node may still have all of this to do when the next round begins.
         assert_eq!(trio.runtime.block_on(trio.nodes.flush(TEST_TIMEOUT)), 3);
     }
     trio.no_keys();
     for server in &trio.servers {
-        // Once for the extension and once for the deletion after the flush.
+        // Once for the extension, and once for the delete after the flush.
         assert!(server.calls("eval") <= 2);
         assert!(server.calls("evalsha") + server.calls("delifeq") + server.calls("delex") >= 4);
     }
@@ -81,7 +81,7 @@ fn a_node_that_compares_and_deletes_by_itself_is_asked_to() {
         assert!(server.calls("delifeq") + server.calls("delex") >= 10);
         assert_eq!(server.calls("evalsha"), 0);
     }
-    // They can't publish: a release that others may wait for goes by the script.
+    // Native commands can't publish, so a release that others may wait for uses the script.
     let waiting = AcquireOptions {
         wait: Wait::Queue,
         ..OPTIONS
@@ -138,7 +138,7 @@ fn what_a_user_may_not_do_is_told_from_an_outage() {
                     assert!(causes.iter().filter(denied).count() >= 2, "{causes:?}");
                     break;
                 }
-                // With the wrong password the nodes are not known to deny it before the first greeting.
+                // With a wrong password, it is not known before the first greeting that the nodes deny it.
                 sleep(Duration::from_millis(5)).await;
             }
         }
@@ -207,7 +207,7 @@ fn a_release_is_announced_and_a_rollback_is_not() {
     };
     let listener = Listener::start(&trio.servers[0]);
     let holder = trio.acquire(&lock, &OPTIONS).unwrap();
-    // A split vote is rolled back: this one has one vote.
+    // After a split vote it is rolled back: this one has one vote.
     trio.servers[0].query::<()>(cmd("DEL").arg(KEY));
     assert!(trio.acquire(&lock, &waiting).is_err());
     trio.runtime.block_on(holder.release());

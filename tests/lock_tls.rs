@@ -1,4 +1,4 @@
-//! Lock nodes that are reached over TLS, and what is said of those that can't prove who they are.
+//! Lock nodes over TLS, and the errors for nodes that can't prove their identity.
 #![cfg(feature = "tls")]
 
 mod support;
@@ -18,10 +18,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
-/// Tells a test that is run again, in a process which trusts an authority of ours, what it needs.
+/// Holds what a test needs when it runs itself again in a process that trusts an authority of ours.
 const TASK: &str = "LOCKSTORM_TEST_TLS";
 
-/// Fails if the server can't do TLS. Such a server says so at its first option, any other at the second: it never runs.
+/// Fails if the server has no TLS. Such a server refuses its first TLS option, any other the second, so it never runs.
 fn needs_tls() {
     let output = Command::new(server_bin())
         .args(["--tls-port", "0", "--port", "none"])
@@ -32,7 +32,7 @@ fn needs_tls() {
     assert!(has_tls, "{} is built without TLS", server_bin().display());
 }
 
-/// Somebody who signs certificates, and the files of them.
+/// An authority that signs certificates, with its files.
 struct Authority {
     dir: TempDir,
     issuer: CertifiedIssuer<'static, KeyPair>,
@@ -53,7 +53,7 @@ impl Authority {
         self.dir.path().join("authority.pem")
     }
 
-    /// A server with a certificate for `name`, and the port on which it speaks TLS. On its other port it does not.
+    /// A server with a certificate for `name`, and its TLS port. Its other port speaks plain text.
     fn server(&self, name: &str, options: &[&str]) -> (RedisServer, u16) {
         self.server_with(&CertificateParams::new([name.to_owned()]).unwrap(), options)
     }
@@ -83,7 +83,7 @@ impl Authority {
     }
 }
 
-/// Runs a test of this file in a process of its own, which trusts those only whom this authority has signed.
+/// Runs a test of this file in a process of its own that trusts only this authority.
 fn run_again(test: &str, authority: &Path, task: &str) {
     let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", test, "--ignored", "--nocapture"])
@@ -100,7 +100,7 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// Nodes that a slow machine makes not suspect.
+/// A node timeout that lets no node become suspect on a slow machine.
 const PATIENT: NodeOptions = NodeOptions {
     connect_timeout: Duration::from_secs(1),
     reconnect_backoff: Duration::from_millis(50),
@@ -164,7 +164,7 @@ fn lock() {
         let next = next.unwrap();
         assert!(next.waited());
         drop(next);
-        // Many at once: what is written must leave the buffers of TLS too.
+        // Many at once: buffered TLS data must be sent too.
         let mut tasks = JoinSet::new();
         for task in 0..200 {
             let redlock = redlock.clone();

@@ -1,4 +1,4 @@
-//! Waiting in line for a lock: in one app server, and among several, on real servers.
+//! Waiting in line for a lock, within one app server and among several, on real servers.
 
 mod support;
 
@@ -24,7 +24,7 @@ const QUEUE: AcquireOptions = AcquireOptions {
     ..OPTIONS
 };
 
-/// Who waits asks again after this time at the earliest if nothing is heard.
+/// A waiter that hears nothing asks again after this time at the earliest.
 const EARLIEST_POLL: Duration = Duration::from_millis(50);
 
 /// Another app server on the same nodes, in the same runtime.
@@ -51,13 +51,13 @@ fn wait(lock: &Lock, options: AcquireOptions) -> JoinHandle<(Result<Guard, Refus
     })
 }
 
-/// Whether a release by `holder` wakes one that waits in `waiter`: it has the lock before it would have asked again.
+/// Whether a release by `holder` wakes a waiter in `waiter`, so that it has the lock before it would have asked again.
 async fn release_wakes(holder: &Lock, waiter: &Lock, end: impl AsyncFn(Guard)) -> bool {
     let guard = holder.acquire(KEY, &QUEUE).await.unwrap();
     let start = Instant::now();
     let waiting = wait(waiter, QUEUE);
     until("it waits", || waiter.gauges().waiting() == 1).await;
-    // Its connections for news are made, or are there.
+    // Waits for its subscriptions to be opened.
     sleep(Duration::from_millis(15)).await;
     end(guard).await;
     let (guard, acquired) = waiting.await.unwrap();
@@ -69,7 +69,7 @@ async fn release(guard: Guard) {
     guard.release().await;
 }
 
-/// A machine that stops for some milliseconds may be late, not each time.
+/// A machine that stops for some milliseconds may be late once, but not every time.
 async fn in_one_of_many(what: &str, attempt: impl AsyncFn() -> bool) {
     for _ in 0..100 {
         if attempt().await {
@@ -105,7 +105,7 @@ fn those_of_one_app_server_cost_each_node_a_set_and_a_release_each() {
     assert_eq!(lock.gauges().attempts(), 200);
     for server in &trio.servers {
         let calls = ["set", "evalsha", "pttl", "subscribe"].map(|command| server.calls(command));
-        // The flush asks for a TTL, twice.
+        // The flush reads a TTL, twice.
         assert_eq!(calls, [200, 200, 2, 0]);
     }
 }
@@ -213,7 +213,7 @@ fn a_lock_that_is_held_beyond_its_ttl_goes_on_to_the_next_of_its_own_app_server(
         let (second, third) = (wait(&lock, QUEUE), wait(&lock, QUEUE));
         let (second, _) = second.await.unwrap();
         assert!(late.is_lost());
-        // Its release is none of the others' business.
+        // Its release does not concern the others.
         late.release().await;
         sleep(Duration::from_millis(20)).await;
         assert!(!third.is_finished());

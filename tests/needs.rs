@@ -1,4 +1,4 @@
-//! What a scenario is said to need is held against what its run uses, and a run that does not fit is not started.
+//! The estimated needs of a scenario are compared with what its run uses, and a run that does not fit is not started.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -12,7 +12,7 @@ use lockstorm::scenario::{Overrides, Scenario, Source, builtin, parse};
 
 const LOCKSTORM: &str = env!("CARGO_BIN_EXE_lockstorm");
 
-/// A scenario of a few seconds with so many app servers, arms of this kind, connections and workers.
+/// A scenario of a few seconds with this many app servers, connections and workers, and this kind of arm.
 fn text(sizes: [usize; 4], workload: &str, arm: &str) -> String {
     let [servers, arms, pool, workers] = sizes;
     let head = format!(
@@ -40,7 +40,7 @@ fn scenario(text: &str, set: &[&str]) -> Scenario {
     parse(&source, &overrides).expect("a scenario")
 }
 
-/// What a run used at most.
+/// The largest usage of a run.
 #[derive(Debug, Default)]
 struct Used {
     files: u64,
@@ -48,7 +48,7 @@ struct Used {
     memory: u64,
 }
 
-/// Plays a scenario to its end, looking at it all the time.
+/// Plays a scenario to its end, and measures it all the time.
 fn play(text: &str) -> Used {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("my.toml");
@@ -65,7 +65,7 @@ fn play(text: &str) -> Used {
         look(&run, &mut used);
         thread::sleep(Duration::from_millis(50));
     }
-    // 5: with expectations of none there may be doubt, by a machine that is too slow.
+    // 5: a slow machine may make a run doubtful.
     assert!(matches!(run.wait().expect("its end").code(), Some(0 | 5)));
     used
 }
@@ -79,7 +79,7 @@ fn look(run: &Child, used: &mut Used) {
     used.memory = used.memory.max(sum("smaps_rollup", "Pss:") * 1024);
 }
 
-/// A process and all below it.
+/// A process and all its descendants.
 fn family(root: u32) -> Vec<u32> {
     let pids: Vec<u32> = fs::read_dir("/proc")
         .expect("/proc")
@@ -105,7 +105,7 @@ fn field(pid: u32, file: &str, name: &str) -> Option<u64> {
         .find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())
 }
 
-/// Not less than was used, and not more than half as much again, give or take what a run has with nothing in it.
+/// Asserts that the estimate is at least what was used, and at most half as much again plus what an empty run has.
 fn holds(what: &str, estimate: u64, used: u64, some: u64, of: &str) {
     assert!(
         estimate >= used,
@@ -164,7 +164,7 @@ fn what_grows_with_time_and_rate_is_estimated_to_the_end() {
     // 86 million orders.
     assert!(long.memory.sure > short.memory.sure + 1_000_000_000, "{long:?}");
     assert_eq!(long.files, short.files);
-    // A closed loop is not asked for any pace: what it may need is no reason to refuse it.
+    // A closed loop has no given pace, so what it may need is no reason to refuse it.
     let closed = of(&scenario(&shop, &set[1..]));
     assert!(closed.memory.most > closed.memory.sure + 100_000_000, "{closed:?}");
     let least = Needs {
@@ -177,7 +177,7 @@ fn what_grows_with_time_and_rate_is_estimated_to_the_end() {
     );
 }
 
-/// Runs the program by a shell that sets these limits first.
+/// Runs the program in a shell that sets these limits first.
 fn limited(limits: &str, arguments: &str) -> Output {
     let directory = tempfile::tempdir().expect("a directory");
     Command::new("sh")

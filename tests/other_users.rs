@@ -1,6 +1,6 @@
 //! What other users of the machine can do to a lab: nothing.
 //!
-//! These tests act as another user, which takes root: `make test-root` runs them.
+//! These tests act as another user, which needs root: `make test-root` runs them.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -48,7 +48,7 @@ for = "500ms"
 /// A user that owns nothing.
 const NOBODY: u32 = 65_534;
 
-/// A directory for temporary files that everybody may write to, and without the sticky bit, which would protect us.
+/// A directory for temporary files that everybody can write to, without the sticky bit, which would protect us.
 fn shared_temp_dir() -> TempDir {
     let dir = TempDir::with_prefix("ls-").expect("a directory");
     fs::set_permissions(dir.path(), Permissions::from_mode(0o777)).expect("open to all");
@@ -70,7 +70,7 @@ fn shell(directory: &Path, script: &str) -> Command {
     command
 }
 
-/// A process that is killed however the test ends.
+/// A process that is killed when the test ends in any way.
 struct Killed(std::process::Child);
 
 impl Drop for Killed {
@@ -96,7 +96,7 @@ fn lockstorm(temp_dir: &Path, args: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Somebody's home with things in it whose names look like those of leftovers.
+/// A home directory with things in it whose names look like leftovers.
 fn home() -> TempDir {
     let home = TempDir::with_prefix("ls-home-").expect("a directory");
     for name in ["run-1", "run-00000002", "new-00000003"] {
@@ -184,7 +184,7 @@ fn a_directory_that_is_swapped_while_we_look_deletes_nothing() {
     let base = base(temp_dir.path());
     fs::create_dir(&base).expect("ours");
     fs::set_permissions(&base, Permissions::from_mode(0o700)).expect("ours alone");
-    // A lab of ours in it, so that the sweep does not remove it as empty.
+    // It contains a lab of ours, so that the sweep does not remove it as empty.
     fs::create_dir(base.join("run-00000009")).expect("ours");
     fs::write(base.join("run-00000009/mine"), "").expect("ours");
     let script = format!(
@@ -218,7 +218,7 @@ struct Lab {
 impl Lab {
     fn start(more: &[&str]) -> Self {
         let dir = TempDir::with_prefix("ls-").expect("a directory");
-        // Others may look: what is not theirs must be protected by itself.
+        // Others may look: each file must be protected by itself.
         fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).expect("open to all");
         fs::write(dir.path().join("kill.toml"), SCENARIO).expect("the scenario");
         let run = Command::new(env!("CARGO_BIN_EXE_lockstorm"))
@@ -264,7 +264,7 @@ impl Lab {
         lockstorm(self.dir.path(), &[&["lab", "cli"], args].concat())
     }
 
-    /// Ends the run in order, and returns all that it said.
+    /// Ends the run in order, and returns its whole output.
     fn end(mut self) -> (TempDir, String) {
         let pid = nix::unistd::Pid::from_raw(self.run.0.id().cast_signed());
         nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).expect("ours");
@@ -289,7 +289,7 @@ fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// What the other user is told by a node.
+/// What a node answers to the other user.
 fn asked_by_nobody(port: u16, command: &str) -> String {
     let script = format!("timeout 20 redis-cli -p {port} {command} 2>&1");
     let output = as_nobody(Path::new("/"), &script);
@@ -352,7 +352,7 @@ fn nobody_else_gets_into_a_node_or_at_its_password() {
         .replace("run-", "");
     assert!(code == Some(1) && text.contains(&id), "{text}");
 
-    // No process shows it: neither in its arguments nor in its environment.
+    // No process shows it, neither in its arguments nor in its environment.
     let mut seen = 0;
     for entry in fs::read_dir("/proc").expect("/proc").flatten() {
         for file in ["cmdline", "environ"] {
@@ -397,7 +397,7 @@ fn a_stranger_on_the_port_of_a_killed_node_is_told_no_password() {
     let heard = lab.dir.path().join("heard");
     fs::create_dir(&heard).expect("a directory");
     fs::set_permissions(&heard, Permissions::from_mode(0o777)).expect("open to all");
-    // Writes down all that clients tell it.
+    // Writes down everything that clients send.
     let stranger = format!(
         "import socket,time\ns=socket.socket()\ns.setsockopt(socket.SOL_SOCKET,socket.SO_REUSEADDR,1)\n\
          while True:\n try:\n  s.bind(('127.0.0.1',{port})); break\n except OSError: time.sleep(.01)\n\

@@ -1,5 +1,5 @@
-//! Outputs that nobody reads, records that can't be written, and signals, on the real binary with real servers: a run ends, says
-//! what is missing, and destroys nothing.
+//! Outputs that nobody reads, records that can't be written, and signals, with the real binary on real servers: a run
+//! ends, says what is missing, and destroys nothing.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -21,7 +21,7 @@ use nix::sys::stat::Mode;
 use nix::unistd::{Uid, mkfifo};
 use support::place::{Place, send, told};
 
-/// Long enough for any machine; nothing here is measured.
+/// Long enough for any machine; nothing is measured here.
 const TEST_TIMEOUT: Duration = Duration::from_secs(90);
 
 const SCENARIO: &str = r#"
@@ -47,19 +47,19 @@ fn place() -> Place {
     Place::new("one.toml", SCENARIO)
 }
 
-/// The exit code, standard output, standard error of a run of a second.
+/// The exit code, standard output and standard error of a run of one second.
 fn run(place: &Place, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = place.command(&[&["--duration", "1s"], arguments].concat());
     told(command.output().unwrap())
 }
 
-/// Waits until a lab is there, and a second more.
+/// Waits until there is a lab, and one more second.
 fn wait_for_lab(place: &Place) {
     place.wait_for_labs(1);
     thread::sleep(Duration::from_secs(1));
 }
 
-/// Nothing of any run is left.
+/// Asserts that nothing of any run is left.
 fn is_clean(place: &Place) -> bool {
     place.labs().is_empty()
 }
@@ -68,7 +68,7 @@ fn record(path: &Path) -> Record {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// A pipe that takes no byte more, with its reader, who does not read.
+/// A full pipe, with its reader, which does not read.
 fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = io::pipe().unwrap();
     fill(&mut writer);
@@ -146,7 +146,7 @@ fn a_pipe_is_written_to_once_somebody_reads_it() {
     let pipe = place.at("pipe");
     mkfifo(&pipe, Mode::S_IRWXU).unwrap();
     let reader = thread::spawn(move || {
-        // Not before the run wants to write, most of the time.
+        // Usually not before the run wants to write.
         thread::sleep(Duration::from_secs(4));
         let mut text = String::new();
         File::open(pipe).unwrap().read_to_string(&mut text).unwrap();
@@ -158,7 +158,7 @@ fn a_pipe_is_written_to_once_somebody_reads_it() {
     assert_eq!(record.scenario.name, "one");
 }
 
-/// Opens a pipe for reading, and fills it: who writes waits from now on.
+/// Opens a pipe for reading and fills it, so that a writer has to wait.
 fn open_and_full(pipe: &Path) -> File {
     let mut reader = OpenOptions::new();
     reader.read(true).custom_flags(OFlag::O_NONBLOCK.bits());
@@ -240,7 +240,7 @@ fn a_record_replaces_the_file_a_link_leads_to_and_keeps_its_mode() {
     assert_eq!(others, ["link.json", "old.json"]);
 }
 
-/// Whoever may write to the directory could guess the name that the record had before it was whole.
+/// Anybody who may write to the directory could guess the record's temporary name.
 #[test]
 #[ignore = "needs root: it acts as another user; run with --ignored"]
 fn a_link_that_somebody_else_planted_is_not_followed() {
@@ -254,7 +254,7 @@ fn a_link_that_somebody_else_planted_is_not_followed() {
     fs::write(place.at("victim"), "precious").unwrap();
     let mut command = place.command(&["--duration", "5s", "--record", "open/out.json"]);
     let child = command.spawn().unwrap();
-    // Once the path has been looked at.
+    // After the path has been checked.
     wait_for_lab(&place);
     let planted = open.join(format!(".out.json.{}.part", child.id()));
     let mut link = Command::new("ln");
@@ -265,7 +265,7 @@ fn a_link_that_somebody_else_planted_is_not_followed() {
     assert_eq!(code, Some(0), "{stderr}");
     assert!(!open.join("out.json").is_symlink());
     record(&open.join("out.json"));
-    // Planted under the very name.
+    // A link with this very name.
     let mut link = Command::new("ln");
     link.arg("-s").arg(place.at("victim")).arg(open.join("mine"));
     assert!(link.uid(65_534).gid(65_534).status().unwrap().success());

@@ -1,4 +1,4 @@
-//! The built-in scenarios, played on real servers: what each of them claims must show.
+//! The built-in scenarios on real servers: the claim of each must show.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use lockstorm::model::{Action, CheckResult, Condition, EventKind, Fault};
 use lockstorm::run::{self, ArmRecord, Record, RunOptions};
 use lockstorm::scenario::{Overrides, Source, parse};
 
-/// Labs run one at a time: two at once on two cores make the very stalls that are measured here.
+/// Labs run one at a time: two on two cores would cause the very stalls that are measured here.
 fn one_at_a_time() -> MutexGuard<'static, ()> {
     static LAB: Mutex<()> = Mutex::new(());
     LAB.lock().unwrap_or_else(PoisonError::into_inner)
@@ -47,7 +47,7 @@ fn arm<'a>(record: &'a Record, name: &str) -> &'a ArmRecord {
         .unwrap_or_else(|| panic!("there is no arm {name}"))
 }
 
-/// Plays a scenario whose expectations say it all.
+/// Plays a scenario whose expectations are the whole test.
 fn holds(name: &str) -> Record {
     let record = play(name, &[]);
     for checked in &record.expectations {
@@ -63,7 +63,7 @@ fn holds(name: &str) -> Record {
     record
 }
 
-/// The points of the seconds from `from` to `to`, both included.
+/// The points of the seconds from `from` to `to`, inclusive.
 fn seconds(arm: &ArmRecord, from: i64, to: i64) -> Vec<Point> {
     arm.series
         .iter()
@@ -91,7 +91,7 @@ fn effect(record: &Record, wanted: Action, n: usize) -> f64 {
 fn flash_sale_oversells_without_a_shared_lock_in_each_of_ten_runs() {
     let _lab = one_at_a_time();
     for seed in 1..=10 {
-        // The first as it is, so long that it can be watched; the others in a hurry.
+        // The first as it is, which takes long enough to watch; the others faster.
         let seed = format!("seed={seed}");
         let hurry = ["swarm.think=0s", "workload.hold.median=2ms"];
         let set: Vec<&str> = if seed == "seed=1" {
@@ -151,7 +151,7 @@ fn stampede_hits_the_database_as_theory_says() {
     let _lab = one_at_a_time();
     let record = holds("stampede");
     let hits = |name: &str| arm(&record, name).figures.db_hits_per_expiry;
-    // N(1 − e^(−D/Z)) with D / Z = 2; the provider takes longer on a slow machine, and then more of the 100 come.
+    // N(1 − e^(−D/Z)) with D / Z = 2. On a slow machine the provider takes longer, and more of the 100 come.
     let expected = 100.0 * (1.0 - (-2.0_f64).exp());
     let none = hits("none");
     assert!(
@@ -245,7 +245,8 @@ fn a_paged_list_is_whole_under_a_lock_and_has_duplicates_without() {
     let record = holds("paged-list");
     let none = &arm(&record, "none").figures;
     assert!(none.duplicate_pages > 0, "{none:?}");
-    // Each filling of a list is counted once, however often it was read: in it are ten pages of each of 32 workers at most.
+    // Each filling of a list is counted once, no matter how often it was read. It contains at most ten pages from each of
+    // 32 workers.
     let fillings = none.db_hits_per_expiry.expiries / 10 + 8;
     assert!(
         none.duplicate_pages < fillings * 10 * 32,
@@ -267,7 +268,7 @@ fn a_node_that_comes_back_empty_breaks_the_single_lock_but_not_redlock() {
         single.oversold > 0 && single.lost_updates >= single.oversold,
         "{single:?}"
     );
-    // At first most wait for nobody, and what the fault did shows soon after it.
+    // At first most requests wait for nobody, and the effect of the fault shows soon after it.
     for arm in &record.arms {
         let first = arm.series.iter().filter(|point| (0..3).contains(&point.second));
         let waits: Vec<u64> = first.map(|point| point.acquire_p50_us).collect();
@@ -289,7 +290,7 @@ fn a_node_that_comes_back_empty_breaks_the_single_lock_but_not_redlock() {
         first > fault && first < fault + 10.0,
         "fault at {fault} s, first lost update at {first} s"
     );
-    // What follows the sale of the last unit says so.
+    // Requests after the sale of the last unit end as sold out.
     for arm in &record.arms {
         let said = format!("{}: sold out", arm.name);
         let event = record.events.iter().find(|event| event.text.starts_with(&said));

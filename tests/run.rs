@@ -1,4 +1,4 @@
-//! A run under command: faults, knobs, pace, app servers, and what its record says of them.
+//! A run under command: faults, knobs, speed, app servers, and what its record says about them.
 
 use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpStream};
@@ -12,7 +12,7 @@ use lockstorm::model::{Action, CheckResult, Condition, Conditions, EventKind, Fa
 use lockstorm::run::{self, Command, Health, Knob, Phase, Record, RunHandle, RunOptions, Snapshot};
 use lockstorm::scenario::{Overrides, Source, parse};
 
-/// Generous: only a run that hangs gets there.
+/// Generous: only a run that hangs takes this long.
 const TEST_TIMEOUT: Duration = Duration::from_mins(2);
 
 const CLOSED: &str = r#"
@@ -228,7 +228,7 @@ fn a_scheduled_fault_whose_target_is_down_by_hand_has_taken_effect() {
     );
 }
 
-/// Sends a command to a node on a connection of its own, and gives that.
+/// Sends a command to a node on a new connection, and returns that connection.
 fn send(port: u16, command: &str) -> TcpStream {
     let mut node = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("it accepts");
     node.write_all(command.as_bytes()).expect("it listens");
@@ -247,7 +247,7 @@ for = "2s"
 fn a_fault_that_is_late_counts_when_it_comes_true() {
     let _lab = one_at_a_time();
     let run = Run::start(&format!("{CLOSED}{SHUTDOWN}"), &["lab.password=off"]);
-    // A node that is at a script can't end, as one that saves for long can't.
+    // A node that runs a script can't end, like one that takes long to save.
     let port = run.now().hosts[2].port;
     let _busy = send(port, "EVAL \"while true do end\" 0\r\n");
     run.until("it is late", |s| {
@@ -454,7 +454,7 @@ fn warm_up_is_not_counted_and_a_limit_is_kept_exactly() {
     let record = run.0.finish().expect("it ends by itself");
     let figures = &record.arms[0].figures;
     assert!(!record.interrupted);
-    // Requests that were under way when the measured part began are in it; there are 8 workers.
+    // Requests that were under way when the measured part began count in it; there are 8 workers.
     assert!((200..=208).contains(&figures.counts[Count::Completed]), "{figures:?}");
     assert!(
         figures.orders.abs_diff(figures.counts[Count::Completed]) <= 8,
@@ -495,7 +495,7 @@ fn a_ramp_brings_the_workers_one_after_the_other() {
             .find(|p| p.second == second)
             .map_or(0, |p| p.counts[Count::Completed])
     };
-    // n(t) = 200 t² / 8: 25 in the first second, 175 in the fourth, 200 then.
+    // n(t) = 200 t² / 8: 25 in the first second, 175 in the fourth, then 200.
     assert!(at(0) < at(3), "{} in the first second, {} in the fourth", at(0), at(3));
     assert!(at(0) < 100, "{} in the first second", at(0));
 }

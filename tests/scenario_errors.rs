@@ -1,6 +1,6 @@
-//! Bad scenarios: each mistake is one clear line with its place and its cure, and all of them are found at once.
-//! The cases are in `tests/scenario_errors/`: a valid start, `----`, then for each case what is written after that start and
-//! `=> line: message`, the line counted from the `----`.
+//! Bad scenarios: each mistake gives one clear line with its place and its cure, and all of them are found at once. The
+//! cases are in `tests/scenario_errors/`: a valid start, `----`, then for each case the text after that start and `=>
+//! line: message`, where the line counts from the `----`.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ fn read(text: &str, set: &[&str]) -> Result<Scenario, Vec<String>> {
     parse(&source, &overrides).map_err(|errors| errors.0.iter().map(ToString::to_string).collect())
 }
 
-/// The only mistake of `text`.
+/// The only mistake in `text`.
 fn mistake(text: &str) -> String {
     match read(text, &[]) {
         Ok(_) => panic!("accepted: {text}"),
@@ -327,10 +327,10 @@ fn what_contradicts_a_flag_names_the_flag_and_no_line() {
         errors[0].starts_with("--set swarm.rate=100/s: swarm.think: "),
         "{errors:?}"
     );
-    // Two that are right alone.
+    // Two flags that are each right alone.
     let errors = read(&base, &["duration=9s", "swarm.ramp=10s"]).expect_err("ramp and duration");
     assert!(errors[0].starts_with("--set swarm.ramp=10s: "), "{errors:?}");
-    // What is wrong in the file is still the file's.
+    // A mistake in the file stays the file's.
     let errors = read(&format!("sead = 1\n{base}"), &["swarm.rate=100/s"]).expect_err("two mistakes");
     let places: Vec<&str> = errors.iter().filter_map(|error| error.split(": ").next()).collect();
     assert_eq!(places, ["my.toml:1", "--set swarm.rate=100/s"], "{errors:?}");
@@ -409,7 +409,7 @@ fn warnings_of_valid_scenarios() {
     assert!(said(&stampede, &["database.read=700ms"]).contains("is not longer than a stampede's queue at the pool"));
 }
 
-/// A scenario of `n` parts of one kind.
+/// A scenario with `n` parts of one kind.
 fn many(kind: &str, n: usize) -> String {
     let parts = |part: &dyn Fn(usize) -> String| (0..n).map(part).collect::<String>();
     let arm = "[[arm]]\nname = \"a\"\nlock = \"single\"\n";
@@ -453,11 +453,11 @@ fn the_time_to_read_a_scenario_grows_with_its_length_and_not_with_its_square() {
                 assert!(parse(&source, &overrides).is_err());
                 begin.elapsed()
             };
-            // The least of several: what else the machine does only adds to it.
+            // The smallest of several times: anything else on the machine only adds to it.
             (0..3).map(|_| once()).min().expect("three times").as_secs_f64()
         };
         let (few, many) = (time(1_000), time(8_000));
-        // 8 if it grows with the length, 64 with its square.
+        // 8 if it grows with the length, 64 if with its square.
         assert!(many < 25.0 * few, "{kind}: {few:.4} s for 1,000, {many:.4} s for 8,000");
     }
 }

@@ -1,4 +1,4 @@
-//! The built-in scenarios, DESIGN's sample, and the way back to TOML.
+//! The built-in scenarios, a complete sample, and the way back to TOML.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ fn built_ins_are_valid_short_and_say_what_they_show() {
             builtin.name
         );
         let said = warnings(&scenario);
-        // These are about locks that do not last.
+        // These are about locks that don't last.
         let meant = |line: &String| {
             !(["slow-job", "ttl-race", "fencing"].contains(&builtin.name) && line.contains("locks will be lost"))
         };
@@ -262,7 +262,7 @@ on = "majority"
     assert_eq!(scenario.expect.len(), 3, "one for each comparison");
 }
 
-/// A scenario text of any numbers within their ranges comes back equal.
+/// A scenario with any numbers in their ranges comes back equal.
 mod round_trip {
     use super::*;
     use proptest::prelude::*;
@@ -282,7 +282,7 @@ mod round_trip {
             prop_assert_eq!(read("p.toml", &scenario.to_toml()), scenario);
         }
 
-        /// Whatever a file says, reading it ends with a scenario or with clear lines, never in a panic.
+        /// Reading any file ends with a scenario or with clear error lines, never in a panic.
         #[test]
         fn any_text(text in "[\\[\\]a-z=\".{}, \n0-9-]{0,200}") {
             let source = Source { name: "p.toml".into(), text };

@@ -1,4 +1,4 @@
-//! No output of ours tells the password of a database, however its URL is written and whatever is wrong with it.
+//! No output of ours contains the password of a database, no matter how its URL is written and what is wrong with it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tempfile::TempDir;
 
-/// Part of every password here.
+/// A part of every password here.
 const SECRET: &str = "hunter2";
 
 const SCENARIO: &str = r#"
@@ -32,7 +32,7 @@ name = "single"
 lock = "single"
 "#;
 
-/// The exit code and all that lockstorm says or leaves in a directory.
+/// The exit code, and everything that lockstorm prints or leaves in a directory.
 fn everything(directory: &Path, arguments: &[String], environment: &[(&str, &str)]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockstorm"));
     command.args(arguments).current_dir(directory).stdin(Stdio::null());
@@ -50,7 +50,7 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// What people write where a URL belongs, right and wrong, with `hunter2` in it.
+/// What users write where a URL belongs, right and wrong, with `hunter2` in it.
 fn spellings() -> Vec<String> {
     [
         "postgres://me:hunter2@127.0.0.1:1/x",
@@ -97,7 +97,7 @@ fn no_spelling_of_a_url_gets_a_password_out() {
     };
     for url in spellings() {
         file(SCENARIO.to_owned());
-        // As a flag: right, mistyped, in a table, at another key, as the key, as the flag, without a key.
+        // As a flag: right, misspelled, in a table, at another key, as the key, as the flag, without a key.
         for set in [
             format!("database.url={url}"),
             format!("database . url = {url}"),
@@ -111,7 +111,7 @@ fn no_spelling_of_a_url_gets_a_password_out() {
         ] {
             silent(&set, &words(&["check", "my.toml", "--set", &set]));
         }
-        // With a mistake elsewhere, which names the flags that contradict the file.
+        // With a mistake elsewhere, whose message names the flags that contradict the file.
         let set = format!("database.url={url}");
         let others = [
             "--set",
@@ -127,7 +127,7 @@ fn no_spelling_of_a_url_gets_a_password_out() {
             &set,
             &[words(&["check", "my.toml", "--set", &set]), words(&others)].concat(),
         );
-        // In the file: right, and with TOML that is broken behind it, before it and in it.
+        // In the file: right, and with broken TOML after it, before it and in it.
         for text in [
             format!("{SCENARIO}[database]\nurl = {}\n", quoted(&url)),
             format!("{SCENARIO}[database]\nulr = {}\n", quoted(&url)),
@@ -142,7 +142,7 @@ fn no_spelling_of_a_url_gets_a_password_out() {
             silent(&text, &words(&["check", "my.toml"]));
         }
     }
-    // At other places of the command line, whatever is found wrong with it first.
+    // In other places of the command line, no matter which mistake is found first.
     file(SCENARIO.to_owned());
     for url in spellings().iter().filter(|url| url.contains("://")) {
         for arguments in [
@@ -165,7 +165,7 @@ fn no_spelling_of_a_url_gets_a_password_out() {
 fn a_database_that_refuses_gets_no_password_out() {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("my.toml"), SCENARIO).unwrap();
-    // Nobody listens at port 1 of loopback.
+    // Nobody listens on port 1 of loopback.
     for url in spellings().iter().filter(|url| url.contains("127.0.0.1:1/x")) {
         let set = format!("database.url={url}");
         let run = words(&["run", "my.toml", "--set", &set, "--log", "log", "--record", "out.json"]);
@@ -178,7 +178,7 @@ fn a_database_that_refuses_gets_no_password_out() {
 #[test]
 fn passwords_of_any_letters_stay_in_the_url_alone() {
     let user = "[a-z][a-z0-9]{0,8}";
-    // Raw where it can be, or as %XX.
+    // Raw where possible, otherwise as %XX.
     let password = proptest::collection::vec((any::<u8>(), any::<bool>()), 0..12);
     let mut runner = TestRunner::new(Config {
         failure_persistence: None,
@@ -275,7 +275,7 @@ fn a_url_comes_from_the_environment_where_it_is_asked_for() {
     assert!(said.contains("contradicts url"), "{said}");
 }
 
-/// A record is run again with the password from somewhere else.
+/// A record is run again with the password from another place.
 #[test]
 #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://user:password@… and run with --ignored"]
 fn a_record_can_be_run_again_without_the_password_in_it() {

@@ -1,15 +1,15 @@
-//! `.ci/setup` with every package manager it knows, on systems made of shell scripts.
+//! `.ci/setup` with every package manager that it knows, on systems made of shell scripts.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-/// A directory that is the whole PATH of a made-up system.
+/// A directory that is the whole PATH of a fake system.
 struct System(tempfile::TempDir);
 
 impl System {
-    /// Has a shell's helpers, cargo, cc and a user of this id.
+    /// Contains a shell's helpers, cargo, cc and a user with this id.
     fn new(user: u32) -> Self {
         let system = Self(tempfile::tempdir().expect("a directory"));
         for tool in ["sh", "env", "cat", "touch", "chmod"] {
@@ -37,7 +37,7 @@ impl System {
         self
     }
 
-    /// Adds a package manager that notes how it was called; when told to install `package`, it installs `server`.
+    /// Adds a package manager that logs its calls. When it is told to install `package`, it installs `server`.
     fn with_manager(self, program: &str, package: &str, server: &str) -> Self {
         let dir = self.path().display().to_string();
         let body = format!(
@@ -52,7 +52,7 @@ impl System {
         self
     }
 
-    /// Runs the script: whether it was content, what it said, and which package managers it called how.
+    /// Runs the script. Returns whether it succeeded, its output, and the calls of package managers.
     fn set_up(&self) -> (bool, String, String) {
         let output = Command::new("/bin/sh")
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/.ci/setup"))

@@ -1,6 +1,6 @@
-//! The way of somebody who shows Lockstorm to a room: `make`'s scenario in a real terminal, left alone, with the key that
-//! the hint teaches, and with keys at the wrong time. Each way ends with a true summary, and damage is named while it is
-//! fresh. Linux only, where /proc tells about processes.
+//! Lockstorm as a speaker would show it: `make`'s scenario in a real terminal, untouched, with the key that the hint
+//! suggests, and with keys at the wrong time. Each way ends with a correct summary, and damage is shown while it is fresh.
+//! Linux only, because it reads /proc.
 #![cfg(target_os = "linux")]
 
 #[path = "support/console.rs"]
@@ -19,33 +19,33 @@ use support::serial;
 
 const WIDE: Size = (120, 36);
 const SMALL: Size = (80, 24);
-/// What `make` plays.
+/// The scenario of `make`.
 const SCENARIO: &str = "single-vs-redlock";
 /// Longer than the scenario on any machine.
 const TEST_TIMEOUT: Duration = Duration::from_mins(3);
-/// Damage is on the screen within so many seconds of the run.
+/// Damage must be on the screen within this many seconds of the run.
 const FRESH: f64 = 2.0;
 
-/// A screen that differs from the one before, and the second of the run that it says itself.
+/// A screen that differs from the one before, with the second of the run that it shows.
 struct Frame {
     second: f64,
     text: String,
 }
 
-/// What came of a way: all screens, the record, and what stood in the terminal after the end.
+/// The result: all screens, the record, and the terminal after the end.
 struct Shown {
     frames: Vec<Frame>,
     record: Record,
     printed: String,
 }
 
-/// The second that the header names while the run goes on: `▶ RUN 12s/45s`.
+/// The second that the header shows while the run goes on: `▶ RUN 12s/45s`.
 fn second(text: &str) -> Option<f64> {
     let after = text.lines().next()?.split("RUN ").nth(1)?;
     after.split('s').next()?.parse().ok()
 }
 
-/// Plays the scenario to its end and presses keys when the screen says their second.
+/// Plays the scenario to its end, and presses keys when the screen shows their second.
 fn play(size: Size, keys: &[(f64, &str)]) -> Shown {
     let _alone = serial();
     let mut console = Console::start(size, &[SCENARIO], &[]);
@@ -78,7 +78,7 @@ fn play(size: Size, keys: &[(f64, &str)]) -> Shown {
     }
 }
 
-/// The record, by the save key: there is one when the lab is down.
+/// The record, which the save key writes once the lab is down.
 fn saved(console: &mut Console) -> Record {
     let end = Instant::now() + TEST_TIMEOUT;
     loop {
@@ -92,12 +92,12 @@ fn saved(console: &mut Console) -> Record {
     }
 }
 
-/// Text without spaces and frames, so that it is the same however it was wrapped.
+/// Text without spaces and frames, so that it doesn't depend on how it was wrapped.
 fn bare(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && *c != '│').collect()
 }
 
-/// The summary on the screen says what the record says, and praises nothing that could not have shown.
+/// Asserts that the summary on the screen agrees with the record, and praises nothing that could not have shown.
 fn is_true(shown: &Shown) {
     let Shown {
         frames,
@@ -138,7 +138,7 @@ fn is_true(shown: &Shown) {
             "praise for what could not show: {words}\n{screen}"
         );
     }
-    // A fault of the scenario that did not happen leaves nothing to praise.
+    // If a fault of the scenario did not happen, there is nothing to praise.
     let scripted = |event: &Event| {
         let begins = event.text.contains("fault 1") && !event.text.contains("end of fault 1");
         begins && took_effect(event)
@@ -152,7 +152,7 @@ const fn took_effect(event: &Event) -> bool {
     matches!(event.kind, EventKind::Fault { effect_at: Some(_), .. })
 }
 
-/// Every arm whose damage was proven is marked on the screen while the proof is fresh.
+/// Asserts that every arm with proven damage is marked on the screen while the proof is fresh.
 fn damage_is_named_at_once(shown: &Shown) {
     for event in &shown.record.events {
         let EventKind::Damage { arm } = &event.kind else {
@@ -175,7 +175,7 @@ fn damage_is_named_at_once(shown: &Shown) {
     }
 }
 
-/// How often this was done to host 1 and took effect, as the record tells.
+/// How often this action on host 1 took effect, according to the record.
 fn done(record: &Record, action: Action, why: &str) -> usize {
     let host = Target::Host(HostId(1));
     let is_it = |event: &&Event| {
@@ -185,7 +185,7 @@ fn done(record: &Record, action: Action, why: &str) -> usize {
     record.events.iter().filter(is_it).count()
 }
 
-/// Plays a way and looks at its end.
+/// Plays one way and checks its end.
 fn shown(size: Size, keys: &[(f64, &str)]) -> Shown {
     let shown = play(size, keys);
     is_true(&shown);
@@ -196,7 +196,7 @@ fn shown(size: Size, keys: &[(f64, &str)]) -> Shown {
 fn bounced(size: Size, keys: &[(f64, &str)]) {
     let shown = shown(size, keys);
     assert_eq!(done(&shown.record, Action::Fault(Fault::Kill), "bounce"), keys.len());
-    // Each kill has its restart, also the scenario's.
+    // Each kill has its restart, even the scenario's.
     let kills = done(&shown.record, Action::Fault(Fault::Kill), "");
     assert_eq!(done(&shown.record, Action::Undo(Condition::Down), ""), kills);
 }

@@ -1,4 +1,4 @@
-//! The database: the same test on SQLite and on PostgreSQL.
+//! The database: the same tests on SQLite and on PostgreSQL.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ fn initial() -> Initial {
     }
 }
 
-/// A run's own names: tests run beside each other, and on a PostgreSQL that has run them before.
+/// Names for one run: tests run beside each other, and on a PostgreSQL server that has run them before.
 fn run_id(test: &str) -> String {
     format!("{test}-{}", std::process::id())
 }
@@ -51,7 +51,7 @@ fn total(rows: &[(u64, u64)]) -> u64 {
     rows.iter().map(|row| row.1).sum()
 }
 
-/// What an order notes of a sale where only the buyer matters.
+/// The fields of an order of which only the buyer matters.
 const fn by(buyer: &str) -> Mark<'_> {
     Mark {
         buyer,
@@ -163,7 +163,7 @@ async fn reads_and_sells(url: &str) {
     place.remove(TEST_TIMEOUT).await.expect("the schema goes");
 }
 
-/// App servers as they are: threads with a runtime and a pool each. They buy far more than there is.
+/// App servers as they are: threads with a runtime and a pool each. They try to buy far more than there is.
 async fn the_atomic_sale_never_oversells(url: &str) {
     let dir = tempfile::tempdir().expect("a directory");
     let place = Arc::new(place(url, "atomic", dir.path()).await);
@@ -184,7 +184,7 @@ async fn the_atomic_sale_never_oversells(url: &str) {
         })
         .collect();
 
-    // The ledger is read on while it grows: all orders must come by, and each once.
+    // The ledger is read while it grows: all orders must come, each once.
     let store = place.open(1).await.expect("a pool");
     let (mut last, mut seen) = (0, 0);
     while servers.iter().any(|server| !server.is_finished()) {
@@ -243,7 +243,7 @@ async fn the_fence_refuses_whoever_comes_after_a_newer_token(url: &str) {
         "each product has its own"
     );
 
-    // At the write: older ones are refused, and of two alike the second owner.
+    // At the write, older ones are refused, and of two equal ones the second owner.
     store
         .sell_fenced(1, 9, token(2, "a"), by("s1w1"))
         .await
@@ -270,7 +270,7 @@ async fn the_fence_refuses_whoever_comes_after_a_newer_token(url: &str) {
         .await
         .expect("it holds the fence");
 
-    // A read without a token asks nobody, and another product's fence is another.
+    // A read without a token is never refused, and other products have their own fence.
     assert_eq!(store.units(1, NO_TIME).await.expect("units"), 7);
     store
         .sell_fenced(0, 9, token(1, "c"), by("s1w1"))
@@ -297,7 +297,7 @@ async fn the_fence_refuses_whoever_comes_after_a_newer_token(url: &str) {
     place.remove(TEST_TIMEOUT).await.expect("the schema goes");
 }
 
-/// Two holders of one lost lock: what a fence at the write alone sees, and what it cannot see.
+/// Two holders of one lost lock: what a fence at the write alone detects, and what it can't.
 async fn a_fence_at_the_write_misses_what_one_at_the_read_sees(url: &str) {
     let dir = tempfile::tempdir().expect("a directory");
     let place = place(url, "blind", dir.path()).await;
@@ -308,19 +308,19 @@ async fn a_fence_at_the_write_misses_what_one_at_the_read_sees(url: &str) {
     };
     let read = async |product| store.units(product, NO_TIME).await.expect("units") - 1;
 
-    // The newer one writes first: the older one's write would undo its sale, and is refused.
+    // The newer one writes first. The older one's write would undo its sale, and is refused.
     let (older, newer) = (draw(0, "a").await, draw(0, "b").await);
     let (left, same) = (read(0).await, read(0).await);
     store.sell_fenced(0, left, newer, by("s1w1")).await.expect("a sale");
     assert!(refused(&store.sell_fenced(0, same, older, by("s1w1")).await));
 
-    // The older one writes first: both tokens come in their order, and an update is lost all the same.
+    // The older one writes first. Both tokens come in order, and an update is lost all the same.
     let (older, newer) = (draw(1, "a").await, draw(1, "b").await);
     let (left, same) = (read(1).await, read(1).await);
     store.sell_fenced(1, left, older, by("s1w1")).await.expect("a sale");
     store.sell_fenced(1, same, newer, by("s1w1")).await.expect("a sale");
 
-    // Checked at the read too, the older one is out as soon as the newer one has read.
+    // With a check at the read too, the older one is out as soon as the newer one has read.
     let (older, newer) = (draw(2, "a").await, draw(2, "b").await);
     let left = store.units_fenced(2, older, NO_TIME).await.expect("units") - 1;
     let same = store.units_fenced(2, newer, NO_TIME).await.expect("units") - 1;
@@ -336,7 +336,7 @@ async fn a_fence_at_the_write_misses_what_one_at_the_read_sees(url: &str) {
     place.remove(TEST_TIMEOUT).await.expect("the schema goes");
 }
 
-/// Buyers without any lock, on app servers as they are: every sale that the fence lets through is in the stock.
+/// Buyers without any lock, on app servers as they are: every sale that the fence accepts is in the stock.
 async fn a_fence_at_read_and_write_needs_no_lock(url: &str) {
     let dir = tempfile::tempdir().expect("a directory");
     let place = Arc::new(place(url, "lockless", dir.path()).await);
@@ -375,7 +375,7 @@ async fn a_fence_at_read_and_write_needs_no_lock(url: &str) {
         .expect("the schema goes");
 }
 
-/// Tries twenty times to buy a unit of product 0; the tokens it drew.
+/// Tries twenty times to buy a unit of product 0, and returns the tokens that it drew.
 async fn buy_fenced(store: Store, by: String) -> Vec<u64> {
     let mut drawn = Vec::new();
     for _ in 0..20 {
@@ -399,8 +399,8 @@ async fn buy_fenced(store: Store, by: String) -> Vec<u64> {
     drawn
 }
 
-/// Runtimes are dropped in the middle of sales, as a killed app server's is: every unit that left the stock has its order,
-/// at every moment. Two buyers sell atomically, two through the fence.
+/// Runtimes are dropped in the middle of sales, like that of a killed app server. At every moment each unit that left the
+/// stock has its order. Two buyers sell atomically, two through the fence.
 async fn a_kill_tears_no_sale(url: &str) {
     let dir = tempfile::tempdir().expect("a directory");
     let plenty = Initial {
@@ -433,7 +433,7 @@ async fn a_kill_tears_no_sale(url: &str) {
         })
         .join()
         .expect("an app server");
-        // What was in flight may still arrive between these two readings: then the next reading agrees.
+        // What was in flight may arrive between these two readings; then the next readings agree.
         loop {
             let before = total(&ledger(&store).await);
             let left = total(&store.stock(0..4).await.expect("stock"));
@@ -453,7 +453,7 @@ async fn a_kill_tears_no_sale(url: &str) {
         .expect("the schema goes");
 }
 
-/// A sale of the only buyer of a product. What a killed one before it had sent may still arrive: then the fence refuses it.
+/// A sale by the only buyer of a product. What a killed buyer sent before may still arrive; then the fence refuses it.
 async fn sell_fenced(store: &Store, product: u64) {
     let number = store.draw_token(product).await.expect("a token");
     let token = Token { number, owner: "s1w1" };
@@ -479,7 +479,7 @@ async fn a_stampede_queues_for_connections(url: &str) {
     for call in calls {
         call.await.expect("a task").expect("a value");
     }
-    // Ten calls over two connections: five services one after the other on each.
+    // Ten calls over two connections: five services in a row on each.
     assert!(began.elapsed() >= 5 * service, "{:?}", began.elapsed());
     drop(store);
     place.remove(TEST_TIMEOUT).await.expect("the schema goes");
@@ -513,7 +513,7 @@ on_both!(
     a_stampede_queues_for_connections
 );
 
-/// What killed runs left goes, what living runs have stays, and what is not ours is not touched.
+/// The schemas of killed runs are dropped; those of living runs, and those that are not ours, stay untouched.
 #[tokio::test]
 #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
 async fn schemas_of_killed_runs_are_swept() {
@@ -531,7 +531,7 @@ async fn schemas_of_killed_runs_are_swept() {
     sqlx::raw_sql(create).execute(&mut connection).await.expect("a schema");
     assert_eq!(there(&mut connection).await, [true, true, true]);
 
-    // Its connection ends as that of a killed process does. The server notices in its own time.
+    // Its connection ends like that of a killed process. The server notices that a little later.
     drop(killed);
     while there(&mut connection).await[0] {
         place(&url, "next", dir.path())
@@ -550,7 +550,7 @@ async fn schemas_of_killed_runs_are_swept() {
         .expect("it was left alone");
 }
 
-/// Which schemas of the test above there are.
+/// Which schemas of the test above exist.
 async fn there(connection: &mut sqlx::PgConnection) -> Vec<bool> {
     let mut there = Vec::new();
     for name in ["killed", "living", "theirs"] {
@@ -592,7 +592,7 @@ async fn errors_name_the_database_and_no_password() {
         let created = ArmDatabase::create(&database(url), 0, "errors", &dir, &initial()).await;
         created.expect_err("nothing to open").to_string()
     };
-    // Port 1 of loopback refuses.
+    // Port 1 of loopback refuses connections.
     let text = create("postgres://me:secret@127.0.0.1:1/x", dir.path().to_owned()).await;
     assert!(
         text.contains("127.0.0.1") && !text.contains("secret") && !text.contains('\n'),

@@ -1,4 +1,4 @@
-//! The summary, the console and the record of one run say the same figures under the same titles.
+//! The summary, the console and the record of one run show the same figures under the same titles.
 
 mod picture;
 
@@ -14,7 +14,7 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use strum::VariantArray;
 
-/// The record of a run that ends as this snapshot shows it.
+/// The record of a run that ends as in this snapshot.
 fn record_of(snapshot: &Snapshot) -> Record {
     let scenario = snapshot.scenario.as_ref().clone();
     let arm = |view: &ArmView| ArmRecord {
@@ -76,7 +76,7 @@ fn screen_of(snapshot: Snapshot, keys: &str) -> String {
         .collect()
 }
 
-/// The cells of a line: they stand two columns apart at least.
+/// The cells of a line, which are at least two columns apart.
 fn cells(line: &str) -> Vec<String> {
     line.split("  ")
         .map(|cell| cell.trim_matches([' ', '│', '›']).to_owned())
@@ -84,7 +84,7 @@ fn cells(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// The titles of a head in full: `p99` behind `acquire p50` is `acquire p99`.
+/// The full titles of a table head: `p99` after `acquire p50` means `acquire p99`.
 fn titles(head: &[String]) -> Vec<String> {
     let mut of = String::new();
     let full = |title: &String| {
@@ -102,7 +102,7 @@ fn titles(head: &[String]) -> Vec<String> {
     head.iter().map(full).collect()
 }
 
-/// How the figure may be written, in full and in short.
+/// The ways in which a figure may be written, in full and in short.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -117,7 +117,7 @@ fn written(metric: Metric, value: f64) -> [String; 2] {
     }
 }
 
-/// A cell without its mark, and without what it adds to the figure.
+/// A cell without its mark and without any addition to the figure.
 fn bare(cell: &str) -> &str {
     let figure = cell
         .trim_start_matches(['✔', '✖', '?', ' '])
@@ -126,7 +126,7 @@ fn bare(cell: &str) -> &str {
     figure.strip_suffix(", not sold out").unwrap_or(figure)
 }
 
-/// Compares all tables of arms in the text with the record; says which figures it found.
+/// Compares all tables of arms in the text with the record. Returns which figures it found.
 fn compare(text: &str, record: &Record, whose: &str) -> Vec<Metric> {
     let by_title = |title: &str| Metric::VARIANTS.iter().copied().find(|metric| metric.title() == title);
     let mut found = Vec::new();
@@ -165,7 +165,7 @@ fn one_run_is_told_alike_everywhere() {
         (picture::storm(), Metric::Oversold),
         (picture::stampeded(), Metric::DbHitsPerExpiry),
     ] {
-        // The columns of the last five seconds give way to those of the whole run.
+        // The columns of the last five seconds are replaced by those of the whole run.
         let snapshot = picture::finished(snapshot, Vec::new());
         let json = serde_json::to_string(&record_of(&snapshot)).expect("JSON");
         let record: Record = serde_json::from_str(&json).expect("its own text");

@@ -1,9 +1,8 @@
-//! Every way out is a good one: whoever ends lockstorm, and wherever it is just then, it ends soon and with the documented
-//! exit code, its terminal is as it was, and no process, directory or schema of it is left. Linux only, where /proc tells
-//! about processes.
+//! Every way to end lockstorm is good in every state: it ends soon and with the documented exit code, its terminal is as
+//! it was, and no process, directory or schema of it is left. Linux only, because it reads /proc.
 //!
-//! Ways and states make a table. A sample with every way and every state is held against each change; `.ci/long ways-out`
-//! plays all of it, a state at a time.
+//! Ways and states make a table. A sample with every way and every state is tested with each change; `.ci/long ways-out`
+//! plays all cells, a state at a time.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -33,11 +32,11 @@ use std::time::Duration;
 use cell::{Cell, Database, Form, State, Way};
 use play::Played;
 
-/// How long anything may take before a cell fails: what makes no progress is given up after ten seconds, and this is more on
+/// How long anything may take before a cell fails. What makes no progress is given up after ten seconds; this allows for
 /// the slowest machine.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Plays the cells, so many at a time, and shows the table; fails if one of them does.
+/// Plays the cells, some at a time, and prints the table. Fails if one of them does.
 fn hold(cells: &[Cell], at_once: usize, postgres: Option<&str>) {
     let (next, played) = (AtomicUsize::new(0), Mutex::new(Vec::<Played>::new()));
     thread::scope(|scope| {
@@ -63,8 +62,8 @@ fn hold(cells: &[Cell], at_once: usize, postgres: Option<&str>) {
     assert_eq!(bad, 0, "cells of the table that do not hold; see above");
 }
 
-/// The cells that `LOCKSTORM_WAYS_OUT` asks for, `FORM STATE`, for example `console load`; all without it. A third word is the
-/// name of a way.
+/// The cells that `LOCKSTORM_WAYS_OUT` selects: `FORM STATE`, for example `console load`; all cells without it. A third
+/// word is the name of a way.
 fn wanted(database: Database) -> Vec<Cell> {
     let asked = env::var("LOCKSTORM_WAYS_OUT").unwrap_or_default();
     let mut words = asked.splitn(3, ' ');

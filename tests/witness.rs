@@ -1,5 +1,5 @@
-//! The figures of load against witnesses that are not our code: what nodes say that they run (`MONITOR`), and what SQL
-//! says of the ledger. Real lab, real swarm. Counts must agree exactly; lateness is not asserted.
+//! The figures of a load against witnesses that are not our code: what nodes report that they run (`MONITOR`), and what
+//! SQL says about the ledger. Real lab, real swarm. Counts must agree exactly; lateness is not asserted.
 
 mod support;
 
@@ -19,9 +19,9 @@ use lockstorm::scenario::{Overrides, Source, parse};
 use sqlx::Connection;
 use support::serial;
 
-/// What the outside saw of a run.
+/// What was seen of a run from outside.
 struct Outside {
-    /// By host: `SET`s of lock keys, and scripts (or native commands) that take them back.
+    /// By host: `SET`s of lock keys, and the scripts (or native commands) that take them back.
     nodes: Vec<Seen>,
     /// By arm: all orders, and those marked as measured.
     orders: Vec<(u64, u64)>,
@@ -33,7 +33,7 @@ struct Seen {
     deletes: u64,
 }
 
-/// A run of two arms on two app servers. Each request sells a unit: stock and products are plenty.
+/// A run of two arms on two app servers. Each request sells a unit; there is plenty of stock.
 fn scenario(swarm: &str, rest: &str, port: u16) -> String {
     format!(
         r#"
@@ -98,7 +98,7 @@ fn arm<'a>(record: &'a Record, name: &str) -> &'a ArmRecord {
     record.arms.iter().find(|arm| arm.name == name).expect("the arm")
 }
 
-/// What must be true of every arm of every run, whatever it did.
+/// What must be true for every arm of every run.
 fn laws(record: &Record) {
     for arm in &record.arms {
         let figures = &arm.figures;
@@ -148,7 +148,7 @@ fn laws(record: &Record) {
     }
 }
 
-/// Every measured request sold one unit: orders, acquires, votes and requests must be one number.
+/// Every measured request sold one unit, so the numbers of orders, acquires, votes and requests must be equal.
 fn one_order_for_each(figures: &Figures, locked: bool) {
     assert_eq!(figures.orders, figures.counts[Count::Completed], "{figures:?}");
     assert_eq!(
@@ -183,7 +183,7 @@ fn one_order_for_each(figures: &Figures, locked: bool) {
             figures.attempts, figures.nodes[0].sets,
             "each attempt is a SET on each node"
         );
-        // Whatever a node granted is taken back there; what it refused for another holder is not.
+        // A key that a node granted is taken back there; a key that it refused for another holder is not.
         let granted: u64 = (0..)
             .zip(&figures.votes_in_the_end)
             .map(|(votes, locks)| votes * locks)
@@ -202,9 +202,9 @@ fn runtime<T>(work: impl Future<Output = T>) -> T {
     runtime.expect("a runtime").block_on(work)
 }
 
-/// What a node says that it runs, from the moment that it answers until it ends: `MONITOR`.
+/// The commands that a node reports it runs, from its first answer until it ends: `MONITOR`.
 struct Monitor {
-    /// Microseconds of `CLOCK_MONOTONIC` when it had begun.
+    /// `CLOCK_MONOTONIC` in microseconds after it had begun.
     since: Option<i64>,
     seen: Seen,
 }
@@ -247,14 +247,14 @@ fn monotonic() -> i64 {
     Duration::from(now).as_micros().try_into().expect("a small number")
 }
 
-/// Plays it under the eyes of `MONITOR`, and reads the ledgers by SQL when all is over. None if `MONITOR` came too late.
+/// Plays a run under `MONITOR`, and reads the ledgers by SQL when it is over. `None` if `MONITOR` came too late.
 fn play(swarm: &str, rest: &str) -> Option<(Record, Outside)> {
     let port = free_ports();
     let over = Arc::new(AtomicBool::new(false));
     let monitors: Vec<_> = (port..port + 3).map(|port| monitor(port, Arc::clone(&over))).collect();
     let run = Run::start(&scenario(swarm, rest, port));
     support::eventually("the load runs", || !run.handle.snapshots.borrow().arms.is_empty());
-    // The run removes its directory; what is linked elsewhere stays, and SQLite finds all of it in the file in the end.
+    // The run removes its directory. Hard links elsewhere stay, and in the end SQLite has written everything to the file.
     let dir = directory(port);
     let kept = tempfile::tempdir_in(dir.parent().expect("a directory above")).expect("a directory");
     for arm in 0..2 {
@@ -297,7 +297,7 @@ fn orders(file: &Path) -> (u64, u64) {
     })
 }
 
-/// The run's directory: a node works in a folder of it.
+/// The run's directory, in which a node works in its own folder.
 fn directory(port: u16) -> PathBuf {
     let client = redis::Client::open(format!("redis://127.0.0.1:{port}")).expect("an address");
     let mut connection = client.get_connection().expect("a node");
@@ -308,7 +308,7 @@ fn directory(port: u16) -> PathBuf {
     Path::new(&dir).parent().expect("the run's directory").to_owned()
 }
 
-/// The first of four ports in a row that are free now.
+/// The first of four successive ports that are free now.
 fn free_ports() -> u16 {
     let free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
     (21_000..60_000)
@@ -394,7 +394,7 @@ fn a_request_goes_to_the_same_app_server_in_every_arm() {
         let [local, redlock] = ["local", "redlock"].map(|name| arm(&record, name).figures.servers.clone());
         for (local, redlock) in local.iter().zip(&redlock) {
             assert_eq!(local.offered, redlock.offered, "{balance}");
-            // Of 450 requests each has about half; a block of one app server's workers at a time is far from that.
+            // Each app server has about half of 450 requests; a block for one app server at a time would be far from that.
             assert!((120..330).contains(&local.offered), "{balance}: {}", local.offered);
         }
         if balance == "round-robin" {
@@ -416,7 +416,7 @@ fn what_a_killed_app_server_had_is_dropped_and_nothing_is_dealt_to_it_any_more()
             .any(|arm| arm.figures.counts[Count::Completed] >= 100)
     });
     let server = |id| Target::Server(ServerId(id));
-    // Paused it collects a queue, which is lost with it.
+    // While it is paused it collects a queue, which is lost with it.
     for action in [Action::Fault(Fault::Pause), Action::Fault(Fault::Kill)] {
         if action == Action::Fault(Fault::Kill) {
             support::eventually("it has a queue", || {

@@ -1,4 +1,4 @@
-//! The workloads against a real cache node, lock node and database: each count rises when it must, and not otherwise.
+//! The workloads on a real cache node, lock node and database: each count rises when it must, and not otherwise.
 
 mod support;
 
@@ -34,7 +34,7 @@ fn constant(median: Duration) -> ServiceTime {
     ServiceTime { median, sigma: 0.0 }
 }
 
-/// An arm whose lock outlasts any slow machine's request.
+/// An arm whose lock lasts longer than a request on any slow machine.
 fn arm(lock: LockKind) -> ArmSpec {
     ArmSpec {
         name: "arm".to_owned(),
@@ -53,7 +53,7 @@ fn arm(lock: LockKind) -> ArmSpec {
     }
 }
 
-/// The same, waiting for its turn.
+/// The same, but it waits for the lock.
 fn waiting(lock: LockKind) -> ArmSpec {
     ArmSpec {
         wait: Wait::Retry {
@@ -108,7 +108,7 @@ fn sells(stock_in: StockIn, hold: Duration) -> WorkloadSpec {
     })
 }
 
-/// One app server with its workers, one arm, and one node that is cache and lock node at once.
+/// One app server with its workers, one arm, and one node that is both cache node and lock node.
 struct Bench {
     node: Arc<RedisServer>,
     work: Option<Arc<Workload>>,
@@ -181,7 +181,7 @@ impl Bench {
         }
     }
 
-    /// The same work under another lock.
+    /// The same work with another lock.
     fn workload(&self, arm: ArmSpec, lock: Lock) -> Workload {
         let tools = Tools {
             arm: Arc::new(arm),
@@ -202,12 +202,12 @@ impl Bench {
         Arc::clone(self.work.as_ref().expect("it is made with the bench"))
     }
 
-    /// One request; what it counted.
+    /// Makes one request, and returns what it counted.
     async fn request(&self) -> Tally {
         self.requests(1).await
     }
 
-    /// Several workers make a request each at the same time; what they counted.
+    /// Several workers make a request each at the same time; returns what they counted.
     async fn requests(&self, workers: usize) -> Tally {
         let tasks: Vec<_> = (0..workers).map(|worker| self.start(worker)).collect();
         for task in tasks {
@@ -228,7 +228,7 @@ impl Bench {
         self.node.query(cmd(command).arg(args))
     }
 
-    /// The value of the only cache is no longer fresh.
+    /// Makes the value of the only cache no longer fresh.
     fn expire(&self) {
         let deleted: u64 = self.query("DEL", &["offers:0:CacheState"]);
         assert_eq!(deleted, 1, "it was fresh");
@@ -282,7 +282,7 @@ const ANSWERS: [(Count, &str); 9] = [
     (Count::Errors, "errors"),
 ];
 
-/// All that was counted, provider calls included: `2 hits, 1 calls`. Sales stand in the ledger.
+/// Everything that was counted, provider calls included: `2 hits, 1 calls`. Sales are in the ledger.
 fn counted(tally: &Tally) -> String {
     let sums = sums(tally);
     let lists = tally.pieces.iter().flat_map(|piece| &piece.damaged_lists);
@@ -325,7 +325,7 @@ fn supersedes(tally: &Tally) -> Vec<u64> {
     calls(tally).iter().map(|call| call.supersedes).collect()
 }
 
-/// Runs a test alone, with a node of its own, on a runtime like an app server's.
+/// Runs a test alone, with its own node, on a runtime like an app server's.
 fn test(body: impl AsyncFnOnce(Arc<RedisServer>)) {
     let _turn = support::serial();
     let node = Arc::new(RedisServer::start());
@@ -364,7 +364,7 @@ fn a_value_is_filled_once_and_then_served() {
             bench.expire();
             let again = bench.request().await;
             assert_eq!((counted(&again).as_str(), supersedes(&again)), ("1 calls", vec![1]));
-            // A value that is gone is no hit, whatever its state says.
+            // A value that is gone is not a hit, no matter what its state says.
             let _: u64 = bench.query("DEL", &["offers:0"]);
             let gone = bench.request().await;
             assert_eq!((counted(&gone).as_str(), supersedes(&gone)), ("1 calls", vec![2]));
@@ -461,7 +461,8 @@ fn a_stampede_calls_the_provider_as_often_as_the_lock_lets_it() {
                 "{lock:?}"
             );
         }
-        // Who does not look again fills what was filled while it waited, and says so: for the version that it saw.
+        // A reader that does not look again fills what was filled while it waited, and counts the call for the version
+        // that it saw.
         let blind = ArmSpec {
             second_look: false,
             ..waiting(LockKind::Local)
@@ -483,7 +484,7 @@ fn who_waited_in_vain_looks_again() {
 
         let bench = Bench::new(&node, waiting_for(ms(1500)), reads(None), ms(0)).await;
         let request = bench.start(0);
-        // It looks, finds nothing, and waits. The holder of the lock fills meanwhile.
+        // It looks, finds nothing, and waits. Meanwhile the holder of the lock fills the cache.
         tokio::time::sleep(ms(50)).await;
         bench.query::<()>("MSET", &["offers:0:CacheState", "Active", "offers:0", "x"]);
         request.await.expect("a worker");
@@ -507,7 +508,7 @@ fn a_call_is_counted_for_the_version_that_the_last_look_found() {
             bench.take_lock("arm:offers:0");
             bench.query::<()>("CONFIG", &["RESETSTAT"]);
             let request = bench.start(0);
-            // Once its first attempt has come to the node it has looked.
+            // When its first attempt has reached the node, it has looked.
             while !bench
                 .query::<String>("INFO", &["commandstats"])
                 .contains("cmdstat_set:")
@@ -549,7 +550,7 @@ fn a_fill_is_announced_only_under_a_lock() {
 fn a_provider_that_fails_is_an_error_and_leaves_nothing_behind() {
     test(async |node| {
         for pages in [None, Some(3)] {
-            // The cache has a key that the catalogue lacks: pages are there, but the last.
+            // The cache has a key that the catalogue lacks: all pages except the last.
             let lacking = Initial {
                 catalogue: vec![Catalogue {
                     cache: "offers".to_owned(),
@@ -671,7 +672,7 @@ fn a_list_is_under_way_until_its_last_page() {
 fn without_a_lock_pages_are_pushed_twice() {
     test(async |node| {
         let bench = Bench::new(&node, arm(LockKind::None), reads(Some(4)), ms(100)).await;
-        // All empty the list before the first of them has a page to push.
+        // All of them empty the list before the first one has a page to push.
         assert_eq!(counted(&bench.requests(3).await), "12 calls");
         assert_eq!(counted(&bench.request().await), "1 hits, 8 duplicate");
     });
@@ -809,7 +810,7 @@ fn a_dead_lock_node_is_no_quorum_with_its_cause() {
         let bench = Bench::with(&node, &lock_node, arm(LockKind::Single), spec, ms(0), initial).await;
         assert_eq!(counted(&bench.request().await), "nothing");
         lock_node.kill();
-        // The first request may still find the connection that breaks.
+        // The first request may still meet the broken connection.
         let mut tally = bench.request().await;
         while sums(&tally).outcomes.no_quorum == 0 {
             assert_eq!(counted(&tally), "1 gave up");
@@ -850,7 +851,7 @@ fn a_lost_lock_aborts_the_sale_or_does_not() {
     });
 }
 
-/// The first customer loses the lock while thinking, the second comes in, and either may be the first to write.
+/// The first customer loses the lock while thinking, the second one comes in, and either may write first.
 #[test]
 fn a_fence_refuses_the_sale_of_a_lost_lock() {
     test(async |node| {
@@ -1007,7 +1008,7 @@ fn a_request_is_small() {
     });
 }
 
-/// Nobody waits for a lock that a run which must end does not need any more.
+/// A run that must end does not wait for a lock that it no longer needs.
 #[test]
 fn who_waits_for_a_lock_when_the_run_must_end_gives_up_unfinished() {
     test(async |node| {
@@ -1026,7 +1027,7 @@ fn who_waits_for_a_lock_when_the_run_must_end_gives_up_unfinished() {
     });
 }
 
-/// Work that only lets time pass is not waited for either: nothing of it is written, and its lock is free again.
+/// Nor does it wait for simulated work: nothing of it is written, and its lock is free again.
 #[test]
 fn who_lets_simulated_time_pass_when_the_run_must_end_gives_up_unfinished() {
     test(async |node| {
@@ -1042,14 +1043,14 @@ fn who_lets_simulated_time_pass_when_the_run_must_end_gives_up_unfinished() {
     });
 }
 
-/// A node that answers late: its vote is not known at the release, and counts in the end.
+/// A node answers late: its vote is not known at the release, but counts in the end.
 #[test]
 fn votes_that_come_after_the_release_count_in_the_end() {
     test(async |node| {
         let spec = sells(StockIn::Database, ms(0));
         let lock_node = RedisServer::start();
         let bench = Bench::new(&node, arm(LockKind::None), spec.clone(), ms(0)).await;
-        // Three nodes, one of them asleep until its vote is not needed any more.
+        // Three nodes, one of them asleep until its vote is no longer needed.
         let slow = RedisServer::start();
         let nodes = Nodes::connect(&[node.addr(), lock_node.addr(), slow.addr()], NodeOptions::default());
         nodes.ready(ms(5000)).await;
@@ -1073,7 +1074,7 @@ fn votes_that_come_after_the_release_count_in_the_end() {
         bench.after.wait().await;
         let in_the_end = sums(&bench.recorder.swap(Tally::default()));
         assert_eq!(in_the_end.votes_in_the_end[3], 1, "{:?}", in_the_end.votes_in_the_end);
-        // What each node was sent, exactly.
+        // Exactly what each node was sent.
         for node in 0..3 {
             let sent = lock.gauges().sent(node);
             assert_eq!((sent.sets, sent.extends, sent.deletes), (1, 0, 1), "node {node}");
@@ -1081,7 +1082,7 @@ fn votes_that_come_after_the_release_count_in_the_end() {
     });
 }
 
-/// Where stock and ledger live in Redis a sale is one step too: killed at any moment, both agree.
+/// With stock and ledger in Redis a sale is one transaction too: after a kill at any moment, both agree.
 #[test]
 fn a_kill_tears_no_sale_in_redis() {
     test(async |node| {

@@ -1,8 +1,8 @@
-//! The shipped lock protocol in a virtual world, seed by seed: whatever breaks, and however messages, clocks and callers fall
-//! together, no law of the lock is broken.
+//! The shipped lock protocol in a virtual world, seed by seed: no matter what breaks, and how messages, clocks and callers
+//! coincide, no law of the lock is broken.
 //!
-//! `LOCKSTORM_WORLD_SEEDS=100000` plays more seeds, `LOCKSTORM_WORLD_FIRST=100000` others; `LOCKSTORM_WORLD_SEED=123` plays one and
-//! prints what happened around what went wrong.
+//! `LOCKSTORM_WORLD_SEEDS=100000` plays more seeds, `LOCKSTORM_WORLD_FIRST=100000` others. `LOCKSTORM_WORLD_SEED=123`
+//! plays one, and prints what happened around a violation.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use lockstorm_lock::simulation::{Report, Settings, World};
 
-/// Seeds for every change.
+/// The seeds for every change.
 const SEEDS: u64 = 20_000;
 
-/// Failing seeds that are told in full.
+/// How many failing seeds are reported in full.
 const TOLD: usize = 5;
 
-/// What is printed before and after a violation.
+/// How much is printed before and after a violation.
 const AROUND: Duration = Duration::from_millis(30);
 
 fn number(variable: &str) -> Option<u64> {
@@ -31,7 +31,7 @@ fn play(seed: u64) -> Report {
     World::new(Settings::drawn(seed), seed).unwrap().play()
 }
 
-/// The reports of all seeds, played once for all tests.
+/// The reports of all seeds, which are played once for all tests.
 fn reports() -> &'static [(u64, Report)] {
     static REPORTS: OnceLock<Vec<(u64, Report)>> = OnceLock::new();
     REPORTS.get_or_init(|| {
@@ -58,7 +58,7 @@ fn reports() -> &'static [(u64, Report)] {
     })
 }
 
-/// What went wrong, by check: in how many seeds, and the first of them. The mutants' part of `.ci/long` reads these lines.
+/// The violations by check: in how many seeds, and the first of them. The mutants' part of `.ci/long` reads these lines.
 fn by_check(reports: &[(u64, Report)]) -> String {
     let mut seeds = BTreeMap::<String, Vec<u64>>::new();
     for (seed, report) in reports {
@@ -123,7 +123,7 @@ fn tell(seed: u64) {
     assert!(violations.is_empty(), "seed {seed}:\n{}", violations.join("\n"));
 }
 
-/// A law that nothing ever tests can't be broken.
+/// A law that is never put to the test can't be broken.
 #[test]
 fn all_that_matters_has_happened() {
     if number("LOCKSTORM_WORLD_SEED").is_some() || number("LOCKSTORM_WORLD_SEEDS").is_some_and(|seeds| seeds < SEEDS) {

@@ -11,13 +11,13 @@ pub(super) fn open(scenario: &Scenario) -> u64 {
     // Each arm has a connection that reads its ledger. For all its connections SQLite also has an index of the write-ahead
     // log, or PostgreSQL a connection that locks its schema.
     let books = ledgers * connection + 1;
-    let told: u64 = scenario
+    let subscriptions: u64 = scenario
         .arms
         .iter()
         .filter(|arm| arm.wait == Wait::Queue)
         .map(|arm| arm.hosts(&scenario.lab).len() as u64)
         .sum();
-    let server = cost::FILES_OF_A_SERVER + hosts + told;
+    let server = cost::FILES_OF_A_SERVER + hosts + subscriptions;
     // Each app server has a connection to the cache node, and so has the run.
     cost::FILES_BASE
         + cost::FILES_OF_A_NODE * (hosts + 1)

@@ -1,29 +1,29 @@
-//! What fails, and what must come of it.
+//! What fails, and what must follow from it.
 
-/// What is broken, and so what must come of it.
+/// What is broken, which decides what must follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Broken {
-    /// The database of the arm `single` in mid-load: nothing good is said of it.
+    /// The database of the arm `single` during the load: nothing good may be said of the arm.
     Database,
-    /// It is only slow.
+    /// Something is only slow.
     SlowDatabase,
     /// The set-up: an error, and no run.
     SetUp,
-    /// The record: an error, the summary all the same, and no half a file.
+    /// The record: an error, a summary all the same, and not half a file.
     Record,
     SlowRecord,
-    /// Nobody can have read the summary.
+    /// The summary: nobody can have read it.
     Stdout,
-    /// What nobody needs: progress.
+    /// Something that nobody needs: the progress.
     Aside,
 }
 
-/// Rules of the shim (`ROLE CALLS TARGET EFFECT AFTER FROM`), one a line, and what they break.
+/// Rules of the shim (`ROLE CALLS TARGET EFFECT AFTER FROM`), one per line, and what they break.
 pub struct Case {
     pub name: &'static str,
     pub rule: &'static str,
     pub broken: Broken,
-    /// Whether each change is held against it.
+    /// Whether every change is tested with it.
     pub sample: bool,
 }
 
@@ -110,8 +110,8 @@ pub const CASES: &[Case] = &[
         "the run directory can't be made",
         "keeper m /lockstorm- 28 0 1",
     ),
-    // What is made by descriptor is made by the kernel's own calls, which no shim sees: that there is no room for a run
-    // directory or its lock file is shown on a disk without files (tests/leftovers.rs).
+    // The kernel's own calls create by descriptor, which the shim can't intercept. tests/leftovers.rs tests a disk without
+    // room for a run directory or its lock file instead.
     case(
         true,
         Broken::SetUp,
@@ -160,7 +160,7 @@ pub const CASES: &[Case] = &[
         "main w #2 28 0 1",
     ),
     case(false, Broken::Aside, "standard error is slow", "main w #2 0 0 1"),
-    // Only what goes wrong is logged.
+    // Only problems are logged.
     case(
         true,
         Broken::Database,

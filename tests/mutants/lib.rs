@@ -1,4 +1,4 @@
-//! The pure half of `lockstorm-lock`, as its package has it.
+//! The pure half of `lockstorm-lock`, with the same modules as in its package.
 
 #[path = "../../src/lock/protocol/mod.rs"]
 pub mod protocol;

@@ -1,4 +1,4 @@
-//! Snapshots as a run would publish them, made up: what the console draws in its tests and its benchmark.
+//! Made-up snapshots, as a run would publish them, for the tests and the benchmark of the console.
 #![allow(dead_code)] // each test binary uses its part
 
 use std::sync::Arc;
@@ -52,7 +52,7 @@ fn expect(arm: &str, metric: Metric, op: Op, bound: f64, text: &str) -> Expectat
     }
 }
 
-/// The main scenario: five arms selling a stock on three hosts.
+/// The main scenario: five arms that sell a stock on three hosts.
 pub fn inventory() -> Scenario {
     Scenario {
         name: "single-vs-redlock".to_owned(),
@@ -139,7 +139,7 @@ pub fn stampede() -> Scenario {
     }
 }
 
-/// A snapshot of a scenario after so many seconds, everything up, nothing wrong.
+/// A snapshot of a scenario after some seconds, with everything up and nothing wrong.
 pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
     let hosts = (1..=scenario.lab.hosts).map(|number| HostView {
         id: HostId(number),
@@ -218,7 +218,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
     let slow = if nodes > 1 { 2 } else { 1 };
     let mut series = Series::default();
     for second in 0..seconds {
-        // A wave, so that the lines have a shape.
+        // A wave, to give the lines a shape.
         let wave = (second * 7) % 11;
         let locks = spec.lock != LockKind::None;
         series.put(Point {
@@ -455,7 +455,7 @@ pub fn finished(mut snapshot: Snapshot, expectations: Vec<(lockstorm::model::Che
     snapshot
 }
 
-/// A full history: an hour of five arms.
+/// A full history: one hour of five arms.
 pub fn full_history() -> Snapshot {
     let mut now = calm(inventory(), 3_599.0);
     let events = Arc::make_mut(&mut now.events);

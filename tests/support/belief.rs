@@ -1,15 +1,15 @@
-//! Who believed to hold which lock, from when to when. Two beliefs in one lock at a time prove that it is broken.
+//! Who believed to hold which lock, and when. Two beliefs in one lock at the same time prove that it is broken.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use lockstorm::lock::Guard;
 
-/// Longer than any test; locks without an end have this validity.
+/// Longer than any test; locks without an end get this validity.
 const LONG: Duration = Duration::from_hours(24);
 
-/// From the clock read after the acquire, or after a look at the guard, to the end of the validity that the guard gave
-/// then, or to whatever ended it sooner. It shrinks, never grows: a lock that is renewed is a belief for each look that
+/// Lasts from the clock read after the acquire, or after a check of the guard, to the end of the validity that the guard
+/// reported then, or to an earlier end. It shrinks and never grows: a renewed lock gets another belief for each check that
 /// came too late for the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Belief {
@@ -23,14 +23,14 @@ pub struct Belief {
 pub struct Beliefs(Mutex<Vec<Belief>>);
 
 impl Beliefs {
-    /// The holder of `guard` believes in it from now on. Call it right after the acquire.
+    /// Starts the belief of the holder of `guard`. To be called right after the acquire.
     pub fn begin(&self, key: usize, guard: &Guard) -> Holding<'_> {
         let (begin, end) = validity(guard);
         let index = self.add(Belief { key, begin, end });
         Holding { beliefs: self, index }
     }
 
-    /// The app server is about to be killed: nobody on it believes anything after this.
+    /// The app server is about to be killed: after this nobody on it believes anything.
     pub fn end_all(&self) {
         let now = Instant::now();
         self.lock()
@@ -61,7 +61,7 @@ pub struct Holding<'a> {
 }
 
 impl Holding<'_> {
-    /// Looks at the guard again: it may have been renewed, or lost.
+    /// Checks the guard again: it may have been renewed, or lost.
     pub fn look(&mut self, guard: &Guard) {
         let (now, end) = validity(guard);
         let mut beliefs = self.beliefs.lock();
@@ -87,7 +87,7 @@ impl Holding<'_> {
     }
 }
 
-/// The belief ends: drop it right before the release.
+/// The belief ends: drop this right before the release.
 impl Drop for Holding<'_> {
     fn drop(&mut self) {
         let now = Instant::now();
@@ -96,13 +96,13 @@ impl Drop for Holding<'_> {
     }
 }
 
-/// The clock, and when the guard says that its validity ends. The clock is read first, so that the end is never late.
+/// The present time, and when the guard's validity ends. The clock is read first, so that the end is never too late.
 fn validity(guard: &Guard) -> (Instant, Instant) {
     let now = Instant::now();
     (now, now + guard.validity().min(LONG))
 }
 
-/// Each belief that began while an earlier one in the same key lasted, behind the one of those that lasted longest.
+/// Each belief that began during an earlier one in the same key, after the longest-lasting of those.
 pub fn overlaps(mut beliefs: Vec<Belief>) -> Vec<(Belief, Belief)> {
     beliefs.retain(|belief| belief.begin < belief.end);
     beliefs.sort_by_key(|belief| (belief.key, belief.begin));

@@ -21,7 +21,7 @@ use vt100::Parser;
 /// How long anything may take on the slowest machine before a test gives up.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What the reader of a terminal does: it reads, it waits, it reads what is there and ends, it ends.
+/// The states of a terminal's reader: it reads, it does not read, it reads what is there and ends, it ends.
 const ON: u8 = 0;
 const STILL: u8 = 1;
 const LAST: u8 = 2;
@@ -30,10 +30,10 @@ const OFF: u8 = 3;
 /// Columns and rows of a terminal.
 pub type Size = (u16, u16);
 
-/// A lockstorm in a terminal, with a directory for its labs and its working directory in it. Killed when dropped.
+/// A lockstorm in a terminal, with its working directory, which contains a directory for its labs. Killed when dropped.
 pub struct Console {
     child: RefCell<Box<dyn Child + Send + Sync>>,
-    /// None after a hang-up.
+    /// `None` after a hang-up.
     terminal: Option<PtyPair>,
     keyboard: Option<Box<dyn Write + Send>>,
     reading: Arc<AtomicU8>,
@@ -56,7 +56,7 @@ impl Console {
         Self::start_words(&words, term, size, files)
     }
 
-    /// The same in a shell that gives it so many open files at most.
+    /// The same in a shell that limits the number of open files.
     pub fn start_limited(most_files: u32, size: Size, arguments: &[&str], files: &[(&str, &str)]) -> Self {
         let shell = format!("ulimit -n {most_files} && exec \"$@\"");
         let program = ["sh", "-c", &shell, "sh", env!("CARGO_BIN_EXE_lockstorm")];
@@ -129,7 +129,7 @@ impl Console {
         terminal.master.resize(pty_size(size)).expect("any size will do");
     }
 
-    /// Closes the terminal, as somebody who closes its window.
+    /// Closes the terminal, like a user who closes its window.
     pub fn hang_up(&mut self) {
         self.reading.store(OFF, Ordering::SeqCst);
         if let Some(reader) = self.reader.take() {
@@ -144,12 +144,12 @@ impl Console {
         self.reading.store(STILL, Ordering::SeqCst);
     }
 
-    /// `T` of a lockstorm that is stopped.
+    /// The state of the process: `T` if it is stopped.
     pub fn state(&self) -> Option<char> {
         state(self.child.borrow().process_id()?)
     }
 
-    /// Whether the terminal shows the screen of programs that take all of it.
+    /// Whether the terminal shows its alternate screen.
     pub fn has_the_screen(&self) -> bool {
         lock(&self.parser).screen().alternate_screen()
     }
@@ -162,7 +162,7 @@ impl Console {
         }
     }
 
-    /// Waits until the screen is like this.
+    /// Waits until the screen looks like this.
     pub fn wait_for(&self, what: &str, mut is_so: impl FnMut(&Screen) -> bool) -> Screen {
         let end = Instant::now() + TEST_TIMEOUT;
         loop {
@@ -175,7 +175,7 @@ impl Console {
         }
     }
 
-    /// Waits until the load is on and all of so many hosts are up.
+    /// Waits until the load is on and all of these hosts are up.
     pub fn wait_for_run(&self, hosts: usize) {
         self.wait_for("a run on hosts that are up", |screen| {
             screen.text.contains("▶ RUN") && (1..=hosts).all(|host| screen.host(host).contains("● UP"))
@@ -191,7 +191,7 @@ impl Console {
         kill(pid(id), signal).expect("our own child");
     }
 
-    /// The process of the host's node.
+    /// The process of a host's node.
     pub fn node(&self, host: usize) -> Option<u32> {
         let living = processes(&self.labs());
         let own = living
@@ -200,8 +200,8 @@ impl Console {
         own.map(|(process, _)| process)
     }
 
-    /// Waits for the end of lockstorm by itself: the terminal is as it was and nothing is left. Returns the exit code and
-    /// what the terminal shows.
+    /// Waits for lockstorm to end by itself. The terminal must be as it was, and nothing may be left. Returns the exit
+    /// code and what the terminal shows.
     pub fn end(mut self) -> (u32, String) {
         let code = self.gone();
         // Nobody writes any more, but the last lines may still be in the terminal.
@@ -218,7 +218,7 @@ impl Console {
         (code, self.screen().text)
     }
 
-    /// Waits for the end of lockstorm, whatever became of its terminal, and until nothing of it is left.
+    /// Waits until lockstorm has ended, no matter what happened to its terminal, and nothing of it is left.
     pub fn gone(&self) -> u32 {
         let mut code = None;
         self.wait_for("lockstorm has ended", |_| {
@@ -232,7 +232,7 @@ impl Console {
         code.map_or(1, |status| status.exit_code())
     }
 
-    /// Whether lockstorm has ever asked for the screen of programs that take all of it.
+    /// Whether lockstorm has ever used the alternate screen.
     pub fn has_taken_the_screen(&self) -> bool {
         String::from_utf8_lossy(&lock(&self.written)).contains("\u{1b}[?1049h")
     }
@@ -271,7 +271,7 @@ impl Drop for Console {
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
         }
-        // Nothing to do after its end, which most tests have seen.
+        // Most tests have waited for its end; then there is nothing to do.
         let running = matches!(self.child.borrow_mut().try_wait(), Ok(None));
         if running {
             self.signal(Signal::SIGKILL);
@@ -297,7 +297,7 @@ impl Screen {
             .unwrap_or_default()
     }
 
-    /// The port that it names for a host.
+    /// The port that it shows for a host.
     pub fn port(&self, host: usize) -> Option<u16> {
         let after = self.host(host).split(':').nth(1)?;
         let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
@@ -311,13 +311,13 @@ impl Screen {
     }
 }
 
-/// `T` of a stopped process, for example; none if there is no such process.
+/// The state of a process, for example `T` if it is stopped; `None` if there is no such process.
 pub fn state(process: u32) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     stat.rsplit(") ").next()?.chars().next()
 }
 
-/// The processes that live below `labs`, or were started to do so, with their working directories.
+/// The processes that work below `labs`, or were started to do so, with their working directories.
 fn processes(labs: &Path) -> Vec<(u32, PathBuf)> {
     let ours = format!("TMPDIR={}", labs.display());
     let entries = fs::read_dir("/proc").expect("the processes").flatten();
@@ -332,15 +332,16 @@ fn processes(labs: &Path) -> Vec<(u32, PathBuf)> {
         .collect()
 }
 
-/// Whether the terminal of this descriptor has something to read, or will never have.
+/// Whether this descriptor of the terminal has something to read, or never will.
 fn has_something(master: i32) -> bool {
-    // SAFETY: the reader, who alone asks, owns a copy of the terminal, and who closes this one waits for the reader first.
+    // SAFETY: the reader, which is the only caller, owns a copy of the terminal, and closing this one waits for the
+    // reader.
     let master = unsafe { BorrowedFd::borrow_raw(master) };
     let mut fds = [PollFd::new(master, PollFlags::POLLIN)];
     poll(&mut fds, PollTimeout::from(20_u8)).is_ok_and(|ready| ready > 0)
 }
 
-/// The modes of a terminal, raw or not, as text: their type belongs to a library of a library.
+/// The modes of a terminal as text: their type belongs to an indirect dependency.
 fn modes(terminal: &PtyPair) -> String {
     format!("{:?}", terminal.master.get_termios())
 }

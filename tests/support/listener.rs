@@ -1,4 +1,4 @@
-//! What a node tells on the channels of released locks.
+//! The messages of a node on the channels of released locks.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::RedisServer;
 
-/// Hears all channels of a server until it is dropped.
+/// Listens to all channels of a server until it is dropped.
 pub struct Listener {
     messages: Arc<Mutex<Vec<String>>>,
     end: Arc<AtomicBool>,
@@ -29,7 +29,7 @@ impl Listener {
             pubsub.psubscribe("lockstorm:released:*").unwrap();
             say_ready.send(()).unwrap();
             while !ended.load(SeqCst) {
-                // Without a message the time is over, no more.
+                // Without a message the time is over, nothing more.
                 if let Ok(message) = pubsub.get_message() {
                     heard.lock().unwrap().push(message.get_payload().unwrap());
                 }
@@ -55,7 +55,7 @@ impl Drop for Listener {
     fn drop(&mut self) {
         self.end.store(true, SeqCst);
         if let Some(thread) = self.thread.take() {
-            // It has failed if the test did.
+            // If it has failed, so has the test.
             let _ = thread.join();
         }
     }

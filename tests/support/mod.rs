@@ -40,7 +40,7 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// What `LOCKSTORM_TEST_SERVER` names, or the first of redis-server and valkey-server on PATH.
+/// The server in `LOCKSTORM_TEST_SERVER`, or the first of redis-server and valkey-server on PATH.
 pub fn server_bin() -> PathBuf {
     if let Some(named) = env::var_os("LOCKSTORM_TEST_SERVER") {
         return named.into();
@@ -71,7 +71,7 @@ impl RedisServer {
     pub fn start_with(options: &[&str]) -> Self {
         let dir = TempDir::with_prefix("lockstorm-test-").expect("a temporary directory");
         let options: Vec<String> = options.iter().map(ToString::to_string).collect();
-        // Somebody may take a free port before the server does: try another one then.
+        // Another process may take a free port before the server does; then another one is tried.
         for _ in 0..20 {
             let port = free_port();
             let mut child = spawn(port, dir.path(), &options);
@@ -101,7 +101,7 @@ impl RedisServer {
         self.child.wait().expect("our own child can be waited for");
     }
 
-    /// Starts it again on its port and directory after a kill.
+    /// Starts it again with its port and directory after a kill.
     pub fn restart(&mut self) {
         self.child = spawn(self.port, self.dir.path(), &self.options);
         assert!(answers(self.port, &mut self.child), "the server starts again");
@@ -133,7 +133,7 @@ impl RedisServer {
         self.query::<Vec<String>>(redis::cmd("KEYS").arg("*")).len()
     }
 
-    /// How often the server ran a command, in scripts or out of them, since it started or its statistics were reset.
+    /// How often the server ran a command, inside and outside of scripts, since it started or its statistics were reset.
     pub fn calls(&self, command: &str) -> u64 {
         let stats: String = self.query(redis::cmd("INFO").arg("commandstats"));
         let line = stats
@@ -187,14 +187,14 @@ fn spawn(port: u16, dir: &Path, options: &[String]) -> Child {
         .expect("the server's binary runs")
 }
 
-/// Waits until the server has loaded its data; false if it ended instead.
+/// Waits until the server has loaded its data; false if it has ended instead.
 fn answers(port: u16, child: &mut Child) -> bool {
     let start = Instant::now();
     while start.elapsed() < TEST_TIMEOUT {
         if child.try_wait().expect("our own child can be waited for").is_some() {
             return false;
         }
-        // Another process on the port answers with another pid.
+        // Another process on the port would answer with another pid.
         if let Ok(info) = query::<String>(port, &redis::cmd("INFO"))
             && info.contains("\nloading:0\r\n")
             && info.contains(&format!("process_id:{}\r\n", child.id()))

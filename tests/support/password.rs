@@ -1,10 +1,10 @@
-//! The password of a running lab's nodes, as its owner can read it.
+//! The password of a running lab's nodes, which its owner can read.
 #![allow(dead_code)] // each test file uses a part of it
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The run directory of the lab of this user that has a node on this port, under a directory for temporary files.
+/// The run directory of this user's lab that has a node on this port, below a directory for temporary files.
 pub fn run_dir(temp_dir: &Path, port: u16) -> Option<PathBuf> {
     let base = temp_dir.join(format!("lockstorm-{}", nix::unistd::geteuid()));
     let address = format!("\"127.0.0.1:{port}\"");
@@ -22,7 +22,7 @@ pub fn in_dir(run_dir: &Path) -> Option<String> {
         .find_map(|line| line.strip_prefix("requirepass ").map(ToOwned::to_owned))
 }
 
-/// Where a client of the redis crate finds the node on this port.
+/// The URL of the node on this port for the redis crate.
 pub fn url(temp_dir: &Path, port: u16) -> String {
     let password = run_dir(temp_dir, port).and_then(|dir| in_dir(&dir));
     password.map_or_else(

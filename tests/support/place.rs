@@ -1,4 +1,4 @@
-//! A directory of its own for runs of the real program.
+//! A directory for runs of the real program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use tempfile::TempDir;
 
 use super::{eventually, serial};
 
-/// A directory with a scenario in it, and below it the one of all labs. As long as it is there, no other test of its file has one.
+/// A directory with a scenario in it, and the directory of all labs below it. While it exists, no other test of its file
+/// has one.
 pub struct Place {
     directory: TempDir,
     scenario: &'static str,
@@ -36,12 +37,12 @@ impl Place {
         self.directory.path()
     }
 
-    /// The path of what has this name here.
+    /// The path of this name here.
     pub fn at(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 
-    /// `lockstorm run SCENARIO ARGUMENTS`, to be started here, its outputs piped.
+    /// `lockstorm run SCENARIO ARGUMENTS`, to be started here with its outputs piped.
     pub fn command(&self, arguments: &[&str]) -> Command {
         self.command_by(&[], arguments)
     }
@@ -60,7 +61,7 @@ impl Place {
         command
     }
 
-    /// The directories of labs that are there.
+    /// The directories of labs that exist.
     pub fn labs(&self) -> Vec<PathBuf> {
         let users = fs::read_dir(self.at("labs")).expect("the directory of all labs");
         let labs = users.filter_map(|user| fs::read_dir(user.ok()?.path()).ok());
@@ -71,7 +72,7 @@ impl Place {
         eventually(&format!("{n} labs"), || self.labs().len() == n);
     }
 
-    /// The names here, but for those that [`Place::new`] made.
+    /// The names here, except for those that [`Place::new`] made.
     pub fn others(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path()).expect("the place");
         let names = entries
@@ -81,7 +82,7 @@ impl Place {
     }
 }
 
-/// Sends a signal to a process of ours.
+/// Sends a signal to one of our processes.
 pub fn send(process: u32, signal: Signal) {
     let process = i32::try_from(process).expect("a process id");
     kill(Pid::from_raw(process), signal).expect("a process of ours can be signalled");

@@ -1,4 +1,4 @@
-//! A wire to a server that can be frozen, as a server that is stopped is, or cut.
+//! A proxy to a server that can be frozen, like a server that is stopped, or cut.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::thread;
 use std::time::Duration;
 
-/// How soon a wire notices that it was frozen, cut or thawed.
+/// How soon a connection notices that it was frozen, cut or thawed.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A port of loopback whose connections go on to a server, if there is one. It accepts in any state, as the kernel does for
-/// a process that is stopped.
+/// A port on loopback whose connections are forwarded to a server, if there is one. It accepts connections in any state,
+/// as the kernel does for a process that is stopped.
 #[derive(Debug, Clone)]
 pub struct Proxy {
     port: u16,
@@ -22,13 +22,13 @@ pub struct Proxy {
 #[derive(Debug, Default)]
 struct State {
     frozen: AtomicBool,
-    /// Grows with each cut: connections that began before end.
+    /// Grows with each cut: connections that began before it end.
     cuts: AtomicUsize,
     accepted: AtomicUsize,
 }
 
 impl Proxy {
-    /// In front of `server`; without one every connection is accepted and never answered.
+    /// In front of `server`. Without a server every connection is accepted and never answered.
     pub fn start(server: Option<SocketAddr>) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let port = listener.local_addr().expect("it is bound").port();
@@ -50,22 +50,22 @@ impl Proxy {
         self.port
     }
 
-    /// From now on nothing passes; what was sent waits.
+    /// From now on nothing passes; what is sent waits.
     pub fn freeze(&self) {
         self.state.frozen.store(true, SeqCst);
     }
 
-    /// All goes on.
+    /// Everything passes again.
     pub fn thaw(&self) {
         self.state.frozen.store(false, SeqCst);
     }
 
-    /// Ends every connection that there is.
+    /// Ends every present connection.
     pub fn cut(&self) {
         self.state.cuts.fetch_add(1, SeqCst);
     }
 
-    /// Connections so far.
+    /// The number of connections so far.
     pub fn accepted(&self) -> usize {
         self.state.accepted.load(SeqCst)
     }
@@ -99,7 +99,7 @@ impl State {
             match from.read(&mut bytes) {
                 Ok(0) => break,
                 Ok(count) => {
-                    // What came while it was being frozen waits like all else.
+                    // What came while it was being frozen waits like everything else.
                     self.wait_while_frozen(cuts);
                     if to.write_all(&bytes[..count]).is_err() {
                         break;

@@ -1,5 +1,5 @@
-//! App servers whose workers fight over a few locks, and write down what they believe. They are not those of `swarm`, which
-//! would judge the lock engine by the code that is built on it.
+//! App servers whose workers compete for a few locks, and write down what they believe. They are not those of `swarm`, which
+//! would judge the lock engine by code that is built on it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use tokio::time::{sleep, timeout};
 use super::TEST_TIMEOUT;
 use super::belief::Beliefs;
 
-/// Fewer keys than workers, so that there is always somebody who waits.
+/// Fewer keys than workers, so that somebody always waits.
 const KEYS: usize = 4;
 
-/// Longer than a test waits: a key that such a lock leaves behind is found.
+/// Longer than a test, so that a key that such a lock leaves behind is found.
 const LONG_TTL: Duration = Duration::from_mins(10);
 
 /// What happened to all workers of all app servers.
@@ -31,13 +31,13 @@ const LONG_TTL: Duration = Duration::from_mins(10);
 pub struct Counts {
     pub acquired: AtomicUsize,
     pub contended: AtomicUsize,
-    /// Refused for any other reason than contention.
+    /// Refused for another reason than contention.
     pub refused: AtomicUsize,
-    /// Acquired, and lost before the release.
+    /// Acquired, but lost before the release.
     pub lost: AtomicUsize,
     /// Acquires that were given up by dropping them.
     pub dropped: AtomicUsize,
-    /// Extended at least once beyond the validity that it began with.
+    /// Extended at least once beyond their first validity.
     pub renewed: AtomicUsize,
 }
 
@@ -50,7 +50,7 @@ enum Order {
     Kill,
 }
 
-/// An app server: a thread with a runtime of its own.
+/// An app server: a thread with its own runtime.
 pub struct AppServer {
     orders: UnboundedSender<Order>,
     thread: JoinHandle<()>,
@@ -59,7 +59,7 @@ pub struct AppServer {
 }
 
 impl AppServer {
-    /// Starts one with eight workers that fight over keys, and eight with a key each and a TTL longer than the test.
+    /// Starts one with eight workers that compete for keys, and eight with a key each and a TTL longer than the test.
     pub fn start(addrs: &[SocketAddr], strategy: Strategy, seed: u64, counts: &Arc<Counts>) -> Self {
         let (orders, inbox) = unbounded_channel();
         let beliefs = Arc::<Beliefs>::default();
@@ -75,35 +75,35 @@ impl AppServer {
         }
     }
 
-    /// Stops the whole app server for so long: workers, timers and renewals.
+    /// Stops the whole app server for this long: workers, timers and renewals.
     pub fn pause(&self, time: Duration) {
         self.order(Order::Pause(time));
     }
 
-    /// Ends the workers: what they hold and ask for is taken back in the background.
+    /// Ends the workers. What they hold or ask for is taken back in the background.
     pub fn rest(&self) {
         self.order(Order::Rest);
     }
 
-    /// Ends it all without a chance to release anything.
+    /// Ends everything without a chance to release anything.
     pub fn kill(self) -> Arc<Beliefs> {
         self.order(Order::Kill);
         self.thread.join().expect("no worker panicked");
         self.beliefs
     }
 
-    /// What the keys that only its own workers use begin with. They expire long after the test.
+    /// The prefix of the keys that only its own workers use. They expire long after the test.
     pub fn own_keys(&self) -> String {
         own_keys(self.seed)
     }
 
-    /// What its workers believed so far.
+    /// The beliefs of its workers so far.
     pub fn beliefs(&self) -> &Beliefs {
         &self.beliefs
     }
 
     fn order(&self, order: Order) {
-        // One that is gone has panicked, which its end will tell.
+        // If it is gone it has panicked, which its end will show.
         let _ = self.orders.send(order);
     }
 }
@@ -148,7 +148,7 @@ fn serve(
         }
     });
     beliefs.end_all();
-    // With the runtime all that was held is gone, unsent.
+    // All that was held goes with the runtime, and nothing more is sent.
     drop(runtime);
 }
 
@@ -218,7 +218,7 @@ impl Worker {
         }
     }
 
-    /// Holds the lock for a moment, now and then for longer than its TTL, and does not care when it is lost.
+    /// Holds the lock for a moment, sometimes longer than its TTL, and ignores its loss.
     async fn hold(&mut self, key: usize, guard: Guard, options: &AcquireOptions) {
         let mut holding = self.beliefs.begin(key, &guard);
         let first = holding.belief();
@@ -227,7 +227,7 @@ impl Worker {
         for _ in 0..looks {
             sleep(Duration::from_millis(self.rng.random_range(0..10)) + options.ttl / 20 * u32::from(looks > 1)).await;
             if self.rng.random_bool(0.1) {
-                // Whether it could be extended is seen when we look.
+                // A check shows whether it could be extended.
                 let _ = guard.extend().await;
             }
             holding.look(&guard);

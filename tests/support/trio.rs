@@ -1,4 +1,4 @@
-//! Three lock nodes and an app server connected to them.
+//! Three lock nodes, and an app server that is connected to them.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use super::{RedisServer, TEST_TIMEOUT};
 
 pub const KEY: &str = "sku:7";
 
-/// How long nodes may take; long enough that no slow machine makes a difference.
+/// How long nodes may take; long enough for any slow machine.
 pub const NODE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The same where nodes will not reply.
+/// The same for nodes that will not reply.
 pub const BRIEF: Duration = Duration::from_millis(200);
 
-/// Long enough that no slow machine makes a difference.
+/// Long enough for any slow machine.
 pub const OPTIONS: AcquireOptions = AcquireOptions {
     ttl: Duration::from_mins(1),
     renew: None,
@@ -40,7 +40,7 @@ pub const RETRY: Wait = Wait::Retry {
     jitter: Duration::from_millis(4),
 };
 
-/// Three servers and the runtime of one app server connected to them.
+/// Three servers, and the runtime of one app server that is connected to them.
 pub struct Trio {
     pub runtime: Runtime,
     pub nodes: Nodes,
@@ -56,7 +56,7 @@ impl Trio {
         Self::of((0..3).map(|_| RedisServer::start_with(options)).collect(), NODE_TIMEOUT)
     }
 
-    /// Of nodes that may take so long for a reply before they are suspect.
+    /// With nodes that may take this long for a reply before they are suspect.
     pub fn with_node_timeout(node_timeout: Duration) -> Self {
         Self::of((0..3).map(|_| RedisServer::start_with(&[])).collect(), node_timeout)
     }
@@ -85,7 +85,7 @@ impl Trio {
         self.until("the connection is broken", || node_is_down(&node));
     }
 
-    /// Lets the runtime work until `condition` holds.
+    /// Runs the runtime until `condition` holds.
     pub fn until(&self, what: &str, condition: impl AsyncFn() -> bool) {
         self.runtime.block_on(async {
             let start = Instant::now();
@@ -96,10 +96,10 @@ impl Trio {
         });
     }
 
-    /// Waits until no node has a key, and makes sure that none comes back from commands still under way.
+    /// Waits until no node has a key, and makes sure that no command under way brings one back.
     pub fn no_keys(&self) {
         let lock = self.redlock();
-        // Connections are ordered: what a node answers now, it does after everything from before.
+        // Connections are ordered: when a node answers this, it has done everything from before.
         self.until("all nodes vote again", async || {
             let Ok(guard) = lock.acquire("probe", &IMPATIENT).await else {
                 return false;

@@ -1,11 +1,11 @@
-//! The table: who ends a lockstorm, and where it is just then.
+//! The table: how lockstorm is ended, and in which state.
 
 use std::fmt;
 
-/// How lockstorm shows itself.
+/// How lockstorm runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// `lockstorm run`, its outputs are pipes.
+    /// `lockstorm run`, with pipes as outputs.
     Headless,
     /// The console, in a pseudo-terminal.
     Console,
@@ -18,35 +18,35 @@ pub enum Database {
     Postgres,
 }
 
-/// Where lockstorm is when it is ended: a column of the table.
+/// The state of lockstorm when it is ended: a column of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Picker,
-    /// The lab is being started: its servers hang.
+    /// The lab is being started, and its servers hang.
     SetUp,
     WarmUp,
     Load,
     HostPaused,
     HostKilled,
     ServerPaused,
-    /// A dialog lies over the run.
+    /// A dialog covers the run.
     Dialog,
-    /// Somebody else has locked the database.
+    /// Another process has locked the database.
     DatabaseLocked,
     /// More work is due than can be done.
     FullQueue,
     /// The load has ended, the workers still hold locks.
     Draining,
-    /// The app servers have ended. Over in a moment: lockstorm may well end by itself before it is ended.
+    /// The app servers have ended. This lasts only a moment, so lockstorm may end by itself first.
     Closing,
     Finished,
     Failed,
 }
 
-/// Who ends it: a row of the table.
+/// How it is ended: a row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// Nobody; in the console `q` once all is over.
+    /// By itself; in the console by `q` once everything is over.
     ItsEnd,
     Quit,
     QuitTwice,
@@ -62,16 +62,16 @@ pub enum Way {
     QuitSignal,
     Kill,
     KillKeeper,
-    /// Lockstorm and its keeper: what stays goes with `lab down`.
+    /// Lockstorm and its keeper are killed; `lab down` removes what is left.
     KillBoth,
-    /// The window is closed, the tmux server killed, the line dropped.
+    /// The window is closed, the tmux server is killed, or the connection is lost.
     TerminalClosed,
-    /// The same for who started it with `nohup`: only the terminal itself tells.
+    /// The same for a lockstorm that was started with `nohup`: only the terminal itself shows it.
     TerminalClosedNohup,
     StdoutClosed,
     StderrClosed,
     OutputsClosed,
-    /// A hang-up for who was started with `nohup` is none.
+    /// A lockstorm that was started with `nohup` ignores a hang-up.
     NohupHangUp,
 }
 
@@ -123,12 +123,12 @@ impl State {
         }
     }
 
-    /// Whether a lab, and so a keeper, is there.
+    /// Whether there is a lab, and so a keeper.
     pub const fn has_a_lab(self) -> bool {
         !matches!(self, Self::Picker | Self::Finished | Self::Failed)
     }
 
-    /// Whether there is a run that can be told to end.
+    /// Whether the run is over, so that it can't be told to end.
     const fn is_over(self) -> bool {
         !self.has_a_lab()
     }
@@ -226,7 +226,7 @@ impl Way {
         matches!(self, Self::TerminalClosedNohup | Self::NohupHangUp)
     }
 
-    /// Whether lockstorm has no chance to end in order: what is left in a PostgreSQL goes with the next run.
+    /// Whether lockstorm has no chance to end in order, so that the next run removes what is left in PostgreSQL.
     pub const fn is_abrupt(self) -> bool {
         matches!(
             self,
@@ -234,7 +234,7 @@ impl Way {
         )
     }
 
-    /// Whether lockstorm can still give its terminal back.
+    /// Whether lockstorm can still restore its terminal.
     pub const fn leaves_a_terminal(self) -> bool {
         !matches!(
             self,
@@ -275,7 +275,7 @@ pub fn all(database: Database) -> Vec<Cell> {
             }
             for way in Way::ALL {
                 let possible = way.is_of(form)
-                    // There is no keeper to kill; one that holds the set-up up would never end by itself.
+                    // There is no keeper to kill; a set-up that hangs would never end by itself.
                     && (state.has_a_lab() || !matches!(way, Way::KillKeeper | Way::KillBoth))
                     && !(state == State::Picker && way == Way::ItsEnd);
                 if possible {
@@ -292,7 +292,7 @@ pub fn all(database: Database) -> Vec<Cell> {
     cells
 }
 
-/// Every way and every state once: what each change is held against.
+/// Every way and every state once: what each change is tested with.
 pub fn sample() -> Vec<Cell> {
     use Form::{Console, Headless};
     [

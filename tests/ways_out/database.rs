@@ -1,4 +1,4 @@
-//! What a cell does to a run's database, and what it looks for there.
+//! What a cell does to a run's database, and what it checks there.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection, raw_sql};
 use tokio::runtime::{Builder, Runtime};
 
-/// A lock on the first arm's tables, held until it is dropped.
+/// A lock on the first arm's tables, which is held until it is dropped.
 pub struct Locked {
     _session: Session,
     _runtime: Runtime,
@@ -17,7 +17,7 @@ enum Session {
     Postgres(#[allow(dead_code)] PgConnection),   // kept open
 }
 
-/// Locks the tables of the run in this directory, so that nobody can write there (PostgreSQL: read neither).
+/// Locks the tables of the run in this directory, so that nobody can write (on PostgreSQL: nor read) there.
 pub fn lock(run: &Path, postgres: Option<&str>) -> Result<Locked, sqlx::Error> {
     let runtime = runtime();
     let session = runtime.block_on(async {
@@ -45,7 +45,7 @@ pub fn lock(run: &Path, postgres: Option<&str>) -> Result<Locked, sqlx::Error> {
     })
 }
 
-/// The schemas of this run that are still there.
+/// The schemas of this run that still exist.
 pub fn schemas(url: &str, run: &Path) -> Result<Vec<String>, sqlx::Error> {
     runtime().block_on(async {
         let mut session = PgConnection::connect(url).await?;
@@ -58,7 +58,7 @@ pub fn schemas(url: &str, run: &Path) -> Result<Vec<String>, sqlx::Error> {
     })
 }
 
-/// What the names of a run's schemas begin with.
+/// The prefix of the names of a run's schemas.
 fn schema(run: &Path) -> String {
     let id = run.file_name().unwrap_or_default().to_string_lossy();
     format!("lockstorm_{}", id.replace('-', "_"))

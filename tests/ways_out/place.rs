@@ -1,4 +1,4 @@
-//! What a cell is played in: a directory of its own, with a scenario that brings lockstorm to where the cell wants it.
+//! The place of a cell: its own directory, with a scenario that brings lockstorm into the cell's state.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,12 +8,12 @@ use tempfile::TempDir;
 
 use super::cell::{Cell, Database, Form, State, Way};
 
-/// A directory with a scenario, server programs that misbehave, and an empty one for labs.
+/// A directory with a scenario, server programs that misbehave, and an empty directory for labs.
 pub struct Place {
     directory: TempDir,
 }
 
-/// What lies there before lockstorm starts, and may lie there afterwards.
+/// The files that are there before lockstorm starts, and may be there afterwards.
 const OURS: [&str; 7] = ["labs", "cell.toml", "tiny.toml", "hangs", "fails", "go", "held"];
 
 impl Place {
@@ -62,7 +62,7 @@ impl Place {
         self.path().join("out.json")
     }
 
-    /// What starts lockstorm for this cell.
+    /// The arguments of lockstorm for this cell.
     pub fn arguments(cell: Cell) -> Vec<String> {
         let mut words: Vec<&str> = match (cell.form, cell.state) {
             (Form::Console, State::Picker) => Vec::new(),
@@ -82,7 +82,7 @@ impl Place {
         self.path().join("held").exists()
     }
 
-    /// Lets the servers of the set-up go on.
+    /// Lets the servers of the set-up continue.
     pub fn go(&self) {
         fs::write(self.path().join("go"), "").expect("a writable place");
     }
@@ -102,7 +102,7 @@ impl Place {
         runs
     }
 
-    /// All that lies below the place of labs, by name.
+    /// Everything below the directory of labs, by name.
     pub fn left(&self) -> Vec<String> {
         let mut left: Vec<String> = self.runs().iter().map(|run| run.display().to_string()).collect();
         if left.is_empty() {
@@ -112,7 +112,7 @@ impl Place {
         left
     }
 
-    /// Files in the working directory that nobody asked for.
+    /// Files in the working directory that should not be there.
     pub fn strays(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path()).expect("our own place").flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -128,7 +128,7 @@ impl Place {
     }
 }
 
-/// A light load on two arms that lasts until it is ended, unless the cell lets it play.
+/// A light load on two arms that lasts until it is ended, unless the cell lets it play to its end.
 fn scenario(cell: Cell, postgres: Option<&str>) -> String {
     let plays = cell.way.lets_it_play();
     let ends = matches!(cell.state, State::Draining | State::Closing | State::Finished);

@@ -1,4 +1,4 @@
-//! Plays a cell: brings a lockstorm to its state, ends it in its way, and looks at what is left.
+//! Plays a cell: brings a lockstorm into its state, ends it in its way, and checks what is left.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -15,23 +15,23 @@ use super::database;
 use super::place::Place;
 use super::process::{self, Process};
 
-/// Between two signals or keys, so that they are two.
+/// The pause between two signals or keys, so that they arrive as two.
 const APART: Duration = Duration::from_millis(300);
-/// How long what a lockstorm leaves to its keeper may take to go.
+/// How long the keeper may take to remove what is left.
 const AFTERMATH: Duration = Duration::from_secs(15);
 
-/// What became of a cell.
+/// The result of a cell.
 pub struct Played {
     pub cell: Cell,
-    /// What is not as it should be; empty: all is.
+    /// What is wrong; empty if all is well.
     pub faults: Vec<String>,
-    /// From the way out to the end.
+    /// The time from the way out to the end.
     pub took: Duration,
-    /// The end of what lockstorm said.
+    /// The end of lockstorm's output.
     pub said: String,
 }
 
-/// Plays it. Whatever goes wrong is a fault of the cell, and the next can be played.
+/// Plays a cell. Whatever goes wrong is a fault of the cell, and the next cell can be played.
 pub fn play(cell: Cell, postgres: Option<&str>) -> Played {
     let place = Place::new(cell, postgres);
     let process = Process::start(
@@ -95,7 +95,7 @@ impl Play<'_> {
             Some(_) => {}
         }
         if code.is_none() {
-            // What it leaves when it is killed now is no fault of this cell.
+            // If it must be killed now, what it leaves is not a fault of this cell.
             self.process.signal(Signal::SIGKILL);
             within(AFTERMATH, || self.place.left().is_empty());
             return took;
@@ -108,7 +108,7 @@ impl Play<'_> {
         took
     }
 
-    /// Waits until it is so, or says that it is not.
+    /// Waits until the condition holds; otherwise adds a fault.
     fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut Self) -> bool) -> Result<(), String> {
         let end = Instant::now() + TEST_TIMEOUT;
         while !is_so(self) {
@@ -248,7 +248,7 @@ impl Play<'_> {
             Some(keeper) => {
                 let _ = kill(keeper, Signal::SIGKILL);
             }
-            // It may have gone before.
+            // It may have ended before.
             None if self.cell.state == State::Closing => {}
             None => self.faults.push("there is no keeper to kill".to_owned()),
         }
@@ -294,7 +294,7 @@ impl Play<'_> {
         if !within(AFTERMATH, || process::living(&labs).is_empty()) {
             let living = process::living(&labs);
             self.faults.push(format!("processes live on: {living:?}"));
-            // Only what was started for this cell has its directory.
+            // Only processes of this cell have its directory.
             for pid in living {
                 let _ = kill(nix::unistd::Pid::from_raw(pid), Signal::SIGKILL);
             }
@@ -305,14 +305,14 @@ impl Play<'_> {
         if !within(AFTERMATH, || self.place.left().is_empty()) {
             self.faults.push(format!("left: {}", self.place.left().join(" ")));
         }
-        // Of a record that was being written when it was killed a part may stay.
+        // If it was killed while it wrote a record, a part of that may stay.
         let strays = self.place.strays();
         if !strays.is_empty() && !matches!(self.cell.way, Way::Kill | Way::KillBoth) {
             self.faults
                 .push(format!("files nobody asked for: {}", strays.join(" ")));
         }
         let Some(url) = self.postgres else { return };
-        // A schema that somebody had locked could not be dropped.
+        // A schema that another process had locked could not be dropped.
         if self.cell.way.is_abrupt() || self.cell.state == State::DatabaseLocked {
             self.lockstorm(&["run", "tiny.toml", "--quiet"]);
         }
@@ -354,9 +354,9 @@ impl Play<'_> {
         }
     }
 
-    /// The record of a headless run, and the summary wherever somebody can read it.
+    /// The record of a headless run, and the summary if somebody can read it.
     fn look_at_the_record(&mut self, code: Option<i32>) {
-        // A run that was lost in the set-up, or came to an error, has none.
+        // A run that was ended in the set-up, or failed, has no record.
         let none = code == Some(1);
         let readable = !matches!(
             self.cell.way,
@@ -393,7 +393,7 @@ fn numbers(codes: &[i32]) -> String {
     codes.join(" or ")
 }
 
-/// The end of what it said, for whoever must find out what went wrong.
+/// The end of its output, to find out what went wrong.
 fn tail(process: &Process) -> String {
     let said = process.screen().unwrap_or_else(|| process.said());
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();

@@ -1,4 +1,4 @@
-//! A lockstorm under test: its outputs are pipes or a pseudo-terminal, and each of them can be closed under it.
+//! A lockstorm under test. Its outputs are pipes or a pseudo-terminal, and each of them can be closed while it runs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,14 +25,14 @@ const SIZE: (u16, u16) = (120, 36);
 /// How long a reader may take to notice that it is to close.
 const LOOK: u16 = 20;
 
-/// A lockstorm. Killed, if it still lives, when dropped.
+/// A lockstorm. If it is still alive, it is killed when this is dropped.
 pub struct Process {
     pid: Pid,
     code: Option<i32>,
     pub stdout: Output,
     pub stderr: Option<Output>,
     terminal: Option<Terminal>,
-    /// Reaped through its id, kept for its handles.
+    /// Reaped by its id; kept for its handles.
     _child: Option<Child>,
 }
 
@@ -124,7 +124,7 @@ impl Process {
         }
     }
 
-    /// Signals it; one that has ended and was not waited for takes signals too.
+    /// Sends it a signal. A process that has ended but was not waited for accepts signals too.
     pub fn signal(&self, signal: Signal) {
         if self.code.is_none() {
             kill(self.pid, signal).expect("our own child can be signalled");
@@ -134,18 +134,18 @@ impl Process {
     pub fn press(&self, keys: &str) {
         let terminal = self.terminal.as_ref().expect("a terminal");
         if let Some(pty) = lock(&terminal.pty).as_mut() {
-            // One that has ended reads no keys; its end tells.
+            // If it has ended it reads no keys, which its end will show.
             let _ = pty.keyboard.write_all(keys.as_bytes());
         }
     }
 
-    /// What the terminal shows; none of one without.
+    /// What the terminal shows; empty without a terminal.
     pub fn screen(&self) -> Option<String> {
         let terminal = self.terminal.as_ref()?;
         Some(lock(&terminal.parser).screen().contents())
     }
 
-    /// Takes the terminal away, as who closes a window does.
+    /// Takes the terminal away, like a user who closes its window.
     pub fn close_terminal(&mut self) {
         let terminal = self.terminal.as_ref().expect("a terminal");
         lock(&terminal.pty).take();
@@ -175,7 +175,7 @@ impl Process {
         faults
     }
 
-    /// Its exit code as a shell numbers it, if it has ended.
+    /// Its exit code as in a shell, if it has ended.
     pub fn ended(&mut self) -> Option<i32> {
         if self.code.is_none() {
             self.code = match waitpid(self.pid, Some(WaitPidFlag::WNOHANG)) {
@@ -187,7 +187,7 @@ impl Process {
         self.code
     }
 
-    /// All that it said, wherever.
+    /// Everything that it printed.
     pub fn said(&self) -> String {
         let mut all = self.stdout.text();
         all += &self.stderr.as_ref().map(Output::text).unwrap_or_default();
@@ -252,7 +252,7 @@ impl Output {
                     let Some(fd) = pty.pair.master.as_raw_fd() else {
                         return;
                     };
-                    // SAFETY: the master is open for as long as `pty` is, and `pty` is locked here.
+                    // SAFETY: the master is open as long as `pty` is, and `pty` is locked here.
                     if is_readable(unsafe { BorrowedFd::borrow_raw(fd) }) {
                         match pty.screen.read(&mut buffer) {
                             Ok(n @ 1..) => {
@@ -263,7 +263,7 @@ impl Output {
                         }
                     }
                 }
-                // Others want the terminal too.
+                // Other threads want the terminal too.
                 thread::sleep(Duration::from_millis(1));
             }
         });
@@ -278,7 +278,7 @@ impl Output {
         String::from_utf8_lossy(&lock(&self.bytes)).into_owned()
     }
 
-    /// Closes the reading end: it is closed when this returns.
+    /// Closes the reading end. It is closed when this returns.
     pub fn close(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         if let Some(reader) = self.reader.take() {
@@ -292,13 +292,13 @@ fn is_readable(fd: BorrowedFd<'_>) -> bool {
     poll(&mut fds, PollTimeout::from(LOOK)).is_ok_and(|n| n > 0)
 }
 
-/// The modes of a terminal as text: their type belongs to a library of a library.
+/// The modes of a terminal as text: their type belongs to an indirect dependency.
 fn modes(pair: &PtyPair) -> String {
     format!("{:?}", pair.master.get_termios())
 }
 
-/// The processes that were started to put their labs into `labs`, or live there; zombies, which only wait for whoever
-/// started them, are none.
+/// The processes that were started to put their labs into `labs`, or work there. Zombies, which only wait for their
+/// parent, don't count.
 pub fn living(labs: &Path) -> BTreeSet<i32> {
     let ours = format!("TMPDIR={}", labs.display());
     let entries = fs::read_dir("/proc").expect("the processes").flatten();

@@ -1,12 +1,12 @@
-//! What is documented of each cell: exit code, summary, record.
+//! What the documentation promises for each cell: exit code, summary, record.
 
 use super::cell::{Cell, Form, State, Way};
 
 impl Cell {
-    /// The exit codes that are documented, a signal as a shell numbers it.
+    /// The documented exit codes; a signal as in a shell.
     pub fn codes(self) -> Vec<i32> {
         let mut codes = self.codes_of_the_way();
-        // It may have ended by itself before anybody could end it.
+        // It may have ended by itself before it could be ended.
         if self.state == State::Closing && self.form == Form::Headless {
             codes.extend([0, 5]);
         }
@@ -20,7 +20,7 @@ impl Cell {
             (Way::HangUp | Way::TerminalClosed | Way::TerminalClosedNohup, ..) => vec![129],
             (Way::QuitSignal, ..) => vec![131],
             (Way::Kill | Way::KillBoth, ..) => vec![137],
-            // Where there is no run Ctrl-C only leaves.
+            // Without a run, Ctrl-C only quits.
             (Way::CtrlC | Way::CtrlCTwice | Way::CtrlCThrice, _, State::Picker | State::Finished) => vec![0, 130],
             (Way::CtrlC | Way::CtrlCTwice | Way::CtrlCThrice, _, State::Failed) => vec![1, 130],
             (Way::CtrlC | Way::CtrlCTwice | Way::CtrlCThrice, ..) => vec![130],
@@ -29,9 +29,9 @@ impl Cell {
             (Way::KillKeeper, Form::Console, State::SetUp) => vec![1],
             (Way::KillKeeper, Form::Headless, State::Draining | State::Closing) => vec![0, 5],
             (Way::KillKeeper, Form::Headless, _) => vec![5],
-            // The console shows what became of the expectations, and exits with 0.
+            // The console shows the results of expectations, and exits with 0.
             (_, Form::Console, _) => vec![0],
-            // What is played on a database that is locked, or with a queue that is full, may not be green.
+            // With a locked database or a full queue, the expectations need not hold.
             (_, Form::Headless, State::DatabaseLocked) => vec![1, 5],
             (_, Form::Headless, State::HostPaused | State::HostKilled | State::ServerPaused | State::FullQueue) => {
                 vec![0, 5]
@@ -40,7 +40,7 @@ impl Cell {
         }
     }
 
-    /// Whether the summary, and of a headless run the record, must be there.
+    /// Whether there must be a summary and, for a headless run, a record.
     pub const fn has_a_summary(self) -> bool {
         self.state.has_a_lab()
             && !self.way.is_abrupt()

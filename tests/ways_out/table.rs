@@ -1,5 +1,5 @@
-//! What was played, as tables that a terminal can show: a row for each way, a column for each state. Parts that were played
-//! one after the other are put together in a file.
+//! The results as tables that fit a terminal: a row for each way, a column for each state. A file collects the parts that
+//! are played one after the other.
 
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
@@ -11,7 +11,7 @@ use super::play::Played;
 
 /// The columns of a state.
 const WIDTH: usize = 16;
-/// So many states fit into a terminal of 120 columns.
+/// How many states fit into a terminal of 120 columns.
 const STATES: usize = 6;
 
 /// What a cell of the table shows.
@@ -20,7 +20,7 @@ struct Shown {
     text: String,
 }
 
-/// The tables of what was played.
+/// The tables of these results.
 pub fn render(played: &[Played]) -> String {
     let shown = |one: &Played| Shown {
         cell: one.cell,
@@ -29,7 +29,7 @@ pub fn render(played: &[Played]) -> String {
     tables(&played.iter().map(shown).collect::<Vec<_>>())
 }
 
-/// What is wrong in each cell that is marked.
+/// What is wrong in each marked cell.
 pub fn faults(played: &[Played]) -> String {
     let mut text = String::new();
     for one in played.iter().filter(|one| !one.faults.is_empty()) {
@@ -39,7 +39,7 @@ pub fn faults(played: &[Played]) -> String {
     text
 }
 
-/// Adds what was played to a file.
+/// Adds results to a file.
 pub fn keep(path: &Path, played: &[Played]) -> io::Result<()> {
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
     for one in played {
@@ -48,7 +48,7 @@ pub fn keep(path: &Path, played: &[Played]) -> io::Result<()> {
     Ok(())
 }
 
-/// The tables of all that was kept in a file; of a cell that was played twice the last.
+/// The tables of all results in a file; if a cell was played twice, the last result counts.
 pub fn kept(path: &Path, all: &[Cell]) -> io::Result<String> {
     let text = fs::read_to_string(path)?;
     let shown = text.lines().rev().filter_map(|line| {
