@@ -5,7 +5,7 @@ mod picture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockstorm::console::{App, ConsoleOptions, Message, Intent, Saving, ThemeName, View, keys, views};
+use lockstorm::console::{App, ConsoleOptions, Intent, Message, Saving, ThemeName, View, keys, views};
 use lockstorm::metrics::{Count, Trace};
 use lockstorm::model::{
     Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, ServerId, Target,

@@ -285,7 +285,7 @@ const ANSWERS: [(Count, &str); 9] = [
 /// Everything that was counted, provider calls included: `2 hits, 1 calls`. Sales are in the ledger.
 fn counted(tally: &Tally) -> String {
     let sums = sums(tally);
-    let lists = tally.pieces.iter().flat_map(|piece| &piece.damaged_lists);
+    let lists = tally.batches.iter().flat_map(|batch| &batch.damaged_lists);
     let (duplicate, missing) = lists.fold((0, 0), |(duplicate, missing), list| {
         (duplicate + list.duplicate, missing + list.missing)
     });
@@ -317,7 +317,7 @@ fn least(tally: &Tally, time: Time) -> u64 {
 }
 
 fn calls(tally: &Tally) -> Vec<ProviderCall> {
-    let calls = tally.pieces.iter().flat_map(|piece| &piece.provider_calls);
+    let calls = tally.batches.iter().flat_map(|batch| &batch.provider_calls);
     calls.copied().collect()
 }
 

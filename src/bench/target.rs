@@ -45,7 +45,7 @@ pub enum Bound {
     AtMost(f64),
 }
 
-use Basis::{BestPeer, Case, Median, EveryRound, Peer};
+use Basis::{BestPeer, Case, EveryRound, Median, Peer};
 use Bound::{AtLeast, AtMost};
 
 const fn target(case: &'static str, words: &'static str, metric: Metric, basis: Basis, bound: Bound) -> Target {

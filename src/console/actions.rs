@@ -290,7 +290,9 @@ impl App {
                 picker.selected = moved(picker.selected, last);
                 picker.error = None;
             }
-            _ if self.scroll_most.get() == 0 => return Err("everything is shown: there is nothing to scroll".to_owned()),
+            _ if self.scroll_most.get() == 0 => {
+                return Err("everything is shown: there is nothing to scroll".to_owned());
+            }
             _ => self.scroll = moved(self.scroll, self.scroll_most.get()),
         }
         Ok(())

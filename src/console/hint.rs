@@ -1,6 +1,6 @@
 //! The line that suggests the next key to press.
 
-use super::app::{App, Stage, AfterStop, View};
+use super::app::{AfterStop, App, Stage, View};
 use crate::model::{Action, Target, TargetKind};
 use crate::run::{HostView, Phase, Snapshot};
 use crate::scenario::Persistence;

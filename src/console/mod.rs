@@ -25,7 +25,7 @@ pub mod views;
 
 use std::path::PathBuf;
 
-pub use app::{App, Message, Intent, Saving, View};
+pub use app::{App, Intent, Message, Saving, View};
 pub use knobs::{KnobKind, Turn};
 pub use session::open;
 pub use theme::ThemeName;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::app::{App, Message, Intent};
+use super::app::{App, Intent, Message};
 use super::terminal::Screen;
 use super::{ConsoleError, ConsoleOptions, Exit, inputs, save, views};
 use crate::run::{Command, RunHandle};

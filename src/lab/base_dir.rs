@@ -84,9 +84,7 @@ impl BaseDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
                 return Err(match error.raw_os_error().map(Errno::from_raw) {
-                    Some(Errno::ENOTDIR | Errno::ELOOP) => {
-                        refuse(path, "it is a link or a file and not a directory")
-                    }
+                    Some(Errno::ENOTDIR | Errno::ELOOP) => refuse(path, "it is a link or a file and not a directory"),
                     _ => refuse(path, &error.to_string()),
                 });
             }
@@ -121,7 +119,10 @@ fn without_links(path: &Path, dir: &File) -> io::Result<PathBuf> {
     if (there.dev(), there.ino()) == (here.dev(), here.ino()) {
         Ok(found)
     } else {
-        Err(refuse(path, "another process has just put another directory in its place"))
+        Err(refuse(
+            path,
+            "another process has just put another directory in its place",
+        ))
     }
 }
 

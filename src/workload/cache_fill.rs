@@ -1,8 +1,8 @@
 use rand::rngs::SmallRng;
 
-use super::random::{Choice, weighted};
 use super::failed::Failed;
 use super::filler::{Entry, Filler, Look};
+use super::random::{Choice, weighted};
 use super::section::Section;
 use super::tools::Tools;
 use super::{list, object};

@@ -3,8 +3,8 @@
 use rand::rngs::SmallRng;
 
 use super::cache::millis;
-use super::random::draw;
 use super::failed::Failed;
+use super::random::draw;
 use super::section::Section;
 use super::tools::Tools;
 use crate::metrics::{Counter, ProviderCall};

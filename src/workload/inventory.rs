@@ -6,8 +6,8 @@ use rand::rngs::SmallRng;
 use redis::Script;
 
 use super::cache::{Cache, CacheError};
-use super::random::{Choice, draw};
 use super::failed::Failed;
+use super::random::{Choice, draw};
 use super::section::Section;
 use super::tools::Tools;
 use crate::metrics::{Count, Counter, Part, Time};

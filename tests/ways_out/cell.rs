@@ -128,7 +128,7 @@ impl State {
         !matches!(self, Self::Picker | Self::Finished | Self::Failed)
     }
 
-    /// Whether the run is over, so that it can't be told to end.
+    /// Whether there is no run that could be told to end.
     const fn is_over(self) -> bool {
         !self.has_a_lab()
     }

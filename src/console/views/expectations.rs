@@ -27,12 +27,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let title = if over { "Expectations" } else { "Expectations, so far" };
     let inside = dialog(frame, area, [width, wanted], title, theme);
     if expected.is_empty() {
-        line(
-            frame,
-            inside,
-            0,
-            Line::from("This scenario has no expectations."),
-        );
+        line(frame, inside, 0, Line::from("This scenario has no expectations."));
     }
     let most = expected.len().saturating_sub(usize::from(inside.height));
     app.scroll_most.set(most);

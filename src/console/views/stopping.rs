@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 use super::{dialog, line};
-use crate::console::app::{App, AfterStop};
+use crate::console::app::{AfterStop, App};
 use crate::run::{Phase, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, then: &AfterStop) {
