@@ -2,7 +2,7 @@
 //!
 //! The histogram is that of runs (`metrics`); the counts are not. A run counts requests of a workload in microseconds, by tenths
 //! of a second, and is collected while it goes on. A round counts bare cycles in nanoseconds, by phase, and is read once: a
-//! peer that makes 100,000 cycles a second shall not pay for more.
+//! peer that makes 100,000 cycles a second must not pay for more.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -138,10 +138,10 @@ mod tests {
 
     use super::*;
 
-    /// The orders that a fault brings, followed like an app server's thread does.
-    fn follow(mut orders: mpsc::UnboundedReceiver<Order>, ended: &watch::Sender<Option<Instant>>) {
-        while let Some(order) = orders.blocking_recv() {
-            if let Order::Pause { blocked, gate, resumed } = order {
+    /// Carries out the commands of a fault, as an app server's thread does.
+    fn follow(mut commands: mpsc::UnboundedReceiver<ServerCommand>, ended: &watch::Sender<Option<Instant>>) {
+        while let Some(command) = commands.blocking_recv() {
+            if let ServerCommand::Pause { blocked, gate, resumed } = command {
                 blocked.send(Instant::now()).unwrap();
                 if gate.recv().is_ok() {
                     resumed.send(Instant::now()).unwrap();
@@ -159,10 +159,10 @@ mod tests {
             .filter(|action| action.is_for(TargetKind::Server))
             .collect();
         for action in &actions {
-            let (orders, inbox) = mpsc::unbounded_channel();
+            let (commands, inbox) = mpsc::unbounded_channel();
             let (ended, when) = watch::channel(None);
             let thread = thread::spawn(move || follow(inbox, &ended));
-            let control = Control::new(ServerId(1), orders, when);
+            let control = Control::new(ServerId(1), commands, when);
             let needs = Fault::VARIANTS.iter().copied().map(Action::Fault);
             let first = needs
                 .filter(|fault| fault.undo(TargetKind::Server) == Some(*action))

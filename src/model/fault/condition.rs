@@ -25,7 +25,7 @@ pub(super) struct Row {
     pub undone_on: &'static [TargetKind],
     /// The conditions that it ends.
     pub ends: &'static [Condition],
-    /// Whether the kernel reports it of a host's processes; otherwise the lab remembers what it has brought about.
+    /// Whether the kernel reports it for a host's processes; otherwise the lab keeps track of it.
     pub reported: bool,
     /// Whether its target still answers.
     pub answers: bool,
@@ -74,7 +74,7 @@ impl Condition {
         self.row().symbol
     }
 
-    /// Whether the kernel reports it of a host's processes, whoever brought it about.
+    /// Whether the kernel reports it for a host's processes, no matter who caused it.
     #[must_use]
     pub const fn is_reported(self) -> bool {
         self.row().reported

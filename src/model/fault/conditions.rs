@@ -80,7 +80,7 @@ impl<T> Conditions<T> {
             .retain(|ongoing| ongoing.condition != condition && !ends.contains(&ongoing.condition));
     }
 
-    /// Whether one of them puts an end to this condition.
+    /// Whether one of them ended this condition.
     #[must_use]
     pub fn have_ended(&self, condition: Condition) -> bool {
         self.0
