@@ -999,7 +999,7 @@ fn the_wait_for_the_end_is_counted_down_and_says_what_the_key_does_now() {
     press(&mut app, " q");
     let mut draining = picture::calm(picture::inventory(), 12.4);
     draining.phase = Phase::Draining;
-    for (left, words) in [(3_200, "in 4 s unless"), (900, "in 1 s unless")] {
+    for (left, words) in [(3_200, "in 4 s without"), (900, "in 1 s without")] {
         draining.gives_up_in = Some(std::time::Duration::from_millis(left));
         app.update(Message::Snapshot(Arc::new(draining.clone())));
         for size in SIZES {
