@@ -11,10 +11,11 @@ use crate::model::printable;
 /// Shown for a figure that an arm doesn't have.
 pub const NONE: &str = "–";
 
-/// A mean: one decimal below a hundred, then like [`count`].
-fn decimal(value: f64) -> String {
+/// A rate without unnecessary decimals: `400`, `2.5`.
+pub fn rate(value: f64) -> String {
     if value < 99.95 {
-        format!("{value:.1}")
+        let text = format!("{value:.1}");
+        text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
     } else {
         #[expect(
             clippy::cast_possible_truncation,
@@ -23,12 +24,6 @@ fn decimal(value: f64) -> String {
         )]
         count(value.round() as u64)
     }
-}
-
-/// A rate without unnecessary decimals: `400`, `2.5`.
-pub fn rate(value: f64) -> String {
-    let text = decimal(value);
-    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
 /// A latency in microseconds; 0 means that there was none.
@@ -149,12 +144,11 @@ mod tests {
     }
 
     #[test]
-    fn means_and_rates() {
+    fn rates_have_no_needless_decimals() {
         assert_eq!(
-            [1.0, 2.55, 99.94, 99.96, 1302.4].map(decimal),
-            ["1.0", "2.5", "99.9", "100", "1,302"]
+            [1.0, 2.55, 50.0, 99.94, 99.96, 400.0, 1302.4].map(rate),
+            ["1", "2.5", "50", "99.9", "100", "400", "1,302"]
         );
-        assert_eq!([400.0, 2.5, 50.0, 1.0].map(rate), ["400", "2.5", "50", "1"]);
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(crate) fn judge(metric: Metric, arm: &Arm<'_>) -> Mark {
         Alarm::Damage(evidence) if !(evidence.shows)(figures) => Mark::Pending,
         _ if !metric.is_known(figures) => Mark::Pending,
         Alarm::Poor(most) if metric.of(figures) > most => Mark::Poor,
-        // Nobody can do better or worse now: what was right before says nothing of that.
+        // It does nothing now: that it was right before says nothing of what comes.
         Alarm::Poor(_) if arm.is_stuck() => Mark::Notice,
         Alarm::Doubt if metric.of(figures) > 0.0 => Mark::Notice,
         Alarm::Damage(_) | Alarm::Poor(_) | Alarm::Doubt => Mark::Good,
