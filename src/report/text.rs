@@ -28,7 +28,7 @@ pub fn render(record: &Record, paint: Paint) -> String {
     sections.extend(tables::lock_nodes(record).map(|table| table.render(paint)));
     sections.push(tables::load(&arms).render(paint));
     sections.extend(tables::servers(record, &arms).map(|table| table.render(paint)));
-    sections.push(tables::results(&record.scenario.workload, &arms).render(paint));
+    sections.extend(tables::results(&record.scenario.workload, &arms).map(|table| table.render(paint)));
     sections.push(sentences(&record.scenario, &arms));
     sections.extend(list("faults", faults(&record.events), paint));
     sections.extend(list("expectations", expectations(record), paint));
@@ -64,7 +64,7 @@ pub(crate) fn so_far(snapshot: &Snapshot) -> String {
         tables::locks(&arms),
         tables::sections(&arms),
         Some(tables::load(&arms)),
-        Some(tables::results(workload, &arms)),
+        tables::results(workload, &arms),
     ];
     let mut sections: Vec<String> = tables.iter().flatten().map(|table| table.render(Paint::Off)).collect();
     sections.push(sentences(&snapshot.scenario, &arms));
