@@ -554,7 +554,7 @@ impl Metric {
             .filter(|metric| metric.is_proven(figures))
     }
 
-    /// The figure of the most that it ever was; itself if it can't fall, or nothing depends on what it was.
+    /// The figure of the most that this one ever was; itself if there is none.
     #[must_use]
     pub const fn peak(self) -> Self {
         match self {
@@ -563,8 +563,7 @@ impl Metric {
         }
     }
 
-    /// The figure that says what an expectation of this one is about, where there is room for one alone; none if it is not a
-    /// verdict.
+    /// What to show where there is room for one figure and this one is expected to be something; none if it is not a verdict.
     #[must_use]
     pub const fn headline(self) -> Option<Self> {
         match (self, self.row().alarm) {
@@ -576,8 +575,8 @@ impl Metric {
         }
     }
 
-    /// Which of the damage that shows before this one and this one itself tells more of an arm: what can't show yet says less
-    /// than what can, and a zero never stands in the place of damage.
+    /// This damage or the one that shows before it, whichever says more of an arm: what can't show yet says less than what can,
+    /// and a zero never stands in the place of damage.
     #[must_use]
     pub fn telling(self, figures: &Figures) -> Self {
         let Alarm::Damage(Evidence {

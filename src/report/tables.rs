@@ -155,7 +155,10 @@ mod tests {
             assert!(!display.verdicts.is_empty(), "{name} is about nothing");
             for metric in display.verdicts {
                 let row = metric.row();
-                assert!(!matches!(row.alarm, Alarm::Plain), "{metric:?} of {name} is not a verdict");
+                assert!(
+                    !matches!(row.alarm, Alarm::Plain),
+                    "{metric:?} of {name} is not a verdict"
+                );
                 let in_console = |(shown, _): &(Metric, u8)| shown == metric;
                 assert!(
                     display.console.iter().any(in_console),

@@ -1,8 +1,8 @@
 use super::record::{ArmRecord, CheckedExpectation};
 use crate::metrics::units::figure;
-use crate::metrics::{Alarm, Evidence, Metric};
+use crate::metrics::{Alarm, Evidence};
 use crate::model::CheckResult;
-use crate::scenario::{Expectation, Op, Scenario};
+use crate::scenario::{Expectation, Scenario};
 
 /// What a run must have been for its figures to prove something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) fn check_all(
 }
 
 fn check(expectation: &Expectation, arm: &ArmRecord, circumstances: Circumstances<'_>) -> CheckedExpectation {
-    let value = judged(expectation).of(&arm.figures);
+    let value = expectation.judged().of(&arm.figures);
     let held = expectation.op.holds(value, expectation.bound);
     let name = format!("{}.{}", expectation.arm, expectation.metric.name());
     let (shown, bound) = (
@@ -60,25 +60,10 @@ fn check(expectation: &Expectation, arm: &ArmRecord, circumstances: Circumstance
     }
 }
 
-/// The figure that an expectation is held against. Damage that was made up for later was done all the same: a bound from above
-/// is held against its peak.
-const fn judged(expectation: &Expectation) -> Metric {
-    if is_from_above(expectation) {
-        expectation.metric.peak()
-    } else {
-        expectation.metric
-    }
-}
-
-/// Whether it is a bound that a count which grows can break and not reach.
-const fn is_from_above(expectation: &Expectation) -> bool {
-    matches!(expectation.op, Op::Equal | Op::Less | Op::AtMost)
-}
-
 /// Why the figure proves nothing either way, if so.
 fn doubt(expectation: &Expectation, arm: &ArmRecord, held: bool, circumstances: Circumstances<'_>) -> Option<String> {
     // A bound from above that is broken stays broken; one from below may yet be reached.
-    let from_above = is_from_above(expectation);
+    let from_above = expectation.is_from_above();
     let proven = (!held && from_above) || (held && !from_above);
     // Damage is read from the books and stays damage, whatever is lost or fails later.
     let damage = !held && from_above && expectation.metric.is_damage();
@@ -108,7 +93,7 @@ fn could_not_show(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Opt
     else {
         return None;
     };
-    let from_above = is_from_above(expectation);
+    let from_above = expectation.is_from_above();
     let before = before.peak().of(&arm.figures);
     let is_hidden = if from_above {
         held && before > 0.0
@@ -124,8 +109,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::metrics::{Figures, Point, Series};
-    use crate::scenario::{Overrides, Source, builtin, parse};
+    use crate::metrics::{Figures, Metric, Point, Series};
+    use crate::scenario::{Op, Overrides, Source, builtin, parse};
 
     fn scenario() -> Scenario {
         let builtin = builtin::find("flash-sale").expect("it is built in");

@@ -29,6 +29,25 @@ pub struct Expectation {
     pub text: String,
 }
 
+impl Expectation {
+    /// The figure that decides. Damage that was made up for later was done all the same: a bound from above is held against its
+    /// peak.
+    #[must_use]
+    pub const fn judged(&self) -> Metric {
+        if self.is_from_above() {
+            self.metric.peak()
+        } else {
+            self.metric
+        }
+    }
+
+    /// Whether it is a bound that a growing count can break but not reach.
+    #[must_use]
+    pub const fn is_from_above(&self) -> bool {
+        matches!(self.op, Op::Equal | Op::Less | Op::AtMost)
+    }
+}
+
 /// A comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the signs say it")]

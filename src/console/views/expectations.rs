@@ -7,10 +7,10 @@ use ratatui::text::{Line, Span};
 use super::{dialog, line, mark_style, sign_of};
 use crate::console::app::App;
 use crate::console::text;
-use crate::metrics::{Unit, units};
+use crate::metrics::units::figure;
 use crate::model::CheckResult;
 use crate::report::Mark;
-use crate::run::{ArmView, Phase, Snapshot};
+use crate::run::{Phase, Snapshot};
 use crate::scenario::{Expectation, Op};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
@@ -58,9 +58,9 @@ fn standing(snapshot: &Snapshot, index: usize) -> (Option<CheckResult>, String) 
         Some(arm) => {
             // What is counted during the warm-up does not count.
             let counts = !matches!(snapshot.phase, Phase::WarmUp);
-            let value = expectation.metric.of(&arm.figures);
+            let value = expectation.judged().of(&arm.figures);
             let held = decided(expectation, value).filter(|_| counts);
-            (held, format!("{name}: {}", now(expectation, arm)))
+            (held, format!("{name}: {}", figure(expectation.metric, value)))
         }
         None => (None, name),
     }
@@ -68,7 +68,7 @@ fn standing(snapshot: &Snapshot, index: usize) -> (Option<CheckResult>, String) 
 
 /// The result, if nothing can change it any more: a figure that only grows has passed its bound.
 fn decided(expectation: &Expectation, value: f64) -> Option<CheckResult> {
-    if expectation.metric.can_fall() {
+    if expectation.judged().can_fall() {
         return None;
     }
     let Expectation { op, bound, .. } = *expectation;
@@ -78,15 +78,6 @@ fn decided(expectation: &Expectation, value: f64) -> Option<CheckResult> {
         (Op::Greater | Op::AtLeast, true) => Some(CheckResult::Held),
         (Op::NotEqual, true) if value > bound => Some(CheckResult::Held),
         _ => None,
-    }
-}
-
-fn now(expectation: &Expectation, arm: &ArmView) -> String {
-    let value = expectation.metric.of(&arm.figures);
-    match expectation.metric.unit() {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
-        Unit::Micros => units::micros(value as u64),
-        Unit::Count | Unit::PerSecond => text::rate(value),
     }
 }
 
@@ -118,9 +109,12 @@ mod tests {
             let said = [4.0, 5.0, 6.0].map(|value| expect(Metric::Oversold, op, value));
             assert_eq!(said, [below, at, above], "{op:?}");
         }
-        for falling in [Metric::AcquireP99, Metric::LostUpdates, Metric::Throughput] {
+        for falling in [Metric::AcquireP99, Metric::Throughput] {
             assert_eq!(expect(falling, Op::Less, 6.0), None, "{falling:?}");
             assert_eq!(expect(falling, Op::Greater, 6.0), None, "{falling:?}");
         }
+        // What was lost stays lost, though some of it may be made up for.
+        assert_eq!(expect(Metric::LostUpdates, Op::Less, 6.0), Some(CheckResult::Failed));
+        assert_eq!(expect(Metric::LostUpdates, Op::Greater, 6.0), None);
     }
 }

@@ -19,7 +19,7 @@ const LABEL: usize = 8;
 const SIGNS: [(&str, &str); 7] = [
     ("✖ red", "proven damage (it stays)"),
     ("✔", "no damage, and it would show"),
-    ("…", "would not show yet: unsold stock"),
+    ("…", "would not show yet, or proves nothing"),
     ("● ✖ ‖", "up, down, paused"),
     ("K S P R", "kill, shutdown, pause, restore"),
     ("k s p r", "asked for, not yet in effect"),
