@@ -1,19 +1,19 @@
-# The set-up and the main commands. `make` alone builds Lockstorm and runs it.
+# The set-up and the main commands. `make` without a target builds Lockstorm and runs it.
 CARGO ?= cargo
-# What `make run` plays; `cargo run --release -- scenarios` lists the others.
+# The scenario of `make run`; `cargo run --release -- scenarios` lists all scenarios.
 SCENARIO ?= single-vs-redlock
-# Where rustup puts cargo, for shells that were not told.
+# The directory where rustup installs cargo, for shells that don't have it in PATH yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .PHONY: run test test-root setup install bench help
 
-run: setup ## a scenario, `make run SCENARIO=stampede` for another: a console on a terminal, headless without one
+run: setup ## run a scenario (another one: `make run SCENARIO=stampede`), in the console or, without a terminal, headless
 	$(CARGO) run --release --locked -- $(SCENARIO)
 
 test: setup ## all tests
 	$(CARGO) test --locked
 
-# Where no file system can be mounted, the test that needs one is left out.
+# The test that mounts a file system is left out where that is not allowed.
 test-root: setup ## the tests that act as other users, as root
 	$(CARGO) test --locked --test other_users --test leftovers --test outputs --test needs -- --ignored \
 		$$(unshare -m true 2>/dev/null || echo --skip a_full_temporary_directory)

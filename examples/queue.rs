@@ -40,7 +40,7 @@ async fn queue(nodes: Nodes) -> Outcome {
         printed??;
     }
     println!(
-        "{} attempts were made for {TASKS} locks: who waits is told, and does not keep asking",
+        "{} attempts were made for {TASKS} locks: waiters are woken and do not keep asking",
         gauges.attempts()
     );
 

@@ -151,8 +151,8 @@ fn tasks_that_share_a_key_have_a_fairness_and_a_round_trip() {
         "{alone} µs and {among_others} µs"
     );
     let ratio = figures.acquire.p99_us / (64.0 * (figures.hold_mean_us + alone));
-    let told = record.cases[0].summary[0].metrics[&Metric::IdealQueueRatio].median;
-    assert!((told - ratio).abs() < 1e-9, "{told} and {ratio}");
+    let median = record.cases[0].summary[0].metrics[&Metric::IdealQueueRatio].median;
+    assert!((median - ratio).abs() < 1e-9, "{median} and {ratio}");
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn certificates_that_a_sudden_death_left_are_cleaned_up() {
 /// A server that was built without TLS ends at its first TLS option.
 #[cfg(feature = "tls")]
 #[test]
-fn a_server_without_tls_is_told_of() {
+fn a_server_without_tls_is_reported() {
     use std::os::unix::fs::PermissionsExt;
 
     let _turn = serial();
@@ -399,7 +399,7 @@ fn peers_are_measured_in_the_same_round_and_compared() {
 
 #[cfg(not(feature = "peers"))]
 #[test]
-fn without_peers_it_says_how_to_have_them() {
+fn without_peers_it_says_how_to_get_them() {
     let _turn = serial();
     let (record, output) = measured(&["--case", "own-1", "--quiet"]);
     assert!(!record.peers);
@@ -409,7 +409,7 @@ fn without_peers_it_says_how_to_have_them() {
 }
 
 #[test]
-fn ctrl_c_ends_it_with_what_was_measured() {
+fn ctrl_c_ends_a_bench_with_the_results_so_far() {
     let _turn = serial();
     let labs = labs();
     let mut child = bench(labs.path(), &["--case", "own-1", "--rounds", "1000", "--time", "200ms"])
@@ -418,8 +418,8 @@ fn ctrl_c_ends_it_with_what_was_measured() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let told = lines.find(|line| line.as_ref().unwrap().contains("own-1 1/1000"));
-    assert!(told.is_some(), "a round has ended");
+    let line = lines.find(|line| line.as_ref().unwrap().contains("own-1 1/1000"));
+    assert!(line.is_some(), "a round has ended");
     // It must not block on a pipe that nobody reads.
     let rest = thread::spawn(move || lines.count());
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();

@@ -87,7 +87,7 @@ fn every_command_has_help_with_examples() {
 }
 
 #[test]
-fn help_names_no_command_that_is_not_there() {
+fn help_names_only_existing_commands() {
     let help = lockstorm().arg("--help").output().unwrap().stdout;
     let help = String::from_utf8(help).unwrap();
     let commands = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
@@ -154,7 +154,7 @@ fn scenarios_are_listed_and_shown_as_they_are() {
 }
 
 #[test]
-fn check_says_all_that_is_wrong() {
+fn check_lists_all_mistakes() {
     let directory = temp();
     let good = file(&directory, "good.toml", embedded("stampede"));
     lockstorm()
@@ -200,7 +200,7 @@ fn bad_scenarios_start_nothing() {
 }
 
 #[test]
-fn a_mistyped_command_finds_its_cure() {
+fn a_misspelled_command_gets_a_suggestion() {
     refused(&["scenario"], &["scenario:", "`lockstorm scenarios`"]);
     refused(&["chek", "my.toml"], &["\"chek\"", "`lockstorm check`"]);
     refused(&["run"], &["<SCENARIO>", "--help"]);
@@ -214,7 +214,7 @@ fn a_mistyped_command_finds_its_cure() {
 }
 
 #[test]
-fn a_record_that_cannot_be_written_is_said_before_the_run() {
+fn a_record_that_cannot_be_written_is_an_error_before_the_run() {
     let directory = temp();
     let missing = directory.path().join("no/such/out.json");
     refused(
@@ -405,7 +405,7 @@ fn a_flag_that_contradicts_the_file_is_named_and_no_line_of_it() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_error() {
+fn a_reader_that_leaves_early_is_not_an_error() {
     let program = assert_cmd::cargo::cargo_bin("lockstorm");
     let script = format!(
         "'{}' scenarios show stampede | true; exit ${{PIPESTATUS[0]}}",

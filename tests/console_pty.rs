@@ -201,7 +201,7 @@ fn a_terminal_that_goes_ends_the_run_in_order() {
 }
 
 #[test]
-fn a_terminal_that_shows_nothing_keeps_nobody_from_the_end() {
+fn a_terminal_that_shows_nothing_does_not_delay_the_end() {
     let _alone = serial();
     let console = light(WIDE);
     console.stop_reading();
@@ -270,7 +270,7 @@ fn keys_that_are_pressed_quickly_act_one_after_the_other() {
 }
 
 #[test]
-fn who_quits_during_the_set_up_is_told_of_no_error() {
+fn quitting_during_the_set_up_is_not_an_error() {
     let _alone = serial();
     let mut console = Console::start(WIDE, &["light.toml"], &[("light.toml", LIGHT)]);
     console.wait_for("the screen", |screen| screen.text.contains("lockstorm"));
@@ -384,7 +384,7 @@ fn a_bad_scenario_does_not_touch_the_terminal() {
 }
 
 #[test]
-fn a_scenario_that_the_machine_has_no_room_for_is_refused_before_the_screen_and_in_the_picker() {
+fn a_scenario_that_does_not_fit_the_machine_is_refused_before_the_screen_and_in_the_picker() {
     let _alone = serial();
     let console = Console::start_limited(64, WIDE, &["light.toml"], &[("light.toml", LIGHT)]);
     assert_eq!(console.gone(), 2);

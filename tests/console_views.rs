@@ -346,7 +346,7 @@ fn row_of(screen: &str, arm: &str) -> String {
 }
 
 #[test]
-fn an_arm_that_is_stuck_does_not_look_healthy() {
+fn a_stuck_arm_does_not_look_healthy() {
     for size in SIZES {
         let app = showing(stuck());
         let buffer = draw(&app, size);
@@ -646,7 +646,7 @@ fn faults_go_to_what_is_selected() {
 }
 
 #[test]
-fn what_can_not_be_done_says_why() {
+fn keys_that_do_nothing_say_why() {
     let mut app = showing(picture::storm());
     for (keys, why) in [
         ("1r", "host 1 is up"),
@@ -768,7 +768,7 @@ fn the_head_says_which_rate_it_is() {
 }
 
 #[test]
-fn what_was_inconclusive_is_counted_and_gets_no_praise() {
+fn inconclusive_expectations_are_counted_and_not_praised() {
     let summary = |results: [CheckResult; 3]| {
         let mut results_of_expectations = results_of_expectations();
         for (expectation, held) in results_of_expectations.iter_mut().zip(results) {
@@ -877,7 +877,7 @@ fn the_picker_over_a_run_says_the_way_back() {
 }
 
 #[test]
-fn the_end_is_said_alike_in_the_header_and_in_the_summary() {
+fn the_header_and_the_summary_agree_on_the_end() {
     let mut snapshot = picture::finished(picture::storm(), results_of_expectations());
     snapshot.elapsed = 1.64;
     let screen = text(&draw(&showing(snapshot), (80, 24)));
@@ -944,7 +944,7 @@ fn a_scenario_that_can_not_be_read_leaves_the_picker_open() {
 }
 
 #[test]
-fn a_terminal_that_goes_is_one_request_however_often_it_is_told() {
+fn a_lost_terminal_is_one_request_however_often_it_is_reported() {
     let ways: [fn() -> Message; 2] = [|| Message::TerminalLost, || Message::Stop(Stop::HangUp)];
     for (first, second) in [(ways[0], ways[1]), (ways[1], ways[0])] {
         let mut app = showing(picture::storm());
@@ -957,7 +957,7 @@ fn a_terminal_that_goes_is_one_request_however_often_it_is_told() {
 }
 
 #[test]
-fn quitting_ends_the_run_and_a_second_time_it_waits_for_nobody() {
+fn quitting_a_second_time_does_not_wait_for_workers() {
     let interrupt = || Message::Key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL));
     let ways: [fn() -> Message; 2] = [
         || Message::Key(KeyEvent::new(KeyCode::Char('q'), KeyModifiers::NONE)),
@@ -1147,7 +1147,7 @@ fn a_frozen_display_says_that_the_run_continues() {
 }
 
 #[test]
-fn where_no_host_is_shown_a_fault_is_asked_for_twice() {
+fn a_fault_needs_a_second_press_where_no_host_is_shown() {
     let host = Target::Host(HostId(1));
     let mut app = showing(picture::calm(picture::inventory(), 12.3));
     press(&mut app, "vv");
@@ -1274,7 +1274,7 @@ fn every_key_that_can_not_act_says_why() {
 }
 
 #[test]
-fn what_is_scheduled_is_announced_and_no_hint_spoils_it() {
+fn scheduled_faults_are_announced_and_no_hint_spoils_them() {
     let mut snapshot = picture::calm(picture::inventory(), 12.3);
     snapshot.scheduled = vec![
         "scheduled: bounce host 1 at 48 held, now 31".to_owned(),
@@ -1306,7 +1306,7 @@ fn what_is_scheduled_is_announced_and_no_hint_spoils_it() {
 }
 
 #[test]
-fn a_bounce_says_why_it_can_not_be() {
+fn an_impossible_bounce_says_why() {
     let mut app = showing(picture::storm());
     for (keys, why) in [
         ("2b", "host 2 is down: r restarts it"),
@@ -1372,7 +1372,7 @@ fn views_and_hints_follow_the_run() {
 }
 
 #[test]
-fn what_proves_nothing_gets_no_check_mark() {
+fn doubtful_figures_get_no_check_mark() {
     let mut snapshot = picture::finished(picture::storm(), Vec::new());
     let reason = "fault 1 never fired: single.holding reached 31 of 48";
     for arm in &mut snapshot.arms {
@@ -1504,7 +1504,7 @@ fn names_are_large_and_a_rule_stands_between_two_arms() {
 }
 
 #[test]
-fn a_partial_record_is_said_to_be_partial_in_the_summary() {
+fn the_summary_says_that_a_record_is_partial() {
     let missing = "redlock: 3 requests under way at the end had no answer and were given up";
     let mut snapshot = picture::finished(picture::storm(), Vec::new());
     snapshot.partial = vec![missing.to_owned()];

@@ -249,14 +249,14 @@ fn hold(cases: &[&Case]) {
 }
 
 #[test]
-fn a_sample_of_faulty_io_is_told_as_it_is() {
+fn a_sample_of_faulty_io_is_reported_correctly() {
     let sample: Vec<&Case> = CASES.iter().filter(|case| case.sample).collect();
     hold(&sample);
 }
 
 #[test]
 #[ignore = "takes minutes: .ci/long faulty-io"]
-fn all_faulty_io_is_told_as_it_is() {
+fn all_faulty_io_is_reported_correctly() {
     // One of them, by a part of its name.
     let wanted = std::env::var("LOCKSTORM_FAULTY_IO").unwrap_or_default();
     let cases: Vec<&Case> = CASES.iter().filter(|case| case.name.contains(&wanted)).collect();

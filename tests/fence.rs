@@ -161,7 +161,7 @@ fn callers_at_the_same_time_never_draw_the_same_number() {
 }
 
 #[test]
-fn a_caller_that_others_outrun_until_its_deadline_is_told_so() {
+fn a_caller_that_others_outrun_until_its_deadline_gets_that_error() {
     let _turn = serial();
     let trio = Trio::start();
     let (start, outrun) = (Instant::now(), AtomicBool::new(false));
@@ -184,7 +184,7 @@ fn a_caller_that_others_outrun_until_its_deadline_is_told_so() {
 }
 
 #[test]
-fn a_node_that_is_paused_is_not_waited_for() {
+fn nobody_waits_for_a_paused_node() {
     let _turn = serial();
     let trio = Trio::start();
     trio.servers[1].pause();
@@ -204,7 +204,7 @@ fn a_node_that_is_paused_is_not_waited_for() {
 }
 
 #[test]
-fn without_a_quorum_the_causes_are_told_node_by_node() {
+fn without_a_quorum_there_is_a_cause_for_each_node() {
     let _turn = serial();
     let mut trio = Trio::start();
     trio.kill(0);

@@ -94,7 +94,7 @@ fn a_record_of_impossible_figures_can_be_shown() {
 
 /// Found by the target `record`: an excerpt of the file in a message contained a line break, or was as long as the file.
 #[test]
-fn a_file_that_is_not_a_record_is_told_in_one_short_line() {
+fn a_file_that_is_not_a_record_gives_one_short_line() {
     let text = fs::read_to_string(&seeds("record")[0]).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("broken.json");

@@ -13,7 +13,7 @@ use lockstorm::run::{CheckResult, Record};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-use support::place::{Place, send, told};
+use support::place::{Place, parts_of, send};
 
 /// Long enough for any machine; nothing is measured here.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
@@ -77,7 +77,7 @@ fn a_run_leaves_its_record_and_its_summary() {
         "--set",
         "expect.redlock.acquired=> 0",
     ];
-    let (code, stdout, stderr) = told(run(&place, &arguments).wait_with_output().unwrap());
+    let (code, stdout, stderr) = parts_of(run(&place, &arguments).wait_with_output().unwrap());
     assert_eq!(code, Some(0), "{stderr}");
     for part in [
         "two-arms · Two arms",
@@ -126,7 +126,7 @@ fn round_trips_are_counted_of_the_nodes_that_answer_commands_and_of_no_other() {
     for (left_out, hosts) in [("single", vec![true; 3]), ("redlock", vec![true, false, false])] {
         let place = Place::new("one-arm.toml", &without_arm(left_out));
         let arguments = ["--duration", "2s", "--record", "out.json"];
-        let (code, _, stderr) = told(run(&place, &arguments).wait_with_output().unwrap());
+        let (code, _, stderr) = parts_of(run(&place, &arguments).wait_with_output().unwrap());
         assert_eq!(code, Some(0), "{stderr}");
         let record: Record = serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap();
         let counted: Vec<_> = record.round_trips.iter().map(|node| node.quantiles_us.count).collect();
@@ -160,7 +160,7 @@ fn without_arm(name: &str) -> String {
 fn the_summary_and_the_progress_print_no_title_raw() {
     let place = place();
     let title = "title=up\u{202e}down\u{2028}two\u{200b}lines";
-    let (code, stdout, stderr) = told(
+    let (code, stdout, stderr) = parts_of(
         run(&place, &["--duration", "1s", "--set", title])
             .wait_with_output()
             .unwrap(),
@@ -178,7 +178,7 @@ fn the_summary_and_the_progress_print_no_title_raw() {
 fn quiet_hides_progress_and_no_warning() {
     let place = place();
     let arguments = ["--duration", "1s", "--quiet", "--set", "lab.hosts=4"];
-    let (code, _, stderr) = told(run(&place, &arguments).wait_with_output().unwrap());
+    let (code, _, stderr) = parts_of(run(&place, &arguments).wait_with_output().unwrap());
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stderr.contains("warning: lab.hosts: "), "{stderr}");
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
@@ -187,7 +187,7 @@ fn quiet_hides_progress_and_no_warning() {
 #[test]
 fn json_goes_to_standard_output_alone() {
     let place = place();
-    let (code, stdout, stderr) = told(
+    let (code, stdout, stderr) = parts_of(
         run(&place, &["--duration", "1s", "--json", "--quiet"])
             .wait_with_output()
             .unwrap(),
@@ -227,7 +227,7 @@ fn readers_that_leave_early_do_not_end_the_run() {
 #[test]
 fn expectations_decide_the_exit_code() {
     let place = place();
-    let (code, stdout, _) = told(
+    let (code, stdout, _) = parts_of(
         run(
             &place,
             &[
@@ -246,7 +246,7 @@ fn expectations_decide_the_exit_code() {
     assert!(stdout.contains("✖ redlock: acquired "), "{stdout}");
     assert!(stdout.contains("\u{1b}["), "colour was asked for");
     fs::write(place.at("two-arms.toml"), format!("{SCENARIO}{NEVER}")).unwrap();
-    let (code, stdout, _) = told(run(&place, &["--duration", "1s"]).wait_with_output().unwrap());
+    let (code, stdout, _) = parts_of(run(&place, &["--duration", "1s"]).wait_with_output().unwrap());
     assert_eq!(code, Some(5), "a fault that does not occur proves nothing: {stdout}");
     assert!(stdout.contains("? redlock: acquired "), "{stdout}");
     assert!(
@@ -261,14 +261,14 @@ fn expectations_decide_the_exit_code() {
 }
 
 #[test]
-fn a_signal_ends_the_run_with_what_ran() {
+fn a_signal_ends_the_run_with_a_summary() {
     let place = place();
     for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
         let child = run(&place, &["--record", "out.json"]);
         place.wait_for_labs(1);
         thread::sleep(Duration::from_secs(1));
         send(child.id(), signal);
-        let (ended, stdout, stderr) = told(child.wait_with_output().unwrap());
+        let (ended, stdout, stderr) = parts_of(child.wait_with_output().unwrap());
         assert_eq!(ended, Some(code), "{stderr}");
         assert!(stdout.contains("(interrupted)"), "{stdout}");
         let record: Record = serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap();
@@ -278,7 +278,7 @@ fn a_signal_ends_the_run_with_what_ran() {
 }
 
 #[test]
-fn a_second_signal_ends_the_run_at_once_with_what_ran() {
+fn a_second_signal_ends_the_run_at_once_with_a_summary() {
     let place = place();
     let child = run(&place, &["--record", "out.json"]);
     place.wait_for_labs(1);
@@ -286,7 +286,7 @@ fn a_second_signal_ends_the_run_at_once_with_what_ran() {
     // Two signals of the same kind could merge on their way.
     send(child.id(), Signal::SIGINT);
     send(child.id(), Signal::SIGTERM);
-    let (ended, stdout, stderr) = told(child.wait_with_output().unwrap());
+    let (ended, stdout, stderr) = parts_of(child.wait_with_output().unwrap());
     assert!(matches!(ended, Some(130 | 143)), "{ended:?} {stderr}");
     assert!(stdout.contains("(interrupted)"), "no summary: {stdout} {stderr}");
     let record: Record = serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap();
@@ -303,7 +303,7 @@ fn a_third_signal_does_not_wait_and_leaves_nothing() {
     send(child.id(), Signal::SIGTERM);
     thread::sleep(Duration::from_millis(20));
     send(child.id(), Signal::SIGINT);
-    let (ended, _, stderr) = told(child.wait_with_output().unwrap());
+    let (ended, _, stderr) = parts_of(child.wait_with_output().unwrap());
     // Whichever signal the program sees first, it ended by a signal.
     assert!(matches!(ended, Some(130 | 143)), "{ended:?} {stderr}");
     place.wait_for_labs(0);
@@ -446,7 +446,7 @@ fn is_said(texts: &[String], wanted: &str) -> bool {
 const HOLDS: &str = "expect.redlock.acquired=> 0";
 
 #[test]
-fn a_keeper_that_is_killed_ends_the_run_with_what_ran() {
+fn a_killed_keeper_ends_the_run_with_a_summary() {
     let place = place();
     for arguments in [&[][..], &["--set", HOLDS]] {
         let (run, stderr) = going_on(&place, arguments);
@@ -543,7 +543,7 @@ fn hosts_that_somebody_else_kills_or_stops_are_events_and_void_nothing() {
 }
 
 #[test]
-fn a_database_that_can_not_write_is_no_success() {
+fn a_database_that_can_not_write_is_not_a_success() {
     let place = place();
     // Like a full disk, but for this run alone: a file that grows beyond 256 KiB gives an error.
     let program = env!("CARGO_BIN_EXE_lockstorm");
@@ -555,9 +555,9 @@ fn a_database_that_can_not_write_is_no_success() {
             .args(["-c", &format!("{run} {more}")])
             .current_dir(place.path())
             .env("TMPDIR", place.at("labs"));
-        let told = told(command.output().unwrap());
+        let parts = parts_of(command.output().unwrap());
         let record: Record = serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap();
-        (told, record)
+        (parts, record)
     };
     let ((code, stdout, stderr), record) = output("");
     assert_eq!(code, Some(5), "{stdout}{stderr}");
@@ -629,7 +629,7 @@ fn an_ascii_summary_has_nothing_but_ascii() {
     let place = place();
     let summary = |more: &[&str]| {
         let arguments = [&["--duration", "1s", "--quiet"], more].concat();
-        let (code, stdout, stderr) = told(run(&place, &arguments).wait_with_output().unwrap());
+        let (code, stdout, stderr) = parts_of(run(&place, &arguments).wait_with_output().unwrap());
         assert_eq!(code, Some(0), "{stderr}");
         assert!(stdout.contains("redlock"), "{stdout}");
         stdout

@@ -83,7 +83,7 @@ fn ask(node: SocketAddr, command: &str, patience: Duration) -> Option<String> {
     lines.next()?.ok()
 }
 
-fn tell(node: SocketAddr, command: &str) -> String {
+fn reply_to(node: SocketAddr, command: &str) -> String {
     ask(node, command, LONG).unwrap_or_else(|| panic!("{node} does not answer {command}"))
 }
 
@@ -128,7 +128,7 @@ async fn hosts_and_cache_come_up_and_answer() {
     println!("three hosts and the cache node up after {:?}", start.elapsed());
     assert_eq!(nodes(&lab).len(), 3);
     for node in nodes(&lab).into_iter().chain([cache(&lab)]) {
-        assert_eq!(tell(node, "PING"), "+PONG");
+        assert_eq!(reply_to(node, "PING"), "+PONG");
     }
     assert_eq!(all_pids(&lab).len(), 4);
     for host in 1..=3 {
@@ -182,7 +182,7 @@ async fn kill_and_restart() {
     let lab = up(3, Persistence::None).await;
     let (host, node) = (HostId(2), nodes(&lab)[1]);
     let pid = process_of(&lab, host).expect("a process");
-    assert_eq!(tell(node, "SET key value"), "+OK");
+    assert_eq!(reply_to(node, "SET key value"), "+OK");
 
     let effect = lab.apply(Action::Fault(Fault::Kill), host).await.expect("killed");
     assert!(effect.prose().contains("process is gone"), "{}", effect.prose());
@@ -190,13 +190,13 @@ async fn kill_and_restart() {
     assert!(TcpStream::connect(node).is_err());
     assert!(matches!(how_down(&lab, host), Some(How::Killed)));
     assert_eq!(process_of(&lab, host), None);
-    assert_eq!(tell(nodes(&lab)[0], "PING"), "+PONG");
+    assert_eq!(reply_to(nodes(&lab)[0], "PING"), "+PONG");
 
     lab.apply(Action::Undo(Condition::Down), host).await.expect("restarted");
     assert_ne!(process_of(&lab, host).expect("a process"), pid);
     assert!(lab.state(host).is_up());
     assert_eq!(
-        tell(node, "GET key"),
+        reply_to(node, "GET key"),
         "$-1",
         "without persistence a kill loses everything"
     );
@@ -217,7 +217,7 @@ async fn pause_and_resume() {
 
     lab.apply(Action::Undo(Condition::Paused), host).await.expect("resumed");
     assert_ne!(process_state(pid), Some('T'));
-    assert_eq!(tell(node, "PING"), "+PONG");
+    assert_eq!(reply_to(node, "PING"), "+PONG");
     assert!(lab.state(host).is_up());
 
     lab.apply(Action::Fault(Fault::Pause), host)
@@ -237,7 +237,7 @@ async fn a_shutdown_saves_what_persistence_says() {
         let lab = up(1, persistence).await;
         let (host, node) = (HostId(1), nodes(&lab)[0]);
         let pid = process_of(&lab, host).expect("a process");
-        assert_eq!(tell(node, "SET key value"), "+OK");
+        assert_eq!(reply_to(node, "SET key value"), "+OK");
         lab.apply(Action::Fault(Fault::Shutdown), host)
             .await
             .expect("shut down");
@@ -245,7 +245,7 @@ async fn a_shutdown_saves_what_persistence_says() {
         assert!(TcpStream::connect(node).is_err());
         assert!(matches!(how_down(&lab, host), Some(How::ShutDown)));
         lab.apply(Action::Undo(Condition::Down), host).await.expect("restarted");
-        assert_eq!(tell(node, "GET key"), kept, "{persistence:?}");
+        assert_eq!(reply_to(node, "GET key"), kept, "{persistence:?}");
         lab.down().await;
     }
 }
@@ -261,10 +261,10 @@ async fn a_kill_keeps_what_persistence_says() {
     for (persistence, kept) in all {
         let lab = up(1, persistence).await;
         let (host, node) = (HostId(1), nodes(&lab)[0]);
-        assert_eq!(tell(node, "SET key value PX 600000"), "+OK");
+        assert_eq!(reply_to(node, "SET key value PX 600000"), "+OK");
         lab.apply(Action::Fault(Fault::Kill), host).await.expect("killed");
         lab.apply(Action::Undo(Condition::Down), host).await.expect("restarted");
-        assert_eq!(tell(node, "GET key"), kept, "{persistence:?}");
+        assert_eq!(reply_to(node, "GET key"), kept, "{persistence:?}");
         lab.down().await;
     }
 }
@@ -326,7 +326,7 @@ async fn impossible_actions_are_refused() {
 }
 
 #[tokio::test]
-async fn what_others_do_to_a_host_is_seen() {
+async fn changes_from_outside_to_a_host_are_noticed() {
     let _one = alone().await;
     let lab = up(2, Persistence::None).await;
     let signal = |host, signal: &str| send(process_of(&lab, host).expect("a process"), signal);
@@ -349,7 +349,7 @@ async fn stats_come_from_hosts_that_answer() {
     let _one = alone().await;
     let lab = up(3, Persistence::None).await;
     for n in 0..10 {
-        assert_eq!(tell(nodes(&lab)[0], &format!("SET key{n} value")), "+OK");
+        assert_eq!(reply_to(nodes(&lab)[0], &format!("SET key{n} value")), "+OK");
     }
     let stats = lab.stats().await;
     let node = |host| NodeName::on(HostId(host), Role::Lock);
@@ -576,7 +576,7 @@ fn script(dir: &Path, body: &str) -> PathBuf {
 const CLAIM: &str = r#"[ "$1" = --version ] && { echo "Redis server v=7.0.15 sha=0:0"; exit 0; }"#;
 
 #[test]
-fn programs_that_are_no_server_are_told_so() {
+fn programs_that_are_not_servers_give_an_error() {
     let dir = tempfile::tempdir().expect("a directory");
     let reject = |path: &Path| ServerBinary::find(Some(path)).expect_err("no server").to_string();
     for program in ["/bin/true", "/bin/cat", "/etc/passwd", "/", "/no/such/file"] {
@@ -726,7 +726,7 @@ async fn a_lost_race_for_a_port_is_tried_again() {
     let (stolen, _listener) = thief.join().expect("it took a port");
     for node in nodes(&lab).into_iter().chain([cache(&lab)]) {
         assert_ne!(node.port(), stolen);
-        assert_eq!(tell(node, "PING"), "+PONG");
+        assert_eq!(reply_to(node, "PING"), "+PONG");
     }
     lab.down().await;
 }
@@ -749,7 +749,7 @@ async fn a_restart_waits_for_its_port() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_no_keeper_is_told_so() {
+async fn a_program_that_is_not_a_keeper_gives_an_error() {
     let _one = alone().await;
     for program in ["/bin/echo", "/bin/cat", "/bin/true", "/no/such/file"] {
         let error = Lab::up(
@@ -778,9 +778,9 @@ async fn the_keeper_and_the_servers_hold_no_stream_of_their_owner() {
     owner.kill().expect("killed");
     owner.wait().expect("reaped");
     // Keeper and servers live, and the streams end all the same, as `lockstorm … | head` needs.
-    let (told, heard) = std::sync::mpsc::channel();
-    std::thread::spawn(move || told.send(stdout.lines().count() + stderr.read_to_end(&mut Vec::new()).unwrap_or(0)));
-    let ended = heard.recv_timeout(LONG);
+    let (sender, counts) = std::sync::mpsc::channel();
+    std::thread::spawn(move || sender.send(stdout.lines().count() + stderr.read_to_end(&mut Vec::new()).unwrap_or(0)));
+    let ended = counts.recv_timeout(LONG);
     assert!(!pids.iter().any(|&pid| is_gone(pid)));
     send(keeper, "-CONT");
     eventually("all gone", || pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());

@@ -96,7 +96,7 @@ impl Place {
 
     fn run(&self, more: &[&str]) -> (Option<i32>, String) {
         let args = [&["run", "small.toml", "--quiet"], more].concat();
-        told(&self.command(&args).output().expect("lockstorm"))
+        parts_of(&self.command(&args).output().expect("lockstorm"))
     }
 
     /// What is left in the directory for temporary files.
@@ -108,7 +108,7 @@ impl Place {
     }
 }
 
-fn told(output: &Output) -> (Option<i32>, String) {
+fn parts_of(output: &Output) -> (Option<i32>, String) {
     let text = [&output.stdout[..], &output.stderr].concat();
     (output.status.code(), String::from_utf8_lossy(&text).into_owned())
 }
@@ -141,7 +141,7 @@ fn children_of(parent: u32) -> Vec<u32> {
         .collect()
 }
 
-fn slay(pid: u32) {
+fn kill_process(pid: u32) {
     // It may have ended by itself.
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
 }
@@ -153,7 +153,7 @@ fn is_dead(pid: u32) -> bool {
 }
 
 #[test]
-fn what_is_killed_during_its_set_up_leaves_nothing_after_the_next_start() {
+fn a_kill_during_the_set_up_leaves_nothing_after_the_next_start() {
     let _one = all_alone();
     let place = Place::with_temp_dir();
     let mut caught = 0;
@@ -164,15 +164,15 @@ fn what_is_killed_during_its_set_up_leaves_nothing_after_the_next_start() {
             .expect("lockstorm");
         thread::sleep(Duration::from_millis(rand::rng().random_range(0..60)));
         let keepers = children_of(run.id());
-        slay(run.id());
+        kill_process(run.id());
         for keeper in &keepers {
-            slay(*keeper);
+            kill_process(*keeper);
         }
         run.wait().expect("reaped");
         // A killed process ends when it gets a core; until then it has its lock, and its lab is in use.
         eventually("the keepers are dead", || keepers.iter().all(|&keeper| is_dead(keeper)));
         caught += usize::from(!place.left().is_empty());
-        let (code, text) = told(&place.command(&["lab", "down"]).output().expect("lockstorm"));
+        let (code, text) = parts_of(&place.command(&["lab", "down"]).output().expect("lockstorm"));
         assert_eq!(code, Some(0), "{text}");
         eventually("no process is left", || living_in(&place.temp).is_empty());
         // A keeper that was started just then removes its directory by itself.
@@ -236,7 +236,7 @@ async fn a_keeper_that_dies_leaves_no_directory() {
         let lab = Lab::up(&spec(1), options()).await.expect("up");
         let dir = lab.dir().to_owned();
         let keeper = fs::read_to_string(dir.join("keeper.lock")).expect("its lock file");
-        slay(keeper.trim().parse().expect("a process id"));
+        kill_process(keeper.trim().parse().expect("a process id"));
         eventually("gone", || lab.keeper_gone().is_some());
         if ends_in_order {
             lab.down().await;
@@ -286,7 +286,7 @@ fn many_start_and_sweep_at_once() {
         runs.push(place.command(args).spawn().expect("lockstorm"));
     }
     for run in runs {
-        let (code, text) = told(&run.wait_with_output().expect("it ends"));
+        let (code, text) = parts_of(&run.wait_with_output().expect("it ends"));
         assert!(matches!(code, Some(0 | 5)), "{code:?}: {text}");
     }
     eventually("nothing is left", || place.left().is_empty());
@@ -377,7 +377,7 @@ async fn a_server_program_that_leaves_its_session_leaves_no_server() {
     let run_dir = lab.dir().to_owned();
     let living = living_in(&run_dir);
     let keeper = fs::read_to_string(run_dir.join("keeper.lock")).expect("its lock file");
-    slay(keeper.trim().parse().expect("a process id"));
+    kill_process(keeper.trim().parse().expect("a process id"));
     eventually("gone", || lab.keeper_gone().is_some());
     lab.down().await;
     assert!(!run_dir.exists());
@@ -397,7 +397,7 @@ fn runs() -> usize {
 /// Runs `lockstorm` on a file system of its own with this size.
 #[test]
 #[ignore = "needs root: it mounts a small file system"]
-fn a_full_temporary_directory_is_told_and_nothing_is_left() {
+fn a_full_temporary_directory_is_reported_and_nothing_is_left() {
     let _one = all_alone();
     // A disk without space is refused beforehand; a disk with space but without a free inode is full all the same.
     let without_files = [2, 3, 4, 6, 8, 10].map(|files| (format!("size=64m,nr_inodes={files}"), 1));
@@ -415,17 +415,17 @@ fn a_full_temporary_directory_is_told_and_nothing_is_left() {
             .current_dir(place.dir.path())
             .output()
             .expect("unshare");
-        let (code, text) = told(&output);
+        let (code, text) = parts_of(&output);
         println!("{disk}: {text}");
         assert_eq!(code, Some(expected), "{disk}: {text}");
-        let told = [
+        let reports = [
             "No space left",
             "disk is full",
             "disk I/O",
             "unable to open",
             "of disk below TMPDIR",
         ];
-        assert!(told.iter().any(|words| text.contains(words)), "{text}");
+        assert!(reports.iter().any(|words| text.contains(words)), "{text}");
         let left = fs::read_to_string(place.dir.path().join("left")).expect("listed");
         assert_eq!(left, "", "{disk}");
     }

@@ -497,7 +497,7 @@ fn waiting_until_expiry_gets_the_lock_of_a_holder_that_never_releases() {
 }
 
 #[test]
-fn options_beyond_all_bounds_are_no_panic() {
+fn options_beyond_all_bounds_do_not_panic() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
@@ -680,7 +680,7 @@ fn a_node_that_owes_a_reply_for_the_node_timeout_is_suspect_for_all_who_use_it()
 }
 
 #[test]
-fn who_asks_again_at_once_after_a_timeout_does_not_wait_for_the_same_nodes_again() {
+fn a_retry_right_after_a_timeout_does_not_wait_for_the_same_nodes() {
     let _turn = serial();
     let trio = Trio::with_node_timeout(BRIEF);
     let lock = trio.redlock();
@@ -702,12 +702,12 @@ fn who_asks_again_at_once_after_a_timeout_does_not_wait_for_the_same_nodes_again
 }
 
 #[test]
-fn round_trips_are_told_for_each_node() {
+fn round_trips_are_reported_for_each_node() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
-    let told: Arc<Mutex<Vec<Vec<Duration>>>> = Arc::new(Mutex::new(vec![Vec::new(); 3]));
-    let hook = Arc::clone(&told);
+    let times: Arc<Mutex<Vec<Vec<Duration>>>> = Arc::new(Mutex::new(vec![Vec::new(); 3]));
+    let hook = Arc::clone(&times);
     let set = trio
         .nodes
         .on_round_trip(move |node, time| hook.lock().unwrap()[node].push(time));
@@ -723,14 +723,14 @@ fn round_trips_are_told_for_each_node() {
     let guard = trio.acquire(&lock, &OPTIONS).unwrap();
     let pause = Duration::from_millis(50);
     trio.runtime.block_on(async { sleep(pause).await });
-    let so_far = told.lock().unwrap().clone();
+    let so_far = times.lock().unwrap().clone();
     assert!(
         so_far[0].len() == 1 && so_far[1].len() == 1 && so_far[2].is_empty(),
         "{so_far:?}"
     );
     trio.servers[2].resume();
     trio.until("the late vote came", async || guard.votes() == 3);
-    let so_far = told.lock().unwrap().clone();
+    let so_far = times.lock().unwrap().clone();
     assert!(so_far[2].len() == 1 && so_far[2][0] >= pause, "{so_far:?}");
     assert!(!so_far[0][0].is_zero());
     trio.runtime.block_on(guard.release());

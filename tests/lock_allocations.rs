@@ -112,7 +112,7 @@ async fn acquire(lock: Lock, options: AcquireOptions) -> Result<Guard, Refusal> 
 }
 
 #[test]
-fn an_acquire_is_woken_once_whatever_time_the_replies_take() {
+fn an_acquire_is_woken_once_no_matter_how_long_replies_take() {
     let _turn = serial();
     let trio = Trio::start();
     for options in [OPTIONS, QUEUE] {

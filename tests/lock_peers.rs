@@ -346,7 +346,7 @@ fn without_a_quorum_the_answer_comes_long_before_the_deadline_and_nothing_stays_
 }
 
 #[test]
-fn contention_is_told_apart_from_an_outage() {
+fn contention_and_an_outage_give_different_refusals() {
     let _turn = serial();
     let mut trio = Trio::start();
     let lock = trio.redlock();
@@ -484,7 +484,7 @@ fn a_set_is_sent_once_for_each_attempt_and_to_each_node() {
 }
 
 #[test]
-fn nothing_is_deleted_without_looking_whose_it_is() {
+fn nothing_is_deleted_without_checking_its_owner() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();

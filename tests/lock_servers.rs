@@ -120,7 +120,7 @@ fn a_user_with_the_documented_permissions_can_lock() {
 }
 
 #[test]
-fn what_a_user_may_not_do_is_told_from_an_outage() {
+fn a_missing_permission_and_an_outage_give_different_causes() {
     let _turn = serial();
     let servers: Vec<_> = (0..3).map(|_| RedisServer::start()).collect();
     for server in &servers {
@@ -225,6 +225,6 @@ fn a_release_is_announced_and_a_rollback_is_not() {
     let token = guard.token().to_owned();
     trio.runtime.block_on(guard.release());
     trio.no_keys();
-    eventually("the node told it", || !listener.released().is_empty());
+    eventually("the node reported it", || !listener.released().is_empty());
     assert_eq!(listener.released(), [token]);
 }

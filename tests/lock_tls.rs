@@ -183,7 +183,7 @@ fn lock() {
 }
 
 #[test]
-fn who_can_not_prove_who_it_is_gives_no_vote_and_the_reason_is_told() {
+fn a_node_that_can_not_prove_its_identity_gives_no_vote_and_a_cause() {
     needs_tls();
     let _turn = serial();
     let [authority, stranger, namesake] = ["ours", "a stranger", "ours"].map(Authority::new);
@@ -233,7 +233,7 @@ fn be_refused() {
 }
 
 #[test]
-fn a_wrong_password_is_told_from_a_wrong_certificate() {
+fn a_wrong_password_and_a_wrong_certificate_give_different_errors() {
     needs_tls();
     let _turn = serial();
     let authority = Authority::new("ours");
@@ -258,7 +258,7 @@ fn be_denied() {
 }
 
 #[test]
-fn a_file_of_authorities_that_can_not_be_read_is_told_at_once() {
+fn an_unreadable_file_of_authorities_is_an_error_at_once() {
     run_again("miss_the_authorities", Path::new("/nowhere/authorities.pem"), "-");
 }
 

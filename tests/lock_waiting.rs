@@ -80,7 +80,7 @@ async fn in_one_of_many(what: &str, attempt: impl AsyncFn() -> bool) {
 }
 
 #[test]
-fn those_of_one_app_server_cost_each_node_a_set_and_a_release_each() {
+fn waiters_of_one_app_server_cost_each_node_a_set_and_a_release_each() {
     let _turn = serial();
     let trio = Trio::start();
     let lock = trio.redlock();
@@ -177,7 +177,7 @@ fn a_release_wakes_others_while_a_node_is_paused_or_down_or_its_news_were_cut_of
 }
 
 #[test]
-fn a_lock_whose_holder_died_is_had_when_its_ttl_is_over_and_not_before() {
+fn a_lock_whose_holder_died_is_granted_only_after_its_ttl() {
     let _turn = serial();
     let trio = Trio::start();
     let ttl = Duration::from_millis(700);
@@ -224,7 +224,7 @@ fn a_lock_that_is_held_beyond_its_ttl_goes_on_to_the_next_of_its_own_app_server(
 }
 
 #[test]
-fn those_behind_hear_of_an_outage_and_not_of_contention() {
+fn waiters_behind_hear_of_an_outage_and_not_of_contention() {
     let _turn = serial();
     let mut trio = Trio::start();
     let lock = trio.redlock();
@@ -246,7 +246,7 @@ fn those_behind_hear_of_an_outage_and_not_of_contention() {
 }
 
 #[test]
-fn who_gives_up_while_it_is_its_turn_passes_it_on() {
+fn a_waiter_that_gives_up_its_turn_passes_it_on() {
     let _turn = serial();
     let trio = Trio::start();
     trio.runtime.block_on(async {
@@ -264,7 +264,7 @@ fn who_gives_up_while_it_is_its_turn_passes_it_on() {
 }
 
 #[test]
-fn who_may_not_use_the_channels_waits_all_the_same() {
+fn a_user_without_channel_permissions_can_still_wait() {
     let _turn = serial();
     let trio = Trio::start();
     for server in &trio.servers {
@@ -286,7 +286,7 @@ fn who_may_not_use_the_channels_waits_all_the_same() {
 }
 
 #[test]
-fn an_app_server_that_wants_the_lock_all_the_time_leaves_it_to_others() {
+fn an_app_server_that_always_wants_the_lock_lets_others_have_it() {
     let _turn = serial();
     let trio = Trio::start();
     let (runtime, nodes) = app_server(&trio.servers);

@@ -152,7 +152,7 @@ fn the_built_in_scenarios_fit_a_small_machine() {
 }
 
 #[test]
-fn what_grows_with_time_and_rate_is_estimated_to_the_end() {
+fn growing_needs_are_estimated_for_the_end_of_the_run() {
     let shop = text([1, 1, 1, 1], SHOP_IN_REDIS, "lock = \"none\"");
     let set = ["swarm.rate=1000", "duration=24h", "workload.stock=1000000"];
     let no_think: String = shop

@@ -390,7 +390,7 @@ fn without_a_password_everybody_is_let_in() {
 
 #[test]
 #[ignore = "needs root: it acts as another user"]
-fn a_stranger_on_the_port_of_a_killed_node_is_told_no_password() {
+fn a_stranger_on_the_port_of_a_killed_node_gets_no_password() {
     // Host 1 stays down.
     let lab = Lab::start(&["--set", "fault.1.for=100s"]);
     let port = lab.ports()[0];
@@ -412,7 +412,7 @@ fn a_stranger_on_the_port_of_a_killed_node_is_told_no_password() {
     };
     eventually("clients came to the stranger", || count() >= 8);
     drop(stranger);
-    let told = fs::read(heard.join("heard")).expect("what was heard");
-    assert_eq!(String::from_utf8_lossy(&told), "");
+    let heard_text = fs::read(heard.join("heard")).expect("what was heard");
+    assert_eq!(String::from_utf8_lossy(&heard_text), "");
     lab.end();
 }

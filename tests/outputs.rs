@@ -19,7 +19,7 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::{Uid, mkfifo};
-use support::place::{Place, send, told};
+use support::place::{Place, parts_of, send};
 
 /// Long enough for any machine; nothing is measured here.
 const TEST_TIMEOUT: Duration = Duration::from_secs(90);
@@ -50,7 +50,7 @@ fn place() -> Place {
 /// The exit code, standard output and standard error of a run of one second.
 fn run(place: &Place, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = place.command(&[&["--duration", "1s"], arguments].concat());
-    told(command.output().unwrap())
+    parts_of(command.output().unwrap())
 }
 
 /// Waits until there is a lab, and one more second.
@@ -83,11 +83,11 @@ fn fill(mut pipe: &mut (impl Write + std::os::fd::AsFd)) {
 }
 
 #[test]
-fn a_standard_error_that_nobody_reads_keeps_no_run_waiting() {
+fn a_standard_error_that_nobody_reads_delays_no_run() {
     let place = place();
     let (_reader, writer) = full_pipe();
     let mut command = place.command(&["--duration", "1s", "--record", "out.json"]);
-    let (code, stdout, _) = told(command.stderr(writer).output().unwrap());
+    let (code, stdout, _) = parts_of(command.stderr(writer).output().unwrap());
     assert_eq!(code, Some(0), "{stdout}");
     assert!(
         stdout.contains("single: ") && stdout.contains("standard error was given up: nobody has read"),
@@ -98,12 +98,12 @@ fn a_standard_error_that_nobody_reads_keeps_no_run_waiting() {
 }
 
 #[test]
-fn a_standard_output_that_nobody_reads_is_given_up_and_told() {
+fn a_standard_output_that_nobody_reads_is_given_up_with_an_error() {
     let place = place();
     for arguments in [&["--json"][..], &[]] {
         let (_reader, writer) = full_pipe();
         let mut command = place.command(&[&["--duration", "1s", "--record", "out.json"], arguments].concat());
-        let (code, _, stderr) = told(command.stdout(writer).output().unwrap());
+        let (code, _, stderr) = parts_of(command.stdout(writer).output().unwrap());
         assert_eq!(code, Some(1), "{stderr}");
         assert!(
             stderr.contains("cannot write to standard output: nobody has read"),
@@ -114,7 +114,7 @@ fn a_standard_output_that_nobody_reads_is_given_up_and_told() {
 }
 
 #[test]
-fn who_waits_for_a_slow_reader_is_ended_by_a_signal() {
+fn a_signal_ends_the_wait_for_a_slow_reader() {
     let place = place();
     let (_reader, writer) = full_pipe();
     let arguments = ["--duration", "1s", "--record", "out.json", "--json"];
@@ -180,7 +180,7 @@ fn a_pipe_that_is_open_but_not_read_is_given_up() {
 }
 
 #[test]
-fn a_log_that_nobody_reads_keeps_no_run_waiting() {
+fn a_log_that_nobody_reads_delays_no_run() {
     let place = place();
     let pipe = place.at("pipe");
     mkfifo(&pipe, Mode::S_IRWXU).unwrap();
@@ -198,7 +198,7 @@ fn a_log_that_nobody_reads_keeps_no_run_waiting() {
 }
 
 #[test]
-fn what_can_hold_no_record_is_refused_before_anything_starts() {
+fn an_unsuitable_record_file_is_refused_before_anything_starts() {
     let place = place();
     let _socket = UnixListener::bind(place.at("socket")).unwrap();
     fs::create_dir(place.at("directory")).unwrap();
@@ -260,7 +260,7 @@ fn a_link_that_somebody_else_planted_is_not_followed() {
     let mut link = Command::new("ln");
     link.arg("-s").arg(place.at("victim")).arg(&planted);
     assert!(link.uid(65_534).gid(65_534).status().unwrap().success());
-    let (code, _, stderr) = told(child.wait_with_output().unwrap());
+    let (code, _, stderr) = parts_of(child.wait_with_output().unwrap());
     assert_eq!(fs::read_to_string(place.at("victim")).unwrap(), "precious");
     assert_eq!(code, Some(0), "{stderr}");
     assert!(!open.join("out.json").is_symlink());
@@ -278,24 +278,24 @@ fn a_link_that_somebody_else_planted_is_not_followed() {
 }
 
 #[test]
-fn a_limit_of_file_sizes_is_an_error_that_is_told() {
+fn a_limit_of_file_sizes_is_reported_as_an_error() {
     let place = place();
     let limited = ["sh", "-c", "ulimit -f 1; exec \"$0\" \"$@\""];
     let mut run = place.command_by(&limited, &["--duration", "1s", "--record", "out.json"]);
-    let (code, _, stderr) = told(run.output().unwrap());
+    let (code, _, stderr) = parts_of(run.output().unwrap());
     assert!(matches!(code, Some(1 | 5)), "{code:?} {stderr}");
     assert!(stderr.contains("lockstorm: "), "{stderr}");
     assert!(is_clean(&place) && !place.at("out.json").exists());
 }
 
 #[test]
-fn a_hang_up_and_sigquit_end_the_run_with_what_ran() {
+fn a_hang_up_and_sigquit_end_the_run_with_a_summary() {
     let place = place();
     for (signal, code) in [(Signal::SIGHUP, 129), (Signal::SIGQUIT, 131)] {
         let run = place.command(&["--record", "out.json"]).spawn().unwrap();
         wait_for_lab(&place);
         send(run.id(), signal);
-        let (ended, stdout, stderr) = told(run.wait_with_output().unwrap());
+        let (ended, stdout, stderr) = parts_of(run.wait_with_output().unwrap());
         assert_eq!(ended, Some(code), "{stderr}");
         assert!(stdout.contains("(interrupted)"), "{stdout}");
         assert!(record(&place.at("out.json")).interrupted && is_clean(&place));
@@ -315,7 +315,7 @@ fn a_hang_up_that_is_ignored_stays_ignored() {
         "it ended by a signal that nohup ignores"
     );
     send(run.id(), Signal::SIGTERM);
-    let (code, _, stderr) = told(run.wait_with_output().unwrap());
+    let (code, _, stderr) = parts_of(run.wait_with_output().unwrap());
     assert_eq!(code, Some(143), "{stderr}");
     assert!(record(&place.at("out.json")).interrupted && is_clean(&place));
 }

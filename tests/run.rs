@@ -279,7 +279,7 @@ fn a_fault_that_is_late_counts_when_it_comes_true() {
 }
 
 #[test]
-fn what_a_bounce_did_to_held_locks_is_said() {
+fn a_bounce_says_what_it_did_to_held_locks() {
     let _lab = one_at_a_time();
     let run = Run::start(CLOSED, &["workload.hold=3s", "arm.redlock.lock=single"]);
     let before = run.until("locks are held", |s| s.arms[0].figures.holding >= 4);
@@ -327,7 +327,7 @@ fn an_arm_without_its_nodes_says_so_at_once() {
 }
 
 #[test]
-fn an_arm_that_stands_still_says_for_how_long() {
+fn a_stalled_arm_says_for_how_long() {
     let _lab = one_at_a_time();
     // All want the same lock, so that somebody always waits.
     let run = Run::start(

@@ -318,7 +318,7 @@ fn seed_and_duration_flags() {
 }
 
 #[test]
-fn what_contradicts_a_flag_names_the_flag_and_no_line() {
+fn a_contradiction_of_a_flag_names_the_flag_and_no_line() {
     let base = format!("{INVENTORY}{ARMS}[swarm]\nthink = \"1ms\"\nramp = \"8s\"\n");
     read(&base, &[]).expect("valid by itself");
     let errors = read(&base, &["swarm.workers=2", "swarm.rate=100/s"]).expect_err("think and rate");
@@ -337,7 +337,7 @@ fn what_contradicts_a_flag_names_the_flag_and_no_line() {
 }
 
 #[test]
-fn sources_that_are_none() {
+fn sources_that_are_not_scenarios() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
     let error = |spec: &str| Source::open(spec).expect_err(spec).to_string();
@@ -463,8 +463,8 @@ fn the_time_to_read_a_scenario_grows_with_its_length_and_not_with_its_square() {
 }
 
 #[test]
-fn more_than_a_run_can_do_anything_with_is_one_mistake() {
-    let told = |kind, n| read(&many(kind, n), &[]).expect_err("too many");
+fn too_many_parts_are_one_mistake() {
+    let errors_of = |kind, n| read(&many(kind, n), &[]).expect_err("too many");
     for (kind, n, expected) in [
         ("faults", 10_000, "fault: 10,000 faults are too many; 1,000 at most"),
         (
@@ -474,7 +474,7 @@ fn more_than_a_run_can_do_anything_with_is_one_mistake() {
         ),
         ("arms", 10_000, "arm: 10000 arms are too many; 60 at most"),
     ] {
-        let errors = told(kind, n);
+        let errors = errors_of(kind, n);
         assert_eq!(errors.len(), 1, "{errors:#?}");
         assert!(errors[0].ends_with(expected), "{errors:?}");
     }
@@ -482,7 +482,7 @@ fn more_than_a_run_can_do_anything_with_is_one_mistake() {
 }
 
 #[test]
-fn a_long_circle_is_told_of_in_a_short_line_and_a_long_chain_is_none() {
+fn a_long_circle_gives_a_short_line_and_a_long_chain_is_not_a_circle() {
     let link = |to: usize| format!("[[fault]]\nafter = \"fault:{to}\"\ndo = \"restart\"\non = \"host:1\"\n");
     let start = format!("{INVENTORY}{ARMS}");
     let circle: String = (0..900).map(|n| link((n + 1) % 900 + 1)).collect();
@@ -507,7 +507,7 @@ fn a_long_circle_is_told_of_in_a_short_line_and_a_long_chain_is_none() {
 }
 
 #[test]
-fn a_condition_has_not_more_comparisons_than_a_run_can_look_at() {
+fn a_condition_has_a_largest_number_of_comparisons() {
     let when = vec!["redlock.holding >= 1"; 33].join(" and ");
     let fault = format!("[[fault]]\nwhen = \"{when}\"\ndo = \"kill\"\non = \"host:1\"\n");
     let error = mistake(&format!("{INVENTORY}{ARMS}{fault}"));

@@ -132,7 +132,7 @@ for = "8s"
 "#;
 
 #[test]
-fn the_sample_of_the_design() {
+fn a_complete_sample() {
     let scenario = read("sample.toml", SAMPLE);
     assert_eq!(scenario.name, "sample");
     assert_eq!(scenario.swarm.rate, Some(400.0));

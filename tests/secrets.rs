@@ -86,7 +86,7 @@ fn quoted(url: &str) -> String {
 }
 
 #[test]
-fn no_spelling_of_a_url_gets_a_password_out() {
+fn no_spelling_of_a_url_reveals_its_password() {
     let directory = TempDir::new().unwrap();
     let file = |text: String| fs::write(directory.path().join("my.toml"), text).unwrap();
     let silent = |what: &str, arguments: &[String]| {
@@ -162,7 +162,7 @@ fn no_spelling_of_a_url_gets_a_password_out() {
 }
 
 #[test]
-fn a_database_that_refuses_gets_no_password_out() {
+fn a_database_error_reveals_no_password() {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("my.toml"), SCENARIO).unwrap();
     // Nobody listens on port 1 of loopback.
@@ -214,7 +214,7 @@ fn passwords_of_any_letters_stay_in_the_url_alone() {
 }
 
 #[test]
-fn who_can_see_a_password_is_told() {
+fn a_warning_says_who_can_see_a_password() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("my.toml");
     let check = |set: &[&str]| {

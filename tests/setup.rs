@@ -125,7 +125,7 @@ fn each_package_manager_installs_a_server() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_programs_are_named() {
     let fails = |system: &System, why: &str| {
         let (content, said, _) = system.set_up();
         assert!(!content);

@@ -191,14 +191,14 @@ async fn the_atomic_sale_never_oversells(url: &str) {
         let (newest, orders) = since(&store, last).await;
         (last, seen) = (newest, seen + total(&orders));
     }
-    let told: u64 = servers
+    let reported: u64 = servers
         .into_iter()
         .map(|server| server.join().expect("an app server"))
         .sum();
     seen += total(&since(&store, last).await.1);
 
     assert_eq!(ledger(&store).await, [(0, 10), (1, 10), (2, 10), (3, 10)]);
-    assert_eq!((seen, told), (40, 40));
+    assert_eq!((seen, reported), (40, 40));
     assert_eq!(total(&store.stock(0..4).await.expect("stock")), 0);
     drop(store);
     Arc::into_inner(place)
@@ -228,7 +228,7 @@ fn refused<T>(answer: &Result<T, StoreError>) -> bool {
     matches!(answer, Err(StoreError::Fenced { .. }))
 }
 
-async fn the_fence_refuses_whoever_comes_after_a_newer_token(url: &str) {
+async fn the_fence_refuses_every_older_token(url: &str) {
     let dir = tempfile::tempdir().expect("a directory");
     let place = place(url, "fence", dir.path()).await;
     let store = place.open(3).await.expect("a pool");
@@ -506,7 +506,7 @@ macro_rules! on_both {
 on_both!(
     reads_and_sells,
     the_atomic_sale_never_oversells,
-    the_fence_refuses_whoever_comes_after_a_newer_token,
+    the_fence_refuses_every_older_token,
     a_fence_at_the_write_misses_what_one_at_the_read_sees,
     a_fence_at_read_and_write_needs_no_lock,
     a_kill_tears_no_sale,

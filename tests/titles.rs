@@ -160,7 +160,7 @@ fn compare(text: &str, record: &Record, whose: &str) -> Vec<Metric> {
 }
 
 #[test]
-fn one_run_is_told_alike_everywhere() {
+fn one_run_has_the_same_figures_everywhere() {
     for (snapshot, result) in [
         (picture::storm(), Metric::Oversold),
         (picture::stampeded(), Metric::DbHitsPerExpiry),

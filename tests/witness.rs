@@ -404,7 +404,7 @@ fn a_request_goes_to_the_same_app_server_in_every_arm() {
 }
 
 #[test]
-fn what_a_killed_app_server_had_is_dropped_and_nothing_is_dealt_to_it_any_more() {
+fn a_killed_app_server_drops_its_requests_and_gets_no_more() {
     let _lab = serial();
     let swarm = "workers = 8\nrate = 300";
     let run = Run::start(&scenario(swarm, "duration = \"60s\"", free_ports()));

@@ -472,7 +472,7 @@ fn a_stampede_calls_the_provider_as_often_as_the_lock_lets_it() {
 }
 
 #[test]
-fn who_waited_in_vain_looks_again() {
+fn a_reader_that_waited_in_vain_looks_again() {
     test(async |node| {
         let waiting_for = |timeout| ArmSpec {
             timeout,
@@ -574,7 +574,7 @@ fn a_provider_that_fails_is_an_error_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_lost_lock_is_counted_and_heeded_only_by_who_aborts() {
+fn a_lost_lock_is_counted_and_only_an_arm_that_aborts_stops() {
     test(async |node| {
         for pages in [None, Some(2)] {
             let version = |bench: &Bench| bench.query::<Option<u64>>("GET", &["offers:0:Version"]);
@@ -802,7 +802,7 @@ fn customers_give_up_without_the_lock() {
 }
 
 #[test]
-fn a_dead_lock_node_is_no_quorum_with_its_cause() {
+fn a_dead_lock_node_gives_no_quorum_with_its_cause() {
     test(async |node| {
         let mut lock_node = RedisServer::start();
         let spec = sells(StockIn::Database, ms(0));
@@ -891,7 +891,7 @@ fn a_fence_refuses_the_sale_of_a_lost_lock() {
 }
 
 #[test]
-fn a_fence_refuses_nobody_who_holds_a_lock_that_lasts() {
+fn a_fence_never_refuses_the_holder_of_a_lasting_lock() {
     test(async |node| {
         for fence in [Fence::Write, Fence::ReadWrite] {
             for lock in [LockKind::Local, LockKind::Single, LockKind::Redlock] {
@@ -946,7 +946,7 @@ fn a_missing_product_is_an_error() {
 }
 
 #[test]
-fn turned_dials_count_from_the_next_request_on() {
+fn turned_knobs_count_from_the_next_request_on() {
     test(async |node| {
         let bench = Bench::new(&node, arm(LockKind::Single), sells(StockIn::Database, ms(0)), ms(0)).await;
         bench.live_settings.set_hold(ms(150));
@@ -1010,7 +1010,7 @@ fn a_request_is_small() {
 
 /// A run that must end does not wait for a lock that it no longer needs.
 #[test]
-fn who_waits_for_a_lock_when_the_run_must_end_gives_up_unfinished() {
+fn waiting_acquires_are_given_up_unfinished_when_the_run_must_end() {
     test(async |node| {
         let bench = Bench::new(&node, waiting(LockKind::Single), sells(StockIn::Database, ms(0)), ms(0)).await;
         bench.take_lock("arm:product:0");
@@ -1029,7 +1029,7 @@ fn who_waits_for_a_lock_when_the_run_must_end_gives_up_unfinished() {
 
 /// Nor does it wait for simulated work: nothing of it is written, and its lock is free again.
 #[test]
-fn who_lets_simulated_time_pass_when_the_run_must_end_gives_up_unfinished() {
+fn simulated_work_is_given_up_unfinished_when_the_run_must_end() {
     test(async |node| {
         let hour = Duration::from_hours(1);
         let bench = Bench::new(&node, waiting(LockKind::Single), sells(StockIn::Database, hour), ms(0)).await;

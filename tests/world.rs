@@ -17,7 +17,7 @@ use lockstorm_lock::simulation::{Report, Settings, World};
 const SEEDS: u64 = 20_000;
 
 /// How many failing seeds are reported in full.
-const TOLD: usize = 5;
+const REPORTED: usize = 5;
 
 /// How much is printed before and after a violation.
 const AROUND: Duration = Duration::from_millis(30);
@@ -84,11 +84,11 @@ fn by_check(reports: &[(u64, Report)]) -> String {
 #[test]
 fn no_law_is_broken_whatever_happens() {
     if let Some(seed) = number("LOCKSTORM_WORLD_SEED") {
-        return tell(seed);
+        return explain(seed);
     }
     let mut text = String::new();
     let broken = reports().iter().filter(|(_, report)| !report.violations.is_empty());
-    for (seed, report) in broken.take(TOLD) {
+    for (seed, report) in broken.take(REPORTED) {
         for violation in &report.violations {
             let _ = writeln!(text, "seed {seed}: {violation}");
         }
@@ -101,7 +101,7 @@ fn no_law_is_broken_whatever_happens() {
 }
 
 /// Plays one seed, and prints what happened around its first violation.
-fn tell(seed: u64) {
+fn explain(seed: u64) {
     let mut world = World::new(Settings::drawn(seed), seed).unwrap();
     world.keep_trace();
     let report = world.play();
@@ -125,7 +125,7 @@ fn tell(seed: u64) {
 
 /// A law that is never put to the test can't be broken.
 #[test]
-fn all_that_matters_has_happened() {
+fn everything_that_matters_has_happened() {
     if number("LOCKSTORM_WORLD_SEED").is_some() || number("LOCKSTORM_WORLD_SEEDS").is_some_and(|seeds| seeds < SEEDS) {
         return;
     }
@@ -165,7 +165,7 @@ fn all_that_matters_has_happened() {
 }
 
 #[test]
-fn a_seed_gives_the_same_course_of_events_each_time_and_on_every_thread() {
+fn a_seed_gives_the_same_events_each_time_and_on_every_thread() {
     let seeds = 0..50;
     let here: Vec<_> = seeds.clone().map(play).collect();
     let again: Vec<_> = seeds.clone().map(play).collect();

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn one_figure_is_its_own_median_and_none_has_none() {
+    fn one_figure_is_its_own_median_and_an_empty_list_has_none() {
         let spread = Spread::of([7.0, f64::NAN, f64::INFINITY]).unwrap();
         assert_eq!((spread.median, spread.q1, spread.q3, spread.n), (7.0, 7.0, 7.0, 1));
         assert_eq!(Spread::of([]), None);

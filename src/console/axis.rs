@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_a_column_stays_together_while_time_passes() {
+    fn values_in_a_column_stay_together_while_time_passes() {
         // Tenths that share a column now still share it a tenth later.
         let together = |now: f64| {
             let axis = TimeAxis::new(Window::Last(60), now, 0, 97).doubled();

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_stands_until_the_next_one_and_not_for_ever() {
+    fn a_value_is_held_until_the_next_one_and_not_for_ever() {
         let mut beats = [at(0), at(4), at(40)];
         held(&mut beats);
         assert_eq!(beats.map(|beat| beat.time), [0..4, 4..19, 40..55]);

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_shares_the_chart_has_a_colour_of_its_own() {
+    fn everything_in_the_chart_has_its_own_colour() {
         for name in ThemeName::ALL {
             let theme = Theme::new(name, true);
             let colours = [

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_is_long_and_drawn_anew_and_not_shown() {
+    fn a_password_is_long_and_new_each_time_and_not_shown() {
         let (one, two) = (draw().unwrap(), draw().unwrap());
         assert!(one.len() == 64 && one != two);
         let password = Password {

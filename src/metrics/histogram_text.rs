@@ -45,7 +45,7 @@ mod tests {
     use crate::metrics::{Quantiles, histogram};
 
     #[test]
-    fn what_was_encoded_is_decoded() {
+    fn an_encoded_histogram_can_be_decoded() {
         let mut many = histogram();
         for micros in 1..=20_000 {
             many.record(micros * 37).expect("it resizes");

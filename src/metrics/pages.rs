@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn items_stand_in_the_order_of_their_time_whenever_they_come() {
+    fn items_are_in_the_order_of_their_time_whenever_they_come() {
         let pages = of([7, -3, 12, 8, 7, -1]);
         assert_eq!(pages.iter().copied().collect::<Vec<_>>(), [-3, -1, 7, 8, 12]);
         assert_eq!(pages.newest(), Some(&12));

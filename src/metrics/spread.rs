@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cleared_has_no_histogram_left() {
+    fn a_cleared_spread_has_no_histogram() {
         let mut spread = of(1..=5000);
         spread.clear();
         assert!(spread.many.is_none() && spread.histogram().is_none());

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_follows_the_advice_is_not_warned_again() {
+    fn the_advice_ends_the_warning() {
         for files in [1, 216, NEEDS.files] {
             let needs = Needs {
                 files,

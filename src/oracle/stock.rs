@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn news_are_told_once_by_the_time_of_the_sale() {
+    fn news_is_reported_once_by_the_time_of_the_sale() {
         let mut ledger = Ledger::new(1, 10);
         ledger.sale(0, 9);
         ledger.sale(0, 9);

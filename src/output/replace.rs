@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_half_way_leaves_the_old_file_and_no_other() {
+    fn a_failed_replacement_leaves_only_the_old_file() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("out");
         fs::write(&path, "before").unwrap();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_take_its_place_leaves_no_file() {
+    fn a_file_that_can_not_be_replaced_leaves_no_temporary_file() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("out");
         fs::create_dir(&path).unwrap();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_anew_replaces_nothing() {
+    fn a_new_file_replaces_nothing() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("out");
         create(&path, |out| out.write_all(b"first")).unwrap();

@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_comes_out_in_order() {
+    fn everything_written_comes_out_in_order() {
         let (mut reader, writer) = pipe().unwrap();
         let stream = Stream::unbounded(writer);
         let all: Vec<u8> = (0..200_000_u32).map(|n| n.to_le_bytes()[0]).collect();

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gives_up_is_forgotten_and_wakes_nobody() {
+    fn a_dropped_sleep_is_forgotten_and_wakes_nobody() {
         on_a_runtime(async {
             let timer = Timer::start();
             let hour = Duration::from_hours(1);

@@ -326,8 +326,8 @@ fn processes(labs: &Path) -> Vec<(u32, PathBuf)> {
             let process = entry.file_name().to_str()?.parse().ok()?;
             let cwd = fs::read_link(entry.path().join("cwd")).ok()?;
             let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-            let told = environment.split(|&byte| byte == 0).any(|one| one == ours.as_bytes());
-            (told || cwd.starts_with(labs)).then_some((process, cwd))
+            let has_labs = environment.split(|&byte| byte == 0).any(|one| one == ours.as_bytes());
+            (has_labs || cwd.starts_with(labs)).then_some((process, cwd))
         })
         .collect()
 }

@@ -89,7 +89,7 @@ pub fn send(process: u32, signal: Signal) {
 }
 
 /// The exit code, standard output, standard error.
-pub fn told(output: Output) -> (Option<i32>, String, String) {
+pub fn parts_of(output: Output) -> (Option<i32>, String, String) {
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     (output.status.code(), text(output.stdout), text(output.stderr))
 }

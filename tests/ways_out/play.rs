@@ -123,7 +123,7 @@ impl Play<'_> {
         Ok(())
     }
 
-    fn told(&mut self, words: &'static str) -> Result<(), String> {
+    fn says(&mut self, words: &'static str) -> Result<(), String> {
         self.until(words, |play| play.process.said().contains(words))
     }
 
@@ -149,14 +149,14 @@ impl Play<'_> {
                 Ok(())
             }
             state if self.cell.form == Form::Headless => match state {
-                State::WarmUp => self.told("warm-up"),
-                State::HostPaused => self.told("host 1 paused"),
-                State::HostKilled => self.told("host 1 killed"),
-                State::ServerPaused => self.told("app server 1 paused"),
+                State::WarmUp => self.says("warm-up"),
+                State::HostPaused => self.says("host 1 paused"),
+                State::HostKilled => self.says("host 1 killed"),
+                State::ServerPaused => self.says("app server 1 paused"),
                 State::FullQueue => self.until("seconds of a load", |play| {
                     play.process.said().matches(" s of ").count() > 1
                 }),
-                State::Draining => self.told("draining"),
+                State::Draining => self.says("draining"),
                 _ => self.reach_load(),
             },
             State::Picker => self.shown("›"),
@@ -182,7 +182,7 @@ impl Play<'_> {
 
     fn reach_load(&mut self) -> Result<(), String> {
         match self.cell.form {
-            Form::Headless => self.told(" s of "),
+            Form::Headless => self.says(" s of "),
             Form::Console => self.until("a run on hosts that are up", |play| {
                 let screen = play.process.screen().unwrap_or_default();
                 screen.contains("▶ RUN") && screen.matches("● UP").count() >= 3

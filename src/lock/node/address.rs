@@ -105,7 +105,7 @@ impl NodeAddress {
             database,
         } = url::read(url)?;
         if cfg!(not(feature = "tls")) && tls {
-            return Err("TLS is not built in, which takes the feature `tls`".into());
+            return Err("TLS is not built in: it needs the feature `tls`".into());
         }
         Ok(Self {
             #[cfg(feature = "tls")]

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_killed_is_not_paused_any_more() {
+    fn a_kill_ends_a_pause() {
         let mut conditions = Conditions::only(Condition::Paused, None, 1);
         assert!(!conditions.is_up() && !conditions.answers());
         conditions.undergo(Fault::Kill.into(), 2);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_condition_ended_does_not_come_back_with_its_undo() {
+    fn a_condition_that_was_ended_does_not_come_back() {
         let mut conditions = Conditions::only(Condition::Paused, None, 1);
         assert!(!conditions.have_ended(Condition::Paused));
         conditions.join(Conditions::only(Condition::Down, None, 2));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matters_most_comes_first() {
+    fn the_most_important_condition_comes_first() {
         let mut conditions = Conditions::only(Condition::Down, None, 1);
         conditions.enter(Condition::Paused, None, 2);
         assert_eq!(conditions.first().map(|first| first.condition), Some(Condition::Down));

@@ -1,4 +1,4 @@
-//! The bytes of a record's file.
+//! The bytes of a record file.
 #![no_main]
 
 use std::fs;
@@ -8,7 +8,7 @@ use libfuzzer_sys::{Corpus, fuzz_target};
 use lockstorm::report::{Paint, RecordFile, render};
 use tempfile::TempDir;
 
-/// Where the files are; in memory, since there are thousands a second.
+/// The directory of the files. It is in memory, because there are thousands of files a second.
 fn place() -> &'static TempDir {
     static PLACE: OnceLock<TempDir> = OnceLock::new();
     PLACE.get_or_init(|| TempDir::with_prefix_in("lockstorm-fuzz-", "/dev/shm").expect("a directory in memory"))
@@ -25,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
             Corpus::Keep
         }
         Ok(record) => {
-            // Whatever the figures are, they can be shown.
+            // Any figures can be shown.
             let _ = render(&record, Paint::Off);
             let again = place().path().join("out.json");
             let file = RecordFile::check(&again).expect("a writable place");

@@ -1,4 +1,4 @@
-//! What a node sends: replies, and messages that other app servers publish.
+//! The bytes that a node sends: replies, and messages that other app servers publish.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!((1..=bytes.len()).contains(length), "{length} of {} bytes", bytes.len());
         assert_eq!(fuzzing::reply(&bytes[..*length]), whole, "without what follows");
     }
-    // In two pieces it is the same, wherever it is cut.
+    // Cut in two at any point, it gives the same result.
     let end = match &whole {
         Ok(Some((_, length))) => *length,
         _ => bytes.len(),

@@ -1,11 +1,11 @@
-//! The text of a scenario, and after a line of four dashes flags `--set`, one a line.
+//! The text of a scenario and, after a line of four dashes, `--set` flags, one per line.
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_target};
 use lockstorm::model::printable;
 use lockstorm::scenario::{Overrides, Source, parse, warnings};
 
-/// A mistake is told in at most so many characters, whatever stands in the file.
+/// The most characters of an error message, no matter what is in the file.
 const LINE: usize = 2_000;
 
 fuzz_target!(|input: &str| -> Corpus {
