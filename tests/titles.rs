@@ -3,12 +3,14 @@
 mod picture;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use lockstorm::console::{App, ConsoleOptions, Message, views};
 use lockstorm::metrics::{Metric, Point, Unit, Value, units};
 use lockstorm::report::summary;
-use lockstorm::run::{ArmRecord, ArmView, Machine, Record, Snapshot, Timeouts};
+use lockstorm::run::{ArmRecord, ArmView, Machine, Record, RunOptions, Snapshot, Timeouts, start};
+use lockstorm::scenario::{Overrides, Source, parse};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -183,6 +185,76 @@ fn one_run_has_the_same_figures_everywhere() {
         }
         assert!(printed.len() >= 14, "{printed:?}");
         assert!(shown.len() >= 7, "{shown:?}");
+    }
+}
+
+/// Plays a scenario of some seconds on real servers; returns what the console was told last, and the record.
+fn play(scenario: &str) -> (Snapshot, Record) {
+    let source = Source {
+        name: "titles.toml".to_owned(),
+        text: scenario.to_owned(),
+    };
+    let scenario = parse(&source, &Overrides::default()).unwrap_or_else(|errors| panic!("{errors}"));
+    let options = RunOptions {
+        keeper: Some(PathBuf::from(env!("CARGO_BIN_EXE_lockstorm"))),
+        ..RunOptions::default()
+    };
+    let run = start(scenario, options);
+    let snapshots = run.snapshots.clone();
+    let record = run.finish().unwrap_or_else(|error| panic!("{error}"));
+    let last = Arc::clone(&snapshots.borrow());
+    (last.as_ref().clone(), record)
+}
+
+const HEAD: &str = r#"
+title = "Titles"
+duration = "2s"
+[swarm]
+servers = 2
+workers = 4
+think = "5ms"
+"#;
+
+const SALE: &str = r#"
+[workload]
+kind = "inventory"
+products = 8
+stock = 20
+hold = "1ms"
+"#;
+
+const CACHE: &str = r#"
+[workload]
+kind = "cache-fill"
+[[workload.cache]]
+name = "catalogue"
+keys = 4
+state_ttl = "100ms"
+data_ttl = "400ms"
+"#;
+
+const ARMS: &str = r#"
+[[arm]]
+name = "no lock"
+lock = "none"
+[[arm]]
+name = "single"
+lock = "single"
+[[arm]]
+name = "redlock"
+lock = "redlock"
+"#;
+
+#[test]
+fn a_real_run_has_the_same_figures_everywhere() {
+    for (workload, result) in [(SALE, Metric::Orders), (CACHE, Metric::DbHitsPerExpiry)] {
+        let (snapshot, record) = play(&[HEAD, workload, ARMS].concat());
+        let printed = compare(&summary(&record), &record, "the summary");
+        let shown = compare(&screen_of(snapshot, ""), &record, "the console");
+        for metric in [Metric::AcquireP99, Metric::Throughput, result] {
+            assert!(printed.contains(&metric), "the summary lacks {metric:?}: {printed:?}");
+            assert!(shown.contains(&metric), "the console lacks {metric:?}: {shown:?}");
+        }
     }
 }
 

@@ -1,98 +1,29 @@
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hdrhistogram::Histogram;
-use strum::VariantArray;
-
+use super::curves::Curves;
+use super::totals::{ArmState, Totals};
 use crate::metrics::{
-    Batch, ByOutcome, Count, Counts, DamagedList, Expiries, Figures, HistogramText, NodeLoad, Part, Point, Quantiles,
-    Recorder, Series, ServerLoad, Spread, Sums, Tally, Time, Timeline, Trace, When, histogram,
+    Batch, Count, Figures, HistogramText, Point, Recorder, Series, Tally, Time, Timeline, Trace, When,
 };
 use crate::model::{NoVote, Outcomes};
 use crate::oracle::{Books, News};
 
-/// Adds up what the recorders of one arm counted: totals, one point for each second, and one for each tenth of a second.
-/// Every count goes to its own time, no matter when it is collected.
+/// Takes in what the recorders of one arm counted.
 #[derive(Debug)]
 pub(super) struct Collector {
     timeline: Arc<Timeline>,
     recorders: Vec<Arc<Recorder>>,
     /// A cleared tally, which is exchanged for a full one and cleared again.
     spare: Tally,
-    /// The measured part.
-    total: Sums,
-    /// The part of `total` that was counted after the load had ended.
-    after_end: Sums,
-    servers: Vec<ServerSums>,
-    /// The newest seconds and tenths, to which more may still be added.
-    seconds: BTreeMap<i64, Slice>,
-    tenths: BTreeMap<i64, Slice>,
-    expiries: Expiries,
-    damaged_lists: HashMap<(u32, u64, u64), DamagedList>,
-    series: Arc<Series>,
-    trace: Arc<Trace>,
-    books: Books,
-    /// Sales that were sent after the load had ended.
-    sales_after_end: Point,
+    totals: Totals,
+    curves: Curves,
     newest_votes: Option<(usize, usize)>,
     lacking: Vec<NoVote>,
     /// The last `lacking` that was not empty.
     last_lacking: Vec<NoVote>,
     first_error: Option<String>,
-    newest_end: Option<Instant>,
-    /// Whether a dealer deals the requests: then a request is offered when it is due, not when it begins.
-    dealt: bool,
-    /// The newest second that was reported as ended.
-    reported: Option<i64>,
-    /// Measured seconds in which nobody got a lock because nodes were missing.
-    refused_seconds: u64,
-}
-
-/// What one app server did in the measured part.
-#[derive(Debug)]
-struct ServerSums {
-    counts: Counts,
-    orders: u64,
-    response: Histogram<u64>,
-}
-
-/// A second, or a tenth of one.
-#[derive(Debug)]
-struct Slice {
-    point: Point,
-    acquire: Spread,
-    response: Spread,
-}
-
-/// What the run knows about an arm besides its recorders.
-#[derive(Debug, Default)]
-pub(super) struct ArmState {
-    /// Seconds of the measured part.
-    pub elapsed: f64,
-    /// Whether the arm has done all of a fixed number of requests.
-    pub done: bool,
-    /// Whether something of the arm could not be read or finished.
-    pub incomplete: bool,
-    /// Locks held now, and how many of them have fewer votes than there are nodes.
-    pub held: (u64, u64),
-    /// One for each app server.
-    pub servers: Vec<Intakes>,
-    /// Requests that were due when no app server was alive.
-    pub dropped: u64,
-    /// Attempts at its lock.
-    pub attempts: u64,
-    /// Its lock nodes, with the number of commands sent to each.
-    pub nodes: Vec<NodeLoad>,
-}
-
-/// What the run knows about an app server's part in an arm.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Intakes {
-    /// Measured requests that were dealt to it; `None` in a closed loop.
-    pub dealt: Option<u64>,
-    /// Whether it was killed.
-    pub killed: bool,
 }
 
 /// How the arm's lock fared in a second that has just ended.
@@ -103,61 +34,18 @@ pub(super) struct SecondEnded {
     pub lacking: Vec<NoVote>,
 }
 
-impl Slice {
-    fn new() -> Self {
-        Self {
-            point: Point::default(),
-            acquire: Spread::default(),
-            response: Spread::default(),
-        }
-    }
-
-    fn add(&mut self, sums: &Sums) {
-        count(&mut self.point, sums);
-        for time in Time::ACQUIRES {
-            self.acquire.add(sums.spread(time));
-        }
-        self.response.add(sums.spread(Time::Response));
-    }
-}
-
-/// Adds the sums to a point, except for sales, which come from the ledger.
-fn count(point: &mut Point, sums: &Sums) {
-    point.outcomes.add(&sums.outcomes);
-    point.counts.add(&sums.counts);
-    point.answered += sums.counts.answered();
-}
-
 impl Collector {
     pub fn new(recorders: Vec<Arc<Recorder>>, timeline: Arc<Timeline>) -> Self {
-        let server = |_: &Arc<Recorder>| ServerSums {
-            counts: Counts::default(),
-            orders: 0,
-            response: histogram(),
-        };
         Self {
             timeline,
-            servers: recorders.iter().map(server).collect(),
+            totals: Totals::new(recorders.len()),
             recorders,
             spare: Tally::default(),
-            total: Sums::default(),
-            after_end: Sums::default(),
-            seconds: BTreeMap::new(),
-            tenths: BTreeMap::new(),
-            expiries: Expiries::default(),
-            damaged_lists: HashMap::new(),
-            series: Arc::default(),
-            trace: Arc::default(),
-            books: Books::default(),
-            sales_after_end: Point::default(),
+            curves: Curves::default(),
             newest_votes: None,
             lacking: Vec::new(),
             last_lacking: Vec::new(),
             first_error: None,
-            newest_end: None,
-            dealt: false,
-            reported: None,
-            refused_seconds: 0,
         }
     }
 
@@ -165,56 +53,26 @@ impl Collector {
     pub fn collect(&mut self) -> Option<SecondEnded> {
         // Read before the recorders are: what they count from now on may belong to a later second.
         let now = self.timeline.when(Instant::now());
-        let mut touched = BTreeSet::new();
         for server in 0..self.recorders.len() {
             let full = self.recorders[server].swap(std::mem::take(&mut self.spare));
             for batch in &full.batches {
-                touched.extend(self.take(server, batch));
+                self.totals.add(server, batch);
+                self.curves.add(batch);
             }
             self.take_newest(&full);
             self.spare = full;
             self.spare.clear();
         }
-        self.draw(touched, now);
+        self.curves.draw(now);
         self.second_ended(now)
     }
 
-    /// Takes in one batch of app server `server`. Returns its tenth of a second if it belongs in the series.
-    fn take(&mut self, server: usize, batch: &Batch) -> Option<i64> {
-        let measured = batch.part == Part::Measured;
-        for call in &batch.provider_calls {
-            self.expiries.count(*call, batch.part);
-        }
-        if batch.when != When::AfterEnd {
-            for call in &batch.refills {
-                self.expiries.refilled(*call, batch.part);
-            }
-        }
-        if measured {
-            self.total.add(&batch.sums);
-            if batch.when == When::AfterEnd {
-                self.after_end.add(&batch.sums);
-            }
-            self.servers[server].add(&batch.sums);
-            for list in &batch.damaged_lists {
-                let known = self
-                    .damaged_lists
-                    .entry((list.cache, list.key, list.version))
-                    .or_insert(*list);
-                known.duplicate = known.duplicate.max(list.duplicate);
-                known.missing = known.missing.max(list.missing);
-            }
-        }
-        // What the warm-up's requests do after second 0 belongs to neither part.
-        let When::Tenth(tenth) = batch.when else { return None };
-        if measured != (tenth >= 0) {
-            return None;
-        }
-        let second = tenth.div_euclid(10);
-        for (slices, place) in [(&mut self.seconds, second), (&mut self.tenths, tenth)] {
-            slices.entry(place).or_insert_with(Slice::new).add(&batch.sums);
-        }
-        Some(tenth)
+    fn second_ended(&mut self, now: When) -> Option<SecondEnded> {
+        let outcomes = self.curves.second_ended(now)?;
+        Some(SecondEnded {
+            outcomes,
+            lacking: self.last_lacking.clone(),
+        })
     }
 
     fn take_newest(&mut self, tally: &Tally) {
@@ -230,223 +88,42 @@ impl Collector {
         if self.first_error.is_none() {
             self.first_error.clone_from(&newest.first_error);
         }
-        self.newest_end = self.newest_end.max(newest.end);
-    }
-
-    /// Puts the tenths that changed into the series, and forgets those that have ended.
-    fn draw(&mut self, touched: BTreeSet<i64>, now: When) {
-        // Snapshots that are being drawn keep the series that they have.
-        let (series, trace) = (Arc::make_mut(&mut self.series), Arc::make_mut(&mut self.trace));
-        let seconds: BTreeSet<i64> = touched.iter().map(|tenth| tenth.div_euclid(10)).collect();
-        for second in seconds {
-            if let (Some(point), Some(slice)) = (series.at(second), self.seconds.get(&second)) {
-                let [acquire, response] = [&slice.acquire, &slice.response].map(Spread::quantiles);
-                // The load says what was due, and the ledger what was sold. Without a dealer, every request that begins
-                // was offered.
-                *point = Point {
-                    second,
-                    offered: if self.dealt {
-                        point.offered
-                    } else {
-                        slice.point.counts[Count::Begun]
-                    },
-                    acquire_p50_us: acquire.p50,
-                    acquire_p99_us: acquire.p99,
-                    response_p50_us: response.p50,
-                    response_p99_us: response.p99,
-                    orders: point.orders,
-                    oversold: point.oversold,
-                    lost_updates: point.lost_updates,
-                    ..slice.point
-                };
-            }
-        }
-        for tenth in touched {
-            if let (Some(beat), Some(slice)) = (trace.at(tenth), self.tenths.get(&tenth)) {
-                let [acquire, response] = [&slice.acquire, &slice.response].map(Spread::quantiles);
-                (beat.acquire_p50_us, beat.acquire_p99_us) = (acquire.p50, acquire.p99);
-                (beat.response_p50_us, beat.response_p99_us) = (response.p50, response.p99);
-                beat.no_quorum = slice.point.outcomes.no_quorum;
-                beat.db_hits = slice.point.counts[Count::DbHits];
-                beat.stale_reads = slice.point.counts[Count::StaleReads];
-            }
-        }
-        if let When::Tenth(tenth) = now {
-            // A second without any request gets a point too.
-            series.at(tenth.div_euclid(10));
-            // Every recorder was read after that tenth began, so nothing older can come.
-            self.seconds = self.seconds.split_off(&tenth.div_euclid(10));
-            self.tenths = self.tenths.split_off(&tenth);
-        }
-    }
-
-    fn second_ended(&mut self, now: When) -> Option<SecondEnded> {
-        let newest = self.series.newest()?.second;
-        // After the end of the load its last second is over too.
-        let over = now.second().map_or(newest, |second| second - 1);
-        let from = self.reported.map_or(i64::MIN, |reported| reported + 1);
-        let ended = self.series.iter().filter(|point| (from..=over).contains(&point.second));
-        let ended: Vec<Point> = ended.copied().collect();
-        self.reported = self.reported.max(Some(over));
-        let refused = |point: &&Point| point.second >= 0 && point.is_refused();
-        self.refused_seconds += ended.iter().filter(refused).count() as u64;
-        ended.last().map(|point| SecondEnded {
-            outcomes: point.outcomes,
-            lacking: self.last_lacking.clone(),
-        })
+        self.totals.ended(newest.end);
     }
 
     /// Takes in how many requests were due in each second.
     pub fn offered(&mut self, seconds: &BTreeMap<i64, u64>) {
-        self.dealt = true;
-        let series = Arc::make_mut(&mut self.series);
-        for (second, requests) in seconds {
-            if let Some(point) = series.at(*second) {
-                point.offered += requests;
-            }
-        }
+        self.curves.offered(seconds);
     }
 
     /// Takes in the newest books, and what was added to them.
     pub fn audit(&mut self, books: Books, news: &News) {
-        self.books = books;
-        if news.tenths.is_empty() {
-            return;
-        }
-        let (series, trace) = (Arc::make_mut(&mut self.series), Arc::make_mut(&mut self.trace));
-        for (when, sales) in &news.tenths {
-            let point = match when {
-                When::Tenth(tenth) => series.at(tenth.div_euclid(10)),
-                When::AfterEnd => Some(&mut self.sales_after_end),
-            };
-            if let Some(point) = point {
-                point.orders += sales.orders;
-                point.oversold += sales.oversold;
-                point.lost_updates += sales.lost_updates;
-            }
-            if let When::Tenth(tenth) = when
-                && sales.oversold + sales.lost_updates > 0
-                && let Some(beat) = trace.at(*tenth)
-            {
-                beat.oversold += sales.oversold;
-                beat.lost_updates += sales.lost_updates;
-            }
-        }
-        for (server, orders) in &news.servers {
-            if let Some(sums) = self.servers.get_mut(server.wrapping_sub(1)) {
-                sums.orders += orders;
-            }
-        }
+        self.totals.audit(books, news);
+        self.curves.audit(news);
     }
 
     /// The figures of the measured part so far.
     pub fn figures(&self, state: ArmState) -> Figures {
-        let (total, books) = (&self.total, &self.books);
-        let servers: Vec<ServerLoad> = self
-            .servers
-            .iter()
-            .enumerate()
-            .map(|(index, sums)| {
-                let intakes = state.servers.get(index).copied().unwrap_or_default();
-                sums.load(index + 1, intakes)
-            })
-            .collect();
-        let sum = |part: fn(&ServerLoad) -> u64| servers.iter().map(part).sum::<u64>();
-        let origin = self.timeline.origin();
-        let finish = origin
-            .zip(self.newest_end)
-            .filter(|_| state.done)
-            .map(|(origin, end)| end.saturating_duration_since(origin).as_secs_f64());
-        // Requests that were answered after the load ended don't belong to the seconds that the throughput is divided by.
-        let (answers, seconds) = match finish {
-            Some(finish) => (total.counts.answered(), finish),
-            None => (
-                total.counts.answered() - self.after_end.counts.answered(),
-                state.elapsed,
-            ),
-        };
-        let of = |time| Quantiles::of_any(total.time(time).as_deref());
-        let mut nodes = state.nodes;
-        for (place, node) in nodes.iter_mut().enumerate() {
-            node.causes = total
-                .causes
-                .iter()
-                .filter(|((index, _), _)| *index == place)
-                .map(|((_, cause), n)| (*cause, *n))
-                .collect();
-        }
-        Figures {
-            counts: total.counts,
-            outcomes: total.outcomes,
-            votes_at_release: total.votes_at_release.to_vec(),
-            votes_in_the_end: total.votes_in_the_end.to_vec(),
-            attempts: state.attempts,
-            refused_seconds: self.refused_seconds,
-            acquire_us: Quantiles::of(&total.acquires()),
-            acquire_us_by: ByOutcome {
-                acquired: of(Time::Acquired),
-                contended: of(Time::Contended),
-                no_quorum: of(Time::NoQuorum),
-                expired: of(Time::Expired),
-                unknown: of(Time::Unknown),
-            },
-            response_us: of(Time::Response),
-            service_us: of(Time::Service),
-            lag_us: of(Time::Lag),
-            hold_us: of(Time::Hold),
-            overshoot_us: of(Time::Overshoot),
-            offered: sum(|server| server.offered) + state.dropped,
-            dropped: sum(|server| server.dropped) + state.dropped,
-            unfinished: sum(|server| server.unfinished),
-            never_begun: sum(|server| server.never_begun),
-            answered: total.counts.answered(),
-            finish,
-            throughput: if seconds > 0.0 { answers as f64 / seconds } else { 0.0 },
-            incomplete: state.incomplete,
-            orders: books.orders,
-            oversold: books.oversold,
-            lost_updates: books.lost_updates,
-            lost_updates_peak: books.lost_updates_peak,
-            sold_out_all: books.sold_out,
-            first_lost_at: books.first_lost_us.map(|us| us as f64 / 1e6),
-            db_hits_per_expiry: self.expiries.hits_per_expiry(),
-            duplicate_pages: self.damaged_lists.values().map(|list| list.duplicate).sum(),
-            missing_pages: self.damaged_lists.values().map(|list| list.missing).sum(),
-            holding: state.held.0,
-            partial: state.held.1,
-            nodes,
-            servers,
-        }
+        let refused = self.curves.refused_seconds();
+        self.totals.figures(state, self.timeline.origin(), refused)
     }
 
     /// All times of the measured part as histograms; a time without any value is left out.
     pub fn histograms(&self) -> BTreeMap<Time, HistogramText> {
-        let histogram = |time| Some((time, HistogramText::of(self.total.time(time)?.as_ref())));
-        Time::VARIANTS.iter().copied().filter_map(histogram).collect()
+        self.totals.histograms()
     }
 
     pub fn series(&self) -> Arc<Series> {
-        self.series.clone()
+        self.curves.series()
     }
 
     pub fn trace(&self) -> Arc<Trace> {
-        self.trace.clone()
+        self.curves.trace()
     }
 
     /// What was counted after the load had ended, while the workers finished.
     pub fn after_end(&self) -> Point {
-        let mut point = self.sales_after_end;
-        count(&mut point, &self.after_end);
-        if !self.dealt {
-            point.offered = point.counts[Count::Begun];
-        }
-        let [acquire, response] = [
-            Quantiles::of(&self.after_end.acquires()),
-            Quantiles::of_any(self.after_end.time(Time::Response).as_deref()),
-        ];
-        (point.acquire_p50_us, point.acquire_p99_us) = (acquire.p50, acquire.p99);
-        (point.response_p50_us, point.response_p99_us) = (response.p50, response.p99);
-        point
+        self.curves.after_end(self.totals.after_end())
     }
 
     pub const fn newest_votes(&self) -> Option<(usize, usize)> {
@@ -459,12 +136,12 @@ impl Collector {
 
     /// Measured requests that have ended so far, with or without an answer.
     pub fn completed(&self) -> u64 {
-        self.total.counts[Count::Completed]
+        self.totals.counts()[Count::Completed]
     }
 
     /// Measured requests that got an answer so far.
     pub fn answered(&self) -> u64 {
-        self.total.counts.answered()
+        self.totals.counts().answered()
     }
 
     /// The error of the first request that failed in the database or the cache.
@@ -473,37 +150,7 @@ impl Collector {
     }
 
     pub const fn books(&self) -> &Books {
-        &self.books
-    }
-}
-
-impl ServerSums {
-    fn add(&mut self, sums: &Sums) {
-        self.counts.add(&sums.counts);
-        sums.add_time_to(Time::Response, &mut self.response);
-    }
-
-    fn load(&self, server: usize, intakes: Intakes) -> ServerLoad {
-        let [begun, completed, late] = [Count::Begun, Count::Completed, Count::Late].map(|count| self.counts[count]);
-        let offered = intakes.dealt.unwrap_or(begun);
-        let left = offered.saturating_sub(completed);
-        let unfinished = begun.saturating_sub(completed);
-        let (dropped, unfinished, never_begun) = if intakes.killed {
-            (left, 0, 0)
-        } else {
-            (0, unfinished, left.saturating_sub(unfinished))
-        };
-        ServerLoad {
-            server,
-            offered,
-            completed,
-            dropped,
-            unfinished,
-            never_begun,
-            late,
-            orders: self.orders,
-            response_us: Quantiles::of(&self.response),
-        }
+        self.totals.books()
     }
 }
 
@@ -513,8 +160,9 @@ mod tests {
 
     use std::time::Duration;
 
+    use super::super::totals::Intakes;
     use super::*;
-    use crate::metrics::ProviderCall;
+    use crate::metrics::{Counts, DamagedList, NodeLoad, Part, ProviderCall, ServerLoad};
     use crate::model::{Cause, CauseKind, Outcome};
     use crate::oracle::Sales;
 

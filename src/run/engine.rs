@@ -7,7 +7,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::arm::Arm;
 use super::clock_watch::ClockWatch;
-use super::collector::{ArmState, Intakes};
 use super::disk_watch::DiskWatch;
 use super::error::RunError;
 use super::events::EventLog;
@@ -21,6 +20,7 @@ use super::publisher::Publisher;
 use super::snapshot::{Knobs, Phase, Snapshot};
 use super::stage::Stage;
 use super::timing::Timing;
+use super::totals::{ArmState, Intakes};
 use crate::lab::{Lab, ServerBinary};
 use crate::lock::Gauges;
 use crate::metrics::{Figures, Metric, NodeLoad, Timeline};

@@ -7,6 +7,7 @@ mod auditor;
 mod clock_watch;
 mod collector;
 mod command;
+mod curves;
 mod disk_watch;
 mod doubt;
 mod effect;
@@ -41,6 +42,7 @@ mod snapshot;
 mod stage;
 mod stop;
 mod timing;
+mod totals;
 mod view;
 
 pub use crate::model::CheckResult;
