@@ -13,11 +13,7 @@ pub fn sentence(arm: &ArmSpec, figures: &Figures, workload: &WorkloadSpec, is_do
 /// What went wrong, or was refused, whatever the workload.
 fn trouble(figures: &Figures, lock: LockKind) -> Vec<String> {
     let no_quorum = match lock.nodes() {
-        LockNodes::OneHost => [
-            "acquire found the lock node",
-            "acquires found the lock node",
-            "unreachable",
-        ],
+        LockNodes::OneHost => ["acquire got", "acquires got", "no vote from the lock node"],
         LockNodes::Nowhere | LockNodes::EveryHost => ["acquire was", "acquires were", "refused for lack of a quorum"],
     };
     let troubles = [
@@ -122,7 +118,7 @@ mod tests {
         };
         let said = sentence(&arm("single"), &figures, &stock(1, 1), false);
         assert!(
-            said.ends_with("; 1,200 acquires found the lock node unreachable."),
+            said.ends_with("; 1,200 acquires got no vote from the lock node."),
             "{said}"
         );
     }

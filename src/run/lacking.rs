@@ -3,8 +3,8 @@
 use crate::model::{Cause, NoVote};
 use crate::scenario::{ArmSpec, LockNodes};
 
-/// For example `node 1 down (connection refused), node 2 silent (no reply in time)`; for a lock on a single node, that
-/// this node is unreachable. `None` if there is nothing to say.
+/// For example `node 1 down (connection refused), node 2 silent (no reply in time)`, and for a
+/// lock on a single node `no vote from host 1: down (connection refused)`. `None` if there is nothing to say.
 #[must_use]
 pub fn lacking(arm: &ArmSpec, nodes: &[NoVote]) -> Option<String> {
     let is_single = arm.lock.nodes() == LockNodes::OneHost;
@@ -21,7 +21,7 @@ pub fn lacking(arm: &ArmSpec, nodes: &[NoVote]) -> Option<String> {
     let words = words.join(", ");
     match (words.is_empty(), is_single) {
         (true, _) => None,
-        (false, true) => Some(format!("lock node unreachable: {} {words}", arm.host)),
+        (false, true) => Some(format!("no vote from {}: {words}", arm.host)),
         (false, false) => Some(words),
     }
 }
@@ -66,7 +66,7 @@ mod tests {
         );
         assert_eq!(
             lacking(arm("single"), &two[..1]).as_deref(),
-            Some("lock node unreachable: host 1 down (connection refused)")
+            Some("no vote from host 1: down (connection refused)")
         );
         assert_eq!(lacking_in_short(&two), "node 1 refused, node 3 timeout");
         assert_eq!(lacking(arm("redlock"), &[]), None);
