@@ -1,5 +1,5 @@
 //! Checks that memory, files and threads of the console stay constant under full load, read from outside in `/proc` (Linux).
-//! `LOCKSTORM_SOAK=1500 cargo bench --bench soak` runs it for so many seconds, and fails if they grow; `.ci/long soak` does
+//! `LOCKSTORM_SOAK=1500 cargo bench --bench soak` runs it for that many seconds, and fails if they grow; `.ci/long soak` does
 //! that.
 
 #[path = "support/saturated.rs"]

@@ -1,4 +1,4 @@
-//! Why the program ends without having done what it was asked to.
+//! Why the program ends without having done what it was asked to do.
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use lockstorm::model::printable;
 use lockstorm::output::stderr;
 
-/// A message for people, one mistake a line, and the exit code that goes with it.
+/// A message for the user, one mistake per line, with its exit code.
 #[derive(Debug)]
 pub struct Failure {
     code: u8,
@@ -30,7 +30,7 @@ impl Failure {
         }
     }
 
-    /// Says it on standard error.
+    /// Prints it on standard error.
     pub fn report(&self) -> ExitCode {
         for line in self.message.lines() {
             tell(line);

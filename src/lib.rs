@@ -23,5 +23,5 @@ pub mod swarm;
 pub mod timer;
 pub mod workload;
 
-/// The lock engine, a package by itself.
+/// The lock engine, a package of its own.
 pub use lockstorm_lock as lock;

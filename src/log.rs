@@ -1,4 +1,5 @@
-//! `--log FILE`: what the library traces. Nobody ever waits for that file: not for its disk, nor for the reader of a pipe.
+//! `--log FILE`: the traces of the library. Nobody ever waits for that file: neither for its disk nor for the reader of a
+//! pipe.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -19,9 +20,9 @@ pub struct Log {
 }
 
 impl Log {
-    /// Sends what is traced from now on to the end of a file.
+    /// Appends all further traces to a file.
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        // A pipe that nobody reads would keep whoever opens it waiting.
+        // Opening a pipe that nobody reads would block.
         let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
         let mut options = OpenOptions::new();
         let file =
@@ -46,7 +47,7 @@ impl Log {
         Ok(Self { path, stream })
     }
 
-    /// Waits until all of it is written, and says what is missing.
+    /// Waits until everything is written, and reports what is missing.
     pub fn end(self) {
         let settled = self.stream.settle();
         let (path, lost) = (self.path.display(), self.stream.lost());
@@ -60,7 +61,7 @@ impl Log {
     }
 }
 
-/// A line is given to the stream whole.
+/// Each line goes to the stream in one piece.
 struct Lines(Stream);
 
 impl<'a> MakeWriter<'a> for Lines {

@@ -18,24 +18,24 @@ use log::Log;
 use signal_hook::consts::SIGXFSZ;
 use tikv_jemallocator::Jemalloc;
 
-/// glibc's allocator keeps what a burst took, in sixteen arenas on two processors: memory went up by steps for half an hour,
-/// though what was in use hardly did. This one gives unused pages back after ten seconds.
+/// glibc's allocator keeps the memory of a burst, in sixteen arenas on two processors: for half an hour memory grew in
+/// steps, although its usage hardly did. This one returns unused pages after ten seconds.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
-    // Not a command for people: lockstorm starts itself this way.
+    // Not a command for users: lockstorm starts itself in this way.
     if env::args_os()
         .nth(1)
         .is_some_and(|argument| argument == keeper::ARGUMENT)
     {
         return keeper::main();
     }
-    // A file that reaches the limit of its size (ulimit -f) is an error to be told, as a full disk is, and no sudden death. The
-    // handler does nothing; programs that we start don't inherit it.
+    // A file that reaches its size limit (ulimit -f) then gives an error, like a full disk, and doesn't end the process.
+    // The handler does nothing; programs that we start don't inherit it.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     let code = play();
-    // Whoever still reads what we said gets it.
+    // Lets readers of our outputs get the rest.
     let _ = stderr().settle();
     code
 }

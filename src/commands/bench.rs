@@ -28,7 +28,7 @@ pub fn bench(args: &BenchArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
         .map_err(Failure::usage)?;
     check_temp_dir().map_err(Failure::usage)?;
     let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
-    // Before anything is started or printed, since with certificates the program starts itself again.
+    // Before anything is started or printed, because with certificates the program runs itself again.
     let certificates = if cases.iter().any(|case| case.tls) {
         Certificates::trusted()
     } else {
@@ -53,7 +53,7 @@ pub fn bench(args: &BenchArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
     });
     let (record, stop) = measured.map_err(Failure::error)?;
     let written = run::keep(file.as_ref(), &record);
-    // What was measured is shown even if the file could not be written.
+    // The results are printed even if the file could not be written.
     let printed = print_for_people(render_bench(&record, colour::paint(color)), ascii);
     written.map_err(Failure::error)?;
     match stop {
@@ -75,7 +75,7 @@ fn list(cases: &[Case]) -> Result<ExitCode, Failure> {
 #[derive(Default)]
 struct Progress {
     line: String,
-    /// Contenders of the round that are still to come.
+    /// The contenders of the round that have not run yet.
     left: usize,
 }
 
@@ -100,7 +100,7 @@ impl Progress {
     }
 }
 
-/// The most telling figure of a run.
+/// The most important figure of a run.
 fn headline(case: &Case, run: &Run) -> String {
     let figure = |metric: Metric| metric.of(run, case);
     if run.error.is_some() {

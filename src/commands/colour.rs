@@ -7,7 +7,7 @@ use lockstorm::report::Paint;
 
 use crate::cli::Color;
 
-/// Whether what goes to standard output is coloured.
+/// Whether standard output is coloured.
 pub fn wanted(color: Color) -> bool {
     match color {
         Color::Always => true,
@@ -21,7 +21,7 @@ pub fn paint(color: Color) -> Paint {
     if wanted(color) { Paint::On } else { Paint::Off }
 }
 
-/// Whether the terminal can't do more than print.
+/// Whether the terminal can only print lines.
 fn is_dumb() -> bool {
     env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

@@ -1,4 +1,4 @@
-//! `lockstorm [SCENARIO]`: the console, or a headless run where there is no terminal.
+//! `lockstorm [SCENARIO]`: the console, or a headless run without a terminal.
 
 use std::io::{IsTerminal, stdin, stdout};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! What the commands do, a file each.
+//! The commands, a file each.
 
 pub mod bench;
 pub mod colour;
@@ -21,7 +21,7 @@ use lockstorm::scenario::{Overrides, Scenario, ScenarioErrors, Source, parse};
 use crate::cli::Changes;
 use crate::failure::{Failure, tell};
 
-/// Prints to standard output, for as long as somebody reads it. A reader that has seen enough (`| head`) is not an error.
+/// Prints to standard output, as long as somebody reads it. A reader that has seen enough (`| head`) is not an error.
 fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     // If both go to the same place, earlier messages must come out first.
     let _ = stderr().settle();
@@ -51,7 +51,7 @@ fn load(spec: &str, changes: &Changes) -> Result<Scenario, ScenarioErrors> {
     parse(&Source::open(spec)?, &overrides(changes))
 }
 
-/// What this machine has room for: warnings, or why the scenario cannot run here, a line each.
+/// Compares the scenario's needs with this machine: warnings, or a line for each reason why it can't run here.
 fn room(scenario: &Scenario) -> Result<Vec<String>, String> {
     let room = needs::compare(&needs::of(scenario), &Machine::look());
     if room.refusals.is_empty() {
@@ -69,12 +69,13 @@ fn overrides(changes: &Changes) -> Overrides {
     }
 }
 
-/// As shells number the end by a signal.
+/// The exit code of a process that a signal ended, as in a shell.
 fn signalled(stop: Stop) -> ExitCode {
     ExitCode::from(stop.exit_code())
 }
 
-/// The same of a run whose summary may not have been `printed`: how it ended says more than that nobody was there to read.
+/// The same for a run whose summary may not have been `printed`: the way it ended is more important than that nobody read
+/// it.
 fn signalled_with(stop: Stop, printed: Result<(), Failure>) -> ExitCode {
     if let Err(failure) = printed {
         failure.report();
@@ -82,7 +83,7 @@ fn signalled_with(stop: Stop, printed: Result<(), Failure>) -> ExitCode {
     signalled(stop)
 }
 
-/// The run and its lab are over: whoever waits for a slow reader of what we print need not wait any more after a signal.
+/// The run and its lab are over, so from now on a signal ends the wait for a slow reader at once.
 fn nothing_left_but_to_print() {
     if let Err(error) = stop_at_once() {
         tell(&format!("cannot listen for signals: {error}"));

@@ -12,13 +12,13 @@ pub enum Refusal {
     /// Too few nodes could be asked: nobody could have got the lock.
     #[error("no quorum: {}", PerNode(.causes))]
     NoQuorum {
-        /// For each node in order why it gave no vote; none where it did.
+        /// For each node in order, why it gave no vote; `None` if it did.
         causes: Vec<Option<Cause>>,
     },
     /// Too few nodes permit it: the user lacks a permission, or the password is wrong. Waiting does not help.
     #[error("not permitted: {}", PerNode(.causes))]
     NotPermitted {
-        /// For each node in order why it gave no vote; none where it did.
+        /// For each node in order, why it gave no vote; `None` if it did.
         causes: Vec<Option<Cause>>,
     },
     /// A quorum voted, but too late to rely on the votes. They were taken back.
@@ -32,7 +32,7 @@ pub enum Refusal {
     /// Nodes that did not answer in time could have completed the quorum. Whatever they may hold was taken back.
     #[error("not known: {}", PerNode(.causes))]
     Unknown {
-        /// For each node in order why it gave no vote; none where it did.
+        /// For each node in order, why it gave no vote; `None` if it did.
         causes: Vec<Option<Cause>>,
     },
 }
@@ -79,7 +79,7 @@ pub enum NotExtended {
     /// Too few nodes extended it. The rest of its validity remains, and the next attempt may succeed.
     #[error("not extended: {}", PerNode(.causes))]
     NoQuorum {
-        /// For each node in order why it did not extend the lock; none where it did.
+        /// For each node in order, why it did not extend the lock; `None` if it did.
         causes: Vec<Option<Cause>>,
     },
 }

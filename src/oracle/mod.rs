@@ -1,4 +1,4 @@
-//! The only judge of invariants: what the ledger proves of an arm's stock.
+//! The only judge of invariants: what the ledger proves about an arm's stock.
 
 mod stock;
 

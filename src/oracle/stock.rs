@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use crate::metrics::{Timeline, When};
 use crate::store::Order;
 
-/// The books of one arm: the append-only order ledger, read in its order. The ledger is the truth.
+/// The books of one arm: the append-only order ledger, read in order. The ledger is the truth.
 ///
 /// Each order notes how many units its sale left. A sale must leave one unit fewer than the sale before it. If it leaves more,
 /// it was made from an outdated reading and has overwritten the sales in between: those updates are lost. If it leaves fewer,
@@ -30,7 +30,7 @@ struct Product {
     oversold: u64,
 }
 
-/// What the books say of the measured part, summed over the products.
+/// The books of the measured part, summed over the products.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Books {
     /// Orders.
@@ -51,7 +51,7 @@ pub struct Books {
     pub sold_out: bool,
 }
 
-/// Orders of the measured part as they were added, apart by tenths of a second and by app server.
+/// Orders of the measured part in the order in which they were added, by tenths of a second and by app server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct News {
     /// By the time of the sale.
@@ -63,7 +63,7 @@ pub struct News {
 /// Sales of a tenth of a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sales {
-    /// Orders.
+    /// The number of orders.
     pub orders: u64,
     /// Those beyond the initial stock.
     pub oversold: u64,
@@ -72,7 +72,7 @@ pub struct Sales {
 }
 
 impl News {
-    /// Adds what came later.
+    /// Adds later sales.
     pub fn add(&mut self, later: Self) {
         for (when, more) in later.tenths {
             let sales = self.tenths.entry(when).or_default();
@@ -154,7 +154,7 @@ impl StockAudit {
         }
     }
 
-    /// What the books say.
+    /// The books so far.
     #[must_use]
     pub const fn books(&self) -> Books {
         self.books
@@ -273,7 +273,7 @@ mod tests {
         let mut ledger = Ledger::new(1, 10);
         ledger.sale(0, 9);
         ledger.sale(0, 8);
-        // A late write of who read 10, then one of who had read 8.
+        // A late write by a buyer who read 10, then one by a buyer who had read 8.
         assert_eq!(ledger.sale(0, 9).lost_updates, 2);
         let books = ledger.sale(0, 7);
         assert_eq!((books.lost_updates, books.lost_updates_peak), (1, 2));

@@ -1,7 +1,7 @@
 //! A stream whose writers never wait: bytes go into a queue, and the stream's own thread writes them out.
 //!
-//! A pipe that nobody reads, a stopped terminal and a file on a disk that hangs all block whoever writes to them. Here they
-//! block only the stream's thread, and [`Stream::settle`] waits for it as long as the reader makes progress.
+//! A pipe that nobody reads, a stopped terminal and a file on a disk that hangs all block a writer. Here they block only
+//! the stream's thread, and [`Stream::settle`] waits for it as long as the reader makes progress.
 
 use std::collections::VecDeque;
 use std::io;
@@ -148,7 +148,7 @@ impl Stream {
         self.shared.state().lost
     }
 
-    /// Why nothing is written any more; none while the stream works.
+    /// Why nothing is written any more; `None` while the stream works.
     #[must_use]
     pub fn end(&self) -> Option<io::Error> {
         self.shared.state().end.map(io::Error::from)
@@ -198,7 +198,7 @@ impl Shared {
         }
     }
 
-    /// Waits for the first piece in the queue; none when the stream has ended.
+    /// Waits for the first piece in the queue; `None` when the stream has ended.
     fn next_piece(&self) -> Option<Vec<u8>> {
         let mut state = self.state();
         loop {
@@ -295,7 +295,7 @@ mod tests {
         let error = stream.settle().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert!(begin.elapsed() >= READER_TIMEOUT);
-        // Given up for good: what waited does not come after all.
+        // Given up for good: the queued bytes are not written later.
         let mut taken = vec![0; 65_536];
         reader.read_exact(&mut taken).unwrap();
         assert!(taken.iter().all(|byte| *byte == b'x'));
@@ -309,7 +309,7 @@ mod tests {
         let stream = Stream::unbounded(writer);
         stream.write("the end");
         let slow = thread::spawn(move || {
-            // Less than a page in more than the timeout: only the bytes in the pipe tell that it gets on.
+            // Less than a page in more than the timeout: only the bytes in the pipe show the progress.
             for _ in 0..14 {
                 thread::sleep(Duration::from_millis(900));
                 reader.read_exact(&mut [0; 10]).unwrap();

@@ -21,7 +21,7 @@ pub(crate) struct Lua {
 }
 
 impl Lua {
-    /// A script with one key and so many further `arguments`. `hash` is the SHA-1 of its body in hexadecimal, by which nodes
+    /// A script with one key and a number of further `arguments`. `hash` is the SHA-1 of its body in hexadecimal, by which nodes
     /// know it; a test checks it.
     fn new(body: &'static str, hash: &'static str, arguments: usize) -> Self {
         let head = |command: &str, script: &str| {

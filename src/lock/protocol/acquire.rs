@@ -69,8 +69,8 @@ impl Acquire {
         begins
     }
 
-    /// What to do at `now` after an attempt that ended with the decision `why` and so many votes. `spread` bounds the random
-    /// delays that keep callers apart that split the nodes between them; `random` is drawn anew for each call, over the
+    /// What to do at `now` after an attempt that ended with the decision `why` and `votes` votes. `spread` bounds the random
+    /// delays that keep callers apart that split the nodes between them; `random` is a new random number for each call, over the
     /// whole range of numbers.
     pub fn on_refused(&mut self, why: Decision, votes: usize, spread: Duration, random: u64, now: Time) -> Next {
         match self.wait {

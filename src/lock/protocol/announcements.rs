@@ -78,7 +78,7 @@ struct Announced {
 }
 
 impl<R: Clone + PartialEq> Announcements<R> {
-    /// For a key on so many nodes, at `now`; nothing has been announced yet.
+    /// For a key on `nodes` nodes, at `now`; nothing has been announced yet.
     #[must_use]
     pub fn new(id: u64, nodes: usize, now: Time) -> Self {
         Self {

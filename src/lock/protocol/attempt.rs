@@ -495,7 +495,7 @@ mod tests {
         Time::ZERO + Duration::from_millis(millis)
     }
 
-    /// An attempt at time 0 on so many nodes, whose commands are all written.
+    /// An attempt at time 0 on `nodes` nodes, whose commands are all written.
     fn written(nodes: usize) -> Attempt {
         let mut attempt = Attempt::new(nodes, RULES, at(0));
         assert!((0..nodes).all(|node| attempt.on_written(node, at(1))));

@@ -10,7 +10,7 @@ pub struct Extension {
 }
 
 impl Extension {
-    /// An extension of a lock on so many nodes. Only `asked` are asked; the others do not have the key.
+    /// An extension of a lock on `nodes` nodes. Only `asked` are asked; the others do not have the key.
     #[must_use]
     pub fn new(nodes: usize, asked: NodeSet) -> Self {
         Self {

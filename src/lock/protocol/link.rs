@@ -57,7 +57,7 @@ impl Default for Link {
 }
 
 impl Link {
-    /// Admits a command to the queue, in which so many others are `queued`, or says why not. `None` is a question that does
+    /// Admits a command to the queue, in which `queued` others wait, or says why not. `None` is a question that does
     /// not belong to a lock. A delete that is not admitted because the node is down or suspect is owed nevertheless, but
     /// nobody should wait for it.
     ///

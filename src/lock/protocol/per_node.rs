@@ -13,7 +13,7 @@ enum Values<T> {
 }
 
 impl<T: Default> PerNode<T> {
-    /// The default value for each of so many nodes.
+    /// The default value for each of `nodes` nodes.
     #[must_use]
     pub fn new(nodes: usize) -> Self {
         Self(if nodes <= FEW {

@@ -30,7 +30,7 @@ impl Random {
         usize::try_from(self.below(length as u64)).unwrap_or(0)
     }
 
-    /// True with a probability of so many in a thousand.
+    /// True with a probability of `per_mille` in a thousand.
     pub(super) const fn chance(&mut self, per_mille: u32) -> bool {
         self.below(1000) < per_mille as u64
     }

@@ -19,7 +19,7 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
-    /// No channels yet; each will have so many nodes.
+    /// No channels yet; each will have `nodes` nodes.
     pub(crate) fn new(nodes: usize) -> Self {
         Self {
             id: rand::random(),
