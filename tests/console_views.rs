@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockstorm::console::{App, ConsoleOptions, Intent, Message, Saving, ThemeName, View, keys, views};
-use lockstorm::metrics::{Count, Trace};
+use lockstorm::metrics::{Count, RecentTenths};
 use lockstorm::model::{
     Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, ServerId, Target,
 };
@@ -449,12 +449,12 @@ fn arms_that_do_not_fit_are_counted_and_scrolled_to() {
 fn a_spike_is_as_wide_as_the_picture_can_draw_it() {
     // A second with one slow tenth.
     let mut snapshot = picture::calm(picture::inventory(), 12.3);
-    let mut trace = Trace::default();
+    let mut recent_tenths = RecentTenths::default();
     for tenth in 0..123 {
-        let beat = trace.at(tenth).expect("room");
-        beat.acquire_p50_us = 400;
-        beat.acquire_p99_us = if tenth == 65 { 900_000 } else { 2_000 };
-        beat.lost_updates = u64::from(tenth == 65);
+        let point = recent_tenths.at(tenth).expect("room");
+        point.acquire_p50_us = 400;
+        point.acquire_p99_us = if tenth == 65 { 900_000 } else { 2_000 };
+        point.lost_updates = u64::from(tenth == 65);
     }
     let mut series = lockstorm::metrics::Series::default();
     for point in snapshot.arms[2].series.iter() {
@@ -479,7 +479,7 @@ fn a_spike_is_as_wide_as_the_picture_can_draw_it() {
         [row("  1 s "), row("✖ lost updates")]
     };
     let seconds = columns(snapshot.clone());
-    snapshot.arms[2].trace = Arc::new(trace);
+    snapshot.arms[2].recent_tenths = Arc::new(recent_tenths);
     let tenths = columns(snapshot);
     assert!(seconds.iter().all(|&columns| columns >= 7), "{seconds:?}");
     assert!(tenths.iter().all(|columns| (1..=3).contains(columns)), "{tenths:?}");

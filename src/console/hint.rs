@@ -92,9 +92,10 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
         return parts;
     }
     // While a host has an order under way, wait for the next snapshot.
-    let is_ailing = |host: &&HostView| !host.conditions.is_up() && app.orders.expected(Target::Host(host.id)).is_none();
-    let ailing = snapshot.hosts.iter().find(is_ailing);
-    if let Some((host, ongoing)) = ailing.and_then(|host| Some((host, host.conditions.first()?))) {
+    let is_impaired =
+        |host: &&HostView| !host.conditions.is_up() && app.orders.expected(Target::Host(host.id)).is_none();
+    let impaired = snapshot.hosts.iter().find(is_impaired);
+    if let Some((host, ongoing)) = impaired.and_then(|host| Some((host, host.conditions.first()?))) {
         let keys = keys(app, Target::Host(host.id), 'r');
         parts.push(if ongoing.condition.forgets() {
             format!("{keys} brings {} back: {}", host.id, memory_of(snapshot))

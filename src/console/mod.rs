@@ -4,7 +4,6 @@
 //! connects a terminal and runs to them.
 
 mod actions;
-mod ailment;
 mod app;
 pub mod ascii;
 mod axis;
@@ -18,6 +17,7 @@ mod samples;
 mod save;
 mod score;
 mod session;
+mod stuck;
 mod terminal;
 mod text;
 mod theme;

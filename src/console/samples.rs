@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::axis::TimeAxis;
-use crate::metrics::{Beat, Count, Point};
+use crate::metrics::{Count, Point, TenthPoint};
 use crate::run::ArmView;
 
 /// What was measured in a range of time.
@@ -12,7 +12,7 @@ use crate::run::ArmView;
 pub(super) struct Sample {
     /// The range in tenths of a second of the run.
     pub time: Range<i64>,
-    /// The values. For a tenth, only those that a [`Beat`] has are set.
+    /// The values. For a tenth, only those that a [`TenthPoint`] has are set.
     pub point: Point,
 }
 
@@ -21,8 +21,10 @@ const HOLD: i64 = 15;
 
 /// The samples in the time of an axis, oldest first.
 pub(super) fn samples(arm: &ArmView, axis: TimeAxis) -> impl Iterator<Item = Sample> {
-    let beats = || arm.trace.iter().filter(move |_| axis.is_fine());
-    let kept_from = beats().next().map_or(i64::MAX, |beat| beat.tenth.div_euclid(10));
+    let points_of_tenths = || arm.recent_tenths.iter().filter(move |_| axis.is_fine());
+    let kept_from = points_of_tenths()
+        .next()
+        .map_or(i64::MAX, |tenth_point| tenth_point.tenth.div_euclid(10));
     let seconds = arm
         .series
         .iter()
@@ -31,9 +33,9 @@ pub(super) fn samples(arm: &ArmView, axis: TimeAxis) -> impl Iterator<Item = Sam
             time: point.second * 10..point.second * 10 + 10,
             point: *point,
         });
-    let tenths = beats().map(|beat| Sample {
-        time: beat.tenth..beat.tenth + 1,
-        point: of_beat(beat),
+    let tenths = points_of_tenths().map(|tenth_point| Sample {
+        time: tenth_point.tenth..tenth_point.tenth + 1,
+        point: of_tenth(tenth_point),
     });
     // A value from just before the axis may still be held at its left edge.
     seconds
@@ -51,19 +53,23 @@ pub(super) fn held(samples: &mut [Sample]) {
     }
 }
 
-fn of_beat(beat: &Beat) -> Point {
+fn of_tenth(tenth_point: &TenthPoint) -> Point {
     let mut point = Point {
-        second: beat.tenth.div_euclid(10),
-        acquire_p50_us: beat.acquire_p50_us,
-        acquire_p99_us: beat.acquire_p99_us,
-        response_p50_us: beat.response_p50_us,
-        response_p99_us: beat.response_p99_us,
-        oversold: beat.oversold,
-        lost_updates: beat.lost_updates,
-        counts: [(Count::DbHits, beat.db_hits), (Count::StaleReads, beat.stale_reads)].into(),
+        second: tenth_point.tenth.div_euclid(10),
+        acquire_p50_us: tenth_point.acquire_p50_us,
+        acquire_p99_us: tenth_point.acquire_p99_us,
+        response_p50_us: tenth_point.response_p50_us,
+        response_p99_us: tenth_point.response_p99_us,
+        oversold: tenth_point.oversold,
+        lost_updates: tenth_point.lost_updates,
+        counts: [
+            (Count::DbHits, tenth_point.db_hits),
+            (Count::StaleReads, tenth_point.stale_reads),
+        ]
+        .into(),
         ..Point::default()
     };
-    point.outcomes.no_quorum = beat.no_quorum;
+    point.outcomes.no_quorum = tenth_point.no_quorum;
     point
 }
 
@@ -81,7 +87,7 @@ mod tests {
 
     #[test]
     fn what_the_timeline_shows_is_kept_by_the_second_and_by_the_tenth() {
-        let beat = Beat {
+        let tenth_point = TenthPoint {
             tenth: 1,
             acquire_p50_us: 1,
             acquire_p99_us: 1,
@@ -93,18 +99,21 @@ mod tests {
             db_hits: 1,
             stale_reads: 1,
         };
-        let point = of_beat(&beat);
+        let point = of_tenth(&tenth_point);
         for workload in WorkloadSpec::examples() {
             for lane in workload.about().display().lanes {
-                assert_eq!(point.of(*lane), Some(1), "a `Beat` and `Point::of` lack {lane:?}");
+                assert_eq!(point.of(*lane), Some(1), "a `TenthPoint` and `Point::of` lack {lane:?}");
             }
         }
     }
 
     #[test]
     fn a_value_is_held_until_the_next_one_and_not_for_ever() {
-        let mut beats = [at(0), at(4), at(40)];
-        held(&mut beats);
-        assert_eq!(beats.map(|beat| beat.time), [0..4, 4..19, 40..55]);
+        let mut points_of_tenths = [at(0), at(4), at(40)];
+        held(&mut points_of_tenths);
+        assert_eq!(
+            points_of_tenths.map(|tenth_point| tenth_point.time),
+            [0..4, 4..19, 40..55]
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What to say of an arm in one figure: its damage, or else what its workload is about.
+//! The score of an arm, in one figure: its damage, or otherwise the figure that its workload is about.
 
 use super::text;
 use crate::metrics::{Alarm, Figures, Metric};
@@ -14,7 +14,7 @@ pub(super) struct Score {
 }
 
 impl Score {
-    /// The arm's score in this figure.
+    /// The arm's score for this figure.
     pub fn of(metric: Metric, arm: &Arm<'_>) -> Self {
         Self {
             mark: report::judge(metric, arm),
@@ -31,7 +31,7 @@ impl Score {
     }
 }
 
-/// The figure that a scenario is about: the first verdict that it expects anything of says it, else the workload does.
+/// The figure that a scenario is about: its first verdict with an expectation, or otherwise that of the workload.
 pub(super) fn headline(scenario: &Scenario) -> Metric {
     let expected = scenario
         .expect
@@ -45,7 +45,7 @@ pub(super) fn is_damaged(figures: &Figures) -> bool {
     Metric::proven(figures).next().is_some()
 }
 
-/// What can't be measured yet of some arm about which there is no other doubt: `oversold not measurable until sold out`.
+/// What can't be measured yet for an arm that is not in doubt otherwise: `oversold not measurable until sold out`.
 pub(super) fn not_measurable(metric: Metric, arms: &[Arm<'_>]) -> Option<String> {
     let Alarm::Damage(evidence) = metric.row().alarm else {
         return None;
@@ -56,7 +56,7 @@ pub(super) fn not_measurable(metric: Metric, arms: &[Arm<'_>]) -> Option<String>
         .then(|| format!("{} not measurable until {}", metric.title(), evidence.until))
 }
 
-/// Whether the arm's newest acquires were refused for lack of nodes.
+/// Whether the arm's newest acquires were refused because nodes were missing.
 pub(super) fn without_quorum(arm: &ArmView) -> bool {
     !arm.lacking.is_empty() && arm.series.newest().is_some_and(|point| point.outcomes.no_quorum > 0)
 }

@@ -1,19 +1,19 @@
 use super::metric::Metric;
 
-/// A column of any table of arms. What is in its cells is for those to say who write the table.
+/// A column of any table of arms. Whoever writes the table decides what its cells contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {
-    /// A figure under its title.
+    /// A figure, under its title.
     Figure(Metric),
     /// The mean number of attempts that an acquire took.
     AttemptsPerAcquire,
     /// The mean votes that locks were held with when they were released.
     VotesAtRelease,
-    /// The same with the replies that came later.
+    /// The same, with votes that came later.
     VotesInTheEnd,
-    /// The votes of the lock that was released last.
+    /// The votes of the newest released lock.
     VotesNow,
-    /// Requests that ended after the load had.
+    /// Requests that ended after the load.
     AfterTheEnd,
     /// When an arm with a fixed number of requests was done.
     FinishedAt,
@@ -24,7 +24,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// What stands above it.
+    /// Its title.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -44,14 +44,14 @@ impl Column {
 /// A column in a table.
 #[derive(Debug, Clone, Copy)]
 pub enum Shown {
-    /// Whatever is in it.
+    /// Always.
     Always(Column),
-    /// If some arm has anything but zero in it.
+    /// Only if an arm has something other than zero in it.
     IfAny(Column),
 }
 
 impl Shown {
-    /// Which it is.
+    /// The column.
     #[must_use]
     pub const fn column(self) -> Column {
         match self {

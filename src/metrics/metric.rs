@@ -94,9 +94,9 @@ pub enum Value {
     Number(fn(&Figures) -> u64),
     /// A number that may fall.
     Level(fn(&Figures) -> u64),
-    /// The mean of several, and how many these are: without any there is none.
+    /// The mean of some values, and their number: without any there is no mean.
     Mean(fn(&Figures) -> f64, fn(&Figures) -> u64),
-    /// The largest of several, and how many these are.
+    /// The largest of some values, and their number.
     Largest(fn(&Figures) -> u64, fn(&Figures) -> u64),
     /// Per second.
     PerSecond(fn(&Figures) -> f64),
@@ -143,7 +143,7 @@ impl Group {
         matches!(self, Self::Inventory | Self::CacheFill | Self::Pages)
     }
 
-    /// What has its figures, for README's table.
+    /// Which arms have its figures, for README's table.
     #[cfg(test)]
     pub(super) const fn who_has_it(self) -> &'static str {
         match self {
@@ -166,20 +166,20 @@ pub enum Alarm {
     Plain,
     /// Something was refused, or is not as it should be.
     Doubt,
-    /// More than this is not what one wants, but no damage.
+    /// A value above this is not what one wants, but not damage.
     Poor(f64),
     /// An invariant was broken.
     Damage(Evidence),
 }
 
-/// When a zero says that there is no damage: once there could have been some.
+/// When a zero means that there is no damage: only once there could have been some.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence {
-    /// Whether it can be measured by now.
+    /// Whether the damage is measurable by now.
     pub shows: fn(&Figures) -> bool,
-    /// What must be for that, behind "not measurable until".
+    /// The condition for that, after "not measurable until".
     pub until: &'static str,
-    /// The damage that shows before, if this one would come later.
+    /// The damage that shows earlier, if this one shows later.
     pub before: Option<Metric>,
 }
 
@@ -540,13 +540,13 @@ impl Metric {
         matches!(self.row().alarm, Alarm::Damage(_))
     }
 
-    /// Whether it is damage and has been above zero: damage that was proven stays proven, though its count may fall.
+    /// Whether it is damage and was ever above zero: proven damage stays proven, even if its count falls.
     #[must_use]
     pub fn is_proven(self, figures: &Figures) -> bool {
         self.is_damage() && (self.of(figures) > 0.0 || self.peak().of(figures) > 0.0)
     }
 
-    /// Which damage is proven.
+    /// The damage that is proven.
     pub fn proven(figures: &Figures) -> impl Iterator<Item = Self> {
         Self::VARIANTS
             .iter()
@@ -554,7 +554,7 @@ impl Metric {
             .filter(|metric| metric.is_proven(figures))
     }
 
-    /// The figure of the most that this one ever was; itself if there is none.
+    /// The metric for the largest value that this one ever had; itself if there is none.
     #[must_use]
     pub const fn peak(self) -> Self {
         match self {
@@ -563,7 +563,8 @@ impl Metric {
         }
     }
 
-    /// What to show where there is room for one figure and this one is expected to be something; none if it is not a verdict.
+    /// The figure to show where there is room for one, if this one is expected to have some value; `None` if it is not a
+    /// verdict.
     #[must_use]
     pub const fn headline(self) -> Option<Self> {
         match (self, self.row().alarm) {
@@ -575,8 +576,8 @@ impl Metric {
         }
     }
 
-    /// This damage or the one that shows before it, whichever says more of an arm: what can't show yet says less than what can,
-    /// and a zero never stands in the place of damage.
+    /// This damage or the one that shows earlier, whichever says more about an arm. What can't show yet says less than
+    /// what can, and a zero never hides damage.
     #[must_use]
     pub fn telling(self, figures: &Figures) -> Self {
         let Alarm::Damage(Evidence {
@@ -612,7 +613,7 @@ impl Metric {
         }
     }
 
-    /// Whether there was anything to read it from.
+    /// Whether there are values to compute it from.
     #[must_use]
     pub fn is_known(self, figures: &Figures) -> bool {
         match self.row().value {
@@ -693,7 +694,7 @@ mod tests {
         assert_eq!(told(false, 1, 290), Metric::LostUpdates);
         assert_eq!(told(true, 14, 14), Metric::Oversold);
         assert_eq!(told(true, 0, 0), Metric::Oversold);
-        // Damage goes before a zero.
+        // Damage is shown rather than a zero.
         assert_eq!(told(true, 0, 2), Metric::LostUpdates);
         assert_eq!(told(false, 2, 0), Metric::Oversold);
     }

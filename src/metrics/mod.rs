@@ -28,7 +28,7 @@ pub use histogram_text::{HistogramText, NotAHistogram};
 pub use metric::{Alarm, Evidence, Group, Metric, Row, Unit, Value};
 pub use recorder::{Batch, Counter, DamagedList, Newest, ProviderCall, Recorder, Tally};
 pub use round_trips::RoundTrips;
-pub use series::{Beat, Point, Series, Trace};
+pub use series::{Point, RecentTenths, Series, TenthPoint};
 pub use spread::Spread;
 pub use sums::{Sums, Time, Votes};
 pub use timeline::{Part, Timeline, When};

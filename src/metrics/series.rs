@@ -43,7 +43,7 @@ impl Point {
         self.outcomes.acquired == 0 && self.outcomes.no_quorum + self.outcomes.unknown > 0
     }
 
-    /// What this second added to a figure; none for figures that are not kept by the second.
+    /// What this second added to a figure; `None` for figures that are not stored for each second.
     #[must_use]
     pub fn of(&self, metric: Metric) -> Option<u64> {
         match (metric, metric.row().value) {
@@ -150,7 +150,7 @@ impl Series {
 
 /// One tenth of a second of one arm, for charts: some of the fields of a [`Point`]. It is not part of a record.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Beat {
+pub struct TenthPoint {
     /// The tenth of a second: 0 is the first of the measured part; negative in the warm-up.
     pub tenth: i64,
     /// Median time of an acquire in microseconds; 0 if there was none.
@@ -175,11 +175,11 @@ pub struct Beat {
 
 /// The tenths of the last five minutes, oldest first. Tenths in which nothing happened may be left out.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Trace {
-    pages: Pages<Beat>,
+pub struct RecentTenths {
+    pages: Pages<TenthPoint>,
 }
 
-impl Timed for Beat {
+impl Timed for TenthPoint {
     /// Fifteen seconds.
     const SPAN: i64 = 150;
     /// Five minutes, and the current page.
@@ -197,15 +197,15 @@ impl Timed for Beat {
     }
 }
 
-impl Trace {
+impl RecentTenths {
     /// The point of this tenth, which is added if it is missing; `None` if it is older than those that are kept.
-    pub fn at(&mut self, tenth: i64) -> Option<&mut Beat> {
+    pub fn at(&mut self, tenth: i64) -> Option<&mut TenthPoint> {
         self.pages.at(tenth)
     }
 
     /// The tenths, oldest first.
     #[must_use]
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Beat> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &TenthPoint> {
         self.pages.iter()
     }
 }
@@ -232,11 +232,11 @@ mod tests {
         series.at(100_000);
         assert!((3600..=3660).contains(&series.iter().count()));
         assert!(series.at(0).is_none());
-        let mut trace = Trace::default();
+        let mut recent_tenths = RecentTenths::default();
         for tenth in 0..10_000 {
-            trace.at(tenth);
+            recent_tenths.at(tenth);
         }
-        assert!((3000..=3150).contains(&trace.iter().count()));
+        assert!((3000..=3150).contains(&recent_tenths.iter().count()));
     }
 
     #[test]

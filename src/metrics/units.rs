@@ -49,7 +49,7 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
-/// A mean in three digits, whole from a hundred on: `1.00`, `86.2`, `1,302`.
+/// A mean with three digits, whole from a hundred on: `1.00`, `86.2`, `1,302`.
 #[must_use]
 #[expect(
     clippy::cast_possible_truncation,

@@ -1,4 +1,4 @@
-//! A bench as text for people: a table for each case, and what became of the targets.
+//! A bench as text: a table for each case, and the verdicts on the targets.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ enum As {
     Times,
 }
 
-/// Which columns there can be; one that no contender has a figure for is left out.
+/// All possible columns. A column without a figure for any contender is left out.
 const COLUMNS: &[(&str, Metric, As)] = &[
     ("cycles/s", Metric::CyclesPerS, As::Rate),
     ("acq p50", Metric::AcquireP50, As::Millis),
@@ -48,7 +48,7 @@ const COLUMNS: &[(&str, Metric, As)] = &[
     ("orphans", Metric::OrphanKeys, As::Count),
 ];
 
-/// The summary, coloured if wanted.
+/// The summary, in colour if wanted.
 #[must_use]
 pub fn render_bench(record: &BenchRecord, paint: Paint) -> String {
     let mut sections = vec![head(record, paint)];
@@ -78,7 +78,7 @@ fn head(record: &BenchRecord, paint: Paint) -> String {
     )
 }
 
-/// How many nodes there were: `3`, or `3 and 5`.
+/// The numbers of nodes: `3`, or `3 and 5`.
 fn hosts(cases: &[CaseResult]) -> String {
     let numbers: BTreeSet<usize> = cases.iter().map(|case| case.hosts).collect();
     let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
@@ -129,7 +129,7 @@ fn section(case: &CaseResult, paint: Paint) -> Option<String> {
     Some(format!("{}\n{table}{failures}", paint.apply(Tone::Strong, &title)))
 }
 
-/// Whether a figure says something in this case; the record has all of them.
+/// Whether a figure is meaningful in this case; the record has all of them.
 fn is_shown(case: &CaseResult, metric: Metric) -> bool {
     let spreads = || case.summary.iter().filter_map(|summary| summary.metrics.get(&metric));
     let healthy = case.trouble == Trouble::None;
@@ -159,7 +159,7 @@ fn cell(summary: &Summary, metric: Metric, how: As) -> Cell {
     let Some(spread) = summary.metrics.get(&metric) else {
         return Cell::none();
     };
-    // A single key left behind in a single round must show.
+    // A single leftover key in a single round must show.
     let figure = match metric {
         Metric::OrphanKeys | Metric::SurvivorKeys | Metric::LostLocks => spread.max,
         _ => spread.median,
@@ -174,7 +174,7 @@ fn cell(summary: &Summary, metric: Metric, how: As) -> Cell {
     })
 }
 
-/// Never says 100 % of a share that is less.
+/// A share in percent; less than all is never shown as 100 %.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if share < 1.0 && percent >= 99.9 {
@@ -184,7 +184,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// Microseconds as milliseconds, three digits that count.
+/// Microseconds as milliseconds, with three significant digits.
 fn millis(micros: f64) -> String {
     let millis = micros / 1e3;
     match millis {

@@ -1,4 +1,4 @@
-//! The file of a record: proven writable before the run, replaced whole after it, read again if its format is ours.
+//! The file of a record: checked before the run, replaced whole after it, and read again if its format is ours.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -18,32 +18,32 @@ use crate::model::printable;
 use crate::output::{self, READER_TIMEOUT, Stream};
 use crate::run::Record;
 
-/// A place for a record that was found writable. What stands there stays until the new record is complete.
+/// A place for a record that was found to be writable. The present file stays until the new record is complete.
 #[derive(Debug)]
 pub struct RecordFile {
     path: PathBuf,
-    /// Whether it is a device or a pipe, to be written to as it is.
+    /// Whether it is a device or a pipe, which is written to directly.
     special: bool,
 }
 
-/// How often a pipe is looked at that nobody reads from yet.
+/// How often a pipe without a reader is checked.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Why a record cannot be kept, or read.
+/// Why a record can't be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The path names a directory.
     #[error("cannot write the record to {path}: it is a directory; name a file in it, for example {path}/run.json", path = .0.display())]
     Directory(PathBuf),
-    /// The path ends as paths of directories do.
+    /// The path ends like the path of a directory.
     #[error("cannot write the record to {path}: that is how a directory is written; name a file in it, for example {path}run.json", path = .0.display())]
     NoName(PathBuf),
-    /// It is something that no record can be written to.
+    /// No record can be written to it.
     #[error("cannot write the record to {path}: it is {kind}; name a file, or a pipe that somebody reads", path = .path.display())]
     Unfit {
         /// The path.
         path: PathBuf,
-        /// What is there.
+        /// What it is.
         kind: &'static str,
     },
     /// The directory of the file does not exist.
@@ -54,12 +54,12 @@ pub enum FileError {
         /// Its directory.
         directory: PathBuf,
     },
-    /// The system refuses.
+    /// The system's error.
     #[error("cannot write the record to {path}: {source}", path = .path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// The file can't be read.
@@ -67,18 +67,18 @@ pub enum FileError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// It is something else.
+    /// The file is something else.
     #[error("{path} is not a record of lockstorm: {why}", path = .path.display())]
     NoRecord {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// It was written by an older or a newer lockstorm.
+    /// An older or a newer lockstorm wrote it.
     #[error(
         "{path} is a record of format {format}, and this lockstorm reads format {}: run its scenario again (it is in the \
          file, as scenario_toml)",
@@ -93,10 +93,10 @@ pub enum FileError {
 }
 
 impl RecordFile {
-    /// Finds out whether a record can be written to `path`, and changes nothing there.
+    /// Checks whether a record can be written to `path`, and changes nothing there.
     ///
     /// # Errors
-    /// It is a directory, lies in none, or the system refuses.
+    /// It is a directory, its directory does not exist, or the system refuses.
     pub fn check(path: &Path) -> Result<Self, FileError> {
         let io = |source| FileError::Io {
             path: path.to_owned(),
@@ -110,7 +110,7 @@ impl RecordFile {
             Ok(meta) if meta.is_dir() => Err(FileError::Directory(path.to_owned())),
             Ok(meta) if meta.is_file() => {
                 OpenOptions::new().append(true).open(path).map_err(io)?;
-                // The file itself is replaced, not the link that leads to it.
+                // The file itself is replaced, and not the link that leads to it.
                 let path = fs::canonicalize(path).map_err(io)?;
                 output::try_replace(&path).map_err(io)?;
                 Ok(Self { path, special: false })
@@ -146,7 +146,7 @@ impl RecordFile {
     /// Reads a record.
     ///
     /// # Errors
-    /// The file can't be read, is no record, or has another format than this program writes.
+    /// The file can't be read, is not a record, or has another format than this program writes.
     pub fn read(path: &Path) -> Result<Record, FileError> {
         /// All formats have this field.
         #[derive(Deserialize)]
@@ -159,7 +159,7 @@ impl RecordFile {
         };
         let no_record = |source: serde_json::Error| FileError::NoRecord {
             path: path.to_owned(),
-            // It may quote the file, and stays one line that can be read.
+            // It may quote the file, and must stay one readable line.
             why: shortened(&printable(&source.to_string())),
         };
         let text = fs::read(path).map_err(io)?;
@@ -173,17 +173,17 @@ impl RecordFile {
         serde_json::from_slice(&text).map_err(no_record)
     }
 
-    /// Whether it is a device or a pipe, whose reader may keep us waiting.
+    /// Whether it is a device or a pipe, whose reader may make us wait.
     #[must_use]
     pub const fn is_special(&self) -> bool {
         self.special
     }
 
-    /// Writes the record as JSON beside the path, then puts it in its place. A pipe is written to as it is, for as long as
-    /// somebody reads from it.
+    /// Writes the record as JSON to a temporary file beside the path, and then replaces the file. A pipe is written to
+    /// directly, as long as somebody reads from it.
     ///
     /// # Errors
-    /// What the system says, for example a full disk; what stood at the path is then untouched. Of a pipe, that nobody has read
+    /// The system's error, for example a full disk; the present file is then unchanged. For a pipe, that nobody has read
     /// from it for ten seconds.
     pub fn write(&self, record: &impl Serialize) -> Result<(), FileError> {
         let written = if self.special {
@@ -223,13 +223,13 @@ fn open_special(path: &Path) -> io::Result<File> {
     }
 }
 
-/// A pipe that nobody reads would keep whoever opens it waiting.
+/// Without `O_NONBLOCK`, opening a pipe that nobody reads would block.
 fn open_at_once(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     OpenOptions::new().write(true).custom_flags(flags.bits()).open(path)
 }
 
-/// What can be known of a device or a pipe before the run.
+/// Checks of a device or a pipe before the run.
 fn check_special(path: &Path, meta: &Metadata) -> Result<(), FileError> {
     let (kind, io) = (meta.file_type(), |source| FileError::Io {
         path: path.to_owned(),
@@ -246,11 +246,11 @@ fn check_special(path: &Path, meta: &Metadata) -> Result<(), FileError> {
         return Err(unfit("a disk"));
     }
     if kind.is_fifo() {
-        // To open and close it would tell its reader that all is written.
+        // Opening and closing it would tell its reader that everything is written.
         return access(path, AccessFlags::W_OK).map_err(|errno| io(errno.into()));
     }
     let mut device = open_at_once(path).map_err(io)?;
-    // JSON may begin with a space, and a device that is full says so to the first byte.
+    // JSON may begin with a space, and a full device already fails at the first byte.
     let is_null = meta.rdev() == nix::libc::makedev(1, 3);
     if device.is_terminal() || is_null {
         return Ok(());
@@ -258,7 +258,7 @@ fn check_special(path: &Path, meta: &Metadata) -> Result<(), FileError> {
     device.write_all(b" ").map_err(io)
 }
 
-/// `newx/` and `newx/.`: `Path` itself hides what they end in.
+/// `newx/` and `newx/.`: `Path` itself ignores these endings.
 fn is_written_as_directory(path: &Path) -> bool {
     let bytes = OsStr::as_bytes(path.as_os_str());
     bytes.ends_with(b"/") || bytes.ends_with(b"/.")
@@ -269,7 +269,7 @@ fn put(mut out: &mut dyn Write, record: &impl Serialize) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// A message without its middle if that is long: what is wrong stands at its beginning, and where at its end.
+/// A message without its middle if it is long: what is wrong is at its beginning, and where is at its end.
 fn shortened(message: &str) -> String {
     const BEGINNING: usize = 200;
     const END: usize = 60;

@@ -1,4 +1,4 @@
-//! What is made of a record: a summary as text, and the record's own file.
+//! A record as a summary in text, and the record's file.
 
 mod bench;
 mod columns;

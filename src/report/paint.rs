@@ -1,35 +1,35 @@
-//! Colour, where it is wanted. It only ever repeats what a mark (✔ ✖ ?) or a word says.
+//! Colour, where it is wanted. It only repeats what a mark (✔ ✖ ?) or a word says.
 
 use std::borrow::Cow;
 
-/// Whether text for people carries colour.
+/// Whether text is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Paint {
     /// Plain text.
     Off,
-    /// ANSI escape sequences, the sixteen colours of the terminal's own palette.
+    /// ANSI escape sequences, with the sixteen colours of the terminal's own palette.
     On,
 }
 
-/// How a piece of text is meant.
+/// The meaning of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Tone {
     #[default]
     Plain,
     /// A heading.
     Strong,
-    /// Of no interest: a figure that an arm does not have.
+    /// Unimportant: a figure that an arm does not have.
     Faint,
-    /// A promise that was kept.
+    /// An expectation that held.
     Good,
-    /// Proven damage, a broken expectation.
+    /// Proven damage, or an expectation that failed.
     Bad,
-    /// It could not show, or it should be looked at.
+    /// Something that could not show, or should be looked at.
     Doubt,
 }
 
 impl Paint {
-    /// The text as it is meant.
+    /// The text, in the colour of its meaning.
     pub(super) fn apply(self, tone: Tone, text: &str) -> Cow<'_, str> {
         let code = match tone {
             Tone::Plain => return Cow::Borrowed(text),

@@ -1,4 +1,4 @@
-//! What draws the bar: a terminal by its escape sequences, on standard error, without ever waiting for it.
+//! Draws the progress bar on a terminal with escape sequences, through standard error and without ever waiting for it.
 
 use std::io::{self, stderr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use indicatif::TermLike;
 
 use crate::output;
 
-/// Keeps a picture until it is whole.
+/// Collects the text of a drawing until it is complete.
 #[derive(Debug, Default)]
 pub(super) struct Pen {
     picture: Mutex<String>,
@@ -29,7 +29,7 @@ impl Pen {
 
 impl TermLike for Pen {
     fn width(&self) -> u16 {
-        // A terminal that can't say how wide it is, is as wide as they were when they were made of glass.
+        // If a terminal can't report its width, assume the classic 80 columns.
         rustix::termios::tcgetwinsize(stderr()).map_or(80, |size| size.ws_col.max(1))
     }
 

@@ -1,4 +1,4 @@
-//! The progress of a headless run on standard error: a bar on a terminal, else a line every few seconds.
+//! The progress of a headless run on standard error: a bar on a terminal, otherwise a line every few seconds.
 
 use std::collections::HashSet;
 use std::io::{IsTerminal, stderr};
@@ -14,14 +14,14 @@ use crate::output;
 use crate::run::{ArmView, Phase, Snapshot};
 use crate::scenario::WorkloadSpec;
 
-/// Between two lines where there is no bar.
+/// The time between two lines where there is no bar.
 const EVERY: Duration = Duration::from_secs(5);
-/// A bar is not drawn anew while more bytes than this wait for their reader.
+/// The bar is not redrawn while more bytes than this wait for their reader.
 const BEHIND: usize = 4096;
 /// The length of the bar in steps.
 const STEPS: u64 = 1000;
 
-/// Tells how far a run is. What happens to hosts and locks is told once, as it happens.
+/// Shows the progress of a run. Changes to hosts and locks are printed once, as they happen.
 #[derive(Debug)]
 pub struct Progress {
     out: Out,
@@ -39,14 +39,14 @@ enum Out {
 }
 
 impl Progress {
-    /// A bar if standard error is a terminal that can draw one, else lines.
+    /// A bar if standard error is a terminal that can draw one, otherwise lines.
     #[must_use]
     pub fn new() -> Self {
         if !stderr().is_terminal() || is_dumb() {
             return Self::to(Out::Lines);
         }
         let style = ProgressStyle::with_template("{prefix} {bar:24} {wide_msg}");
-        // The template is a constant; were it wrong, the default style would do.
+        // The template is a constant; if it were wrong, the default style would do.
         let style = style
             .unwrap_or_else(|_| ProgressStyle::default_bar())
             .progress_chars("=>-");
@@ -55,7 +55,7 @@ impl Progress {
         Self::to(Out::Bar(bar.with_style(style)))
     }
 
-    /// Says nothing.
+    /// Shows nothing.
     #[must_use]
     pub fn quiet() -> Self {
         Self::to(Out::Quiet)
@@ -110,7 +110,7 @@ impl Progress {
         self.line = Some(Instant::now());
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn end(self) {
         if let Out::Bar(bar) = self.out {
             bar.finish_and_clear();
@@ -119,7 +119,7 @@ impl Progress {
 
     fn is_news(&mut self, event: &Event) -> bool {
         match &event.kind {
-            // The first of an arm; the table has the sum.
+            // Only the first of an arm; the table has the sum.
             EventKind::Damage { arm } => self.damaged.insert(arm.clone()),
             _ => self.told.insert(event.id),
         }
@@ -129,7 +129,7 @@ impl Progress {
         let line = &printable(line);
         match &self.out {
             Out::Quiet => {}
-            // Progress that nobody reads is no reason to keep a run waiting, or to end it.
+            // A run never waits or ends because nobody reads its progress.
             Out::Lines => output::stderr().write(format!("lockstorm: {line}\n")),
             Out::Bar(bar) => bar.println(line),
         }
@@ -142,13 +142,13 @@ impl Default for Progress {
     }
 }
 
-/// Whether the terminal can only write line after line: `TERM=dumb`.
+/// Whether the terminal can only print lines: `TERM=dumb`.
 #[must_use]
 pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// A fault is told when its effect is known. Warnings about the figures come with the summary.
+/// A fault is printed when its effect is known. Warnings about the figures come with the summary.
 const fn worth_telling(event: &Event, phase: &Phase) -> bool {
     match &event.kind {
         EventKind::Fault { effect_at, error, .. } => effect_at.is_some() || error.is_some(),
@@ -216,7 +216,7 @@ fn arm_in_short(arm: &ArmView, workload: &WorkloadSpec) -> String {
     text
 }
 
-/// The most telling of its verdicts that says something: damage, or a figure that may be poor.
+/// The most important verdict with something to say: damage, or a figure that may be poor.
 fn verdict(workload: &WorkloadSpec, figures: &Figures) -> Option<String> {
     let said = |metric: &Metric| {
         let mark = match metric.row().alarm {
@@ -246,7 +246,7 @@ mod tests {
             label: arm.label(),
             figures: figures.clone(),
             series: Arc::new(Series::default()),
-            trace: Arc::default(),
+            recent_tenths: Arc::default(),
             votes: None,
             lacking: Vec::new(),
             done: false,

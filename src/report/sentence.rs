@@ -2,7 +2,7 @@ use crate::metrics::units::counted;
 use crate::metrics::{Count, Figures};
 use crate::scenario::{ArmSpec, LockKind, LockNodes, WorkloadSpec};
 
-/// What one arm did, in one sentence for people. `is_doubted`: whether nothing good can be said of it.
+/// What one arm did, in one sentence. `is_doubted`: whether nothing good can be said about it.
 #[must_use]
 pub fn sentence(arm: &ArmSpec, figures: &Figures, workload: &WorkloadSpec, is_doubted: bool) -> String {
     let mut parts = workload.about().clauses(figures, is_doubted);
@@ -10,7 +10,7 @@ pub fn sentence(arm: &ArmSpec, figures: &Figures, workload: &WorkloadSpec, is_do
     format!("{}: {}.", arm.name, parts.join("; "))
 }
 
-/// What went wrong, or was refused, whatever the workload.
+/// What went wrong or was refused, in any workload.
 fn trouble(figures: &Figures, lock: LockKind) -> Vec<String> {
     let no_quorum = match lock.nodes() {
         LockNodes::OneHost => ["acquire got", "acquires got", "no vote from the lock node"],

@@ -1,10 +1,10 @@
-//! A table of text: the first column to the left, figures to the right, no rule but the space between them.
+//! A table of text: the first column is left-aligned and figures are right-aligned, with only space between the columns.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::paint::{Paint, Tone};
 
-/// Between two columns.
+/// The space between two columns.
 const GAP: &str = "  ";
 
 /// One cell.
@@ -32,7 +32,7 @@ impl Cell {
     }
 }
 
-/// A heading and rows of as many cells.
+/// A heading, and rows with the same number of cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Table {
     pub head: Vec<String>,
@@ -40,7 +40,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The table, one line a row, each ended.
+    /// The table as lines, each with a line break.
     pub fn render(&self, paint: Paint) -> String {
         let head: Vec<Cell> = self.head.iter().map(|title| Cell::new(Tone::Strong, title)).collect();
         let lines: Vec<&Vec<Cell>> = std::iter::once(&head).chain(&self.rows).collect();

@@ -8,12 +8,12 @@ use crate::metrics::{Column, Metric, NodeLoad, ServerLoad};
 use crate::run::{ArmRecord, Record};
 use crate::scenario::WorkloadSpec;
 
-/// The table of the locks; none when no arm takes one.
+/// The table of the locks; `None` if no arm has one.
 pub(super) fn locks(arms: &[Arm<'_>]) -> Option<Table> {
     arms.iter().any(|arm| arm.locks).then(|| table("locks", LOCKS, arms))
 }
 
-/// The table of the sections under the locks; none without nodes.
+/// The table of the sections under the locks; `None` without lock nodes.
 pub(super) fn sections(arms: &[Arm<'_>]) -> Option<Table> {
     let any = arms.iter().any(|arm| arm.nodes > 0);
     any.then(|| table("sections", SECTIONS, arms))
@@ -24,14 +24,14 @@ pub(super) fn load(arms: &[Arm<'_>]) -> Table {
     table("load", LOAD, arms)
 }
 
-/// The table of what the workload came to; none if it has no figures of its own.
+/// The table of the workload's results; `None` if it has no figures of its own.
 pub(super) fn results(workload: &WorkloadSpec, arms: &[Arm<'_>]) -> Option<Table> {
     let display = workload.about().display();
     let has_any = !display.columns.is_empty();
     has_any.then(|| table(display.table, display.columns, arms))
 }
 
-/// What each lock node was sent for each arm, and why it gave no vote; none without nodes.
+/// The commands that each lock node was sent for each arm, and why it gave no vote; `None` without lock nodes.
 pub(super) fn lock_nodes(record: &Record) -> Option<Table> {
     let head = ["nodes", "sets", "extensions", "deletes", "why it gave no vote"];
     let row = |(arm, node): (&ArmRecord, &NodeLoad)| {
@@ -60,7 +60,7 @@ pub(super) fn lock_nodes(record: &Record) -> Option<Table> {
     })
 }
 
-/// What is told of each app server.
+/// The figures in the table of app servers.
 const SERVER_FIGURES: [Metric; 7] = [
     Metric::Offered,
     Metric::Completed,
@@ -71,7 +71,7 @@ const SERVER_FIGURES: [Metric; 7] = [
     Metric::ResponseP99,
 ];
 
-/// What each app server did for each arm, where requests are dealt to them; none in a closed loop.
+/// What each app server did for each arm, if requests are dealt to app servers; `None` in a closed loop.
 pub(super) fn servers(record: &Record, arms: &[Arm<'_>]) -> Option<Table> {
     record.scenario.swarm.rate?;
     let head = heads(SERVER_FIGURES.map(Column::Figure));
@@ -110,7 +110,8 @@ mod tests {
     use crate::metrics::{Alarm, Shown};
     use crate::scenario::Words;
 
-    /// What is told in another column or only while a run goes on, and quantiles that are for expectations and the record.
+    /// Figures that are part of another column or only exist during a run, and quantiles for expectations and the record
+    /// only.
     const NO_COLUMN: [Metric; 13] = [
         Metric::AcquireP90,
         Metric::AcquireP999,
@@ -164,7 +165,7 @@ mod tests {
                     display.console.iter().any(in_console),
                     "the console's table of {name} lacks {metric:?}"
                 );
-                // Figures that other workloads have too stand in a table above.
+                // Figures that other workloads have too are in a table above.
                 let is_own = row.group.is_of_a_workload();
                 let in_summary = |shown: &Shown| shown.column() == Column::Figure(*metric);
                 assert!(

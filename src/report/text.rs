@@ -1,5 +1,5 @@
-//! A record as text for people: what was run, a table of the locks, of the load and of its results, a sentence for each
-//! arm, faults, expectations, what is missing, warnings.
+//! A record as text: what was run, tables of the locks, of the load and of its results, a sentence for each arm, faults,
+//! expectations, what is missing, warnings.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ pub fn summary(record: &Record) -> String {
     render(record, Paint::Off)
 }
 
-/// The summary, coloured if wanted.
+/// The summary, in colour if wanted.
 #[must_use]
 pub fn render(record: &Record, paint: Paint) -> String {
     let arms = Arm::all_of_record(record);
@@ -56,7 +56,7 @@ pub fn render(record: &Record, paint: Paint) -> String {
     sections.join("\n")
 }
 
-/// What the arms of a run that goes on have come to, as plain text.
+/// The results so far of a run under way, as plain text.
 pub(crate) fn so_far(snapshot: &Snapshot) -> String {
     let arms = Arm::all_of_snapshot(snapshot);
     let workload = &snapshot.scenario.workload;
@@ -85,7 +85,7 @@ fn head(record: &Record, paint: Paint) -> String {
         (None, Some(n)) => format!("{} per arm", counted(n, "request", "requests")),
     };
     let server = record.nodes.first().map_or("no server", |node| node.server.as_str());
-    // A record may be somebody else's.
+    // Another program may have written the record.
     let title = printable(&format!("{} · {}", scenario.name, scenario.title));
     let cut = if record.interrupted {
         format!(" of {} (interrupted)", span(scenario.duration.as_secs_f64()))

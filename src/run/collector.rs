@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::curves::Curves;
 use super::totals::{ArmState, Totals};
 use crate::metrics::{
-    Batch, Count, Figures, HistogramText, Point, Recorder, Series, Tally, Time, Timeline, Trace, When,
+    Batch, Count, Figures, HistogramText, Point, Recorder, Series, Tally, Time, Timeline, RecentTenths, When,
 };
 use crate::model::{NoVote, Outcomes};
 use crate::oracle::{Books, News};
@@ -117,8 +117,8 @@ impl Collector {
         self.curves.series()
     }
 
-    pub fn trace(&self) -> Arc<Trace> {
-        self.curves.trace()
+    pub fn recent_tenths(&self) -> Arc<RecentTenths> {
+        self.curves.recent_tenths()
     }
 
     /// What was counted after the load had ended, while the workers finished.
@@ -421,12 +421,12 @@ mod tests {
         let point = series.iter().find(|point| point.second == 1).expect("second 1");
         assert_eq!((point.orders, point.oversold, point.lost_updates), (6, 1, 2));
         assert_eq!(collector.after_end().orders, 4);
-        let trace = collector.trace();
-        let beats: Vec<_> = trace
+        let recent_tenths = collector.recent_tenths();
+        let points: Vec<_> = recent_tenths
             .iter()
-            .map(|beat| (beat.tenth, beat.lost_updates, beat.oversold))
+            .map(|point| (point.tenth, point.lost_updates, point.oversold))
             .collect();
-        assert_eq!(beats, [(13, 2, 0), (19, 0, 1)]);
+        assert_eq!(points, [(13, 2, 0), (19, 0, 1)]);
     }
 
     #[test]

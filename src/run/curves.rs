@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::metrics::{Batch, Count, Part, Point, Quantiles, Series, Spread, Sums, Time, Trace, When};
+use crate::metrics::{Batch, Count, Part, Point, Quantiles, Series, Spread, Sums, Time, RecentTenths, When};
 use crate::model::Outcomes;
 use crate::oracle::News;
 
@@ -17,7 +17,7 @@ pub(super) struct Curves {
     /// The tenths that have changed since they were last drawn.
     touched: BTreeSet<i64>,
     series: Arc<Series>,
-    trace: Arc<Trace>,
+    recent_tenths: Arc<RecentTenths>,
     /// Sales that were sent after the load had ended.
     sales_after_end: Point,
     /// Whether a dealer deals the requests: then a request is offered when it is due, not when it begins.
@@ -79,7 +79,7 @@ impl Curves {
     /// Puts the tenths that have changed into the series, and forgets those that have ended.
     pub fn draw(&mut self, now: When) {
         // Snapshots that are being drawn keep the series that they have.
-        let (series, trace) = (Arc::make_mut(&mut self.series), Arc::make_mut(&mut self.trace));
+        let (series, recent_tenths) = (Arc::make_mut(&mut self.series), Arc::make_mut(&mut self.recent_tenths));
         let touched = std::mem::take(&mut self.touched);
         let seconds: BTreeSet<i64> = touched.iter().map(|tenth| tenth.div_euclid(10)).collect();
         for second in seconds {
@@ -106,13 +106,13 @@ impl Curves {
             }
         }
         for tenth in touched {
-            if let (Some(beat), Some(slice)) = (trace.at(tenth), self.tenths.get(&tenth)) {
+            if let (Some(point), Some(slice)) = (recent_tenths.at(tenth), self.tenths.get(&tenth)) {
                 let [acquire, response] = [&slice.acquire, &slice.response].map(Spread::quantiles);
-                (beat.acquire_p50_us, beat.acquire_p99_us) = (acquire.p50, acquire.p99);
-                (beat.response_p50_us, beat.response_p99_us) = (response.p50, response.p99);
-                beat.no_quorum = slice.point.outcomes.no_quorum;
-                beat.db_hits = slice.point.counts[Count::DbHits];
-                beat.stale_reads = slice.point.counts[Count::StaleReads];
+                (point.acquire_p50_us, point.acquire_p99_us) = (acquire.p50, acquire.p99);
+                (point.response_p50_us, point.response_p99_us) = (response.p50, response.p99);
+                point.no_quorum = slice.point.outcomes.no_quorum;
+                point.db_hits = slice.point.counts[Count::DbHits];
+                point.stale_reads = slice.point.counts[Count::StaleReads];
             }
         }
         if let When::Tenth(tenth) = now {
@@ -154,7 +154,7 @@ impl Curves {
         if news.tenths.is_empty() {
             return;
         }
-        let (series, trace) = (Arc::make_mut(&mut self.series), Arc::make_mut(&mut self.trace));
+        let (series, recent_tenths) = (Arc::make_mut(&mut self.series), Arc::make_mut(&mut self.recent_tenths));
         for (when, sales) in &news.tenths {
             let point = match when {
                 When::Tenth(tenth) => series.at(tenth.div_euclid(10)),
@@ -167,10 +167,10 @@ impl Curves {
             }
             if let When::Tenth(tenth) = when
                 && sales.oversold + sales.lost_updates > 0
-                && let Some(beat) = trace.at(*tenth)
+                && let Some(point) = recent_tenths.at(*tenth)
             {
-                beat.oversold += sales.oversold;
-                beat.lost_updates += sales.lost_updates;
+                point.oversold += sales.oversold;
+                point.lost_updates += sales.lost_updates;
             }
         }
     }
@@ -179,8 +179,8 @@ impl Curves {
         self.series.clone()
     }
 
-    pub fn trace(&self) -> Arc<Trace> {
-        self.trace.clone()
+    pub fn recent_tenths(&self) -> Arc<RecentTenths> {
+        self.recent_tenths.clone()
     }
 
     /// Measured seconds so far in which nobody got a lock because nodes were missing.

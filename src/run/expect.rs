@@ -4,20 +4,20 @@ use crate::metrics::{Alarm, Evidence};
 use crate::model::CheckResult;
 use crate::scenario::{Expectation, Scenario};
 
-/// What a run must have been for its figures to prove something.
+/// The circumstances in which a run's figures prove something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Circumstances<'a> {
-    /// What was lost that the run can't do without.
+    /// What the run needs and has lost.
     pub lost: Option<&'a str>,
-    /// Why a scheduled fault took no effect.
+    /// Why a scheduled fault had no effect.
     pub unmet: Option<&'a str>,
     /// Whether it was stopped before its end.
     pub interrupted: bool,
-    /// Whether the host's wall clock stepped, by which keys expire.
+    /// Whether the machine's wall clock stepped, by which keys expire.
     pub clock_stepped: bool,
 }
 
-/// Holds the scenario's expectations against the arms' figures.
+/// Compares the scenario's expectations with the arms' figures.
 pub(super) fn check_all(
     scenario: &Scenario,
     arms: &[ArmRecord],
@@ -60,15 +60,15 @@ fn check(expectation: &Expectation, arm: &ArmRecord, circumstances: Circumstance
     }
 }
 
-/// Why the figure proves nothing either way, if so.
+/// Why the figure proves nothing either way, if that is the case.
 fn doubt(expectation: &Expectation, arm: &ArmRecord, held: bool, circumstances: Circumstances<'_>) -> Option<String> {
-    // A bound from above that is broken stays broken; one from below may yet be reached.
+    // An upper bound that is broken stays broken; a lower bound may still be reached.
     let from_above = expectation.is_from_above();
     let proven = (!held && from_above) || (held && !from_above);
-    // Damage is read from the books and stays damage, whatever is lost or fails later.
+    // Damage is read from the books and stays damage, no matter what is lost or fails later.
     let damage = !held && from_above && expectation.metric.is_damage();
     if circumstances.clock_stepped {
-        Some("the host's clock stepped, so it proves nothing".to_owned())
+        Some("the machine's wall clock stepped, so it proves nothing".to_owned())
     } else if let (Some(lost), false) = (circumstances.lost, damage) {
         Some(lost.to_owned())
     } else if let (Some(unmet), true) = (circumstances.unmet, held || !from_above) {
@@ -82,8 +82,8 @@ fn doubt(expectation: &Expectation, arm: &ArmRecord, held: bool, circumstances: 
     }
 }
 
-/// Damage that shows only later, as overselling does once the stock is sold out: until then "none" says nothing of an arm with
-/// the damage that shows before it, and "not enough" says nothing if there is enough of that.
+/// Damage that shows only later, as overselling does once the stock is sold out. Until then "none" says nothing about an
+/// arm with the damage that shows earlier, and "not enough" says nothing if there is enough of that.
 fn could_not_show(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<String> {
     let Alarm::Damage(Evidence {
         shows,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::metrics::{Figures, Series, Trace};
+use crate::metrics::{Figures, RecentTenths, Series};
 use crate::model::{CheckResult, Conditions, Event, HostId, NoVote, ServerId};
 use crate::scenario::Scenario;
 
@@ -116,7 +116,7 @@ pub struct ArmView {
     /// One point a second; the newest one is of the second under way.
     pub series: Arc<Series>,
     /// The last five minutes by tenths of a second.
-    pub trace: Arc<Trace>,
+    pub recent_tenths: Arc<RecentTenths>,
     /// The votes that the newest released lock was held with, and the number of nodes; `None` for arms without lock nodes,
     /// or before the first release.
     pub votes: Option<(usize, usize)>,

@@ -64,7 +64,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Those of an arm on this number of app servers.
+    /// Empty totals of an arm on `servers` app servers.
     pub fn new(servers: usize) -> Self {
         let server = |_| ServerSums {
             counts: Counts::default(),
@@ -110,7 +110,7 @@ impl Totals {
         }
     }
 
-    /// A measured request ended then.
+    /// Notes when a measured request ended.
     pub fn ended(&mut self, at: Option<Instant>) {
         self.newest_end = self.newest_end.max(at);
     }

@@ -92,7 +92,7 @@ impl Engine {
             name: arm.spec.name.clone(),
             label: arm.spec.label(),
             series: collector.series(),
-            trace: collector.trace(),
+            recent_tenths: collector.recent_tenths(),
             votes: collector.newest_votes(),
             lacking: collector.lacking().to_vec(),
             done: self.swarm.is_done(index),

@@ -30,8 +30,8 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// The figure that decides. Damage that was made up for later was done all the same: a bound from above is held against its
-    /// peak.
+    /// The figure that decides. Damage that was made up for later was done all the same, so an upper bound is compared
+    /// with its peak.
     #[must_use]
     pub const fn judged(&self) -> Metric {
         if self.is_from_above() {
@@ -41,7 +41,7 @@ impl Expectation {
         }
     }
 
-    /// Whether it is a bound that a growing count can break but not reach.
+    /// Whether it is an upper bound, which a growing count can break but not reach.
     #[must_use]
     pub const fn is_from_above(&self) -> bool {
         matches!(self.op, Op::Equal | Op::Less | Op::AtMost)

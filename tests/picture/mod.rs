@@ -282,7 +282,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
             ..Figures::default()
         },
         series: Arc::new(series),
-        trace: Arc::default(),
+        recent_tenths: Arc::default(),
         votes: (nodes > 0).then_some((nodes, nodes)),
         lacking: Vec::new(),
         done: false,

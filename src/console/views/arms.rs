@@ -1,4 +1,4 @@
-//! The table of arms. Columns give way in the order of their worth when the room is short.
+//! The table of arms. When space is short, the least important columns are left out.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -6,11 +6,11 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders};
 
-use super::excerpt::Excerpt;
+use super::visible_rows::VisibleRows;
 use super::{Frames, line};
-use crate::console::ailment::Ailment;
 use crate::console::app::App;
 use crate::console::score::not_measurable;
+use crate::console::stuck::Stuck;
 use crate::console::text::{self, NONE};
 use crate::console::theme::Theme;
 use crate::metrics::{Column, Metric, Unit};
@@ -18,20 +18,20 @@ use crate::report::{self, Arm, Cell, Tone};
 use crate::run::{Phase, Snapshot};
 use crate::scenario::WorkloadSpec;
 
-/// A column; its figures stand at the right.
+/// A column, with right-aligned figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shown {
+struct TableColumn {
     column: Column,
-    /// Where room is short the highest goes first.
+    /// When space is short, the highest rank goes first.
     rank: u8,
-    /// Whether only this workload has it: then it says how an arm fares, be it stuck or not. The others say what ended acquires
-    /// and requests were like.
+    /// Whether only this workload has it. Then it says how an arm does even while it is stuck; the other columns are about
+    /// acquires and requests that ended.
     is_own: bool,
-    /// Whether it is what the workload is about.
+    /// Whether the workload is about it.
     is_headline: bool,
 }
 
-/// What every workload shows.
+/// The columns of every workload.
 const COMMON: [(Column, u8); 6] = [
     (Column::Figure(Metric::AcquireP50), 6),
     (Column::Figure(Metric::AcquireP99), 2),
@@ -41,7 +41,7 @@ const COMMON: [(Column, u8); 6] = [
     (Column::VotesNow, 5),
 ];
 
-/// Counts that are worth a column only when there are any, and their rank.
+/// Counts that get a column only if they are not zero, with their rank.
 const EXTRAS: ([Metric; 6], u8) = (
     [
         Metric::Errors,
@@ -54,7 +54,7 @@ const EXTRAS: ([Metric; 6], u8) = (
     7,
 );
 
-impl Shown {
+impl TableColumn {
     const fn new(column: Column, rank: u8) -> Self {
         Self {
             column,
@@ -64,7 +64,7 @@ impl Shown {
         }
     }
 
-    /// The least width of its cells.
+    /// The smallest width of its cells.
     fn least(self) -> usize {
         match self.column {
             Column::Figure(metric) if metric.unit() == Unit::Micros => 7,
@@ -73,8 +73,8 @@ impl Shown {
         }
     }
 
-    /// Whether it stays in the table even if it is zero in every arm: what damage there is not, and that nothing gets done, do
-    /// say something.
+    /// Whether it stays in the table even if it is zero in every arm: that there is no damage, or no throughput, is worth
+    /// knowing.
     const fn is_worth_its_zeros(self) -> bool {
         match self.column {
             Column::Figure(metric) => metric.is_damage() || self.is_headline || matches!(metric, Metric::Throughput),
@@ -82,7 +82,7 @@ impl Shown {
         }
     }
 
-    /// Whether it is zero or nothing in every arm.
+    /// Whether it is zero or empty in every arm.
     fn is_idle(self, arms: &[Arm<'_>]) -> bool {
         let mut cells = arms.iter().map(|arm| report::cell(self.column, arm));
         let is_nothing = |cell: Option<Cell>| cell.is_none_or(|cell| cell.text == "0");
@@ -100,16 +100,16 @@ impl Shown {
     }
 }
 
-/// What stands above the columns: the headline in capitals.
-fn heads(columns: &[Shown]) -> Vec<String> {
+/// The heads of the columns; the headline is in capitals.
+fn heads(columns: &[TableColumn]) -> Vec<String> {
     let heads = report::heads(columns.iter().map(|shown| shown.column));
-    let head = |(shown, head): (&Shown, String)| if shown.is_headline { head.to_uppercase() } else { head };
+    let head = |(shown, head): (&TableColumn, String)| if shown.is_headline { head.to_uppercase() } else { head };
     columns.iter().zip(heads).map(head).collect()
 }
 
 /// The width of each column.
-fn widths(columns: &[Shown]) -> Vec<usize> {
-    let width = |(column, head): (&Shown, String)| text::width(&head).max(column.least());
+fn widths(columns: &[TableColumn]) -> Vec<usize> {
+    let width = |(column, head): (&TableColumn, String)| text::width(&head).max(column.least());
     columns.iter().zip(heads(columns)).map(width).collect()
 }
 
@@ -125,37 +125,37 @@ fn style_of(cell: &Cell, theme: &Theme) -> Style {
     }
 }
 
-/// The columns of a workload in the order of the table. Once the load is over its last seconds say nothing: the mean until the
-/// arm's finish does.
-fn columns(workload: &WorkloadSpec, arms: &[Arm<'_>], is_over: bool) -> Vec<Shown> {
+/// The columns of a workload, in the order of the table. After the load its last seconds say nothing, so the mean until
+/// the arm's finish is shown instead.
+fn columns(workload: &WorkloadSpec, arms: &[Arm<'_>], is_over: bool) -> Vec<TableColumn> {
     let display = workload.about().display();
     let common = COMMON.into_iter().map(|(column, rank)| match column {
-        Column::ThroughputNow if is_over => Shown::new(Column::Figure(Metric::Throughput), rank),
-        column => Shown::new(column, rank),
+        Column::ThroughputNow if is_over => TableColumn::new(Column::Figure(Metric::Throughput), rank),
+        column => TableColumn::new(column, rank),
     });
     let (extras, rank) = EXTRAS;
     let occurs = |metric: &Metric| arms.iter().any(|arm| metric.of(arm.figures) > 0.0);
     let extras = extras
         .into_iter()
         .filter(occurs)
-        .map(|metric| Shown::new(Column::Figure(metric), rank));
-    let own = display.console.iter().map(|&(metric, rank)| Shown {
+        .map(|metric| TableColumn::new(Column::Figure(metric), rank));
+    let own = display.console.iter().map(|&(metric, rank)| TableColumn {
         is_own: true,
         is_headline: metric == display.headline(),
-        ..Shown::new(Column::Figure(metric), rank)
+        ..TableColumn::new(Column::Figure(metric), rank)
     });
     common.chain(extras).chain(own).collect()
 }
 
-/// The columns that fit beside the names, in the order of the table. Where some must go, those go first that say nothing of
-/// any arm.
-fn fitting(mut kept: Vec<Shown>, arms: &[Arm<'_>], room: usize) -> Vec<Shown> {
+/// The columns that fit beside the names, in the order of the table. If some must go, columns that say nothing about any
+/// arm go first.
+fn fitting(mut kept: Vec<TableColumn>, arms: &[Arm<'_>], room: usize) -> Vec<TableColumn> {
     for column in &mut kept {
         if column.is_idle(arms) {
             column.rank += 10;
         }
     }
-    let width = |kept: &[Shown]| widths(kept).iter().map(|width| width + 2).sum::<usize>();
+    let width = |kept: &[TableColumn]| widths(kept).iter().map(|width| width + 2).sum::<usize>();
     while width(&kept) > room && kept.len() > 1 {
         let least = kept
             .iter()
@@ -184,7 +184,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     let columns = fitting(columns, &arms, total.saturating_sub(names + 3));
     let mut widths = widths(&columns);
     let used: usize = names + 2 + widths.iter().map(|width| width + 2).sum::<usize>();
-    // Wide screens spread the columns, but not so far that a row can't be followed.
+    // Wide screens spread the columns, but only so far that the eye can follow a row.
     let spare = (total.saturating_sub(used + 1) / columns.len().max(1)).min(6);
     for width in &mut widths {
         *width += 2 + spare;
@@ -194,7 +194,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     head.extend(heads.map(|(head, width)| Span::raw(text::right(&head, *width))));
     line(frame, inside, 0, Line::from(head).style(theme.dim));
 
-    let excerpt = Excerpt::of(
+    let visible = VisibleRows::of(
         snapshot.arms.len(),
         usize::from(inside.height).saturating_sub(1),
         app.arm,
@@ -204,18 +204,18 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
         .arms
         .iter()
         .enumerate()
-        .take(excerpt.shown.end)
-        .skip(excerpt.shown.start)
+        .take(visible.shown.end)
+        .skip(visible.shown.start)
     {
         let charted = index == app.arm;
         let name_style = if charted { theme.strong } else { theme.base };
         let name = format!("{} {}", if charted { "›" } else { " " }, text::left(&arm.name, names));
         let mut spans = vec![Span::styled(name, name_style)];
         let mut first = 0;
-        if let Some(ailment) = Ailment::of(arm, &snapshot.phase) {
+        if let Some(stuck) = Stuck::of(arm, &snapshot.phase) {
             first = columns.iter().take_while(|column| !column.is_own).count();
             let room: usize = widths[..first].iter().sum();
-            let words = ailment.within(room.saturating_sub(2));
+            let words = stuck.within(room.saturating_sub(2));
             spans.push(Span::styled(text::left(&format!("  {words}"), room), theme.warn));
         }
         for (column, width) in columns.iter().zip(&widths).skip(first) {
@@ -226,7 +226,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
         line(frame, inside, row, Line::from(spans));
         row += 1;
     }
-    if let Some(more) = excerpt.more() {
+    if let Some(more) = visible.more() {
         line(frame, inside, row, Line::styled(format!("  {more}"), theme.dim));
     }
 }
@@ -303,7 +303,7 @@ mod tests {
             p99: 900,
             ..Quantiles::default()
         };
-        // Everything else is zero and goes before what says something, and damage stays although it is zero.
+        // Everything else is zero and goes first; damage stays although it is zero.
         let kept = fitting(&workload, &[an_arm(&figures)], 76);
         let damage = [Metric::LostUpdates, Metric::Oversold].map(Figure);
         let now = Column::ThroughputNow;

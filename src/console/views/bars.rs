@@ -1,10 +1,10 @@
-//! A bar for each arm: what its workload is about, as units sold against the stock.
+//! A bar for each arm: the figure that its workload is about, such as units sold out of the stock.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::excerpt::Excerpt;
+use super::visible_rows::VisibleRows;
 use super::{Frames, line, mark_style, panel};
 use crate::console::app::App;
 use crate::console::score::Score;
@@ -36,17 +36,17 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
         let cells = (value / most * room as f64).round() as usize;
         cells.max(usize::from(value > 0.0)).min(room)
     };
-    let excerpt = Excerpt::of(arms.len(), usize::from(inside.height), app.arm);
+    let visible = VisibleRows::of(arms.len(), usize::from(inside.height), app.arm);
     let mut row = 0;
     for (index, arm) in arms
         .iter()
         .enumerate()
-        .take(excerpt.shown.end)
-        .skip(excerpt.shown.start)
+        .take(visible.shown.end)
+        .skip(visible.shown.start)
     {
         let score = Score::of(bars.figure, arm);
         let drawn = length(bars.figure.of(arm.figures));
-        // What was sold beyond the stock of its product is damage, even while other products have units left.
+        // Units sold beyond the stock of their product are damage, even while other products have units left.
         let bad = bars
             .damage
             .map_or(0, |damage| length(damage.of(arm.figures)).min(drawn));
@@ -72,7 +72,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
         line(frame, inside, row, Line::from(spans));
         row += 1;
     }
-    if let Some(more) = excerpt.more() {
+    if let Some(more) = visible.more() {
         line(frame, inside, row, Line::styled(format!(" {more}"), theme.dim));
     }
 }

@@ -1,4 +1,4 @@
-//! The first line: which scenario, where it is, under which load.
+//! The first line: the scenario, its phase, and its load.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;

@@ -1,4 +1,4 @@
-//! The hosts: a box each while there is room, else a line for all.
+//! The hosts: a box each if there is room, otherwise one line for all.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -14,10 +14,10 @@ use crate::console::theme::Theme;
 use crate::model::Target;
 use crate::run::{HostView, Snapshot};
 
-/// The least width of a box.
+/// The smallest width of a box.
 const BOX: u16 = 24;
 
-/// The rows that the panel wants.
+/// The rows that the panel needs.
 pub(super) fn height(width: u16, hosts: usize, roomy: bool) -> u16 {
     if roomy && hosts <= usize::from(width / BOX) {
         3
@@ -101,7 +101,7 @@ pub(super) fn state(host: &HostView, theme: &Theme) -> (&'static str, String, St
     (symbol, words, theme.warn)
 }
 
-/// Figures of its lock node, the most telling first.
+/// The figures of its lock node, the most important first.
 fn figures(host: &HostView) -> Vec<String> {
     let Some(stats) = host.stats.filter(|_| host.conditions.answers()) else {
         return Vec::new();

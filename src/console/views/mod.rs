@@ -6,7 +6,6 @@ mod conditions;
 mod dashboard;
 mod digits;
 mod events;
-mod excerpt;
 mod expectations;
 mod failed;
 mod footer;
@@ -24,6 +23,7 @@ mod strip;
 mod summary;
 mod timeline;
 mod too_small;
+mod visible_rows;
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};

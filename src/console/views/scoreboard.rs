@@ -1,23 +1,23 @@
-//! One large figure for each arm, for a room, with what was done to the hosts above.
+//! One large figure for each arm, readable across a room, with the faults on the hosts above.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::digits::{self, Size};
-use super::excerpt::Excerpt;
+use super::visible_rows::VisibleRows;
 use super::{columns, fitting, letters, line, mark_style, rows, strip};
-use crate::console::ailment::Ailment;
 use crate::console::app::App;
 use crate::console::score::{Score, headline, is_damaged, without_quorum};
+use crate::console::stuck::Stuck;
 use crate::console::text;
 use crate::metrics::Metric;
 use crate::report::{Arm, Mark};
 use crate::run::{ArmView, Snapshot};
 
-/// The least columns of a tile.
+/// The smallest width of a tile.
 const NARROWEST: u16 = 20;
-/// The columns between two tiles: the rule and a free one at each side of it.
+/// The columns between two tiles: the rule, and a free column at each side.
 const GAP: u16 = 3;
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
@@ -33,14 +33,14 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         ..area
     };
     let capacity = usize::from((area.width / NARROWEST).max(1)) * usize::from(area.height);
-    let excerpt = Excerpt::of(snapshot.arms.len(), capacity, app.arm);
-    let tiles: Vec<Tile<'_>> = excerpt
+    let visible = VisibleRows::of(snapshot.arms.len(), capacity, app.arm);
+    let tiles: Vec<Tile<'_>> = visible
         .shown
         .clone()
         .filter_map(|index| Some(Tile::of(headline, arms.get(index)?, snapshot.arms.get(index)?)))
         .collect();
     strip::render(frame, above, app, snapshot, &title(headline, &tiles));
-    let more = excerpt.more();
+    let more = visible.more();
     let Some(grid) = Grid::of(&tiles, tiles.len() + usize::from(more.is_some()), area, app.ascii) else {
         return;
     };
@@ -52,7 +52,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         if column > 0 {
             rule(frame, cell, app);
         }
-        // The rule's column, and one at its other side.
+        // The column of the rule, and a free one at its other side.
         let cell = Rect {
             x: cell.x + 1,
             width: cell.width.saturating_sub(1),
@@ -69,7 +69,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     }
 }
 
-/// What the figures count: two things while some stocks are sold out and others are not.
+/// What the figures count. These are two things if some stocks are sold out and others are not.
 fn title(headline: Metric, tiles: &[Tile<'_>]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for tile in tiles {
@@ -91,7 +91,8 @@ fn rule(frame: &mut Frame<'_>, area: Rect, app: &App) {
     }
 }
 
-/// How the tiles lie, and the size of the figures, the same in all so that they can be compared at a glance.
+/// The layout of the tiles, and the size of the figures, which is the same for all so that they can be compared at a
+/// glance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Grid {
     columns: usize,
@@ -104,11 +105,11 @@ struct Grid {
 }
 
 impl Grid {
-    /// The grid with large names and figures, the figures as large as they can be; of equals one with room for the marks, then
-    /// the one with the fewest columns.
+    /// The grid with large names and the largest possible figures; among equals the one with room for the marks, then the
+    /// one with the fewest columns.
     fn of(tiles: &[Tile<'_>], count: usize, area: Rect, ascii: bool) -> Option<Self> {
         let marked: Vec<String> = tiles.iter().map(|tile| large(&tile.score)).collect();
-        // Letters are drawn in half cells, which an ASCII picture has not.
+        // Letters are drawn with half blocks, which ASCII does not have.
         let widest = if ascii {
             None
         } else {
@@ -130,7 +131,7 @@ impl Grid {
             let values = tiles.iter().map(|tile| tile.score.value.as_str());
             let size = digits::size(values, width, height);
             let marks = size.is_some() && digits::size(marked.iter().map(String::as_str), width, height) == size;
-            // Names without a figure are not worth their room.
+            // Names without a figure are not worth their space.
             (size.is_some() || !names).then_some(Self {
                 columns,
                 rows,
@@ -145,7 +146,7 @@ impl Grid {
     }
 }
 
-/// The figure with its mark, if it says something.
+/// The figure with its mark, if it is meaningful.
 fn large(score: &Score) -> String {
     match score.mark {
         Mark::Good | Mark::Poor | Mark::Damage => format!("{}{}", score.mark.symbol(), score.value),
@@ -153,12 +154,12 @@ fn large(score: &Score) -> String {
     }
 }
 
-/// What is shown of an arm.
+/// The tile of an arm.
 struct Tile<'a> {
     arm: &'a ArmView,
     headline: Metric,
     score: Score,
-    /// Damage beside the one that the figure counts.
+    /// Whether it has other damage than the figure counts.
     more_damage: bool,
 }
 
@@ -209,14 +210,14 @@ impl<'a> Tile<'a> {
         }
     }
 
-    /// The name if it isn't drawn large, the figure, and what else there is to say; what doesn't fit is left out, the figure
+    /// The name unless it is drawn large, the figure, and further facts. What doesn't fit is left out; the figure goes
     /// first if it is drawn large with its mark.
     fn caption(&self, app: &App, snapshot: &Snapshot, columns: usize, grid: &Grid) -> Line<'static> {
         let theme = &app.theme;
-        let ailment = Ailment::of(self.arm, &snapshot.phase);
+        let stuck = Stuck::of(self.arm, &snapshot.phase);
         let name = if grid.names { "" } else { self.arm.name.as_str() };
         let mut cell = self.score.cell();
-        let state = ailment.as_ref().map_or(0, |ailment| 2 + ailment.least());
+        let state = stuck.as_ref().map_or(0, |stuck| 2 + stuck.least());
         if state > 0 && grid.marks && text::width(name) + 2 + text::width(&cell) + state > columns {
             cell.clear();
         }
@@ -228,8 +229,8 @@ impl<'a> Tile<'a> {
         };
         let has_cell = !cell.is_empty();
         parts.push(vec![Span::styled(cell, mark_style(self.score.mark, theme))]);
-        if let Some(ailment) = ailment {
-            let words = ailment.within(columns.saturating_sub(used(&parts)));
+        if let Some(stuck) = stuck {
+            let words = stuck.within(columns.saturating_sub(used(&parts)));
             parts.push(vec![Span::styled(words, theme.warn)]);
         } else if without_quorum(self.arm) {
             let refusing = self.headline == Metric::RefusedSeconds;
@@ -244,7 +245,7 @@ impl<'a> Tile<'a> {
             Mark::Pending => "nothing to judge yet",
             _ => self.headline.title(),
         };
-        // The unit stands beside its figure.
+        // The unit comes after its figure.
         if has_cell && used(&parts) + text::width(unit) <= columns {
             parts[1].push(Span::styled(format!(" {unit}"), theme.dim));
         }

@@ -32,7 +32,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         };
         let left = snapshot.servers.len() - index;
         let width = number.len() + 1 + text::width(&words) + 2;
-        // The last columns say how many there are more.
+        // The last columns say how many more there are.
         let kept_free = if left > 1 { 8 } else { 0 };
         if used + width + kept_free > usize::from(area.width) {
             spans.push(Span::styled(format!("+{left} more"), theme.dim));
@@ -49,7 +49,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     frame.render_widget(Line::from(spans), area);
 }
 
-/// Symbol, words and style of its state; one that is up needs no words.
+/// Symbol, words and style of its state; an app server that is up needs no words.
 pub(super) fn state(server: &ServerView, theme: &Theme) -> (&'static str, String, Style) {
     let Some((symbol, words)) = symbol_and_words(&server.conditions) else {
         return ("●", String::new(), theme.good);

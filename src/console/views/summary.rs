@@ -1,4 +1,4 @@
-//! After the end: what each arm did, in a sentence, what became of the expectations, and the table if there is room.
+//! After the end: a sentence for each arm, the results of the expectations, and the table if there is room.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -102,7 +102,7 @@ pub(super) fn render(
     }
 }
 
-/// Whether something that is expected of the arm could not show: then its figures are nothing to praise.
+/// Whether an expectation about the arm could not show. Then its figures are not praised.
 fn is_doubtful(scenario: &Scenario, expectations: &[(CheckResult, String)], arm: &str) -> bool {
     let own = scenario
         .expect
@@ -113,7 +113,7 @@ fn is_doubtful(scenario: &Scenario, expectations: &[(CheckResult, String)], arm:
         .any(|held| held == CheckResult::Inconclusive)
 }
 
-/// How many held, failed, and could not show: `1 held, 2 inconclusive`.
+/// How many held, failed, and were inconclusive: `1 held, 2 inconclusive`.
 fn tally(expectations: &[(CheckResult, String)]) -> String {
     let words = [
         (CheckResult::Held, "held"),
@@ -127,7 +127,7 @@ fn tally(expectations: &[(CheckResult, String)]) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// Words behind a sign, wrapped beside it.
+/// Text after a symbol, wrapped beside it.
 fn hanging<'a>(sign: &'a str, style: Style, words: &str, columns: usize) -> Vec<Line<'a>> {
     let wrapped = text::wrap(words, columns.saturating_sub(2)).into_iter().enumerate();
     let line = |(index, words)| {

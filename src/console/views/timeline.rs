@@ -1,4 +1,4 @@
-//! What happened when, in lanes on the columns of the latency chart.
+//! What happened when, in lanes on the same columns as the latency chart.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -18,9 +18,9 @@ use crate::run::{ArmView, Snapshot};
 /// A fault on the time axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct FaultMark {
-    /// When it took effect, or was asked for while it has not.
+    /// When it took effect or, until then, when it was ordered.
     pub at: f64,
-    /// The letter of its action: small while it has no effect, `?` when the effect could not be verified.
+    /// The letter of its action: lower case until it takes effect, `?` if the effect could not be verified.
     letter: char,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn marks(snapshot: &Snapshot) -> Vec<FaultMark> {
     snapshot.events.iter().filter_map(mark).collect()
 }
 
-/// The least columns left of the plot: the labels of the chart above need them.
+/// The smallest number of columns left of the plot; the labels of the chart above need them.
 const GUTTER: usize = 11;
 
 /// A row of the timeline.
@@ -88,12 +88,12 @@ impl Lane {
         }
     }
 
-    /// Whether it shows damage, and there is some.
+    /// Whether it shows damage that is proven.
     fn is_proven(self, arm: &ArmView) -> bool {
         matches!(self, Self::Of(metric) if metric.is_proven(&arm.figures))
     }
 
-    /// Its title, with the mark of damage if there is some.
+    /// Its title, with the mark of damage if it is proven.
     fn label(self, is_proven: bool) -> String {
         let title = self.title();
         if is_proven {
@@ -119,8 +119,8 @@ pub(super) fn gutter(snapshot: &Snapshot) -> u16 {
     u16::try_from(widest).unwrap_or(u16::MAX)
 }
 
-/// The lanes that are shown when there is room for so many: damage that was proven first, then faults, then what occurs in this
-/// arm; and how many are left out.
+/// The lanes that fit into `room` rows: proven damage first, then faults, then what occurs in this arm; and how many are
+/// left out.
 pub(super) fn lanes(snapshot: &Snapshot, arm: &ArmView, room: usize) -> (Vec<Lane>, usize) {
     let all = all(snapshot);
     let worth = |lane: &Lane| match lane {
@@ -167,7 +167,8 @@ fn letters(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &
         text::right(Lane::Faults.title(), usize::from(gutter - 1)),
         theme.dim,
     );
-    // Of two in a column the later one shows, but an end never covers what it ends; the event log has them all.
+    // If two are in one column, the later one shows, but an end never covers the fault that it ends; the event log has all
+    // of them.
     let (ends, faults): (Vec<&FaultMark>, Vec<&FaultMark>) = marks.iter().partition(|mark| mark.is_end());
     for mark in ends.into_iter().chain(faults) {
         let cell = axis
@@ -198,7 +199,7 @@ fn bars(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &App
             _ => continue,
         };
     }
-    // The scale: the most in any second. It stands where nothing is, at the start if it can.
+    // The scale: the largest value of any second. It is drawn on free columns, if possible at the start.
     let seconds = arm.series.iter().filter(|point| axis.second(point.second).is_some());
     let most = seconds.map(|point| lane.value(point)).max().unwrap_or(0);
     if most == 0 {
@@ -218,7 +219,7 @@ fn bars(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &App
     buffer.set_string(x, row.y, label, theme.dim);
 }
 
-/// How many a second there were in each column.
+/// The rate per second in each column.
 fn rates(axis: TimeAxis, arm: &ArmView, lane: Lane) -> Vec<f64> {
     let mut columns = vec![0.0; usize::from(axis.columns())];
     for sample in samples(arm, axis) {
@@ -228,7 +229,7 @@ fn rates(axis: TimeAxis, arm: &ArmView, lane: Lane) -> Vec<f64> {
             continue;
         };
         for column in &mut columns[usize::from(range.start)..usize::from(range.end)] {
-            // Tenths add up in a column; of seconds the worst is shown.
+            // Tenths in a column are added up; of seconds, the worst is shown.
             *column = if seconds < 1.0 {
                 *column + value / axis.column_length().max(seconds)
             } else {
@@ -239,7 +240,7 @@ fn rates(axis: TimeAxis, arm: &ArmView, lane: Lane) -> Vec<f64> {
     columns
 }
 
-/// The seconds under the axis, and how many lanes there was no room for.
+/// The seconds under the axis, and how many lanes are left out.
 pub(super) fn ticks(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, hidden: usize, theme: &Theme) {
     if row.is_empty() {
         return;

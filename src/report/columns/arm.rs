@@ -3,30 +3,30 @@ use crate::metrics::{Count, Figures, Group};
 use crate::run::{ArmRecord, ArmView, Health, Record, Snapshot};
 use crate::scenario::{ArmSpec, Scenario};
 
-/// What an arm's cells are made from, of a record or of a run that goes on.
+/// The data behind an arm's cells, from a record or from a run under way.
 pub(crate) struct Arm<'a> {
     pub name: &'a str,
     pub figures: &'a Figures,
-    /// Whether nothing good can be said of it.
+    /// Whether nothing good can be said about it.
     pub is_doubted: bool,
-    /// How many nodes its lock asks.
+    /// How many nodes its lock uses.
     pub nodes: usize,
-    /// Whether it takes a lock at all.
+    /// Whether it has a lock.
     pub locks: bool,
     /// Whether its requests are due at a rate.
     pub has_rate: bool,
-    /// Requests that ended after the load had; of a record.
+    /// Requests that ended after the load; from a record.
     pub after_end: u64,
-    /// How it fares now; of a run that goes on.
+    /// Its present state; from a run under way.
     pub now: Option<&'a ArmView>,
-    /// Whether a count has five columns at most.
+    /// Whether counts may have at most five columns.
     pub is_narrow: bool,
 }
 
 impl<'a> Arm<'a> {
     /// The arms of a record.
     pub fn all_of_record(record: &'a Record) -> Vec<Self> {
-        // Both are in the scenario's order.
+        // Both are in the order of the scenario.
         let arms = record.arms.iter().zip(&record.scenario.arms);
         arms.map(|(arm, spec)| Self::of_record(arm, spec, &record.scenario))
             .collect()
@@ -46,14 +46,14 @@ impl<'a> Arm<'a> {
         }
     }
 
-    /// The arms of a run that goes on.
+    /// The arms of a run under way.
     pub fn all_of_snapshot(snapshot: &'a Snapshot) -> Vec<Self> {
         let arms = snapshot.arms.iter().zip(&snapshot.scenario.arms);
         arms.map(|(arm, spec)| Self::of_view(arm, spec, &snapshot.scenario))
             .collect()
     }
 
-    /// One of them.
+    /// An arm of a run under way.
     pub fn of_view(arm: &'a ArmView, spec: &ArmSpec, scenario: &Scenario) -> Self {
         Self {
             name: &arm.name,
@@ -84,7 +84,7 @@ impl<'a> Arm<'a> {
         }
     }
 
-    /// The same for columns in which counts are short.
+    /// The same for tables with narrow counts.
     pub fn narrow(self) -> Self {
         Self {
             is_narrow: true,
@@ -100,17 +100,17 @@ impl<'a> Arm<'a> {
             Group::OpenLoop => self.has_rate,
             Group::Now => self.now.is_some(),
             Group::Load => true,
-            // The table that they stand in is that of the workload.
+            // A table of these is that of the arm's own workload.
             group => group.is_of_a_workload(),
         }
     }
 
-    /// Whether it can't work now although it has something to do.
+    /// Whether it is stuck: it can't work although it has something to do.
     pub fn is_stuck(&self) -> bool {
         self.now.is_some_and(|now| now.live.health != Health::Well && !now.done)
     }
 
-    /// A count as it is written in this table.
+    /// A count in the style of this table.
     pub fn count(&self, n: u64) -> String {
         if self.is_narrow { short_count(n) } else { count(n) }
     }

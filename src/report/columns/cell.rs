@@ -5,7 +5,7 @@ use crate::metrics::{Alarm, Column, Metric};
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
 
-/// An arm's cell in a column; none: the arm has no such figure.
+/// An arm's cell in a column; `None` if the arm has no such figure.
 pub(crate) fn cell(column: Column, arm: &Arm<'_>) -> Option<Cell> {
     match column {
         Column::Figure(Metric::Orders) => Some(inventory::orders(arm, arm.figures.orders)),
@@ -23,11 +23,11 @@ pub(crate) fn cell(column: Column, arm: &Arm<'_>) -> Option<Cell> {
     }
 }
 
-/// A figure as its row in the table of metrics says.
+/// A figure, in the way that the table of metrics says.
 fn figure(metric: Metric, arm: &Arm<'_>) -> Option<Cell> {
     match metric.row().alarm {
         Alarm::Damage(_) | Alarm::Poor(_) => judged(metric, arm),
-        // It has a colour and no mark: that nothing was refused, say, is nothing to praise.
+        // It has a colour but no mark: zero refusals, for example, are no reason for praise.
         Alarm::Doubt if metric.of(arm.figures) > 0.0 => Some(Cell::new(Tone::Doubt, written(metric, arm)?)),
         Alarm::Doubt | Alarm::Plain => Some(Cell::plain(written(metric, arm)?)),
     }

@@ -1,6 +1,7 @@
 use crate::metrics::Column;
 
-/// The titles of columns beside each other: what is a quantile, or the worst, of the same as the one before is not named again.
+/// The titles of neighbouring columns. A quantile or a worst value of the figure before it doesn't repeat that figure's
+/// name.
 pub(crate) fn heads(columns: impl IntoIterator<Item = Column>) -> Vec<String> {
     let mut before = "";
     let short = |column: Column| {

@@ -1,4 +1,4 @@
-//! What became of the stock, where a figure is more than its number.
+//! The cells of `inventory` that need more than a number.
 
 use super::arm::Arm;
 use super::judged::judged;
@@ -6,7 +6,7 @@ use crate::metrics::Metric;
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
 
-/// Orders of an arm, all of them or those of one app server.
+/// The orders of an arm, or those of one of its app servers.
 pub(in crate::report) fn orders(arm: &Arm<'_>, orders: u64) -> Cell {
     if arm.figures.incomplete {
         Cell::new(Tone::Doubt, format!("≥ {}", arm.count(orders)))
@@ -15,11 +15,11 @@ pub(in crate::report) fn orders(arm: &Arm<'_>, orders: u64) -> Cell {
     }
 }
 
-/// While units are left overselling cannot show, but the updates that would lead to it do. In the console, which has no room to
-/// say so in each row, the legend above the table does.
+/// Until the stock is sold out, overselling can't show, but lost updates do. The console has no room to say so in each
+/// row, so the title of its table does.
 pub(super) fn oversold(arm: &Arm<'_>) -> Option<Cell> {
     let figures = arm.figures;
-    // Whether it is sold out is not known of books that were not read to their end.
+    // If the books were not read to their end, it is not known whether the stock is sold out.
     if arm.is_narrow || figures.oversold > 0 || figures.sold_out_all || figures.incomplete {
         return judged(Metric::Oversold, arm);
     }
@@ -30,7 +30,7 @@ pub(super) fn oversold(arm: &Arm<'_>) -> Option<Cell> {
     })
 }
 
-/// Beside zeros their upper bound: none in n orders means fewer than 3 in n, at 95 % confidence (the rule of three).
+/// The upper bound of a zero: none in n orders means fewer than 3 in n, at 95 % confidence (the rule of three).
 pub(super) fn bound(arm: &Arm<'_>) -> Option<Cell> {
     let figures = arm.figures;
     let none = figures.oversold == 0 && figures.lost_updates_peak == 0 && figures.orders > 3 && !arm.is_doubted;

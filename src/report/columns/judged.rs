@@ -1,4 +1,4 @@
-//! What a figure says for or against an arm: one judgement for the printed tables and everything in the console.
+//! What a figure says for or against an arm: one judgement for the printed tables and the whole console.
 
 use super::arm::Arm;
 use crate::metrics::units::{mean, micros, rate, short_rate};
@@ -9,15 +9,15 @@ use crate::report::table::Cell;
 /// How good a figure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// It says nothing by itself.
+    /// It has no meaning by itself.
     Plain,
-    /// As it should be.
+    /// All right.
     Good,
     /// It proves nothing, or not yet.
     Pending,
-    /// Not what one wants, but no damage.
+    /// Not what one wants, but not damage.
     Poor,
-    /// Worth a look: it may well be right, as a refusal without a quorum is.
+    /// Worth a look, but perhaps right, like a refusal without a quorum.
     Notice,
     /// Proven damage.
     Damage,
@@ -26,7 +26,7 @@ pub(crate) enum Mark {
 }
 
 impl Mark {
-    /// One character that stands for it.
+    /// Its symbol of one character.
     pub const fn symbol(self) -> &'static str {
         match self {
             Self::Good => "✔",
@@ -38,7 +38,8 @@ impl Mark {
     }
 }
 
-/// Judges a figure of an arm. Nothing is praised that proves nothing: what could not have shown, was lost, never happened.
+/// Judges a figure of an arm. A figure that proves nothing is never praised: it could not have shown, was lost, or never
+/// happened.
 pub(crate) fn judge(metric: Metric, arm: &Arm<'_>) -> Mark {
     let (row, figures) = (metric.row(), arm.figures);
     if !arm.has(row.group) {
@@ -50,7 +51,7 @@ pub(crate) fn judge(metric: Metric, arm: &Arm<'_>) -> Mark {
         Alarm::Damage(evidence) if !(evidence.shows)(figures) => Mark::Pending,
         _ if !metric.is_known(figures) => Mark::Pending,
         Alarm::Poor(most) if metric.of(figures) > most => Mark::Poor,
-        // It does nothing now: that it was right before says nothing of what comes.
+        // The arm does nothing now, so an earlier good value says nothing about what comes.
         Alarm::Poor(_) if arm.is_stuck() => Mark::Notice,
         Alarm::Doubt if metric.of(figures) > 0.0 => Mark::Notice,
         Alarm::Damage(_) | Alarm::Poor(_) | Alarm::Doubt => Mark::Good,
@@ -63,7 +64,7 @@ pub(crate) fn judge(metric: Metric, arm: &Arm<'_>) -> Mark {
     }
 }
 
-/// The figure as it is written in this table, without a mark; none: the arm has no such figure.
+/// The figure in the style of this table, without a mark; `None` if the arm has no such figure.
 pub(crate) fn written(metric: Metric, arm: &Arm<'_>) -> Option<String> {
     let (row, figures) = (metric.row(), arm.figures);
     if !arm.has(row.group) || !metric.is_known(figures) {
@@ -90,8 +91,8 @@ pub(super) fn judged(metric: Metric, arm: &Arm<'_>) -> Option<Cell> {
     Some(marked(judge(metric, arm), text, arm.is_narrow))
 }
 
-/// What is known of damage besides its count, for which only the printed tables have room: that there is more than was counted,
-/// and how much it once was.
+/// Adds what else is known about damage, for which only the printed tables have room: that there is more than was counted,
+/// and its largest value.
 fn in_full(metric: Metric, arm: &Arm<'_>, text: String) -> String {
     let peak = metric.peak();
     if !metric.is_proven(arm.figures) {
@@ -107,7 +108,8 @@ fn in_full(metric: Metric, arm: &Arm<'_>, text: String) -> String {
     }
 }
 
-/// A figure with its mark: `✖ 214`, `✔ 0`. What is pending is `0 …` in the console, where it may come yet, and `? 0` in print.
+/// A figure with its mark: `✖ 214`, `✔ 0`. A pending figure is `0 …` in the console, where it may still change, and `? 0`
+/// in print.
 pub(crate) fn marked(mark: Mark, text: String, is_narrow: bool) -> Cell {
     let symbol = mark.symbol();
     match mark {

@@ -1,4 +1,4 @@
-//! How the load went, whatever the workload.
+//! The columns about the load, for every workload.
 
 use super::arm::Arm;
 use crate::metrics::Column::{AfterTheEnd, Figure, FinishedAt};
@@ -8,7 +8,7 @@ use crate::metrics::units::short_rate;
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
 
-/// How the load went.
+/// The columns about the load.
 pub(crate) const LOAD: &[Shown] = &[
     Always(Figure(Metric::Offered)),
     Always(Figure(Metric::Completed)),

@@ -1,4 +1,4 @@
-//! How the locks did, and the sections under them.
+//! The columns about the locks, and about the sections under them.
 
 use super::arm::Arm;
 use crate::metrics::Column::{AttemptsPerAcquire, Figure, VotesAtRelease, VotesInTheEnd};
@@ -7,7 +7,7 @@ use crate::metrics::{Count, Metric};
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
 
-/// How the locks did.
+/// The columns about the locks.
 pub(crate) const LOCKS: &[Shown] = &[
     Always(Figure(Metric::AcquireP50)),
     Always(Figure(Metric::AcquireP99)),
@@ -23,7 +23,7 @@ pub(crate) const LOCKS: &[Shown] = &[
     Always(AttemptsPerAcquire),
 ];
 
-/// How the sections under the locks did.
+/// The columns about the sections under the locks.
 pub(crate) const SECTIONS: &[Shown] = &[
     Always(VotesAtRelease),
     Always(VotesInTheEnd),
@@ -39,7 +39,7 @@ pub(super) fn attempts_per_acquire(arm: &Arm<'_>) -> Option<Cell> {
         .then(|| Cell::plain(format!("{:.1}", arm.figures.attempts as f64 / acquires as f64)))
 }
 
-/// Sections that outlasted their validity, with their share of all; none among n means fewer than 3 in n.
+/// Sections that outlasted their validity, with their share of all sections; none in n means fewer than 3 in n.
 pub(super) fn overran(arm: &Arm<'_>) -> Option<Cell> {
     let (overran, sections) = (arm.figures.counts[Count::Overran], arm.figures.hold_us.count);
     if arm.nodes == 0 || sections == 0 {
@@ -56,9 +56,9 @@ pub(super) fn overran(arm: &Arm<'_>) -> Option<Cell> {
     })
 }
 
-/// The mean votes that locks were held with, of the nodes that are asked: `3/3`, `2.4/3`.
+/// The mean number of votes that locks were held with, out of all nodes: `3/3`, `2.4/3`.
 pub(super) fn votes(arm: &Arm<'_>, counts: &[u64]) -> Option<Cell> {
-    // A record that somebody else wrote may have any counts.
+    // A record that another program wrote may have any counts.
     let acquired: u128 = counts.iter().copied().map(u128::from).sum();
     if arm.nodes == 0 || acquired == 0 {
         return None;
@@ -71,7 +71,7 @@ pub(super) fn votes(arm: &Arm<'_>, counts: &[u64]) -> Option<Cell> {
     if votes == acquired * arm.nodes as u128 {
         return Some(Cell::plain(format!("{0}/{0}", arm.nodes)));
     }
-    // Rounded down: full votes are only said when every acquire had them.
+    // Rounded down, so that full votes are shown only if every acquire had them.
     let mean = (votes as f64 / acquired as f64 * 10.0).floor() / 10.0;
     Some(Cell::plain(format!("{mean:.1}/{}", arm.nodes)))
 }

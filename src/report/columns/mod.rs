@@ -1,4 +1,4 @@
-//! The cells of all tables of arms, of the summary and of the console, and the columns that every workload has.
+//! The cells of all tables of arms, in the summary and in the console, and the columns that every workload has.
 
 mod arm;
 mod cell;

@@ -4,7 +4,7 @@ use super::heads::heads;
 use crate::metrics::{Column, Shown};
 use crate::report::table::{Cell, Table};
 
-/// A table of these columns, a row for each arm.
+/// A table with these columns, and a row for each arm.
 pub(crate) fn table(title: &str, columns: &[Shown], arms: &[Arm<'_>]) -> Table {
     let shown = columns.iter().filter(|shown| is_worth_it(**shown, arms));
     let columns: Vec<Column> = shown.map(|shown| shown.column()).collect();

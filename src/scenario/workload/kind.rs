@@ -1,4 +1,4 @@
-//! What the rest of the program asks of a workload.
+//! The interface of a workload to the rest of the program.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use super::super::writer::Writer;
 use super::display::Display;
 use crate::metrics::{Figures, Group};
 
-/// A kind of workload. All that only one of them has is behind this interface, or in the workers' code, which asks for it at
-/// each request.
+/// A kind of workload. Everything that only one of them has is behind this interface, or in the workers' code, which
+/// checks for it at each request.
 pub(crate) trait WorkloadKind {
     /// The groups of figures that only it has.
     fn groups(&self) -> &'static [Group];
@@ -22,22 +22,22 @@ pub(crate) trait WorkloadKind {
     /// Writes its keys of `[workload]`, after `kind`.
     fn write(&self, out: &mut Writer);
 
-    /// Complains about values of an arm that contradict each other or the workload.
+    /// Logs values of an arm that contradict each other or the workload.
     fn check_arm(&self, _arm: &ArmSpec, _table: &Reader<'_>) {}
 
-    /// What is allowed but will probably not show what its author wants, a line each.
+    /// Warnings, a line each: what is valid but will probably not show what its author wants.
     fn warnings(&self, scenario: &Surroundings<'_>) -> Vec<String>;
 
-    /// What the time inside the lock consists of.
+    /// The parts of the simulated time inside the lock.
     fn section(&self) -> Section;
 
-    /// The simulated time that can be changed while a run goes on, of those that the scenario sets.
+    /// The simulated time that can be changed during a run.
     fn live_time(&self, database: &DatabaseSpec) -> ServiceTime;
 
     /// What the tables of an arm hold at the start.
     fn initial(&self) -> Initial;
 
-    /// The ledger of the orders; none if the workload has no orders.
+    /// The ledger of the orders; `None` if the workload has no orders.
     fn ledger(&self) -> Option<Ledger> {
         None
     }
@@ -48,12 +48,12 @@ pub(crate) trait WorkloadKind {
     /// What is shown of it.
     fn display(&self) -> Display;
 
-    /// What an arm with these figures did, in clauses for a sentence about it: `took 12 orders`. `is_doubted`: whether nothing
-    /// good can be said of it.
+    /// What an arm with these figures did, in clauses for a sentence about it: `took 12 orders`. `is_doubted`: whether
+    /// nothing good can be said about it.
     fn clauses(&self, figures: &Figures, is_doubted: bool) -> Vec<String>;
 }
 
-/// What is known of a workload before it is read.
+/// What is known of a workload before it is read from a scenario.
 pub(super) struct Row {
     /// Its keys in `[workload]`.
     pub keys: &'static [&'static str],
@@ -61,7 +61,7 @@ pub(super) struct Row {
     pub arm_keys: &'static [ArmKey],
 }
 
-/// The rest of the scenario, as far as a workload's warnings depend on it.
+/// The rest of the scenario, as far as the warnings of a workload depend on it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Surroundings<'a> {
     pub duration: Duration,
@@ -71,16 +71,16 @@ pub(crate) struct Surroundings<'a> {
     pub expect: &'a [Expectation],
 }
 
-/// The simulated time inside the lock: so many reads of the database, and the time between them and the write.
+/// The simulated time inside the lock: some reads of the database, and the time between them and the write.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Section {
     /// How often the database is read, at most.
     pub reads: u32,
-    /// What the work takes besides.
+    /// The rest of the work.
     pub hold: ServiceTime,
 }
 
-/// Where the stock and its orders live.
+/// Where the stock and its orders are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum StockIn {
@@ -90,14 +90,14 @@ pub enum StockIn {
     Redis,
 }
 
-/// Where the orders are noted, and what they are taken from.
+/// Where orders are noted, and what stock they are taken from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ledger {
     /// Products in the stock.
     pub products: u64,
     /// Units of each at the start.
     pub stock: u64,
-    /// Where stock and orders are.
+    /// Where stock and orders are kept.
     pub stock_in: StockIn,
 }
 
@@ -112,9 +112,9 @@ impl Ledger {
 /// Keys of one arm on the cache node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CacheKeys {
-    /// Those that are there from the start on.
+    /// Keys that exist from the start.
     pub at_the_start: u64,
-    /// Those that come as they are read, once all have been.
+    /// Keys that are added by reading, once all values have been read.
     pub by_reading: u64,
 }
 
@@ -125,7 +125,7 @@ pub struct Initial {
     pub products: u64,
     /// Units of each.
     pub stock: u64,
-    /// What the caches are filled from.
+    /// The contents that the caches are filled from.
     pub catalogue: Vec<Catalogue>,
 }
 
@@ -136,12 +136,12 @@ pub struct Catalogue {
     pub cache: String,
     /// Its keys, numbered from 0.
     pub keys: u64,
-    /// Pages of each value, numbered from 1; none: one object.
+    /// Pages of each value, numbered from 1; `None`: one object.
     pub pages: Option<u32>,
 }
 
 impl Initial {
-    /// The rows of all tables.
+    /// The number of rows in all tables.
     pub(crate) fn rows(&self) -> u64 {
         let values = |catalogue: &Catalogue| catalogue.keys.saturating_mul(u64::from(catalogue.pages.unwrap_or(1)));
         let catalogue = self.catalogue.iter().map(values).fold(0, u64::saturating_add);

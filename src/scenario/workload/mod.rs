@@ -1,5 +1,5 @@
-//! The workloads. Each is a folder: what is set in `[workload]`, its reading and writing, and all that the rest of the program
-//! asks of a workload ([`WorkloadKind`]); what is shown of it stands in `shown`.
+//! The workloads. Each is a folder: its settings in `[workload]`, their reading and writing, and everything that the rest
+//! of the program asks of a workload ([`WorkloadKind`]); `shown` is what is shown of it.
 
 mod cache_fill;
 mod display;
@@ -23,7 +23,7 @@ use super::value;
 use super::words::Words;
 use super::writer::Writer;
 
-/// What the workers do inside the lock.
+/// The work that workers do inside the lock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, EnumDiscriminants)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[strum_discriminants(
@@ -34,14 +34,14 @@ use super::writer::Writer;
     serde(rename_all = "kebab-case")
 )]
 pub enum WorkloadSpec {
-    /// Sell stock.
+    /// Sells stock.
     Inventory(InventorySpec),
-    /// Read through caches that expire.
+    /// Reads through caches that expire.
     CacheFill(CacheFillSpec),
 }
 
 impl WorkloadSpec {
-    /// What sets this workload apart.
+    /// The interface of this workload.
     pub(crate) fn about(&self) -> &dyn WorkloadKind {
         match self {
             Self::CacheFill(spec) => spec,
@@ -55,7 +55,7 @@ impl WorkloadSpec {
         self.about().initial()
     }
 
-    /// The ledger of the orders; none if the workload has no orders.
+    /// The ledger of the orders; `None` if the workload has no orders.
     #[must_use]
     pub fn ledger(&self) -> Option<Ledger> {
         self.about().ledger()
@@ -69,7 +69,7 @@ impl WorkloadSpec {
 
 #[cfg(test)]
 impl WorkloadSpec {
-    /// Every workload, once for each way in which something else is shown of it.
+    /// Every workload, in each form in which something else is shown of it.
     pub(crate) fn examples() -> Vec<Self> {
         let of = |name: &WorkloadName| -> Vec<Self> {
             match name {
@@ -89,7 +89,7 @@ impl WorkloadName {
         }
     }
 
-    /// Whether arms may have `key`, as far as the workload is concerned.
+    /// Whether arms may have `key`; their lock may still refuse it.
     pub(super) fn takes(self, key: ArmKey) -> bool {
         self.row().arm_keys.contains(&key)
     }
@@ -97,7 +97,7 @@ impl WorkloadName {
 
 /// Reads `[workload]`.
 pub(super) fn read(mut reader: Reader<'_>) -> WorkloadSpec {
-    // Without a kind the keys that are there tell which one is meant, so that the rest can be checked.
+    // Without a kind, the keys show which one is meant, so that the rest can be checked.
     let has_own_key = |name: &&WorkloadName| name.row().keys.iter().any(|key| reader.has(key));
     let meant = WorkloadName::VARIANTS.iter().find(has_own_key);
     let meant = meant.copied().unwrap_or(WorkloadName::Inventory);

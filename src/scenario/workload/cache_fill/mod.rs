@@ -1,4 +1,4 @@
-//! `cache-fill`: read through caches that expire.
+//! `cache-fill`: reading through caches that expire.
 
 mod shown;
 
@@ -28,7 +28,7 @@ const MOST_KEYS: u64 = 1_000_000_000;
 /// The most caches: each has rows in every arm's catalogue.
 const MOST_CACHES: usize = 1_000;
 
-/// What is read.
+/// The caches to read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CacheFillSpec {
     /// The caches, names unique.
@@ -42,13 +42,13 @@ pub struct CacheSpec {
     pub name: String,
     /// How many keys are read.
     pub keys: u64,
-    /// Which of them are read how often.
+    /// How often each of them is read.
     pub popularity: Popularity,
     /// How long a filled value counts as fresh (the state key's TTL); shorter than `data_ttl`.
     pub state_ttl: Duration,
     /// How long a filled value can be served at all.
     pub data_ttl: Duration,
-    /// Pages of each value: a paged list, filled page by page; none: one object.
+    /// Pages of each value, which makes it a paged list that is filled page by page; `None`: one object.
     pub pages: Option<u32>,
     /// How often this cache is read compared with the others.
     pub weight: f64,
@@ -104,7 +104,7 @@ impl WorkloadKind for CacheFillSpec {
     }
 
     fn cache_keys(&self) -> CacheKeys {
-        // A value, its state and its version; each page is a value.
+        // Each value has a state and a version; each page is a value.
         let keys = |cache: &CacheSpec| cache.keys.saturating_mul(u64::from(cache.pages.unwrap_or(1)) + 2);
         CacheKeys {
             at_the_start: 0,
@@ -122,12 +122,12 @@ impl WorkloadKind for CacheFillSpec {
 }
 
 impl CacheFillSpec {
-    /// Whether some of its values are lists.
+    /// Whether some of the values are lists.
     fn has_pages(&self) -> bool {
         self.caches.iter().any(|cache| cache.pages.is_some())
     }
 
-    /// In a stampede all workers of an app server queue at its pool; values that expire before the queue is through are
+    /// In a stampede all workers of an app server queue at its pool. Values that expire before the queue is through are
     /// never seen.
     fn slow_refills(&self, scenario: &Surroundings<'_>) -> Vec<String> {
         if scenario.arms.iter().all(|arm| arm.lock.is_some()) {
@@ -212,7 +212,7 @@ fn cache(table: &mut Reader<'_>) -> CacheSpec {
     }
 }
 
-/// For tests of what is shown: objects, and lists of pages.
+/// Examples for tests: objects, and lists of pages.
 #[cfg(test)]
 pub(super) fn examples() -> [CacheFillSpec; 2] {
     [None, Some(3)].map(|pages| CacheFillSpec {

@@ -4,7 +4,7 @@ use crate::metrics::Shown::{self, Always, IfAny};
 use crate::metrics::units::{count, counted, mean, micros};
 use crate::metrics::{Count, Figures, Metric};
 
-/// What became of the database behind the cache.
+/// The columns about the database behind the cache.
 const COLUMNS: &[Shown] = &[
     Always(Figure(Metric::Hits)),
     Always(Figure(Metric::StaleReads)),
@@ -16,7 +16,7 @@ const COLUMNS: &[Shown] = &[
     IfAny(Figure(Metric::MissingPages)),
 ];
 
-/// What is shown of caches, some of them of lists or none. A list that is wrong is worse than a database that works too much.
+/// What is shown of caches, with or without lists. A wrong list is worse than a database with too much work.
 pub(super) fn display(has_pages: bool) -> Display {
     let bars = Bars {
         figure: Metric::DbHitsPerExpiry,
@@ -51,7 +51,7 @@ pub(super) fn display(has_pages: bool) -> Display {
     }
 }
 
-/// What an arm did.
+/// What an arm did, in clauses.
 pub(super) fn clauses(figures: &Figures) -> Vec<String> {
     let per_expiry = figures.db_hits_per_expiry;
     let expiries = counted(per_expiry.expiries, "expiry", "expiries");

@@ -1,4 +1,4 @@
-//! `inventory`: sell stock.
+//! `inventory`: selling stock.
 
 mod shown;
 
@@ -21,18 +21,18 @@ pub(super) const ROW: Row = Row {
     arm_keys: &[ArmKey::Update, ArmKey::Fence],
 };
 
-/// The stock and how it is sold.
+/// The stock, and how it is sold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InventorySpec {
     /// How many products; one product is one lock.
     pub products: u64,
     /// Units of each product at the start.
     pub stock: u64,
-    /// Which products are bought how often.
+    /// How often each product is bought.
     pub popularity: Popularity,
     /// The time between reading the stock and writing it back.
     pub hold: ServiceTime,
-    /// Where the stock lives.
+    /// Where the stock is kept.
     pub stock_in: StockIn,
 }
 
@@ -49,7 +49,8 @@ impl WorkloadKind for InventorySpec {
         out.word("stock_in", self.stock_in);
     }
 
-    /// A fence belongs to the stock, not to the lock: any lock may have one, and without a lock it is optimistic locking.
+    /// A fence belongs to the stock, not to the lock: any lock may have one, and without a lock it amounts to optimistic
+    /// locking.
     fn check_arm(&self, arm: &ArmSpec, table: &Reader<'_>) {
         let (is_atomic, is_fenced) = (arm.update == Update::Atomic, arm.fence != Fence::Off);
         if is_atomic && arm.lock.is_some() && table.sound(&["lock"]) {
@@ -127,7 +128,7 @@ impl InventorySpec {
         self.products.saturating_mul(self.stock)
     }
 
-    /// A product is one lock: `products / (read + hold)` is the most that a lock arm can do.
+    /// A product is one lock: a lock arm can do at most `products / (read + hold)` requests a second.
     fn overload(&self, scenario: &Surroundings<'_>) -> Option<String> {
         let rate = scenario.swarm.rate?;
         scenario.arms.iter().find(|arm| arm.lock.is_some())?;
@@ -142,8 +143,8 @@ impl InventorySpec {
         self.products as f64 / (scenario.database.read.mean() + self.hold.mean())
     }
 
-    /// Oversold shows only beyond the stock. With a popularity other than uniform some products sell out long before the
-    /// rest.
+    /// Overselling shows only beyond the stock. If the popularity is not uniform, some products sell out long before the
+    /// others.
     fn cannot_sell_out(&self, scenario: &Surroundings<'_>) -> Vec<String> {
         if self.popularity != Popularity::Uniform {
             return Vec::new();
@@ -209,7 +210,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> InventorySpec {
     }
 }
 
-/// For tests of what is shown.
+/// Examples for tests.
 #[cfg(test)]
 pub(super) fn examples() -> [InventorySpec; 1] {
     [InventorySpec {

@@ -4,7 +4,7 @@ use crate::metrics::Shown::{self, Always};
 use crate::metrics::units::{count, counted};
 use crate::metrics::{Figures, Metric};
 
-/// What became of the stock.
+/// The columns about the stock.
 const COLUMNS: &[Shown] = &[
     Always(Figure(Metric::Orders)),
     Always(Figure(Metric::SoldOut)),
@@ -13,7 +13,7 @@ const COLUMNS: &[Shown] = &[
     Always(Bound),
 ];
 
-/// What is shown of the sale of so many units.
+/// What is shown of the sale of `stock` units.
 pub(super) fn display(stock: u64) -> Display {
     Display {
         verdicts: &[Metric::Oversold, Metric::LostUpdates],
@@ -30,7 +30,7 @@ pub(super) fn display(stock: u64) -> Display {
     }
 }
 
-/// What an arm did with a stock of so many units.
+/// What an arm did with a stock of `stock` units, in clauses.
 pub(super) fn clauses(stock: u64, figures: &Figures, is_doubted: bool) -> Vec<String> {
     let (orders, sold_out) = (figures.orders, figures.sold_out_all);
     let at_least = if figures.incomplete { "at least " } else { "" };
@@ -91,7 +91,7 @@ pub(super) fn clauses(stock: u64, figures: &Figures, is_doubted: bool) -> Vec<St
         let lost = counted(figures.lost_updates_peak, "update of the stock", "updates of the stock");
         let made_up = figures.lost_updates_peak.saturating_sub(figures.lost_updates);
         parts.push(match made_up {
-            // What was made up for by the end is not known either.
+            // How many were made up for by the end is not known either.
             _ if figures.incomplete => format!("lost at least {lost}"),
             0 => format!("lost {lost}"),
             _ => format!(

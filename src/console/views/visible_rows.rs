@@ -4,14 +4,14 @@ use std::ops::Range;
 
 /// A part of a list, and how many rows are hidden.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Excerpt {
+pub(super) struct VisibleRows {
     /// The rows that are shown.
     pub shown: Range<usize>,
     /// How many are hidden. If there are any, the last row says so.
     pub hidden: usize,
 }
 
-impl Excerpt {
+impl VisibleRows {
     /// The part of a list of `length` that fits into `rows`, with the chosen row in sight.
     pub fn of(length: usize, rows: usize, chosen: usize) -> Self {
         if length <= rows {
@@ -44,7 +44,7 @@ mod tests {
         for length in 0..9 {
             for rows in 0..9 {
                 for chosen in 0..length {
-                    let Excerpt { shown, hidden } = Excerpt::of(length, rows, chosen);
+                    let VisibleRows { shown, hidden } = VisibleRows::of(length, rows, chosen);
                     assert_eq!(shown.len() + hidden, length);
                     assert!(shown.len() + usize::from(hidden > 0 && rows > 1) <= rows.max(1));
                     assert!(
@@ -54,8 +54,8 @@ mod tests {
                 }
             }
         }
-        let four = Excerpt::of(7, 5, 0);
+        let four = VisibleRows::of(7, 5, 0);
         assert_eq!((four.shown.clone(), four.more().as_deref()), (0..4, Some("+3 more")));
-        assert_eq!(Excerpt::of(7, 7, 6).more(), None);
+        assert_eq!(VisibleRows::of(7, 7, 6).more(), None);
     }
 }

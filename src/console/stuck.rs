@@ -10,7 +10,7 @@ const GAP: &str = " · ";
 
 /// Why an arm is stuck.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ailment {
+pub(super) struct Stuck {
     state: String,
     /// The state, for narrow columns.
     short: String,
@@ -18,7 +18,7 @@ pub(super) struct Ailment {
     facts: Vec<String>,
 }
 
-impl Ailment {
+impl Stuck {
     /// Why an arm is stuck; `None` if it can work, or has nothing more to do.
     pub fn of(arm: &ArmView, phase: &Phase) -> Option<Self> {
         let at_work = matches!(phase, Phase::WarmUp | Phase::Running | Phase::Draining) && !arm.done;
@@ -70,18 +70,18 @@ mod tests {
     #[test]
     fn the_facts_give_way_before_the_state() {
         let wait = text::age(Duration::from_millis(4_100));
-        let ailment = Ailment {
+        let stuck = Stuck {
             state: "▲ NODE DOWN".to_owned(),
             short: "▲ DOWN".to_owned(),
             facts: vec!["214 attempts failed".to_owned(), format!("oldest wait {wait}")],
         };
         assert_eq!(
-            ailment.within(60),
+            stuck.within(60),
             "▲ NODE DOWN · 214 attempts failed · oldest wait 4.1 s"
         );
-        assert_eq!(ailment.within(40), "▲ NODE DOWN · 214 attempts failed");
-        assert_eq!(ailment.within(32), "▲ NODE DOWN · oldest wait 4.1 s");
-        assert_eq!(ailment.within(11), "▲ NODE DOWN");
-        assert_eq!(ailment.within(8), "▲ DOWN");
+        assert_eq!(stuck.within(40), "▲ NODE DOWN · 214 attempts failed");
+        assert_eq!(stuck.within(32), "▲ NODE DOWN · oldest wait 4.1 s");
+        assert_eq!(stuck.within(11), "▲ NODE DOWN");
+        assert_eq!(stuck.within(8), "▲ DOWN");
     }
 }
