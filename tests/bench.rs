@@ -92,7 +92,7 @@ fn a_short_bench_leaves_its_figures_and_nothing_else() {
     ] {
         assert!(stdout.contains(part), "{part}: {stdout}");
     }
-    assert!(!stdout.contains('\u{1b}'), "no colour where nobody looks: {stdout}");
+    assert!(!stdout.contains('\u{1b}'), "no colour without a terminal: {stdout}");
     assert!(stderr.contains("own-1 1/1:  engine "), "{stderr}");
 }
 

@@ -950,7 +950,7 @@ fn a_lost_terminal_is_one_request_however_often_it_is_reported() {
         let mut app = showing(picture::storm());
         assert_eq!(commands(app.update(first())), [Command::Stop]);
         for again in [second, second, first] {
-            assert_eq!(commands(app.update(again())), [], "nobody is hurried by that");
+            assert_eq!(commands(app.update(again())), [], "this does not hurry the run");
         }
         assert_eq!(commands(app.update(Message::Stop(Stop::Terminate))), [Command::Stop]);
     }

@@ -64,7 +64,7 @@ fn numbers_grow_by_one_while_nobody_interferes_and_each_key_has_its_own() {
         assert_eq!(
             server.query::<u64>(cmd("GET").arg(KEY)),
             5,
-            "all take what a quorum took"
+            "all nodes take the number that a quorum took"
         );
         assert_eq!(server.query::<i64>(cmd("PTTL").arg(KEY)), -1, "for ever");
     }
@@ -180,7 +180,7 @@ fn a_caller_that_others_outrun_until_its_deadline_gets_that_error() {
         }
     });
     assert!(outrun.into_inner());
-    draw(&trio).expect("alone it is as easy as ever");
+    draw(&trio).expect("without competition it succeeds");
 }
 
 #[test]

@@ -717,7 +717,7 @@ async fn a_lost_race_for_a_port_is_tried_again() {
             .parse::<u16>()
             .expect("a number");
         let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
-        fs::write(go, "").expect("told");
+        fs::write(go, "").expect("the signal to go on");
         (port, listener)
     });
     let lab = Lab::up(&spec(2, Persistence::None), LabOptions { binary, ..options() })

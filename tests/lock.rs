@@ -392,7 +392,7 @@ fn a_key_that_became_something_else_is_lost_and_stays() {
         let released = trio.runtime.block_on(async {
             if extends {
                 assert!(guard.extend().await.is_err());
-                assert!(guard.is_lost(), "it is not relied on until the validity ends");
+                assert!(guard.is_lost(), "the loss shows before the validity ends");
             }
             guard.release().await
         });
@@ -588,7 +588,7 @@ fn nodes_that_are_down_at_the_start_are_used_when_they_come() {
     trio.no_keys();
     // The connections of dropped handles end: only those of the trio and of this question are left.
     for server in &trio.servers {
-        trio.until("connections of nobody are closed", async || {
+        trio.until("the connections of dropped handles are closed", async || {
             let list: String = server.query(redis::cmd("CLIENT").arg("LIST"));
             list.lines().count() <= 2
         });
@@ -711,7 +711,7 @@ fn round_trips_are_reported_for_each_node() {
     let set = trio
         .nodes
         .on_round_trip(move |node, time| hook.lock().unwrap()[node].push(time));
-    assert!(set, "nobody had set one");
+    assert!(set, "no hook was set before");
     assert!(!trio.nodes.on_round_trip(|_, _| panic!("the first one stays")));
     assert!(
         !trio

@@ -299,13 +299,13 @@ fn an_app_server_that_always_wants_the_lock_lets_others_have_it() {
             guard.release().await;
         }
     });
-    eventually("it is at work", || cycles.attempts() > 10);
+    eventually("the other app server is at work", || cycles.attempts() > 10);
     let lock = trio.redlock();
     trio.runtime.block_on(async {
         for _ in 0..20 {
             let guard = timeout(TEST_TIMEOUT, lock.acquire(KEY, &QUEUE))
                 .await
-                .expect("it is left to us");
+                .expect("our turn");
             guard.unwrap().release().await;
         }
     });

@@ -256,7 +256,7 @@ fn a_fault_that_is_late_counts_when_it_comes_true() {
     assert!(host(&run.now(), 3).is_up());
     let _end = send(port, "SCRIPT KILL\r\n");
     run.until("it comes true", |s| is_said(s, "host 3 shut down (its process is gone"));
-    run.until("it is undone so long after that", |s| {
+    run.until("it is undone that long after its effect", |s| {
         is_said(s, "host 3 is back EMPTY")
     });
     let record = run.stop();
@@ -320,7 +320,7 @@ fn an_arm_without_its_nodes_says_so_at_once() {
     assert!(now.elapsed > lacking.elapsed);
     assert_eq!(now.arms[0].figures.outcomes.no_quorum, 0, "no acquire has ended");
     run.fault(Action::Undo(Condition::Paused), Target::Host(HostId(1)));
-    run.until("it is well", |s| {
+    run.until("the arm is well", |s| {
         s.arms[0].live.health == Health::Well && s.arms[0].live.per_second > 1.0
     });
     run.stop();
@@ -347,7 +347,7 @@ fn a_stalled_arm_says_for_how_long() {
     for server in [1, 2] {
         run.fault(Action::Undo(Condition::Paused), Target::Server(ServerId(server)));
     }
-    run.until("it is well", |s| s.arms[0].live.health == Health::Well);
+    run.until("the arm is well", |s| s.arms[0].live.health == Health::Well);
     let record = run.stop();
     assert!(
         record.events.iter().any(|event| event

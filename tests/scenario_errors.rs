@@ -290,7 +290,7 @@ fn a_fence_needs_a_stock_that_can_check_it() {
         (Fence::ReadWrite, "no lock, read-write fence".to_owned()),
         (Fence::Off, "redlock".to_owned()),
     ];
-    assert_eq!(arms, expected, "without a word there is no fence");
+    assert_eq!(arms, expected, "by default there is no fence");
 }
 
 #[test]

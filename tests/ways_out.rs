@@ -116,7 +116,7 @@ fn the_table_is_large_and_the_sample_has_every_way_and_every_state() {
     assert!(all.len() >= 150, "{}", all.len());
     let sample = cell::sample();
     for cell in &sample {
-        assert!(all.contains(cell), "{cell} is no cell of the table");
+        assert!(all.contains(cell), "{cell} is not a cell of the table");
     }
     for way in Way::ALL {
         assert!(sample.iter().any(|cell| cell.way == way), "{}", way.name());

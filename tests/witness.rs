@@ -442,7 +442,7 @@ fn a_killed_app_server_drops_its_requests_and_gets_no_more() {
         target,
     });
     let all = |figures: &Figures| figures.servers.iter().map(|server| server.offered).sum::<u64>();
-    support::eventually("requests find nobody", || {
+    support::eventually("requests find no app server", || {
         let snapshot = run.handle.snapshots.borrow();
         snapshot.arms[0].figures.offered > all(&snapshot.arms[0].figures) + 50
     });
