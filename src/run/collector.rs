@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::curves::Curves;
 use super::totals::{ArmState, Totals};
 use crate::metrics::{
-    Batch, Count, Figures, HistogramText, Point, Recorder, Series, Tally, Time, Timeline, RecentTenths, When,
+    Batch, Count, Figures, HistogramText, Point, RecentTenths, Recorder, Series, Tally, Time, Timeline, When,
 };
 use crate::model::{NoVote, Outcomes};
 use crate::oracle::{Books, News};

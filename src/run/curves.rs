@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::metrics::{Batch, Count, Part, Point, Quantiles, Series, Spread, Sums, Time, RecentTenths, When};
+use crate::metrics::{Batch, Count, Part, Point, Quantiles, RecentTenths, Series, Spread, Sums, Time, When};
 use crate::model::Outcomes;
 use crate::oracle::News;
 
