@@ -11,7 +11,7 @@ use std::process::{Child, ChildStderr};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use lockstorm::metrics::Count;
+use lockstorm::metrics::{Count, Time};
 use lockstorm::model::CheckResult;
 use lockstorm::run::{ArmRecord, Record};
 use nix::sys::signal::Signal;
@@ -378,7 +378,7 @@ fn a_database_that_comes_back_within_the_load_leaves_the_record_whole() {
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
     assert_eq!((record.partial.len(), record.inconclusive.len()), (0, 0));
     assert_eq!(record.arms[1].figures.counts[Count::Errors], 0);
-    let slowest = record.arms[1].figures.response_us.max;
+    let slowest = record.arms[1].figures.times[Time::Response].max;
     assert!(slowest > 2_000_000, "its requests waited: {slowest} us");
 }
 

@@ -13,6 +13,7 @@ use lockstorm::run::{CheckResult, Record};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+use strum::VariantArray;
 use support::place::{Place, parts_of, send};
 
 /// Long enough for any machine; nothing is measured here.
@@ -103,19 +104,12 @@ fn a_run_leaves_its_record_and_its_summary() {
     for arm in &record.arms {
         let figures = &arm.figures;
         assert_eq!(Quantiles::of(&arm.acquires().unwrap()), figures.acquire_us);
-        for (time, quantiles) in [
-            (Time::Acquired, figures.acquire_us_by.acquired),
-            (Time::Contended, figures.acquire_us_by.contended),
-            (Time::NoQuorum, figures.acquire_us_by.no_quorum),
-            (Time::Expired, figures.acquire_us_by.expired),
-            (Time::Unknown, figures.acquire_us_by.unknown),
-            (Time::Response, figures.response_us),
-            (Time::Service, figures.service_us),
-            (Time::Lag, figures.lag_us),
-            (Time::Hold, figures.hold_us),
-            (Time::Overshoot, figures.overshoot_us),
-        ] {
-            assert_eq!(Quantiles::of(&arm.histogram(time).unwrap()), quantiles, "{time:?}");
+        for &time in Time::VARIANTS {
+            assert_eq!(
+                Quantiles::of(&arm.histogram(time).unwrap()),
+                figures.times[time],
+                "{time:?}"
+            );
         }
     }
 }
@@ -199,6 +193,7 @@ fn json_goes_to_standard_output_alone() {
         "outcomes",
         "acquire_us",
         "response_us",
+        "no_quorum_us",
         "throughput",
         "orders",
         "oversold",
@@ -484,12 +479,12 @@ fn a_keeper_that_is_stopped_sees_nothing_and_proves_nothing() {
     let (run, mut stderr) = going_on(&place, &["--duration", "4s", "--set", HOLDS]);
     let (keeper, _) = processes(&run);
     signal_process(keeper, Signal::SIGSTOP);
-    read_until(&mut stderr, "the keeper process is stopped");
+    read_until(&mut stderr, "stopped the keeper process");
     signal_process(keeper, Signal::SIGCONT);
     let (code, record, stdout, said) = ended(&place, run, stderr);
     assert_eq!(code, Some(5), "{stdout}{said}");
     assert!(
-        is_said(&record.inconclusive, "the keeper process is stopped"),
+        is_said(&record.inconclusive, "stopped the keeper process"),
         "{:?}",
         record.inconclusive
     );

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use lockstorm::metrics::Count;
+use lockstorm::metrics::{Count, Time};
 use lockstorm::model::{Action, CheckResult, Condition, Conditions, EventKind, Fault, HostId, How, ServerId, Target};
 use lockstorm::run::{self, Command, Health, Knob, Phase, Record, RunHandle, RunOptions, Snapshot};
 use lockstorm::scenario::{Overrides, Source, parse};
@@ -443,7 +443,7 @@ fn late_work_is_done_and_counted_from_its_intended_start() {
     });
     let figures = &after.arms[0].figures;
     assert!(figures.counts[Count::Late] >= late_before + 80, "{figures:?}");
-    assert!(figures.response_us.max >= 900_000, "{figures:?}");
+    assert!(figures.times[Time::Response].max >= 900_000, "{figures:?}");
     run.stop();
 }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lockstorm::metrics::{Count, Figures, Point};
+use lockstorm::metrics::{Count, Figures, Point, Time};
 use lockstorm::model::{Action, Condition, Fault, ServerId, Target};
 use lockstorm::run::{ArmRecord, Command, Record, RunHandle, RunOptions, start};
 use lockstorm::scenario::{Overrides, Source, parse};
@@ -160,9 +160,9 @@ fn one_order_for_each(figures: &Figures, locked: bool) {
         (0, 0, 0),
         "{figures:?}"
     );
-    assert_eq!(figures.hold_us.count, figures.counts[Count::Completed]);
+    assert_eq!(figures.times[Time::Hold].count, figures.counts[Count::Completed]);
     assert_eq!(figures.answered, figures.counts[Count::Completed]);
-    assert_eq!(figures.response_us.count, figures.counts[Count::Completed]);
+    assert_eq!(figures.times[Time::Response].count, figures.counts[Count::Completed]);
     if locked {
         assert_eq!(
             figures.outcomes.acquired,

@@ -1,12 +1,12 @@
 //! Plain counts, counted one by one where things happen, as one array: from the recorder to the record.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::{Index, IndexMut};
 
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 use strum::{IntoStaticStr, VariantArray};
+
+use super::fields;
 
 /// A plain count. Its name in a record is the variant in snake case; the metric of the same name describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, IntoStaticStr)]
@@ -82,34 +82,10 @@ impl Serialize for Counts {
 
 impl<'de> Deserialize<'de> for Counts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Fields)
-    }
-}
-
-/// Reads the counts from the fields of the struct that they are flattened into.
-struct Fields;
-
-impl<'de> Visitor<'de> for Fields {
-    type Value = Counts;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number for each count")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Counts, A::Error> {
-        let names: BTreeMap<&str, Count> = Count::VARIANTS.iter().map(|count| (count.into(), *count)).collect();
-        let mut found = [None; Count::VARIANTS.len()];
-        while let Some(name) = fields.next_key::<String>()? {
-            match names.get(name.as_str()) {
-                Some(count) => found[*count as usize] = Some(fields.next_value()?),
-                None => {
-                    fields.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        let mut counts = Counts::default();
-        for count in Count::VARIANTS {
-            counts[*count] = found[*count as usize].ok_or_else(|| A::Error::missing_field(count.into()))?;
+        let names: Vec<&'static str> = Count::VARIANTS.iter().map(Into::into).collect();
+        let mut counts = Self::default();
+        for (place, n) in counts.0.iter_mut().zip(fields::read(deserializer, &names)?) {
+            *place = n;
         }
         Ok(counts)
     }

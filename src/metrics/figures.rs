@@ -1,74 +1,11 @@
 use std::collections::BTreeMap;
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
+use super::quantiles::Quantiles;
+use super::times::Times;
 use crate::model::{CauseKind, Outcomes};
-
-/// A quantile of a distribution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Quantile {
-    P50,
-    P90,
-    P99,
-    P999,
-    Max,
-}
-
-/// A latency distribution in microseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Quantiles {
-    /// How many values were recorded.
-    pub count: u64,
-    /// The median.
-    pub p50: u64,
-    /// The 90th percentile.
-    pub p90: u64,
-    /// The 99th percentile.
-    pub p99: u64,
-    /// The 99.9th percentile.
-    pub p999: u64,
-    /// The largest value.
-    pub max: u64,
-}
-
-impl Quantiles {
-    /// The quantiles of a histogram; all zero if there is none.
-    #[must_use]
-    pub fn of_any(histogram: Option<&Histogram<u64>>) -> Self {
-        histogram.map(Self::of).unwrap_or_default()
-    }
-
-    /// The quantiles of a histogram of microseconds; all zero if it is empty.
-    #[must_use]
-    pub fn of(histogram: &Histogram<u64>) -> Self {
-        if histogram.is_empty() {
-            return Self::default();
-        }
-        Self {
-            count: histogram.len(),
-            p50: histogram.value_at_quantile(0.5),
-            p90: histogram.value_at_quantile(0.9),
-            p99: histogram.value_at_quantile(0.99),
-            p999: histogram.value_at_quantile(0.999),
-            max: histogram.max(),
-        }
-    }
-
-    /// The value of one quantile.
-    #[must_use]
-    pub const fn get(&self, quantile: Quantile) -> u64 {
-        match quantile {
-            Quantile::P50 => self.p50,
-            Quantile::P90 => self.p90,
-            Quantile::P99 => self.p99,
-            Quantile::P999 => self.p999,
-            Quantile::Max => self.max,
-        }
-    }
-}
 
 /// Provider calls for each superseded version of a value: 1 is perfect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -80,17 +17,6 @@ pub struct HitsPerExpiry {
     pub mean: f64,
     /// The largest number of provider calls for a version.
     pub max: u64,
-}
-
-/// Acquire times, by outcome.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the fields are the variants of `Outcome`")]
-pub struct ByOutcome {
-    pub acquired: Quantiles,
-    pub contended: Quantiles,
-    pub no_quorum: Quantiles,
-    pub expired: Quantiles,
-    pub unknown: Quantiles,
 }
 
 /// One lock node, as an arm used it.
@@ -151,18 +77,9 @@ pub struct Figures {
     pub refused_seconds: u64,
     /// Time of an acquire with any outcome, waiting included.
     pub acquire_us: Quantiles,
-    /// The same by outcome.
-    pub acquire_us_by: ByOutcome,
-    /// Time of a request from its intended start to its end.
-    pub response_us: Quantiles,
-    /// Time of a request from its actual start to its end.
-    pub service_us: Quantiles,
-    /// How late the load generator itself was; part of the response time.
-    pub lag_us: Quantiles,
-    /// Measured time inside the lock: reading, the hold, writing.
-    pub hold_us: Quantiles,
-    /// How much longer a hold took than the time that was drawn for it: the error of the timer.
-    pub overshoot_us: Quantiles,
+    /// Every time that is measured: `response_us`, `acquired_us`, and so on.
+    #[serde(flatten)]
+    pub times: Times,
     /// Requests that were due by now (open loop) or that workers began (closed loop): the sum of the completed ones and of
     /// the next three fields.
     pub offered: u64,

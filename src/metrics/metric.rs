@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
 use super::counts::Count;
-use super::figures::{Figures, Quantile, Quantiles};
+use super::figures::Figures;
+use super::quantiles::{Quantile, Quantiles};
+use super::sums::Time;
 
 /// A figure of an arm. Its name in files is the variant in snake case; everything else about it is in its
 /// [`row`](Self::row).
@@ -257,14 +259,14 @@ impl Metric {
             Self::AcquireMax => row("acquire max", Duration(|f| f.acquire_us, Max), Locks, Plain, ACQUIRE),
             Self::ContendedP99 => row(
                 "contended p99",
-                Duration(|f| f.acquire_us_by.contended, P99),
+                Duration(|f| f.times[Time::Contended], P99),
                 Locks,
                 Plain,
                 "time of the acquires that were refused because somebody else holds the lock",
             ),
             Self::NoQuorumP99 => row(
                 "no quorum p99",
-                Duration(|f| f.acquire_us_by.no_quorum, P99),
+                Duration(|f| f.times[Time::NoQuorum], P99),
                 LockNodes,
                 Plain,
                 "time of the acquires that were refused because too few nodes could be asked",
@@ -284,8 +286,8 @@ impl Metric {
                 "whole seconds in which acquires were refused for lack of nodes and none was granted: how long the lock was \
                  not available",
             ),
-            Self::HoldP50 => row("hold p50", Duration(|f| f.hold_us, P50), Locks, Plain, HOLD),
-            Self::HoldP99 => row("hold p99", Duration(|f| f.hold_us, P99), Locks, Plain, HOLD),
+            Self::HoldP50 => row("hold p50", Duration(|f| f.times[Time::Hold], P50), Locks, Plain, HOLD),
+            Self::HoldP99 => row("hold p99", Duration(|f| f.times[Time::Hold], P99), Locks, Plain, HOLD),
             Self::LocksLost => row(
                 "locks lost",
                 Counted(Count::LocksLost),
@@ -370,21 +372,57 @@ impl Metric {
                 Plain,
                 "requests that began more than 10 ms after they were due",
             ),
-            Self::ResponseP50 => row("response p50", Duration(|f| f.response_us, P50), Load, Plain, RESPONSE),
-            Self::ResponseP90 => row("response p90", Duration(|f| f.response_us, P90), Load, Plain, RESPONSE),
-            Self::ResponseP99 => row("response p99", Duration(|f| f.response_us, P99), Load, Plain, RESPONSE),
-            Self::ResponseP999 => row(
-                "response p99.9",
-                Duration(|f| f.response_us, P999),
+            Self::ResponseP50 => row(
+                "response p50",
+                Duration(|f| f.times[Time::Response], P50),
                 Load,
                 Plain,
                 RESPONSE,
             ),
-            Self::ResponseMax => row("response max", Duration(|f| f.response_us, Max), Load, Plain, RESPONSE),
-            Self::ServiceP50 => row("service p50", Duration(|f| f.service_us, P50), Load, Plain, SERVICE),
-            Self::ServiceP99 => row("service p99", Duration(|f| f.service_us, P99), Load, Plain, SERVICE),
-            Self::LagP50 => row("lag p50", Duration(|f| f.lag_us, P50), Load, Plain, LAG),
-            Self::LagP99 => row("lag p99", Duration(|f| f.lag_us, P99), Load, Plain, LAG),
+            Self::ResponseP90 => row(
+                "response p90",
+                Duration(|f| f.times[Time::Response], P90),
+                Load,
+                Plain,
+                RESPONSE,
+            ),
+            Self::ResponseP99 => row(
+                "response p99",
+                Duration(|f| f.times[Time::Response], P99),
+                Load,
+                Plain,
+                RESPONSE,
+            ),
+            Self::ResponseP999 => row(
+                "response p99.9",
+                Duration(|f| f.times[Time::Response], P999),
+                Load,
+                Plain,
+                RESPONSE,
+            ),
+            Self::ResponseMax => row(
+                "response max",
+                Duration(|f| f.times[Time::Response], Max),
+                Load,
+                Plain,
+                RESPONSE,
+            ),
+            Self::ServiceP50 => row(
+                "service p50",
+                Duration(|f| f.times[Time::Service], P50),
+                Load,
+                Plain,
+                SERVICE,
+            ),
+            Self::ServiceP99 => row(
+                "service p99",
+                Duration(|f| f.times[Time::Service], P99),
+                Load,
+                Plain,
+                SERVICE,
+            ),
+            Self::LagP50 => row("lag p50", Duration(|f| f.times[Time::Lag], P50), Load, Plain, LAG),
+            Self::LagP99 => row("lag p99", Duration(|f| f.times[Time::Lag], P99), Load, Plain, LAG),
             Self::GaveUp => row(
                 "gave up",
                 Counted(Count::GaveUp),

@@ -4,11 +4,13 @@
 mod column;
 mod counts;
 mod expiries;
+mod fields;
 mod figures;
 mod histogram;
 mod histogram_text;
 mod metric;
 mod pages;
+mod quantiles;
 #[cfg(test)]
 mod readme;
 mod recorder;
@@ -17,18 +19,21 @@ mod series;
 mod spread;
 mod sums;
 mod timeline;
+mod times;
 pub mod units;
 
 pub use column::{Column, Shown};
 pub use counts::{Count, Counts};
 pub use expiries::Expiries;
-pub use figures::{ByOutcome, Figures, HitsPerExpiry, NodeLoad, Quantile, Quantiles, ServerLoad};
+pub use figures::{Figures, HitsPerExpiry, NodeLoad, ServerLoad};
 pub use histogram::{histogram, in_micros, in_nanos};
 pub use histogram_text::{HistogramText, NotAHistogram};
 pub use metric::{Alarm, Evidence, Group, Metric, Row, Unit, Value};
+pub use quantiles::{Quantile, Quantiles};
 pub use recorder::{Batch, Counter, DamagedList, Newest, ProviderCall, Recorder, Tally};
 pub use round_trips::RoundTrips;
 pub use series::{Point, RecentTenths, Series, TenthPoint};
 pub use spread::Spread;
 pub use sums::{Sums, Time, Votes};
 pub use timeline::{Part, Timeline, When};
+pub use times::Times;

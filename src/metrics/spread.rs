@@ -2,8 +2,8 @@ use std::borrow::Cow;
 
 use hdrhistogram::Histogram;
 
-use super::figures::Quantiles;
 use super::histogram::histogram;
+use super::quantiles::Quantiles;
 
 /// How many values are kept one by one: 4 KiB, where a histogram takes 16 to 160.
 const FEW: usize = 1024;

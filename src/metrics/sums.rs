@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-use strum::VariantArray;
+use strum::{IntoStaticStr, VariantArray};
 
 use super::counts::Counts;
 use super::histogram::{histogram, in_micros};
 use super::spread::Spread;
 use crate::model::{CauseKind, Outcome, Outcomes};
 
-/// The times that are measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]
+/// The times that are measured. In the figures of a record each is a field in microseconds: `response_us`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, VariantArray, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", suffix = "_us")]
 #[repr(usize)]
 pub enum Time {
     /// An acquire that was granted, waiting included.

@@ -39,7 +39,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::metrics::{HitsPerExpiry, Quantiles};
+    use crate::metrics::{HitsPerExpiry, Quantiles, Time};
     use crate::model::Outcomes;
     use crate::scenario::{CacheFillSpec, InventorySpec, Overrides, Popularity, ServiceTime, Source, StockIn, parse};
 
@@ -159,6 +159,11 @@ mod tests {
 
     #[test]
     fn a_cache_is_judged_by_its_expiries() {
+        let response = Quantiles {
+            count: 9,
+            p99: 30_000,
+            ..Quantiles::default()
+        };
         let mut figures = Figures {
             counts: [(Count::DbHits, 59), (Count::StaleReads, 1_200)].into(),
             db_hits_per_expiry: HitsPerExpiry {
@@ -166,11 +171,7 @@ mod tests {
                 mean: 1.0,
                 max: 1,
             },
-            response_us: Quantiles {
-                count: 9,
-                p99: 30_000,
-                ..Quantiles::default()
-            },
+            times: [(Time::Response, response)].into(),
             ..Figures::default()
         };
         let workload = WorkloadSpec::CacheFill(CacheFillSpec { caches: Vec::new() });

@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use super::{FileError, Paint, RecordFile, render, summary};
-use crate::metrics::{Count, Figures, HitsPerExpiry, Point, Quantiles, Series};
+use crate::metrics::{Count, Figures, HitsPerExpiry, Point, Quantiles, Series, Time};
 use crate::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Outcomes, Target};
 use crate::run::{ArmRecord, CheckedExpectation, Machine, Record, Timeouts};
 use crate::scenario::{Overrides, Scenario, Source, builtin, parse};
@@ -96,7 +96,7 @@ fn sales() -> Record {
             counts: [(Count::Completed, 1600), (Count::SoldOut, 1400)].into(),
             offered: 1600,
             throughput: 398.4,
-            response_us: quantiles(4_200, 31_000, 120_000),
+            times: [(Time::Response, quantiles(4_200, 31_000, 120_000))].into(),
             orders: 200,
             ..Figures::default()
         };
@@ -119,7 +119,7 @@ fn sales() -> Record {
                 figures.votes_in_the_end = vec![0, 1580];
                 figures.attempts = 1760;
                 figures.counts[Count::Overran] = 12;
-                figures.hold_us = quantiles(5_000, 12_300, 14_000);
+                figures.times[Time::Hold] = quantiles(5_000, 12_300, 14_000);
             }
             _ => {
                 figures.acquire_us = quantiles(950, 61_000, 1_300_000);
@@ -207,7 +207,7 @@ fn caches() -> Record {
             .into(),
             offered: 48_000,
             throughput: 1599.7,
-            response_us: quantiles(420, 104_000, 210_000),
+            times: [(Time::Response, quantiles(420, 104_000, 210_000))].into(),
             db_hits_per_expiry: HitsPerExpiry {
                 expiries: 58,
                 mean: worst as f64,

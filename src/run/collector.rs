@@ -221,10 +221,7 @@ mod tests {
         assert_eq!((figures.votes_at_release[2], figures.votes_in_the_end[3]), (2, 2));
         assert_eq!(figures.acquire_us.count, 3);
         assert_eq!(
-            (
-                figures.acquire_us_by.acquired.count,
-                figures.acquire_us_by.no_quorum.count
-            ),
+            (figures.times[Time::Acquired].count, figures.times[Time::NoQuorum].count),
             (2, 1)
         );
         assert!((figures.throughput - 1.0).abs() < 1e-9);

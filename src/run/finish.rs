@@ -12,7 +12,7 @@ use super::record::{ArmRecord, Machine, Record, RoundTripRecord, Timeouts};
 use super::snapshot::Phase;
 use crate::lock::NodeOptions;
 use crate::metrics::units::micros;
-use crate::metrics::{Count, HistogramText, Quantiles, histogram};
+use crate::metrics::{Count, HistogramText, Quantiles, Time, histogram};
 use crate::model::{EventKind, HostId};
 use crate::scenario::Scenario;
 use crate::workload::CACHE_REPLY_TIMEOUT;
@@ -112,7 +112,7 @@ impl Engine {
     /// If requests begin much later than they were due, the load was not the one that was asked for, and the times are not
     /// only the locks'.
     fn warn_of_lag(&mut self) {
-        let lags = (0..self.arms.len()).map(|index| self.figures(index).lag_us.p99);
+        let lags = (0..self.arms.len()).map(|index| self.figures(index).times[Time::Lag].p99);
         let worst = lags.max().unwrap_or(0);
         if worst > MUCH_LAG_US {
             let text = format!(

@@ -7,8 +7,8 @@ use hdrhistogram::Histogram;
 use strum::VariantArray;
 
 use crate::metrics::{
-    Batch, ByOutcome, Count, Counts, DamagedList, Expiries, Figures, HistogramText, NodeLoad, Part, Quantiles,
-    ServerLoad, Sums, Time, When, histogram,
+    Batch, Count, Counts, DamagedList, Expiries, Figures, HistogramText, NodeLoad, Part, Quantiles, ServerLoad, Sums,
+    Time, Times, When, histogram,
 };
 use crate::oracle::{Books, News};
 
@@ -150,7 +150,10 @@ impl Totals {
                 state.elapsed,
             ),
         };
-        let of = |time| Quantiles::of_any(total.time(time).as_deref());
+        let mut times = Times::default();
+        for time in Time::VARIANTS {
+            times[*time] = Quantiles::of_any(total.time(*time).as_deref());
+        }
         let mut nodes = state.nodes;
         for (place, node) in nodes.iter_mut().enumerate() {
             node.causes = total
@@ -168,18 +171,7 @@ impl Totals {
             attempts: state.attempts,
             refused_seconds,
             acquire_us: Quantiles::of(&total.acquires()),
-            acquire_us_by: ByOutcome {
-                acquired: of(Time::Acquired),
-                contended: of(Time::Contended),
-                no_quorum: of(Time::NoQuorum),
-                expired: of(Time::Expired),
-                unknown: of(Time::Unknown),
-            },
-            response_us: of(Time::Response),
-            service_us: of(Time::Service),
-            lag_us: of(Time::Lag),
-            hold_us: of(Time::Hold),
-            overshoot_us: of(Time::Overshoot),
+            times,
             offered: sum(|server| server.offered) + state.dropped,
             dropped: sum(|server| server.dropped) + state.dropped,
             unfinished: sum(|server| server.unfinished),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockstorm::metrics::{Count, Figures, HitsPerExpiry, Metric, Point, Quantiles, Series};
+use lockstorm::metrics::{Count, Figures, HitsPerExpiry, Metric, Point, Quantiles, Series, Time};
 use lockstorm::model::{
     Action, Cause, Condition, Conditions, Event, EventKind, Fault, HostId, How, NoVote, Outcomes, ServerId, Target,
     Wait,
@@ -254,6 +254,14 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
         p999: 9_000,
         max: 12_000,
     };
+    let response = Quantiles {
+        count: 398 * seconds,
+        p50: 7_400,
+        p90: 12_000,
+        p99: 21_000,
+        p999: 40_000,
+        max: 50_000,
+    };
     ArmView {
         name: spec.name.clone(),
         label: spec.label(),
@@ -269,14 +277,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
                 Outcomes::default()
             },
             acquire_us: if locks { acquire_us } else { Quantiles::default() },
-            response_us: Quantiles {
-                count: 398 * seconds,
-                p50: 7_400,
-                p90: 12_000,
-                p99: 21_000,
-                p999: 40_000,
-                max: 50_000,
-            },
+            times: [(Time::Response, response)].into(),
             throughput: 398.0,
             orders: 160 * seconds,
             ..Figures::default()

@@ -3,7 +3,7 @@
 use super::arm::Arm;
 use crate::metrics::Column::{AttemptsPerAcquire, Figure, VotesAtRelease, VotesInTheEnd};
 use crate::metrics::Shown::{self, Always, IfAny};
-use crate::metrics::{Count, Metric};
+use crate::metrics::{Count, Metric, Time};
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
 
@@ -41,7 +41,7 @@ pub(super) fn attempts_per_acquire(arm: &Arm<'_>) -> Option<Cell> {
 
 /// Sections that outlasted their validity, with their share of all sections; none in n means fewer than 3 in n.
 pub(super) fn overran(arm: &Arm<'_>) -> Option<Cell> {
-    let (overran, sections) = (arm.figures.counts[Count::Overran], arm.figures.hold_us.count);
+    let (overran, sections) = (arm.figures.counts[Count::Overran], arm.figures.times[Time::Hold].count);
     if arm.nodes == 0 || sections == 0 {
         return None;
     }

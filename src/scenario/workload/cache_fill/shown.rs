@@ -2,7 +2,7 @@ use super::super::display::{Bars, Display};
 use crate::metrics::Column::Figure;
 use crate::metrics::Shown::{self, Always, IfAny};
 use crate::metrics::units::{count, counted, mean, micros};
-use crate::metrics::{Count, Figures, Metric};
+use crate::metrics::{Count, Figures, Metric, Time};
 
 /// The columns about the database behind the cache.
 const COLUMNS: &[Shown] = &[
@@ -67,10 +67,10 @@ pub(super) fn clauses(figures: &Figures) -> Vec<String> {
             count(max)
         ),
     }];
-    if figures.response_us.count > 0 {
+    if figures.times[Time::Response].count > 0 {
         parts.push(format!(
             "99 % of the reads took at most {}",
-            micros(figures.response_us.p99)
+            micros(figures.times[Time::Response].p99)
         ));
     }
     if figures.duplicate_pages + figures.missing_pages > 0 {
