@@ -599,7 +599,7 @@ fn programs_that_are_not_servers_give_an_error() {
         assert!(!error.chars().any(char::is_control), "{error:?}");
     }
     let error = reject(&script(dir.path(), "sleep 600"));
-    assert!(error.contains("no answer within"), "{error}");
+    assert!(error.contains("did not answer within"), "{error}");
     let error = reject(&script(dir.path(), "echo 'Redis server v=5.0.14 sha=0:0'"));
     assert!(error.contains("has version 5.0.14, but 6.2 is the oldest"), "{error}");
 }
