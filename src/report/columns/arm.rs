@@ -34,15 +34,9 @@ impl<'a> Arm<'a> {
 
     fn of_record(arm: &'a ArmRecord, spec: &ArmSpec, scenario: &Scenario) -> Self {
         Self {
-            name: &arm.name,
-            figures: &arm.figures,
             is_doubted: arm.doubt.is_some(),
-            nodes: spec.hosts(&scenario.lab).len(),
-            locks: spec.lock.is_some(),
-            has_rate: scenario.swarm.rate.is_some(),
             after_end: arm.after_end.counts[Count::Completed],
-            now: None,
-            is_narrow: false,
+            ..Self::new(&arm.name, &arm.figures, spec, scenario)
         }
     }
 
@@ -56,14 +50,22 @@ impl<'a> Arm<'a> {
     /// An arm of a run under way.
     pub fn of_view(arm: &'a ArmView, spec: &ArmSpec, scenario: &Scenario) -> Self {
         Self {
-            name: &arm.name,
-            figures: &arm.figures,
             is_doubted: arm.doubt.is_some(),
+            now: Some(arm),
+            ..Self::new(&arm.name, &arm.figures, spec, scenario)
+        }
+    }
+
+    fn new(name: &'a str, figures: &'a Figures, spec: &ArmSpec, scenario: &Scenario) -> Self {
+        Self {
+            name,
+            figures,
+            is_doubted: false,
             nodes: spec.hosts(&scenario.lab).len(),
             locks: spec.lock.is_some(),
             has_rate: scenario.swarm.rate.is_some(),
             after_end: 0,
-            now: Some(arm),
+            now: None,
             is_narrow: false,
         }
     }
