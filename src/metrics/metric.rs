@@ -249,8 +249,7 @@ impl Metric {
                 Number(|f| f.outcomes.unknown),
                 LockNodes,
                 Doubt,
-                "acquires for which nodes that did not answer in time could have made the quorum. A timeout is unknown, never \
-                 \"failed\"",
+                "acquires whose outcome is not known, because nodes that could have completed the quorum did not answer in time. A timeout is unknown, never \"failed\"",
             ),
             Self::AcquireP50 => row("acquire p50", Duration(|f| f.acquire_us, P50), Locks, Plain, ACQUIRE),
             Self::AcquireP90 => row("acquire p90", Duration(|f| f.acquire_us, P90), Locks, Plain, ACQUIRE),
@@ -428,7 +427,7 @@ impl Metric {
                 Counted(Count::GaveUp),
                 Load,
                 Plain,
-                "requests that ended without an answer because the lock was not to be had",
+                "requests that ended without an answer because they did not get the lock",
             ),
             Self::Errors => row(
                 "errors",
@@ -439,18 +438,18 @@ impl Metric {
             ),
             Self::Orders => row("orders", Number(|f| f.orders), Inventory, Plain, "orders in the ledger"),
             Self::SoldOut => row(
-                "told sold out",
+                "sold out",
                 Counted(Count::SoldOut),
                 Inventory,
                 Plain,
-                "buyers who were told \"sold out\"",
+                "requests that found their product sold out",
             ),
             Self::Oversold => row(
                 "oversold",
                 Number(|f| f.oversold),
                 Inventory,
                 Damage(BEYOND_STOCKS),
-                "orders beyond the initial stock of their product. Can only show in full once a product is sold out",
+                "orders beyond the initial stock of their product; measurable in full only once the stock is sold out",
             ),
             Self::LostUpdates => row(
                 "lost updates",
@@ -465,7 +464,7 @@ impl Metric {
                 Number(|f| f.lost_updates_peak),
                 Inventory,
                 Damage(IN_STOCKS),
-                "the most that `lost_updates` ever was; bounds from above on `lost_updates` are held against it",
+                "the largest value of `lost_updates` at any time; upper bounds on `lost_updates` are checked against it",
             ),
             Self::Fenced => row(
                 "fenced",
@@ -500,8 +499,7 @@ impl Metric {
                 Number(|f| f.db_hits_per_expiry.expiries),
                 CacheFill,
                 Plain,
-                "versions of a value that were superseded; of a paged list each page is a value of its own. Cold starts, and \
-                 stampedes that the warm-up or the end cut in two, are not counted",
+                "versions of a value that were superseded; in a paged list each page is a value of its own. Cold starts are not counted, nor stampedes that were cut in two by the start or the end of the measured part",
             ),
             Self::DbHitsPerExpiry => row(
                 "db hits/expiry",
@@ -515,21 +513,21 @@ impl Metric {
                 Largest(|f| f.db_hits_per_expiry.max, |f| f.db_hits_per_expiry.expiries),
                 CacheFill,
                 Plain,
-                "the same of the worst one",
+                "the largest number of calls for one of them",
             ),
             Self::DuplicatePages => row(
                 "duplicate pages",
                 Number(|f| f.duplicate_pages),
                 Pages,
                 Damage(IN_LISTS),
-                "pages that lists which claim to be complete have twice, each filling of a list counted once",
+                "pages that are in a list twice although it claims to be complete; each filling of a list is counted once",
             ),
             Self::MissingPages => row(
                 "missing pages",
                 Number(|f| f.missing_pages),
                 Pages,
                 Damage(IN_LISTS),
-                "pages that such lists lack",
+                "pages that are missing in such lists",
             ),
             Self::Holding => row(
                 "holding",
