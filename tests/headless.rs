@@ -492,6 +492,26 @@ fn a_keeper_that_is_stopped_sees_nothing_and_proves_nothing() {
 }
 
 #[test]
+fn a_run_that_is_stopped_for_longer_than_a_ttl_proves_nothing() {
+    let place = place();
+    let (run, mut stderr) = going_on(&place, &["--duration", "6s", "--set", HOLDS]);
+    let own = run.id();
+    signal_process(own, Signal::SIGSTOP);
+    thread::sleep(Duration::from_millis(2_500));
+    signal_process(own, Signal::SIGCONT);
+    read_until(&mut stderr, "the run itself stood still for ");
+    let (code, record, stdout, said) = ended(&place, run, stderr);
+    assert_eq!(code, Some(5), "{stdout}{said}");
+    assert!(
+        is_said(&record.inconclusive, "the run itself stood still"),
+        "{:?}",
+        record.inconclusive
+    );
+    assert_eq!(record.expectations[0].result, CheckResult::Inconclusive);
+    assert_eq!(place.labs().len(), 0, "its directory is removed");
+}
+
+#[test]
 fn a_cache_node_that_dies_leaves_everything_open() {
     let place = place();
     for (signal, fate) in [

@@ -215,7 +215,7 @@ fn quorum_loss_is_refused_with_its_causes_and_ends_by_itself() {
     );
     let causes = |event: &&lockstorm::model::Event| {
         matches!(&event.kind, EventKind::Lock { arm } if arm == "redlock")
-            && event.text.contains("node 1 down (connection refused)")
+            && event.text.contains("host 1 down (connection refused)")
     };
     let event = record
         .events
@@ -223,7 +223,7 @@ fn quorum_loss_is_refused_with_its_causes_and_ends_by_itself() {
         .find(causes)
         .unwrap_or_else(|| panic!("{:#?}", record.events));
     assert!(
-        event.text.contains("node 2 down (connection refused)"),
+        event.text.contains("host 2 down (connection refused)"),
         "{}",
         event.text
     );

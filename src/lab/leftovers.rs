@@ -26,19 +26,36 @@ pub struct Report {
     pub directories: Vec<PathBuf>,
     /// The ids of the processes that were still running in them, and were killed.
     pub processes: Vec<u32>,
+    /// Run directories whose keeper is alive, which were left alone.
+    pub running: Vec<PathBuf>,
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.directories.is_empty() && self.processes.is_empty() {
-            return f.write_str("no lab left anything behind");
-        }
         let plural = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+        if self.directories.is_empty() && self.processes.is_empty() {
+            f.write_str("no lab left anything behind")?;
+        } else {
+            write!(
+                f,
+                "removed {} and {}",
+                plural(self.directories.len(), "run directory", "run directories"),
+                plural(self.processes.len(), "process", "processes")
+            )?;
+        }
+        if self.running.is_empty() {
+            return Ok(());
+        }
         write!(
             f,
-            "removed {} and {}",
-            plural(self.directories.len(), "run directory", "run directories"),
-            plural(self.processes.len(), "process", "processes")
+            "; {} running and {} left alone: {}",
+            plural(self.running.len(), "lab is", "labs are"),
+            if self.running.len() == 1 { "was" } else { "were" },
+            self.running
+                .iter()
+                .map(|dir| dir.display().to_string())
+                .collect::<Vec<_>>()
+                .join(", ")
         )
     }
 }
@@ -101,6 +118,7 @@ fn sweep(base: &BaseDir, name: &str, report: &mut Report) -> io::Result<()> {
         opened => opened?.into_std(),
     };
     if !is_free(&lock)? {
+        report.running.push(path);
         return Ok(());
     }
     // The lock is held until the directory is gone, so only one process cleans it up.
@@ -151,5 +169,11 @@ mod tests {
         report.directories.push("/tmp/lockstorm-0/run-1".into());
         report.processes.extend([1, 2]);
         assert_eq!(report.to_string(), "removed 1 run directory and 2 processes");
+        report = Report::default();
+        report.running.push("/tmp/lockstorm-0/run-1".into());
+        assert_eq!(
+            report.to_string(),
+            "no lab left anything behind; 1 lab is running and was left alone: /tmp/lockstorm-0/run-1"
+        );
     }
 }

@@ -282,8 +282,7 @@ impl Metric {
                 Number(|f| f.refused_seconds),
                 LockNodes,
                 Doubt,
-                "whole seconds in which acquires were refused for lack of nodes and none was granted: how long the lock was \
-                 not available",
+                "whole seconds in which acquires were refused for lack of nodes and none was granted: how long the lock was not available. An acquire that waits is refused only when it gives up",
             ),
             Self::HoldP50 => row("hold p50", Duration(|f| f.times[Time::Hold], P50), Locks, Plain, HOLD),
             Self::HoldP99 => row("hold p99", Duration(|f| f.times[Time::Hold], P99), Locks, Plain, HOLD),
@@ -299,7 +298,7 @@ impl Metric {
                 Counted(Count::Overran),
                 LockNodes,
                 Doubt,
-                "sections that outlasted the validity of their lock",
+                "sections that outlasted the validity of their lock, of all sections: also those of buyers who find the stock sold out, which are short",
             ),
             Self::Aborted => row(
                 "aborted",

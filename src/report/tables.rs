@@ -31,33 +31,34 @@ pub(super) fn results(workload: &WorkloadSpec, arms: &[Arm<'_>]) -> Option<Table
     has_any.then(|| table(display.table, display.columns, arms))
 }
 
-/// The commands that each lock node was sent for each arm, and why it gave no vote; `None` without lock nodes.
+/// The commands that each lock node was sent for each arm, and why it gave no vote in acquires that failed for that, if any
+/// did; `None` without lock nodes.
 pub(super) fn lock_nodes(record: &Record) -> Option<Table> {
-    let head = ["nodes", "sets", "extensions", "deletes", "why it gave no vote"];
+    let nodes = record
+        .arms
+        .iter()
+        .flat_map(|arm| arm.figures.nodes.iter().map(move |node| (arm, node)));
+    let has_causes = nodes.clone().any(|(_, node)| !node.causes.is_empty());
+    let mut head = ["nodes", "sets", "extensions", "deletes"].map(str::to_owned).to_vec();
+    if has_causes {
+        head.push("no votes in failed acquires".to_owned());
+    }
     let row = |(arm, node): (&ArmRecord, &NodeLoad)| {
-        let causes: Vec<String> = node
-            .causes
-            .iter()
-            .map(|(cause, n)| format!("{} × {cause}", count(*n)))
-            .collect();
-        vec![
+        let mut row = vec![
             Cell::plain(format!("{}, host {}", arm.name, node.host)),
             Cell::plain(count(node.sets)),
             Cell::plain(count(node.extends)),
             Cell::plain(count(node.deletes)),
-            Cell::new(Tone::Doubt, causes.join(", ")),
-        ]
+        ];
+        if has_causes {
+            let causes = node.causes.iter();
+            let causes: Vec<String> = causes.map(|(cause, n)| format!("{} × {cause}", count(*n))).collect();
+            row.push(Cell::new(Tone::Doubt, causes.join(", ")));
+        }
+        row
     };
-    let rows: Vec<_> = record
-        .arms
-        .iter()
-        .flat_map(|arm| arm.figures.nodes.iter().map(move |node| (arm, node)))
-        .map(row)
-        .collect();
-    (!rows.is_empty()).then(|| Table {
-        head: head.map(str::to_owned).to_vec(),
-        rows,
-    })
+    let rows: Vec<_> = nodes.map(row).collect();
+    (!rows.is_empty()).then_some(Table { head, rows })
 }
 
 /// The figures in the table of app servers.

@@ -185,7 +185,7 @@ fn sales() -> Record {
         ),
     ];
     record.warnings =
-        vec!["\"single\": oversold is not measurable until the stock is sold out; lost updates are".to_owned()];
+        vec!["\"single\": oversold is not measurable until sold out, lost updates are measurable".to_owned()];
     record
 }
 

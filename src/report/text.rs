@@ -8,7 +8,7 @@ use super::paint::{Paint, Tone};
 use super::sentence::sentence;
 use super::tables;
 use crate::metrics::units::{counted, rate};
-use crate::model::{CheckResult, Event, EventKind, printable};
+use crate::model::{CheckResult, Event, EventKind, Finding, Proof, printable};
 use crate::run::{Record, Snapshot};
 use crate::scenario::Scenario;
 
@@ -140,15 +140,17 @@ fn fault(event: &Event) -> Option<(Tone, String)> {
         target,
         effect_at,
         error,
-        ..
+        proof,
     } = &event.kind
     else {
         return None;
     };
-    let (tone, effect) = match (effect_at, error) {
-        (Some(effect_at), _) => (Tone::Plain, format!("in effect at {effect_at:.3} s")),
-        (None, Some(error)) => (Tone::Doubt, format!("? {error}")),
-        (None, None) => (Tone::Doubt, "? not verified before the end".to_owned()),
+    let already = |proof: &&Proof<f64>| matches!(proof.finding, Finding::AlreadySo { .. });
+    let (tone, effect) = match (proof.iter().find(already), effect_at, error) {
+        (Some(already), ..) => (Tone::Doubt, format!("nothing to do: {}", already.finding)),
+        (None, Some(effect_at), _) => (Tone::Plain, format!("in effect at {effect_at:.3} s")),
+        (None, None, Some(error)) => (Tone::Doubt, format!("? {error}")),
+        (None, None, None) => (Tone::Doubt, "? not verified before the end".to_owned()),
     };
     Some((tone, format!("{:>8.3} s  {action} {target}: {effect}", event.at)))
 }

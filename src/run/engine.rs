@@ -19,6 +19,7 @@ use super::preparation::{Preparation, enough_connections};
 use super::publisher::Publisher;
 use super::snapshot::{Knobs, Phase, Snapshot};
 use super::stage::Stage;
+use super::stall_watch::StallWatch;
 use super::timing::Timing;
 use super::totals::{ArmState, Intakes};
 use crate::lab::{Lab, ServerBinary};
@@ -44,6 +45,7 @@ pub(super) struct Engine {
     pub warnings: Vec<String>,
     pub publisher: Publisher,
     pub clock: ClockWatch,
+    pub stall: StallWatch,
     pub disk: DiskWatch,
 }
 
@@ -85,6 +87,7 @@ impl Engine {
                 hurry,
                 live_settings,
             },
+            stall: StallWatch::new(&scenario.arms),
             scenario,
             arms,
             knobs,

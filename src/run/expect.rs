@@ -1,5 +1,4 @@
 use super::record::{ArmRecord, CheckedExpectation};
-use crate::metrics::units::figure;
 use crate::metrics::{Alarm, Evidence};
 use crate::model::CheckResult;
 use crate::scenario::{Expectation, Scenario};
@@ -13,8 +12,8 @@ pub(super) struct Circumstances<'a> {
     pub unmet: Option<&'a str>,
     /// Whether it was stopped before its end.
     pub interrupted: bool,
-    /// Whether the machine's wall clock stepped, by which keys expire.
-    pub clock_stepped: bool,
+    /// What makes every figure worthless.
+    pub void: Option<&'a str>,
 }
 
 /// Compares the scenario's expectations with the arms' figures.
@@ -37,21 +36,12 @@ fn check(expectation: &Expectation, arm: &ArmRecord, circumstances: Circumstance
     let value = expectation.judged().of(&arm.figures);
     let held = expectation.op.holds(value, expectation.bound);
     let name = format!("{}.{}", expectation.arm, expectation.metric.name());
-    let (shown, bound) = (
-        figure(expectation.metric, value),
-        figure(expectation.metric, expectation.bound),
-    );
     let (result, why) = match doubt(expectation, arm, held, circumstances) {
         Some(why) => (CheckResult::Inconclusive, format!("; but {why}")),
         None if held => (CheckResult::Held, String::new()),
         None => (CheckResult::Failed, String::new()),
     };
-    let text = format!(
-        "{}: {} {shown} (expected {} {bound}){why}",
-        expectation.arm,
-        expectation.metric.name().replace('_', " "),
-        expectation.op.sign(),
-    );
+    let text = format!("{}{why}", expectation.in_words(&arm.figures));
     CheckedExpectation {
         expectation: format!("{name} {}", expectation.text),
         value,
@@ -62,21 +52,22 @@ fn check(expectation: &Expectation, arm: &ArmRecord, circumstances: Circumstance
 
 /// Why the figure proves nothing either way, if that is the case.
 fn doubt(expectation: &Expectation, arm: &ArmRecord, held: bool, circumstances: Circumstances<'_>) -> Option<String> {
-    // An upper bound that is broken stays broken; a lower bound may still be reached.
     let from_above = expectation.is_from_above();
-    let proven = (!held && from_above) || (held && !from_above);
+    let decided = expectation.decided(&arm.figures);
     // Damage is read from the books and stays damage, no matter what is lost or fails later.
-    let damage = !held && from_above && expectation.metric.is_damage();
-    if circumstances.clock_stepped {
-        Some("the machine's wall clock stepped, so it proves nothing".to_owned())
+    let damage = decided == Some(false) && expectation.metric.is_damage();
+    if let Some(void) = circumstances.void {
+        Some(format!("{void}, so it proves nothing"))
     } else if let (Some(lost), false) = (circumstances.lost, damage) {
         Some(lost.to_owned())
     } else if let (Some(unmet), true) = (circumstances.unmet, held || !from_above) {
         Some(unmet.to_owned())
     } else if let (Some(doubt), false, None) = (&arm.doubt, damage, circumstances.unmet) {
         Some(doubt.clone())
-    } else if circumstances.interrupted && !proven {
+    } else if circumstances.interrupted && decided.is_none() {
         Some("the run was stopped before its end".to_owned())
+    } else if !expectation.metric.is_known(&arm.figures) {
+        Some("there was nothing to measure".to_owned())
     } else {
         could_not_show(expectation, arm, held)
     }
@@ -109,7 +100,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::metrics::{Figures, Metric, Point, Series};
+    use crate::metrics::{Figures, Metric, Point, Quantiles, Series};
     use crate::scenario::{Op, Overrides, Source, builtin, parse};
 
     fn scenario() -> Scenario {
@@ -169,7 +160,7 @@ mod tests {
         lost: None,
         unmet: None,
         interrupted: false,
-        clock_stepped: false,
+        void: None,
     };
 
     #[test]
@@ -183,7 +174,7 @@ mod tests {
             ..WHOLE
         };
         let stepped = Circumstances {
-            clock_stepped: true,
+            void: Some("the machine's wall clock stepped"),
             ..WHOLE
         };
         assert_eq!(
@@ -210,6 +201,50 @@ mod tests {
         );
         assert_eq!(result(3, 3, true, no_fault), CheckResult::Failed, "damage is damage");
         assert_eq!(result(3, 3, true, stopped), CheckResult::Failed);
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_decides_only_what_can_not_change_any_more() {
+        let stopped = Circumstances {
+            interrupted: true,
+            ..WHOLE
+        };
+        let judge = |metric, op, bound| {
+            let mut scenario = scenario();
+            scenario.expect[0].metric = metric;
+            (scenario.expect[0].op, scenario.expect[0].bound) = (op, bound);
+            let mut arm = record(None);
+            (arm.figures.orders, arm.figures.throughput) = (10, 10.0);
+            check_all(&scenario, &[arm], stopped)[0].result
+        };
+        for (op, [below, at, above]) in [
+            (
+                Op::AtLeast,
+                [CheckResult::Held, CheckResult::Held, CheckResult::Inconclusive],
+            ),
+            (
+                Op::AtMost,
+                [
+                    CheckResult::Failed,
+                    CheckResult::Inconclusive,
+                    CheckResult::Inconclusive,
+                ],
+            ),
+            (
+                Op::Equal,
+                [
+                    CheckResult::Failed,
+                    CheckResult::Inconclusive,
+                    CheckResult::Inconclusive,
+                ],
+            ),
+        ] {
+            let said = [9.0, 10.0, 11.0].map(|bound| judge(Metric::Orders, op, bound));
+            assert_eq!(said, [below, at, above], "{op:?}");
+            // A rate can rise and fall until the end.
+            let said = [9.0, 10.0, 11.0].map(|bound| judge(Metric::Throughput, op, bound));
+            assert_eq!(said, [CheckResult::Inconclusive; 3], "{op:?}");
+        }
     }
 
     #[test]
@@ -240,6 +275,28 @@ mod tests {
         let failing = Some("redlock: 11 of 1,000 requests failed");
         assert_eq!(judge(0, 0, true, failing, WHOLE).result, CheckResult::Inconclusive);
         assert_eq!(judge(3, 3, true, failing, WHOLE).result, CheckResult::Failed);
+    }
+
+    #[test]
+    fn what_was_never_measured_is_not_fast() {
+        let judge = |count| {
+            let mut scenario = scenario();
+            let expectation = &mut scenario.expect[0];
+            (expectation.metric, expectation.op, expectation.bound) = (Metric::AcquireP99, Op::AtMost, 5_000.0);
+            let mut arm = record(None);
+            arm.figures.acquire_us = Quantiles {
+                count,
+                ..Quantiles::default()
+            };
+            check_all(&scenario, &[arm], WHOLE).remove(0)
+        };
+        assert_eq!(judge(1).result, CheckResult::Held);
+        let nothing = judge(0);
+        assert_eq!(nothing.result, CheckResult::Inconclusive);
+        assert_eq!(
+            nothing.text,
+            "redlock: acquire p99 – (expected ≤ 5.0 ms); but there was nothing to measure"
+        );
     }
 
     #[test]

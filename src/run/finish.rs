@@ -42,7 +42,7 @@ impl Engine {
                 lost: self.flaws.lost.first().map(String::as_str),
                 unmet: self.flaws.unmet.first().map(String::as_str),
                 interrupted,
-                clock_stepped: self.flaws.clock_stepped,
+                void: self.flaws.void.first().map(String::as_str),
             },
         );
         let mut inconclusive = self.flaws.reasons();
@@ -138,7 +138,7 @@ impl Engine {
             .collect();
         if !unsold.is_empty() {
             let text = format!(
-                "{}: oversold is not measurable until the stock is sold out; lost updates are",
+                "{}: oversold is not measurable until sold out, lost updates are measurable",
                 unsold.join(", ")
             );
             self.warn(text);

@@ -1,8 +1,8 @@
 /// Why a run proves nothing, or less than it should.
 #[derive(Debug, Default)]
 pub(super) struct Flaws {
-    /// Whether the machine's wall clock stepped.
-    pub clock_stepped: bool,
+    /// What makes all figures worthless: the machine's wall clock stepped, or the run itself stood still.
+    pub void: Vec<String>,
     /// What the run needs and has lost.
     pub lost: Vec<String>,
     /// What could not be read or finished, besides what the arms list themselves.
@@ -12,12 +12,12 @@ pub(super) struct Flaws {
 }
 
 impl Flaws {
-    /// Why the whole run can prove nothing good: losses, a clock that stepped, scheduled faults without effect.
+    /// Why the whole run can prove nothing good: losses, what voids it, scheduled faults without effect.
     pub fn reasons(&self) -> Vec<String> {
-        let clock = self
-            .clock_stepped
-            .then(|| "the machine's wall clock stepped".to_owned());
-        let lost = self.lost.iter().cloned();
-        lost.chain(clock).chain(self.unmet.iter().cloned()).collect()
+        [&self.lost, &self.void, &self.unmet]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect()
     }
 }

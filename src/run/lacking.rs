@@ -3,7 +3,7 @@
 use crate::model::{Cause, NoVote};
 use crate::scenario::{ArmSpec, LockNodes};
 
-/// For example `node 1 down (connection refused), node 2 silent (no reply in time)`, and for a
+/// For example `host 1 down (connection refused), host 2 silent (no reply in time)`, and for a
 /// lock on a single node `no vote from host 1: down (connection refused)`. `None` if there is nothing to say.
 #[must_use]
 pub fn lacking(arm: &ArmSpec, nodes: &[NoVote]) -> Option<String> {
@@ -14,7 +14,7 @@ pub fn lacking(arm: &ArmSpec, nodes: &[NoVote]) -> Option<String> {
             if is_single {
                 state(cause)
             } else {
-                format!("node {node} {}", state(cause))
+                format!("host {node} {}", state(cause))
             }
         })
         .collect();
@@ -26,12 +26,12 @@ pub fn lacking(arm: &ArmSpec, nodes: &[NoVote]) -> Option<String> {
     }
 }
 
-/// The same where space is short: `node 1 refused, node 2 timeout`.
+/// The same where space is short: `host 1 refused, host 2 timeout`.
 #[must_use]
 pub fn lacking_in_short(nodes: &[NoVote]) -> String {
     let words: Vec<_> = nodes
         .iter()
-        .map(|NoVote { node, cause }| format!("node {node} {}", cause.kind()))
+        .map(|NoVote { node, cause }| format!("host {node} {}", cause.kind()))
         .collect();
     words.join(", ")
 }
@@ -62,13 +62,13 @@ mod tests {
         let two = [no_vote(1, Cause::Refused), no_vote(3, Cause::Timeout)];
         assert_eq!(
             lacking(arm("redlock"), &two).as_deref(),
-            Some("node 1 down (connection refused), node 3 silent (no reply in time)")
+            Some("host 1 down (connection refused), host 3 silent (no reply in time)")
         );
         assert_eq!(
             lacking(arm("single"), &two[..1]).as_deref(),
             Some("no vote from host 1: down (connection refused)")
         );
-        assert_eq!(lacking_in_short(&two), "node 1 refused, node 3 timeout");
+        assert_eq!(lacking_in_short(&two), "host 1 refused, host 3 timeout");
         assert_eq!(lacking(arm("redlock"), &[]), None);
     }
 }

@@ -40,6 +40,7 @@ mod publisher;
 mod record;
 mod snapshot;
 mod stage;
+mod stall_watch;
 mod stop;
 mod timing;
 mod totals;

@@ -172,12 +172,22 @@ impl Engine {
             self.warn(text);
         }
         if let Some(step) = self.clock.look() {
-            self.flaws.clock_stepped = true;
+            self.flaws.void.push("the machine's wall clock stepped".to_owned());
             let text = format!(
                 "this machine's wall clock stepped by {:.0} ms: keys expire by it, so this run proves nothing",
                 step * 1e3
             );
             self.warn(text);
+        }
+        if let Some(stall) = self.stall.look(Instant::now()) {
+            let stall = stall.as_secs_f64();
+            self.flaws
+                .void
+                .push(format!("the run itself stood still for {stall:.1} s"));
+            self.warn(format!(
+                "the run itself stood still for {stall:.1} s, stopped by a signal or without processor time: locks expired \
+                 meanwhile, so it proves nothing"
+            ));
         }
         self.publish();
     }

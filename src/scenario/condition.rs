@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::Metric;
+use crate::metrics::units::figure;
+use crate::metrics::{Figures, Metric};
 
 /// Comparisons that must all hold at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,6 +40,45 @@ impl Expectation {
         } else {
             self.metric
         }
+    }
+
+    /// Whether it holds, once nothing can change that any more: a figure that only grows has passed its bound. `None` before
+    /// that, and always for figures that can fall.
+    #[must_use]
+    pub fn decided(&self, figures: &Figures) -> Option<bool> {
+        let (metric, bound) = (self.judged(), self.bound);
+        if metric.can_fall() {
+            return None;
+        }
+        let value = metric.of(figures);
+        match (self.op, self.op.holds(value, bound)) {
+            (Op::Less | Op::AtMost, false) => Some(false),
+            (Op::Equal, false) if value > bound => Some(false),
+            (Op::Greater | Op::AtLeast, true) => Some(true),
+            (Op::NotEqual, true) if value > bound => Some(true),
+            _ => None,
+        }
+    }
+
+    /// The figure beside its bound, in words: `redlock: oversold 0 (expected = 0)`.
+    #[must_use]
+    pub fn in_words(&self, figures: &Figures) -> String {
+        let title = self.metric.title();
+        let number = |value| {
+            let number = figure(self.metric, value);
+            // A title like `ok/s` says the unit.
+            match number.strip_suffix("/s") {
+                Some(number) if title.ends_with("/s") => number.to_owned(),
+                _ => number,
+            }
+        };
+        let value = if self.metric.is_known(figures) {
+            number(self.judged().of(figures))
+        } else {
+            "–".to_owned()
+        };
+        let bound = number(self.bound);
+        format!("{}: {title} {value} (expected {} {bound})", self.arm, self.op.sign())
     }
 
     /// Whether it is an upper bound, which a growing count can break but not reach.
@@ -91,5 +131,69 @@ impl Op {
             Self::AtLeast => value >= bound,
             Self::Greater => value > bound,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expect(metric: Metric, op: Op) -> Expectation {
+        Expectation {
+            arm: "redlock".to_owned(),
+            metric,
+            op,
+            bound: 5.0,
+            text: String::new(),
+        }
+    }
+
+    #[test]
+    fn only_what_can_not_change_is_decided_before_the_end() {
+        let decided = |op, oversold| {
+            let figures = Figures {
+                oversold,
+                ..Figures::default()
+            };
+            expect(Metric::Oversold, op).decided(&figures)
+        };
+        for (op, expected) in [
+            (Op::Less, [None, Some(false), Some(false)]),
+            (Op::AtMost, [None, None, Some(false)]),
+            (Op::Equal, [None, None, Some(false)]),
+            (Op::NotEqual, [None, None, Some(true)]),
+            (Op::AtLeast, [None, Some(true), Some(true)]),
+            (Op::Greater, [None, None, Some(true)]),
+        ] {
+            assert_eq!([4, 5, 6].map(|value| decided(op, value)), expected, "{op:?}");
+        }
+        let figures = Figures {
+            throughput: 6.0,
+            lost_updates: 6,
+            lost_updates_peak: 6,
+            ..Figures::default()
+        };
+        for op in [Op::Less, Op::Greater] {
+            assert_eq!(expect(Metric::Throughput, op).decided(&figures), None, "{op:?}");
+        }
+        // What was lost stays lost, though some of it may be made up for.
+        assert_eq!(expect(Metric::LostUpdates, Op::Less).decided(&figures), Some(false));
+        assert_eq!(expect(Metric::LostUpdates, Op::Greater).decided(&figures), None);
+    }
+
+    #[test]
+    fn an_expectation_has_the_words_of_the_tables() {
+        let figures = Figures {
+            throughput: 398.4,
+            ..Figures::default()
+        };
+        assert_eq!(
+            expect(Metric::Throughput, Op::AtLeast).in_words(&figures),
+            "redlock: ok/s 398 (expected ≥ 5.0)"
+        );
+        assert_eq!(
+            expect(Metric::LostUpdates, Op::Equal).in_words(&figures),
+            "redlock: lost updates 0 (expected = 5)"
+        );
     }
 }

@@ -7,7 +7,9 @@ use super::super::error::thousands;
 use super::super::spec::ArmSpec;
 use super::super::suggest;
 use super::super::value;
-use crate::metrics::{Metric, Unit};
+use super::super::words::Words;
+use super::super::workload::WorkloadSpec;
+use crate::metrics::{Group, Metric, Unit};
 
 /// Longer signs first, so that `<=` is not read as `<`.
 const OPS: &[(&str, Op)] = &[
@@ -22,44 +24,90 @@ const OPS: &[(&str, Op)] = &[
 /// The most comparisons in one condition: the run evaluates them a hundred times a second.
 const MOST: usize = 32;
 
+/// What figures there are: those of the arms, of the workload, and of a load with a rate.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub arms: &'a [ArmSpec],
+    pub workload: &'a WorkloadSpec,
+    /// Whether requests are due at a rate.
+    pub has_rate: bool,
+}
+
+impl Known<'_> {
+    /// Checks whether the arm has this figure: otherwise it would be 0 for ever.
+    fn check(&self, metric: Metric, arm: &ArmSpec) -> Result<(), String> {
+        let (name, group) = (metric.name(), metric.row().group);
+        let own = self.workload.about().groups();
+        match group {
+            Group::Load | Group::Now => Ok(()),
+            Group::Locks if arm.lock.is_some() => Ok(()),
+            Group::Locks => Err(format!("\"{}\" takes no lock, so it has no {name}", arm.name)),
+            Group::LockNodes if arm.lock.uses_nodes() => Ok(()),
+            Group::LockNodes => Err(format!(
+                "the lock of \"{}\" has no nodes, so it has no {name}",
+                arm.name
+            )),
+            Group::OpenLoop if self.has_rate => Ok(()),
+            Group::OpenLoop => Err(format!("without swarm.rate there is no {name}")),
+            _ if own.contains(&group) => Ok(()),
+            Group::Pages if own.contains(&Group::CacheFill) => {
+                Err(format!("no cache has pages, so there are no {name}"))
+            }
+            Group::Inventory | Group::CacheFill | Group::Pages => {
+                let kind = self.workload.name().word();
+                Err(format!("{} workload has no {name}", with_article(&kind)))
+            }
+        }
+    }
+}
+
+fn with_article(noun: &str) -> String {
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} {noun}")
+}
+
 /// All comparisons in `text`, which are joined by `and`.
-pub(super) fn parse(text: &str, arms: &[ArmSpec]) -> Result<Vec<Expectation>, String> {
+pub(super) fn parse(text: &str, known: Known<'_>) -> Result<Vec<Expectation>, String> {
     let comparisons = text.split(" and ").count();
     if comparisons > MOST {
         return Err(format!("has {} comparisons; {MOST} at most", thousands(comparisons)));
     }
-    text.split(" and ").map(|part| comparison(part.trim(), arms)).collect()
+    text.split(" and ").map(|part| comparison(part.trim(), known)).collect()
 }
 
-fn comparison(text: &str, arms: &[ArmSpec]) -> Result<Expectation, String> {
+fn comparison(text: &str, known: Known<'_>) -> Result<Expectation, String> {
     let Some(at) = text.find(['<', '>', '=', '!']) else {
         return Err(format!(
             "\"{text}\" is not a comparison; write it like \"redlock.holding >= 32\""
         ));
     };
     let (subject, bound) = text.split_at(at);
-    let (arm, metric) = figure(subject.trim(), arms)?;
+    let (arm, metric) = figure(subject.trim(), known)?;
     bounds(bound, &arm, metric)?
         .pop()
         .ok_or_else(|| format!("\"{text}\" is not a comparison"))
 }
 
 /// `arm.metric`.
-pub(super) fn figure(text: &str, arms: &[ArmSpec]) -> Result<(String, Metric), String> {
-    let Some((arm, metric)) = text.rsplit_once('.') else {
+pub(super) fn figure(text: &str, known: Known<'_>) -> Result<(String, Metric), String> {
+    let Some((name, metric)) = text.rsplit_once('.') else {
         return Err(format!(
             "\"{text}\" is not a figure; write it like \"redlock.oversold\": the arm, a dot, the figure"
         ));
     };
-    let names = || arms.iter().map(|arm| arm.name.as_str());
-    if !names().any(|name| name == arm) {
-        return Err(format!("no arm \"{arm}\"{}", suggest::hint(arm, names())));
-    }
+    let Some(arm) = known.arms.iter().find(|arm| arm.name == name) else {
+        let names = known.arms.iter().map(|arm| arm.name.as_str());
+        return Err(format!("no arm \"{name}\"{}", suggest::hint(name, names)));
+    };
     let found = Metric::VARIANTS.iter().copied().find(|known| known.name() == metric);
     let near = || suggest::meant(metric, Metric::VARIANTS.iter().map(|known| known.name()));
-    found
-        .map(|metric| (arm.to_owned(), metric))
-        .ok_or_else(|| format!("no figure \"{metric}\"{}", near()))
+    let metric = found.ok_or_else(|| format!("no figure \"{metric}\"{}", near()))?;
+    known.check(metric, arm)?;
+    Ok((name.to_owned(), metric))
 }
 
 /// `>= 10 and < 50`: the comparisons of one figure.

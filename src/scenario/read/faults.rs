@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::super::condition::Trigger;
 use super::super::error::thousands;
 use super::super::reader::Reader;
-use super::super::spec::{ArmSpec, FaultSpec, FaultStart, LabSpec};
+use super::super::spec::{FaultSpec, FaultStart, LabSpec};
 use super::super::suggest;
 use super::super::value;
-use super::condition;
+use super::condition::{self, Known};
 use crate::model::{Action, Fault, HostId, ServerId, Target, TargetKind};
 
 const STARTS: [&str; 3] = ["at", "when", "after"];
@@ -20,7 +20,7 @@ pub(super) fn read(
     lab: &LabSpec,
     servers: usize,
     duration: Duration,
-    arms: &[ArmSpec],
+    known: Known<'_>,
 ) -> Vec<FaultSpec> {
     let mut tables = root.tables("fault");
     let count = tables.len();
@@ -39,7 +39,7 @@ pub(super) fn read(
                     hosts: lab.hosts,
                     servers,
                 },
-                arms,
+                known,
             )
         })
         .collect();
@@ -68,8 +68,8 @@ struct Sizes {
     servers: usize,
 }
 
-fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, arms: &[ArmSpec]) -> FaultSpec {
-    let start = start(table, count, arms);
+fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, known: Known<'_>) -> FaultSpec {
+    let start = start(table, count, known);
     let actions: Vec<(&str, Action)> = Action::all().map(|action| (action.word(), action)).collect();
     let action = table.need("do", Fault::Kill.into(), "\"kill\"", value::word(&actions));
     let targets = table.need("on", Vec::new(), "\"host:1\"", |value| {
@@ -126,7 +126,7 @@ fn contradiction(action: Action, kind: TargetKind, is_undone: bool) -> Option<(&
 }
 
 /// Exactly one of `at`, `when` and `after`.
-fn start(table: &mut Reader<'_>, count: usize, arms: &[ArmSpec]) -> FaultStart {
+fn start(table: &mut Reader<'_>, count: usize, known: Known<'_>) -> FaultStart {
     let written: Vec<_> = STARTS.into_iter().filter(|key| table.has(key)).collect();
     match written.as_slice() {
         [] => table.complain(
@@ -139,7 +139,7 @@ fn start(table: &mut Reader<'_>, count: usize, arms: &[ArmSpec]) -> FaultStart {
     let at = table.get("at", value::duration).map(FaultStart::At);
     let when = table.get("when", |value| {
         let text = value::text(value)?;
-        condition::parse(&text, arms).map(|all| FaultStart::When(Trigger { text, all }))
+        condition::parse(&text, known).map(|all| FaultStart::When(Trigger { text, all }))
     });
     let after = table.get("after", |value| after(&value::text(value)?, count));
     at.or(when).or(after).unwrap_or(FaultStart::At(Duration::ZERO))

@@ -9,6 +9,8 @@ mod general;
 
 use std::time::Duration;
 
+use condition::Known;
+
 use super::error::ScenarioErrors;
 use super::overrides::Overrides;
 use super::reader::{Log, Reader};
@@ -47,8 +49,13 @@ fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErro
     let database = general::database(root.table("database"));
     let arms = arms::read(&mut root, &lab, &workload);
     let swarm = general::swarm(root.table("swarm"), duration, arms.len());
-    let faults = faults::read(&mut root, &lab, swarm.servers, duration, &arms);
-    let expect = expectations::read(&root.table("expect"), &arms, &workload);
+    let known = Known {
+        arms: &arms,
+        workload: &workload,
+        has_rate: swarm.rate.is_some(),
+    };
+    let faults = faults::read(&mut root, &lab, swarm.servers, duration, known);
+    let expect = expectations::read(&root.table("expect"), known);
     root.finish();
     log.into_result()?;
     Ok(Scenario {

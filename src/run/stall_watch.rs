@@ -1,0 +1,60 @@
+use std::time::{Duration, Instant};
+
+use crate::scenario::ArmSpec;
+
+/// Notices that the run itself stood still, and its app servers with it: it was stopped by a signal, or had no processor
+/// time. Locks that expire meanwhile make damage that no lock can answer for.
+#[derive(Debug)]
+pub(super) struct StallWatch {
+    /// The shortest stall that counts; `None` if no lock can expire.
+    limit: Option<Duration>,
+    last: Option<Instant>,
+}
+
+impl StallWatch {
+    /// Shorter stalls are those of a busy machine.
+    const LEAST: Duration = Duration::from_secs(1);
+
+    /// A stall counts if it outlasts the shortest TTL of the arms, and a second.
+    pub fn new(arms: &[ArmSpec]) -> Self {
+        let with_nodes = arms.iter().filter(|arm| arm.lock.uses_nodes());
+        let shortest = with_nodes.map(|arm| arm.ttl).min();
+        Self {
+            limit: shortest.map(|ttl| ttl.max(Self::LEAST)),
+            last: None,
+        }
+    }
+
+    /// The time since the last call, if that was a stall.
+    pub fn look(&mut self, now: Instant) -> Option<Duration> {
+        let last = self.last.replace(now)?;
+        let gap = now.saturating_duration_since(last);
+        self.limit.is_some_and(|limit| gap >= limit).then_some(gap)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{LockKind, Overrides, Source, parse};
+
+    #[test]
+    fn only_a_stall_that_outlasts_a_ttl_counts() {
+        let source = Source::open("flash-sale").expect("it is built in");
+        let mut arms = parse(&source, &Overrides::default()).expect("it is valid").arms;
+        arms.retain(|arm| arm.lock.uses_nodes());
+        let start = Instant::now();
+        let gap = |arms: &[ArmSpec], millis| {
+            let mut watch = StallWatch::new(arms);
+            assert_eq!(watch.look(start), None, "there was nothing before");
+            watch.look(start + Duration::from_millis(millis))
+        };
+        for (ttl, limit) in [(50, 1_000), (3_000, 3_000)] {
+            arms[0].ttl = Duration::from_millis(ttl);
+            assert_eq!(gap(&arms[..1], limit - 1), None);
+            assert_eq!(gap(&arms[..1], limit), Some(Duration::from_millis(limit)));
+        }
+        arms[0].lock = LockKind::Local;
+        assert_eq!(gap(&arms[..1], 60_000), None, "nothing expires");
+    }
+}
