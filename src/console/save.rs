@@ -9,7 +9,8 @@ use super::app::Saving;
 use crate::model::Event;
 use crate::output;
 use crate::report;
-use crate::run::{Record, Snapshot};
+use crate::run::{Phase, Record, Snapshot};
+use crate::scenario::Scenario;
 
 /// Writes the files, and returns where they are.
 ///
@@ -67,22 +68,55 @@ fn record_text(record: &Record) -> String {
 }
 
 fn snapshot_text(snapshot: &Snapshot) -> String {
-    let scenario = &snapshot.scenario;
     let mut out = format!(
-        "{}: {}\nseed {}, after {:.1} s of a run that goes on\n\n{}\nevents\n",
-        scenario.name,
-        scenario.title,
-        scenario.seed,
-        snapshot.elapsed,
+        "{}\n{}\nevents\n",
+        head(&snapshot.scenario, &snapshot.phase, snapshot.elapsed),
         report::so_far(snapshot),
     );
     events(&mut out, &snapshot.events);
     out
 }
 
+/// What was saved, and when: the title as in a final summary.
+fn head(scenario: &Scenario, phase: &Phase, elapsed: f64) -> String {
+    let moment = if *phase == Phase::WarmUp {
+        "in the warm-up".to_owned()
+    } else {
+        format!("after {elapsed:.1} s of a run that goes on")
+    };
+    let Scenario { name, title, seed, .. } = scenario;
+    format!("{name} · {title}\nseed {seed}, {moment}\n")
+}
+
 fn events(out: &mut String, events: &[Event]) {
     for event in events {
         // Writing to a string can't fail.
         let _ = writeln!(out, "{:>8.1} s  {}", event.at, event.text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Overrides, Source, builtin, parse};
+
+    #[test]
+    fn the_head_says_what_was_saved_and_when() {
+        let name = "flash-sale";
+        let text = builtin::find(name).expect("it is built in").text.to_owned();
+        let source = Source {
+            name: name.to_owned(),
+            text,
+        };
+        let mut scenario = parse(&source, &Overrides::default()).expect("a scenario");
+        (scenario.title, scenario.seed) = ("A title".to_owned(), 7);
+        assert_eq!(
+            head(&scenario, &Phase::Running, 4.23),
+            "flash-sale · A title\nseed 7, after 4.2 s of a run that goes on\n"
+        );
+        assert_eq!(
+            head(&scenario, &Phase::WarmUp, -2.2),
+            "flash-sale · A title\nseed 7, in the warm-up\n"
+        );
     }
 }
