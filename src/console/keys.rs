@@ -260,7 +260,7 @@ pub const TABLE: &[Row] = &[
         Scope::Run,
         "t T",
         "TTL",
-        "TTL down, up",
+        "TTL of all arms down, up",
         &[
             (Char('t'), Act::Turn(KnobKind::Ttl, Turn::Down)),
             (Char('T'), Act::Turn(KnobKind::Ttl, Turn::Up)),

@@ -13,17 +13,24 @@ use crate::console::theme::Theme;
 
 /// The smallest width of a dialog with two columns.
 const TWO_COLUMNS: u16 = 76;
-/// The columns of the keys.
+/// The columns of the keys and signs.
 const LABEL: usize = 8;
 
-const SIGNS: [(&str, &str); 7] = [
+const SIGNS: [(&str, &str); 8] = [
     ("✖ red", "proven damage (it stays)"),
     ("✔", "no damage, and it would show"),
-    ("…", "would not show yet, or proves nothing"),
+    ("…", "no damage, but no proof yet"),
+    ("▲", "an arm that cannot work now"),
     ("● ✖ ‖", "up, down, paused"),
     ("K S P R", "kill, shutdown, pause, restore"),
     ("k s p r", "asked for, not yet in effect"),
     ("?", "a fault not verified"),
+];
+
+const LOG: [(&str, &str); 3] = [
+    ("!", "news of a lock, or a warning"),
+    ("±", "a turned knob"),
+    ("»", "a note of the console"),
 ];
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
@@ -32,13 +39,16 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let (left, right) = if two {
         let mut left = group(Group::Faults, theme);
         left.extend(group(Group::Knobs, theme));
-        left.extend(signs(theme));
+        left.extend(signs("Signs", &SIGNS, theme));
         let mut right = group(Group::Look, theme);
         right.extend(group(Group::Run, theme));
+        right.extend(signs("Event log", &LOG, theme));
         (left, right)
     } else {
         let mut all: Vec<Line<'_>> = Group::ALL.into_iter().flat_map(|each| group(each, theme)).collect();
-        all.extend(signs(theme));
+        all.extend(signs("Signs", &SIGNS, theme));
+        all.push(Line::default());
+        all.extend(signs("Event log", &LOG, theme));
         (all, Vec::new())
     };
     let rows = left.len().max(right.len());
@@ -73,9 +83,9 @@ fn group(group: Group, theme: &Theme) -> Vec<Line<'static>> {
     lines
 }
 
-fn signs(theme: &Theme) -> Vec<Line<'static>> {
-    let mut lines = vec![Line::styled("Signs", theme.strong)];
-    lines.extend(SIGNS.into_iter().map(|(sign, meaning)| entry(sign, meaning, theme)));
+fn signs(title: &'static str, signs: &[(&'static str, &'static str)], theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::styled(title, theme.strong)];
+    lines.extend(signs.iter().map(|(sign, meaning)| entry(sign, meaning, theme)));
     lines
 }
 
