@@ -671,9 +671,9 @@ fn keys_that_do_nothing_say_why() {
 
 #[test]
 fn knobs_turn_in_steps_from_what_the_run_says() {
-    let mut app = showing(picture::calm(picture::inventory(), 12.3));
     let seconds = std::time::Duration::from_secs;
     let millis = std::time::Duration::from_millis;
+    let calm = || showing(picture::calm(picture::inventory(), 12.3));
     for (key, knob) in [
         ("t", Knob::Ttl(seconds(1))),
         ("T", Knob::Ttl(seconds(5))),
@@ -684,15 +684,93 @@ fn knobs_turn_in_steps_from_what_the_run_says() {
         ("n", Knob::Workers(10)),
         ("N", Knob::Workers(20)),
     ] {
-        assert_eq!(commands(press(&mut app, key)), [Command::Turn(knob)], "{key}");
+        assert_eq!(commands(press(&mut calm(), key)), [Command::Turn(knob)], "{key}");
     }
-    // While the arms' TTLs differ, the steps start from the longest.
-    let mut snapshot = picture::calm(picture::inventory(), 12.3);
-    snapshot.knobs.ttl = None;
+}
+
+#[test]
+fn keys_in_quick_succession_turn_a_knob_step_by_step() {
+    let seconds = Duration::from_secs;
+    let ttl = |s| Command::Turn(Knob::Ttl(seconds(s)));
+    let workers = |n| Command::Turn(Knob::Workers(n));
+    let mut now = picture::calm(picture::inventory(), 12.3);
+    let mut app = showing(now.clone());
     assert_eq!(
-        commands(press(&mut showing(snapshot), "t")),
-        [Command::Turn(Knob::Ttl(seconds(1)))]
+        commands(press(&mut app, "TTntn")),
+        [ttl(5), ttl(10), workers(10), ttl(5), workers(5)]
     );
+    // The run has carried out the first two.
+    (now.knobs.ttl, now.knobs.turns) = (Some(seconds(10)), 2);
+    app.update(Message::Snapshot(Arc::new(now.clone())));
+    assert_eq!(commands(press(&mut app, "tn")), [ttl(2), workers(2)]);
+    // All are carried out, and somebody else has turned one: now the snapshot counts.
+    (now.knobs.ttl, now.knobs.workers, now.knobs.turns) = (Some(seconds(50)), 2, 8);
+    app.update(Message::Snapshot(Arc::new(now)));
+    assert_eq!(commands(press(&mut app, "tn")), [ttl(20), workers(1)]);
+    // A new run starts from its own values.
+    app.update(Message::Finished(Err(RunError::Stopped)));
+    press(&mut app, "R");
+    app.update(Message::Snapshot(Arc::new(picture::calm(picture::inventory(), 1.0))));
+    assert_eq!(commands(press(&mut app, "T")), [ttl(5)]);
+}
+
+#[test]
+fn ttls_that_differ_move_in_the_direction_of_the_key() {
+    let of_arms = || {
+        let mut scenario = picture::inventory();
+        for (arm, ms) in scenario.arms.iter_mut().zip([5, 5, 50, 2_000, 9_000]) {
+            // The arms without lock nodes don't count.
+            arm.ttl = Duration::from_millis(ms);
+        }
+        let mut snapshot = picture::calm(scenario, 12.3);
+        snapshot.knobs.ttl = None;
+        showing(snapshot)
+    };
+    for (keys, ttls, said) in [
+        ("t", &[20][..], "TTL 20 ms for all arms (was 50 ms to 2 s)"),
+        ("T", &[5_000], "TTL 5 s for all arms (was 50 ms to 2 s)"),
+        ("TT", &[5_000, 10_000], "TTL 10 s"),
+    ] {
+        let mut app = of_arms();
+        let turns: Vec<Command> = ttls
+            .iter()
+            .map(|&ms| Command::Turn(Knob::Ttl(Duration::from_millis(ms))))
+            .collect();
+        assert_eq!(commands(press(&mut app, keys)), turns, "{keys}");
+        assert_eq!(app.status(), Some(said));
+    }
+}
+
+#[test]
+fn no_line_of_the_help_is_cut_at_eighty_columns() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "?");
+    // The two columns of the window, which is as wide as this.
+    let columns = |screen, width: usize| -> Vec<String> {
+        let screen = text(&draw(&app, screen));
+        let from = screen
+            .lines()
+            .find_map(|line| line.split_once("┌ Keys"))
+            .map(|(before, _)| before.chars().count() + 2);
+        let rows = screen.lines().filter_map(|line| {
+            let line: Vec<char> = line.chars().skip(from?).take(width - 4).collect();
+            let (left, right) = line.split_at_checked(width / 2 - 2)?;
+            Some([left, right].map(|half| half.iter().collect::<String>().trim_end().to_owned()))
+        });
+        let rows: Vec<[String; 2]> = rows.collect();
+        let inside = rows.iter().skip_while(|[left, _]| left != "Break and restore");
+        inside
+            .take_while(|[left, _]| !left.contains('─'))
+            .flatten()
+            .cloned()
+            .collect()
+    };
+    let (narrow, wide) = (columns((80, 50), 80), columns((120, 50), 96));
+    assert!(
+        narrow.iter().any(|entry| entry.contains("no damage, but no proof yet")),
+        "{narrow:#?}"
+    );
+    assert_eq!(narrow, wide);
 }
 
 #[test]

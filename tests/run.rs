@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use lockstorm::metrics::{Count, Time};
 use lockstorm::model::{Action, CheckResult, Condition, Conditions, EventKind, Fault, HostId, How, ServerId, Target};
+use lockstorm::report;
 use lockstorm::run::{self, Command, Health, Knob, Phase, Record, RunHandle, RunOptions, Snapshot};
 use lockstorm::scenario::{Overrides, Source, parse};
 
@@ -415,12 +416,43 @@ fn knobs_turn_while_it_runs() {
         (Some(ttl), Some(150.0), Duration::from_millis(80))
     );
     let record = run.stop();
-    let turns = record
+    let turns: Vec<&str> = record
         .events
         .iter()
         .filter(|event| event.kind == EventKind::Knob)
-        .count();
-    assert_eq!(turns, 6);
+        .map(|event| event.text.as_str())
+        .collect();
+    assert_eq!(turns.len(), 6, "{turns:?}");
+    assert!(
+        turns.contains(&"TTL 7 s") && turns.contains(&"median hold 80 ms"),
+        "{turns:?}"
+    );
+    let warnings = turn_warnings(&record);
+    assert!(
+        warnings.len() == 1
+            && warnings[0].starts_with("changed by key (the last 3 of 6 changes): TTL 7 s at ")
+            && warnings[0].ends_with(" s; figures mix all settings"),
+        "{warnings:?}"
+    );
+    assert!(report::summary(&record).contains(warnings[0]));
+}
+
+/// What a record says about turned knobs.
+fn turn_warnings(record: &Record) -> Vec<&str> {
+    let warnings = record.warnings.iter().map(String::as_str);
+    warnings.filter(|text| text.starts_with("changed by key")).collect()
+}
+
+#[test]
+fn a_knob_that_is_not_turned_or_not_moved_leaves_no_trace() {
+    let _lab = one_at_a_time();
+    let run = Run::start(OPEN, &["arm.atomic.lock=redlock", "arm.atomic.update=read-write"]);
+    let before = run.until("it has done some", |s| completed(s) > 20).knobs;
+    run.order(Command::Turn(Knob::Workers(before.workers)));
+    run.until("the order is carried out", |s| s.knobs.turns == before.turns + 1);
+    let record = run.stop();
+    assert!(record.events.iter().all(|event| event.kind != EventKind::Knob));
+    assert!(turn_warnings(&record).is_empty(), "{:?}", record.warnings);
 }
 
 #[test]

@@ -6,12 +6,11 @@ use ratatui::crossterm::event::KeyEvent;
 
 use super::app::{App, Intent, Overlay, Picker, Saving, Stage, View, target_exists};
 use super::keys::{self, Act, Step};
-use super::knobs;
+use super::knobs::{self, KnobKind, Turn};
 use super::orders::Expected;
 use super::theme::Theme;
-use crate::metrics::units;
 use crate::model::{Action, Condition, Conditions, Fault, HostId, Obstacle, ServerId, Target};
-use crate::run::{Command, Knob, Phase, Snapshot, Stop};
+use crate::run::{Command, Phase, Snapshot, Stop};
 
 /// How many lines a page key scrolls.
 const PAGE: usize = 10;
@@ -41,11 +40,7 @@ impl App {
             Act::Interrupt => return Ok(self.stop_by(Stop::Interrupt)),
             Act::SigQuit => return Ok(self.stop_by(Stop::Quit)),
             Act::Fault(_) | Act::Bounce | Act::PauseOrResume | Act::Restore => return self.fault(act, again),
-            Act::Turn(kind, turn) => {
-                let knob = knobs::turn(kind, turn, self.live()?)?;
-                self.status = Some(describe(knob));
-                return Ok(vec![Intent::Command(Command::Turn(knob))]);
-            }
+            Act::Turn(kind, turn) => return self.turn(kind, turn),
             Act::Reset => return self.reset(),
             Act::Start => return self.start(),
             Act::Save => return self.save(),
@@ -133,6 +128,16 @@ impl App {
         } else {
             Err("the charts are on the dashboard: v goes there".to_owned())
         }
+    }
+
+    fn turn(&mut self, kind: KnobKind, turn: Turn) -> Result<Vec<Intent>, String> {
+        let snapshot = self.live()?;
+        let now = self.knobs.values(snapshot);
+        let knob = knobs::turn(kind, turn, &now, &snapshot.scenario)?;
+        let meaning = now.meaning(knob, &snapshot.scenario);
+        self.knobs.order(knob, now);
+        self.status = Some(meaning);
+        Ok(vec![Intent::Command(Command::Turn(knob))])
     }
 
     fn fault(&mut self, act: Act, again: bool) -> Result<Vec<Intent>, String> {
@@ -361,16 +366,4 @@ fn meant(act: Act, target: Target, now: &Conditions<Duration>) -> Result<Action,
         }
         Obstacle::Not(condition) => format!("{target} is not {}", condition.word()),
     })
-}
-
-fn describe(knob: Knob) -> String {
-    match knob {
-        Knob::Ttl(ttl) => format!("TTL {}", super::text::setting(ttl)),
-        Knob::Hold(hold) => format!("hold {}", super::text::setting(hold)),
-        Knob::Rate(rate) => format!("{} requests/s for each arm", super::text::rate(rate)),
-        Knob::Workers(workers) => format!(
-            "{} workers on each app server for each arm",
-            units::count(workers as u64)
-        ),
-    }
 }

@@ -9,6 +9,7 @@ use ratatui::crossterm::event::{KeyEvent, KeyEventKind};
 use super::ConsoleOptions;
 use super::axis::Window;
 use super::keys::Act;
+use super::knobs::OrderedKnobs;
 use super::orders::Orders;
 use super::theme::Theme;
 use crate::model::{EventKind, HostId, Target};
@@ -142,6 +143,8 @@ pub struct App {
     pub(super) receipt: bool,
     /// What keys have ordered and no snapshot shows as done.
     pub(super) orders: Orders,
+    /// The knobs as the keys have turned them.
+    pub(super) knobs: OrderedKnobs,
     /// A fault that needs a second press of the same key, because the view doesn't show what it would hit.
     pub(super) asked: Option<Act>,
     /// Whether the run was told twice to stop, so that it waits for nothing.
@@ -186,6 +189,7 @@ impl App {
             status: None,
             receipt: false,
             orders: Orders::default(),
+            knobs: OrderedKnobs::default(),
             asked: None,
             hurried: false,
             notes: VecDeque::new(),
@@ -259,6 +263,7 @@ impl App {
         self.overlay = None;
         self.fault_seen = false;
         self.orders = Orders::default();
+        self.knobs = OrderedKnobs::default();
         self.notes.clear();
         self.scroll = 0;
         if self.view == View::Summary {

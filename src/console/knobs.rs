@@ -1,9 +1,10 @@
-//! The steps of the live knobs: 1, 2, 5, 10, 20, 50 …, so that every value is a round number.
+//! The steps of the live knobs: 1, 2, 5, 10, 20, 50 …, so that every value is a round number. A step starts from what keys
+//! have ordered, not from the last snapshot.
 
 use std::time::Duration;
 
-use crate::run::Knob;
-use crate::run::{Knobs, Snapshot};
+use crate::run::{Knob, Knobs, Snapshot};
+use crate::scenario::Scenario;
 
 /// The direction in which a knob is turned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,23 +33,45 @@ const HOLD: [u64; 2] = [100, 60_000_000];
 const RATE: [u64; 2] = [1, 1_000_000];
 const WORKERS: [u64; 2] = [1, 10_000];
 
-/// The knob's new value, from its value in the snapshot.
+/// The knobs as the keys have turned them: a snapshot may not show the last orders yet.
+#[derive(Debug, Default)]
+pub(super) struct OrderedKnobs(Option<Knobs>);
+
+impl OrderedKnobs {
+    /// The values that the run has, or will have once it has carried out all orders.
+    pub fn values(&self, snapshot: &Snapshot) -> Knobs {
+        let shown = snapshot.knobs;
+        self.0.filter(|ordered| ordered.turns > shown.turns).unwrap_or(shown)
+    }
+
+    /// Adds an order that turns a knob from these values.
+    pub fn order(&mut self, knob: Knob, mut from: Knobs) {
+        from.turn(knob);
+        self.0 = Some(from);
+    }
+}
+
+/// The knob's new value, from its present one. While the arms have TTLs of their own, a step leads below or above all of
+/// them, so that the direction is true for every arm.
 ///
 /// # Errors
 /// Why the knob can't be turned.
-pub(super) fn turn(kind: KnobKind, turn: Turn, snapshot: &Snapshot) -> Result<Knob, String> {
+pub(super) fn turn(kind: KnobKind, turn: Turn, now: &Knobs, scenario: &Scenario) -> Result<Knob, String> {
     let Knobs {
         ttl,
         workers,
         rate,
         hold,
-    } = snapshot.knobs;
+        turns: _,
+    } = *now;
     match kind {
         KnobKind::Ttl => {
-            let now = ttl
-                .or_else(|| longest_ttl(snapshot))
+            let [least, most] = ttl
+                .map(|ttl| [ttl; 2])
+                .or_else(|| scenario.ttls())
                 .ok_or("no arm here has a lock with a TTL")?;
-            stepped(micros(now), TTL, turn, "TTL").map(|us| Knob::Ttl(Duration::from_micros(us)))
+            let from = if turn == Turn::Down { least } else { most };
+            stepped(micros(from), TTL, turn, "TTL").map(|us| Knob::Ttl(Duration::from_micros(us)))
         }
         KnobKind::Hold => {
             stepped(micros(hold), HOLD, turn, "hold time").map(|us| Knob::Hold(Duration::from_micros(us)))
@@ -68,12 +91,6 @@ pub(super) fn turn(kind: KnobKind, turn: Turn, snapshot: &Snapshot) -> Result<Kn
             Ok(Knob::Workers(usize::try_from(next).unwrap_or(workers)))
         }
     }
-}
-
-/// The longest TTL of the arms that use lock nodes, for when they differ.
-fn longest_ttl(snapshot: &Snapshot) -> Option<Duration> {
-    let arms = snapshot.scenario.arms.iter();
-    arms.filter(|arm| arm.lock.uses_nodes()).map(|arm| arm.ttl).max()
 }
 
 fn micros(duration: Duration) -> u64 {

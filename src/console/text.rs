@@ -5,7 +5,7 @@ use std::time::Duration;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::metrics::units;
-pub use crate::metrics::units::short_count as count;
+pub use crate::metrics::units::{setting, short_count as count};
 use crate::model::printable;
 
 /// Shown for a figure that an arm doesn't have.
@@ -29,18 +29,6 @@ pub fn rate(value: f64) -> String {
 /// A latency in microseconds; 0 means that there was none.
 pub fn micros(us: u64) -> String {
     if us == 0 { NONE.to_owned() } else { units::micros(us) }
-}
-
-/// A setting in its shortest form: `2 s`, `1.5 s`, `500 ms`, `0.4 ms`.
-pub fn setting(value: Duration) -> String {
-    let us = value.as_micros();
-    let (number, unit) = if us >= 1_000_000 {
-        (value.as_secs_f64(), "s")
-    } else {
-        (value.as_secs_f64() * 1e3, "ms")
-    };
-    let digits = format!("{number:.2}");
-    format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// How long something has lasted: `0.4 s`, `12 s`, `3 min 05 s`.
@@ -134,14 +122,6 @@ pub fn right(text: &str, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn settings_have_no_needless_zeros() {
-        let said: Vec<_> = [2_000, 1_500, 500, 5]
-            .map(|ms| setting(Duration::from_millis(ms)))
-            .into();
-        assert_eq!(said, ["2 s", "1.5 s", "500 ms", "5 ms"]);
-    }
 
     #[test]
     fn rates_have_no_needless_decimals() {

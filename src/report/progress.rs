@@ -269,6 +269,7 @@ mod tests {
                 workers: 1,
                 rate: None,
                 hold: Duration::ZERO,
+                turns: 0,
             },
             scheduled: Vec::new(),
             gives_up_in: None,

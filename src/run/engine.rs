@@ -22,6 +22,7 @@ use super::stage::Stage;
 use super::stall_watch::StallWatch;
 use super::timing::Timing;
 use super::totals::{ArmState, Intakes};
+use super::turned::Turned;
 use crate::lab::{Lab, ServerBinary};
 use crate::lock::Gauges;
 use crate::metrics::{Figures, Metric, NodeLoad, Timeline};
@@ -38,6 +39,7 @@ pub(super) struct Engine {
     pub arms: Vec<Arm>,
     pub faults: Faults,
     pub knobs: Knobs,
+    pub turned: Turned,
     pub timing: Timing,
     pub stage: Stage,
     pub flaws: Flaws,
@@ -91,6 +93,7 @@ impl Engine {
             scenario,
             arms,
             knobs,
+            turned: Turned::default(),
             timing: Timing {
                 timeline,
                 origin,

@@ -34,6 +34,7 @@ impl Engine {
         self.warn_of_failures();
         self.warn_of_unsold_stock();
         self.warn_of_lag();
+        self.warn_of_turned_knobs();
         let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
         let expectations = expect::check_all(
             &self.scenario,
@@ -120,6 +121,13 @@ impl Engine {
                  for the load, so don't trust the times",
                 micros(worst)
             );
+            self.warn(text);
+        }
+    }
+
+    /// After a turn the figures are not those of the scenario alone.
+    fn warn_of_turned_knobs(&mut self) {
+        if let Some(text) = self.turned.warning() {
             self.warn(text);
         }
     }

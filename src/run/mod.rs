@@ -44,6 +44,7 @@ mod stall_watch;
 mod stop;
 mod timing;
 mod totals;
+mod turned;
 mod view;
 
 pub use crate::model::CheckResult;

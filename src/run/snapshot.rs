@@ -177,4 +177,6 @@ pub struct Knobs {
     pub rate: Option<f64>,
     /// Median of the hold time (`inventory`) or of the provider's time (`cache-fill`).
     pub hold: Duration,
+    /// How many orders to turn a knob these values contain, whether or not they changed something.
+    pub turns: u64,
 }

@@ -46,6 +46,13 @@ impl Scenario {
         servers * arms * u64::from(self.database.pool) + 2 * arms
     }
 
+    /// The shortest and the longest TTL of the arms that use lock nodes; `None` without such arms.
+    #[must_use]
+    pub fn ttls(&self) -> Option<[Duration; 2]> {
+        let ttls = || self.arms.iter().filter(|arm| arm.lock.uses_nodes()).map(|arm| arm.ttl);
+        Some([ttls().min()?, ttls().max()?])
+    }
+
     /// What the warnings of a workload depend on besides the workload itself.
     pub(super) fn surroundings(&self) -> Surroundings<'_> {
         Surroundings {

@@ -182,6 +182,7 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
         workers: scenario.swarm.workers,
         rate: scenario.swarm.rate,
         hold: ms(5),
+        turns: 0,
     };
     let event = |id, at, text: &str| Event {
         id,

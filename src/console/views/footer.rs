@@ -8,7 +8,8 @@ use super::{fitting, line};
 use crate::console::app::{App, Stage, View};
 use crate::console::hint::hint;
 use crate::console::keys::{self, Act, Group, Row, Scope};
-use crate::console::{knobs, text};
+use crate::console::knobs::{self, KnobKind, Turn};
+use crate::console::text;
 use crate::run::{Phase, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
@@ -98,13 +99,17 @@ fn offered(app: &App, row: &Row) -> bool {
     let live = app.is_live();
     match (row.group, act) {
         (Group::Faults, _) => live,
-        (_, Act::Turn(kind, turn)) => live && snapshot.is_some_and(|now| knobs::turn(kind, turn, now).is_ok()),
+        (_, Act::Turn(kind, turn)) => live && snapshot.is_some_and(|now| can_turn(app, kind, turn, now)),
         (_, Act::Freeze) => live || app.is_frozen(),
         (_, Act::Pick) => true,
         (_, Act::NextTheme) if !app.theme.colours => false,
         (_, Act::Reset) => app.failure.is_some() || snapshot.is_some_and(|now| !matches!(now.phase, Phase::SetUp(_))),
         _ => snapshot.is_some_and(|snapshot| shows(app, act, snapshot)),
     }
+}
+
+fn can_turn(app: &App, kind: KnobKind, turn: Turn, snapshot: &Snapshot) -> bool {
+    knobs::turn(kind, turn, &app.knobs.values(snapshot), &snapshot.scenario).is_ok()
 }
 
 /// Whether an act has something to act on in this view.
