@@ -46,10 +46,13 @@ impl Knobs {
             ),
             (Knob::Ttl(_), ..) => short(knob),
             (Knob::Workers(workers), ..) => format!(
-                "{} workers on each app server for each arm",
-                units::count(workers as u64)
+                "{} on each app server for each arm",
+                units::counted(workers as u64, "worker", "workers")
             ),
-            (Knob::Rate(rate), ..) => format!("{} requests a second for each arm", whole(rate)),
+            (Knob::Rate(rate), ..) => format!(
+                "{} a second for each arm",
+                units::counted(whole(rate), "request", "requests")
+            ),
             (Knob::Hold(_), ..) => format!("median {}", short(knob)),
         }
     }
@@ -60,14 +63,14 @@ fn short(knob: Knob) -> String {
     match knob {
         Knob::Ttl(ttl) => format!("TTL {}", units::setting(ttl)),
         Knob::Workers(workers) => format!("workers {}", units::count(workers as u64)),
-        Knob::Rate(rate) => format!("rate {}/s", whole(rate)),
+        Knob::Rate(rate) => format!("rate {}/s", units::count(whole(rate))),
         Knob::Hold(hold) => format!("hold {}", units::setting(hold)),
     }
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive rate")]
-fn whole(rate: f64) -> String {
-    units::count(rate.round() as u64)
+fn whole(rate: f64) -> u64 {
+    rate.round() as u64
 }
 
 impl Engine {
@@ -146,6 +149,7 @@ mod tests {
             Knob::Hold(Duration::from_micros(500)),
             Knob::Rate(1_000.0),
             Knob::Workers(5),
+            Knob::Workers(1),
         ]
         .map(|knob| of(&scenario).meaning(knob, &scenario));
         assert_eq!(
@@ -153,7 +157,8 @@ mod tests {
             [
                 "median hold 0.5 ms",
                 "1,000 requests a second for each arm",
-                "5 workers on each app server for each arm"
+                "5 workers on each app server for each arm",
+                "1 worker on each app server for each arm"
             ]
         );
     }
