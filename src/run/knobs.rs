@@ -83,7 +83,10 @@ impl Engine {
             return;
         }
         match knob {
-            Knob::Ttl(ttl) => self.swarm.live_settings.set_ttl(ttl),
+            Knob::Ttl(ttl) => {
+                self.swarm.live_settings.set_ttl(ttl);
+                self.stall.on_ttl(ttl);
+            }
             Knob::Workers(workers) => {
                 for server in &self.swarm.servers {
                     server.set_workers(workers);

@@ -25,6 +25,13 @@ impl StallWatch {
         }
     }
 
+    /// Locks have this TTL from now on.
+    pub fn on_ttl(&mut self, ttl: Duration) {
+        if self.limit.is_some() {
+            self.limit = Some(ttl.max(Self::LEAST));
+        }
+    }
+
     /// The time since the last call, if that was a stall.
     pub fn look(&mut self, now: Instant) -> Option<Duration> {
         let last = self.last.replace(now)?;
@@ -56,5 +63,13 @@ mod tests {
         }
         arms[0].lock = LockKind::Local;
         assert_eq!(gap(&arms[..1], 60_000), None, "nothing expires");
+        arms[0].lock = LockKind::Single;
+        let mut watch = StallWatch::new(&arms[..1]);
+        watch.on_ttl(Duration::from_millis(20));
+        watch.look(start);
+        assert!(
+            watch.look(start + StallWatch::LEAST).is_some(),
+            "the TTL was turned down"
+        );
     }
 }
