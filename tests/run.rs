@@ -217,7 +217,10 @@ fn a_scheduled_fault_whose_target_is_down_by_hand_has_taken_effect() {
     run.fault(Action::Fault(Fault::Kill), Target::Host(HostId(1)));
     run.until("host 1 is down by hand", |s| is_said(s, "host 1 killed"));
     run.until("the scheduled kill has taken effect", |s| {
-        is_said(s, "it was already down (killed), effective after")
+        is_said(
+            s,
+            "kill host 1: nothing to do (it was already down (killed), effective after",
+        )
     });
     run.until("it is undone", |s| host(s, 1).is_up());
     let record = run.stop();

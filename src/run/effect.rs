@@ -23,4 +23,10 @@ impl Effect {
         let proof = vec![Proof { finding, by, of, at }];
         Self::Verified(Verified { at, proof })
     }
+
+    /// Whether the target was in the wanted state before the action.
+    pub(super) fn was_there(&self) -> bool {
+        let is_so = |proof: &Proof<Instant>| matches!(proof.finding, Finding::AlreadySo { .. });
+        matches!(self, Self::Verified(verified) if verified.proof.iter().any(is_so))
+    }
 }

@@ -109,7 +109,12 @@ impl Engine {
             }
             Target::Host(_) | Target::Server(_) => {}
         }
-        let (meaning, who) = (self.meaning(action, target, &held), self.who(due));
+        let meaning = if effect.was_there() {
+            format!("{action} {target}: nothing to do")
+        } else {
+            self.meaning(action, target, &held)
+        };
+        let who = self.who(due);
         self.log.effect(event, effect, &meaning, who.as_deref());
         self.publish();
     }

@@ -133,7 +133,8 @@ pub struct ArmRecord {
     /// One point a second.
     pub series: Series,
     /// What was counted after the load had ended, while the workers finished; its `second` has no meaning. Together with
-    /// the points from second 0 on, it adds up to the figures.
+    /// the points from second 0 on, it adds up to the figures, but for `lost_updates`, of which a point counts what was
+    /// lost in its second even if it was made up for later.
     pub after_end: Point,
 }
 
