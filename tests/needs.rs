@@ -125,6 +125,8 @@ fn a_run_uses_what_was_estimated() {
         text([2, 3, 6, 12], SHOP, redlock),
         text([4, 2, 2, 8], SHOP, "lock = \"redlock\"\nwait = \"queue\""),
         text([6, 4, 1, 2], SHOP_IN_REDIS, "lock = \"single\""),
+        text([3, 2, 4, 2], SHOP_IN_REDIS, "lock = \"redlock\"\nwait = \"queue\"")
+            + "[[fault]]\nat = \"500ms\"\ndo = \"lag\"\ndelay = \"5ms\"\non = \"all\"\n",
         // Slow enough for a stampede to use the whole pool.
         text([2, 1, 20, 40], CACHES, "lock = \"none\"").replace("[database]\n", "[database]\nread = \"80ms\"\n"),
     ];

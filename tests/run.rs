@@ -330,6 +330,61 @@ fn an_arm_without_its_nodes_says_so_at_once() {
     run.stop();
 }
 
+const LAGGING: &str = r#"
+[[arm]]
+name = "single"
+lock = "single"
+[[fault]]
+at = "1s"
+do = "lag"
+on = "host:1"
+delay = "60ms"
+[[fault]]
+when = "redlock.acquired >= 1000000"
+do = "unlag"
+on = "host:1"
+"#;
+
+#[test]
+fn a_host_that_lags_beyond_the_node_timeout_gives_no_vote_until_it_is_undone() {
+    let _lab = one_at_a_time();
+    let run = Run::start(&format!("{CLOSED}{LAGGING}"), &["arm.single.wait=fail-fast"]);
+    run.until("it is announced with its delay", |s| {
+        s.scheduled
+            .iter()
+            .any(|line| line == "scheduled: lag host 1 by 60 ms at 1 s")
+    });
+    run.until("it is in effect", |s| {
+        is_said(s, "host 1 lagged by 60 ms (a round trip on port ")
+    });
+    let acquired = |s: &Snapshot, arm: usize| s.arms[arm].figures.outcomes.acquired;
+    let lagging = run.until("the one node answers too late, and two votes are enough", |s| {
+        let lacking = |arm: usize| s.arms[arm].lacking.iter().any(|no_vote| no_vote.node == 1);
+        host(s, 1).has(Condition::Lagging) && lacking(1) && s.arms[0].votes == Some((2, 3))
+    });
+    run.until("redlock goes on", |s| acquired(s, 0) > acquired(&lagging, 0) + 100);
+    let failed = run.now().arms[1].live.failed_attempts;
+    run.until("single does not", |s| s.arms[1].live.failed_attempts > failed + 10);
+    assert_eq!(host(&run.now(), 2).iter().count(), 0, "host 2 has its own network");
+    run.fault(Action::Undo(Condition::Lagging), Target::Host(HostId(1)));
+    let back = run.until("it is undone", |s| is_said(s, "host 1 unlagged (a round trip on port "));
+    run.until("single goes on", |s| acquired(s, 1) > acquired(&back, 1) + 50);
+    let record = run.stop();
+    let lag = record.events.iter().find_map(|event| match &event.kind {
+        EventKind::Fault { action, proof, .. } if action.word() == "lag" => Some((*action, proof.len())),
+        _ => None,
+    });
+    let delay = Duration::from_millis(60);
+    assert_eq!(lag, Some((Action::Fault(Fault::Lag { delay }), 1)));
+    let again: Record = serde_json::from_str(&serde_json::to_string(&record).expect("JSON")).expect("a record");
+    assert_eq!(again.events, record.events);
+    assert!(
+        record.scenario_toml.contains("do = \"lag\"\ndelay = \"60ms\""),
+        "{}",
+        record.scenario_toml
+    );
+}
+
 #[test]
 fn a_stalled_arm_says_for_how_long() {
     let _lab = one_at_a_time();

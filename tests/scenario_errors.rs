@@ -405,6 +405,9 @@ fn warnings_of_valid_scenarios() {
     let in_redis = ["workload.stock_in=redis", "database.url=postgres://localhost/x"];
     assert!(said(&inventory, &in_redis).contains("database.url: no sale touches that database"));
     assert_eq!(said(&inventory, &in_redis[..1]), "");
+    let lagging = format!("{inventory}[[fault]]\nat = \"1s\"\ndo = \"lag\"\non = \"host:1\"\ndelay = \"25ms\"\n");
+    assert!(said(&lagging, &[]).contains("fault.1.delay: a round trip takes 50ms longer"));
+    assert_eq!(said(&lagging, &["fault.1.delay=24ms"]), "");
     let stampede = format!("{CACHE}[[arm]]\nname = \"none\"\nlock = \"none\"\n");
     assert!(said(&stampede, &["database.read=700ms"]).contains("is not longer than a stampede's queue at the pool"));
 }

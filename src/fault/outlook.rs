@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::schedule::{Entry, Part, Schedule, Stage};
 use crate::metrics::Metric;
 use crate::metrics::units::figure;
-use crate::model::{Action, Fault, Target};
+use crate::model::{Action, Fault, Target, setting};
 use crate::scenario::{Expectation, FaultStart, Op, Trigger};
 
 /// A host that is killed and back within this time counts as bounced.
@@ -30,13 +30,13 @@ impl Schedule {
             return format!("there is no fault {number}");
         };
         let why = match (&entry.stage, &entry.spec.start, &entry.trouble) {
-            (Stage::Waiting, FaultStart::At(at), _) => format!("never fired: it was due at {}", span(*at)),
+            (Stage::Waiting, FaultStart::At(at), _) => format!("never fired: it was due at {}", setting(*at)),
             (Stage::Waiting, FaultStart::When(condition), _) => {
                 format!("never fired: {}", progress(condition, &entry.parts))
             }
             (Stage::Waiting, FaultStart::After(other, delay), _) => match self.effect_of(*other) {
                 None => format!("never fired: it waited for fault {other}"),
-                Some(at) => format!("never fired: it was due at {}", span(at + *delay)),
+                Some(at) => format!("never fired: it was due at {}", setting(at + *delay)),
             },
             (Stage::Ordered { .. }, _, Some(why)) => format!("was {why}"),
             (Stage::Ordered { .. }, _, None) => "was not verified before the end".to_owned(),
@@ -54,24 +54,24 @@ impl Schedule {
             Some(lasts) if spec.action == Action::Fault(Fault::Kill) && lasts <= BOUNCE => "bounce",
             _ => spec.action.word(),
         };
-        let whom = list(&spec.targets);
+        let whom = list(&spec.targets) + &spec.action.details();
         match (&entry.stage, &spec.start) {
-            (Stage::Waiting, FaultStart::At(at)) => Some((*at, format!("{what} {whom} at {}", span(*at)))),
+            (Stage::Waiting, FaultStart::At(at)) => Some((*at, format!("{what} {whom} at {}", setting(*at)))),
             (Stage::Waiting, FaultStart::When(condition)) => Some((
                 Duration::ZERO,
                 format!("{what} {whom} at {}", waiting_for(condition, &entry.parts)),
             )),
             (Stage::Waiting, FaultStart::After(other, delay)) => Some(match self.effect_of(*other) {
-                Some(at) => (at + *delay, format!("{what} {whom} at {}", span(at + *delay))),
+                Some(at) => (at + *delay, format!("{what} {whom} at {}", setting(at + *delay))),
                 None => (
                     Duration::MAX,
-                    format!("{what} {whom} {} after fault {other}", span(*delay)),
+                    format!("{what} {whom} {} after fault {other}", setting(*delay)),
                 ),
             }),
             (Stage::InEffect { at, hit }, _) => {
                 let (lasts, undo) = (spec.lasts?, spec.action.undo(hit.first()?.kind())?);
                 let at = *at + lasts;
-                Some((at, format!("{undo} {} at {}", list(hit), span(at))))
+                Some((at, format!("{undo} {} at {}", list(hit), setting(at))))
             }
             (Stage::Ordered { .. } | Stage::Over { .. }, _) => None,
         }
@@ -137,16 +137,6 @@ fn name(wanted: &Expectation) -> String {
 fn list(targets: &[Target]) -> String {
     let names: Vec<_> = targets.iter().map(Target::to_string).collect();
     names.join(" and ")
-}
-
-/// `8 s`, `1.5 s`, `300 ms`.
-fn span(time: Duration) -> String {
-    let millis = time.as_millis();
-    match millis {
-        0..1_000 => format!("{millis} ms"),
-        _ if millis.is_multiple_of(1_000) => format!("{} s", millis / 1_000),
-        _ => format!("{:.1} s", time.as_secs_f64()),
-    }
 }
 
 #[cfg(test)]

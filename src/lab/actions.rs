@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use super::keeper::FaultSignal;
 use super::node::Node;
 use super::nodes::Host;
+use super::proxy::Line;
 use super::{HostState, Lab, LabError, probe};
 use crate::model::{Action, Condition, Fault, Finding, HostId, Observer, Proof, TargetKind, Verified};
 
@@ -19,11 +20,15 @@ const LIMIT: Duration = Duration::from_secs(10);
 const FOREVER: Duration = Duration::from_hours(365 * 24);
 /// Why an effect can't come any more.
 const DOWN_INSTEAD: &str = "it went down instead";
+const NO_ANSWER: &str = "it does not answer any more";
+/// How long a node may take to answer, without what is due to the network.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Lab {
     /// Carries out `action` on all nodes of `host`, and returns when the effect on every one is verified: a killed or shut
     /// down node is reaped and its port refuses connections, a paused one is reported stopped by the kernel, and a resumed
-    /// or restarted one answers PING with its data loaded.
+    /// or restarted one answers PING with its data loaded. That the network to it is slow, or not any more, is measured by
+    /// the round trip of a PING.
     ///
     /// # Errors
     /// The action makes no sense in the host's state, or it failed. After [`LabError::NotYet`] the effect may still come;
@@ -38,11 +43,13 @@ impl Lab {
             Action::Fault(Fault::Kill) => self.signal(nodes, FaultSignal::Kill)?,
             Action::Fault(Fault::Shutdown) => self.signal(nodes, FaultSignal::Terminate)?,
             Action::Fault(Fault::Pause) => self.signal(nodes, FaultSignal::Stop)?,
+            Action::Fault(Fault::Lag { delay }) => self.set_line(host, Line { delay })?,
             Action::Undo(Condition::Paused) => self.signal(nodes, FaultSignal::Continue)?,
             Action::Undo(Condition::Down) => self.restart(nodes).await.map_err(|error| match error {
                 LabError::NotAnswering { waited: within, .. } => LabError::NotYet { within },
                 other => other,
             })?,
+            Action::Undo(Condition::Lagging) => self.set_line(host, Line::default())?,
         }
         let late = |_| Err(LabError::NotYet { within: LIMIT });
         timeout(LIMIT, self.comes_true(action, host)).await.unwrap_or_else(late)
@@ -51,6 +58,12 @@ impl Lab {
     fn signal(&self, host: &Host, signal: FaultSignal) -> Result<(), LabError> {
         let mut nodes = host.nodes.iter();
         nodes.try_for_each(|node| self.site.client.signal(node.id, signal))
+    }
+
+    fn set_line(&self, host: HostId, line: Line) -> Result<(), LabError> {
+        let proxy = self.proxy.as_ref().ok_or(LabError::NoProxy { host })?;
+        proxy.set(host, line);
+        Ok(())
     }
 
     /// Starts the nodes of a host that are down, all at once. One of them may have died by itself while the others kept
@@ -76,7 +89,7 @@ impl Lab {
     pub async fn comes_true(&self, action: Action, host: HostId) -> Result<Verified<Instant>, LabError> {
         let (host, mut proof) = (self.nodes.host(host)?, Vec::new());
         for node in &host.nodes {
-            proof.extend(self.effect_on(node, action).await?);
+            proof.extend(self.effect_on(host, node, action).await?);
         }
         let at = Instant::now();
         host.undergo(action, at);
@@ -84,7 +97,7 @@ impl Lab {
     }
 
     /// Waits until an action has taken effect on a node, and returns the proof.
-    async fn effect_on(&self, node: &Node, action: Action) -> Result<Vec<Proof<Instant>>, LabError> {
+    async fn effect_on(&self, host: &Host, node: &Node, action: Action) -> Result<Vec<Proof<Instant>>, LabError> {
         let unverified = |why: String| LabError::Unverified {
             action,
             node: node.name,
@@ -116,6 +129,21 @@ impl Lab {
                 }
                 found(Finding::ProcessStopped, Observer::Keeper);
             }
+            Action::Fault(Fault::Lag { delay }) => {
+                let round_trip = self.round_trip(node, delay, |took| took >= 2 * delay).await;
+                found(
+                    round_trip.ok_or_else(|| unverified(NO_ANSWER.to_owned()))?,
+                    Observer::Ping,
+                );
+            }
+            Action::Undo(Condition::Lagging) => {
+                let delay = host.delay();
+                match self.round_trip(node, delay, |took| took < 2 * delay).await {
+                    Some(round_trip) => found(round_trip, Observer::Ping),
+                    // Its network is in order again, whatever else it suffers from.
+                    None => found(Finding::NoDelay, Observer::Proxy),
+                }
+            }
             Action::Undo(Condition::Paused) => {
                 let goes_on = |state: &HostState| !state.conditions.has(Condition::Paused);
                 self.reaches(node, goes_on).await?.map_err(unverified)?;
@@ -128,6 +156,25 @@ impl Lab {
             }
         }
         Ok(proof)
+    }
+
+    /// Measures round trips to the place where a node is used, until one is as `wanted`; `None` if the node stops to answer.
+    async fn round_trip(&self, node: &Node, delay: Duration, wanted: impl Fn(Duration) -> bool) -> Option<Finding> {
+        let entrance = self.entrance(node);
+        // A new connection needs a few round trips before the one that is measured.
+        let limit = delay * 8 + ANSWER_TIMEOUT;
+        loop {
+            match probe::round_trip(&entrance, 1, limit).await {
+                Some(took) if wanted(took) => {
+                    return Some(Finding::RoundTrip {
+                        port: entrance.port(),
+                        took_us: took.as_micros().try_into().unwrap_or(u64::MAX),
+                    });
+                }
+                _ if !self.node_state(node.name).conditions.answers() => return None,
+                _ => {}
+            }
+        }
     }
 
     /// Waits until the keeper reports a state that `done` accepts, or the reason why the last signal was not sent.

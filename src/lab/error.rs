@@ -127,6 +127,17 @@ pub enum LabError {
         /// Its condition, and what to do first.
         obstacle: Obstacle,
     },
+    /// The proxy did not start.
+    #[error("cannot start the proxy in front of the lock nodes: {0}")]
+    Proxy(#[source] std::io::Error),
+    /// A fault of the network in a lab without a proxy.
+    #[error(
+        "the network to {host} can't be changed: this lab has no proxy, which only scenarios with such a fault have"
+    )]
+    NoProxy {
+        /// The host.
+        host: HostId,
+    },
     /// The action was sent, but its effect could not be verified.
     #[error("{action} of {node} could not be verified: {why}")]
     Unverified {

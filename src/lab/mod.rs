@@ -19,6 +19,7 @@ mod ports;
 mod probe;
 mod processes;
 mod programs;
+mod proxy;
 mod redis_client;
 mod run_dir;
 mod running;
@@ -54,10 +55,14 @@ use self::layout::layout;
 use self::node::{Node, Plan};
 use self::nodes::Nodes;
 use self::password::Password;
+use self::proxy::Proxy;
 use self::site::Site;
 use crate::lock::NodeAddress;
 use crate::model::HostId;
 use crate::scenario::{self, LabSpec};
+
+/// How many round trips are measured each way to tell what the proxy costs.
+const COST_SAMPLES: usize = 51;
 
 /// The options of a lab.
 #[derive(Debug, Clone)]
@@ -71,10 +76,12 @@ pub struct LabOptions {
     /// If set, every lock node speaks TLS too, on a port of its own. A server that was built without TLS then fails to
     /// start.
     pub tls: Option<TlsFiles>,
+    /// Whether there is a proxy between the lock nodes and those who use them. Faults of the network need it.
+    pub proxy: bool,
 }
 
 impl LabOptions {
-    /// This program as the keeper, 10 s for a node to start, and no TLS.
+    /// This program as the keeper, 10 s for a node to start, no TLS, and no proxy.
     ///
     /// # Errors
     /// The path of this program can't be found.
@@ -89,6 +96,7 @@ impl LabOptions {
             keeper,
             start_timeout: Duration::from_secs(10),
             tls: None,
+            proxy: false,
         })
     }
 }
@@ -100,6 +108,8 @@ impl LabOptions {
 pub struct Lab {
     site: Site,
     nodes: Nodes,
+    /// In front of the lock nodes, if a fault needs it.
+    proxy: Option<Proxy>,
 }
 
 impl Lab {
@@ -143,10 +153,14 @@ impl Lab {
             let on_ports = names.into_iter().zip(ports).collect();
             let nodes = Nodes::start(&site.client, plan, on_ports, spec.port.is_some()).await?;
             running::announce(&site.dir, nodes.all(), &options.binary)?;
-            Ok(nodes)
+            let proxy = match options.proxy {
+                true => Some(Proxy::start(behind_doors(&nodes)).await.map_err(LabError::Proxy)?),
+                false => None,
+            };
+            Ok((nodes, proxy))
         };
         match started.await {
-            Ok(nodes) => Ok(Self { site, nodes }),
+            Ok((nodes, proxy)) => Ok(Self { site, nodes, proxy }),
             Err(error) => {
                 site.clear().await;
                 Err(error)
@@ -160,16 +174,33 @@ impl Lab {
         &self.site.dir
     }
 
-    /// The address of each host's lock node, in the order of the hosts, with the lab's password.
+    /// Where each host's lock node is used, in the order of the hosts, with the lab's password: at the proxy, if there is
+    /// one.
     #[must_use]
     pub fn lock_nodes(&self) -> Vec<(HostId, NodeAddress)> {
         let nodes = self.nodes.of(Role::Lock);
         nodes
-            .filter_map(|node| Some((node.name.host?, node.access.clone())))
+            .filter_map(|node| Some((node.name.host?, self.entrance(node))))
             .collect()
     }
 
-    /// The address of a node, with the lab's password; `None` if the lab has no such node.
+    /// How much the proxy adds to a round trip, measured now with host 1; `None` without a proxy, or if nobody answers.
+    pub async fn cost_of_proxy(&self) -> Option<Duration> {
+        let proxy = self.proxy.as_ref()?;
+        let node = self.nodes.of(Role::Lock).next()?;
+        let door = node.access.at(proxy.door(node.name)?);
+        let ping = |address| async move { probe::round_trip(address, COST_SAMPLES, stats::STATS_TIMEOUT).await };
+        let (through, direct) = (ping(&door).await?, ping(&node.access).await?);
+        Some(through.saturating_sub(direct))
+    }
+
+    /// Where a node is used: at the proxy's door, if it has one.
+    fn entrance(&self, node: &Node) -> NodeAddress {
+        let door = self.proxy.as_ref().and_then(|proxy| proxy.door(node.name));
+        door.map_or_else(|| node.access.clone(), |door| node.access.at(door))
+    }
+
+    /// The address of a node itself, with the lab's password; `None` if the lab has no such node.
     #[must_use]
     pub fn address(&self, name: NodeName) -> Option<NodeAddress> {
         self.nodes.get(name).map(|node| node.access.clone())
@@ -261,6 +292,12 @@ impl Lab {
     pub async fn down(&self) {
         self.site.clear().await;
     }
+}
+
+/// The nodes that a proxy stands in front of.
+fn behind_doors(nodes: &Nodes) -> Vec<(NodeName, NodeAddress)> {
+    let lock_nodes = nodes.of(Role::Lock);
+    lock_nodes.map(|node| (node.name, node.access.clone())).collect()
 }
 
 /// The ports from `first` on that the scenario asks for, if all are free.

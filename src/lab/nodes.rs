@@ -1,7 +1,7 @@
 //! All nodes of a lab, by host.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex as Turn;
 use tokio::task::JoinSet;
@@ -10,7 +10,7 @@ use super::client::Client;
 use super::node::{Node, Plan};
 use super::node_name::{NodeName, Role};
 use super::{HostState, LabError};
-use crate::model::{Action, Conditions, HostId};
+use crate::model::{Action, Condition, Conditions, HostId, How};
 
 /// A host with its nodes, which fail together.
 #[derive(Debug)]
@@ -30,6 +30,15 @@ impl Host {
         let reported = self.nodes.iter().map(|node| client.slot(node.id).state);
         let imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
         HostState::of_all(reported).with(&imposed)
+    }
+
+    /// How much later everything arrives that goes to this host or comes from it, each way.
+    pub(super) fn delay(&self) -> Duration {
+        let imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
+        match imposed.get(Condition::Lagging).and_then(|ongoing| ongoing.how.clone()) {
+            Some(How::Delayed(delay)) => delay,
+            _ => Duration::ZERO,
+        }
     }
 
     /// Notes that an action has taken effect on all nodes.

@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::stats;
 use crate::lock::NodeAddress;
 
 /// How long one answer may take.
@@ -39,6 +40,20 @@ pub(super) async fn answers(address: &NodeAddress, pid: u32, limit: Duration) ->
 /// The id of the process that answers there now as one of our nodes.
 pub(super) async fn who(address: &NodeAddress) -> Option<u32> {
     process_id(&timeout(ANSWER_TIMEOUT, ask(address)).await.ok()?.ok()?)
+}
+
+/// How long a PING and its reply take at this address: the median of `count`, one after the other over a connection of
+/// their own. `None` if one takes longer than `limit`, or the node does not answer.
+pub(super) async fn round_trip(address: &NodeAddress, count: usize, limit: Duration) -> Option<Duration> {
+    let mut connection = stats::connect(address, limit).await.ok()?;
+    let mut times = Vec::with_capacity(count);
+    for _ in 0..count {
+        let start = Instant::now();
+        redis::cmd("PING").exec_async(&mut connection).await.ok()?;
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    times.get(count / 2).copied()
 }
 
 /// Waits until nobody accepts connections; an error after `limit`.

@@ -1,8 +1,7 @@
 //! How figures are written for people; the same in the console, the summary and the sentences.
 
-use std::time::Duration;
-
 use super::metric::{Metric, Unit, Value};
+pub use crate::model::setting;
 
 /// Microseconds as milliseconds or seconds, two digits: `0.42 ms`, `2.1 ms`, `61 ms`, `1.3 s`.
 #[must_use]
@@ -14,19 +13,6 @@ pub fn micros(micros: u64) -> String {
         999_500..9_950_000 => format!("{:.1} s", micros as f64 / 1e6),
         _ => format!("{:.0} s", micros as f64 / 1e6),
     }
-}
-
-/// A duration that somebody has set, in its shortest form: `2 s`, `1.5 s`, `500 ms`, `0.4 ms`.
-#[must_use]
-pub fn setting(value: Duration) -> String {
-    let us = value.as_micros();
-    let (number, unit) = if us >= 1_000_000 {
-        (value.as_secs_f64(), "s")
-    } else {
-        (value.as_secs_f64() * 1e3, "ms")
-    };
-    let digits = format!("{number:.2}");
-    format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// A count with a thousands separator: `1,600`.
@@ -124,6 +110,8 @@ pub fn figure(metric: Metric, value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

@@ -8,16 +8,18 @@ mod id;
 mod no_vote;
 mod outcome;
 mod printable;
+mod setting;
 
 pub use lockstorm_lock::{Cause, CauseKind, Outcome, Wait};
 
 pub use check_result::CheckResult;
 pub use event::{Event, EventKind};
 pub use fault::{
-    Action, Condition, Conditions, Fault, Finding, How, Observer, Obstacle, Ongoing, Proof, Target, TargetKind,
-    Verified,
+    Action, Condition, Conditions, Fault, Finding, How, Observer, Obstacle, Ongoing, Parameters, Proof, Target,
+    TargetKind, Verified,
 };
 pub use id::{HostId, ServerId};
 pub use no_vote::NoVote;
 pub use outcome::Outcomes;
 pub use printable::printable;
+pub use setting::setting;

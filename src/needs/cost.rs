@@ -9,6 +9,8 @@ pub const FILES_BASE: u64 = 24;
 pub const FILES_OF_A_NODE: u64 = 3;
 /// Files of an app server: its runtime (5) and its timer.
 pub const FILES_OF_A_SERVER: u64 = 6;
+/// Files of the proxy's runtime and timer.
+pub const FILES_OF_A_PROXY: u64 = 6;
 /// An SQLite connection has its file and the write-ahead log.
 pub const FILES_OF_SQLITE: u64 = 2;
 /// How many files a server of the lab reserves for itself.

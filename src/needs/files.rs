@@ -18,8 +18,15 @@ pub(super) fn open(scenario: &Scenario) -> u64 {
         .map(|arm| arm.hosts(&scenario.lab).len() as u64)
         .sum();
     let server = cost::FILES_OF_A_SERVER + hosts + subscriptions;
+    // The proxy has a listener for each host, and two sockets for each connection of an app server, and for one of the run.
+    let proxy = if scenario.needs_proxy() {
+        cost::FILES_OF_A_PROXY + hosts * 3 + 2 * servers * (hosts + subscriptions)
+    } else {
+        0
+    };
     // Each app server has a connection to the cache node, and so has the run.
-    cost::FILES_BASE
+    proxy
+        + cost::FILES_BASE
         + cost::FILES_OF_A_NODE * (hosts + 1)
         + servers * server
         + crews(scenario) * (1 + pool(scenario) * connection)

@@ -10,5 +10,6 @@ pub(super) fn all(scenario: &Scenario) -> u64 {
         0
     };
     let nodes = cost::THREADS_OF_A_NODE * (scenario.lab.hosts as u64 + 1);
-    cost::THREADS_BASE + scenario.swarm.servers as u64 + connections + nodes
+    let proxy = u64::from(scenario.needs_proxy());
+    proxy + cost::THREADS_BASE + scenario.swarm.servers as u64 + connections + nodes
 }

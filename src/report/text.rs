@@ -152,7 +152,7 @@ fn fault(event: &Event) -> Option<(Tone, String)> {
         (None, None, Some(error)) => (Tone::Doubt, format!("? {error}")),
         (None, None, None) => (Tone::Doubt, "? not verified before the end".to_owned()),
     };
-    Some((tone, format!("{:>8.3} s  {action} {target}: {effect}", event.at)))
+    Some((tone, format!("{:>8.3} s  {}: {effect}", event.at, action.on(*target))))
 }
 
 fn expectations(record: &Record) -> Vec<(Tone, String)> {

@@ -73,7 +73,7 @@ impl EventLog {
             error: None,
         };
         let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-        self.push(kind, format!("{action} {target}{why}"))
+        self.push(kind, format!("{}{why}", action.on(target)))
     }
 
     /// Adds the effect to fault `id`: when it was verified and what that means, or why there was none. `why` says who
@@ -93,10 +93,10 @@ impl EventLog {
         else {
             return;
         };
-        let asked = why.map_or_else(
-            || format!("{action} {target}"),
-            |why| format!("{action} {target} ({why})"),
-        );
+        let mut asked = action.on(*target);
+        if let Some(why) = why {
+            asked = format!("{asked} ({why})");
+        }
         match effect {
             Effect::Verified(verified) => {
                 let (at, prose) = (seconds(origin, verified.at), verified.prose());

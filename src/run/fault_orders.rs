@@ -110,7 +110,7 @@ impl Engine {
             Target::Host(_) | Target::Server(_) => {}
         }
         let meaning = if effect.was_there() {
-            format!("{action} {target}: nothing to do")
+            format!("{}: nothing to do", action.on(target))
         } else {
             self.meaning(action, target, &held)
         };

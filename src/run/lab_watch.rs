@@ -98,7 +98,7 @@ pub(super) fn outside_change(before: &HostState, after: &HostState) -> String {
         return match &down.how {
             Some(How::Killed) => "died: killed by a signal from outside".to_owned(),
             Some(How::ShutDown) => "ended: shut down from outside".to_owned(),
-            Some(How::Died(how)) => format!("died: {how}"),
+            Some(how) => how.to_string(),
             None => "ended".to_owned(),
         };
     }

@@ -8,14 +8,14 @@ use crate::scenario::Persistence;
 impl Engine {
     /// What it means that `action` took effect on `target`. `held`: the locks that a host kept before it forgot them.
     pub(super) fn meaning(&self, action: Action, target: Target, held: &[(usize, u64)]) -> String {
-        let done = action.verbs()[2];
+        let done = action.done_to(target);
         match (action, target) {
             (Action::Undo(condition), Target::Host(host)) if condition.forgets() => self.memory(host, held),
-            (Action::Undo(_), _) => format!("{target} {done}"),
-            (Action::Fault(_), Target::Host(host)) => format!("{host} {done}{}", self.consequence(host)),
-            (Action::Fault(fault), Target::Server(server)) => match fault.meaning_for(target.kind()) {
-                None | Some("") => format!("{server} {done}"),
-                Some(meaning) => format!("{server} {done}: {meaning}"),
+            (Action::Undo(_), _) => done,
+            (Action::Fault(_), Target::Host(host)) => format!("{done}{}", self.consequence(host)),
+            (Action::Fault(fault), Target::Server(_)) => match fault.meaning_for(target.kind()) {
+                None | Some("") => done,
+                Some(meaning) => format!("{done}: {meaning}"),
             },
         }
     }

@@ -17,6 +17,7 @@ use super::progress_limit::ProgressLimit;
 use super::record::{Record, SecondZero};
 use super::snapshot::{Phase, Snapshot};
 use crate::lab::{Lab, LabOptions, NodeName, NodeStats, ServerBinary};
+use crate::metrics::units::micros;
 use crate::model::EventKind;
 use crate::scenario::Scenario;
 
@@ -35,6 +36,7 @@ pub(super) async fn run(
     say(&snapshots, "starting the lab");
     let binary = ServerBinary::find(options.server_bin.as_deref())?;
     let mut lab_options = LabOptions::new(binary.clone())?;
+    lab_options.proxy = scenario.needs_proxy();
     if let Some(keeper) = options.keeper {
         lab_options.keeper = keeper;
     }
@@ -102,6 +104,11 @@ impl Engine {
     /// Lets the load run until its end, or until it is told to stop. Returns whether it was stopped.
     async fn play(&mut self, inbox: &mut Inbox) -> Result<bool, RunError> {
         let scenario = self.scenario.clone();
+        if let Some(cost) = self.lab.handle.cost_of_proxy().await {
+            let cost = micros(cost.as_micros().try_into().unwrap_or(u64::MAX));
+            let text = format!("the lock nodes are used through a proxy, which adds {cost} to a round trip");
+            self.log.push(EventKind::Phase, text);
+        }
         let begin = Instant::now();
         // One instant for all arms: everything that a request does belongs to the part in which the request began.
         self.timing.origin = begin + scenario.warmup;

@@ -59,7 +59,8 @@
 //! | `second_look` | cache-fill: read the cache again under the lock | true |
 //! | **`[[fault]]`** | numbered from 1 in the order of the file, 1,000 at most | |
 //! | `at`, `when` or `after` | `"10s"`; `"redlock.holding >= 32 and redlock.partial == 0"`; `"fault:1 + 300ms"` | one is required |
-//! | `do` | `"kill"`, `"shutdown"`, `"pause"`, `"resume"`, `"restart"`; on app servers kill, pause and resume | required |
+//! | `do` | `"kill"`, `"shutdown"`, `"pause"`, `"lag"`, `"resume"`, `"restart"`, `"unlag"`; on app servers kill, pause and resume | required |
+//! | `delay` | of a lag: how much later everything arrives, each way; up to `"1m"` | required there |
 //! | `on` | `"host:1,2"`, `"minority"`, `"majority"`, `"primary"` (host 1), `"all"`, `"server:3"` | required |
 //! | `for` | then it is undone, counted from its verified effect | it stays |
 //! | **`[expect]`** | | |

@@ -4,6 +4,7 @@ use super::spec::{ArmSpec, Renew};
 use super::value::show;
 use super::whole::Scenario;
 use super::workload::StockIn;
+use crate::model::{Action, Fault};
 
 /// The lines that `check` prints besides "OK".
 #[must_use]
@@ -12,9 +13,33 @@ pub fn warnings(scenario: &Scenario) -> Vec<String> {
     lines.extend(scenario.arms.iter().filter_map(|arm| outlasted(scenario, arm)));
     lines.extend(even_hosts(scenario));
     lines.extend(connections(scenario));
+    lines.extend(too_late(scenario));
     lines.extend(scenario.database.url.exposed().map(str::to_owned));
     lines.extend(left_out(scenario));
     lines.extend(unused_database(scenario));
+    lines
+}
+
+/// Answers that arrive after the node timeout are no votes.
+fn too_late(scenario: &Scenario) -> Vec<String> {
+    let arms = scenario.arms.iter().filter(|arm| arm.lock.uses_nodes());
+    let Some(waited) = arms.map(|arm| arm.node_timeout).max() else {
+        return Vec::new();
+    };
+    let mut lines = Vec::new();
+    for (n, fault) in scenario.faults.iter().enumerate() {
+        if let Action::Fault(Fault::Lag { delay }) = fault.action
+            && 2 * delay >= waited
+        {
+            lines.push(format!(
+                "fault.{}.delay: a round trip takes {} longer, and no arm waits longer than {} (node_timeout) for an answer: \
+                 these hosts give no vote meanwhile",
+                n + 1,
+                show(2 * delay),
+                show(waited)
+            ));
+        }
+    }
     lines
 }
 

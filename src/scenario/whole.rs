@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::condition::Expectation;
 use super::spec::{ArmSpec, DatabaseSpec, FaultSpec, LabSpec, SwarmSpec};
 use super::workload::{Surroundings, WorkloadSpec};
+use crate::model::Action;
 
 /// A whole scenario, validated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,6 +52,15 @@ impl Scenario {
     pub fn ttls(&self) -> Option<[Duration; 2]> {
         let ttls = || self.arms.iter().filter(|arm| arm.lock.uses_nodes()).map(|arm| arm.ttl);
         Some([ttls().min()?, ttls().max()?])
+    }
+
+    /// Whether its lab needs a proxy, because of a fault of the network.
+    #[must_use]
+    pub fn needs_proxy(&self) -> bool {
+        self.faults.iter().any(|fault| match fault.action {
+            Action::Fault(fault) => fault.brings().is_by_proxy(),
+            Action::Undo(_) => false,
+        })
     }
 
     /// What the warnings of a workload depend on besides the workload itself.

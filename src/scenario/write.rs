@@ -1,5 +1,7 @@
 //! Writes a scenario as TOML with all defaults: what a record keeps as `scenario_toml`.
 
+use std::time::Duration;
+
 use strum::VariantArray;
 
 use super::applicable::applicable;
@@ -10,7 +12,7 @@ use super::value::show;
 use super::whole::Scenario;
 use super::workload::{self, WorkloadName};
 use super::writer::{Writer, float, quote, time};
-use crate::model::{Target, TargetKind, Wait};
+use crate::model::{Action, Parameters, Target, TargetKind, Wait};
 
 impl Scenario {
     /// The scenario as it runs. [`super::parse`] reads it back to an equal one, except for a password of its database.
@@ -95,6 +97,9 @@ impl Writer {
             }
         }
         self.pair("do", quote(fault.action.word()));
+        if let Action::Fault(kind) = fault.action {
+            let _ = kind.pass(self);
+        }
         self.pair("on", quote(&targets(&fault.targets)));
         self.optional("for", fault.lasts.map(time));
     }
@@ -111,6 +116,14 @@ impl Writer {
                 self.pair(&quote(&key), quote(&bounds.join(" and ")));
             }
         }
+    }
+}
+
+/// Writes the parameters of a fault.
+impl Parameters for Writer {
+    fn duration(&mut self, key: &'static str, now: Duration, _: Duration) -> Duration {
+        self.pair(key, time(now));
+        now
     }
 }
 

@@ -134,8 +134,6 @@ impl Control {
 mod tests {
     use std::thread;
 
-    use strum::VariantArray;
-
     use super::*;
 
     /// Carries out the commands of a fault, as an app server's thread does.
@@ -155,7 +153,7 @@ mod tests {
     #[test]
     fn every_action_for_app_servers_can_be_done_to_one() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let actions: Vec<Action> = Action::all()
+        let actions: Vec<Action> = Action::kinds()
             .filter(|action| action.is_for(TargetKind::Server))
             .collect();
         for action in &actions {
@@ -163,7 +161,7 @@ mod tests {
             let (ended, when) = watch::channel(None);
             let thread = thread::spawn(move || follow(inbox, &ended));
             let control = Control::new(ServerId(1), commands, when);
-            let needs = Fault::VARIANTS.iter().copied().map(Action::Fault);
+            let needs = Fault::kinds().map(Action::Fault);
             let first = needs
                 .filter(|fault| fault.undo(TargetKind::Server) == Some(*action))
                 .take(1);

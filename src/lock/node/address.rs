@@ -119,6 +119,18 @@ impl NodeAddress {
         })
     }
 
+    /// The same user, password and database at another address, over plain TCP.
+    #[must_use]
+    pub fn at(&self, addr: SocketAddr) -> Self {
+        Self {
+            host: addr.ip().to_string(),
+            port: addr.port(),
+            #[cfg(feature = "tls")]
+            tls: None,
+            ..self.clone()
+        }
+    }
+
     /// The same node, declared to be a process of this user on this machine. When it is gone, another user may listen on its
     /// port; the password is then not sent. On Linux the kernel says whose process listens; elsewhere this is not checked.
     #[must_use]

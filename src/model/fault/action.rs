@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use super::{Condition, Fault, TargetKind};
+use super::{Condition, Fault, Target, TargetKind};
 
 /// An action on a target: a fault, or the undoing of a condition that a fault brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -16,9 +16,9 @@ pub enum Action {
 }
 
 impl Action {
-    /// All actions, in the order in which messages list them.
-    pub fn all() -> impl Iterator<Item = Self> {
-        let faults = Fault::VARIANTS.iter().copied().map(Self::Fault);
+    /// An action of each kind, in the order in which messages list them. The parameters of the faults mean nothing.
+    pub fn kinds() -> impl Iterator<Item = Self> {
+        let faults = Fault::kinds().map(Self::Fault);
         // In reverse, so that the simplest one comes first: resume, restart.
         faults.chain(Condition::VARIANTS.iter().rev().copied().map(Self::Undo))
     }
@@ -38,6 +38,27 @@ impl Action {
         match self {
             Self::Fault(fault) => fault.row().verbs,
             Self::Undo(condition) => condition.row().undo_verbs,
+        }
+    }
+
+    /// The action on a target, in words: `lag host 1 by 50 ms`.
+    #[must_use]
+    pub fn on(self, target: Target) -> String {
+        format!("{self} {target}{}", self.details())
+    }
+
+    /// That it was done to a target, in words: `host 1 lagged by 50 ms`.
+    #[must_use]
+    pub fn done_to(self, target: Target) -> String {
+        format!("{target} {}{}", self.verbs()[2], self.details())
+    }
+
+    /// The parameters of a fault in words, to stand behind its target: ` by 50 ms`.
+    #[must_use]
+    pub fn details(self) -> String {
+        match self {
+            Self::Fault(fault) => fault.details(),
+            Self::Undo(_) => String::new(),
         }
     }
 

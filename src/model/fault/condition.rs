@@ -9,6 +9,8 @@ pub enum Condition {
     Down,
     /// It is stopped in the middle of its work.
     Paused,
+    /// What is sent to it, and what it sends, arrives later than it should.
+    Lagging,
 }
 
 /// Everything about a condition.
@@ -27,6 +29,8 @@ pub(super) struct Row {
     pub ends: &'static [Condition],
     /// Whether the kernel reports it for a host's processes; otherwise the lab keeps track of it.
     pub reported: bool,
+    /// Whether it is brought about on the way to the host, by the lab's proxy.
+    pub by_proxy: bool,
     /// Whether its target still answers.
     pub answers: bool,
     /// Whether the target loses what it had in memory.
@@ -45,6 +49,7 @@ impl Condition {
                 undone_on: &[TargetKind::Host],
                 ends: &[Self::Paused],
                 reported: true,
+                by_proxy: false,
                 answers: false,
                 forgets: true,
             },
@@ -56,7 +61,20 @@ impl Condition {
                 undone_on: &[TargetKind::Host, TargetKind::Server],
                 ends: &[],
                 reported: true,
+                by_proxy: false,
                 answers: false,
+                forgets: false,
+            },
+            Self::Lagging => Row {
+                word: "lagging",
+                symbol: "≈",
+                undo: "unlag",
+                undo_verbs: ["unlag", "unlagging", "unlagged"],
+                undone_on: &[TargetKind::Host],
+                ends: &[],
+                reported: false,
+                by_proxy: true,
+                answers: true,
                 forgets: false,
             },
         }
@@ -78,6 +96,12 @@ impl Condition {
     #[must_use]
     pub const fn is_reported(self) -> bool {
         self.row().reported
+    }
+
+    /// Whether the lab's proxy brings it about, so that a lab without one can't have it.
+    #[must_use]
+    pub const fn is_by_proxy(self) -> bool {
+        self.row().by_proxy
     }
 
     /// Whether a target in this condition still answers.

@@ -130,6 +130,8 @@ impl<T> Conditions<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::super::Fault;
     use super::*;
 
@@ -141,6 +143,20 @@ mod tests {
         assert_eq!(conditions, Conditions::only(Condition::Down, Some(How::Killed), 2));
         conditions.undergo(Action::Undo(Condition::Down), 3);
         assert!(conditions.is_up() && conditions.answers());
+    }
+
+    #[test]
+    fn a_lag_outlives_a_kill() {
+        let delay = Duration::from_millis(50);
+        let mut conditions = Conditions::default();
+        conditions.undergo(Fault::Lag { delay }.into(), 1);
+        assert!(!conditions.is_up() && conditions.answers());
+        conditions.undergo(Fault::Kill.into(), 2);
+        conditions.undergo(Action::Undo(Condition::Down), 3);
+        assert_eq!(
+            conditions,
+            Conditions::only(Condition::Lagging, Some(How::Delayed(delay)), 1)
+        );
     }
 
     #[test]

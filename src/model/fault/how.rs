@@ -1,6 +1,9 @@
 use std::fmt;
+use std::time::Duration;
 
-/// How a target went down.
+use crate::model::setting;
+
+/// How a target came into a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum How {
     /// By SIGKILL; for an app server, by the drop of its runtime.
@@ -9,6 +12,8 @@ pub enum How {
     ShutDown,
     /// In another way, for example by an exit code or a signal.
     Died(String),
+    /// Everything takes this much longer, each way.
+    Delayed(Duration),
 }
 
 impl fmt::Display for How {
@@ -17,6 +22,7 @@ impl fmt::Display for How {
             Self::Killed => f.write_str("killed"),
             Self::ShutDown => f.write_str("shut down"),
             Self::Died(how) => write!(f, "died: {how}"),
+            Self::Delayed(delay) => write!(f, "{} each way", setting(*delay)),
         }
     }
 }

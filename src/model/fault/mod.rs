@@ -7,6 +7,7 @@ mod conditions;
 mod how;
 mod kind;
 mod obstacle;
+mod parameters;
 mod proof;
 mod target;
 
@@ -16,5 +17,6 @@ pub use conditions::{Conditions, Ongoing};
 pub use how::How;
 pub use kind::Fault;
 pub use obstacle::Obstacle;
+pub use parameters::Parameters;
 pub use proof::{Finding, Observer, Proof, Verified};
 pub use target::{Target, TargetKind};

@@ -88,6 +88,8 @@ impl fmt::Display for Obstacle {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::super::Fault;
     use super::*;
 
@@ -97,8 +99,11 @@ mod tests {
 
     #[test]
     fn an_obstacle_says_what_to_do_first() {
-        let [restart, resume] = [Condition::Down, Condition::Paused].map(Action::Undo);
-        let [kill, shutdown, pause] = [Fault::Kill, Fault::Shutdown, Fault::Pause].map(Action::Fault);
+        let [restart, resume, unlag] = [Condition::Down, Condition::Paused, Condition::Lagging].map(Action::Undo);
+        let lag = Fault::Lag {
+            delay: Duration::from_millis(50),
+        };
+        let [kill, shutdown, pause, lag] = [Fault::Kill, Fault::Shutdown, Fault::Pause, lag].map(Action::Fault);
         let up = Conditions::default();
         let down = Conditions::only(Condition::Down, Some(How::Killed), ());
         let paused = Conditions::only(Condition::Paused, None, ());
@@ -125,6 +130,14 @@ mod tests {
                 [Some("is not paused"), Some("is down (killed); restart it first"), None],
             ),
             (restart, [Some("is not down"), None, Some("is paused; resume it first")]),
+            (
+                lag,
+                [
+                    None,
+                    Some("is down (killed); restart it first"),
+                    Some("is paused; resume it first"),
+                ],
+            ),
         ];
         for (action, expected) in table {
             for (conditions, expected) in [&up, &down, &paused].into_iter().zip(expected) {
@@ -134,6 +147,21 @@ mod tests {
                     "{action}"
                 );
             }
+        }
+        let mut lagging = Conditions::default();
+        lagging.undergo(lag, ());
+        for (action, expected) in [
+            (kill, None),
+            (pause, None),
+            (lag, Some("is already lagging (50 ms each way)")),
+            (unlag, None),
+            (restart, Some("is lagging (50 ms each way); unlag it first")),
+        ] {
+            assert_eq!(
+                words(action, TargetKind::Host, &lagging).as_deref(),
+                expected,
+                "{action}"
+            );
         }
         for (action, conditions, expected) in [
             (kill, &up, None),

@@ -34,6 +34,15 @@ pub enum Finding {
         /// The port.
         port: u16,
     },
+    /// A PING and its reply, over the way that app servers use.
+    RoundTrip {
+        /// The port.
+        port: u16,
+        /// How long it took, in microseconds.
+        took_us: u64,
+    },
+    /// The proxy in front of a node that does not answer delays nothing.
+    NoDelay,
     /// The runtime of an app server was dropped.
     RuntimeGone,
     /// The thread of an app server is blocked.
@@ -57,6 +66,8 @@ pub enum Observer {
     Connect,
     /// PING, and the process id in INFO.
     Ping,
+    /// The lab's proxy.
+    Proxy,
     /// The app server itself.
     AppServer,
 }
@@ -68,6 +79,10 @@ impl fmt::Display for Finding {
             Self::ProcessStopped => f.write_str("its process is stopped"),
             Self::PortRefuses { port } => write!(f, "port {port} refuses"),
             Self::Answers { port } => write!(f, "it answers on port {port}"),
+            Self::RoundTrip { port, took_us } => {
+                write!(f, "a round trip on port {port} takes {:.1} ms", *took_us as f64 / 1e3)
+            }
+            Self::NoDelay => f.write_str("its proxy delays nothing"),
             Self::RuntimeGone => f.write_str("its runtime is gone"),
             Self::ThreadBlocked => f.write_str("its thread is blocked"),
             Self::ThreadRuns => f.write_str("its thread runs again"),

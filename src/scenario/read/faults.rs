@@ -7,9 +7,10 @@ use super::super::error::thousands;
 use super::super::reader::Reader;
 use super::super::spec::{FaultSpec, FaultStart, LabSpec};
 use super::super::suggest;
+use super::super::tree::Value;
 use super::super::value;
 use super::condition::{self, Known};
-use crate::model::{Action, Fault, HostId, ServerId, Target, TargetKind};
+use crate::model::{Action, Fault, HostId, Parameters, ServerId, Target, TargetKind};
 
 const STARTS: [&str; 3] = ["at", "when", "after"];
 /// The most faults: the run checks each of them a hundred times a second.
@@ -70,8 +71,9 @@ struct Sizes {
 
 fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, known: Known<'_>) -> FaultSpec {
     let start = start(table, count, known);
-    let actions: Vec<(&str, Action)> = Action::all().map(|action| (action.word(), action)).collect();
+    let actions: Vec<(&str, Action)> = Action::kinds().map(|action| (action.word(), action)).collect();
     let action = table.need("do", Fault::Kill.into(), "\"kill\"", value::word(&actions));
+    let action = parameters(action, table);
     let targets = table.need("on", Vec::new(), "\"host:1\"", |value| {
         targets(&value::text(value)?, sizes.hosts, sizes.servers)
     });
@@ -91,11 +93,44 @@ fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, known: Known<'_>) 
     }
 }
 
+/// The action with its parameters. Those of other faults are refused.
+fn parameters(action: Action, table: &mut Reader<'_>) -> Action {
+    let keys = match action {
+        Action::Fault(fault) => fault.keys(),
+        Action::Undo(_) => Vec::new(),
+    };
+    for other in Fault::kinds() {
+        for key in other.keys().into_iter().filter(|key| !keys.contains(key)) {
+            let of = Action::from(other);
+            table.refuse(&[key], &format!("makes no sense with {action}; {of} has it"));
+        }
+    }
+    match action {
+        Action::Fault(fault) => Action::Fault(fault.pass(table)),
+        Action::Undo(_) => action,
+    }
+}
+
+/// Reads the parameters of a fault. All are required.
+impl Parameters for Reader<'_> {
+    fn duration(&mut self, key: &'static str, _: Duration, most: Duration) -> Duration {
+        let within = |value: &Value| match value::positive(value)? {
+            duration if duration <= most => Ok(duration),
+            duration => Err(format!(
+                "{} is out of range; {} at most",
+                value::show(duration),
+                value::show(most)
+            )),
+        };
+        self.need(key, most, "\"50ms\"", within)
+    }
+}
+
 /// The key that contradicts the target, and why: the action is impossible on it, or nothing undoes it there.
 fn contradiction(action: Action, kind: TargetKind, is_undone: bool) -> Option<(&'static str, String)> {
     let (it, done) = (kind.one(), action.verbs()[2]);
     if !action.is_for(kind) {
-        let possible: Vec<&str> = Action::all()
+        let possible: Vec<&str> = Action::kinds()
             .filter(|action| action.is_for(kind))
             .map(|action| action.verbs()[2])
             .collect();
@@ -112,7 +147,7 @@ fn contradiction(action: Action, kind: TargetKind, is_undone: bool) -> Option<(&
         match action {
             Action::Undo(_) => format!("makes no sense with {action}, which is itself the end of a fault"),
             Action::Fault(_) => {
-                let undone: Vec<&str> = Action::all()
+                let undone: Vec<&str> = Action::kinds()
                     .filter(|action| action.undo(kind).is_some())
                     .map(Action::word)
                     .collect();
