@@ -9,13 +9,13 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 use std::time::Duration;
 
-use lockstorm::lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Redlock, Refusal};
+use lockstorm::lock::{AcquireOptions, Guard, Lock, NodeAddress, NodeOptions, Nodes, Redlock, Refusal};
 use lockstorm::model::{Outcome, Wait};
 use redis::cmd;
 use support::trio::{IMPATIENT, KEY, OPTIONS, Trio, app_server};
 use support::{RedisServer, TEST_TIMEOUT, eventually, serial};
-use tokio::runtime::Runtime;
-use tokio::sync::oneshot;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -174,6 +174,34 @@ fn a_release_wakes_others_while_a_node_is_paused_or_down_or_its_news_were_cut_of
     wakes(&trio);
     trio.servers[1].restart();
     trio.no_keys();
+}
+
+#[test]
+fn waiters_follow_a_node_to_another_address() {
+    let _turn = serial();
+    let servers: Vec<_> = (0..2).map(|_| RedisServer::start()).collect();
+    let address = watch::Sender::new(NodeAddress::from(servers[0].addr()));
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let app_server = |seed| {
+            let nodes = Nodes::follow(vec![address.subscribe()], NodeOptions::default());
+            (Lock::redlock(&nodes, seed), nodes)
+        };
+        let ((one, its), (other, _)) = (app_server(1), app_server(2));
+        in_one_of_many("a release", async || release_wakes(&one, &other, release).await).await;
+        let held = one.acquire(KEY, &QUEUE).await.unwrap();
+        let waiting = wait(&other, QUEUE);
+        until("it waits", || other.gauges().waiting() == 1).await;
+        address.send_replace(servers[1].addr().into());
+        // The new server knows of no holder.
+        let guard = waiting.await.unwrap().0.unwrap();
+        assert_eq!(servers[1].keys(), 1);
+        held.release().await;
+        assert_eq!((its.flush(TEST_TIMEOUT).await, servers[1].keys()), (1, 1));
+        guard.release().await;
+        in_one_of_many("a release there", async || release_wakes(&one, &other, release).await).await;
+    });
+    eventually("nothing stays", || servers[1].keys() == 0);
 }
 
 #[test]

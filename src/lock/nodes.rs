@@ -2,6 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::Cause;
@@ -10,6 +11,7 @@ use crate::node::address::{BadAddress, NodeAddress};
 use crate::node::connection;
 use crate::node::job::Job;
 use crate::node::options::NodeOptions;
+use crate::node::place::Place;
 use crate::node::question::{Answered, Answers, Question};
 use crate::node::queue::Queue;
 use crate::node::wire::{self, Packed};
@@ -34,7 +36,7 @@ pub struct Nodes(Arc<[Arc<Handle>]>);
 
 struct Handle {
     queue: Arc<Queue>,
-    address: NodeAddress,
+    place: Place,
     options: NodeOptions,
 }
 
@@ -52,7 +54,7 @@ impl Nodes {
     #[must_use]
     pub fn connect<A: Clone + Into<NodeAddress>>(addrs: &[A], options: NodeOptions) -> Self {
         assert!(addrs.len() <= MAX_NODES, "a lock has {MAX_NODES} nodes at most");
-        Self::start(addrs.iter().cloned().map(Into::into), options)
+        Self::start(addrs.iter().cloned().map(Into::into).map(Place::Fixed), options)
     }
 
     /// The same for addresses like `redis://user:password@host:6379/0`, or `rediss://` for [TLS](super#tls). Names are
@@ -86,24 +88,40 @@ impl Nodes {
             let why = format!("it is one too many: a lock has {MAX_NODES} nodes at most");
             return Err(BadAddress::new(url.as_ref(), why));
         }
-        Ok(Self::start(addresses, options))
+        Ok(Self::start(addresses.into_iter().map(Place::Fixed), options))
     }
 
-    fn start(addresses: impl IntoIterator<Item = NodeAddress>, options: NodeOptions) -> Self {
+    /// The same as [`connect`](Self::connect) for nodes whose addresses may change: each node is at the newest address that
+    /// was sent. For the address to change, host, port, user, password, database, or whether it is TLS must differ.
+    ///
+    /// When an address changes, the connection to the last one is left at once, whatever state that server is in, and the
+    /// new one is tried without a pause. It is as if the connection broke: commands that were written and not answered are
+    /// *unknown*; what is still to be deleted is deleted at the new address, where it deletes nothing of others. The keys at
+    /// the last address stay until their TTL is over. When the sender is dropped, the address stays.
+    ///
+    /// To the locks, a server at the new address that does not have the keys of the last one is a node that forgot them: an
+    /// extension does not create them there. For Redlock, therefore, no more nodes may move within a TTL than may crash: fewer
+    /// than half.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime, and for more than 64 nodes.
+    #[must_use]
+    pub fn follow(addresses: Vec<watch::Receiver<NodeAddress>>, options: NodeOptions) -> Self {
+        assert!(addresses.len() <= MAX_NODES, "a lock has {MAX_NODES} nodes at most");
+        Self::start(addresses.into_iter().map(Place::following), options)
+    }
+
+    fn start(places: impl IntoIterator<Item = Place>, options: NodeOptions) -> Self {
         let options = NodeOptions {
             reconnect_backoff: options.reconnect_backoff.clamp(SHORTEST_BACKOFF, LONGEST_BACKOFF),
             ..options
         };
-        let start = |address: NodeAddress| {
+        let start = |place: Place| {
             let queue = Arc::new(Queue::new(options.node_timeout.min(FOREVER)));
-            tokio::spawn(connection::run(Arc::clone(&queue), address.clone(), options));
-            Arc::new(Handle {
-                queue,
-                address,
-                options,
-            })
+            tokio::spawn(connection::run(Arc::clone(&queue), place.clone(), options));
+            Arc::new(Handle { queue, place, options })
         };
-        Self(addresses.into_iter().map(start).collect())
+        Self(places.into_iter().map(start).collect())
     }
 
     /// Nodes that nobody connects to.
@@ -112,7 +130,7 @@ impl Nodes {
         let options = NodeOptions::default();
         let handle = |_| Handle {
             queue: Arc::new(Queue::new(options.node_timeout)),
-            address: NodeAddress::from(std::net::SocketAddr::from(([127, 0, 0, 1], 0))),
+            place: Place::Fixed(std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()),
             options,
         };
         Self((0..nodes).map(handle).map(Arc::new).collect())
@@ -235,10 +253,10 @@ impl Nodes {
         }
     }
 
-    /// The node's address, and how to connect to it.
-    pub(crate) fn address(&self, node: usize) -> (&NodeAddress, NodeOptions) {
+    /// Where the node is, and how to connect to it.
+    pub(crate) fn place(&self, node: usize) -> (Place, NodeOptions) {
         let handle = &self.0[node];
-        (&handle.address, handle.options)
+        (handle.place.clone(), handle.options)
     }
 
     /// Queues a command for this node; never waits.

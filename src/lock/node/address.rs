@@ -150,6 +150,16 @@ impl NodeAddress {
         self.host.eq_ignore_ascii_case(&other.host) && self.port == other.port
     }
 
+    /// Whether connections to both addresses are the same in every way. Over TLS the authorities are not compared.
+    pub(crate) fn is_equal(&self, other: &Self) -> bool {
+        self.is_same_node(other)
+            && self.user == other.user
+            && self.password == other.password
+            && self.database == other.database
+            && self.of_this_user == other.of_this_user
+            && self.uses_tls() == other.uses_tls()
+    }
+
     /// The node's port.
     #[must_use]
     pub const fn port(&self) -> u16 {

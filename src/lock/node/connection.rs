@@ -5,19 +5,20 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::io;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use std::{io, mem};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep, timeout};
 
 use super::address::NodeAddress;
-use super::greeting;
+use super::greeting::{self, Greeted};
 use super::job::{Done, Job, LockJob};
 use super::options::NodeOptions;
+use super::place::Place;
 use super::queue::Queue;
 use super::reply::{Malformed, Reply};
 use super::wire::Native;
@@ -42,32 +43,34 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// Maintains a connection to `address` until nobody uses it.
-pub(crate) async fn run(node: Arc<Queue>, address: NodeAddress, options: NodeOptions) {
+/// Maintains a connection to the node, wherever it is, until nobody uses it.
+pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions) {
     let _end = EndOnDrop(&node);
     let mut first = true;
     loop {
-        let greet = greeting::greet(&address, &options);
-        let greeted = match mem::take(&mut first) {
-            false => greet.await,
-            true => {
-                tokio::pin!(greet);
-                match timeout(FIRST_CONNECTION_WAIT, &mut greet).await {
-                    Ok(greeted) => greeted,
-                    Err(_) => {
-                        node.suspect(&mut VecDeque::new());
-                        greet.await
-                    }
-                }
+        let address = place.address();
+        let greet = async {
+            match first {
+                true => greet_first(&node, &address, &options).await,
+                false => greeting::greet(&address, &options).await,
             }
         };
+        let Some(greeted) = place.stay(greet).await else {
+            // There was no connection yet that could break.
+            continue;
+        };
+        first = false;
+        let mut moved = false;
         let (mut written, mut unwritten, mut cause) = (VecDeque::new(), VecDeque::new(), Cause::Refused);
         match greeted {
             Ok(greeted) => {
                 node.connected();
                 let mut connection = Connection::new(greeted.stream, greeted.native, options.reconnect_backoff);
-                if connection.drive(&node).await.is_ok() {
-                    return;
+                match place.stay(connection.drive(&node)).await {
+                    Some(Ok(())) => return,
+                    Some(Err(_)) => {}
+                    // To those who asked, the connection broke.
+                    None => moved = true,
                 }
                 unwritten = connection.unwritten;
                 unwritten.extend(connection.refused.into_iter().map(Job::Lock));
@@ -82,7 +85,22 @@ pub(crate) async fn run(node: Arc<Queue>, address: NodeAddress, options: NodeOpt
         if node.is_abandoned() && !node.is_owing() {
             return;
         }
-        sleep(options.reconnect_backoff).await;
+        if !moved {
+            // It matters not whether the node moves during the pause: then the pause is over.
+            let _ = place.stay(sleep(options.reconnect_backoff)).await;
+        }
+    }
+}
+
+/// Makes the first connection. Commands wait for it, but not for long.
+async fn greet_first(node: &Queue, address: &NodeAddress, options: &NodeOptions) -> Result<Greeted, greeting::Failed> {
+    let mut greet = pin!(greeting::greet(address, options));
+    match timeout(FIRST_CONNECTION_WAIT, &mut greet).await {
+        Ok(greeted) => greeted,
+        Err(_) => {
+            node.suspect(&mut VecDeque::new());
+            greet.await
+        }
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod greeting;
 pub(crate) mod job;
 mod listener;
 pub(crate) mod options;
+pub(crate) mod place;
 pub(crate) mod question;
 pub(crate) mod queue;
 pub(crate) mod reply;

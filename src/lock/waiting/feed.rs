@@ -12,9 +12,9 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::channels::Channels;
-use crate::node::address::NodeAddress;
 use crate::node::greeting;
 use crate::node::options::NodeOptions;
+use crate::node::place::Place;
 use crate::node::reply::{Malformed, Reply};
 use crate::node::wire::{self, CHANNEL_PREFIX};
 
@@ -43,9 +43,9 @@ impl Drop for Feed {
 
 impl Feed {
     /// Begins to connect to the node, whose messages go to the channels.
-    pub(crate) fn open(channels: &Arc<Channels>, node: usize, (address, options): (&NodeAddress, NodeOptions)) -> Self {
+    pub(crate) fn open(channels: &Arc<Channels>, node: usize, (place, options): (Place, NodeOptions)) -> Self {
         let (sender, keys) = mpsc::unbounded_channel();
-        let feed = run(Arc::downgrade(channels), node, address.clone(), options, keys);
+        let feed = run(Arc::downgrade(channels), node, place, options, keys);
         Self {
             keys: sender,
             task: tokio::spawn(feed),
@@ -59,8 +59,8 @@ impl Feed {
     }
 }
 
-/// Maintains a connection to the node until it is aborted.
-async fn run(channels: Weak<Channels>, node: usize, address: NodeAddress, options: NodeOptions, mut keys: Keys) {
+/// Maintains a connection to the node, wherever it is, until it is aborted.
+async fn run(channels: Weak<Channels>, node: usize, mut place: Place, options: NodeOptions, mut keys: Keys) {
     loop {
         // Nothing must pile up here while the node is down. A new connection subscribes to all keys that are in use at that
         // time.
@@ -68,7 +68,9 @@ async fn run(channels: Weak<Channels>, node: usize, address: NodeAddress, option
             channels.sweep();
         }
         while keys.try_recv().is_ok() {}
-        if let Ok((stream, _)) = greeting::enter(&address, &options, &[]).await {
+        let address = place.address();
+        let connection = async {
+            let (stream, _) = greeting::enter(&address, &options, &[]).await.ok()?;
             let mut subscriber = Subscriber {
                 channels: channels.clone(),
                 node,
@@ -77,12 +79,16 @@ async fn run(channels: Weak<Channels>, node: usize, address: NodeAddress, option
                 subscribed: HashSet::new(),
             };
             // The error does not matter: waiters ask again from time to time.
-            let _ = subscriber.drive(&mut keys).await;
-            if let Some(channels) = channels.upgrade() {
-                channels.on_disconnected(node);
-            }
+            subscriber.drive(&mut keys).await.ok()
+        };
+        let stayed = place.stay(connection).await;
+        if let Some(channels) = channels.upgrade() {
+            channels.on_disconnected(node);
         }
-        sleep(options.reconnect_backoff).await;
+        if stayed.is_some() {
+            // It matters not whether the node moves during the pause: then the pause is over.
+            let _ = place.stay(sleep(options.reconnect_backoff)).await;
+        }
     }
 }
 

@@ -37,7 +37,7 @@ impl Subscriptions {
     pub(crate) fn join(&self, key: &str) -> Arc<Channel> {
         let (channel, new) = self.channels.join(key);
         if let Some(key) = new {
-            let open = |node| Feed::open(&self.channels, node, self.nodes.address(node));
+            let open = |node| Feed::open(&self.channels, node, self.nodes.place(node));
             let feeds = self.feeds.get_or_init(|| (0..self.nodes.len()).map(open).collect());
             for feed in feeds {
                 feed.subscribe(&key);
