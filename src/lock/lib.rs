@@ -44,9 +44,9 @@
 //!
 //! # Keys that may stay behind
 //! Releases go on in the background and end with the runtime: await [`Nodes::flush`] before a program ends, or its last keys
-//! may stay until their TTL is over. Otherwise nothing stays behind, with one exception: if a connection breaks while a
+//! may stay until their TTL is over. Otherwise nothing stays behind, with two exceptions: if a connection breaks while a
 //! `SET` is under way, and the node runs it only after the delete that was sent on the next connection, its key stays until
-//! its TTL is over.
+//! its TTL is over; and so do the keys at an address that a node has left ([`Nodes::follow`]).
 
 #![warn(missing_docs)]
 
