@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lockstorm::lab::{Lab, LabError, LabOptions, NodeName, NodeSettings, Role, ServerBinary, leftovers};
-use lockstorm::model::{Action, Condition, Fault, Finding, HostId, How};
+use lockstorm::lab::{Lab, LabError, LabOptions, NodeName, NodeSettings, Role, Running, ServerBinary, leftovers};
+use lockstorm::lock::{AcquireOptions, Lock, NodeOptions, Nodes};
+use lockstorm::model::{Action, Condition, Fault, Finding, HostId, How, Proof, Verified, Wait};
 use lockstorm::scenario::{LabSpec, Password, Persistence};
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -648,7 +649,17 @@ async fn fixed_ports_are_used_or_the_taken_one_is_named() {
     assert_eq!(ports, [first, first + 1, first + 2]);
     lab.down().await;
 
+    let lab = Lab::up(&fixed, options()).await.expect("up");
+    lab.apply(Fault::Kill.into(), HostId(2)).await.expect("killed");
     let taken = TcpListener::bind(("127.0.0.1", first + 1)).expect("a port");
+    let error = lab.apply(Action::Undo(Condition::Down), HostId(2)).await;
+    let (error, all) = (error.expect_err("taken").to_string(), nodes(&lab));
+    assert!(
+        error.starts_with(&format!("port {} for host 2 is taken", first + 1)),
+        "{error}"
+    );
+    assert_eq!(all[1].port(), first + 1);
+    lab.down().await;
     let error = Lab::up(&fixed, options()).await.expect_err("taken");
     assert!(
         error
@@ -849,6 +860,100 @@ async fn a_restart_waits_for_its_port() {
         .await
         .expect("restarted");
     free_it.join().expect("freed");
+    lab.down().await;
+}
+
+/// Takes the port of host 1 while it is down, and starts it again.
+async fn restart_without_its_port(lab: &Lab) -> (TcpListener, Result<Verified<Instant>, LabError>) {
+    lab.apply(Fault::Kill.into(), HostId(1)).await.expect("killed");
+    let squatter = TcpListener::bind(nodes(lab)[0]).expect("the port is free");
+    (squatter, lab.apply(Action::Undo(Condition::Down), HostId(1)).await)
+}
+
+#[tokio::test]
+async fn a_node_whose_port_is_taken_comes_back_at_another_one_and_everything_follows() {
+    let _one = alone().await;
+    let lab = up(2, Persistence::None).await;
+    let users = lab.follow_lock_nodes().into_iter().map(|(_, address)| address);
+    let users = Nodes::follow(users.collect(), NodeOptions::default());
+    assert_eq!(users.ready(LONG).await, 2);
+    assert_eq!(lab.stats().await.len(), 2);
+    let before = nodes(&lab);
+    let (squatter, restarted) = restart_without_its_port(&lab).await;
+    let after = nodes(&lab);
+    assert_eq!(squatter.local_addr().expect("its address"), before[0]);
+    assert!(before[0] != after[0] && before[1] == after[1], "{before:?} {after:?}");
+    let port = after[0].port();
+    let proof = restarted.expect("restarted").proof;
+    assert!(
+        matches!(proof[..], [Proof { finding: Finding::Answers { port: of }, .. }] if of == port),
+        "{proof:?}"
+    );
+    let settings = &lab.settings()[0];
+    assert_eq!(
+        (settings.settings["port"].clone(), settings.address),
+        (port.to_string(), after[0])
+    );
+    assert_eq!(lab.lock_nodes()[0].1.port(), port);
+    let name = NodeName::on(HostId(1), Role::Lock);
+    assert_eq!(lab.address(name).expect("its address").port(), port);
+    let running = Running::find(None).expect("it is running");
+    let cli = running.cli(name).expect("a client is installed");
+    assert!(cli.get_args().any(|arg| arg == &*port.to_string()), "{cli:?}");
+    assert_eq!(reply_to(after[0], "PING"), "+PONG");
+    let mode = fs::metadata(lab.dir().join("lab.json"))
+        .expect("the list")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    // Both must vote.
+    let lock = Lock::redlock(&users, 1);
+    let options = AcquireOptions {
+        ttl: LONG,
+        renew: None,
+        wait: Wait::Retry {
+            retries: u32::MAX,
+            delay: Duration::from_millis(5),
+            jitter: Duration::ZERO,
+        },
+        timeout: LONG,
+        reply_timeout: None,
+        lifetime: None,
+        repair: false,
+    };
+    let guard = lock
+        .acquire("moved", &options)
+        .await
+        .expect("the new address is followed");
+    assert_eq!(reply_to(after[0], "EXISTS moved"), ":1");
+    guard.release().await;
+    let start = Instant::now();
+    while lab.stats().await.len() < 2 {
+        assert!(start.elapsed() < LONG, "its statistics");
+    }
+    // It stays there, although the old port is free again.
+    drop(squatter);
+    lab.apply(Fault::Kill.into(), HostId(1)).await.expect("killed");
+    lab.apply(Action::Undo(Condition::Down), HostId(1))
+        .await
+        .expect("restarted");
+    assert_eq!(nodes(&lab), after);
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn a_node_whose_users_keep_its_address_does_not_move() {
+    let _one = alone().await;
+    let options = LabOptions {
+        ports_stay: true,
+        ..options()
+    };
+    let lab = Lab::up(&spec(1, Persistence::None), options).await.expect("up");
+    let before = nodes(&lab);
+    let (_squatter, restarted) = restart_without_its_port(&lab).await;
+    assert!(matches!(restarted, Err(LabError::PortTaken { .. })), "{restarted:?}");
+    assert_eq!(nodes(&lab), before);
     lab.down().await;
 }
 

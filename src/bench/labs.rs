@@ -75,6 +75,8 @@ impl<'a> Labs<'a> {
         if let Some(keeper) = &self.options.keeper {
             options.keeper.clone_from(keeper);
         }
+        // The contenders' clients learn the addresses once.
+        options.ports_stay = true;
         if case.tls {
             options.tls = self.options.tls.clone().ok();
         }

@@ -10,7 +10,7 @@ use super::keeper::FaultSignal;
 use super::node::Node;
 use super::nodes::Host;
 use super::proxy::Line;
-use super::{HostState, Lab, LabError, probe};
+use super::{HostState, Lab, LabError, probe, running};
 use crate::model::{Action, Condition, Fault, Finding, HostId, Observer, Proof, TargetKind, Verified};
 
 /// An effect that takes longer than this is reported as late: a node may have to save before it ends, and to load before
@@ -76,10 +76,17 @@ impl Lab {
                 starting.spawn(async move { node.restart(&client).await });
             }
         }
+        let before: Vec<_> = host.nodes.iter().map(|node| node.address()).collect();
+        let mut result = Ok(());
         while let Some(started) = starting.join_next().await {
-            started.map_err(|error| LabError::KeeperGone(error.to_string()))??;
+            let started = started.map_err(|error| LabError::KeeperGone(error.to_string()));
+            result = result.and(started.and_then(|started| started));
         }
-        Ok(())
+        // A node that does not answer yet may have moved all the same.
+        if host.nodes.iter().map(|node| node.address()).ne(before) {
+            result = result.and(running::announce(&self.site.dir, &self.nodes));
+        }
+        result
     }
 
     /// Waits until the effect of an action is verified on every node of the host, however long that takes.
@@ -112,13 +119,13 @@ impl Lab {
                 at: Instant::now(),
             });
         };
-        let port = node.address.port();
+        let port = node.address().port();
         match action {
             Action::Fault(Fault::Kill | Fault::Shutdown) => {
                 let down = |state: &HostState| state.conditions.has(Condition::Down);
                 self.reaches(node, down).await?.map_err(unverified)?;
                 found(Finding::ProcessGone, Observer::Keeper);
-                probe::refuses(node.address, FOREVER).await.map_err(unverified)?;
+                probe::refuses(node.address(), FOREVER).await.map_err(unverified)?;
                 found(Finding::PortRefuses { port }, Observer::Connect);
             }
             Action::Fault(Fault::Pause) => {
@@ -199,8 +206,9 @@ impl Lab {
         let gone = self.site.client.wait_slot(node.id, FOREVER, |slot| {
             (slot.pid != Some(pid)).then(|| DOWN_INSTEAD.to_owned())
         });
+        let access = node.access();
         tokio::select! {
-            answer = probe::answers(&node.access, pid, FOREVER) => Ok(answer),
+            answer = probe::answers(&access, pid, FOREVER) => Ok(answer),
             gone = gone => Ok(Err(gone?.unwrap_or_default())),
         }
     }

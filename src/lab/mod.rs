@@ -34,6 +34,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 pub use self::base_dir::check_temp_dir;
 pub use self::binary::ServerBinary;
 pub use self::error::LabError;
@@ -78,10 +80,13 @@ pub struct LabOptions {
     pub tls: Option<TlsFiles>,
     /// Whether there is a proxy between the lock nodes and those who use them. Faults of the network need it.
     pub proxy: bool,
+    /// Whether a node must come back at its port even if somebody else has taken that while it was down, because its users
+    /// keep its first address. With ports that the scenario chose it must in any case.
+    pub ports_stay: bool,
 }
 
 impl LabOptions {
-    /// This program as the keeper, 10 s for a node to start, no TLS, and no proxy.
+    /// This program as the keeper, 10 s for a node to start, no TLS, no proxy, and nodes that may come back at another port.
     ///
     /// # Errors
     /// The path of this program can't be found.
@@ -97,6 +102,7 @@ impl LabOptions {
             start_timeout: Duration::from_secs(10),
             tls: None,
             proxy: false,
+            ports_stay: false,
         })
     }
 }
@@ -149,10 +155,12 @@ impl Lab {
                 run_dir: site.dir.clone(),
                 start_timeout: options.start_timeout,
                 tls: options.tls.clone(),
+                ports_fixed: spec.port.is_some(),
+                ports_stay: spec.port.is_some() || options.ports_stay,
             };
             let on_ports = names.into_iter().zip(ports).collect();
-            let nodes = Nodes::start(&site.client, plan, on_ports, spec.port.is_some()).await?;
-            running::announce(&site.dir, nodes.all(), &options.binary)?;
+            let nodes = Nodes::start(&site.client, plan, on_ports).await?;
+            running::announce(&site.dir, &nodes)?;
             let proxy = match options.proxy {
                 true => Some(Proxy::start(behind_doors(&nodes)).await.map_err(LabError::Proxy)?),
                 false => None,
@@ -174,7 +182,7 @@ impl Lab {
         &self.site.dir
     }
 
-    /// Where each host's lock node is used, in the order of the hosts, with the lab's password: at the proxy, if there is
+    /// Where each host's lock node is used now, in the order of the hosts, with the lab's password: at the proxy, if there is
     /// one.
     #[must_use]
     pub fn lock_nodes(&self) -> Vec<(HostId, NodeAddress)> {
@@ -184,26 +192,41 @@ impl Lab {
             .collect()
     }
 
+    /// The same places for users who follow a node that comes back at another one. A door of the proxy stays where it is.
+    #[must_use]
+    pub fn follow_lock_nodes(&self) -> Vec<(HostId, watch::Receiver<NodeAddress>)> {
+        let place = |node: &Node| match self.door(node) {
+            Some(door) => watch::channel(door).1,
+            None => node.follow(),
+        };
+        let nodes = self.nodes.of(Role::Lock);
+        nodes.filter_map(|node| Some((node.name.host?, place(node)))).collect()
+    }
+
     /// How much the proxy adds to a round trip, measured now with host 1; `None` without a proxy, or if nobody answers.
     pub async fn cost_of_proxy(&self) -> Option<Duration> {
-        let proxy = self.proxy.as_ref()?;
         let node = self.nodes.of(Role::Lock).next()?;
-        let door = node.access.at(proxy.door(node.name)?);
+        let door = self.door(node)?;
         let ping = |address| async move { probe::round_trip(address, COST_SAMPLES, stats::STATS_TIMEOUT).await };
-        let (through, direct) = (ping(&door).await?, ping(&node.access).await?);
+        let (through, direct) = (ping(&door).await?, ping(&node.access()).await?);
         Some(through.saturating_sub(direct))
     }
 
     /// Where a node is used: at the proxy's door, if it has one.
     fn entrance(&self, node: &Node) -> NodeAddress {
-        let door = self.proxy.as_ref().and_then(|proxy| proxy.door(node.name));
-        door.map_or_else(|| node.access.clone(), |door| node.access.at(door))
+        self.door(node).unwrap_or_else(|| node.access())
     }
 
-    /// The address of a node itself, with the lab's password; `None` if the lab has no such node.
+    /// The proxy's door to a node, with the lab's password.
+    fn door(&self, node: &Node) -> Option<NodeAddress> {
+        let door = self.proxy.as_ref()?.door(node.name)?;
+        Some(node.access().at(door))
+    }
+
+    /// The present address of a node itself, with the lab's password; `None` if the lab has no such node.
     #[must_use]
     pub fn address(&self, name: NodeName) -> Option<NodeAddress> {
-        self.nodes.get(name).map(|node| node.access.clone())
+        self.nodes.get(name).map(|node| node.access())
     }
 
     /// The ports on which the lock nodes speak TLS, in the order of [`Lab::lock_nodes`]; `None` in a lab without TLS.
@@ -224,10 +247,10 @@ impl Lab {
         self.nodes.all().map(|node| node.name)
     }
 
-    /// How each node was started, in the order of [`Lab::names`].
+    /// How each node was started last, in the order of [`Lab::names`].
     #[must_use]
     pub fn settings(&self) -> Vec<NodeSettings> {
-        self.nodes.all().map(|node| node.settings.clone()).collect()
+        self.nodes.all().map(|node| node.settings()).collect()
     }
 
     /// The present state of a host, no matter who changed it: it has every condition that one of its nodes has. An unknown
@@ -277,7 +300,7 @@ impl Lab {
             .filter(up)
             .map(|node| {
                 let node = Arc::clone(node);
-                tokio::spawn(async move { Some((node.name, node.admin.lock().await.ask(&node.access).await?)) })
+                tokio::spawn(async move { Some((node.name, node.admin.lock().await.ask(&node.access()).await?)) })
             })
             .collect();
         let mut stats = BTreeMap::new();
@@ -295,9 +318,9 @@ impl Lab {
 }
 
 /// The nodes that a proxy stands in front of.
-fn behind_doors(nodes: &Nodes) -> Vec<(NodeName, NodeAddress)> {
+fn behind_doors(nodes: &Nodes) -> Vec<(NodeName, watch::Receiver<NodeAddress>)> {
     let lock_nodes = nodes.of(Role::Lock);
-    lock_nodes.map(|node| (node.name, node.access.clone())).collect()
+    lock_nodes.map(|node| (node.name, node.follow())).collect()
 }
 
 /// The ports from `first` on that the scenario asks for, if all are free.

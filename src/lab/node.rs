@@ -4,9 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio::time::sleep;
 
 use super::client::Client;
@@ -21,8 +22,12 @@ use crate::scenario::Persistence;
 
 /// How many other ports are tried if somebody else takes one first.
 const PORT_TRIES: usize = 10;
-/// How long a restart waits for somebody else to free the node's port.
+/// How long a restart waits for somebody else to free a port at which the node must stay.
 const PORT_RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The same for a node that may take another port.
+const PORT_PATIENCE: Duration = Duration::from_secs(1);
+/// The pause before a port is tried again.
+const PORT_PAUSE: Duration = Duration::from_millis(50);
 /// How long to wait for another process that answers in place of the one that was started.
 const SUBSTITUTE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many lines of a log are shown.
@@ -36,15 +41,13 @@ pub(super) struct Node {
     /// Its number in messages to the keeper.
     pub id: usize,
     pub name: NodeName,
-    pub address: SocketAddr,
-    /// Its address with the lab's password.
-    pub access: NodeAddress,
     /// Its TLS port, if it has one.
     pub tls_port: Option<u16>,
-    pub settings: NodeSettings,
-    spawn: Spawn,
-    start_timeout: Duration,
     pub admin: Mutex<Admin>,
+    /// Where it is, with the lab's password. Whatever depends on its port is made from this.
+    access: watch::Sender<NodeAddress>,
+    plan: Arc<Plan>,
+    dir: PathBuf,
 }
 
 /// What all nodes of a lab have in common.
@@ -58,6 +61,17 @@ pub(super) struct Plan {
     pub start_timeout: Duration,
     /// Set if lock nodes speak TLS.
     pub tls: Option<TlsFiles>,
+    /// Whether the scenario chose the ports.
+    pub ports_fixed: bool,
+    /// Whether a node must come back at the port at which it was started.
+    pub ports_stay: bool,
+}
+
+impl Plan {
+    /// The address of a node on this port, with the lab's password.
+    fn access(&self, port: u16) -> NodeAddress {
+        NodeAddress::new(ports::loopback(port), self.password.as_ref().map(Password::text)).of_this_user()
+    }
 }
 
 /// Why a start failed.
@@ -68,14 +82,13 @@ enum Failure {
 }
 
 impl Node {
-    /// Creates the node's directory and starts it on `port`; if that is taken and not `fixed`, on another port.
+    /// Creates the node's directory and starts it on `port`; if that is taken and not fixed, on another port.
     pub(super) async fn start(
         client: &Client,
-        plan: &Plan,
+        plan: &Arc<Plan>,
         id: usize,
         name: NodeName,
         mut port: u16,
-        fixed: bool,
     ) -> Result<Self, LabError> {
         let dir = plan.run_dir.join(name.directory());
         fs::create_dir(&dir).map_err(|source| LabError::Directory {
@@ -87,67 +100,109 @@ impl Node {
             match node.run(client).await {
                 Ok(()) => return Ok(node),
                 Err(Failure::Other(error)) => return Err(error),
-                Err(Failure::PortLost) if fixed => break,
+                Err(Failure::PortLost) if plan.ports_fixed => break,
                 Err(Failure::PortLost) => port = ports::find(1)?[0],
             }
         }
         Err(port_taken(port, name))
     }
 
-    fn new(plan: &Plan, id: usize, name: NodeName, port: u16, dir: &Path) -> Result<Self, LabError> {
-        let mut given = settings::of(name.role, plan.persistence, port, dir);
+    fn new(plan: &Arc<Plan>, id: usize, name: NodeName, port: u16, dir: &Path) -> Result<Self, LabError> {
         // Nobody uses TLS to talk to the cache.
-        let tls = plan.tls.as_ref().filter(|_| name.role != Role::Cache);
-        let tls_port = tls.map(|_| ports::find(1).map(|found| found[0])).transpose()?;
-        given.extend(
-            tls.zip(tls_port)
-                .into_iter()
-                .flat_map(|(files, port)| settings::of_tls(files, port)),
-        );
-        let address = ports::loopback(port);
-        let password = plan.password.as_ref();
-        // A server takes the name of a file only as its first argument.
-        let file = password.map(|password| password.file.to_string_lossy().into_owned());
-        let said = password.map(|_| ("requirepass".to_owned(), "random".to_owned()));
+        let tls_port = match (&plan.tls, name.role) {
+            (None, _) | (_, Role::Cache) => None,
+            (Some(_), Role::Lock) => Some(ports::find(1)?[0]),
+        };
         Ok(Self {
             id,
             name,
-            address,
-            access: NodeAddress::new(address, password.map(Password::text)).of_this_user(),
             tls_port,
-            spawn: Spawn {
-                id,
-                program: plan.binary.path.clone(),
-                args: file.into_iter().chain(settings::arguments(&given)).collect(),
-                dir: dir.to_owned(),
-                log: dir.join("server.log"),
-            },
-            settings: NodeSettings {
-                name,
-                address,
-                server: plan.binary.to_string(),
-                settings: given
-                    .into_iter()
-                    .map(|(name, values)| (name.to_owned(), values.join(" ")))
-                    .chain(said)
-                    .collect(),
-            },
-            start_timeout: plan.start_timeout,
             admin: Mutex::default(),
+            access: watch::Sender::new(plan.access(port)),
+            plan: Arc::clone(plan),
+            dir: dir.to_owned(),
         })
     }
 
-    /// Starts the node again with its port and directory. Returns when it answers.
+    /// Where the node is now.
+    pub(super) fn address(&self) -> SocketAddr {
+        ports::loopback(self.access.borrow().port())
+    }
+
+    /// The same with the lab's password.
+    pub(super) fn access(&self) -> NodeAddress {
+        self.access.borrow().clone()
+    }
+
+    /// The same, and where it will be.
+    pub(super) fn follow(&self) -> watch::Receiver<NodeAddress> {
+        self.access.subscribe()
+    }
+
+    /// The settings that it is given on the command line.
+    fn given(&self) -> Vec<(&'static str, Vec<String>)> {
+        let mut given = settings::of(self.name.role, self.plan.persistence, self.address().port(), &self.dir);
+        let tls = self.plan.tls.as_ref().zip(self.tls_port);
+        given.extend(tls.into_iter().flat_map(|(files, port)| settings::of_tls(files, port)));
+        given
+    }
+
+    /// How it is started now, for the record.
+    pub(super) fn settings(&self) -> NodeSettings {
+        let said = self.plan.password.as_ref();
+        let said = said.map(|_| ("requirepass".to_owned(), "random".to_owned()));
+        let given = self.given().into_iter();
+        NodeSettings {
+            name: self.name,
+            address: self.address(),
+            server: self.plan.binary.to_string(),
+            settings: given
+                .map(|(name, values)| (name.to_owned(), values.join(" ")))
+                .chain(said)
+                .collect(),
+        }
+    }
+
+    /// The program of the node.
+    pub(super) fn program(&self) -> &Path {
+        &self.plan.binary.path
+    }
+
+    fn log(&self) -> PathBuf {
+        self.dir.join("server.log")
+    }
+
+    fn spawn(&self) -> Spawn {
+        let password = self.plan.password.as_ref();
+        // A server takes the name of a file only as its first argument.
+        let file = password.map(|password| password.file.to_string_lossy().into_owned());
+        Spawn {
+            id: self.id,
+            program: self.plan.binary.path.clone(),
+            args: file.into_iter().chain(settings::arguments(&self.given())).collect(),
+            dir: self.dir.clone(),
+            log: self.log(),
+        }
+    }
+
+    /// Starts the node again in its directory and on its port; if somebody else has taken that and does not free it soon, on
+    /// another one, unless it must stay. Returns when it answers.
     pub(super) async fn restart(&self, client: &Client) -> Result<(), LabError> {
-        let end = Instant::now() + PORT_RELEASE_TIMEOUT;
+        let (patience, mut others) = match self.plan.ports_stay {
+            true => (PORT_RELEASE_TIMEOUT, 0),
+            false => (PORT_PATIENCE, PORT_TRIES),
+        };
+        let end = Instant::now() + patience;
         loop {
             match self.run(client).await {
                 Ok(()) => return Ok(()),
                 Err(Failure::Other(error)) => return Err(error),
-                Err(Failure::PortLost) if Instant::now() >= end => {
-                    return Err(port_taken(self.address.port(), self.name));
+                Err(Failure::PortLost) if Instant::now() < end => sleep(PORT_PAUSE).await,
+                Err(Failure::PortLost) if others == 0 => return Err(port_taken(self.address().port(), self.name)),
+                Err(Failure::PortLost) => {
+                    others -= 1;
+                    self.access.send_replace(self.plan.access(ports::find(1)?[0]));
                 }
-                Err(Failure::PortLost) => sleep(Duration::from_millis(50)).await,
             }
         }
     }
@@ -155,18 +210,19 @@ impl Node {
     /// Starts the process and waits until it, and no other process, answers PING with its data loaded.
     async fn run(&self, client: &Client) -> Result<(), Failure> {
         // The log of an earlier start says nothing about this one.
-        let from = fs::metadata(&self.spawn.log).map_or(0, |log| log.len());
-        let pid = match client.spawn(self.spawn.clone()).await.map_err(Failure::Other)? {
+        let from = fs::metadata(&self.log()).map_or(0, |log| log.len());
+        let pid = match client.spawn(self.spawn()).await.map_err(Failure::Other)? {
             Ok(pid) => pid,
             Err(why) => return Err(self.died(&why, from).await),
         };
-        let ended = client.wait_slot(self.id, self.start_timeout, |slot| slot.state.ended());
+        let access = self.access();
+        let ended = client.wait_slot(self.id, self.plan.start_timeout, |slot| slot.state.ended());
         tokio::select! {
-            answer = probe::answers(&self.access, pid, self.start_timeout) => answer.map_err(|why| {
+            answer = probe::answers(&access, pid, self.plan.start_timeout) => answer.map_err(|why| {
                 Failure::Other(LabError::NotAnswering {
                     node: self.name.to_string(),
-                    address: self.address,
-                    waited: self.start_timeout,
+                    address: self.address(),
+                    waited: self.plan.start_timeout,
                     why,
                     log: self.last_words(from),
                 })
@@ -189,7 +245,7 @@ impl Node {
             });
         }
         // The server's message is the sure sign; checking the port does not depend on its language.
-        if log.contains("Address already in use") || ports::check(self.address.port()).is_err() {
+        if log.contains("Address already in use") || ports::check(self.address().port()).is_err() {
             return Failure::PortLost;
         }
         Failure::Other(LabError::StartFailed {
@@ -203,10 +259,10 @@ impl Node {
     /// child of it (Linux).
     async fn substitute(&self) -> Option<u32> {
         let end = Instant::now() + SUBSTITUTE_TIMEOUT;
-        while Instant::now() < end && processes::is_inhabited(&self.spawn.dir) {
-            if let Some(pid) = probe::who(&self.access).await {
+        while Instant::now() < end && processes::is_inhabited(&self.dir) {
+            if let Some(pid) = probe::who(&self.access()).await {
                 let cwd = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
-                return (cwd == self.spawn.dir).then_some(pid);
+                return (cwd == self.dir).then_some(pid);
             }
             sleep(Duration::from_millis(20)).await;
         }
@@ -215,7 +271,7 @@ impl Node {
 
     /// The last lines of the node's log after byte `from`, each after a line break; for error messages.
     fn last_words(&self, from: u64) -> String {
-        let end = end_of(&self.spawn.log, from).unwrap_or_default();
+        let end = end_of(&self.log(), from).unwrap_or_default();
         let lines: Vec<String> = String::from_utf8_lossy(&end)
             .lines()
             .map(|line| line.chars().filter(|c| !c.is_control()).take(200).collect::<String>())

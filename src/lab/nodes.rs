@@ -55,22 +55,23 @@ pub(super) struct Nodes {
     pub hosts: Vec<Host>,
     /// The nodes that are not on a host.
     pub apart: Vec<Arc<Node>>,
+    /// Held while the list of their addresses is written for other programs.
+    pub listing: Mutex<()>,
 }
 
 impl Nodes {
     /// Starts these nodes on these ports, all at once. A node whose port is taken gets another one, unless the ports are
-    /// `fixed`.
+    /// fixed.
     pub(super) async fn start(
         client: &Arc<Client>,
         plan: Plan,
         layout: Vec<(NodeName, u16)>,
-        fixed: bool,
     ) -> Result<Self, LabError> {
         let plan = Arc::new(plan);
         let mut starting = JoinSet::new();
         for (id, (name, port)) in layout.into_iter().enumerate() {
             let (client, plan) = (Arc::clone(client), Arc::clone(&plan));
-            starting.spawn(async move { Node::start(&client, &plan, id, name, port, fixed).await });
+            starting.spawn(async move { Node::start(&client, &plan, id, name, port).await });
         }
         let mut nodes = Vec::new();
         while let Some(node) = starting.join_next().await {
@@ -98,7 +99,11 @@ impl Nodes {
                 }),
             }
         }
-        Self { hosts, apart }
+        Self {
+            hosts,
+            apart,
+            listing: Mutex::default(),
+        }
     }
 
     /// All nodes: those of the hosts in order, then the others.

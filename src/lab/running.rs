@@ -1,20 +1,21 @@
 //! This user's labs that are up now, for other programs: each lab has a file in its run directory that says where its
 //! nodes are.
 
-use std::fs::{self, OpenOptions, TryLockError};
+use std::fs::{self, TryLockError};
+use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::PoisonError;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
 
 use super::base_dir::BaseDir;
-use super::node::Node;
+use super::nodes::Nodes;
 use super::run_dir::{LOCK_FILE, PREFIX};
-use super::{LabError, NodeName, Role, ServerBinary, password, programs};
+use super::{LabError, NodeName, Role, password, programs};
 
 /// The file in the run directory.
 const FILE: &str = "lab.json";
@@ -28,25 +29,30 @@ struct Card {
     server: PathBuf,
 }
 
-/// Writes the addresses of a lab's nodes, once all of them are up.
-pub(super) fn announce<'a>(
-    run_dir: &Path,
-    nodes: impl Iterator<Item = &'a Arc<Node>>,
-    server: &ServerBinary,
-) -> Result<(), LabError> {
+/// Writes the present addresses of a lab's nodes, once all of them have been up; again when one has moved.
+pub(super) fn announce(run_dir: &Path, nodes: &Nodes) -> Result<(), LabError> {
+    // Otherwise older addresses could replace newer ones.
+    let _turn = nodes.listing.lock().unwrap_or_else(PoisonError::into_inner);
     let card = Card {
-        nodes: nodes.map(|node| (node.name, node.address)).collect(),
-        server: server.path.clone(),
+        nodes: nodes.all().map(|node| (node.name, node.address())).collect(),
+        // Every lab has a cache node, so there is a program.
+        server: nodes
+            .all()
+            .next()
+            .map_or_else(PathBuf::new, |node| node.program().to_owned()),
     };
     let path = run_dir.join(FILE);
-    let mut options = OpenOptions::new();
-    let written = options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path)
-        .and_then(|file| Ok(serde_json::to_writer(file, &card)?));
+    let written = write(run_dir, &path, &card);
     written.map_err(|source| LabError::Directory { path, source })
+}
+
+/// Replaces the file, so that readers find one list or the other and never a part. Nothing in a run directory has to survive
+/// a power failure, so there is no wait for the disk.
+fn write(run_dir: &Path, path: &Path, card: &Card) -> io::Result<()> {
+    let mut file = NamedTempFile::new_in(run_dir)?;
+    serde_json::to_writer(&mut file, card)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 /// A lab that is up.
@@ -81,7 +87,7 @@ impl Running {
     }
 
     /// All labs of this user that are up, newest first.
-    fn all() -> std::io::Result<Vec<Self>> {
+    fn all() -> io::Result<Vec<Self>> {
         let mut labs = Vec::new();
         let Some(base) = BaseDir::open()? else { return Ok(labs) };
         for entry in base.dir.entries()? {
@@ -103,7 +109,8 @@ impl Running {
         let card = dir.join(FILE);
         Some(Self {
             id: id.to_owned(),
-            started: fs::metadata(&card).and_then(|meta| meta.modified()).ok()?,
+            // It is written before anything is started, and never again.
+            started: lock.metadata().and_then(|meta| meta.modified()).ok()?,
             card: serde_json::from_slice(&fs::read(&card).ok()?).ok()?,
             dir,
         })

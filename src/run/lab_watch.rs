@@ -15,6 +15,8 @@ pub(super) struct LabWatch {
 struct Seen {
     node: NodeName,
     state: HostState,
+    /// Where it listens.
+    port: Option<u16>,
     /// Orders under way: they are the cause of whatever changes meanwhile.
     orders: usize,
 }
@@ -24,6 +26,8 @@ struct Seen {
 pub(super) enum Change {
     /// A node, its state before and after.
     Node(NodeName, HostState, HostState),
+    /// A node that was started again listens on the second port, because somebody else has taken the first.
+    Moved(NodeName, [u16; 2]),
     /// The keeper is gone, with its last message; every node is gone with it.
     Keeper(String),
     /// The keeper was stopped (`true`) or continued.
@@ -36,6 +40,7 @@ impl LabWatch {
         let seen = |node| Seen {
             node,
             state: lab.node_state(node),
+            port: port(lab, node),
             orders: 0,
         };
         Self {
@@ -56,7 +61,7 @@ impl LabWatch {
         }
     }
 
-    /// What has changed since the last look without an order.
+    /// What has changed since the last look without an order. That a node moved was never ordered.
     pub fn look(&mut self, lab: &Lab) -> Vec<Change> {
         if self.keeper_gone {
             return Vec::new();
@@ -72,6 +77,12 @@ impl LabWatch {
             changes.push(Change::KeeperStopped(stopped));
         }
         for seen in &mut self.nodes {
+            let now = port(lab, seen.node);
+            if let (Some(before), Some(now)) = (std::mem::replace(&mut seen.port, now), now)
+                && before != now
+            {
+                changes.push(Change::Moved(seen.node, [before, now]));
+            }
             if let Some((before, after)) = changed(&mut seen.state, lab.node_state(seen.node))
                 && seen.orders == 0
             {
@@ -85,6 +96,10 @@ impl LabWatch {
         }
         changes
     }
+}
+
+fn port(lab: &Lab, node: NodeName) -> Option<u16> {
+    Some(lab.address(node)?.port())
 }
 
 /// The states before and after, if the process has changed its state since.

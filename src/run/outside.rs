@@ -24,6 +24,9 @@ impl Engine {
                         Role::Cache => self.lose(text),
                     }
                 }
+                Change::Moved(node, [before, now]) => self.warn(format!(
+                    "{node} listens on port {now} now: somebody else has taken port {before}"
+                )),
                 Change::KeeperStopped(true) => self.lose(
                     "a signal from outside stopped the keeper process: changes to hosts can't be seen".to_owned(),
                 ),

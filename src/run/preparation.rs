@@ -66,7 +66,7 @@ impl Preparation<'_> {
                 workers: swarm.workers,
                 servers: swarm.servers,
                 ramp: swarm.ramp,
-                nodes: self.lab.lock_nodes(),
+                nodes: self.lab.follow_lock_nodes(),
                 cache: self.lab.cache(),
                 workload: workload.clone(),
                 database: database.clone(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::intake::Intake;
@@ -26,8 +27,8 @@ pub struct ServerPlan {
     pub servers: usize,
     /// The time over which the workers start.
     pub ramp: Duration,
-    /// The lock node of each host, in the order in which round trips are counted.
-    pub nodes: Vec<(HostId, NodeAddress)>,
+    /// Where the lock node of each host is, in the order in which round trips are counted.
+    pub nodes: Vec<(HostId, watch::Receiver<NodeAddress>)>,
     /// The cache node.
     pub cache: NodeAddress,
     /// What the workers do.

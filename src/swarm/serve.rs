@@ -11,7 +11,7 @@ use super::control::ServerCommand;
 use super::error::SwarmError;
 use super::plan::{ArmState, ServerPlan};
 use super::worker::{self, Crew, mix};
-use crate::lock::{Gauges, Lock, NodeAddress, NodeOptions, Nodes};
+use crate::lock::{Gauges, Lock, NodeOptions, Nodes};
 use crate::model::HostId;
 use crate::scenario::LockKind;
 use crate::timer::Timer;
@@ -106,8 +106,8 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
             .unwrap_or(options.node_timeout),
         ..options
     };
-    let (hosts, addresses): (Vec<HostId>, Vec<NodeAddress>) = plan.nodes.iter().cloned().unzip();
-    let nodes = Nodes::connect(&addresses, options);
+    let (hosts, addresses): (Vec<HostId>, Vec<_>) = plan.nodes.iter().cloned().unzip();
+    let nodes = Nodes::follow(addresses, options);
     let round_trips = Arc::clone(&plan.round_trips);
     // These connections are ours alone, so no other hook is set.
     nodes.on_round_trip(move |node, took| round_trips.count(node, took));

@@ -19,7 +19,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(super) struct Door {
     pub listener: TcpListener,
-    pub node: NodeAddress,
+    /// Where it is; it may come back at another port.
+    pub node: watch::Receiver<NodeAddress>,
     pub line: watch::Receiver<Line>,
 }
 
@@ -29,7 +30,7 @@ impl Door {
         loop {
             match self.listener.accept().await {
                 Ok((caller, _)) => {
-                    let carried = carry(caller, self.node.clone(), self.line.clone(), timer.clone());
+                    let carried = carry(caller, self.node.borrow().clone(), self.line.clone(), timer.clone());
                     // How a connection ends is seen by both of its ends.
                     tokio::spawn(async move { drop(carried.await) });
                 }

@@ -32,7 +32,7 @@ pub(super) struct Proxy {
 
 impl Proxy {
     /// Opens a door for each of these nodes that is on a host. Returns once all doors are open.
-    pub(super) async fn start(nodes: Vec<(NodeName, NodeAddress)>) -> io::Result<Self> {
+    pub(super) async fn start(nodes: Vec<(NodeName, watch::Receiver<NodeAddress>)>) -> io::Result<Self> {
         let (mut lines, mut doors, mut open) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         for (name, node) in nodes {
             let Some(host) = name.host else { continue };
@@ -72,7 +72,11 @@ impl Proxy {
 }
 
 /// A door that is not served yet.
-type Opened = (std::net::TcpListener, NodeAddress, watch::Receiver<Line>);
+type Opened = (
+    std::net::TcpListener,
+    watch::Receiver<NodeAddress>,
+    watch::Receiver<Line>,
+);
 
 /// Serves these doors until `closed`. Reports that it has begun, or why it can't.
 fn serve(open: Vec<Opened>, report: oneshot::Sender<io::Result<()>>, closed: oneshot::Receiver<()>) {
