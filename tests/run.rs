@@ -1,7 +1,7 @@
 //! A run under command: faults, knobs, speed, app servers, and what its record says about them.
 
 use std::io::Write as _;
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
@@ -139,6 +139,29 @@ fn last_second(snapshot: &Snapshot) -> u64 {
         .rev()
         .nth(1)
         .map_or(0, |point| point.counts[Count::Completed])
+}
+
+#[test]
+fn a_host_whose_port_was_taken_votes_again_from_another_one() {
+    let _lab = one_at_a_time();
+    let run = Run::start(CLOSED, &[]);
+    let all = run.until("three of three votes", |s| s.arms[0].votes == Some((3, 3)));
+    let taken = all.hosts[0].port;
+    run.fault(Action::Fault(Fault::Kill), Target::Host(HostId(1)));
+    run.until("host 1 is down", |s| is_down(host(s, 1), How::Killed));
+    run.until("two of three votes", |s| s.arms[0].votes == Some((2, 3)));
+    let squatter = TcpListener::bind((Ipv4Addr::LOCALHOST, taken)).expect("the port is free");
+    run.fault(Action::Undo(Condition::Down), Target::Host(HostId(1)));
+    let up = run.until("host 1 is up", |s| host(s, 1).is_up() && s.hosts[0].port != taken);
+    let port = up.hosts[0].port;
+    run.until("three of three votes again", |s| s.arms[0].votes == Some((3, 3)));
+    run.until("its statistics", |s| s.hosts[0].stats.is_some());
+    let record = run.stop();
+    drop(squatter);
+    let told = format!("host 1 listens on port {port} now: somebody else has taken port {taken}");
+    let told: Vec<_> = record.events.iter().filter(|event| event.text == told).collect();
+    assert_eq!(told.len(), 1, "{:?}", record.events);
+    assert_eq!(record.nodes[0].address.port(), port);
 }
 
 #[test]
