@@ -5,32 +5,133 @@ use super::node_name::{NodeName, Role};
 use crate::model::HostId;
 
 /// The nodes of each host.
-const ON_EACH_HOST: [Role; 1] = [Role::Lock];
+pub(super) const ON_EACH_HOST: &[Role] = &[Role::Lock];
 /// The nodes on a machine of their own, which no fault hits.
 const APART: [Role; 1] = [Role::Cache];
 
-/// The nodes of a lab with `hosts` hosts, in the order of their ports.
-pub(super) fn layout(hosts: usize) -> Vec<NodeName> {
+/// The nodes of a lab with `hosts` hosts that have these nodes each, in the order of their ports.
+pub(super) fn layout(hosts: usize, on_each: &[Role]) -> Vec<NodeName> {
     (0..hosts)
         .map(HostId::from_index)
-        .flat_map(|host| ON_EACH_HOST.map(|role| NodeName::on(host, role)))
+        .flat_map(|host| on_each.iter().map(move |&role| NodeName::on(host, role)))
         .chain(APART.map(NodeName::apart))
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::net::TcpListener;
+    use std::path::PathBuf;
+
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+    use tokio::sync::{Mutex, MutexGuard};
+    use tokio::time::sleep;
+
     use super::*;
+    use crate::lab::{Lab, LabOptions, ServerBinary};
+    use crate::model::{Action, Condition, Fault};
+    use crate::scenario::{LabSpec, Password, Persistence};
+
+    /// Two nodes on each host.
+    const BOTH: [Role; 2] = [Role::Lock, Role::Cache];
+    /// The host that fails.
+    const HOST: HostId = HostId(1);
 
     #[test]
     fn no_two_nodes_have_the_same_name_or_directory() {
-        let nodes = layout(9);
-        assert_eq!(nodes.len(), 9 * ON_EACH_HOST.len() + APART.len());
+        let nodes = layout(9, &BOTH);
+        assert_eq!(nodes.len(), 9 * BOTH.len() + APART.len());
+        assert_eq!(layout(9, ON_EACH_HOST).len(), 10);
         for (index, node) in nodes.iter().enumerate() {
             for other in &nodes[..index] {
                 assert_ne!(node, other);
                 assert_ne!(node.directory(), other.directory());
             }
         }
+    }
+
+    /// A lab whose hosts have two nodes each, and the turn to have one. `None`, said on stderr: this machine has no server, or the program that
+    /// becomes the keeper is not built, as after `cargo test --lib` alone.
+    async fn lab() -> Option<(Lab, MutexGuard<'static, ()>)> {
+        static TURN: Mutex<()> = Mutex::const_new(());
+        let turn = TURN.lock().await;
+        // Tests are in a directory of the one with the program.
+        let tests = std::env::current_exe().unwrap();
+        let keeper: Option<PathBuf> = tests.ancestors().nth(2).map(|built| built.join("lockstorm"));
+        let (Some(keeper), Ok(binary)) = (keeper.filter(|keeper| keeper.exists()), ServerBinary::find(None)) else {
+            eprintln!("left out: it needs a server and the program lockstorm");
+            return None;
+        };
+        let mut options = LabOptions::new(binary).unwrap();
+        options.keeper = keeper;
+        let spec = LabSpec {
+            hosts: 2,
+            persistence: Persistence::None,
+            port: None,
+            password: Password::Random,
+        };
+        Some((Lab::with(layout(2, &BOTH), &spec, options).await.unwrap(), turn))
+    }
+
+    /// Carries out the action on the host, and returns what its proof names.
+    async fn apply(lab: &Lab, action: Action) -> BTreeSet<String> {
+        let proof = lab.apply(action, HOST).await.unwrap().proof;
+        proof.into_iter().map(|found| found.of).collect()
+    }
+
+    fn on_host(host: HostId) -> [NodeName; 2] {
+        BOTH.map(|role| NodeName::on(host, role))
+    }
+
+    #[tokio::test]
+    async fn the_nodes_of_a_host_fail_and_come_back_together() {
+        let Some((lab, _turn)) = lab().await else { return };
+        let both = BTreeSet::from(["host 1".to_owned(), "the cache node of host 1".to_owned()]);
+        let others: Vec<NodeName> = lab.names().filter(|name| name.host != Some(HOST)).collect();
+        assert_eq!(others.len(), 3);
+        for (fault, condition) in [
+            (Fault::Kill, Condition::Down),
+            (Fault::Shutdown, Condition::Down),
+            (Fault::Pause, Condition::Paused),
+        ] {
+            assert_eq!(apply(&lab, fault.into()).await, both);
+            for node in on_host(HOST) {
+                assert!(lab.node_state(node).conditions.has(condition), "{fault:?} of {node}");
+            }
+            assert!(others.iter().all(|&node| lab.node_state(node).is_up()), "{fault:?}");
+            assert_eq!(apply(&lab, Action::Undo(condition)).await, both);
+            assert!(lab.names().all(|node| lab.node_state(node).is_up()), "after {fault:?}");
+        }
+        lab.down().await;
+    }
+
+    #[tokio::test]
+    async fn a_host_is_down_if_one_of_its_nodes_is_and_a_restart_starts_only_that() {
+        let Some((lab, _turn)) = lab().await else { return };
+        let [lock, cache] = on_host(HOST).map(|node| lab.pid(node).unwrap());
+        kill(Pid::from_raw(cache.cast_signed()), Signal::SIGKILL).unwrap();
+        while !lab.state(HOST).conditions.has(Condition::Down) {
+            sleep(std::time::Duration::from_millis(5)).await;
+        }
+        assert_eq!(apply(&lab, Action::Undo(Condition::Down)).await.len(), 2);
+        let [lock_after, cache_after] = on_host(HOST).map(|node| lab.pid(node).unwrap());
+        assert!(lock == lock_after && cache != cache_after);
+        lab.down().await;
+    }
+
+    #[tokio::test]
+    async fn each_node_of_a_host_whose_port_is_taken_moves() {
+        let Some((lab, _turn)) = lab().await else { return };
+        let ports = || on_host(HOST).map(|node| lab.address(node).unwrap().port());
+        let before = ports();
+        apply(&lab, Fault::Kill.into()).await;
+        let taken = before.map(|port| TcpListener::bind(("127.0.0.1", port)).unwrap());
+        assert_eq!(apply(&lab, Action::Undo(Condition::Down)).await.len(), 2);
+        let after = ports();
+        assert!(before.iter().all(|port| !after.contains(port)), "{before:?} {after:?}");
+        drop(taken);
+        lab.down().await;
     }
 }

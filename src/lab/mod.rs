@@ -53,7 +53,7 @@ pub use self::version::{Flavour, Version};
 
 use self::base_dir::BaseDir;
 use self::client::Client;
-use self::layout::layout;
+use self::layout::{ON_EACH_HOST, layout};
 use self::node::{Node, Plan};
 use self::nodes::Nodes;
 use self::password::Password;
@@ -124,11 +124,15 @@ impl Lab {
     /// # Errors
     /// The keeper or a node did not start. Nothing is left of the others then.
     pub async fn up(spec: &LabSpec, options: LabOptions) -> Result<Self, LabError> {
+        Self::with(layout(spec.hosts, ON_EACH_HOST), spec, options).await
+    }
+
+    /// The same with these nodes.
+    async fn with(names: Vec<NodeName>, spec: &LabSpec, options: LabOptions) -> Result<Self, LabError> {
         check_temp_dir()?;
         BaseDir::open().map_err(|error| LabError::BaseDir(error.to_string()))?;
         // If the leftovers of a crash can't be removed, the lab starts all the same.
         let _ = tokio::task::spawn_blocking(leftovers::remove).await;
-        let names = layout(spec.hosts);
         let ports = match spec.port {
             Some(first) => fixed_ports(first, &names)?,
             None => ports::find(names.len())?,
