@@ -873,14 +873,22 @@ async fn restart_without_its_port(lab: &Lab) -> (TcpListener, Result<Verified<In
 #[tokio::test]
 async fn a_node_whose_port_is_taken_comes_back_at_another_one_and_everything_follows() {
     let _one = alone().await;
-    let lab = up(2, Persistence::None).await;
+    for proxy in [false, true] {
+        let options = LabOptions { proxy, ..options() };
+        let lab = Lab::up(&spec(2, Persistence::None), options).await.expect("up");
+        everything_follows(&lab, proxy).await;
+        lab.down().await;
+    }
+}
+
+async fn everything_follows(lab: &Lab, proxy: bool) {
     let users = lab.follow_lock_nodes().into_iter().map(|(_, address)| address);
     let users = Nodes::follow(users.collect(), NodeOptions::default());
     assert_eq!(users.ready(LONG).await, 2);
     assert_eq!(lab.stats().await.len(), 2);
-    let before = nodes(&lab);
-    let (squatter, restarted) = restart_without_its_port(&lab).await;
-    let after = nodes(&lab);
+    let (before, entrance) = (nodes(lab), lab.lock_nodes()[0].1.port());
+    let (squatter, restarted) = restart_without_its_port(lab).await;
+    let after = nodes(lab);
     assert_eq!(squatter.local_addr().expect("its address"), before[0]);
     assert!(before[0] != after[0] && before[1] == after[1], "{before:?} {after:?}");
     let port = after[0].port();
@@ -894,7 +902,8 @@ async fn a_node_whose_port_is_taken_comes_back_at_another_one_and_everything_fol
         (settings.settings["port"].clone(), settings.address),
         (port.to_string(), after[0])
     );
-    assert_eq!(lab.lock_nodes()[0].1.port(), port);
+    // The door of a proxy stays where it is, and leads to the node.
+    assert_eq!(lab.lock_nodes()[0].1.port(), if proxy { entrance } else { port });
     let name = NodeName::on(HostId(1), Role::Lock);
     assert_eq!(lab.address(name).expect("its address").port(), port);
     let running = Running::find(None).expect("it is running");
@@ -938,8 +947,7 @@ async fn a_node_whose_port_is_taken_comes_back_at_another_one_and_everything_fol
     lab.apply(Action::Undo(Condition::Down), HostId(1))
         .await
         .expect("restarted");
-    assert_eq!(nodes(&lab), after);
-    lab.down().await;
+    assert_eq!(nodes(lab), after);
 }
 
 #[tokio::test]

@@ -210,7 +210,7 @@ impl Node {
     /// Starts the process and waits until it, and no other process, answers PING with its data loaded.
     async fn run(&self, client: &Client) -> Result<(), Failure> {
         // The log of an earlier start says nothing about this one.
-        let from = fs::metadata(&self.log()).map_or(0, |log| log.len());
+        let from = fs::metadata(self.log()).map_or(0, |log| log.len());
         let pid = match client.spawn(self.spawn()).await.map_err(Failure::Other)? {
             Ok(pid) => pid,
             Err(why) => return Err(self.died(&why, from).await),

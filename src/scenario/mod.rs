@@ -13,7 +13,7 @@
 //! | **`[lab]`** | | |
 //! | `hosts` | 1 to 9; a redlock needs 3 or more | 3 |
 //! | `persistence` | `"none"`, `"rdb"`, `"aof-everysec"`, `"aof-always"` | `"none"` |
-//! | `port` | of host 1; the others and the cache node follow | free ones |
+//! | `port` | of host 1; the others and the cache node follow, and none of them changes | free ones |
 //! | `password` | `"random"`: nodes ask for one that only this user can read; `"off"`: they let everybody in | `"random"` |
 //! | **`[swarm]`** | | |
 //! | `servers` | app servers, 1 to 64 | 4 |
