@@ -606,7 +606,7 @@ fn a_node_that_answers_with_an_error_is_a_cause_of_its_own() {
         panic!("{refusal:?}")
     };
     assert!(
-        matches!(&causes[..], [Some(Cause::Error(text))] if text.starts_with("NOREPLICAS")),
+        matches!(&causes[..], [Some(Cause::NotReady(text))] if text.starts_with("NOREPLICAS")),
         "{causes:?}"
     );
 }

@@ -24,7 +24,15 @@ pub enum Cause {
     NoPermission(String),
     /// No connection: the node could not prove its identity, or the TLS handshake failed.
     Tls(String),
-    /// The node answered with another error, for example `READONLY` or `OOM`.
+    /// The node is a replica (`READONLY`): it did not run the command.
+    ReadOnly,
+    /// Nobody knows of a master: no Sentinel can be asked, none knows one, or the node that they name says that it is none.
+    NoMaster,
+    /// The node can't run commands at this time, and did not run this one: it loads its data (`LOADING`), has lost its master
+    /// (`MASTERDOWN`) or its cluster (`CLUSTERDOWN`), hands the key to another node (`TRYAGAIN`), or has too few replicas
+    /// (`NOREPLICAS`).
+    NotReady(String),
+    /// The node answered with another error, for example `OOM`.
     Error(String),
 }
 
@@ -47,6 +55,9 @@ impl Cause {
             Self::Busy => CauseKind::Busy,
             Self::NoPermission(_) => CauseKind::NoPermission,
             Self::Tls(_) => CauseKind::Tls,
+            Self::ReadOnly => CauseKind::ReadOnly,
+            Self::NoMaster => CauseKind::NoMaster,
+            Self::NotReady(_) => CauseKind::NotReady,
             Self::Error(_) => CauseKind::Error,
         }
     }
@@ -57,7 +68,10 @@ impl fmt::Display for Cause {
         match self {
             Self::NoPermission(text) => write!(f, "no permission: {text}"),
             Self::Tls(text) => write!(f, "TLS: {text}"),
+            Self::NotReady(text) => write!(f, "not ready: {text}"),
             Self::Error(text) => write!(f, "error: {text}"),
+            Self::ReadOnly => f.write_str("read-only"),
+            Self::NoMaster => f.write_str("no master"),
             Self::Held | Self::Refused | Self::Timeout | Self::Disconnected | Self::Suspect | Self::Busy => {
                 self.kind().fmt(f)
             }

@@ -21,6 +21,12 @@ pub enum CauseKind {
     NoPermission,
     /// [`Cause::Tls`](crate::Cause::Tls).
     Tls,
+    /// [`Cause::ReadOnly`](crate::Cause::ReadOnly).
+    ReadOnly,
+    /// [`Cause::NoMaster`](crate::Cause::NoMaster).
+    NoMaster,
+    /// [`Cause::NotReady`](crate::Cause::NotReady).
+    NotReady,
     /// [`Cause::Error`](crate::Cause::Error).
     Error,
 }
@@ -38,6 +44,9 @@ impl CauseKind {
             Self::Busy => "busy",
             Self::NoPermission => "no_permission",
             Self::Tls => "tls",
+            Self::ReadOnly => "read_only",
+            Self::NoMaster => "no_master",
+            Self::NotReady => "not_ready",
             Self::Error => "error",
         }
     }

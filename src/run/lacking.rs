@@ -43,6 +43,9 @@ fn state(cause: &Cause) -> String {
         Cause::Suspect => "silent (it owes replies)".to_owned(),
         Cause::Disconnected => "gone (the connection broke)".to_owned(),
         Cause::Busy => "busy (too many commands under way)".to_owned(),
+        Cause::ReadOnly => "a replica (it takes no writes)".to_owned(),
+        Cause::NoMaster => "without a master (Sentinels name none)".to_owned(),
+        Cause::NotReady(text) => format!("not ready ({text})"),
         Cause::Held | Cause::NoPermission(_) | Cause::Tls(_) | Cause::Error(_) => format!("refuses ({cause})"),
     }
 }
@@ -69,6 +72,17 @@ mod tests {
             Some("no vote from host 1: down (connection refused)")
         );
         assert_eq!(lacking_in_short(&two), "host 1 refused, host 3 timeout");
+        let refused = [
+            no_vote(1, Cause::ReadOnly),
+            no_vote(2, Cause::NotReady("LOADING".into())),
+            no_vote(3, Cause::NoMaster),
+        ];
+        assert_eq!(
+            lacking(arm("redlock"), &refused).as_deref(),
+            Some(
+                "host 1 a replica (it takes no writes), host 2 not ready (LOADING), host 3 without a master (Sentinels name none)"
+            )
+        );
         assert_eq!(lacking(arm("redlock"), &[]), None);
     }
 }
