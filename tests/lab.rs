@@ -11,10 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lockstorm::lab::{Lab, LabError, LabOptions, NodeName, NodeSettings, Role, Running, ServerBinary, leftovers};
+use lockstorm::lab::{
+    Lab, LabError, LabOptions, NodeName, NodeSettings, ReplicationRole, Role, Running, ServerBinary, leftovers,
+};
 use lockstorm::lock::{AcquireOptions, Lock, NodeOptions, Nodes};
 use lockstorm::model::{Action, Condition, Fault, Finding, HostId, How, Proof, Verified, Wait};
-use lockstorm::scenario::{LabSpec, Password, Persistence};
+use lockstorm::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
 use tokio::sync::{Mutex, MutexGuard};
 
 /// How a host went down, if it is down.
@@ -38,6 +40,7 @@ fn spec(hosts: usize, persistence: Persistence) -> LabSpec {
         persistence,
         port: None,
         password: Password::Random,
+        replicated: None,
     }
 }
 
@@ -418,6 +421,115 @@ async fn without_a_proxy_a_lag_is_refused() {
     lab.down().await;
 }
 
+/// A lab with a master, its replicas and a Sentinel on each host.
+async fn up_replicated(hosts: usize) -> Lab {
+    let spec = LabSpec {
+        replicated: Some(ReplicatedSpec {
+            down_after: Duration::from_secs(1),
+            ..ReplicatedSpec::default()
+        }),
+        ..spec(hosts, Persistence::None)
+    };
+    Lab::up(&spec, options()).await.expect("the lab comes up")
+}
+
+/// Waits until one of `up` replicated nodes is the master, on another host than `not`, and all others are its connected
+/// replicas.
+async fn master_with_replicas(lab: &Lab, up: usize, not: Option<HostId>) -> HostId {
+    let end = Instant::now() + LONG;
+    loop {
+        let roles = lab.replication_roles().await;
+        let masters: Vec<NodeName> = roles
+            .iter()
+            .filter(|(_, role)| matches!(role, ReplicationRole::Master { .. }))
+            .map(|(node, _)| *node)
+            .collect();
+        if let [node] = masters[..]
+            && node.host != not
+        {
+            let port = lab.address(node).map(|address| address.port());
+            // A replica of a paused master goes on to call itself connected.
+            let follows = |role: &&ReplicationRole| match role {
+                ReplicationRole::Replica { master, connected, .. } => *connected && Some(*master) == port,
+                ReplicationRole::Master { .. } => false,
+            };
+            if roles.values().filter(follows).count() == up - 1 {
+                return node.host.expect("it is on a host");
+            }
+        }
+        assert!(Instant::now() < end, "not within {LONG:?}: {roles:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_master_that_dies_is_replaced_and_comes_back_as_a_replica() {
+    let _one = alone().await;
+    let lab = up_replicated(3).await;
+    assert_eq!(lab.names().count(), 10);
+    let first = master_with_replicas(&lab, 3, None).await;
+    assert_eq!(first, HostId(1), "the first host has the first master");
+    assert_eq!(nodes(&lab).len(), 3, "the independent nodes are there too");
+
+    // The host takes its Sentinel with it, and its independent node.
+    lab.apply(Fault::Kill.into(), first).await.expect("killed");
+    for role in [Role::Lock, Role::Replicated, Role::Sentinel] {
+        let state = lab.node_state(NodeName::on(first, role));
+        assert!(state.conditions.has(Condition::Down), "{role:?}");
+    }
+    let second = master_with_replicas(&lab, 2, Some(first)).await;
+    lab.apply(Action::Undo(Condition::Down), first).await.expect("back");
+    assert_eq!(master_with_replicas(&lab, 3, Some(first)).await, second);
+
+    // Paused, it is replaced too, and follows after it goes on.
+    lab.apply(Fault::Pause.into(), second).await.expect("paused");
+    let third = master_with_replicas(&lab, 2, Some(second)).await;
+    lab.apply(Action::Undo(Condition::Paused), second)
+        .await
+        .expect("resumed");
+    assert_eq!(master_with_replicas(&lab, 3, Some(second)).await, third);
+    let pids = all_pids(&lab);
+    assert_eq!(pids.len(), 10);
+    lab.down().await;
+    assert!(pids.iter().all(|&pid| is_gone(pid)));
+}
+
+#[tokio::test]
+async fn five_hosts_with_replication_start_and_end_with_paused_nodes_too() {
+    let _one = alone().await;
+    let lab = up_replicated(5).await;
+    assert_eq!(lab.names().count(), 16);
+    master_with_replicas(&lab, 5, None).await;
+    for host in [HostId(2), HostId(5)] {
+        lab.apply(Fault::Pause.into(), host).await.expect("paused");
+    }
+    let (pids, dir) = (all_pids(&lab), lab.dir().to_owned());
+    assert_eq!(pids.len(), 16);
+    lab.down().await;
+    assert!(pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());
+}
+
+#[tokio::test]
+async fn files_with_passwords_are_readable_by_their_owner_only() {
+    let _one = alone().await;
+    let lab = up_replicated(2).await;
+    let password = password::in_dir(lab.dir()).expect("a password");
+    let mut with_password = 0;
+    for entry in fs::read_dir(lab.dir()).expect("the run directory").flatten() {
+        let inner = fs::read_dir(entry.path()).into_iter().flatten().flatten();
+        for path in inner.map(|entry| entry.path()).chain([entry.path()]) {
+            if fs::read_to_string(&path).is_ok_and(|text| text.contains(&password)) {
+                with_password += 1;
+                let mode = fs::metadata(&path).expect("its mode").permissions().mode();
+                assert_eq!(mode & 0o077, 0, "{}", path.display());
+            }
+        }
+    }
+    // Two replicated nodes, two Sentinels, and the file of all others.
+    assert_eq!(with_password, 5);
+    lab.down().await;
+}
+
 #[tokio::test]
 async fn changes_from_outside_to_a_host_are_noticed() {
     let _one = alone().await;
@@ -639,6 +751,7 @@ async fn fixed_ports_are_used_or_the_taken_one_is_named() {
         persistence: Persistence::None,
         port: Some(first),
         password: Password::Random,
+        replicated: None,
     };
     let lab = Lab::up(&fixed, options()).await.expect("up");
     let ports: Vec<u16> = nodes(&lab)
@@ -673,6 +786,7 @@ async fn fixed_ports_are_used_or_the_taken_one_is_named() {
         persistence: Persistence::None,
         port: Some(65_534),
         password: Password::Random,
+        replicated: None,
     };
     assert!(matches!(
         Lab::up(&last, options()).await,

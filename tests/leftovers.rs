@@ -198,6 +198,7 @@ fn spec(hosts: usize) -> LabSpec {
         persistence: Persistence::None,
         port: None,
         password: Password::Random,
+        replicated: None,
     }
 }
 

@@ -85,6 +85,7 @@ impl<'a> Labs<'a> {
             persistence: Persistence::None,
             port: None,
             password: Password::Random,
+            replicated: None,
         };
         Lab::up(&spec, options).await
     }

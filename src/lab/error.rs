@@ -127,6 +127,16 @@ pub enum LabError {
         /// Its condition, and what to do first.
         obstacle: Obstacle,
     },
+    /// The replicated nodes or their Sentinels are not ready.
+    #[error("{node} is not ready for replication{}: {why}", after(*waited))]
+    NotReplicated {
+        /// The node that has what is missing, or should.
+        node: NodeName,
+        /// What is missing, or the node's error.
+        why: String,
+        /// How long the lab waited for it; zero after an error.
+        waited: Duration,
+    },
     /// The proxy did not start.
     #[error("cannot start the proxy in front of the lock nodes: {0}")]
     Proxy(#[source] std::io::Error),
@@ -154,4 +164,13 @@ pub enum LabError {
         /// How long the lab waited.
         within: Duration,
     },
+}
+
+/// ` after 30s`; nothing for zero.
+fn after(waited: Duration) -> String {
+    if waited.is_zero() {
+        String::new()
+    } else {
+        format!(" after {waited:?}")
+    }
 }

@@ -3,19 +3,31 @@
 
 use super::node_name::{NodeName, Role};
 use crate::model::HostId;
+use crate::scenario::LabSpec;
 
-/// The nodes of each host.
-pub(super) const ON_EACH_HOST: &[Role] = &[Role::Lock];
+/// The node of each host that is independent of the others.
+const INDEPENDENT: &[Role] = &[Role::Lock];
+/// The nodes of each host in a lab that has the replicated topology too.
+const WITH_REPLICATED: &[Role] = &[Role::Lock, Role::Replicated, Role::Sentinel];
 /// The nodes on a machine of their own, which no fault hits.
 const APART: [Role; 1] = [Role::Cache];
 
-/// The nodes of a lab with `hosts` hosts that have these nodes each, in the order of their ports.
+/// The nodes that each host of this lab has.
+pub(super) const fn on_each_host(spec: &LabSpec) -> &'static [Role] {
+    match spec.replicated {
+        Some(_) => WITH_REPLICATED,
+        None => INDEPENDENT,
+    }
+}
+
+/// The nodes of a lab with `hosts` hosts that have these nodes each, in the order of their ports: first the lock nodes, then
+/// the nodes that are not on a host, then whatever else there is, so that the ports of the first two don't depend on the rest.
 pub(super) fn layout(hosts: usize, on_each: &[Role]) -> Vec<NodeName> {
-    (0..hosts)
-        .map(HostId::from_index)
-        .flat_map(|host| on_each.iter().map(move |&role| NodeName::on(host, role)))
-        .chain(APART.map(NodeName::apart))
-        .collect()
+    let on_hosts = |role: Role| (0..hosts).map(move |host| NodeName::on(HostId::from_index(host), role));
+    let (first, others) = on_each.split_at(on_each.len().min(1));
+    let first = first.iter().copied().flat_map(on_hosts);
+    let others = others.iter().copied().flat_map(on_hosts);
+    first.chain(APART.map(NodeName::apart)).chain(others).collect()
 }
 
 #[cfg(test)]
@@ -32,7 +44,7 @@ mod tests {
     use super::*;
     use crate::lab::{Lab, LabOptions, ServerBinary};
     use crate::model::{Action, Condition, Fault};
-    use crate::scenario::{LabSpec, Password, Persistence};
+    use crate::scenario::{Password, Persistence};
 
     /// Two nodes on each host.
     const BOTH: [Role; 2] = [Role::Lock, Role::Cache];
@@ -43,7 +55,7 @@ mod tests {
     fn no_two_nodes_have_the_same_name_or_directory() {
         let nodes = layout(9, &BOTH);
         assert_eq!(nodes.len(), 9 * BOTH.len() + APART.len());
-        assert_eq!(layout(9, ON_EACH_HOST).len(), 10);
+        assert_eq!(layout(9, INDEPENDENT).len(), 10);
         for (index, node) in nodes.iter().enumerate() {
             for other in &nodes[..index] {
                 assert_ne!(node, other);
@@ -52,18 +64,19 @@ mod tests {
         }
     }
 
-    /// A lab whose hosts have two nodes each, and the turn to have one. `None`, said on stderr: this machine has no server, or the program that
-    /// becomes the keeper is not built, as after `cargo test --lib` alone.
-    async fn lab() -> Option<(Lab, MutexGuard<'static, ()>)> {
+    /// A lab whose hosts have two nodes each, and the turn to have one.
+    async fn lab() -> (Lab, MutexGuard<'static, ()>) {
         static TURN: Mutex<()> = Mutex::const_new(());
         let turn = TURN.lock().await;
         // Tests are in a directory of the one with the program.
         let tests = std::env::current_exe().unwrap();
-        let keeper: Option<PathBuf> = tests.ancestors().nth(2).map(|built| built.join("lockstorm"));
-        let (Some(keeper), Ok(binary)) = (keeper.filter(|keeper| keeper.exists()), ServerBinary::find(None)) else {
-            eprintln!("left out: it needs a server and the program lockstorm");
-            return None;
-        };
+        let keeper: PathBuf = tests.ancestors().nth(2).unwrap().join("lockstorm");
+        assert!(
+            keeper.exists(),
+            "run `cargo build` first: {} becomes the keeper",
+            keeper.display()
+        );
+        let binary = ServerBinary::find(None).unwrap();
         let mut options = LabOptions::new(binary).unwrap();
         options.keeper = keeper;
         let spec = LabSpec {
@@ -71,8 +84,9 @@ mod tests {
             persistence: Persistence::None,
             port: None,
             password: Password::Random,
+            replicated: None,
         };
-        Some((Lab::with(layout(2, &BOTH), &spec, options).await.unwrap(), turn))
+        (Lab::with(layout(2, &BOTH), &spec, options).await.unwrap(), turn)
     }
 
     /// Carries out the action on the host, and returns what its proof names.
@@ -87,7 +101,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_nodes_of_a_host_fail_and_come_back_together() {
-        let Some((lab, _turn)) = lab().await else { return };
+        let (lab, _turn) = lab().await;
         let both = BTreeSet::from(["host 1".to_owned(), "the cache node of host 1".to_owned()]);
         let others: Vec<NodeName> = lab.names().filter(|name| name.host != Some(HOST)).collect();
         assert_eq!(others.len(), 3);
@@ -109,7 +123,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_host_is_down_if_one_of_its_nodes_is_and_a_restart_starts_only_that() {
-        let Some((lab, _turn)) = lab().await else { return };
+        let (lab, _turn) = lab().await;
         let [lock, cache] = on_host(HOST).map(|node| lab.pid(node).unwrap());
         kill(Pid::from_raw(cache.cast_signed()), Signal::SIGKILL).unwrap();
         while !lab.state(HOST).conditions.has(Condition::Down) {
@@ -123,7 +137,7 @@ mod tests {
 
     #[tokio::test]
     async fn each_node_of_a_host_whose_port_is_taken_moves() {
-        let Some((lab, _turn)) = lab().await else { return };
+        let (lab, _turn) = lab().await;
         let ports = || on_host(HOST).map(|node| lab.address(node).unwrap().port());
         let before = ports();
         apply(&lab, Fault::Kill.into()).await;

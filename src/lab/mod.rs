@@ -14,6 +14,7 @@ pub mod leftovers;
 mod node;
 mod node_name;
 mod nodes;
+mod own_file;
 mod password;
 mod ports;
 mod probe;
@@ -21,6 +22,7 @@ mod processes;
 mod programs;
 mod proxy;
 mod redis_client;
+mod replication;
 mod run_dir;
 mod running;
 mod settings;
@@ -43,6 +45,7 @@ pub use self::node_name::{NodeName, Role};
 #[cfg(feature = "peers")]
 pub(crate) use self::redis_client::connection_info;
 pub(crate) use self::redis_client::redis_client;
+pub use self::replication::{MASTER_NAME, ReplicationRole};
 pub(crate) use self::run_dir::RunDir;
 pub use self::running::Running;
 pub use self::settings::{NodeSettings, TlsFiles};
@@ -53,7 +56,7 @@ pub use self::version::{Flavour, Version};
 
 use self::base_dir::BaseDir;
 use self::client::Client;
-use self::layout::{ON_EACH_HOST, layout};
+use self::layout::{layout, on_each_host};
 use self::node::{Node, Plan};
 use self::nodes::Nodes;
 use self::password::Password;
@@ -124,7 +127,7 @@ impl Lab {
     /// # Errors
     /// The keeper or a node did not start. Nothing is left of the others then.
     pub async fn up(spec: &LabSpec, options: LabOptions) -> Result<Self, LabError> {
-        Self::with(layout(spec.hosts, ON_EACH_HOST), spec, options).await
+        Self::with(layout(spec.hosts, on_each_host(spec)), spec, options).await
     }
 
     /// The same with these nodes.
@@ -159,11 +162,16 @@ impl Lab {
                 run_dir: site.dir.clone(),
                 start_timeout: options.start_timeout,
                 tls: options.tls.clone(),
+                replicated: spec.replicated.clone(),
                 ports_fixed: spec.port.is_some(),
-                ports_stay: spec.port.is_some() || options.ports_stay,
+                // Replicas and Sentinels know each other by their ports.
+                ports_stay: spec.port.is_some() || options.ports_stay || spec.replicated.is_some(),
             };
             let on_ports = names.into_iter().zip(ports).collect();
             let nodes = Nodes::start(&site.client, plan, on_ports).await?;
+            if let Some(spec) = &spec.replicated {
+                replication::establish(&nodes, spec).await?;
+            }
             running::announce(&site.dir, &nodes)?;
             let proxy = match options.proxy {
                 true => Some(Proxy::start(behind_doors(&nodes)).await.map_err(LabError::Proxy)?),
@@ -312,6 +320,21 @@ impl Lab {
             stats.extend(answer.await.ok().flatten());
         }
         stats
+    }
+
+    /// The roles of the replicated nodes, as they say themselves; all are asked at once. A node that is not up, or does not
+    /// answer within 200 ms, is left out.
+    pub async fn replication_roles(&self) -> BTreeMap<NodeName, ReplicationRole> {
+        let up = |node: &&Arc<Node>| self.site.client.slot(node.id).state.is_up();
+        let nodes = self.nodes.of(Role::Replicated).filter(up).map(Arc::clone);
+        let asked: Vec<_> = nodes
+            .map(|node| tokio::spawn(async move { Some((node.name, replication::role(&node).await?)) }))
+            .collect();
+        let mut roles = BTreeMap::new();
+        for answer in asked {
+            roles.extend(answer.await.ok().flatten());
+        }
+        roles
     }
 
     /// Ends all processes, even paused ones, and removes the run directory. Returns when both are gone. A second call does

@@ -13,12 +13,13 @@ use tokio::time::sleep;
 use super::client::Client;
 use super::keeper::Spawn;
 use super::node_name::{NodeName, Role};
+use super::own_file;
 use super::password::Password;
 use super::settings::{self, NodeSettings, TlsFiles};
 use super::stats::Admin;
 use super::{LabError, ServerBinary, ports, probe, processes};
 use crate::lock::NodeAddress;
-use crate::scenario::Persistence;
+use crate::scenario::{Persistence, ReplicatedSpec};
 
 /// How many other ports are tried if somebody else takes one first.
 const PORT_TRIES: usize = 10;
@@ -61,6 +62,8 @@ pub(super) struct Plan {
     pub start_timeout: Duration,
     /// Set if lock nodes speak TLS.
     pub tls: Option<TlsFiles>,
+    /// Set if there are replicated nodes.
+    pub replicated: Option<ReplicatedSpec>,
     /// Whether the scenario chose the ports.
     pub ports_fixed: bool,
     /// Whether a node must come back at the port at which it was started.
@@ -95,6 +98,9 @@ impl Node {
             path: dir.clone(),
             source,
         })?;
+        if let Some(text) = own_file::first_text(name.role, plan.password.as_ref()) {
+            own_file::create(&dir, &text)?;
+        }
         for _ in 0..PORT_TRIES {
             let node = Self::new(plan, id, name, port, &dir)?;
             match node.run(client).await {
@@ -108,10 +114,9 @@ impl Node {
     }
 
     fn new(plan: &Arc<Plan>, id: usize, name: NodeName, port: u16, dir: &Path) -> Result<Self, LabError> {
-        // Nobody uses TLS to talk to the cache.
         let tls_port = match (&plan.tls, name.role) {
-            (None, _) | (_, Role::Cache) => None,
             (Some(_), Role::Lock) => Some(ports::find(1)?[0]),
+            _ => None,
         };
         Ok(Self {
             id,
@@ -141,7 +146,10 @@ impl Node {
 
     /// The settings that it is given on the command line.
     fn given(&self) -> Vec<(&'static str, Vec<String>)> {
-        let mut given = settings::of(self.name.role, self.plan.persistence, self.address().port(), &self.dir);
+        let plan = &self.plan;
+        let replicated = plan.replicated.as_ref();
+        let port = self.address().port();
+        let mut given = settings::of(self.name.role, plan.persistence, replicated, port, &self.dir);
         let tls = self.plan.tls.as_ref().zip(self.tls_port);
         given.extend(tls.into_iter().flat_map(|(files, port)| settings::of_tls(files, port)));
         given
@@ -172,14 +180,27 @@ impl Node {
         self.dir.join("server.log")
     }
 
+    /// Its configuration file, if it has one: a file of its own if it writes there what it is told later, otherwise that of
+    /// all nodes.
+    fn file(&self) -> Option<PathBuf> {
+        match own_file::first_text(self.name.role, None) {
+            Some(_) => Some(self.dir.join(own_file::NAME)),
+            None => self.plan.password.as_ref().map(|password| password.file.clone()),
+        }
+    }
+
     fn spawn(&self) -> Spawn {
-        let password = self.plan.password.as_ref();
         // A server takes the name of a file only as its first argument.
-        let file = password.map(|password| password.file.to_string_lossy().into_owned());
+        let file = self.file().map(|file| file.to_string_lossy().into_owned());
+        let mode = (self.name.role == Role::Sentinel).then(|| "--sentinel".to_owned());
         Spawn {
             id: self.id,
             program: self.plan.binary.path.clone(),
-            args: file.into_iter().chain(settings::arguments(&self.given())).collect(),
+            args: file
+                .into_iter()
+                .chain(mode)
+                .chain(settings::arguments(&self.given()))
+                .collect(),
             dir: self.dir.clone(),
             log: self.log(),
         }

@@ -13,6 +13,10 @@ pub enum Role {
     Lock,
     /// Caches, and stock that is kept in Redis. It keeps no locks, and no fault hits it.
     Cache,
+    /// Locks of the replicated topology: at any time one of these nodes is the master, and the others are its replicas.
+    Replicated,
+    /// Watches the replicated nodes, and makes a replica the new master when the old one fails.
+    Sentinel,
 }
 
 impl Role {
@@ -20,6 +24,18 @@ impl Role {
         match self {
             Self::Lock => "lock",
             Self::Cache => "cache",
+            Self::Replicated => "replicated",
+            Self::Sentinel => "sentinel",
+        }
+    }
+
+    /// One of these nodes in words.
+    const fn noun(self) -> &'static str {
+        match self {
+            Self::Lock => "lock node",
+            Self::Cache => "cache node",
+            Self::Replicated => "replicated node",
+            Self::Sentinel => "Sentinel",
         }
     }
 }
@@ -65,8 +81,8 @@ impl fmt::Display for NodeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.host, self.role) {
             (Some(host), Role::Lock) => host.fmt(f),
-            (Some(host), role) => write!(f, "the {} node of {host}", role.word()),
-            (None, role) => write!(f, "the {} node", role.word()),
+            (Some(host), role) => write!(f, "the {} of {host}", role.noun()),
+            (None, role) => write!(f, "the {}", role.noun()),
         }
     }
 }
@@ -98,6 +114,16 @@ mod tests {
                 "host-2-cache",
             ),
             (NodeName::CACHE, "the cache node", "cache"),
+            (
+                NodeName::on(HostId(3), Role::Replicated),
+                "the replicated node of host 3",
+                "host-3-replicated",
+            ),
+            (
+                NodeName::on(HostId(3), Role::Sentinel),
+                "the Sentinel of host 3",
+                "host-3-sentinel",
+            ),
         ];
         for (name, words, directory) in table {
             assert_eq!(

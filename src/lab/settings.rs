@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::node_name::{NodeName, Role};
-use crate::scenario::Persistence;
+use crate::scenario::{Persistence, ReplicatedSpec};
 
 /// How a node was started, for the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,13 +45,13 @@ pub(super) fn of_tls(files: &TlsFiles, port: u16) -> Vec<(&'static str, Vec<Stri
 }
 
 /// The settings of a node, each with its values; all others have the server's defaults.
-pub(super) fn of(role: Role, persistence: Persistence, port: u16, dir: &Path) -> Vec<(&'static str, Vec<String>)> {
-    let (save, append, fsync): (&[&str], _, _) = match (role, persistence) {
-        (Role::Cache, _) | (_, Persistence::None) => (&[""], "no", None),
-        (_, Persistence::Rdb) => (&["60", "1"], "no", None),
-        (_, Persistence::AofEverysec) => (&[""], "yes", Some("everysec")),
-        (_, Persistence::AofAlways) => (&[""], "yes", Some("always")),
-    };
+pub(super) fn of(
+    role: Role,
+    persistence: Persistence,
+    replicated: Option<&ReplicatedSpec>,
+    port: u16,
+    dir: &Path,
+) -> Vec<(&'static str, Vec<String>)> {
     let one = |value: &str| vec![value.to_owned()];
     let mut settings = vec![
         ("port", one(&port.to_string())),
@@ -60,6 +60,34 @@ pub(super) fn of(role: Role, persistence: Persistence, port: u16, dir: &Path) ->
         // To stdout, so that the same file gets what a program prints that never reads this setting.
         ("logfile", one("")),
         ("daemonize", one("no")),
+    ];
+    match role {
+        Role::Sentinel => {}
+        Role::Lock | Role::Cache => settings.extend(of_data(role, persistence)),
+        Role::Replicated => {
+            settings.extend(of_data(role, persistence));
+            // The default delay of 5 s, in which a master collects replicas, would be added to every start.
+            settings.push(("repl-diskless-sync-delay", one("0")));
+            if let Some(spec) = replicated {
+                let lag = spec.min_replicas_max_lag.as_secs().to_string();
+                settings.push(("min-replicas-to-write", one(&spec.min_replicas_to_write.to_string())));
+                settings.push(("min-replicas-max-lag", one(&lag)));
+            }
+        }
+    }
+    settings
+}
+
+/// The settings of a node that has data.
+fn of_data(role: Role, persistence: Persistence) -> Vec<(&'static str, Vec<String>)> {
+    let (save, append, fsync): (&[&str], _, _) = match (role, persistence) {
+        (Role::Cache, _) | (_, Persistence::None) => (&[""], "no", None),
+        (_, Persistence::Rdb) => (&["60", "1"], "no", None),
+        (_, Persistence::AofEverysec) => (&[""], "yes", Some("everysec")),
+        (_, Persistence::AofAlways) => (&[""], "yes", Some("always")),
+    };
+    let one = |value: &str| vec![value.to_owned()];
+    let mut settings = vec![
         ("databases", one("64")),
         // Eviction would lose locks.
         ("maxmemory-policy", one("noeviction")),
@@ -83,7 +111,7 @@ mod tests {
     use super::*;
 
     fn line(role: Role, persistence: Persistence) -> String {
-        arguments(&of(role, persistence, 7001, Path::new("/run/host-1"))).join(" ")
+        arguments(&of(role, persistence, None, 7001, Path::new("/run/host-1"))).join(" ")
     }
 
     #[test]

@@ -19,9 +19,8 @@ impl Engine {
                     let text = format!("{node} {}{consequence}", outside_change(&before, &after));
                     let goes_on = after.is_up() && before.conditions.has(Condition::Paused);
                     match node.role {
-                        Role::Lock => self.warn(text),
-                        Role::Cache if goes_on => self.warn(text),
-                        Role::Cache => self.lose(text),
+                        Role::Cache if !goes_on => self.lose(text),
+                        Role::Lock | Role::Cache | Role::Replicated | Role::Sentinel => self.warn(text),
                     }
                 }
                 Change::Moved(node, [before, now]) => self.warn(format!(

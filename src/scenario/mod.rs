@@ -99,7 +99,7 @@ pub use read::parse;
 pub use source::Source;
 pub use spec::{
     ArmSpec, Arrivals, Balance, DatabaseSpec, FaultSpec, FaultStart, Fence, LabSpec, OnLoss, Password, Persistence,
-    Popularity, Renew, ServiceTime, SwarmSpec, Update,
+    Popularity, Renew, ReplicatedSpec, ServiceTime, SwarmSpec, Update,
 };
 pub(crate) use suggest::hint;
 pub use warnings::warnings;

@@ -23,6 +23,33 @@ pub struct LabSpec {
     /// Whether nodes require a password.
     #[serde(default)]
     pub password: Password,
+    /// The replicated nodes and their Sentinels; `None` if no arm uses them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicated: Option<ReplicatedSpec>,
+}
+
+/// A master with a replica on each other host, and a Sentinel on every host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicatedSpec {
+    /// How long a Sentinel waits for an answer before it takes a node for down.
+    pub down_after: Duration,
+    /// How long a Sentinel waits before it tries a failover again.
+    pub failover_timeout: Duration,
+    /// With fewer replicas that are not too far behind, the master refuses writes; 0: it never does.
+    pub min_replicas_to_write: usize,
+    /// How far behind a replica may be to count for that; whole seconds.
+    pub min_replicas_max_lag: Duration,
+}
+
+impl Default for ReplicatedSpec {
+    fn default() -> Self {
+        Self {
+            down_after: Duration::from_secs(3),
+            failover_timeout: Duration::from_secs(10),
+            min_replicas_to_write: 0,
+            min_replicas_max_lag: Duration::from_secs(10),
+        }
+    }
 }
 
 /// Whether the nodes of a lab require a password.

@@ -65,6 +65,7 @@ pub fn inventory() -> Scenario {
             persistence: Persistence::None,
             port: None,
             password: Password::Random,
+            replicated: None,
         },
         swarm: SwarmSpec {
             servers: 4,

@@ -46,6 +46,8 @@ fn run() -> io::Result<()> {
     // fails only if the process leads a group already, which means that somebody started it by hand.
     let _ = nix::unistd::setsid();
     children::adopt_orphans();
+    // Servers write their configuration files anew, with the passwords in them, and their data.
+    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o077));
     let changes = signals()?;
     // Dropped in reverse order, even after a panic: first the children are killed and reaped, then the directory is
     // removed.

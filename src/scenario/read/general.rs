@@ -28,6 +28,7 @@ pub(super) fn lab(mut reader: Reader<'_>) -> LabSpec {
         persistence,
         port,
         password,
+        replicated: None,
     }
 }
 
