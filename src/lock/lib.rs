@@ -28,6 +28,20 @@
 //! A node that does not allow this gives no vote, with the cause [`NoPermission`](Cause::NoPermission); if the quorum is
 //! missed because of such nodes, the refusal is [`Refusal::NotPermitted`].
 //!
+//! # Masters that Sentinels name
+//! [`Sentinels`] finds the master, and the node for locks on it follows it. What such a lock is worth is said there. Sentinels
+//! that have a password need a user who may run `SENTINEL MASTER` and `SENTINEL GET-MASTER-ADDR-BY-NAME`; with `SUBSCRIBE` on the
+//! channel `+switch-master` a move is known at once instead of within a second:
+//!
+//! ```text
+//! ACL SETUSER locks on >secret resetchannels &+switch-master
+//!     +sentinel|master +sentinel|get-master-addr-by-name +subscribe
+//! ```
+//!
+//! While the master moves, refusals have the causes [`Refused`](Cause::Refused), [`Disconnected`](Cause::Disconnected),
+//! [`Timeout`](Cause::Timeout), [`Suspect`](Cause::Suspect), [`ReadOnly`](Cause::ReadOnly), [`NoMaster`](Cause::NoMaster) or
+//! [`NotReady`](Cause::NotReady).
+//!
 //! # TLS
 //! Nodes are reached over TLS at URLs like `rediss://user:password@host:6380/0`, with the feature `tls`, which is on by
 //! default. The node must have a certificate for the host of the URL, signed by an authority that this machine trusts, or by
@@ -46,7 +60,7 @@
 //! Releases go on in the background and end with the runtime: await [`Nodes::flush`] before a program ends, or its last keys
 //! may stay until their TTL is over. Otherwise nothing stays behind, with two exceptions: if a connection breaks while a
 //! `SET` is under way, and the node runs it only after the delete that was sent on the next connection, its key stays until
-//! its TTL is over; and so do the keys at an address that a node has left ([`Nodes::follow`]).
+//! its TTL is over; and so do the keys at an address that a node has left ([`Nodes::follow`], [`Sentinels`]).
 
 #![warn(missing_docs)]
 
@@ -76,6 +90,8 @@ mod quorum;
 mod redlock;
 mod refusal;
 mod renewals;
+mod sentinel;
+mod sentinels;
 #[cfg(feature = "simulation")]
 pub mod simulation;
 mod waiting;
@@ -93,3 +109,4 @@ pub use outcome::Outcome;
 pub use protocol::{Released, Wait};
 pub use redlock::{Redlock, RedlockBuilder};
 pub use refusal::{NotExtended, Refusal};
+pub use sentinels::Sentinels;

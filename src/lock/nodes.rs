@@ -17,10 +17,6 @@ use crate::node::queue::Queue;
 use crate::node::wire::{self, Packed};
 use crate::protocol::{MAX_NODES, NodeSet, Time};
 
-/// The bounds of the pause before the next attempt to connect.
-const SHORTEST_BACKOFF: Duration = Duration::from_millis(1);
-const LONGEST_BACKOFF: Duration = Duration::from_millis(100);
-
 /// The pause before a node that could not be asked is asked again.
 const FLUSH_AGAIN: Duration = Duration::from_millis(5);
 
@@ -111,11 +107,9 @@ impl Nodes {
         Self::start(addresses.into_iter().map(Place::following), options)
     }
 
-    fn start(places: impl IntoIterator<Item = Place>, options: NodeOptions) -> Self {
-        let options = NodeOptions {
-            reconnect_backoff: options.reconnect_backoff.clamp(SHORTEST_BACKOFF, LONGEST_BACKOFF),
-            ..options
-        };
+    /// Starts to connect to nodes at these places.
+    pub(crate) fn start(places: impl IntoIterator<Item = Place>, options: NodeOptions) -> Self {
+        let options = options.bounded();
         let start = |place: Place| {
             let queue = Arc::new(Queue::new(options.node_timeout.min(FOREVER)));
             tokio::spawn(connection::run(Arc::clone(&queue), place.clone(), options));

@@ -6,6 +6,7 @@ pub mod listener;
 pub mod password;
 pub mod place;
 pub mod proxy;
+pub mod sentinel;
 pub mod swarm;
 pub mod trio;
 

@@ -131,6 +131,38 @@ impl NodeAddress {
         }
     }
 
+    /// The same user, password and database on another host, over TLS if this is.
+    ///
+    /// # Errors
+    /// If nothing can be verified under that name.
+    #[cfg_attr(
+        not(feature = "tls"),
+        expect(clippy::unnecessary_wraps, reason = "only TLS verifies names")
+    )]
+    pub(crate) fn moved_to(&self, host: &str, port: u16) -> Result<Self, String> {
+        Ok(Self {
+            #[cfg(feature = "tls")]
+            tls: self.tls.as_ref().map(|tls| tls.at(host)).transpose()?,
+            host: host.to_owned(),
+            port,
+            ..self.clone()
+        })
+    }
+
+    /// The same node, with these credentials or with none.
+    pub(crate) fn with_credentials(&self, credentials: Option<(Option<&str>, &str)>) -> Self {
+        Self {
+            user: credentials.and_then(|(user, _)| user.map(str::to_owned)),
+            password: credentials.map(|(_, password)| password.to_owned()),
+            ..self.clone()
+        }
+    }
+
+    /// The same node, with another database.
+    pub(crate) fn with_database(self, database: u32) -> Self {
+        Self { database, ..self }
+    }
+
     /// The same node, declared to be a process of this user on this machine. When it is gone, another user may listen on its
     /// port; the password is then not sent. On Linux the kernel says whose process listens; elsewhere this is not checked.
     #[must_use]

@@ -14,8 +14,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep, timeout};
 
-use super::address::NodeAddress;
-use super::greeting::{self, Greeted};
+use super::greeting::{self, Failed, Greeted};
 use super::job::{Done, Job, LockJob};
 use super::options::NodeOptions;
 use super::place::Place;
@@ -46,14 +45,22 @@ impl Drop for EndOnDrop<'_> {
 /// Maintains a connection to the node, wherever it is, until nobody uses it.
 pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions) {
     let _end = EndOnDrop(&node);
+    let must_be_master = place.must_be_master();
     let mut first = true;
     loop {
         let address = place.address();
+        // Commands wait for the first address, but not for long.
+        if first && address.is_err() && place.stay(sleep(FIRST_CONNECTION_WAIT)).await.is_none() {
+            continue;
+        }
         let greet = async {
-            match first {
-                true => greet_first(&node, &address, &options).await,
-                false => greeting::greet(&address, &options).await,
-            }
+            let address = address?;
+            let greet = greeting::greet(&address, must_be_master, &options);
+            let greeted = match first {
+                true => await_first(&node, greet).await,
+                false => greet.await,
+            };
+            greeted.map_err(Failed::cause)
         };
         let Some(greeted) = place.stay(greet).await else {
             // There was no connection yet that could break.
@@ -76,10 +83,7 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
                 unwritten.extend(connection.refused.into_iter().map(Job::Lock));
                 written = connection.written.into_iter().map(|(job, _)| job).collect();
             }
-            Err(greeting::Failed::Denied(text)) => cause = Cause::NoPermission(text),
-            #[cfg(feature = "tls")]
-            Err(greeting::Failed::Tls(text)) => cause = Cause::Tls(text),
-            Err(greeting::Failed::Io(_)) => {}
+            Err(failed) => cause = failed,
         }
         node.disconnected(written, unwritten, &cause);
         if node.is_abandoned() && !node.is_owing() {
@@ -92,9 +96,9 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
     }
 }
 
-/// Makes the first connection. Commands wait for it, but not for long.
-async fn greet_first(node: &Queue, address: &NodeAddress, options: &NodeOptions) -> Result<Greeted, greeting::Failed> {
-    let mut greet = pin!(greeting::greet(address, options));
+/// Awaits the first connection. Commands wait for it, but not for long.
+async fn await_first(node: &Queue, greet: impl Future<Output = Result<Greeted, Failed>>) -> Result<Greeted, Failed> {
+    let mut greet = pin!(greet);
     match timeout(FIRST_CONNECTION_WAIT, &mut greet).await {
         Ok(greeted) => greeted,
         Err(_) => {

@@ -29,9 +29,24 @@ pub(crate) enum Failed {
     Io(#[allow(dead_code)] io::Error), // read by Debug only
     /// The node refused the credentials or the database.
     Denied(String),
+    /// The node was to be a master, and says that it is none.
+    NoMaster,
     /// The TLS handshake failed.
     #[cfg(feature = "tls")]
     Tls(String),
+}
+
+impl Failed {
+    /// What it is to those who want to ask the node.
+    pub(crate) fn cause(self) -> Cause {
+        match self {
+            Self::Io(_) => Cause::Refused,
+            Self::Denied(text) => Cause::NoPermission(text),
+            Self::NoMaster => Cause::NoMaster,
+            #[cfg(feature = "tls")]
+            Self::Tls(text) => Cause::Tls(text),
+        }
+    }
 }
 
 impl From<io::Error> for Failed {
@@ -44,8 +59,13 @@ impl From<io::Error> for Failed {
     }
 }
 
-/// Connects, authenticates and prepares the connection for locks.
-pub(crate) async fn greet(address: &NodeAddress, options: &NodeOptions) -> Result<Greeted, Failed> {
+/// Connects, authenticates and prepares the connection for locks. If the node must be a master, one that says that it is a
+/// replica is refused.
+pub(crate) async fn greet(
+    address: &NodeAddress,
+    must_be_master: bool,
+    options: &NodeOptions,
+) -> Result<Greeted, Failed> {
     let mut commands: Vec<_> = [&DELETE, &RELEASE, &EXTEND].map(|script| wire::load(script)).into();
     // Every user may run it, and its reply has the version.
     commands.push(wire::pack(&["HELLO"]));
@@ -56,6 +76,9 @@ pub(crate) async fn greet(address: &NodeAddress, options: &NodeOptions) -> Resul
         && text.starts_with("NOAUTH")
     {
         return Err(Failed::Denied(text.clone()));
+    }
+    if must_be_master && replies.last().is_some_and(is_replica) {
+        return Err(Failed::NoMaster);
     }
     let native = replies.last().and_then(native);
     Ok(Greeted { stream, native })
@@ -102,8 +125,8 @@ async fn introduce(stream: &mut Stream, address: &NodeAddress, commands: &[Vec<u
     Ok(replies)
 }
 
-/// Reads `count` replies.
-async fn read(stream: &mut Stream, count: usize) -> io::Result<Vec<Reply>> {
+/// Reads `count` replies, after which nothing else may come.
+pub(crate) async fn read(stream: &mut Stream, count: usize) -> io::Result<Vec<Reply>> {
     let (mut replies, mut input) = (Vec::new(), Vec::new());
     let mut start = 0;
     while replies.len() < count {
@@ -123,22 +146,22 @@ async fn read(stream: &mut Stream, count: usize) -> io::Result<Vec<Reply>> {
     Ok(replies)
 }
 
+/// Whether the server that sent this `HELLO` reply is a replica. A server that does not know the command may be one too: its
+/// refusals will tell.
+fn is_replica(hello: &Reply) -> bool {
+    let Reply::Array(fields) = hello else { return false };
+    Reply::field(fields, "role").is_some_and(|role| role != "master")
+}
+
 /// The compare-and-delete command of the server that sent this `HELLO` reply: Valkey has `DELIFEQ` since 9.0, Redis `DELEX`
 /// since 8.4.
 fn native(hello: &Reply) -> Option<Native> {
     let Reply::Array(fields) = hello else { return None };
-    let field = |name: &str| {
-        let mut pairs = fields.chunks_exact(2);
-        pairs.find_map(|pair| match pair {
-            [Reply::Text(key), Reply::Text(value)] if key == name => Some(value.as_str()),
-            _ => None,
-        })
-    };
-    let mut numbers = field("version")?
+    let mut numbers = Reply::field(fields, "version")?
         .split('.')
         .map(|number| number.parse::<u32>().unwrap_or(0));
     let version = (numbers.next()?, numbers.next().unwrap_or(0));
-    match field("server")? {
+    match Reply::field(fields, "server")? {
         "valkey" if version >= (9, 0) => Some(Native::DelIfEq),
         "redis" if version >= (8, 4) => Some(Native::DelEx),
         _ => None,
@@ -152,6 +175,16 @@ mod tests {
     fn hello(server: &str, version: &str) -> Reply {
         let fields = ["server", server, "version", version];
         Reply::Array(fields.map(|text| Reply::Text(text.into())).into())
+    }
+
+    #[test]
+    fn a_replica_says_so() {
+        let role = |role: &str| {
+            let fields = ["server", "redis", "role", role];
+            Reply::Array(fields.map(|text| Reply::Text(text.into())).into())
+        };
+        assert!(is_replica(&role("replica")) && !is_replica(&role("master")));
+        assert!(!is_replica(&hello("redis", "7.0.15")) && !is_replica(&Reply::Error("ERR unknown command".into())));
     }
 
     #[test]

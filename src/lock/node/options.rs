@@ -18,6 +18,20 @@ pub struct NodeOptions {
     pub give_up: Duration,
 }
 
+/// The bounds of the pause before the next attempt to connect.
+const SHORTEST_BACKOFF: Duration = Duration::from_millis(1);
+const LONGEST_BACKOFF: Duration = Duration::from_millis(100);
+
+impl NodeOptions {
+    /// These options, brought into range.
+    pub(crate) fn bounded(self) -> Self {
+        Self {
+            reconnect_backoff: self.reconnect_backoff.clamp(SHORTEST_BACKOFF, LONGEST_BACKOFF),
+            ..self
+        }
+    }
+}
+
 impl Default for NodeOptions {
     /// 1 s to connect, 50 ms before the next attempt, 40 ms for a reply, 30 s until a silent peer is given up. 40 ms suit
     /// nodes in the same data centre; nodes that are further away, or that write to disk before they reply, need more.

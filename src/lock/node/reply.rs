@@ -55,6 +55,14 @@ fn begins_with(error: &str, codes: &[&str]) -> bool {
 pub(crate) struct Malformed;
 
 impl Reply {
+    /// The value of a field, in an array of names and values.
+    pub(crate) fn field<'a>(fields: &'a [Self], name: &str) -> Option<&'a str> {
+        fields.chunks_exact(2).find_map(|pair| match pair {
+            [Self::Text(key), Self::Text(value)] if key == name => Some(value.as_str()),
+            _ => None,
+        })
+    }
+
     /// The first reply in `bytes` and its length; `None` if it is incomplete.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Malformed> {
         // The most frequent replies, matched without a search for the end of the line.

@@ -33,6 +33,12 @@ impl Tls {
         })
     }
 
+    /// The same authorities, for the node on another host.
+    pub(crate) fn at(&self, host: &str) -> Result<Self, String> {
+        let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;
+        Ok(Self { name, ..self.clone() })
+    }
+
     /// Performs the handshake, by `until` at the latest.
     pub(crate) async fn handshake(&self, stream: TcpStream, until: Instant) -> io::Result<TlsStream<TcpStream>> {
         let handshake = self.connector.connect(self.name.clone(), stream);

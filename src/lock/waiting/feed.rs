@@ -70,6 +70,7 @@ async fn run(channels: Weak<Channels>, node: usize, mut place: Place, options: N
         while keys.try_recv().is_ok() {}
         let address = place.address();
         let connection = async {
+            let address = address.ok()?;
             let (stream, _) = greeting::enter(&address, &options, &[]).await.ok()?;
             let mut subscriber = Subscriber {
                 channels: channels.clone(),

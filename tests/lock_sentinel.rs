@@ -1,0 +1,396 @@
+//! Locks on the master that Sentinels name, on real servers.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::time::Duration;
+
+use lockstorm::lock::{AcquireOptions, Lock, NodeOptions, Nodes, Refusal, Sentinels};
+use lockstorm::model::{Cause, CauseKind, Wait};
+use redis::cmd;
+use support::sentinel::{NAME, PASSWORD, Process, Watched};
+use support::trio::{IMPATIENT, KEY, NODE_TIMEOUT, OPTIONS};
+use support::{TEST_TIMEOUT, eventually, serial};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{sleep, timeout};
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// Patient with nodes that work, and quick to try again.
+const PATIENT: NodeOptions = NodeOptions {
+    connect_timeout: Duration::from_secs(1),
+    reconnect_backoff: Duration::from_millis(10),
+    node_timeout: NODE_TIMEOUT,
+    give_up: TEST_TIMEOUT,
+};
+
+const RENEWED: AcquireOptions = AcquireOptions {
+    renew: Some(Duration::from_millis(50)),
+    ..OPTIONS
+};
+
+fn open(watched: &Watched) -> Sentinels {
+    let sentinels = Sentinels::open(&watched.urls(), NAME, PATIENT).unwrap();
+    sentinels.master_credentials(None, PASSWORD)
+}
+
+/// Tries until the lock is acquired and its key is on this server; returns the kinds of all causes of refusals meanwhile.
+async fn reach(lock: &Lock, server: &Process) -> BTreeSet<CauseKind> {
+    let mut causes = BTreeSet::new();
+    let reached = async {
+        loop {
+            match lock.acquire("probe", &IMPATIENT).await {
+                Ok(guard) => {
+                    // It may have been taken from a master that is about to be told that it is none.
+                    let found = server.keys().contains(&"probe".to_owned());
+                    guard.release().await;
+                    if found {
+                        return;
+                    }
+                }
+                Err(refusal) => causes.extend(refusal.causes().iter().flatten().map(Cause::kind)),
+            }
+            sleep(Duration::from_millis(2)).await;
+        }
+    };
+    timeout(TEST_TIMEOUT, reached).await.expect("the master is reached");
+    causes
+}
+
+/// What a caller may be told while the master moves.
+fn assert_typed(causes: &BTreeSet<CauseKind>) {
+    let expected = [
+        CauseKind::Refused,
+        CauseKind::Timeout,
+        CauseKind::Disconnected,
+        CauseKind::Suspect,
+        CauseKind::ReadOnly,
+        CauseKind::NoMaster,
+        CauseKind::NotReady,
+    ];
+    assert!(causes.iter().all(|cause| expected.contains(cause)), "{causes:?}");
+}
+
+/// Waits until no key is left on this server, a master.
+fn no_keys(server: &Process) {
+    eventually("no key is left", || server.keys().is_empty());
+}
+
+#[test]
+fn an_ordered_failover_is_followed_and_held_locks_stay_held() {
+    let _turn = serial();
+    let watched = Watched::start();
+    runtime().block_on(async {
+        let nodes = open(&watched).master();
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        let lock = Lock::single(&nodes, 0, 1);
+        let held = lock.acquire(KEY, &RENEWED).await.unwrap();
+        let idle = lock.acquire("idle", &OPTIONS).await.unwrap();
+        assert_eq!(watched.servers[0].keys().len(), 2);
+        watched.replicated(0, 2);
+        watched.fail_over(0);
+        eventually("it is done", || watched.master_by(0) != 0);
+        let now = watched.master_by(0);
+        assert_typed(&reach(&lock, &watched.servers[now]).await);
+        assert!(!held.is_lost() && held.extend().await.is_ok() && idle.extend().await.is_ok());
+        assert_eq!(lock.acquire(KEY, &OPTIONS).await.unwrap_err(), Refusal::Contended);
+        assert_eq!((held.release().await.deleted, idle.release().await.deleted), (1, 1));
+        assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);
+        no_keys(&watched.servers[now]);
+    });
+}
+
+#[test]
+fn the_death_of_the_master_is_followed_and_what_was_replicated_is_never_held_twice() {
+    let _turn = serial();
+    let mut watched = Watched::start();
+    runtime().block_on(async {
+        let nodes = open(&watched).master();
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        let lock = Lock::single(&nodes, 0, 1);
+        let held = lock.acquire(KEY, &RENEWED).await.unwrap();
+        watched.replicated(0, 2);
+        watched.servers[0].kill();
+        eventually("a replica is promoted", || watched.master_by(0) != 0);
+        let now = watched.master_by(0);
+        let causes = reach(&lock, &watched.servers[now]).await;
+        assert_typed(&causes);
+        assert_eq!(lock.acquire(KEY, &OPTIONS).await.unwrap_err(), Refusal::Contended);
+        assert!(!held.is_lost() && held.extend().await.is_ok());
+        held.release().await;
+        lock.acquire(KEY, &OPTIONS).await.unwrap().release().await;
+        assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);
+        no_keys(&watched.servers[now]);
+    });
+}
+
+#[test]
+fn a_lock_that_the_master_has_forgotten_is_lost_with_the_signal() {
+    let _turn = serial();
+    let mut watched = Watched::start();
+    // They must not replace the master before it is back.
+    watched.sentinels.iter_mut().for_each(Process::kill);
+    watched.sentinels[0].restart();
+    watched.sentinels[0].query::<()>(cmd("SENTINEL").arg(&["SET", NAME, "down-after-milliseconds", "3600000"]));
+    runtime().block_on(async {
+        let nodes = open(&watched).master();
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        let lock = Lock::single(&nodes, 0, 1);
+        let held = lock.acquire(KEY, &RENEWED).await.unwrap();
+        watched.servers[0].kill();
+        watched.servers[0].restart();
+        timeout(TEST_TIMEOUT, held.lost())
+            .await
+            .expect("the renewal finds no key");
+        assert!(held.is_lost());
+        let next = lock.acquire(KEY, &OPTIONS).await.unwrap();
+        held.release().await;
+        assert_eq!(watched.servers[0].keys(), [KEY]);
+        next.release().await;
+        no_keys(&watched.servers[0]);
+    });
+}
+
+#[test]
+fn a_sentinel_that_was_stopped_during_the_failover_does_not_lead_back() {
+    let _turn = serial();
+    let watched = Watched::start();
+    runtime().block_on(async {
+        let nodes = open(&watched).master();
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        let lock = Lock::single(&nodes, 0, 1);
+        watched.sentinels[2].pause();
+        watched.fail_over(0);
+        eventually("it is done", || watched.master_by(0) != 0);
+        let now = watched.master_by(0);
+        let server = &watched.servers[now];
+        assert_typed(&reach(&lock, server).await);
+        watched.sentinels[2].resume();
+        // Whatever it says until it has caught up, all locks are taken where the others say that the master is.
+        let mut caught_up = false;
+        while !caught_up {
+            caught_up = watched.master_by(2) == now;
+            let guard = lock.acquire(KEY, &OPTIONS).await.expect("the master is known");
+            assert_eq!(server.keys(), [KEY]);
+            guard.release().await;
+        }
+        // One that begins now asks all three.
+        let late = open(&watched).master();
+        assert_eq!(late.ready(TEST_TIMEOUT).await, 1);
+        let guard = Lock::single(&late, 0, 1).acquire(KEY, &OPTIONS).await.unwrap();
+        assert_eq!(server.keys(), [KEY]);
+        guard.release().await;
+        no_keys(server);
+    });
+}
+
+#[test]
+fn without_sentinels_there_is_no_master_and_with_the_first_one_there_is() {
+    let _turn = serial();
+    let mut watched = Watched::start();
+    watched.sentinels.iter_mut().for_each(Process::kill);
+    runtime().block_on(async {
+        let nodes = open(&watched).master();
+        let lock = Lock::single(&nodes, 0, 1);
+        let refusal = lock.acquire(KEY, &OPTIONS).await.unwrap_err();
+        assert_eq!(
+            refusal,
+            Refusal::NoQuorum {
+                causes: vec![Some(Cause::NoMaster)]
+            }
+        );
+        let waiting = AcquireOptions {
+            wait: Wait::Queue,
+            ..OPTIONS
+        };
+        let waits = tokio::spawn({
+            let lock = lock.clone();
+            async move { lock.acquire(KEY, &waiting).await }
+        });
+        tokio::task::yield_now().await;
+        watched.sentinels[1].restart();
+        let guard = waits.await.unwrap().expect("the master is found");
+        assert_eq!(watched.servers[0].keys(), [KEY]);
+        // The master stays although nobody can be asked.
+        watched.sentinels[1].kill();
+        guard.release().await;
+        lock.acquire(KEY, &OPTIONS).await.unwrap().release().await;
+        no_keys(&watched.servers[0]);
+    });
+}
+
+#[test]
+fn a_replica_that_sentinels_name_is_no_master() {
+    let _turn = serial();
+    let watched = Watched::start();
+    runtime().block_on(async {
+        let nodes = open(&watched).master();
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        let lock = Lock::single(&nodes, 0, 1);
+        watched.sentinels.iter().for_each(Process::pause);
+        let (master, other) = (&watched.servers[0], watched.servers[1].port);
+        // Its connections stay, until it is made to close them as Sentinels do.
+        master.query::<()>(cmd("REPLICAOF").arg("127.0.0.1").arg(other));
+        let refusal = lock.acquire(KEY, &OPTIONS).await.unwrap_err();
+        assert_eq!(refusal.causes(), [Some(Cause::ReadOnly)]);
+        let _: usize = master.query(cmd("CLIENT").arg(&["KILL", "TYPE", "normal"]));
+        let told = async {
+            while lock.acquire(KEY, &OPTIONS).await.unwrap_err().causes() != [Some(Cause::NoMaster)] {
+                sleep(Duration::from_millis(2)).await;
+            }
+        };
+        timeout(TEST_TIMEOUT, told).await.expect("it says that it is a replica");
+        assert_eq!(nodes.ready(Duration::ZERO).await, 0);
+        master.query::<()>(cmd("REPLICAOF").arg(&["NO", "ONE"]));
+        reach(&lock, master).await;
+    });
+    watched.sentinels.iter().for_each(Process::resume);
+}
+
+#[test]
+fn a_plain_replica_is_read_only() {
+    let _turn = serial();
+    let watched = Watched::unwatched();
+    runtime().block_on(async {
+        let nodes = Nodes::open(&[watched.servers[1].url()], PATIENT).unwrap();
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        let refusal = Lock::single(&nodes, 0, 1).acquire(KEY, &OPTIONS).await.unwrap_err();
+        assert_eq!(
+            refusal,
+            Refusal::NoQuorum {
+                causes: vec![Some(Cause::ReadOnly)]
+            }
+        );
+    });
+}
+
+#[test]
+fn sentinels_are_asked_with_the_documented_permissions_and_without_them_it_is_not_permitted() {
+    let _turn = serial();
+    let watched = Watched::start();
+    let rules =
+        "on >secret resetchannels &+switch-master +subscribe +sentinel|master +sentinel|get-master-addr-by-name";
+    let mut urls = Vec::new();
+    for sentinel in &watched.sentinels {
+        let mut command = cmd("ACL");
+        command.arg("SETUSER").arg("locks");
+        sentinel.query::<()>(command.arg(rules.split_whitespace().collect::<Vec<_>>()));
+        urls.push(format!("redis://locks:secret@127.0.0.1:{}", sentinel.port));
+    }
+    runtime().block_on(async {
+        let sentinels = Sentinels::open(&urls, NAME, PATIENT).unwrap();
+        let nodes = sentinels.clone().master_credentials(None, PASSWORD).master();
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        // The master has another password, and here it is left out.
+        let is_denied = async |nodes: &Nodes| {
+            let lock = Lock::single(nodes, 0, 1);
+            while !matches!(lock.acquire(KEY, &OPTIONS).await, Err(Refusal::NotPermitted { .. })) {
+                sleep(Duration::from_millis(2)).await;
+            }
+        };
+        timeout(TEST_TIMEOUT, is_denied(&sentinels.master()))
+            .await
+            .expect("the master denies it");
+        let wrong: Vec<_> = urls.iter().map(|url| url.replace("secret", "wrong")).collect();
+        let wrong = Sentinels::open(&wrong, NAME, PATIENT).unwrap().master();
+        timeout(TEST_TIMEOUT, is_denied(&wrong))
+            .await
+            .expect("Sentinels deny it");
+        let unknown = Sentinels::open(&urls, "other", PATIENT).unwrap().master();
+        let refusal = Lock::single(&unknown, 0, 1).acquire(KEY, &OPTIONS).await.unwrap_err();
+        assert_eq!(refusal.causes(), [Some(Cause::NoMaster)]);
+        nodes.flush(TEST_TIMEOUT).await;
+    });
+}
+
+#[test]
+fn when_nobody_uses_the_master_any_more_no_connection_stays() {
+    let _turn = serial();
+    let watched = Watched::start();
+    let ours = || {
+        let is_ours = |line: &&str| line.contains("cmd=sentinel|master") || line.contains("cmd=subscribe");
+        let count = |sentinel: &Process| {
+            let clients: String = sentinel.query(cmd("CLIENT").arg("LIST"));
+            clients.lines().filter(is_ours).count()
+        };
+        watched.sentinels.iter().map(count).sum::<usize>()
+    };
+    let runtime = runtime();
+    runtime.block_on(async {
+        let before = ours();
+        let sentinels = open(&watched);
+        let nodes = sentinels.master();
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        let lock = Lock::single(&nodes, 0, 1);
+        drop((sentinels, nodes));
+        let until = async |expected: usize| {
+            while ours() != expected {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(TEST_TIMEOUT, until(before + 6))
+            .await
+            .expect("two for each Sentinel");
+        lock.acquire(KEY, &OPTIONS).await.unwrap().release().await;
+        drop(lock);
+        timeout(TEST_TIMEOUT, until(before)).await.expect("none is left");
+    });
+}
+
+#[test]
+fn nobody_overlaps_in_a_healthy_lab_and_no_key_is_left() {
+    const TASKS: usize = 8;
+    const KEYS: usize = 4;
+    const CYCLES: usize = 2000;
+    let _turn = serial();
+    let watched = Watched::start();
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    let busy: Arc<[AtomicBool; KEYS]> = Arc::default();
+    let done = Arc::new(AtomicUsize::new(0));
+    runtime.block_on(async {
+        let sentinels = open(&watched);
+        // Each is an app server of its own: they exclude each other by the master alone.
+        let servers: Vec<_> = (0..2).map(|_| sentinels.master()).collect();
+        let locks: Vec<_> = servers.iter().map(|nodes| Lock::single(nodes, 0, 1)).collect();
+        for nodes in &servers {
+            assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        }
+        let waiting = AcquireOptions {
+            wait: Wait::Queue,
+            ..OPTIONS
+        };
+        let work = |task: usize| {
+            let (lock, busy, done) = (locks[task % 2].clone(), Arc::clone(&busy), Arc::clone(&done));
+            async move {
+                while done.fetch_add(1, SeqCst) < CYCLES {
+                    let key = (done.load(SeqCst) + task) % KEYS;
+                    let guard = lock.acquire(&format!("key:{key}"), &waiting).await.unwrap();
+                    assert!(!busy[key].swap(true, SeqCst), "{key} is held twice");
+                    tokio::task::yield_now().await;
+                    assert!(busy[key].swap(false, SeqCst) && !guard.is_lost());
+                    if done.load(SeqCst) % 2 == 0 {
+                        guard.release().await;
+                    }
+                }
+            }
+        };
+        let tasks: Vec<_> = (0..TASKS).map(|task| tokio::spawn(work(task))).collect();
+        for task in tasks {
+            task.await.expect("nobody overlaps");
+        }
+        for nodes in &servers {
+            assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);
+        }
+    });
+    assert!(done.load(SeqCst) >= CYCLES);
+    assert_eq!(watched.servers[0].keys(), Vec::<String>::new());
+}
