@@ -175,6 +175,7 @@ const WAITS_FOR_EVER: NodeOptions = NodeOptions {
     reconnect_backoff: Duration::from_millis(50),
     node_timeout: NEVER,
     give_up: NEVER,
+    wait_replicas: None,
 };
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
-use lockstorm::lock::{AcquireOptions, Lock, NodeOptions, Nodes, Refusal, Sentinels};
+use lockstorm::lock::{AcquireOptions, Lock, NodeOptions, Nodes, NotExtended, Refusal, Sentinels, WaitReplicas};
 use lockstorm::model::{Cause, CauseKind, Wait};
 use redis::cmd;
 use support::sentinel::{NAME, PASSWORD, Process, Watched};
@@ -27,6 +27,7 @@ const PATIENT: NodeOptions = NodeOptions {
     reconnect_backoff: Duration::from_millis(10),
     node_timeout: NODE_TIMEOUT,
     give_up: TEST_TIMEOUT,
+    wait_replicas: None,
 };
 
 const RENEWED: AcquireOptions = AcquireOptions {
@@ -393,4 +394,168 @@ fn nobody_overlaps_in_a_healthy_lab_and_no_key_is_left() {
     });
     assert!(done.load(SeqCst) >= CYCLES);
     assert_eq!(watched.servers[0].keys(), Vec::<String>::new());
+}
+
+// Replicas that must confirm.
+
+/// Nodes whose votes both replicas must confirm within this time.
+fn confirmed(watched: &Watched, within: Duration) -> Nodes {
+    let options = NodeOptions {
+        node_timeout: Duration::from_secs(2),
+        wait_replicas: Some(WaitReplicas {
+            replicas: 2,
+            timeout: within,
+        }),
+        ..PATIENT
+    };
+    Nodes::open(&[watched.servers[0].url()], options).unwrap()
+}
+
+/// Longer than the node timeout, which must not make the node suspect.
+const LONG_WAIT: Duration = Duration::from_millis(2500);
+
+fn is_unreplicated(causes: &[Option<Cause>]) -> bool {
+    matches!(causes, [Some(Cause::Unreplicated { replicas: 0 | 1, of: 2 })])
+}
+
+#[test]
+fn what_all_replicas_must_confirm_they_have_when_it_is_acquired() {
+    let _turn = serial();
+    let watched = Watched::unwatched();
+    runtime().block_on(async {
+        let nodes = confirmed(&watched, TEST_TIMEOUT);
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        let lock = Lock::single(&nodes, 0, 1);
+        let guard = lock.acquire(KEY, &OPTIONS).await.unwrap();
+        assert_eq!(lock.acquire(KEY, &OPTIONS).await.unwrap_err(), Refusal::Contended);
+        for server in &watched.servers {
+            assert_eq!(server.keys(), [KEY]);
+        }
+        assert!(guard.extend().await.is_ok());
+        assert_eq!(guard.release().await.deleted, 1);
+        no_keys(&watched.servers[0]);
+    });
+}
+
+#[test]
+fn one_wait_is_enough_for_all_that_is_written_together() {
+    const LOCKS: usize = 64;
+    let _turn = serial();
+    let watched = Watched::unwatched();
+    let waits = || watched.servers[0].calls("wait");
+    runtime().block_on(async {
+        let nodes = confirmed(&watched, TEST_TIMEOUT);
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        let lock = Lock::single(&nodes, 0, 1);
+        let before = waits();
+        let acquire = |key: usize| {
+            let lock = lock.clone();
+            async move { lock.acquire(&key.to_string(), &OPTIONS).await }
+        };
+        let tasks: Vec<_> = (0..LOCKS).map(|key| tokio::spawn(acquire(key))).collect();
+        let mut guards = Vec::new();
+        for task in tasks {
+            guards.push(task.await.unwrap().unwrap());
+        }
+        let acquired = waits() - before;
+        assert!((1..=LOCKS as u64 / 4).contains(&acquired), "{acquired}");
+        drop(guards);
+        assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);
+        assert_eq!(waits() - before, acquired, "releases need none");
+        no_keys(&watched.servers[0]);
+    });
+}
+
+#[test]
+fn a_lock_that_a_replica_does_not_confirm_is_undone_and_releases_go_through() {
+    let _turn = serial();
+    let watched = Watched::unwatched();
+    runtime().block_on(async {
+        let nodes = confirmed(&watched, LONG_WAIT);
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        let lock = Lock::single(&nodes, 0, 1);
+        let held = lock.acquire("held", &OPTIONS).await.unwrap();
+        watched.servers[2].pause();
+        for _ in 0..2 {
+            let refusal = lock.acquire(KEY, &OPTIONS).await.unwrap_err();
+            assert!(
+                matches!(&refusal, Refusal::NoQuorum { causes } if is_unreplicated(causes)),
+                "{refusal:?}"
+            );
+        }
+        assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);
+        assert_eq!(watched.servers[0].keys(), ["held"]);
+        let validity = held.validity();
+        let refused = held.extend().await.unwrap_err();
+        assert!(
+            matches!(&refused, NotExtended::NoQuorum { causes } if is_unreplicated(causes)),
+            "{refused:?}"
+        );
+        assert!(
+            !held.is_lost() && held.validity() < validity,
+            "it is as if it had not been extended"
+        );
+        assert_eq!(held.release().await.deleted, 1);
+        no_keys(&watched.servers[0]);
+        watched.servers[2].resume();
+        watched.replicated(0, 2);
+        let guard = lock.acquire(KEY, &OPTIONS).await.unwrap();
+        guard.release().await;
+    });
+}
+
+#[test]
+fn a_connection_that_breaks_while_replicas_are_waited_for_leaves_the_vote_unknown_and_no_key() {
+    let _turn = serial();
+    let watched = Watched::unwatched();
+    let master = &watched.servers[0];
+    runtime().block_on(async {
+        let nodes = confirmed(&watched, TEST_TIMEOUT);
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        let lock = Lock::single(&nodes, 0, 1);
+        watched.servers[2].pause();
+        let waits = tokio::spawn(async move { lock.acquire(KEY, &OPTIONS).await });
+        let blocked = async {
+            loop {
+                let clients: String = master.query(cmd("INFO").arg("clients"));
+                if clients.contains("blocked_clients:1") {
+                    return;
+                }
+                sleep(Duration::from_millis(2)).await;
+            }
+        };
+        timeout(TEST_TIMEOUT, blocked).await.expect("the node waits");
+        assert_eq!(master.keys(), [KEY]);
+        let _: usize = master.query(cmd("CLIENT").arg(&["KILL", "TYPE", "normal"]));
+        let refusal = waits.await.unwrap().unwrap_err();
+        assert_eq!(
+            refusal,
+            Refusal::Unknown {
+                causes: vec![Some(Cause::Disconnected)]
+            }
+        );
+        no_keys_while(master, &nodes).await;
+    });
+    watched.servers[2].resume();
+}
+
+/// Waits until no key is left on this server, while the nodes delete it.
+async fn no_keys_while(server: &Process, nodes: &Nodes) {
+    assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);
+    assert_eq!(server.keys(), Vec::<String>::new());
+}
+
+#[test]
+fn without_the_permission_to_wait_nothing_is_permitted() {
+    let _turn = serial();
+    let watched = Watched::unwatched();
+    let master = &watched.servers[0];
+    master.query::<()>(cmd("ACL").arg(&["SETUSER", "default", "-wait"]));
+    runtime().block_on(async {
+        let nodes = confirmed(&watched, TEST_TIMEOUT);
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        let refusal = Lock::single(&nodes, 0, 1).acquire(KEY, &OPTIONS).await.unwrap_err();
+        assert!(matches!(refusal, Refusal::NotPermitted { .. }), "{refusal:?}");
+        no_keys_while(master, &nodes).await;
+    });
 }

@@ -106,6 +106,7 @@ const PATIENT: NodeOptions = NodeOptions {
     reconnect_backoff: Duration::from_millis(50),
     node_timeout: Duration::from_secs(5),
     give_up: Duration::from_secs(30),
+    wait_replicas: None,
 };
 
 fn patient(nodes: Nodes) -> RedlockBuilder {

@@ -32,6 +32,14 @@ pub enum Cause {
     /// (`MASTERDOWN`) or its cluster (`CLUSTERDOWN`), hands the key to another node (`TRYAGAIN`), or has too few replicas
     /// (`NOREPLICAS`).
     NotReady(String),
+    /// The node ran the command, but only so many replicas confirmed it in time
+    /// ([`NodeOptions::wait_replicas`](crate::NodeOptions::wait_replicas)). What it did is taken back.
+    Unreplicated {
+        /// How many replicas confirmed it.
+        replicas: u32,
+        /// How many had to.
+        of: u32,
+    },
     /// The node answered with another error, for example `OOM`.
     Error(String),
 }
@@ -58,6 +66,7 @@ impl Cause {
             Self::ReadOnly => CauseKind::ReadOnly,
             Self::NoMaster => CauseKind::NoMaster,
             Self::NotReady(_) => CauseKind::NotReady,
+            Self::Unreplicated { .. } => CauseKind::Unreplicated,
             Self::Error(_) => CauseKind::Error,
         }
     }
@@ -70,6 +79,7 @@ impl fmt::Display for Cause {
             Self::Tls(text) => write!(f, "TLS: {text}"),
             Self::NotReady(text) => write!(f, "not ready: {text}"),
             Self::Error(text) => write!(f, "error: {text}"),
+            Self::Unreplicated { replicas, of } => write!(f, "confirmed by {replicas} of {of} replicas"),
             Self::ReadOnly => f.write_str("read-only"),
             Self::NoMaster => f.write_str("no master"),
             Self::Held | Self::Refused | Self::Timeout | Self::Disconnected | Self::Suspect | Self::Busy => {

@@ -27,6 +27,8 @@ pub enum CauseKind {
     NoMaster,
     /// [`Cause::NotReady`](crate::Cause::NotReady).
     NotReady,
+    /// [`Cause::Unreplicated`](crate::Cause::Unreplicated).
+    Unreplicated,
     /// [`Cause::Error`](crate::Cause::Error).
     Error,
 }
@@ -47,6 +49,7 @@ impl CauseKind {
             Self::ReadOnly => "read_only",
             Self::NoMaster => "no_master",
             Self::NotReady => "not_ready",
+            Self::Unreplicated => "unreplicated",
             Self::Error => "error",
         }
     }

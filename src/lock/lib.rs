@@ -18,7 +18,7 @@
 //! `SET`, `GET`, `DEL`, `PEXPIRE`, `PTTL`, `EVALSHA` and `EVAL` on the keys; with `SCRIPT LOAD` the scripts are sent once
 //! only. Waiting in line uses `PUBLISH` and `SUBSCRIBE` on the channels `lockstorm:released:` + key; without them waiters
 //! ask again from time to time. `DELIFEQ` (Valkey 9) and `DELEX` (Redis 8.4) are used where the server has them and the user
-//! may run them. For example:
+//! may run them. [`NodeOptions::wait_replicas`] needs `WAIT`. For example:
 //!
 //! ```text
 //! ACL SETUSER locks on >secret ~* resetchannels &lockstorm:released:*
@@ -39,7 +39,7 @@
 //! ```
 //!
 //! While the master moves, refusals have the causes [`Refused`](Cause::Refused), [`Disconnected`](Cause::Disconnected),
-//! [`Timeout`](Cause::Timeout), [`Suspect`](Cause::Suspect), [`ReadOnly`](Cause::ReadOnly), [`NoMaster`](Cause::NoMaster) or
+//! [`Timeout`](Cause::Timeout), [`Unreplicated`](Cause::Unreplicated), [`Suspect`](Cause::Suspect), [`ReadOnly`](Cause::ReadOnly), [`NoMaster`](Cause::NoMaster) or
 //! [`NotReady`](Cause::NotReady).
 //!
 //! # TLS
@@ -102,7 +102,7 @@ pub use gauges::{Gauges, Sent};
 pub use guard::{Guard, LateVotes};
 pub use lock::Lock;
 pub use node::address::{BadAddress, NodeAddress};
-pub use node::options::NodeOptions;
+pub use node::options::{NodeOptions, WaitReplicas};
 pub use nodes::Nodes;
 pub use options::AcquireOptions;
 pub use outcome::Outcome;

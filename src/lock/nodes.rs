@@ -111,7 +111,7 @@ impl Nodes {
     pub(crate) fn start(places: impl IntoIterator<Item = Place>, options: NodeOptions) -> Self {
         let options = options.bounded();
         let start = |place: Place| {
-            let queue = Arc::new(Queue::new(options.node_timeout.min(FOREVER)));
+            let queue = Arc::new(Queue::new(options.owed_within()));
             tokio::spawn(connection::run(Arc::clone(&queue), place.clone(), options));
             Arc::new(Handle { queue, place, options })
         };
@@ -190,7 +190,7 @@ impl Nodes {
         self.0.is_empty()
     }
 
-    /// How long a node may owe a reply.
+    /// How long a node may owe a reply, the wait for its replicas included.
     #[must_use]
     pub fn node_timeout(&self) -> Duration {
         let first = self.0.first().map(|handle| handle.queue.node_timeout());

@@ -16,7 +16,7 @@ pub struct AcquireOptions {
     /// The longest that the whole acquire may take, all attempts and waits included.
     pub timeout: Duration,
     /// How long an attempt, an extension or a release waits for a node's reply, if that is less than the nodes'
-    /// [`node_timeout`](crate::NodeOptions::node_timeout). For an attempt it counts from when the commands are written to
+    /// [`node_timeout`](crate::NodeOptions::node_timeout), with the time that they may wait for replicas. For an attempt it counts from when the commands are written to
     /// the nodes: time in the app server's own queue counts against the timeout of the acquire only. It is never longer than
     /// the TTL, whatever is given here.
     pub reply_timeout: Option<Duration>,

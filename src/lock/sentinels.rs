@@ -17,7 +17,8 @@ use crate::sentinel::following;
 ///
 /// # What such a lock is worth
 /// Redis and Valkey replicate behind the reply. A master that dies takes the locks with it that its replicas have not got yet,
-/// and somebody else can get them from the new master at once. A master that comes back empty empties its replicas too: it
+/// and somebody else can get them from the new master at once. With [`NodeOptions::wait_replicas`] an acquire waits until
+/// replicas have the key; only *all* of them are enough, since one that lacks it may become the master. A master that comes back empty empties its replicas too: it
 /// needs its data on disk, or must stay away until a replica is the master. An old master that nobody has told goes on granting
 /// locks to those who can't ask the Sentinels; `min-replicas-to-write` prevents most of that. A quorum of independent nodes has
 /// none of these weaknesses.

@@ -46,6 +46,7 @@ fn state(cause: &Cause) -> String {
         Cause::ReadOnly => "a replica (it takes no writes)".to_owned(),
         Cause::NoMaster => "without a master (Sentinels name none)".to_owned(),
         Cause::NotReady(text) => format!("not ready ({text})"),
+        Cause::Unreplicated { replicas, of } => format!("not replicated (confirmed by {replicas} of {of} replicas)"),
         Cause::Held | Cause::NoPermission(_) | Cause::Tls(_) | Cause::Error(_) => format!("refuses ({cause})"),
     }
 }
@@ -76,11 +77,13 @@ mod tests {
             no_vote(1, Cause::ReadOnly),
             no_vote(2, Cause::NotReady("LOADING".into())),
             no_vote(3, Cause::NoMaster),
+            no_vote(4, Cause::Unreplicated { replicas: 1, of: 2 }),
         ];
         assert_eq!(
             lacking(arm("redlock"), &refused).as_deref(),
             Some(
-                "host 1 a replica (it takes no writes), host 2 not ready (LOADING), host 3 without a master (Sentinels name none)"
+                "host 1 a replica (it takes no writes), host 2 not ready (LOADING), host 3 without a master (Sentinels name none), \
+                 host 4 not replicated (confirmed by 1 of 2 replicas)"
             )
         );
         assert_eq!(lacking(arm("redlock"), &[]), None);

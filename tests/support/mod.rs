@@ -136,12 +136,7 @@ impl RedisServer {
 
     /// How often the server ran a command, inside and outside of scripts, since it started or its statistics were reset.
     pub fn calls(&self, command: &str) -> u64 {
-        let stats: String = self.query(redis::cmd("INFO").arg("commandstats"));
-        let line = stats
-            .lines()
-            .find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
-        let digits = line.and_then(|rest| rest.split(',').next());
-        digits.map_or(0, |digits| digits.parse().expect("a number"))
+        calls_in(&self.query::<String>(redis::cmd("INFO").arg("commandstats")), command)
     }
 
     fn pid(&self) -> Pid {
@@ -155,6 +150,15 @@ impl Drop for RedisServer {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// How often a command ran, by a server's statistics.
+fn calls_in(stats: &str, command: &str) -> u64 {
+    let line = stats
+        .lines()
+        .find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
+    let digits = line.and_then(|rest| rest.split(',').next());
+    digits.map_or(0, |digits| digits.parse().expect("a number"))
 }
 
 const fn addr(port: u16) -> SocketAddr {

@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 use redis::{Cmd, Connection, FromRedisValue, RedisResult, cmd};
 use tempfile::TempDir;
 
-use super::{TEST_TIMEOUT, eventually, free_port, server_bin};
+use super::{TEST_TIMEOUT, calls_in, eventually, free_port, server_bin};
 
 /// The name of the master.
 pub const NAME: &str = "watched";
@@ -130,6 +130,11 @@ impl Process {
     /// Runs a command on a connection of its own.
     pub fn query<T: FromRedisValue>(&self, command: &Cmd) -> T {
         self.try_query(command).expect("the server answers")
+    }
+
+    /// How often the server ran a command.
+    pub fn calls(&self, command: &str) -> u64 {
+        calls_in(&self.query::<String>(cmd("INFO").arg("commandstats")), command)
     }
 
     /// The keys that have not expired.

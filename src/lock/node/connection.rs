@@ -19,6 +19,7 @@ use super::job::{Done, Job, LockJob};
 use super::options::NodeOptions;
 use super::place::Place;
 use super::queue::Queue;
+use super::replication::{self, Replication};
 use super::reply::{Malformed, Reply};
 use super::wire::Native;
 use crate::protocol::{Command, Suspicion, Time, WINDOW};
@@ -72,7 +73,7 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
         match greeted {
             Ok(greeted) => {
                 node.connected();
-                let mut connection = Connection::new(greeted.stream, greeted.native, options.reconnect_backoff);
+                let mut connection = Connection::new(greeted.stream, greeted.native, &options);
                 match place.stay(connection.drive(&node)).await {
                     Some(Ok(())) => return,
                     Some(Err(_)) => {}
@@ -81,7 +82,8 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
                 }
                 unwritten = connection.unwritten;
                 unwritten.extend(connection.refused.into_iter().map(Job::Lock));
-                written = connection.written.into_iter().map(|(job, _)| job).collect();
+                let run = connection.replication.into_iter().flat_map(Replication::into_run);
+                written = run.chain(connection.written.into_iter().map(|(job, _)| job)).collect();
             }
             Err(failed) => cause = failed,
         }
@@ -127,6 +129,8 @@ struct Connection<S> {
     /// Fires when the refused deletes are to be tried again.
     retry: Pin<Box<Sleep>>,
     backoff: Duration,
+    /// The wait for replicas, if votes need it.
+    replication: Option<Replication>,
     suspicion: Suspicion,
     /// Fires when the node may have owed a reply for too long. It is set again only when it fires: a timer for each command
     /// would cost more than the commands.
@@ -135,7 +139,7 @@ struct Connection<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    fn new(stream: S, native: Option<Native>, backoff: Duration) -> Self {
+    fn new(stream: S, native: Option<Native>, options: &NodeOptions) -> Self {
         let now = clock::now();
         Self {
             stream,
@@ -148,7 +152,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             written: VecDeque::new(),
             refused: Vec::new(),
             retry: Box::pin(clock::sleep_until(now)),
-            backoff,
+            backoff: options.reconnect_backoff,
+            replication: options.wait_replicas.map(Replication::new),
             suspicion: Suspicion::new(now),
             alarm: Box::pin(clock::sleep_until(now)),
             armed: false,
@@ -173,7 +178,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 break;
             }
         }
-        if abandoned && self.written.is_empty() && self.refused.is_empty() && self.unwritten.is_empty() {
+        if abandoned && self.oldest().is_none() && self.refused.is_empty() && self.unwritten.is_empty() {
             return Poll::Ready(Ok(()));
         }
         self.poll_alarm(node, cx);
@@ -181,7 +186,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     fn can_fill(&self) -> bool {
-        !self.unwritten.is_empty() && self.output.len() < OUTPUT_LIMIT && self.written.len() < WINDOW
+        !self.unwritten.is_empty()
+            && self.output.len() < OUTPUT_LIMIT
+            && self.written.len() < WINDOW
+            && self.waiting_since().is_none()
+    }
+
+    /// Since when the node has been waiting for replicas, if it is.
+    fn waiting_since(&self) -> Option<Time> {
+        self.replication.as_ref().and_then(Replication::since)
     }
 
     /// Moves commands from the queue to the output.
@@ -192,14 +205,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let now = clock::now();
         // A caller that asks again at once after a timeout may get here before the alarm fires.
         self.suspect_if_overdue(node, now);
-        let mut withdrawn = 0;
+        let (mut withdrawn, mut voting) = (0, false);
         while self.can_fill() {
             let Some(job) = self.unwritten.pop_front() else { break };
             if job.write(&mut self.output, self.native, now) {
+                voting |= Replication::concerns(&job);
                 self.written.push_back((job, now));
             } else {
                 withdrawn += 1;
             }
+        }
+        if voting && let Some(replication) = &mut self.replication {
+            replication.write(&mut self.output, now);
         }
         node.finished(withdrawn);
     }
@@ -234,21 +251,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             Reply::parse(&self.input[done..self.filled]).map_err(|Malformed| io::ErrorKind::InvalidData)?
         {
             done += length;
-            let (job, since) = self.written.pop_front().ok_or(io::ErrorKind::InvalidData)?;
+            let Some((job, since)) = self.written.pop_front() else {
+                // Nothing is written behind a WAIT.
+                let replication = self.replication.as_mut();
+                let confirmed = replication.and_then(|replication| replication.confirm(reply, now));
+                for done in confirmed.ok_or(io::ErrorKind::InvalidData)? {
+                    finished += self.settle(done);
+                }
+                continue;
+            };
             if let Some(hook) = hook {
                 hook(now - since);
             }
-            match job.reply(reply, now) {
-                Done::Finished => finished += 1,
-                Done::Kept => {}
-                Done::Again(job) => {
-                    if job.command == Command::Delete && !job.announce {
-                        // The server has the native command, but our user may not run it.
-                        self.native = None;
-                    }
-                    self.unwritten.push_back(Job::Lock(job));
+            match (&mut self.replication, job) {
+                (Some(replication), Job::Lock(job)) if replication::is_vote(job.command, &reply) => {
+                    replication.keep(job, reply);
                 }
-                Done::Owed(delete) => self.postpone(delete),
+                (_, job) => finished += self.settle(job.reply(reply, now)),
             }
         }
         self.input.copy_within(done..self.filled, 0);
@@ -260,6 +279,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Does what remains to be done for a job after its reply. Returns how many attempts are finished by it.
+    fn settle(&mut self, done: Done) -> usize {
+        match done {
+            Done::Finished => return 1,
+            Done::Kept => {}
+            Done::Again(job) => {
+                if job.command == Command::Delete && !job.announce {
+                    // The server has the native command, but our user may not run it.
+                    self.native = None;
+                }
+                self.unwritten.push_back(Job::Lock(job));
+            }
+            Done::Owed(delete) => self.postpone(delete),
+        }
+        0
     }
 
     /// Keeps a delete that the node refused to run now, to try it again a little later.
@@ -297,6 +333,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// When the oldest command without a reply was written.
     fn oldest(&self) -> Option<Time> {
-        self.written.front().map(|(_, since)| *since)
+        let oldest = self.written.front().map(|(_, since)| *since);
+        oldest.or_else(|| self.waiting_since())
     }
 }

@@ -138,7 +138,8 @@ impl LockJob {
         true
     }
 
-    fn reply(mut self, reply: Reply, now: Time) -> Done {
+    /// Hands the reply, which had arrived by `now`, to the asker.
+    pub(super) fn reply(mut self, reply: Reply, now: Time) -> Done {
         let (answer, cause) = match (self.command, reply) {
             (Command::Set, Reply::Ok) => (Answer::Yes, None),
             (Command::Set, Reply::Nil) => (Answer::No, None),
@@ -165,6 +166,11 @@ impl LockJob {
             Answer::Never
         };
         self.done(answer, Some(cause), now)
+    }
+
+    /// The node has run it, but its replicas have not confirmed it, so it is no vote.
+    pub(super) fn unconfirmed(self, cause: Cause, now: Time) -> Done {
+        self.done(Answer::Unconfirmed, Some(cause), now)
     }
 
     fn done(self, answer: Answer, cause: Option<Cause>, now: Time) -> Done {

@@ -9,6 +9,7 @@ pub(crate) mod options;
 pub(crate) mod place;
 pub(crate) mod question;
 pub(crate) mod queue;
+mod replication;
 pub(crate) mod reply;
 pub(crate) mod stream;
 #[cfg(feature = "tls")]

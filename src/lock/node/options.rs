@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use crate::clock::FOREVER;
+
 /// How connections to nodes are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeOptions {
@@ -16,6 +18,27 @@ pub struct NodeOptions {
     /// `TCP_USER_TIMEOUT` and keepalive on Linux, by keepalive alone elsewhere). This is for networks that drop packets. The
     /// kernel of a node that is merely stopped still acknowledges, until its buffers are full.
     pub give_up: Duration,
+    /// Whether a vote or an extension counts only if replicas of the node have confirmed it. `None`, the default, does not
+    /// ask them.
+    pub wait_replicas: Option<WaitReplicas>,
+}
+
+/// How many replicas of a node must confirm a vote or an extension, and how soon.
+///
+/// One `WAIT` follows each batch of commands that are written together. A lock that it does not confirm is taken back, with the
+/// cause [`Unreplicated`](crate::Cause::Unreplicated); an extension that it does not confirm counts as not made. Releases are not
+/// waited for, but as a node answers nothing on a connection that waits, they may take as long. The validity counts from before
+/// the command, and the [`node_timeout`](NodeOptions::node_timeout) is longer by this timeout.
+///
+/// The node's user must be allowed to run `WAIT`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitReplicas {
+    /// How many replicas; 0 is the same as no wait. Any one of them may become the master: only if *all* replicas must confirm,
+    /// a lock survives each of them.
+    pub replicas: u32,
+    /// How long the node waits for them; whole milliseconds, at least 1. Choose less than the TTL, and more than a round trip
+    /// to the replicas.
+    pub timeout: Duration,
 }
 
 /// The bounds of the pause before the next attempt to connect.
@@ -27,13 +50,36 @@ impl NodeOptions {
     pub(crate) fn bounded(self) -> Self {
         Self {
             reconnect_backoff: self.reconnect_backoff.clamp(SHORTEST_BACKOFF, LONGEST_BACKOFF),
+            wait_replicas: self
+                .wait_replicas
+                .filter(|wait| wait.replicas > 0)
+                .map(WaitReplicas::bounded),
+            ..self
+        }
+    }
+
+    /// How long a node may owe a reply, if it may have to wait for replicas before.
+    pub(crate) fn owed_within(&self) -> Duration {
+        let wait = self.wait_replicas.map_or(Duration::ZERO, |wait| wait.timeout);
+        self.node_timeout.saturating_add(wait).min(FOREVER)
+    }
+}
+
+impl WaitReplicas {
+    /// Nodes count in whole milliseconds, and 0 would be for ever.
+    fn bounded(self) -> Self {
+        let longest = u64::try_from(FOREVER.as_millis()).unwrap_or(u64::MAX);
+        let millis = u64::try_from(self.timeout.as_millis()).unwrap_or(longest);
+        Self {
+            timeout: Duration::from_millis(millis.clamp(1, longest)),
             ..self
         }
     }
 }
 
 impl Default for NodeOptions {
-    /// 1 s to connect, 50 ms before the next attempt, 40 ms for a reply, 30 s until a silent peer is given up. 40 ms suit
+    /// 1 s to connect, 50 ms before the next attempt, 40 ms for a reply, 30 s until a silent peer is given up, no wait for
+    /// replicas. 40 ms suit
     /// nodes in the same data centre; nodes that are further away, or that write to disk before they reply, need more.
     fn default() -> Self {
         Self {
@@ -41,6 +87,7 @@ impl Default for NodeOptions {
             reconnect_backoff: Duration::from_millis(50),
             node_timeout: Duration::from_millis(40),
             give_up: Duration::from_secs(30),
+            wait_replicas: None,
         }
     }
 }

@@ -185,6 +185,12 @@ pub(crate) fn pttl(key: &str) -> Packed {
     pack(&["PTTL", key]).into()
 }
 
+/// Waits until so many replicas have what this connection has written, but no longer than `timeout`, in whole milliseconds.
+/// The reply is the number of replicas.
+pub(crate) fn wait(replicas: u32, timeout: Duration) -> Vec<u8> {
+    pack(&["WAIT", &replicas.to_string(), &timeout.as_millis().to_string()])
+}
+
 /// Publishes a message to all who wait for the key.
 pub(crate) fn publish(key: &str, message: &str) -> Packed {
     pack(&["PUBLISH", &channel(key), message]).into()
@@ -301,6 +307,9 @@ mod tests {
             prop_assert_eq!(subscription("SUBSCRIBE", &keys), subscribe);
             let proposal = cmd("EVAL").arg(PROPOSE).arg(1).arg(ours[0]).arg(number).get_packed_command();
             prop_assert_eq!(&propose(ours[0], number)[..], proposal);
+            let replicas = (number >> 32).try_into().unwrap();
+            let wait_command = cmd("WAIT").arg(replicas).arg(250).get_packed_command();
+            prop_assert_eq!(wait(replicas, Duration::from_micros(250_900)), wait_command);
             let publish_command = cmd("PUBLISH").arg(&channels[0]).arg(ours[0]).get_packed_command();
             prop_assert_eq!(&publish(ours[0], ours[0])[..], publish_command);
         }

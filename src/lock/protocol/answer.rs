@@ -18,6 +18,8 @@ pub enum Answer {
     No,
     /// The node has not done it and never will: it was not asked, or it refused.
     Never,
+    /// The node did it, but its replicas have not confirmed it in time: it is no vote, and the key must be taken back.
+    Unconfirmed,
     /// There is no answer; the node may have done it or may still do it.
     Unknown,
 }

@@ -31,6 +31,8 @@ pub enum Vote {
     Held,
     /// The node did not vote, and will not.
     Never,
+    /// The node has our key, but its replicas have not confirmed it: it is no vote.
+    Unconfirmed,
     /// The node did not answer; it may have voted, or may still vote.
     Unknown,
     /// The node had voted, and does not have the key any more.
@@ -41,7 +43,7 @@ impl Vote {
     /// Whether the node may have our key now or later, so that it must be sent a delete.
     #[must_use]
     pub const fn may_hold(self) -> bool {
-        matches!(self, Self::Written | Self::Granted | Self::Unknown)
+        matches!(self, Self::Written | Self::Granted | Self::Unconfirmed | Self::Unknown)
     }
 
     const fn is_pending(self) -> bool {
@@ -55,6 +57,7 @@ impl From<Answer> for Vote {
             Answer::Yes => Self::Granted,
             Answer::No => Self::Held,
             Answer::Never => Self::Never,
+            Answer::Unconfirmed => Self::Unconfirmed,
             Answer::Unknown => Self::Unknown,
         }
     }
@@ -356,8 +359,8 @@ impl Attempt {
         let until = match answer {
             Answer::Yes => Some(self.key_until(asked)),
             Answer::No => None,
-            // Such an answer says nothing about the key.
-            Answer::Never | Answer::Unknown => return Effect::default(),
+            // Such an answer says nothing about the key, or nothing that its replicas know too.
+            Answer::Never | Answer::Unconfirmed | Answer::Unknown => return Effect::default(),
         };
         if self.phase != Phase::Held {
             return Effect::default();
@@ -365,7 +368,7 @@ impl Attempt {
         let state = &mut self.states[node];
         // Of two extensions under way, the second one finds the same key gone. Or its answer is from before a repair that is
         // under way, whose key the node must still be told to delete.
-        if until.is_none() && !matches!(state.vote, Vote::Granted | Vote::Unknown) {
+        if until.is_none() && !matches!(state.vote, Vote::Granted | Vote::Unconfirmed | Vote::Unknown) {
             return Effect::default();
         }
         // An extension never shortens the known time.
@@ -420,7 +423,7 @@ impl Attempt {
             match answer {
                 Answer::Yes => self.released.deleted += 1,
                 Answer::No => self.released.gone += 1,
-                Answer::Never | Answer::Unknown => {}
+                Answer::Never | Answer::Unconfirmed | Answer::Unknown => {}
             }
             if matches!(answer, Answer::Yes | Answer::No) {
                 self.released.unconfirmed -= 1;
@@ -542,6 +545,22 @@ mod tests {
     }
 
     #[test]
+    fn what_replicas_have_not_confirmed_is_no_vote_and_is_taken_back() {
+        let mut attempt = written(1);
+        let effect = attempt.on_vote(0, at(0), Answer::Unconfirmed, at(2));
+        assert!(effect.decided && !effect.finished);
+        assert_eq!((attempt.decide(at(3)), attempt.ever_granted()), (Decision::NoQuorum, 0));
+        assert_eq!(attempt.close(at(4)), set([0]));
+        assert!(attempt.on_deleted(0, Answer::Yes, at(5)).finished);
+        // A lock that others hold up stays what it is, and its release deletes all keys.
+        let mut attempt = held(3, 2);
+        assert_eq!(attempt.on_vote(2, at(0), Answer::Unconfirmed, at(4)), Effect::default());
+        assert!(attempt.is_partial() && attempt.is_answered() && attempt.votes() == 2);
+        assert!(attempt.on_extended(2, at(5), Answer::No, at(6)).finished);
+        assert_eq!((attempt.vote(2), attempt.close(at(7))), (Vote::Gone, set([0, 1])));
+    }
+
+    #[test]
     fn late_votes_complete_a_lock_and_a_late_refusal_leaves_it_partial() {
         let mut attempt = held(3, 2);
         assert!(attempt.is_partial() && !attempt.is_answered());
@@ -579,7 +598,7 @@ mod tests {
     fn an_extension_that_no_node_answered_changes_nothing() {
         let mut attempt = held(3, 3);
         let before = attempt.lease().valid_until();
-        for answer in [Answer::Never, Answer::Unknown] {
+        for answer in [Answer::Never, Answer::Unconfirmed, Answer::Unknown] {
             assert_eq!(attempt.on_extended(0, at(500), answer, at(510)), Effect::default());
         }
         assert_eq!(
@@ -693,6 +712,7 @@ mod tests {
             3 => Just(Some(Answer::Yes)),
             3 => Just(Some(Answer::No)),
             1 => Just(Some(Answer::Never)),
+            1 => Just(Some(Answer::Unconfirmed)),
             1 => Just(Some(Answer::Unknown)),
         ];
         prop::collection::vec(answer, 1..10)

@@ -26,7 +26,7 @@ impl Extension {
         match answer {
             Answer::Yes => &mut self.extended,
             Answer::No => &mut self.gone,
-            Answer::Never | Answer::Unknown => &mut self.failed,
+            Answer::Never | Answer::Unconfirmed | Answer::Unknown => &mut self.failed,
         }
         .insert(node);
         self.is_decided()

@@ -70,7 +70,7 @@ impl Extensions {
         let cause = |node: usize| match pending.extension.answer(node) {
             Some(Answer::Yes) => None,
             Some(Answer::No) => Some(Cause::Held),
-            Some(Answer::Never | Answer::Unknown) => pending.causes[node].clone(),
+            Some(Answer::Never | Answer::Unconfirmed | Answer::Unknown) => pending.causes[node].clone(),
             None => Some(Cause::Timeout),
         };
         Some((0..pending.causes.len()).map(cause).collect())

@@ -186,7 +186,7 @@ impl QuorumLock {
             Vote::Written => Some(Cause::Timeout),
             Vote::Queued => Some(self.nodes.not_written(node)),
             // These answers came with a cause.
-            Vote::Never | Vote::Unknown => state.causes[node].clone().or(Some(Cause::Timeout)),
+            Vote::Never | Vote::Unconfirmed | Vote::Unknown => state.causes[node].clone().or(Some(Cause::Timeout)),
         };
         (0..self.nodes.len()).map(cause).collect()
     }
