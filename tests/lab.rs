@@ -11,11 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lockstorm::lab::{
-    Lab, LabError, LabOptions, NodeName, NodeSettings, ReplicationRole, Role, Running, ServerBinary, leftovers,
-};
+use lockstorm::lab::{Lab, LabError, LabOptions, NodeName, NodeSettings, Role, Running, ServerBinary, leftovers};
 use lockstorm::lock::{AcquireOptions, Lock, NodeOptions, Nodes};
-use lockstorm::model::{Action, Condition, Fault, Finding, HostId, How, Proof, Verified, Wait};
+use lockstorm::model::{Action, Condition, Fault, Finding, HostId, How, Proof, ReplicationRole, Verified, Wait};
 use lockstorm::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
 use tokio::sync::{Mutex, MutexGuard};
 

@@ -8,7 +8,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use lockstorm::metrics::{Count, Time};
-use lockstorm::model::{Action, CheckResult, Condition, Conditions, EventKind, Fault, HostId, How, ServerId, Target};
+use lockstorm::model::{
+    Action, Cause, CheckResult, Condition, Conditions, EventKind, Fault, HostId, How, NoVote, ReplicationRole,
+    ServerId, Target,
+};
 use lockstorm::report;
 use lockstorm::run::{self, Command, Health, Knob, Phase, Record, RunHandle, RunOptions, Snapshot};
 use lockstorm::scenario::{Overrides, Source, parse};
@@ -351,6 +354,78 @@ fn an_arm_without_its_nodes_says_so_at_once() {
         s.arms[0].live.health == Health::Well && s.arms[0].live.per_second > 1.0
     });
     run.stop();
+}
+
+const REPLICATED: &str = r#"
+[lab.replicated]
+down_after = "1s"
+[[arm]]
+name = "sentinel"
+lock = "single"
+topology = "replicated"
+[[arm]]
+name = "fixed"
+lock = "single"
+topology = "replicated"
+follow = "fixed"
+wait = "fail-fast"
+"#;
+
+#[test]
+fn a_lock_that_follows_sentinels_survives_the_death_of_the_master_and_one_that_stays_does_not() {
+    let _lab = one_at_a_time();
+    let run = Run::start(&format!("{CLOSED}{REPLICATED}"), &["arm.sentinel.timeout=1s"]);
+    let [redlock, sentinel, fixed] = [0, 1, 2];
+    let first = HostId(1);
+    let acquired = |s: &Snapshot, arm: usize| s.arms[arm].figures.outcomes.acquired;
+    let role = |s: &Snapshot, host: usize| s.hosts[host - 1].role;
+    let is_master = |role: Option<ReplicationRole>| matches!(role, Some(ReplicationRole::Master { .. }));
+    run.until("all work, and the roles are seen", |s| {
+        let arms_on_first = ["sentinel".to_owned(), "fixed".to_owned()];
+        [redlock, sentinel, fixed].iter().all(|&arm| acquired(s, arm) > 20)
+            && is_master(role(s, 1))
+            && matches!(role(s, 2), Some(ReplicationRole::Replica { connected: true, .. }))
+            && s.hosts[0].single_arms == arms_on_first
+    });
+    run.fault(Action::Fault(Fault::Kill), Target::Host(first));
+    let dead = run.until("two arms lack a master", |s| {
+        s.arms[sentinel].live.health == Health::NoMaster && s.arms[fixed].live.health == Health::NodeDown(first)
+    });
+    run.until("it is said", |s| {
+        is_said(s, "host 1 killed: sentinel has no master, fixed has no lock node")
+    });
+    let back = run.until("a new master is followed", |s| {
+        let on_new_host =
+            |host: usize| is_master(role(s, host)) && s.hosts[host - 1].single_arms.contains(&"sentinel".to_owned());
+        s.arms[sentinel].live.health == Health::Well
+            && acquired(s, sentinel) > acquired(&dead, sentinel) + 50
+            && (on_new_host(2) || on_new_host(3))
+    });
+    assert!(acquired(&back, fixed) < acquired(&dead, fixed) + 5, "nobody answers it");
+    assert!(
+        acquired(&back, redlock) > acquired(&dead, redlock) + 50,
+        "two votes are enough"
+    );
+
+    // The old master comes back as a master, grants locks to whoever knows only it, and then becomes a replica.
+    run.fault(Action::Undo(Condition::Down), Target::Host(first));
+    run.until("the old master grants locks", |s| {
+        acquired(s, fixed) > acquired(&back, fixed) + 20
+    });
+    run.until("it is a replica, and says that it is read-only", |s| {
+        let read_only = |no_vote: &NoVote| no_vote.cause == Cause::ReadOnly;
+        matches!(role(s, 1), Some(ReplicationRole::Replica { .. })) && s.arms[fixed].lacking.iter().any(read_only)
+    });
+    let record = run.stop();
+    let nodes =
+        |arm: usize| -> Vec<Option<usize>> { record.arms[arm].figures.nodes.iter().map(|node| node.host).collect() };
+    assert_eq!((nodes(sentinel), nodes(fixed)), (vec![None], vec![Some(1)]));
+    assert!(record.arms[sentinel].figures.nodes[0].sets > 100);
+    let text = report::summary(&record);
+    assert!(
+        text.contains("sentinel, the master") && text.contains("single, first master"),
+        "{text}"
+    );
 }
 
 const LAGGING: &str = r#"

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use lockstorm::scenario::{Fence, Overrides, Scenario, Source, parse, warnings};
+use lockstorm::scenario::{Fence, Follow, Overrides, ReplicatedSpec, Scenario, Source, parse, warnings};
 
 const INVENTORY: &str = r#"
 [workload]
@@ -376,6 +376,68 @@ fn sources_that_are_not_scenarios() {
     assert!(error(&path("record.json")).contains("is JSON, not a scenario; if it is a record, `jq -r .scenario_toml "));
     assert!(error("/dev/zero").contains("longer than 1 MiB"));
     assert!(error("").contains("is not a scenario"));
+}
+
+#[test]
+fn the_replicated_topology_is_checked() {
+    let text = |arm: &str| format!("{INVENTORY}[[arm]]\nname = \"a\"\nlock = \"single\"\n{arm}\n");
+    let replicated = text("topology = \"replicated\"");
+    let errors = |text: &str, set: &[&str]| read(text, set).expect_err("refused").join("\n");
+    let plain = read(&text(""), &[]).expect("valid");
+    assert_eq!((plain.lab.replicated, plain.arms[0].follow), (None, Follow::Sentinel));
+    let usual = read(&replicated, &[]).expect("valid");
+    assert_eq!(usual.lab.replicated, Some(ReplicatedSpec::default()));
+    let set = [
+        "arm.a.follow=fixed",
+        "lab.replicated.down_after=500ms",
+        "lab.replicated.min_replicas_to_write=1",
+        "lab.replicated.min_replicas_max_lag=2s",
+    ];
+    let changed = read(&replicated, &set).expect("valid");
+    let source = Source {
+        name: changed.name.clone(),
+        text: changed.to_toml(),
+    };
+    assert_eq!(parse(&source, &Overrides::default()).expect("valid"), changed);
+
+    for (hosts, why) in [
+        ("1", "a master needs replicas"),
+        ("2", "one Sentinel is not a majority"),
+    ] {
+        let said = errors(&replicated, &[&format!("lab.hosts={hosts}")]);
+        assert!(said.contains("topology") && said.contains(why), "{said}");
+    }
+    for (arm, expected) in [
+        (
+            "topology = \"replicated\"\nhost = 2",
+            "a.host: makes no sense with topology = \"replicated\"",
+        ),
+        (
+            "follow = \"fixed\"",
+            "a.follow: makes no sense with topology = \"independent\"",
+        ),
+        ("topology = \"replicatd\"", "did you mean \"replicated\"?"),
+    ] {
+        let said = errors(&text(arm), &[]);
+        assert!(said.contains(expected), "{said}");
+    }
+    let redlock = text("topology = \"replicated\"").replace("lock = \"single\"", "lock = \"redlock\"");
+    assert!(errors(&redlock, &[]).contains("a.topology: makes no sense with lock = \"redlock\""));
+    let unused = format!("{}[lab.replicated]\ndown_after = \"1s\"\n", text(""));
+    assert!(errors(&unused, &[]).contains("lab: its table \"replicated\" is never used"));
+    for (key, value, expected) in [
+        (
+            "min_replicas_to_write",
+            "3",
+            "3 is more than the 2 replicas that 3 hosts have",
+        ),
+        ("min_replicas_max_lag", "1500ms", "is not a whole number of seconds"),
+        ("down_after", "0s", "is 0"),
+        ("down_aftr", "1s", "did you mean \"down_after\"?"),
+    ] {
+        let said = errors(&replicated, &[&format!("lab.replicated.{key}={value}")]);
+        assert!(said.contains(expected), "{said}");
+    }
 }
 
 #[test]

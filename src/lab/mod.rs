@@ -45,7 +45,7 @@ pub use self::node_name::{NodeName, Role};
 #[cfg(feature = "peers")]
 pub(crate) use self::redis_client::connection_info;
 pub(crate) use self::redis_client::redis_client;
-pub use self::replication::{MASTER_NAME, ReplicationRole};
+pub use self::replication::MASTER_NAME;
 pub(crate) use self::run_dir::RunDir;
 pub use self::running::Running;
 pub use self::settings::{NodeSettings, TlsFiles};
@@ -63,7 +63,7 @@ use self::password::Password;
 use self::proxy::Proxy;
 use self::site::Site;
 use crate::lock::NodeAddress;
-use crate::model::HostId;
+use crate::model::{HostId, ReplicationRole};
 use crate::scenario::{self, LabSpec};
 
 /// How many round trips are measured each way to tell what the proxy costs.
@@ -213,6 +213,15 @@ impl Lab {
         };
         let nodes = self.nodes.of(Role::Lock);
         nodes.filter_map(|node| Some((node.name.host?, place(node)))).collect()
+    }
+
+    /// The addresses of the Sentinels in the order of the hosts, and of the first master, with the lab's password; `None` in a
+    /// lab without replicated nodes.
+    #[must_use]
+    pub fn replicated_nodes(&self) -> Option<(Vec<NodeAddress>, NodeAddress)> {
+        let first = self.nodes.of(Role::Replicated).next()?;
+        let sentinels = self.nodes.of(Role::Sentinel).map(|node| node.access());
+        Some((sentinels.collect(), first.access()))
     }
 
     /// How much the proxy adds to a round trip, measured now with host 1; `None` without a proxy, or if nobody answers.

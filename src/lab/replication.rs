@@ -13,6 +13,7 @@ use super::nodes::Nodes;
 use super::stats;
 use super::{LabError, NodeName};
 use crate::lock::NodeAddress;
+use crate::model::ReplicationRole;
 use crate::scenario::ReplicatedSpec;
 
 /// The name by which Sentinels know the master.
@@ -27,27 +28,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// The key that is written to prove that the replicas follow.
 const PROOF: &str = "lockstorm:ready";
-
-/// What a replicated node says about itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplicationRole {
-    /// It takes writes.
-    Master {
-        /// How many replicas are connected to it.
-        replicas: usize,
-        /// How many bytes it has written to its replication stream.
-        offset: u64,
-    },
-    /// It follows a master.
-    Replica {
-        /// The port of that master.
-        master: u16,
-        /// Whether it is connected to it and has all of its data.
-        connected: bool,
-        /// How much of the replication stream it has applied, in bytes.
-        offset: u64,
-    },
-}
 
 /// Asks a replicated node for its role; `None` if it does not answer in time.
 pub(super) async fn role(node: &Node) -> Option<ReplicationRole> {

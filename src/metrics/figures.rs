@@ -22,8 +22,9 @@ pub struct HitsPerExpiry {
 /// One lock node, as an arm used it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeLoad {
-    /// The host that it runs on, from 1.
-    pub host: usize,
+    /// The host that it runs on, from 1; left out for the master of the replicated nodes, which may be on any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<usize>,
     /// How many `SET … NX PX` commands it was sent.
     pub sets: u64,
     /// How many extensions it was sent.

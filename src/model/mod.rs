@@ -8,6 +8,7 @@ mod id;
 mod no_vote;
 mod outcome;
 mod printable;
+mod replication_role;
 mod setting;
 
 pub use lockstorm_lock::{Cause, CauseKind, Outcome, Wait};
@@ -22,4 +23,5 @@ pub use id::{HostId, ServerId};
 pub use no_vote::NoVote;
 pub use outcome::Outcomes;
 pub use printable::printable;
+pub use replication_role::ReplicationRole;
 pub use setting::setting;

@@ -15,7 +15,7 @@ pub(super) fn open(scenario: &Scenario) -> u64 {
         .arms
         .iter()
         .filter(|arm| arm.wait == Wait::Queue)
-        .map(|arm| arm.hosts(&scenario.lab).len() as u64)
+        .map(|arm| arm.voters(&scenario.lab).len() as u64)
         .sum();
     let server = cost::FILES_OF_A_SERVER + hosts + subscriptions;
     // The proxy has a listener for each host, and two sockets for each connection of an app server, and for one of the run.

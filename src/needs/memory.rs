@@ -67,7 +67,7 @@ pub(super) fn disk(scenario: &Scenario, pace: Pace) -> u64 {
         scenario.lab.persistence,
         Persistence::AofAlways | Persistence::AofEverysec
     );
-    let nodes = |arm: &ArmSpec| arm.hosts(&scenario.lab).len() as u64;
+    let nodes = |arm: &ArmSpec| arm.voters(&scenario.lab).len() as u64;
     let nodes: u64 = scenario.arms.iter().map(nodes).sum();
     let cycles = if append_only {
         cycles(scenario, pace).saturating_mul(nodes)

@@ -1,19 +1,20 @@
 use crate::metrics::units::counted;
 use crate::metrics::{Count, Figures};
-use crate::scenario::{ArmSpec, LockKind, LockNodes, WorkloadSpec};
+use crate::scenario::{ArmSpec, LockNodes, WorkloadSpec};
 
 /// What one arm did, in one sentence. `is_doubted`: whether nothing good can be said about it.
 #[must_use]
 pub fn sentence(arm: &ArmSpec, figures: &Figures, workload: &WorkloadSpec, is_doubted: bool) -> String {
     let mut parts = workload.about().clauses(figures, is_doubted);
-    parts.extend(trouble(figures, arm.lock));
+    parts.extend(trouble(figures, arm.nodes()));
     format!("{}: {}.", arm.name, parts.join("; "))
 }
 
 /// What went wrong or was refused, in any workload.
-fn trouble(figures: &Figures, lock: LockKind) -> Vec<String> {
-    let no_quorum = match lock.nodes() {
+fn trouble(figures: &Figures, nodes: LockNodes) -> Vec<String> {
+    let no_quorum = match nodes {
         LockNodes::OneHost => ["acquire got", "acquires got", "no vote from the lock node"],
+        LockNodes::Master => ["acquire got", "acquires got", "no vote from a master"],
         LockNodes::Nowhere | LockNodes::EveryHost => ["acquire was", "acquires were", "refused for lack of a quorum"],
     };
     let troubles = [
@@ -41,7 +42,9 @@ mod tests {
     use super::*;
     use crate::metrics::{HitsPerExpiry, Quantiles, Time};
     use crate::model::Outcomes;
-    use crate::scenario::{CacheFillSpec, InventorySpec, Overrides, Popularity, ServiceTime, Source, StockIn, parse};
+    use crate::scenario::{
+        CacheFillSpec, InventorySpec, LockKind, Overrides, Popularity, ServiceTime, Source, StockIn, parse,
+    };
 
     fn arm(name: &str) -> ArmSpec {
         let source = Source::open("flash-sale").expect("it is built in");

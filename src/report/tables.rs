@@ -45,7 +45,10 @@ pub(super) fn lock_nodes(record: &Record) -> Option<Table> {
     }
     let row = |(arm, node): (&ArmRecord, &NodeLoad)| {
         let mut row = vec![
-            Cell::plain(format!("{}, host {}", arm.name, node.host)),
+            Cell::plain(match node.host {
+                Some(host) => format!("{}, host {host}", arm.name),
+                None => format!("{}, the master", arm.name),
+            }),
             Cell::plain(count(node.sets)),
             Cell::plain(count(node.extends)),
             Cell::plain(count(node.deletes)),

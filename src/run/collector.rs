@@ -264,7 +264,7 @@ mod tests {
         counter.refused(MS, Outcome::NoQuorum, &[None, Some(Cause::Timeout)]);
         collector.collect();
         let node = |host| NodeLoad {
-            host,
+            host: Some(host),
             ..NodeLoad::default()
         };
         let figures = collector.figures(ArmState {

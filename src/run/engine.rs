@@ -26,8 +26,8 @@ use super::turned::Turned;
 use crate::lab::{Lab, ServerBinary};
 use crate::lock::Gauges;
 use crate::metrics::{Figures, Metric, NodeLoad, Timeline};
-use crate::model::{EventKind, HostId};
-use crate::scenario::Scenario;
+use crate::model::EventKind;
+use crate::scenario::{Scenario, Voter};
 use crate::swarm::{AppServer, Load};
 use crate::workload::LiveSettings;
 
@@ -80,6 +80,7 @@ impl Engine {
             lab: LiveLab {
                 watch: LabWatch::new(&lab),
                 stats: BTreeMap::new(),
+                roles: BTreeMap::new(),
                 handle: lab,
                 server_name: binary.to_string().into(),
             },
@@ -138,9 +139,9 @@ impl Engine {
     /// The lock nodes of an arm, with the number of commands that each was sent for it.
     fn nodes(&self, arm: usize) -> Vec<NodeLoad> {
         let spec = &self.arms[arm].spec;
-        let load = |(place, host): (usize, HostId)| {
+        let load = |(place, voter): (usize, Voter)| {
             let mut load = NodeLoad {
-                host: host.0,
+                host: voter.host().map(|host| host.0),
                 ..NodeLoad::default()
             };
             for gauges in self.swarm.servers.iter().filter_map(|server| server.gauges(arm)) {
@@ -151,7 +152,7 @@ impl Engine {
             }
             load
         };
-        spec.hosts(&self.scenario.lab)
+        spec.voters(&self.scenario.lab)
             .into_iter()
             .enumerate()
             .map(load)

@@ -1,17 +1,21 @@
 //! The nodes that an acquire lacked, in words.
 
 use crate::model::{Cause, NoVote};
-use crate::scenario::{ArmSpec, LockNodes};
+use crate::scenario::{ArmSpec, LockNodes, Voter};
 
 /// For example `host 1 down (connection refused), host 2 silent (no reply in time)`, and for a
 /// lock on a single node `no vote from host 1: down (connection refused)`. `None` if there is nothing to say.
 #[must_use]
 pub fn lacking(arm: &ArmSpec, nodes: &[NoVote]) -> Option<String> {
-    let is_single = arm.lock.nodes() == LockNodes::OneHost;
+    let only = match arm.nodes() {
+        LockNodes::OneHost => Some(Voter::Host(arm.host)),
+        LockNodes::Master => Some(Voter::Master),
+        LockNodes::Nowhere | LockNodes::EveryHost => None,
+    };
     let words: Vec<_> = nodes
         .iter()
         .map(|NoVote { node, cause }| {
-            if is_single {
+            if only.is_some() {
                 state(cause)
             } else {
                 format!("host {node} {}", state(cause))
@@ -19,10 +23,10 @@ pub fn lacking(arm: &ArmSpec, nodes: &[NoVote]) -> Option<String> {
         })
         .collect();
     let words = words.join(", ");
-    match (words.is_empty(), is_single) {
-        (true, _) => None,
-        (false, true) => Some(format!("no vote from {}: {words}", arm.host)),
-        (false, false) => Some(words),
+    match only {
+        _ if words.is_empty() => None,
+        Some(only) => Some(format!("no vote from {only}: {words}")),
+        None => Some(words),
     }
 }
 

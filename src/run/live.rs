@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::engine::Engine;
 use super::snapshot::{Health, Live};
 use crate::model::HostId;
+use crate::scenario::LockNodes;
 
 /// An arm stands still if it has answered nobody for longer than this and than its own work takes.
 const STILL: Duration = Duration::from_secs(1);
@@ -47,7 +48,12 @@ impl Engine {
     /// Whether the nodes that an arm's lock needs are running. A paused host answers nobody, so it does not count.
     pub(super) fn nodes_health(&self, arm: usize) -> Health {
         let is_up = |host: HostId| self.lab.handle.state(host).conditions.answers();
-        match self.arms[arm].spec.hosts(&self.scenario.lab).as_slice() {
+        let spec = &self.arms[arm].spec;
+        if spec.nodes() == LockNodes::Master {
+            let has_master = self.lab.masters().any(is_up);
+            return if has_master { Health::Well } else { Health::NoMaster };
+        }
+        match spec.hosts(&self.scenario.lab).as_slice() {
             [] => Health::Well,
             [host] if is_up(*host) => Health::Well,
             [host] => Health::NodeDown(*host),
@@ -70,6 +76,7 @@ impl Engine {
             let name = &self.arms[arm].spec.name;
             match self.nodes_health(arm) {
                 Health::NodeDown(down) if down == host => Some(format!("{name} has no lock node")),
+                Health::NoMaster => Some(format!("{name} has no master")),
                 Health::NoQuorum { up, of } => Some(format!("{name} has no quorum ({up} of {of})")),
                 _ => None,
             }

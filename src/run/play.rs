@@ -18,7 +18,7 @@ use super::record::{Record, SecondZero};
 use super::snapshot::{Phase, Snapshot};
 use crate::lab::{Lab, LabOptions, NodeName, NodeStats, ServerBinary};
 use crate::metrics::units::micros;
-use crate::model::EventKind;
+use crate::model::{EventKind, ReplicationRole};
 use crate::scenario::Scenario;
 
 /// How long a run that was stopped before its load began may take to remove what it made.
@@ -100,6 +100,9 @@ fn say(snapshots: &watch::Sender<Arc<Snapshot>>, what: &str) {
     });
 }
 
+/// Statistics of the lock nodes, and roles of the replicated nodes.
+type Polled = (BTreeMap<NodeName, NodeStats>, BTreeMap<NodeName, ReplicationRole>);
+
 impl Engine {
     /// Lets the load run until its end, or until it is told to stop. Returns whether it was stopped.
     async fn play(&mut self, inbox: &mut Inbox) -> Result<bool, RunError> {
@@ -140,7 +143,7 @@ impl Engine {
                     Command::Turn(knob) => self.turn(knob),
                 },
                 report = self.faults.report() => self.fault_reported(report),
-                Some(found) = stats.recv() => self.lab.stats = found,
+                Some((stats, roles)) = stats.recv() => (self.lab.stats, self.lab.roles) = (stats, roles),
                 _ = conditions.tick() => self.due_faults(),
                 _ = tick.tick() => {
                     if self.stage.phase == Phase::WarmUp && Instant::now() >= self.timing.origin {
@@ -220,12 +223,16 @@ impl Engine {
         }
     }
 
-    /// Polls the nodes' statistics once a second, outside the loop: a node that hangs must not hang the run.
-    fn poll_stats(&self) -> mpsc::Receiver<BTreeMap<NodeName, NodeStats>> {
+    /// Polls the nodes' statistics and roles, outside the loop: a node that hangs must not hang the run.
+    fn poll_stats(&self) -> mpsc::Receiver<Polled> {
         let (found, stats) = mpsc::channel(1);
         let lab = self.lab.handle.clone();
         tokio::spawn(async move {
-            while found.send(lab.stats().await).await.is_ok() {
+            while found
+                .send((lab.stats().await, lab.replication_roles().await))
+                .await
+                .is_ok()
+            {
                 tokio::time::sleep(Duration::from_millis(500)).await;
             }
         });

@@ -8,12 +8,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::arm::Arm;
 use super::error::RunError;
-use crate::lab::Lab;
+use crate::lab::{Lab, MASTER_NAME};
 use crate::metrics::{Recorder, RoundTrips, Timeline};
 use crate::model::ServerId;
 use crate::scenario::Scenario;
 use crate::store::{self, ArmDatabase};
-use crate::swarm::{AppServer, ArmPlan, Load, ServerPlan};
+use crate::swarm::{AppServer, ArmPlan, Load, ReplicatedNodes, ServerPlan};
 use crate::workload::LiveSettings;
 
 /// How long it may take to drop the schemas of a run that did not begin.
@@ -67,6 +67,7 @@ impl Preparation<'_> {
                 servers: swarm.servers,
                 ramp: swarm.ramp,
                 nodes: self.lab.follow_lock_nodes(),
+                replicated: self.replicated(),
                 cache: self.lab.cache(),
                 workload: workload.clone(),
                 database: database.clone(),
@@ -80,6 +81,15 @@ impl Preparation<'_> {
             servers.push(AppServer::start(plan).await?);
         }
         Ok(servers)
+    }
+
+    fn replicated(&self) -> Option<ReplicatedNodes> {
+        let (sentinels, first_master) = self.lab.replicated_nodes()?;
+        Some(ReplicatedNodes {
+            sentinels,
+            master_name: MASTER_NAME,
+            first_master,
+        })
     }
 
     fn still_wanted(&self) -> Result<(), RunError> {

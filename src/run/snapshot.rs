@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::metrics::{Figures, RecentTenths, Series};
-use crate::model::{CheckResult, Conditions, Event, HostId, NoVote, ServerId};
+use crate::model::{CheckResult, Conditions, Event, HostId, NoVote, ReplicationRole, ServerId};
 use crate::scenario::Scenario;
 
 /// The state of a run at one instant: all that the console and the progress line ever see. Plain data that does not change
@@ -78,7 +78,9 @@ pub struct HostView {
     pub port: u16,
     /// The figures of its lock node, if it answers.
     pub stats: Option<NodeFigures>,
-    /// The names of the `single` arms whose node it runs.
+    /// The role of its replicated node, if it has one that answers.
+    pub role: Option<ReplicationRole>,
+    /// The names of the arms whose only lock node it runs now.
     pub single_arms: Vec<String>,
 }
 
@@ -155,6 +157,8 @@ pub enum Health {
     Well,
     /// The one node of its lock does not run.
     NodeDown(HostId),
+    /// No replicated node that answers is a master.
+    NoMaster,
     /// Too few nodes of its lock run.
     NoQuorum {
         /// How many run.

@@ -8,7 +8,7 @@ use super::knobs;
 use super::snapshot::{ArmView, HostView, NodeFigures, Phase, ServerView, Snapshot};
 use crate::lab::{NodeName, Role};
 use crate::model::{Event, HostId, ServerId};
-use crate::scenario::{ArmSpec, Scenario};
+use crate::scenario::{ArmSpec, Scenario, Voter};
 
 /// A snapshot of a run that has not begun: nothing is up, and nothing is counted.
 pub(super) fn first(scenario: &Arc<Scenario>) -> Snapshot {
@@ -62,7 +62,12 @@ impl Engine {
 
     fn host_view(&self, id: HostId, now: Instant) -> HostView {
         let conditions = self.lab.handle.state(id).conditions;
-        let on_it = |arm: &&Arc<ArmSpec>| arm.hosts(&self.scenario.lab) == [id];
+        let is_master = self.lab.masters().any(|master| master == id);
+        let on_it = |arm: &&Arc<ArmSpec>| match arm.voters(&self.scenario.lab)[..] {
+            [Voter::Host(host)] => host == id,
+            [Voter::Master] => is_master,
+            _ => false,
+        };
         let lock_node = NodeName::on(id, Role::Lock);
         let stats = self.lab.stats.get(&lock_node).filter(|_| conditions.answers());
         HostView {
@@ -75,6 +80,12 @@ impl Engine {
                 used_memory: stats.used_memory,
                 ping: stats.ping,
             }),
+            role: self
+                .lab
+                .roles
+                .get(&NodeName::on(id, Role::Replicated))
+                .filter(|_| conditions.answers())
+                .copied(),
             single_arms: self
                 .arms
                 .iter()

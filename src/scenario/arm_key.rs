@@ -7,6 +7,8 @@ use strum::{IntoStaticStr, VariantArray};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum ArmKey {
+    Topology,
+    Follow,
     Host,
     Ttl,
     Renew,

@@ -1,9 +1,12 @@
 //! The kinds of lock, a row each: the lock nodes that they need, the keys of `[[arm]]` that they take, and their labels.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 use super::arm_key::ArmKey;
+use crate::model::HostId;
 
 /// The lock of an arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
@@ -19,6 +22,69 @@ pub enum LockKind {
     Redlock,
 }
 
+/// How the nodes of a lock relate to each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum Topology {
+    /// They know nothing of each other.
+    #[default]
+    Independent,
+    /// One is the master, the others replicate it, and Sentinels choose a new master when it fails.
+    Replicated,
+}
+
+impl Topology {
+    /// Whether an arm with this topology may have `key`; its lock may still refuse it.
+    pub(super) const fn takes(self, key: ArmKey) -> bool {
+        match key {
+            // The first master is on host 1.
+            ArmKey::Host => matches!(self, Self::Independent),
+            ArmKey::Follow => matches!(self, Self::Replicated),
+            _ => false,
+        }
+    }
+}
+
+/// Which of the replicated nodes a lock uses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum Follow {
+    /// The one that Sentinels name as the master.
+    #[default]
+    Sentinel,
+    /// The first master, on host 1, whatever becomes of it: what code does that was given one address.
+    Fixed,
+}
+
+/// One node of a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Voter {
+    /// The node on this host.
+    Host(HostId),
+    /// The master of the replicated nodes, on whichever host it is.
+    Master,
+}
+
+impl Voter {
+    /// The host that it is always on, if it is.
+    #[must_use]
+    pub const fn host(self) -> Option<HostId> {
+        match self {
+            Self::Host(host) => Some(host),
+            Self::Master => None,
+        }
+    }
+}
+
+impl fmt::Display for Voter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(host) => host.fmt(f),
+            Self::Master => f.write_str("the master"),
+        }
+    }
+}
+
 /// The lock nodes that a lock uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockNodes {
@@ -28,6 +94,8 @@ pub enum LockNodes {
     OneHost,
     /// The lock nodes of all hosts; a majority of them decides.
     EveryHost,
+    /// The master of the replicated nodes.
+    Master,
 }
 
 /// The properties of a kind of lock.
@@ -45,6 +113,8 @@ const WAITING: &[ArmKey] = &[ArmKey::Wait, ArmKey::Timeout, ArmKey::ServeStale, 
 const LEASE: &[ArmKey] = &[ArmKey::Ttl, ArmKey::Renew, ArmKey::NodeTimeout, ArmKey::OnLoss];
 /// The keys of locks on a node that the user chooses.
 const HOST: &[ArmKey] = &[ArmKey::Host];
+/// The keys of locks that replicated nodes can keep.
+const REPLICATED: &[ArmKey] = &[ArmKey::Topology, ArmKey::Follow];
 
 impl LockKind {
     const fn row(self) -> Row {
@@ -62,7 +132,7 @@ impl LockKind {
             Self::Single => Row {
                 label: "single",
                 nodes: LockNodes::OneHost,
-                keys: &[WAITING, LEASE, HOST],
+                keys: &[WAITING, LEASE, HOST, REPLICATED],
             },
             Self::Redlock => Row {
                 label: "redlock",
@@ -77,9 +147,8 @@ impl LockKind {
         self.row().label
     }
 
-    /// The lock nodes that it uses.
-    #[must_use]
-    pub const fn nodes(self) -> LockNodes {
+    /// The lock nodes that it uses in the independent topology.
+    const fn nodes(self) -> LockNodes {
         self.row().nodes
     }
 
@@ -93,6 +162,15 @@ impl LockKind {
     #[must_use]
     pub const fn uses_nodes(self) -> bool {
         !matches!(self.nodes(), LockNodes::Nowhere)
+    }
+
+    /// The lock nodes that it uses.
+    #[must_use]
+    pub const fn nodes_in(self, topology: Topology, follow: Follow) -> LockNodes {
+        match (topology, follow) {
+            (Topology::Replicated, Follow::Sentinel) => LockNodes::Master,
+            (Topology::Replicated, Follow::Fixed) | (Topology::Independent, _) => self.nodes(),
+        }
     }
 
     /// Whether a majority of the hosts decides.

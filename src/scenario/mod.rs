@@ -15,6 +15,11 @@
 //! | `persistence` | `"none"`, `"rdb"`, `"aof-everysec"`, `"aof-always"` | `"none"` |
 //! | `port` | of host 1; the others and the cache node follow, and none of them changes | free ones |
 //! | `password` | `"random"`: nodes ask for one that only this user can read; `"off"`: they let everybody in | `"random"` |
+//! | **`[lab.replicated]`** | only if an arm has `topology = "replicated"` | |
+//! | `down_after` | how long a Sentinel waits for an answer before it takes a node for down | `"3s"` |
+//! | `failover_timeout` | how long a Sentinel waits before it tries a failover again | `"10s"` |
+//! | `min_replicas_to_write` | with fewer replicas that are not too far behind the master refuses writes; fewer than hosts | 0 |
+//! | `min_replicas_max_lag` | how far behind they may be, in whole seconds | `"10s"` |
 //! | **`[swarm]`** | | |
 //! | `servers` | app servers, 1 to 64 | 4 |
 //! | `workers` | on each app server, for each arm; 100,000 in all | 16 |
@@ -57,6 +62,8 @@
 //! | `fence` | inventory: `"off"`, or where the stock checks the holder's token: `"write"`, `"read-write"`; with any lock, not with `stock_in = "redis"` or `update = "atomic"` | `"off"` |
 //! | `serve_stale` | cache-fill: stale data for readers without the lock | true if fail-fast |
 //! | `second_look` | cache-fill: read the cache again under the lock | true |
+//! | `topology` | single: `"independent"`, or `"replicated"`: the nodes are a master and its replicas, watched by Sentinels; needs 3 hosts | `"independent"` |
+//! | `follow` | replicated: `"sentinel"`, or `"fixed"`: stay with the first master, on host 1 | `"sentinel"` |
 //! | **`[[fault]]`** | numbered from 1 in the order of the file, 1,000 at most | |
 //! | `at`, `when` or `after` | `"10s"`; `"redlock.holding >= 32 and redlock.partial == 0"`; `"fault:1 + 300ms"` | one is required |
 //! | `do` | `"kill"`, `"shutdown"`, `"pause"`, `"lag"`, `"resume"`, `"restart"`, `"unlag"`; on app servers kill, pause and resume | required |
@@ -93,7 +100,7 @@ mod writer;
 pub use condition::{Expectation, Op, Trigger};
 pub use database_url::DatabaseUrl;
 pub use error::{ScenarioError, ScenarioErrors};
-pub use lock::{LockKind, LockNodes};
+pub use lock::{Follow, LockKind, LockNodes, Topology, Voter};
 pub use overrides::Overrides;
 pub use read::parse;
 pub use source::Source;

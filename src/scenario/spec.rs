@@ -7,7 +7,7 @@ use strum::VariantArray;
 
 use super::condition::Trigger;
 use super::database_url::DatabaseUrl;
-use super::lock::{LockKind, LockNodes};
+use super::lock::{Follow, LockKind, LockNodes, Topology, Voter};
 use crate::model::{Action, HostId, Target, Wait};
 
 /// The hosts of the lab.
@@ -198,7 +198,13 @@ pub struct ArmSpec {
     pub timeout: Duration,
     /// How long to wait for one node's reply; shorter than `ttl`.
     pub node_timeout: Duration,
-    /// The host whose node a `single` lock uses.
+    /// How the nodes of its lock relate to each other.
+    #[serde(default)]
+    pub topology: Topology,
+    /// Which of the replicated nodes its lock uses.
+    #[serde(default)]
+    pub follow: Follow,
+    /// The host whose node a `single` lock uses; the first master of a replicated one.
     pub host: HostId,
     /// `inventory`: how the stock is written.
     pub update: Update,
@@ -213,23 +219,39 @@ pub struct ArmSpec {
 }
 
 impl ArmSpec {
-    /// The hosts whose lock nodes the arm's lock uses, in the order in which the lock numbers them.
+    /// The lock nodes that the arm's lock uses.
+    #[must_use]
+    pub const fn nodes(&self) -> LockNodes {
+        self.lock.nodes_in(self.topology, self.follow)
+    }
+
+    /// The nodes of the arm's lock, in the order in which the lock numbers them.
+    #[must_use]
+    pub fn voters(&self, lab: &LabSpec) -> Vec<Voter> {
+        match self.nodes() {
+            LockNodes::Nowhere => Vec::new(),
+            LockNodes::OneHost => vec![Voter::Host(self.host)],
+            LockNodes::EveryHost => (0..lab.hosts).map(HostId::from_index).map(Voter::Host).collect(),
+            LockNodes::Master => vec![Voter::Master],
+        }
+    }
+
+    /// The hosts that the nodes of the arm's lock are always on.
     #[must_use]
     pub fn hosts(&self, lab: &LabSpec) -> Vec<HostId> {
-        match self.lock.nodes() {
-            LockNodes::Nowhere => Vec::new(),
-            LockNodes::OneHost => vec![self.host],
-            LockNodes::EveryHost => (0..lab.hosts).map(HostId::from_index).collect(),
-        }
+        self.voters(lab).into_iter().filter_map(Voter::host).collect()
     }
 
     /// A few words for tables: the lock, and its fence if it has one.
     #[must_use]
     pub fn label(&self) -> String {
-        let lock = match (self.update, self.lock.nodes(), self.lock.label()) {
+        let label = self.lock.label();
+        let lock = match (self.update, self.nodes(), self.topology) {
             (Update::Atomic, ..) => "atomic update".to_owned(),
-            (_, LockNodes::OneHost, label) => format!("{label}, {}", self.host),
-            (_, _, label) => label.to_owned(),
+            (_, LockNodes::Master, _) => format!("{label}, by Sentinel"),
+            (_, LockNodes::OneHost, Topology::Independent) => format!("{label}, {}", self.host),
+            (_, LockNodes::OneHost, Topology::Replicated) => format!("{label}, first master"),
+            (_, LockNodes::Nowhere | LockNodes::EveryHost, _) => label.to_owned(),
         };
         match self.fence {
             Fence::Off => lock,

@@ -28,6 +28,13 @@ impl Scenario {
         out.word("persistence", self.lab.persistence);
         out.optional("port", self.lab.port);
         out.word("password", self.lab.password);
+        if let Some(replicated) = &self.lab.replicated {
+            out.header("[lab.replicated]");
+            out.pair("down_after", time(replicated.down_after));
+            out.pair("failover_timeout", time(replicated.failover_timeout));
+            out.pair("min_replicas_to_write", replicated.min_replicas_to_write);
+            out.pair("min_replicas_max_lag", time(replicated.min_replicas_max_lag));
+        }
         out.header("[swarm]");
         out.pair("servers", self.swarm.servers);
         out.pair("workers", self.swarm.workers);
@@ -64,10 +71,12 @@ impl Writer {
         self.header("[[arm]]");
         self.pair("name", quote(&arm.name));
         self.word("lock", arm.lock);
-        let applies = |key: &&ArmKey| applicable(**key, arm.lock, workload).is_ok();
+        let applies = |key: &&ArmKey| applicable(**key, arm.lock, arm.topology, workload).is_ok();
         for &key in ArmKey::VARIANTS.iter().filter(applies) {
             let name = key.name();
             match key {
+                ArmKey::Topology => self.word(name, arm.topology),
+                ArmKey::Follow => self.word(name, arm.follow),
                 ArmKey::Host => self.pair(name, arm.host.0),
                 ArmKey::Ttl => self.pair(name, time(arm.ttl)),
                 ArmKey::Renew => self.pair(name, renew::write(arm.renew)),

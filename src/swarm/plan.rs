@@ -29,6 +29,8 @@ pub struct ServerPlan {
     pub ramp: Duration,
     /// Where the lock node of each host is, in the order in which round trips are counted.
     pub nodes: Vec<(HostId, watch::Receiver<NodeAddress>)>,
+    /// The replicated nodes, if there are any.
+    pub replicated: Option<ReplicatedNodes>,
     /// The cache node.
     pub cache: NodeAddress,
     /// What the workers do.
@@ -45,6 +47,17 @@ pub struct ServerPlan {
     pub arms: Vec<ArmPlan>,
     /// Counts how long the lock nodes take to answer.
     pub round_trips: Arc<RoundTrips>,
+}
+
+/// Where the replicated nodes are found.
+#[derive(Debug, Clone)]
+pub struct ReplicatedNodes {
+    /// The Sentinels.
+    pub sentinels: Vec<NodeAddress>,
+    /// The name by which they know the master.
+    pub master_name: &'static str,
+    /// The first master.
+    pub first_master: NodeAddress,
 }
 
 /// One arm's part of a server plan.

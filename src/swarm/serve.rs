@@ -9,16 +9,12 @@ use tokio_util::task::TaskTracker;
 
 use super::control::ServerCommand;
 use super::error::SwarmError;
+use super::locks::Locks;
 use super::plan::{ArmState, ServerPlan};
 use super::worker::{self, Crew, mix};
-use crate::lock::{Gauges, Lock, NodeOptions, Nodes};
-use crate::model::HostId;
-use crate::scenario::LockKind;
+use crate::lock::Gauges;
 use crate::timer::Timer;
 use crate::workload::{Tools, Waiting, Workload, connect_cache};
-
-/// How long an app server waits for its lock nodes. After that it starts without the missing ones.
-const NODES_READY: Duration = Duration::from_secs(2);
 
 /// Connects, reports that, and follows commands until it is told to end.
 pub(super) async fn serve(
@@ -96,37 +92,11 @@ fn staff(
 
 async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), SwarmError> {
     let timer = Timer::start();
-    let node_timeouts = plan.arms.iter().filter(|arm| arm.spec.lock.uses_nodes());
-    let options = NodeOptions::default();
-    let options = NodeOptions {
-        // A node is suspect for all arms at once, so it gets the longest node timeout of any arm.
-        node_timeout: node_timeouts
-            .map(|arm| arm.spec.node_timeout)
-            .max()
-            .unwrap_or(options.node_timeout),
-        ..options
-    };
-    let (hosts, addresses): (Vec<HostId>, Vec<_>) = plan.nodes.iter().cloned().unzip();
-    let nodes = Nodes::follow(addresses, options);
-    let round_trips = Arc::clone(&plan.round_trips);
-    // These connections are ours alone, so no other hook is set.
-    nodes.on_round_trip(move |node, took| round_trips.count(node, took));
-    if plan.arms.iter().any(|arm| arm.spec.lock.uses_nodes()) {
-        nodes.ready(NODES_READY).await;
-    }
+    let locks = Locks::connect(plan).await;
     let (mut crews, mut states) = (Vec::new(), Vec::new());
     for (index, arm) in plan.arms.iter().enumerate() {
         let seed = mix(mix(plan.seed, plan.id.0 as u64), index as u64);
-        let lock = match arm.spec.lock {
-            LockKind::None => Lock::none(),
-            LockKind::Local => Lock::local(),
-            LockKind::Single => {
-                let index = hosts.iter().position(|host| *host == arm.spec.host);
-                let index = index.ok_or(SwarmError::NoLockNode(plan.id, arm.spec.host))?;
-                Lock::single(&nodes, index, seed)
-            }
-            LockKind::Redlock => Lock::redlock(&nodes, seed),
-        };
+        let lock = locks.of(&arm.spec, seed)?;
         let store = arm
             .database
             .open(plan.database.pool)

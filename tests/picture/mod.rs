@@ -11,9 +11,9 @@ use lockstorm::model::{
 };
 use lockstorm::run::{ArmView, HostView, Knobs, Live, NodeFigures, Phase, ServerView, Snapshot};
 use lockstorm::scenario::{
-    ArmSpec, Arrivals, Balance, CacheFillSpec, CacheSpec, DatabaseSpec, DatabaseUrl, Expectation, Fence, InventorySpec,
-    LabSpec, LockKind, OnLoss, Op, Password, Persistence, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec,
-    Update, WorkloadSpec,
+    ArmSpec, Arrivals, Balance, CacheFillSpec, CacheSpec, DatabaseSpec, DatabaseUrl, Expectation, Fence, Follow,
+    InventorySpec, LabSpec, LockKind, OnLoss, Op, Password, Persistence, Popularity, Renew, Scenario, ServiceTime,
+    StockIn, SwarmSpec, Topology, Update, WorkloadSpec,
 };
 
 const fn ms(ms: u64) -> Duration {
@@ -26,6 +26,8 @@ const fn service(median: Duration) -> ServiceTime {
 
 pub fn arm(name: &str, lock: LockKind, update: Update) -> ArmSpec {
     ArmSpec {
+        topology: Topology::default(),
+        follow: Follow::default(),
         name: name.to_owned(),
         lock,
         ttl: ms(2000),
@@ -152,6 +154,7 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
             used_memory: 1_400_000,
             ping: Duration::from_micros(210),
         }),
+        role: None,
         single_arms: scenario
             .arms
             .iter()

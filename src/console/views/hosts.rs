@@ -68,6 +68,7 @@ fn boxed(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected
     let (symbol, word, style) = state(host, theme);
     let mut parts = vec![vec![Span::styled(format!("{symbol} {word}"), style)]];
     parts.extend(why(&host.conditions).map(|why| vec![Span::raw(why)]));
+    parts.extend(host.role.map(|role| vec![Span::raw(role.to_string())]));
     let mut figures = figures(host).into_iter().map(|figure| vec![Span::raw(figure)]);
     parts.extend(figures.by_ref().take(2));
     parts.push(vec![Span::styled(format!(":{}", host.port), theme.dim)]);
@@ -89,6 +90,7 @@ fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected:
     ]];
     parts.push(vec![Span::styled(word, style)]);
     parts.extend(why(&host.conditions).map(|why| vec![Span::raw(why)]));
+    parts.extend(host.role.map(|role| vec![Span::raw(role.to_string())]));
     parts.extend(figures(host).into_iter().map(|figure| vec![Span::raw(figure)]));
     frame.render_widget(fitting(parts, usize::from(area.width.saturating_sub(1)), " "), area);
 }

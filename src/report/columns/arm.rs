@@ -61,7 +61,7 @@ impl<'a> Arm<'a> {
             name,
             figures,
             is_doubted: false,
-            nodes: spec.hosts(&scenario.lab).len(),
+            nodes: spec.voters(&scenario.lab).len(),
             locks: spec.lock.is_some(),
             has_rate: scenario.swarm.rate.is_some(),
             after_end: 0,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::applicable::applicable;
 use super::super::arm_key::ArmKey;
 use super::super::forms::{renew, wait};
-use super::super::lock::LockKind;
+use super::super::lock::{Follow, LockKind, Topology};
 use super::super::reader::Reader;
 use super::super::spec::{ArmSpec, Fence, LabSpec, OnLoss, Renew, Update};
 use super::super::tree::Value;
@@ -57,6 +57,7 @@ pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec
 struct ArmReader<'a, 'b> {
     table: &'a mut Reader<'b>,
     lock: LockKind,
+    topology: Topology,
     workload: WorkloadName,
 }
 
@@ -72,7 +73,7 @@ impl ArmReader<'_, '_> {
     }
 
     fn applies(&mut self, key: ArmKey) -> bool {
-        let applies = applicable(key, self.lock, self.workload);
+        let applies = applicable(key, self.lock, self.topology, self.workload);
         if let Err(why) = &applies {
             self.table.refuse(&[key.name()], why);
         }
@@ -87,8 +88,10 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
     let mut keys = ArmReader {
         table,
         lock,
+        topology: Topology::default(),
         workload: workload.name(),
     };
+    keys.topology = keys.or(ArmKey::Topology, Topology::default(), value::one_of);
     let ttl = keys.or(ArmKey::Ttl, TTL, value::millis);
     let wait = match (keys.applies(ArmKey::Wait), lock.uses_nodes()) {
         (false, _) => wait::RETRIES,
@@ -103,6 +106,8 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
         wait,
         timeout: keys.or(ArmKey::Timeout, TIMEOUT, value::positive),
         node_timeout: keys.or(ArmKey::NodeTimeout, NODE_TIMEOUT.min(ttl / 4), value::positive),
+        topology: keys.topology,
+        follow: keys.or(ArmKey::Follow, Follow::default(), value::one_of),
         host: keys.or(ArmKey::Host, HostId(1), |value| host(value, lab)),
         update: keys.or(ArmKey::Update, Update::ReadWrite, value::one_of),
         fence: keys.or(ArmKey::Fence, Fence::Off, value::one_of),
@@ -114,8 +119,19 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
     if lock.needs_majority() && table.sound(&["lock"]) && lab.hosts < 3 {
         table.complain("lock", too_few_hosts(lab.hosts));
     }
+    if arm.topology == Topology::Replicated && table.sound(&["topology"]) && lab.hosts < 3 {
+        table.complain("topology", no_failover(lab.hosts));
+    }
     workload.about().check_arm(&arm, table);
     arm
+}
+
+fn no_failover(hosts: usize) -> String {
+    let why = match hosts {
+        1 => "a master needs replicas on other hosts",
+        _ => "with one host down, one Sentinel is not a majority, so nothing fails over",
+    };
+    format!("a replicated topology on hosts = {hosts} proves nothing: {why}; set 3 or 5")
 }
 
 fn host(value: &Value, lab: &LabSpec) -> Result<HostId, String> {

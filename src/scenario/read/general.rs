@@ -6,8 +6,10 @@ use std::time::Duration;
 use super::super::database_url::DatabaseUrl;
 use super::super::forms::service_time;
 use super::super::reader::Reader;
-use super::super::spec::{Arrivals, Balance, DatabaseSpec, LabSpec, Password, Persistence, ServiceTime, SwarmSpec};
-use super::super::tree::Origin;
+use super::super::spec::{
+    Arrivals, Balance, DatabaseSpec, LabSpec, Password, Persistence, ReplicatedSpec, ServiceTime, SwarmSpec,
+};
+use super::super::tree::{Origin, Value};
 use super::super::value;
 
 /// The most workers in all arms together: each is a task with its own buffers.
@@ -22,13 +24,51 @@ pub(super) fn lab(mut reader: Reader<'_>) -> LabSpec {
         .get("port", value::count(1..=last))
         .and_then(|port| u16::try_from(port).ok());
     let password = reader.or("password", Password::Random, value::one_of);
+    let replicated = reader
+        .has("replicated")
+        .then(|| replicated(reader.table("replicated"), hosts));
     reader.finish();
     LabSpec {
         hosts,
         persistence,
         port,
         password,
-        replicated: None,
+        replicated,
+    }
+}
+
+/// `[lab.replicated]`.
+fn replicated(mut reader: Reader<'_>, hosts: usize) -> ReplicatedSpec {
+    let usual = ReplicatedSpec::default();
+    let down_after = reader.or("down_after", usual.down_after, value::millis);
+    let failover_timeout = reader.or("failover_timeout", usual.failover_timeout, value::millis);
+    let least = reader.or("min_replicas_to_write", usual.min_replicas_to_write, value::size(0..=8));
+    if least >= hosts && least > 0 && reader.sound(&["min_replicas_to_write"]) {
+        let replicas = hosts - 1;
+        let why =
+            format!("{least} is more than the {replicas} replicas that {hosts} hosts have: nothing could be written");
+        reader.complain("min_replicas_to_write", why);
+    }
+    let lag = reader.or("min_replicas_max_lag", usual.min_replicas_max_lag, whole_seconds);
+    reader.finish();
+    ReplicatedSpec {
+        down_after,
+        failover_timeout,
+        min_replicas_to_write: least,
+        min_replicas_max_lag: lag,
+    }
+}
+
+/// A duration that Redis counts in whole seconds.
+fn whole_seconds(value: &Value) -> Result<Duration, String> {
+    let time = value::positive(value)?;
+    if time.subsec_nanos() == 0 {
+        Ok(time)
+    } else {
+        Err(format!(
+            "{} is not a whole number of seconds, which is what Redis counts it in",
+            value::show(time)
+        ))
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 use condition::Known;
 
 use super::error::ScenarioErrors;
+use super::lock::Topology;
 use super::overrides::Overrides;
 use super::reader::{Log, Reader};
 use super::source::Source;
@@ -44,10 +45,18 @@ fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErro
     let duration = root.or("duration", Duration::from_secs(30), value::positive);
     let warmup = root.or("warmup", Duration::ZERO, value::duration);
     let seed = root.or("seed", 42, value::count(0..=u64::MAX));
-    let lab = general::lab(root.table("lab"));
+    let mut lab = general::lab(root.table("lab"));
     let workload = workload::read(root.table("workload"));
     let database = general::database(root.table("database"));
     let arms = arms::read(&mut root, &lab, &workload);
+    if arms.iter().any(|arm| arm.topology == Topology::Replicated) {
+        lab.replicated.get_or_insert_default();
+    } else if lab.replicated.is_some() && root.sound(&["arm"]) {
+        root.complain(
+            "lab",
+            "its table \"replicated\" is never used: no arm has topology = \"replicated\"",
+        );
+    }
     let swarm = general::swarm(root.table("swarm"), duration, arms.len());
     let known = Known {
         arms: &arms,
