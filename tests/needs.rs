@@ -127,6 +127,11 @@ fn a_run_uses_what_was_estimated() {
         text([6, 4, 1, 2], SHOP_IN_REDIS, "lock = \"single\""),
         text([3, 2, 4, 2], SHOP_IN_REDIS, "lock = \"redlock\"\nwait = \"queue\"")
             + "[[fault]]\nat = \"500ms\"\ndo = \"lag\"\ndelay = \"5ms\"\non = \"all\"\n",
+        text(
+            [2, 2, 4, 2],
+            SHOP_IN_REDIS,
+            "lock = \"single\"\ntopology = \"replicated\"",
+        ),
         // Slow enough for a stampede to use the whole pool.
         text([2, 1, 20, 40], CACHES, "lock = \"none\"").replace("[database]\n", "[database]\nread = \"80ms\"\n"),
     ];

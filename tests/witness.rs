@@ -373,7 +373,7 @@ fn counts_agree_with_what_nodes_and_database_saw() {
                             sets: node.sets,
                             deletes: node.deletes + node.extends,
                         };
-                        assert_eq!(said, *seen, "host {}: {what}", node.host);
+                        assert_eq!(said, *seen, "host {:?}: {what}", node.host);
                     }
                 }
                 shown += 1;

@@ -9,8 +9,8 @@ use lockstorm::lock::{Lock, NodeOptions, Nodes};
 use lockstorm::metrics::{Count, Part, ProviderCall, Recorder, Sums, Tally, Time, Timeline};
 use lockstorm::model::{Cause, HostId, NoVote, ServerId, Wait};
 use lockstorm::scenario::{
-    ArmSpec, CacheFillSpec, CacheSpec, Catalogue, DatabaseSpec, DatabaseUrl, Fence, Initial, InventorySpec, LockKind,
-    OnLoss, Popularity, Renew, ServiceTime, StockIn, Update, WorkloadSpec,
+    ArmSpec, CacheFillSpec, CacheSpec, Catalogue, DatabaseSpec, DatabaseUrl, Fence, Follow, Initial, InventorySpec,
+    LockKind, OnLoss, Popularity, Renew, ServiceTime, StockIn, Topology, Update, WorkloadSpec,
 };
 use lockstorm::store::{ArmDatabase, Store};
 use lockstorm::timer::Timer;
@@ -37,6 +37,8 @@ fn constant(median: Duration) -> ServiceTime {
 /// An arm whose lock lasts longer than a request on any slow machine.
 fn arm(lock: LockKind) -> ArmSpec {
     ArmSpec {
+        topology: Topology::default(),
+        follow: Follow::default(),
         name: "arm".to_owned(),
         lock,
         ttl: ms(60_000),
@@ -56,6 +58,8 @@ fn arm(lock: LockKind) -> ArmSpec {
 /// The same, but it waits for the lock.
 fn waiting(lock: LockKind) -> ArmSpec {
     ArmSpec {
+        topology: Topology::default(),
+        follow: Follow::default(),
         wait: Wait::Retry {
             retries: 10_000,
             delay: ms(2),
@@ -68,6 +72,8 @@ fn waiting(lock: LockKind) -> ArmSpec {
 /// An arm whose lock is lost long before 300 ms of work are done.
 fn losing(on_loss: OnLoss) -> ArmSpec {
     ArmSpec {
+        topology: Topology::default(),
+        follow: Follow::default(),
         ttl: ms(20),
         node_timeout: ms(15),
         wait: Wait::Retry {

@@ -87,12 +87,24 @@ impl Sentinels {
             let why = "there is no address; the master is found by at least one Sentinel";
             return Err(BadAddress::new("(none)", why.to_owned()));
         };
+        let login = first.with_credentials(None);
+        Ok(Self::at(&sentinels, master_name, &login, options))
+    }
+
+    /// The same for Sentinels at these addresses. `login` has the user, the password and the database of the master, and says
+    /// whether it must be a [process of this user](NodeAddress::of_this_user); its host and port are not used. Without any
+    /// address no master is ever named.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    #[must_use]
+    pub fn at(sentinels: &[NodeAddress], master_name: &str, login: &NodeAddress, options: NodeOptions) -> Self {
         let options = options.bounded();
-        Ok(Self {
-            login: first.with_credentials(None),
-            named: following::follow(sentinels, master_name, options),
+        Self {
+            login: login.clone(),
+            named: following::follow(sentinels.to_vec(), master_name, options),
             options,
-        })
+        }
     }
 
     /// The same Sentinels, with the user and the password of the master. Without a user the password is that of the user

@@ -17,7 +17,13 @@ pub(super) fn open(scenario: &Scenario) -> u64 {
         .filter(|arm| arm.wait == Wait::Queue)
         .map(|arm| arm.voters(&scenario.lab).len() as u64)
         .sum();
-    let server = cost::FILES_OF_A_SERVER + hosts + subscriptions;
+    // For arms on replicated nodes: a connection to the master and one to each Sentinel, and one to the first master.
+    let replicated = if scenario.lab.replicated.is_some() {
+        hosts + 2
+    } else {
+        0
+    };
+    let server = cost::FILES_OF_A_SERVER + hosts + replicated + subscriptions;
     // The proxy has a listener for each host, and two sockets for each connection of an app server, and for one of the run.
     let proxy = if scenario.needs_proxy() {
         cost::FILES_OF_A_PROXY + hosts * 3 + 2 * servers * (hosts + subscriptions)
@@ -27,7 +33,7 @@ pub(super) fn open(scenario: &Scenario) -> u64 {
     // Each app server has a connection to the cache node, and so has the run.
     proxy
         + cost::FILES_BASE
-        + cost::FILES_OF_A_NODE * (hosts + 1)
+        + cost::FILES_OF_A_NODE * scenario.lab.processes() as u64
         + servers * server
         + crews(scenario) * (1 + pool(scenario) * connection)
         + arms * (1 + books)

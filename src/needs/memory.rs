@@ -34,7 +34,7 @@ fn own(scenario: &Scenario, pace: Pace) -> u64 {
 
 /// The memory of the lab's servers and the keeper. Keys of locks expire, so there are few.
 fn lab(scenario: &Scenario, pace: Pace) -> u64 {
-    let processes = scenario.lab.hosts as u64 + 2;
+    let processes = scenario.lab.processes() as u64 + 1;
     let arms = scenario.arms.len() as u64;
     let keys = scenario.workload.about().cache_keys();
     // Only values that were read are in the cache.
@@ -50,7 +50,6 @@ fn lab(scenario: &Scenario, pace: Pace) -> u64 {
 /// The size of the run's directory at its end, in bytes.
 pub(super) fn disk(scenario: &Scenario, pace: Pace) -> u64 {
     let arms = scenario.arms.len() as u64;
-    let hosts = scenario.lab.hosts as u64;
     let database = if is_sqlite(scenario) {
         let tables = tables(scenario, pace);
         // The write-ahead log is at most as long as what was written.
@@ -76,7 +75,7 @@ pub(super) fn disk(scenario: &Scenario, pace: Pace) -> u64 {
     };
     database
         .saturating_add(cycles.saturating_mul(cost::DISK_OF_A_CYCLE))
-        .saturating_add((hosts + 1) * cost::DISK_OF_A_NODE)
+        .saturating_add(scenario.lab.processes() as u64 * cost::DISK_OF_A_NODE)
 }
 
 /// Whether each sale writes to the arm's tables. Otherwise nothing is written there after the set-up.

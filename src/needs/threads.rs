@@ -9,7 +9,7 @@ pub(super) fn all(scenario: &Scenario) -> u64 {
     } else {
         0
     };
-    let nodes = cost::THREADS_OF_A_NODE * (scenario.lab.hosts as u64 + 1);
+    let nodes = cost::THREADS_OF_A_NODE * scenario.lab.processes() as u64;
     let proxy = u64::from(scenario.needs_proxy());
     proxy + cost::THREADS_BASE + scenario.swarm.servers as u64 + connections + nodes
 }

@@ -28,6 +28,16 @@ pub struct LabSpec {
     pub replicated: Option<ReplicatedSpec>,
 }
 
+impl LabSpec {
+    /// How many server processes the lab has: on each host a lock node, and if there are replicated nodes one of them and a
+    /// Sentinel; and the cache node.
+    #[must_use]
+    pub const fn processes(&self) -> usize {
+        let on_each = if self.replicated.is_some() { 3 } else { 1 };
+        self.hosts * on_each + 1
+    }
+}
+
 /// A master with a replica on each other host, and a Sentinel on every host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicatedSpec {
