@@ -36,7 +36,11 @@ const RENEWED: AcquireOptions = AcquireOptions {
 };
 
 fn open(watched: &Watched) -> Sentinels {
-    let sentinels = Sentinels::open(&watched.urls(), NAME, PATIENT).unwrap();
+    open_with(watched, PATIENT)
+}
+
+fn open_with(watched: &Watched, options: NodeOptions) -> Sentinels {
+    let sentinels = Sentinels::open(&watched.urls(), NAME, options).unwrap();
     sentinels.master_credentials(None, PASSWORD)
 }
 
@@ -127,6 +131,41 @@ fn the_death_of_the_master_is_followed_and_what_was_replicated_is_never_held_twi
         lock.acquire(KEY, &OPTIONS).await.unwrap().release().await;
         assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);
         no_keys(&watched.servers[now]);
+    });
+}
+
+#[test]
+fn a_stopped_master_is_left_although_its_connection_lasts_and_it_does_not_lead_back() {
+    let _turn = serial();
+    let watched = Watched::start();
+    runtime().block_on(async {
+        let nodes = open(&watched).master();
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        let lock = Lock::single(&nodes, 0, 1);
+        let held = lock.acquire(KEY, &RENEWED).await.unwrap();
+        watched.replicated(0, 2);
+        watched.servers[0].pause();
+        eventually("a replica is promoted", || watched.master_by(0) != 0);
+        let now = watched.master_by(0);
+        let server = &watched.servers[now];
+        assert_typed(&reach(&lock, server).await);
+        watched.servers[0].resume();
+        // It takes itself for the master until it is told, and nobody here asks it.
+        let told = async {
+            while watched.servers[0].role() == "master" {
+                let guard = lock.acquire("other", &OPTIONS).await.expect("the new master is known");
+                assert!(server.keys().contains(&"other".to_owned()));
+                guard.release().await;
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(TEST_TIMEOUT, told).await.expect("it is made a replica");
+        assert!(!held.is_lost() && held.extend().await.is_ok());
+        held.release().await;
+        assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);
+        no_keys(server);
+        // What it was asked before it was stopped is overwritten.
+        no_keys(&watched.servers[0]);
     });
 }
 
@@ -358,9 +397,15 @@ fn nobody_overlaps_in_a_healthy_lab_and_no_key_is_left() {
     let busy: Arc<[AtomicBool; KEYS]> = Arc::default();
     let done = Arc::new(AtomicUsize::new(0));
     runtime.block_on(async {
-        let sentinels = open(&watched);
-        // Each is an app server of its own: they exclude each other by the master alone.
-        let servers: Vec<_> = (0..2).map(|_| sentinels.master()).collect();
+        // Each is an app server of its own: they exclude each other by the master alone. One asks for its replicas too.
+        let confirmed = NodeOptions {
+            wait_replicas: Some(WaitReplicas {
+                replicas: 2,
+                timeout: TEST_TIMEOUT,
+            }),
+            ..PATIENT
+        };
+        let servers = [open(&watched).master(), open_with(&watched, confirmed).master()];
         let locks: Vec<_> = servers.iter().map(|nodes| Lock::single(nodes, 0, 1)).collect();
         for nodes in &servers {
             assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
@@ -467,6 +512,48 @@ fn one_wait_is_enough_for_all_that_is_written_together() {
 }
 
 #[test]
+fn what_is_asked_while_the_node_waits_is_the_next_batch() {
+    let _turn = serial();
+    let watched = Watched::unwatched();
+    let master = &watched.servers[0];
+    runtime().block_on(async {
+        let nodes = confirmed(&watched, TEST_TIMEOUT);
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        let lock = Lock::single(&nodes, 0, 1);
+        let acquire = |key: &'static str| {
+            let lock = lock.clone();
+            tokio::spawn(async move { lock.acquire(key, &OPTIONS).await })
+        };
+        watched.servers[2].pause();
+        let first = acquire("first");
+        waits_for_replicas(master).await;
+        let (second, third) = (acquire("second"), acquire("third"));
+        tokio::task::yield_now().await;
+        let sent = lock.gauges().sent(0).sets;
+        watched.servers[2].resume();
+        for guard in [first, second, third] {
+            guard.await.unwrap().unwrap().release().await;
+        }
+        assert_eq!((sent, lock.gauges().sent(0).sets), (1, 3));
+        no_keys_while(master, &nodes).await;
+    });
+}
+
+/// Waits until this server waits for its replicas.
+async fn waits_for_replicas(server: &Process) {
+    let blocked = async {
+        loop {
+            let clients: String = server.query(cmd("INFO").arg("clients"));
+            if clients.contains("blocked_clients:1") {
+                return;
+            }
+            sleep(Duration::from_millis(2)).await;
+        }
+    };
+    timeout(TEST_TIMEOUT, blocked).await.expect("the node waits");
+}
+
+#[test]
 fn a_lock_that_a_replica_does_not_confirm_is_undone_and_releases_go_through() {
     let _turn = serial();
     let watched = Watched::unwatched();
@@ -515,16 +602,7 @@ fn a_connection_that_breaks_while_replicas_are_waited_for_leaves_the_vote_unknow
         let lock = Lock::single(&nodes, 0, 1);
         watched.servers[2].pause();
         let waits = tokio::spawn(async move { lock.acquire(KEY, &OPTIONS).await });
-        let blocked = async {
-            loop {
-                let clients: String = master.query(cmd("INFO").arg("clients"));
-                if clients.contains("blocked_clients:1") {
-                    return;
-                }
-                sleep(Duration::from_millis(2)).await;
-            }
-        };
-        timeout(TEST_TIMEOUT, blocked).await.expect("the node waits");
+        waits_for_replicas(master).await;
         assert_eq!(master.keys(), [KEY]);
         let _: usize = master.query(cmd("CLIENT").arg(&["KILL", "TYPE", "normal"]));
         let refusal = waits.await.unwrap().unwrap_err();

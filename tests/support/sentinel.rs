@@ -132,6 +132,13 @@ impl Process {
         self.try_query(command).expect("the server answers")
     }
 
+    /// `master` or `slave`, by its own word.
+    pub fn role(&self) -> String {
+        let info: String = self.query(cmd("INFO").arg("replication"));
+        let role = info.lines().find_map(|line| line.strip_prefix("role:"));
+        role.expect("a role").to_owned()
+    }
+
     /// How often the server ran a command.
     pub fn calls(&self, command: &str) -> u64 {
         calls_in(&self.query::<String>(cmd("INFO").arg("commandstats")), command)
