@@ -299,6 +299,41 @@ fn a_node_that_comes_back_empty_breaks_the_single_lock_but_not_redlock() {
 }
 
 #[test]
+fn two_deaths_of_the_master_break_every_lock_that_trusts_it_and_the_second_is_told_by_a_failover() {
+    let _lab = one_at_a_time();
+    let record = holds("failover");
+    let death = effect(&record, Fault::Kill.into(), 1);
+    let back = effect(&record, Action::Undo(Condition::Down), 1);
+    let failovers = record.events.iter().filter_map(|event| match event.kind {
+        EventKind::Failover { host } => Some((event.at, host.0)),
+        _ => None,
+    });
+    let failovers: Vec<(f64, usize)> = failovers.collect();
+    let &[(at, host), ..] = &failovers[..] else {
+        panic!("there was no failover: {:#?}", record.events);
+    };
+    assert!(death < at && host != 1, "{failovers:?}, host 1 died at {death}");
+    let acquired = |name: &str, from: f64, to: f64| {
+        #[expect(clippy::cast_possible_truncation, reason = "whole seconds of a short run")]
+        let (first, last) = (from.ceil() as i64, to.floor() as i64 - 1);
+        sum(&seconds(arm(&record, name), first, last), |point| {
+            point.outcomes.acquired
+        })
+    };
+    assert_eq!(acquired("single", death, back), 0, "its node is away");
+    assert!(acquired("redlock", death, back) > 50);
+    if at + 6.0 < back {
+        assert!(acquired("sentinel", at + 2.0, back) > 0, "it follows the new master");
+        assert_eq!(
+            acquired("sentinel wait 2", at + 2.0, back),
+            0,
+            "there is one replica, and it needs two"
+        );
+    }
+    assert_eq!(arm(&record, "redlock").figures.outcomes.no_quorum, 0);
+}
+
+#[test]
 fn a_job_slower_than_its_ttl_needs_renewal() {
     let _lab = one_at_a_time();
     holds("slow-job");

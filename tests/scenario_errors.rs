@@ -389,6 +389,8 @@ fn the_replicated_topology_is_checked() {
     assert_eq!(usual.lab.replicated, Some(ReplicatedSpec::default()));
     let set = [
         "arm.a.follow=fixed",
+        "arm.a.wait_replicas=2",
+        "arm.a.wait_timeout=100ms",
         "lab.replicated.down_after=500ms",
         "lab.replicated.min_replicas_to_write=1",
         "lab.replicated.min_replicas_max_lag=2s",
@@ -417,6 +419,18 @@ fn the_replicated_topology_is_checked() {
             "a.follow: makes no sense with topology = \"independent\"",
         ),
         ("topology = \"replicatd\"", "did you mean \"replicated\"?"),
+        (
+            "topology = \"replicated\"\nwait_replicas = 3",
+            "a.wait_replicas: 3 is more than the 2 replicas that 3 hosts have",
+        ),
+        (
+            "topology = \"replicated\"\nwait_replicas = 1\nwait_timeout = \"2s\"",
+            "a.wait_timeout: 2s is not shorter than the TTL of 2s",
+        ),
+        (
+            "wait_replicas = 1",
+            "a.wait_replicas: makes no sense with topology = \"independent\"",
+        ),
     ] {
         let said = errors(&text(arm), &[]);
         assert!(said.contains(expected), "{said}");

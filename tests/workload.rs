@@ -39,6 +39,8 @@ fn arm(lock: LockKind) -> ArmSpec {
     ArmSpec {
         topology: Topology::default(),
         follow: Follow::default(),
+        wait_replicas: 0,
+        wait_timeout: Duration::from_millis(200),
         name: "arm".to_owned(),
         lock,
         ttl: ms(60_000),

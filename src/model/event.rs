@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Proof, Target};
+use super::{Action, HostId, Proof, Target};
 
 /// Something that happened during a run, for the event log, the time axis and the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,11 @@ pub enum EventKind {
         proof: Vec<Proof<f64>>,
         /// Why the effect could not be verified.
         error: Option<String>,
+    },
+    /// A replicated node became the master.
+    Failover {
+        /// Its host.
+        host: HostId,
     },
     /// Somebody turned a knob.
     Knob,

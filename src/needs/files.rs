@@ -1,6 +1,6 @@
 use super::{cost, crews, is_sqlite, pool};
 use crate::model::Wait;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Topology};
 
 /// Files and sockets of this program.
 pub(super) fn open(scenario: &Scenario) -> u64 {
@@ -17,12 +17,13 @@ pub(super) fn open(scenario: &Scenario) -> u64 {
         .filter(|arm| arm.wait == Wait::Queue)
         .map(|arm| arm.voters(&scenario.lab).len() as u64)
         .sum();
-    // For arms on replicated nodes: a connection to the master and one to each Sentinel, and one to the first master.
-    let replicated = if scenario.lab.replicated.is_some() {
-        hosts + 2
-    } else {
-        0
-    };
+    // For each arm on replicated nodes a connection to the master, and one to each Sentinel; arms may share them.
+    let on_master = scenario
+        .arms
+        .iter()
+        .filter(|arm| arm.topology == Topology::Replicated)
+        .count() as u64;
+    let replicated = on_master * (hosts + 1);
     let server = cost::FILES_OF_A_SERVER + hosts + replicated + subscriptions;
     // The proxy has a listener for each host, and two sockets for each connection of an app server, and for one of the run.
     let proxy = if scenario.needs_proxy() {

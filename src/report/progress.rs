@@ -152,7 +152,7 @@ pub fn is_dumb() -> bool {
 const fn worth_telling(event: &Event, phase: &Phase) -> bool {
     match &event.kind {
         EventKind::Fault { effect_at, error, .. } => effect_at.is_some() || error.is_some(),
-        EventKind::Damage { .. } | EventKind::Lock { .. } => true,
+        EventKind::Damage { .. } | EventKind::Failover { .. } | EventKind::Lock { .. } => true,
         EventKind::Warning => !matches!(phase, Phase::Finished { .. } | Phase::Failed(_)),
         EventKind::Phase | EventKind::Knob => false,
     }

@@ -81,6 +81,7 @@ impl Engine {
                 watch: LabWatch::new(&lab),
                 stats: BTreeMap::new(),
                 roles: BTreeMap::new(),
+                last_masters: Vec::new(),
                 handle: lab,
                 server_name: binary.to_string().into(),
             },

@@ -3,7 +3,7 @@
 use super::engine::Engine;
 use crate::metrics::units::{count, counted};
 use crate::model::{Action, HostId, Target};
-use crate::scenario::Persistence;
+use crate::scenario::{LockNodes, Persistence};
 
 impl Engine {
     /// What it means that `action` took effect on `target`. `held`: the locks that a host kept before it forgot them.
@@ -50,7 +50,12 @@ impl Engine {
     /// certainly on this host: locks acquired while a host is down lack its vote.
     pub(super) fn locks_on(&self, host: HostId) -> Vec<(usize, u64)> {
         (0..self.arms.len())
-            .filter(|&arm| self.arms[arm].spec.hosts(&self.scenario.lab).contains(&host))
+            .filter(|&arm| {
+                let spec = &self.arms[arm].spec;
+                // A master that is back before there is another one is the master, and empties its replicas.
+                let by_master = spec.nodes() == LockNodes::Master && self.lab.last_masters.contains(&host);
+                by_master || spec.hosts(&self.scenario.lab).contains(&host)
+            })
             .map(|arm| {
                 let (holding, partial) = self.swarm.held(arm);
                 (arm, holding.saturating_sub(partial))

@@ -143,7 +143,10 @@ impl Engine {
                     Command::Turn(knob) => self.turn(knob),
                 },
                 report = self.faults.report() => self.fault_reported(report),
-                Some((stats, roles)) = stats.recv() => (self.lab.stats, self.lab.roles) = (stats, roles),
+                Some((stats, roles)) = stats.recv() => {
+                    self.lab.stats = stats;
+                    self.note_roles(roles);
+                }
                 _ = conditions.tick() => self.due_faults(),
                 _ = tick.tick() => {
                     if self.stage.phase == Phase::WarmUp && Instant::now() >= self.timing.origin {
@@ -172,6 +175,27 @@ impl Engine {
         self.stage.phase == Phase::Running
             && (Instant::now() >= self.timing.origin + self.scenario.duration
                 || self.arms.iter().enumerate().all(|(i, _)| self.swarm.is_done(i)))
+    }
+
+    /// Takes the newest roles of the replicated nodes. Nobody orders a failover: each is an event.
+    fn note_roles(&mut self, roles: BTreeMap<NodeName, ReplicationRole>) {
+        for host in self.lab.take_roles(roles) {
+            let others: Vec<String> = self
+                .lab
+                .masters()
+                .filter(|other| *other != host)
+                .map(|other| other.to_string())
+                .collect();
+            if others.is_empty() {
+                self.log
+                    .push(EventKind::Failover { host }, format!("{host} has the master now"));
+            } else {
+                self.log.push(
+                    EventKind::Warning,
+                    format!("{host} says that it has the master, and so does {}", others.join(", ")),
+                );
+            }
+        }
     }
 
     pub(super) fn tick(&mut self) {

@@ -9,6 +9,8 @@ use strum::{IntoStaticStr, VariantArray};
 pub(super) enum ArmKey {
     Topology,
     Follow,
+    WaitReplicas,
+    WaitTimeout,
     Host,
     Ttl,
     Renew,

@@ -33,6 +33,7 @@ macro_rules! builtin {
 /// All built-in scenarios, the default one first.
 pub const ALL: &[Builtin] = &[
     builtin!("single-vs-redlock"),
+    builtin!("failover"),
     builtin!("flash-sale"),
     builtin!("stampede"),
     builtin!("paged-list"),

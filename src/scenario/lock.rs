@@ -39,7 +39,7 @@ impl Topology {
         match key {
             // The first master is on host 1.
             ArmKey::Host => matches!(self, Self::Independent),
-            ArmKey::Follow => matches!(self, Self::Replicated),
+            ArmKey::Follow | ArmKey::WaitReplicas | ArmKey::WaitTimeout => matches!(self, Self::Replicated),
             _ => false,
         }
     }
@@ -114,7 +114,12 @@ const LEASE: &[ArmKey] = &[ArmKey::Ttl, ArmKey::Renew, ArmKey::NodeTimeout, ArmK
 /// The keys of locks on a node that the user chooses.
 const HOST: &[ArmKey] = &[ArmKey::Host];
 /// The keys of locks that replicated nodes can keep.
-const REPLICATED: &[ArmKey] = &[ArmKey::Topology, ArmKey::Follow];
+const REPLICATED: &[ArmKey] = &[
+    ArmKey::Topology,
+    ArmKey::Follow,
+    ArmKey::WaitReplicas,
+    ArmKey::WaitTimeout,
+];
 
 impl LockKind {
     const fn row(self) -> Row {

@@ -64,6 +64,8 @@
 //! | `second_look` | cache-fill: read the cache again under the lock | true |
 //! | `topology` | single: `"independent"`, or `"replicated"`: the nodes are a master and its replicas, watched by Sentinels; needs 3 hosts | `"independent"` |
 //! | `follow` | replicated: `"sentinel"`, or `"fixed"`: stay with the first master, on host 1 | `"sentinel"` |
+//! | `wait_replicas` | replicated: how many replicas must confirm a lock (WAIT) before it counts; at most hosts − 1 | 0 |
+//! | `wait_timeout` | how long the master waits for them; shorter than `ttl` | `"200ms"`, at most a quarter of `ttl` |
 //! | **`[[fault]]`** | numbered from 1 in the order of the file, 1,000 at most | |
 //! | `at`, `when` or `after` | `"10s"`; `"redlock.holding >= 32 and redlock.partial == 0"`; `"fault:1 + 300ms"` | one is required |
 //! | `do` | `"kill"`, `"shutdown"`, `"pause"`, `"lag"`, `"resume"`, `"restart"`, `"unlag"`; on app servers kill, pause and resume | required |

@@ -214,6 +214,12 @@ pub struct ArmSpec {
     /// Which of the replicated nodes its lock uses.
     #[serde(default)]
     pub follow: Follow,
+    /// How many replicas must confirm a lock or its extension before it counts; 0: none is asked.
+    #[serde(default)]
+    pub wait_replicas: usize,
+    /// How long the master waits for them; whole milliseconds, shorter than `ttl`.
+    #[serde(default)]
+    pub wait_timeout: Duration,
     /// The host whose node a `single` lock uses; the first master of a replicated one.
     pub host: HostId,
     /// `inventory`: how the stock is written.
@@ -258,6 +264,9 @@ impl ArmSpec {
         let label = self.lock.label();
         let lock = match (self.update, self.nodes(), self.topology) {
             (Update::Atomic, ..) => "atomic update".to_owned(),
+            (_, LockNodes::Master, _) if self.wait_replicas > 0 => {
+                format!("{label}, by Sentinel, WAIT {}", self.wait_replicas)
+            }
             (_, LockNodes::Master, _) => format!("{label}, by Sentinel"),
             (_, LockNodes::OneHost, Topology::Independent) => format!("{label}, {}", self.host),
             (_, LockNodes::OneHost, Topology::Replicated) => format!("{label}, first master"),

@@ -77,6 +77,8 @@ impl Writer {
             match key {
                 ArmKey::Topology => self.word(name, arm.topology),
                 ArmKey::Follow => self.word(name, arm.follow),
+                ArmKey::WaitReplicas => self.pair(name, arm.wait_replicas),
+                ArmKey::WaitTimeout => self.pair(name, time(arm.wait_timeout)),
                 ArmKey::Host => self.pair(name, arm.host.0),
                 ArmKey::Ttl => self.pair(name, time(arm.ttl)),
                 ArmKey::Renew => self.pair(name, renew::write(arm.renew)),

@@ -28,6 +28,8 @@ pub fn arm(name: &str, lock: LockKind, update: Update) -> ArmSpec {
     ArmSpec {
         topology: Topology::default(),
         follow: Follow::default(),
+        wait_replicas: 0,
+        wait_timeout: Duration::from_millis(200),
         name: name.to_owned(),
         lock,
         ttl: ms(2000),

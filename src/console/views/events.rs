@@ -127,6 +127,7 @@ fn symbol(event: &Event, theme: &Theme) -> (char, Style) {
         EventKind::Phase => ('·', theme.dim),
         EventKind::Fault { error: Some(_), .. } => ('?', theme.warn),
         EventKind::Fault { action, .. } => (action.mark(), theme.warn),
+        EventKind::Failover { .. } => ('M', theme.warn),
         EventKind::Knob => ('±', theme.accent),
         EventKind::Damage { .. } => ('✖', theme.bad),
         EventKind::Lock { .. } => ('!', theme.base),

@@ -49,6 +49,10 @@ pub(super) fn marks(snapshot: &Snapshot) -> Vec<FaultMark> {
                 letter,
             })
         }
+        EventKind::Failover { .. } => Some(FaultMark {
+            at: event.at,
+            letter: 'M',
+        }),
         _ => None,
     };
     snapshot.events.iter().filter_map(mark).collect()

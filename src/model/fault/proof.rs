@@ -1,4 +1,5 @@
 use std::fmt;
+use std::mem::{Discriminant, discriminant};
 
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +57,24 @@ pub enum Finding {
     },
 }
 
+impl Finding {
+    /// What was found for several nodes, to stand after their number; `None` if each is told by itself.
+    const fn plural(&self) -> Option<&'static str> {
+        match self {
+            Self::ProcessGone => Some("processes are gone"),
+            Self::ProcessStopped => Some("processes are stopped"),
+            Self::PortRefuses { .. } => Some("ports refuse"),
+            Self::Answers { .. } => Some("nodes answer"),
+            Self::NoDelay => Some("nodes have a proxy that delays nothing"),
+            Self::RoundTrip { .. }
+            | Self::RuntimeGone
+            | Self::ThreadBlocked
+            | Self::ThreadRuns
+            | Self::AlreadySo { .. } => None,
+        }
+    }
+}
+
 /// The possible observers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -101,21 +120,26 @@ pub struct Verified<T> {
 }
 
 impl<T> Verified<T> {
-    /// The proof in one line: "its process is gone and port 7001 refuses".
+    /// The proof in one line: "its process is gone and port 7001 refuses", and for several nodes, which found the same, "3
+    /// processes are gone and 3 ports refuse".
     #[must_use]
     pub fn prose(&self) -> String {
         let several = self.proof.iter().any(|proof| proof.of != self.proof[0].of);
-        let words: Vec<String> = self
-            .proof
-            .iter()
-            .map(|proof| {
-                if several {
-                    format!("{}: {}", proof.of, proof.finding)
-                } else {
-                    proof.finding.to_string()
+        let mut words: Vec<String> = Vec::new();
+        let mut told: Vec<Discriminant<Finding>> = Vec::new();
+        for proof in &self.proof {
+            let kind = discriminant(&proof.finding);
+            let alike = self.proof.iter().filter(|other| discriminant(&other.finding) == kind);
+            match (alike.count(), proof.finding.plural()) {
+                _ if !several => words.push(proof.finding.to_string()),
+                (2.., Some(_)) if told.contains(&kind) => {}
+                (number @ 2.., Some(plural)) => {
+                    told.push(kind);
+                    words.push(format!("{number} {plural}"));
                 }
-            })
-            .collect();
+                _ => words.push(format!("{}: {}", proof.of, proof.finding)),
+            }
+        }
         words.join(" and ")
     }
 }
@@ -148,5 +172,10 @@ mod tests {
         assert_eq!(serde_json::from_str::<Proof<f64>>(&json).unwrap(), effect.proof[1]);
         effect.proof[1].of = "the replica of host 1".to_owned();
         assert!(effect.prose().ends_with("the replica of host 1: port 7001 refuses"));
+        effect.proof.extend([
+            proof(Finding::ProcessGone, Observer::Keeper, "the replica of host 1"),
+            proof(Finding::PortRefuses { port: 7002 }, Observer::Connect, "host 1"),
+        ]);
+        assert_eq!(effect.prose(), "2 processes are gone and 2 ports refuse");
     }
 }

@@ -20,6 +20,8 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// With a shorter TTL, no useful validity is left: it is TTL − TTL/100 − 2 ms.
 const LEAST_TTL: Duration = Duration::from_millis(5);
 const NODE_TIMEOUT: Duration = Duration::from_millis(50);
+/// How long a master waits for its replicas.
+const WAIT_TIMEOUT: Duration = Duration::from_millis(200);
 
 pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> Vec<ArmSpec> {
     let written = root.has("arm");
@@ -108,6 +110,8 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
         node_timeout: keys.or(ArmKey::NodeTimeout, NODE_TIMEOUT.min(ttl / 4), value::positive),
         topology: keys.topology,
         follow: keys.or(ArmKey::Follow, Follow::default(), value::one_of),
+        wait_replicas: keys.or(ArmKey::WaitReplicas, 0, |value| wait_replicas(value, lab)),
+        wait_timeout: keys.or(ArmKey::WaitTimeout, WAIT_TIMEOUT.min(ttl / 4), value::millis),
         host: keys.or(ArmKey::Host, HostId(1), |value| host(value, lab)),
         update: keys.or(ArmKey::Update, Update::ReadWrite, value::one_of),
         fence: keys.or(ArmKey::Fence, Fence::Off, value::one_of),
@@ -141,6 +145,17 @@ fn host(value: &Value, lab: &LabSpec) -> Result<HostId, String> {
     }
 }
 
+fn wait_replicas(value: &Value, lab: &LabSpec) -> Result<usize, String> {
+    let replicas = lab.hosts.saturating_sub(1);
+    match value::size(0..=8)(value)? {
+        wanted if wanted > replicas => Err(format!(
+            "{wanted} is more than the {replicas} replicas that {} hosts have: no lock would ever be confirmed",
+            lab.hosts
+        )),
+        wanted => Ok(wanted),
+    }
+}
+
 /// Checks whether the times of a lock whose keys expire fit each other.
 fn check_lease(table: &Reader<'_>, arm: &ArmSpec) {
     let ttl = value::show(arm.ttl);
@@ -155,6 +170,11 @@ fn check_lease(table: &Reader<'_>, arm: &ArmSpec) {
             "renew",
             format!("renewing every {every} is too late for a TTL of {ttl}; \"ttl/3\" is usual"),
         );
+    }
+    if arm.wait_replicas > 0 && arm.wait_timeout >= arm.ttl && table.sound(&["ttl", "wait_timeout"]) {
+        let timeout = value::show(arm.wait_timeout);
+        let why = format!("{timeout} is not shorter than the TTL of {ttl}: waiting for replicas would use up the lock");
+        table.complain("wait_timeout", why);
     }
     if arm.node_timeout >= arm.ttl && table.sound(&["ttl", "node_timeout"]) {
         let timeout = value::show(arm.node_timeout);
