@@ -129,7 +129,10 @@ fn flash_sale_oversells_without_a_shared_lock_in_each_of_ten_runs() {
 #[test]
 fn one_app_server_needs_no_more_than_its_own_mutex() {
     let _lab = one_at_a_time();
-    let record = play("flash-sale", &["swarm.servers=1", "swarm.think=0s", "workload.hold.median=2ms"]);
+    let record = play(
+        "flash-sale",
+        &["swarm.servers=1", "swarm.think=0s", "workload.hold.median=2ms"],
+    );
     let local = &arm(&record, "local").figures;
     assert_eq!(
         (

@@ -437,6 +437,13 @@ fn the_replicated_topology_is_checked() {
     }
     let redlock = text("topology = \"replicated\"").replace("lock = \"single\"", "lock = \"redlock\"");
     assert!(errors(&redlock, &[]).contains("a.topology: makes no sense with lock = \"redlock\""));
+    let lag = "[[fault]]\nat = \"1s\"\ndo = \"lag\"\ndelay = \"5ms\"\non = \"host:1\"\n";
+    let said = errors(&format!("{replicated}{lag}"), &[]);
+    assert!(
+        said.contains("fault: a lag makes no sense beside arms with topology = \"replicated\""),
+        "{said}"
+    );
+    assert!(read(&format!("{}{lag}", text("")), &[]).is_ok());
     let unused = format!("{}[lab.replicated]\ndown_after = \"1s\"\n", text(""));
     assert!(errors(&unused, &[]).contains("lab: its table \"replicated\" is never used"));
     for (key, value, expected) in [

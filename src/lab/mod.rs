@@ -164,8 +164,7 @@ impl Lab {
                 tls: options.tls.clone(),
                 replicated: spec.replicated.clone(),
                 ports_fixed: spec.port.is_some(),
-                // Replicas and Sentinels know each other by their ports.
-                ports_stay: spec.port.is_some() || options.ports_stay || spec.replicated.is_some(),
+                ports_stay: spec.port.is_some() || options.ports_stay,
             };
             let on_ports = names.into_iter().zip(ports).collect();
             let nodes = Nodes::start(&site.client, plan, on_ports).await?;

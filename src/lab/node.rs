@@ -209,7 +209,9 @@ impl Node {
     /// Starts the node again in its directory and on its port; if somebody else has taken that and does not free it soon, on
     /// another one, unless it must stay. Returns when it answers.
     pub(super) async fn restart(&self, client: &Client) -> Result<(), LabError> {
-        let (patience, mut others) = match self.plan.ports_stay {
+        // Replicas and Sentinels know each other by their ports.
+        let is_known_by_port = matches!(self.name.role, Role::Replicated | Role::Sentinel);
+        let (patience, mut others) = match self.plan.ports_stay || is_known_by_port {
             true => (PORT_RELEASE_TIMEOUT, 0),
             false => (PORT_PATIENCE, PORT_TRIES),
         };

@@ -350,6 +350,17 @@ pub struct FaultSpec {
     pub lasts: Option<Duration>,
 }
 
+impl FaultSpec {
+    /// Whether it is a fault of the network, which only a lab with a proxy can have.
+    #[must_use]
+    pub fn needs_proxy(&self) -> bool {
+        match self.action {
+            Action::Fault(fault) => fault.brings().is_by_proxy(),
+            Action::Undo(_) => false,
+        }
+    }
+}
+
 /// When a fault starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::condition::Expectation;
 use super::spec::{ArmSpec, DatabaseSpec, FaultSpec, LabSpec, SwarmSpec};
 use super::workload::{Surroundings, WorkloadSpec};
-use crate::model::Action;
 
 /// A whole scenario, validated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,10 +56,7 @@ impl Scenario {
     /// Whether its lab needs a proxy, because of a fault of the network.
     #[must_use]
     pub fn needs_proxy(&self) -> bool {
-        self.faults.iter().any(|fault| match fault.action {
-            Action::Fault(fault) => fault.brings().is_by_proxy(),
-            Action::Undo(_) => false,
-        })
+        self.faults.iter().any(FaultSpec::needs_proxy)
     }
 
     /// What the warnings of a workload depend on besides the workload itself.

@@ -25,6 +25,10 @@ impl Action {
             Self::Fault(_) if !self.is_for(kind) => return Some(Obstacle::NotFor(self, kind)),
             Self::Fault(fault) => {
                 if let Some(already) = now.get(fault.brings()) {
+                    // With other parameters it is another state, and not there yet.
+                    if !fault.keys().is_empty() && already.how != fault.how() {
+                        return Some(Obstacle::First(already.condition, already.how.clone()));
+                    }
                     return Some(Obstacle::Already(already.condition, already.how.clone()));
                 }
                 let mut not_while = fault.row().not_while.iter();
@@ -148,12 +152,16 @@ mod tests {
                 );
             }
         }
+        let more = Action::Fault(Fault::Lag {
+            delay: Duration::from_millis(51),
+        });
         let mut lagging = Conditions::default();
         lagging.undergo(lag, ());
         for (action, expected) in [
             (kill, None),
             (pause, None),
             (lag, Some("is already lagging (50 ms each way)")),
+            (more, Some("is lagging (50 ms each way); unlag it first")),
             (unlag, None),
             (restart, Some("is lagging (50 ms each way); unlag it first")),
         ] {

@@ -16,6 +16,7 @@ use super::lock::Topology;
 use super::overrides::Overrides;
 use super::reader::{Log, Reader};
 use super::source::Source;
+use super::spec::FaultSpec;
 use super::tree::{self, Origin};
 use super::value;
 use super::whole::Scenario;
@@ -64,6 +65,12 @@ fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErro
         has_rate: swarm.rate.is_some(),
     };
     let faults = faults::read(&mut root, &lab, swarm.servers, duration, known);
+    if lab.replicated.is_some() && faults.iter().any(FaultSpec::needs_proxy) {
+        root.complain(
+            "fault",
+            "a lag makes no sense beside arms with topology = \"replicated\": only independent nodes are behind the proxy",
+        );
+    }
     let expect = expectations::read(&root.table("expect"), known);
     root.finish();
     log.into_result()?;
