@@ -16,7 +16,7 @@ const CHUNK: usize = 16 * 1024;
 const MOST_UNDER_WAY: usize = 4 * 1024 * 1024;
 
 /// Carries bytes from one end to the other, each chunk as late as `line` says when it is due, until one of them closes or
-/// breaks. What is under way then is dropped: when a machine dies, nobody sends again what the network has lost.
+/// breaks. What is under way then is dropped: a dead machine resends nothing that the network has lost.
 pub(super) async fn pump(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
