@@ -1,7 +1,7 @@
 # The set-up and the main commands. `make` without a target builds Lockstorm and runs it.
 CARGO ?= cargo
 # The scenario of `make run`; `cargo run --release -- scenarios` lists all scenarios.
-SCENARIO ?= single-vs-redlock
+SCENARIO ?= failover
 # The directory where rustup installs cargo, for shells that don't have it in PATH yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
@@ -11,7 +11,7 @@ run: setup ## run a scenario (another one: `make run SCENARIO=stampede`), in the
 	$(CARGO) run --release --locked -- $(SCENARIO)
 
 test: setup ## all tests
-	$(CARGO) test --locked
+	$(CARGO) test --locked --no-fail-fast
 
 # The test that mounts a file system is left out where that is not allowed.
 test-root: setup ## the tests that act as other users, as root

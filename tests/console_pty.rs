@@ -319,7 +319,7 @@ fn a_reset_starts_the_same_on_a_fresh_lab() {
 #[test]
 fn the_picker_starts_a_scenario() {
     let _alone = serial();
-    let mut console = Console::start(SMALL, &["--duration", "20s"], &[]);
+    let mut console = Console::start(SMALL, &["--duration", "50s"], &[]);
     let selected = |text: &str| {
         let row = text.lines().find(|row| row.contains('›'))?;
         row.split_whitespace()

@@ -654,6 +654,8 @@ fn keys_that_do_nothing_say_why() {
         ("2p", "host 2 is down: r restarts it"),
         ("3x", "host 3 is paused"),
         ("7", "there is no host 7"),
+        ("1f", "no arm of this scenario has replicated nodes"),
+        ("2f", "host 2 is down: r restarts it"),
         ("s1x", "can't be shut down"),
         ("9", "there is no app server 9"),
     ] {

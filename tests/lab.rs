@@ -3,6 +3,7 @@
 #[path = "support/password.rs"]
 mod password;
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,8 +14,11 @@ use std::time::{Duration, Instant};
 
 use lockstorm::lab::{Lab, LabError, LabOptions, NodeName, NodeSettings, Role, Running, ServerBinary, leftovers};
 use lockstorm::lock::{AcquireOptions, Lock, NodeOptions, Nodes};
-use lockstorm::model::{Action, Condition, Fault, Finding, HostId, How, Proof, ReplicationRole, Verified, Wait};
-use lockstorm::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
+use lockstorm::model::{
+    Action, ClusterNode, ClusterRole, Condition, Direction, Fault, Finding, HostId, How, Proof, ReplicationRole,
+    Verified, Wait, Way,
+};
+use lockstorm::scenario::{ClusterSpec, LabSpec, Password, Persistence, ReplicatedSpec};
 use tokio::sync::{Mutex, MutexGuard};
 
 /// How a host went down, if it is down.
@@ -39,6 +43,7 @@ fn spec(hosts: usize, persistence: Persistence) -> LabSpec {
         port: None,
         password: Password::Random,
         replicated: None,
+        cluster: None,
     }
 }
 
@@ -336,7 +341,11 @@ async fn a_lag_delays_one_host_both_ways_until_it_is_undone() {
     };
     let lab = Lab::up(&spec(2, Persistence::None), with_proxy).await.expect("up");
     let (first, delay) = (HostId(1), Duration::from_millis(60));
-    let (lag, unlag) = (Action::Fault(Fault::Lag { delay }), Action::Undo(Condition::Lagging));
+    let direction = Direction::Both;
+    let (lag, unlag) = (
+        Action::Fault(Fault::Lag { delay, direction }),
+        Action::Undo(Condition::Lagging),
+    );
     let entrances: Vec<SocketAddr> = lab
         .lock_nodes()
         .iter()
@@ -412,6 +421,7 @@ async fn without_a_proxy_a_lag_is_refused() {
     let lab = up(1, Persistence::None).await;
     let lag = Action::Fault(Fault::Lag {
         delay: Duration::from_millis(1),
+        direction: Direction::Both,
     });
     let refused = lab.apply(lag, HostId(1)).await.expect_err("refused").to_string();
     assert!(refused.contains("this lab has no proxy"), "{refused}");
@@ -421,14 +431,54 @@ async fn without_a_proxy_a_lag_is_refused() {
 
 /// A lab with a master, its replicas and a Sentinel on each host.
 async fn up_replicated(hosts: usize) -> Lab {
+    up_replicated_with(hosts, ReplicatedSpec::default()).await
+}
+
+/// The same with Sentinels that are set up like this, but wait for one second only.
+async fn up_replicated_with(hosts: usize, replicated: ReplicatedSpec) -> Lab {
     let spec = LabSpec {
         replicated: Some(ReplicatedSpec {
             down_after: Duration::from_secs(1),
-            ..ReplicatedSpec::default()
+            ..replicated
         }),
         ..spec(hosts, Persistence::None)
     };
     Lab::up(&spec, options()).await.expect("the lab comes up")
+}
+
+/// A connection to a host's Sentinel.
+fn sentinel(lab: &Lab, host: HostId) -> redis::Connection {
+    let address = lab.address(NodeName::on(host, Role::Sentinel)).expect("a Sentinel");
+    let password = password::in_dir(lab.dir()).expect("a password");
+    let client = redis::Client::open(format!("redis://:{password}@127.0.0.1:{}", address.port())).expect("a URL");
+    client.get_connection().expect("it is there")
+}
+
+/// How often a Sentinel asks for roles and publishes what it knows, in milliseconds.
+fn periods(lab: &Lab, host: HostId) -> [i64; 2] {
+    let mut ask = redis::cmd("SENTINEL");
+    let all: HashMap<String, String> = ask.arg("DEBUG").query(&mut sentinel(lab, host)).expect("an answer");
+    ["INFO-PERIOD", "PUBLISH-PERIOD"].map(|name| {
+        let found = all.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.expect("a period").1.parse().expect("a number")
+    })
+}
+
+#[tokio::test]
+async fn sentinels_hurry_if_asked_and_after_a_restart_too() {
+    let _one = alone().await;
+    let hurried = ReplicatedSpec {
+        sentinel_period: Some(Duration::from_millis(100)),
+        ..ReplicatedSpec::default()
+    };
+    for (spec, expected) in [(hurried, [100; 2]), (ReplicatedSpec::default(), [10_000, 2_000])] {
+        let lab = up_replicated_with(3, spec).await;
+        assert_eq!([1, 2, 3].map(|host| periods(&lab, HostId(host))), [expected; 3]);
+        lab.apply(Fault::Kill.into(), HostId(2)).await.expect("killed");
+        lab.apply(Action::Undo(Condition::Down), HostId(2)).await.expect("back");
+        assert_eq!(periods(&lab, HostId(2)), expected);
+        lab.down().await;
+    }
 }
 
 /// Waits until one of `up` replicated nodes is the master, on another host than `not`, and all others are its connected
@@ -445,10 +495,9 @@ async fn master_with_replicas(lab: &Lab, up: usize, not: Option<HostId>) -> Host
         if let [node] = masters[..]
             && node.host != not
         {
-            let port = lab.address(node).map(|address| address.port());
             // A replica of a paused master goes on to call itself connected.
             let follows = |role: &&ReplicationRole| match role {
-                ReplicationRole::Replica { master, connected, .. } => *connected && Some(*master) == port,
+                ReplicationRole::Replica { master, connected, .. } => *connected && *master == node.host,
                 ReplicationRole::Master { .. } => false,
             };
             if roles.values().filter(follows).count() == up - 1 {
@@ -457,6 +506,29 @@ async fn master_with_replicas(lab: &Lab, up: usize, not: Option<HostId>) -> Host
         }
         assert!(Instant::now() < end, "not within {LONG:?}: {roles:?}");
         tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Waits until every Sentinel sees this many nodes follow the master that it knows, as they should: one that has not seen it makes
+/// an old master a replica, even if another Sentinel has just made that the master again.
+async fn sentinels_see_replicas(lab: &Lab, wanted: usize) {
+    type Fields = HashMap<String, String>;
+    let sees_them = |host: HostId| {
+        let ask = |about: &str| {
+            let mut ask = redis::cmd("SENTINEL");
+            ask.arg(about).arg("lockstorm");
+            ask
+        };
+        let mut connection = sentinel(lab, host);
+        let master: Fields = ask("MASTER").query(&mut connection).expect("an answer");
+        let replicas: Vec<Fields> = ask("REPLICAS").query(&mut connection).expect("an answer");
+        let follows = |node: &&Fields| node["role-reported"] == "slave" && node["master-port"] == master["port"];
+        replicas.iter().filter(follows).count() == wanted
+    };
+    let end = Instant::now() + LONG;
+    while ![HostId(1), HostId(2), HostId(3)].into_iter().all(sees_them) {
+        assert!(Instant::now() < end, "not within {LONG:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
@@ -492,6 +564,95 @@ async fn a_master_that_dies_is_replaced_and_comes_back_as_a_replica() {
     assert!(pids.iter().all(|&pid| is_gone(pid)));
 }
 
+/// The host whose node the proof of a failover names.
+fn new_master(done: &Verified<Instant>) -> HostId {
+    let [proof] = &done.proof[..] else {
+        panic!("{:?}", done.proof)
+    };
+    let Finding::TakesWrites { host } = proof.finding else {
+        panic!("{proof:?}")
+    };
+    assert_eq!(
+        done.prose(),
+        format!("the replicated node of {host} accepted a write as the master")
+    );
+    host
+}
+
+#[tokio::test]
+async fn the_master_moves_by_hand_and_by_sentinel_there_and_back() {
+    let _one = alone().await;
+    // With ordinary periods an old master that is still up follows only ten seconds later. With periods much shorter than this
+    // the other Sentinels undo a promotion before the one that ordered it has seen it.
+    let hurried = ReplicatedSpec {
+        sentinel_period: Some(Duration::from_secs(1)),
+        ..ReplicatedSpec::default()
+    };
+    let lab = up_replicated_with(3, hurried).await;
+    let [host_1, host_2, host_3] = [1, 2, 3].map(HostId);
+    let by = |by| Action::Fault(Fault::Failover { by });
+    assert_eq!(master_with_replicas(&lab, 3, None).await, host_1);
+    for to in [host_2, host_1, host_3] {
+        let done = lab.apply(by(Way::Hand), to).await.expect("failed over");
+        assert_eq!(new_master(&done), to);
+        assert_eq!(master_with_replicas(&lab, 3, None).await, to);
+    }
+    let again = lab.apply(by(Way::Hand), host_3).await.expect_err("refused");
+    assert!(again.to_string().contains("host 3 has the master already"), "{again}");
+
+    // The Sentinels know what was done by hand, and choose another one than host 3 now.
+    let mut last = host_3;
+    for _ in 0..2 {
+        sentinels_see_replicas(&lab, 2).await;
+        let done = lab.apply(by(Way::Sentinel), host_2).await.expect("failed over");
+        let master = new_master(&done);
+        assert_ne!(master, last);
+        last = master_with_replicas(&lab, 3, Some(last)).await;
+        assert_eq!(last, master);
+    }
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn hosts_that_miss_a_failover_by_hand_come_back_as_replicas() {
+    let _one = alone().await;
+    let lab = up_replicated(3).await;
+    let [host_1, host_2, host_3] = [1, 2, 3].map(HostId);
+    let by_hand = Action::Fault(Fault::Failover { by: Way::Hand });
+    master_with_replicas(&lab, 3, None).await;
+    lab.apply(Fault::Kill.into(), host_1).await.expect("killed");
+    let dead = lab.apply(by_hand, host_1).await.expect_err("it is down");
+    assert!(matches!(dead, LabError::Impossible { .. }), "{dead}");
+    lab.apply(by_hand, host_2).await.expect("failed over");
+    assert_eq!(master_with_replicas(&lab, 2, None).await, host_2);
+    lab.apply(Action::Undo(Condition::Down), host_1).await.expect("back");
+    assert_eq!(master_with_replicas(&lab, 3, None).await, host_2);
+
+    // The paused one goes on as a master that nobody follows, until the Sentinels see it.
+    lab.apply(Fault::Pause.into(), host_2).await.expect("paused");
+    lab.apply(by_hand, host_3).await.expect("failed over");
+    lab.apply(Action::Undo(Condition::Paused), host_2)
+        .await
+        .expect("resumed");
+    assert_eq!(master_with_replicas(&lab, 3, None).await, host_3);
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn nothing_fails_over_without_replicated_nodes_or_sentinels() {
+    let _one = alone().await;
+    let lab = up(3, Persistence::None).await;
+    for (by, why) in [
+        (Way::Hand, "this lab has no replicated nodes"),
+        (Way::Sentinel, "no Sentinel answers"),
+    ] {
+        let refused = lab.apply(Fault::Failover { by }.into(), HostId(2)).await;
+        let refused = refused.expect_err("refused").to_string();
+        assert_eq!(refused, format!("there was no failover: {why}"));
+    }
+    lab.down().await;
+}
+
 #[tokio::test]
 async fn five_hosts_with_replication_start_and_end_with_paused_nodes_too() {
     let _one = alone().await;
@@ -507,10 +668,188 @@ async fn five_hosts_with_replication_start_and_end_with_paused_nodes_too() {
     assert!(pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());
 }
 
+/// A spec with a cluster too.
+fn with_cluster(spec: LabSpec) -> LabSpec {
+    LabSpec {
+        cluster: Some(ClusterSpec {
+            node_timeout: Duration::from_secs(1),
+            ..ClusterSpec::default()
+        }),
+        ..spec
+    }
+}
+
+/// The hosts of the masters that have slots, once every slot has a master that takes writes, and each of `up` nodes is such a
+/// master or a connected replica of one.
+async fn cluster_in_order(lab: &Lab, up: usize) -> Vec<HostId> {
+    let end = Instant::now() + LONG;
+    loop {
+        let said = lab.cluster_roles().await;
+        let known: Vec<(NodeName, ClusterNode)> =
+            said.iter().filter_map(|(name, node)| Some((*name, (*node)?))).collect();
+        let masters = || known.iter().filter(|(_, node)| node.has_slots());
+        let port = |name: NodeName| lab.address(name).map(|address| address.port());
+        let follows = |node: &ClusterNode| match node.role {
+            ClusterRole::Replica { master, connected } => {
+                connected && masters().any(|(name, _)| port(*name) == Some(master))
+            }
+            ClusterRole::Master { .. } => false,
+        };
+        let replicas = known.iter().filter(|(_, node)| node.is_ok && follows(node)).count();
+        let slots: u32 = known.iter().map(|(_, node)| u32::from(node.usable_slots())).sum();
+        if slots == u32::from(ClusterNode::SLOTS) && masters().count() + replicas == up {
+            return masters().filter_map(|(name, _)| name.host).collect();
+        }
+        assert!(Instant::now() < end, "not within {LONG:?}: {said:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_cluster_replaces_a_master_that_dies_and_a_host_that_is_back_follows() {
+    let _one = alone().await;
+    let lab = Lab::up(&with_cluster(spec(4, Persistence::None)), options())
+        .await
+        .expect("the lab comes up");
+    assert_eq!(
+        lab.names().count(),
+        4 + 1 + 6,
+        "three of four hosts have two nodes each"
+    );
+    assert_eq!(lab.names().filter(|name| name.host == Some(HostId(4))).count(), 1);
+    let [h1, h2, h3] = [1, 2, 3].map(HostId);
+    assert_eq!(cluster_in_order(&lab, 6).await, [h1, h2, h3], "each host has a master");
+    for (name, node) in lab.cluster_roles().await {
+        let begins_as_master = name.role == Role::FirstInCluster;
+        assert_eq!(node.map(ClusterNode::has_slots), Some(begins_as_master), "{name}");
+    }
+    let ports = || Role::IN_CLUSTER.map(|role| lab.address(NodeName::on(h1, role)).map(|address| address.port()));
+    let before = ports();
+
+    // The replica of its master is on host 2.
+    lab.apply(Fault::Kill.into(), h1).await.expect("killed");
+    assert_eq!(lab.cluster_roles().await.len(), 4, "both nodes of the host are dead");
+    assert_eq!(cluster_in_order(&lab, 4).await, [h2, h3, h2]);
+    lab.apply(Action::Undo(Condition::Down), h1).await.expect("back");
+    assert_eq!(cluster_in_order(&lab, 6).await, [h2, h3, h2]);
+    assert_eq!(ports(), before, "the others know it by its ports");
+
+    // Paused, it is replaced too, and follows after it goes on.
+    lab.apply(Fault::Pause.into(), h3).await.expect("paused");
+    assert_eq!(cluster_in_order(&lab, 4).await, [h2, h1, h2]);
+    lab.apply(Action::Undo(Condition::Paused), h3).await.expect("resumed");
+    assert_eq!(cluster_in_order(&lab, 6).await, [h2, h1, h2]);
+    let pids = all_pids(&lab);
+    lab.down().await;
+    assert!(pids.iter().all(|&pid| is_gone(pid)));
+}
+
+#[tokio::test]
+async fn a_cluster_master_that_bounces_comes_back_empty_and_stays_the_master() {
+    let _one = alone().await;
+    let lab = Lab::up(&with_cluster(spec(3, Persistence::None)), options())
+        .await
+        .expect("the lab comes up");
+    let [masters, replicas] = lab.cluster_nodes().expect("a cluster");
+    assert_eq!((masters.len(), replicas.len()), (3, 3));
+    assert_eq!(lab.lock_nodes().len(), 3, "the independent nodes are there too");
+    lab.apply(Fault::Kill.into(), HostId(1)).await.expect("killed");
+    lab.apply(Action::Undo(Condition::Down), HostId(1)).await.expect("back");
+    assert_eq!(cluster_in_order(&lab, 6).await, [1, 2, 3].map(HostId));
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn twenty_two_servers_start_and_end_with_paused_nodes_too() {
+    let _one = alone().await;
+    let spec = LabSpec {
+        replicated: Some(ReplicatedSpec::default()),
+        ..with_cluster(spec(5, Persistence::None))
+    };
+    let told = std::sync::Mutex::new(Vec::new());
+    let tell = |what: &str| told.lock().expect("not poisoned").push(what.to_owned());
+    let lab = Lab::up_telling(&spec, options(), tell).await.expect("the lab comes up");
+    assert_eq!((lab.names().count(), spec.processes()), (22, 22));
+    let told = told.into_inner().expect("not poisoned");
+    assert_eq!(told[0], "starting 22 servers");
+    for awaited in [
+        "until the replicas have acknowledged a write",
+        "until the Sentinels know each other",
+        "until the nodes of the cluster know each other",
+        "until the cluster is in order",
+    ] {
+        assert!(told.iter().any(|what| what.contains(awaited)), "{awaited}: {told:?}");
+    }
+    master_with_replicas(&lab, 5, None).await;
+    cluster_in_order(&lab, 6).await;
+    for host in [HostId(1), HostId(5)] {
+        lab.apply(Fault::Pause.into(), host).await.expect("paused");
+    }
+    let (pids, dir) = (all_pids(&lab), lab.dir().to_owned());
+    assert_eq!(pids.len(), 22);
+    lab.down().await;
+    assert!(pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());
+}
+
+#[tokio::test]
+async fn the_ports_of_a_cluster_come_last() {
+    let _one = alone().await;
+    let first = (18_000..31_000)
+        .step_by(100)
+        .find(|&first| (first..first + 16).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()))
+        .expect("sixteen free ports");
+    let fixed = LabSpec {
+        port: Some(first),
+        ..with_cluster(spec(3, Persistence::None))
+    };
+    let lab = Lab::up(&fixed, options()).await.expect("the lab comes up");
+    let port = |name| lab.address(name).map(|address| address.port());
+    assert_eq!(port(NodeName::CACHE), Some(first + 3));
+    let mut settings = lab.settings();
+    settings.retain(|node| node.name.role.is_in_cluster());
+    let mut ports: Vec<u16> = settings.iter().map(|node| node.address.port()).collect();
+    let bus = |node: &NodeSettings| node.settings["cluster-port"].parse::<u16>().expect("a port");
+    ports.extend(settings.iter().map(bus));
+    ports.sort_unstable();
+    assert_eq!(ports, (first + 4..first + 16).collect::<Vec<_>>());
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn a_server_without_cluster_mode_is_refused_in_one_line() {
+    let _one = alone().await;
+    let dir = tempfile::tempdir().expect("a directory");
+    let server = dir.path().join("redis-server");
+    let real = ServerBinary::find(None).expect("a server is installed").path;
+    // It takes no notice of the setting.
+    let body = format!(
+        "#!/bin/sh\nfor word in \"$@\"; do shift; case $word in --cluster-enabled) set -- \"$@\" --cluster-enabled no; skip=1;;\n\
+         *) if [ -n \"$skip\" ]; then skip=; else set -- \"$@\" \"$word\"; fi;; esac; done\nexec {} \"$@\"\n",
+        real.display()
+    );
+    fs::write(&server, body).expect("written");
+    fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).expect("executable");
+    let options = LabOptions {
+        binary: ServerBinary::find(Some(&server)).expect("it is a server"),
+        ..options()
+    };
+    let refused = Lab::up(&with_cluster(spec(3, Persistence::None)), options).await;
+    let said = refused.expect_err("refused").to_string();
+    assert!(
+        said.contains("cluster support disabled") && said.lines().count() == 1,
+        "{said}"
+    );
+    assert!(said.contains("the first cluster node of host 1"), "{said}");
+}
+
 #[tokio::test]
 async fn files_with_passwords_are_readable_by_their_owner_only() {
     let _one = alone().await;
-    let lab = up_replicated(2).await;
+    let spec = LabSpec {
+        replicated: Some(ReplicatedSpec::default()),
+        ..with_cluster(spec(2, Persistence::None))
+    };
+    let lab = Lab::up(&spec, options()).await.expect("the lab comes up");
     let password = password::in_dir(lab.dir()).expect("a password");
     let mut with_password = 0;
     for entry in fs::read_dir(lab.dir()).expect("the run directory").flatten() {
@@ -523,8 +862,8 @@ async fn files_with_passwords_are_readable_by_their_owner_only() {
             }
         }
     }
-    // Two replicated nodes, two Sentinels, and the file of all others.
-    assert_eq!(with_password, 5);
+    // Two replicated nodes, two Sentinels, four nodes of the cluster, and the file of all others.
+    assert_eq!(with_password, 9);
     lab.down().await;
 }
 
@@ -750,6 +1089,7 @@ async fn fixed_ports_are_used_or_the_taken_one_is_named() {
         port: Some(first),
         password: Password::Random,
         replicated: None,
+        cluster: None,
     };
     let lab = Lab::up(&fixed, options()).await.expect("up");
     let ports: Vec<u16> = nodes(&lab)
@@ -785,6 +1125,7 @@ async fn fixed_ports_are_used_or_the_taken_one_is_named() {
         port: Some(65_534),
         password: Password::Random,
         replicated: None,
+        cluster: None,
     };
     assert!(matches!(
         Lab::up(&last, options()).await,

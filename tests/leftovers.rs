@@ -43,6 +43,19 @@ lock = "single"
 ttl  = "2s"
 "#;
 
+/// What makes of it a scenario with twenty-two servers: five lock nodes, five replicated nodes, five Sentinels, six nodes of a
+/// cluster, and the cache node.
+const LARGE: &str = r#"
+[[arm]]
+name = "sentinel"
+lock = "single"
+topology = "replicated"
+
+[[arm]]
+name = "cluster"
+lock = "cluster"
+"#;
+
 static ONE: Mutex<()> = Mutex::const_new(());
 
 async fn alone() -> MutexGuard<'static, ()> {
@@ -72,6 +85,8 @@ impl Place {
     fn new(name: &str) -> Self {
         let dir = TempDir::with_prefix("ls-").expect("a directory");
         fs::write(dir.path().join("small.toml"), SCENARIO).expect("the scenario");
+        let large = SCENARIO.replace("hosts = 1", "hosts = 5") + LARGE;
+        fs::write(dir.path().join("large.toml"), large).expect("the scenario");
         let temp = dir.path().join(name);
         Self { dir, temp }
     }
@@ -142,8 +157,12 @@ fn children_of(parent: u32) -> Vec<u32> {
 }
 
 fn kill_process(pid: u32) {
+    signal_process(pid, Signal::SIGKILL);
+}
+
+fn signal_process(pid: u32, signal: Signal) {
     // It may have ended by itself.
-    let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+    let _ = kill(Pid::from_raw(pid.cast_signed()), signal);
 }
 
 fn is_dead(pid: u32) -> bool {
@@ -178,6 +197,31 @@ fn a_kill_during_the_set_up_leaves_nothing_after_the_next_start() {
         // A keeper that was started just then removes its directory by itself.
         eventually("nothing is left", || place.left().is_empty());
     }
+    // The same for twenty-two servers, which take seconds to get ready.
+    for kills_the_keeper in [true, false, false] {
+        let mut run: Child = place
+            .command(&["run", "large.toml", "--quiet"])
+            .spawn()
+            .expect("lockstorm");
+        eventually("its servers start", || living_in(&place.temp).len() > 1);
+        thread::sleep(Duration::from_millis(rand::rng().random_range(0..3_000)));
+        // Servers that are stopped must end too.
+        let (living, keepers) = (living_in(&place.temp), children_of(run.id()));
+        println!("killed with {} processes", living.len());
+        for server in living.iter().filter(|server| !keepers.contains(server)).take(3) {
+            signal_process(*server, Signal::SIGSTOP);
+        }
+        kill_process(run.id());
+        for keeper in keepers.iter().filter(|_| kills_the_keeper) {
+            kill_process(*keeper);
+        }
+        run.wait().expect("reaped");
+        eventually("the keepers are dead", || keepers.iter().all(|&keeper| is_dead(keeper)));
+        let (code, text) = parts_of(&place.command(&["lab", "down"]).output().expect("lockstorm"));
+        assert_eq!(code, Some(0), "{text}");
+        eventually("no process is left", || living_in(&place.temp).is_empty());
+        eventually("nothing is left", || place.left().is_empty());
+    }
     // Killed after it made only the base directory.
     let base = place.temp.join(format!("lockstorm-{}", geteuid()));
     fs::DirBuilder::new().mode(0o700).create(&base).expect("the base");
@@ -199,6 +243,7 @@ fn spec(hosts: usize) -> LabSpec {
         port: None,
         password: Password::Random,
         replicated: None,
+        cluster: None,
     }
 }
 
@@ -330,7 +375,8 @@ fn a_temporary_directory_with_an_odd_name_works() {
         assert_eq!(code, Some(0), "{name}: {text}");
         assert!(place.left().is_empty(), "{name}");
         let beside: Vec<_> = fs::read_dir(place.dir.path()).expect("read").flatten().collect();
-        assert_eq!(beside.len(), 2, "{name}: {beside:?}");
+        // The two scenarios and the directory.
+        assert_eq!(beside.len(), 3, "{name}: {beside:?}");
     }
 }
 

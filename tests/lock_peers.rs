@@ -11,6 +11,7 @@ use lockstorm::lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, NotExtend
 use lockstorm::model::{Cause, Outcome, Wait};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use support::intermediary::Intermediary;
 use support::trio::{IMPATIENT, KEY, OPTIONS, RETRY, Trio, app_server, keys_of};
 use support::{RedisServer, TEST_TIMEOUT, eventually, serial};
 use tokio::task::{JoinSet, yield_now};
@@ -318,6 +319,69 @@ fn a_node_that_answers_with_an_error_costs_its_vote_and_not_the_lock() {
     config(&trio.servers[0], "min-replicas-to-write", "0");
     config(&trio.servers[1], "maxmemory", "0");
     trio.no_keys();
+}
+
+#[test]
+fn an_error_that_something_in_between_made_is_unknown_and_the_key_is_taken_back() {
+    let _turn = serial();
+    let server = RedisServer::start();
+    let between = Intermediary::start(server.addr());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let nodes = Nodes::connect(&[between.addr], NodeOptions::default());
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+        let lock = Lock::single(&nodes, 0, 1);
+        let error = "ERR upstream failure";
+        between.answer_next(error);
+        let refusal = lock.acquire(KEY, &OPTIONS).await.unwrap_err();
+        let causes = vec![Some(Cause::Error(error.into()))];
+        assert_eq!(refusal, Refusal::Unknown { causes });
+        assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);
+        assert_eq!((server.keys(), server.calls("set")), (0, 1));
+        lock.acquire(KEY, &OPTIONS).await.unwrap().release().await;
+    });
+}
+
+#[test]
+fn a_node_of_a_cluster_gives_no_vote_for_keys_of_other_nodes() {
+    let _turn = serial();
+    let server = RedisServer::start_with(&["--cluster-enabled", "yes"]);
+    let other = RedisServer::start_with(&["--cluster-enabled", "yes"]);
+    let _: () = server.query(redis::cmd("CLUSTER").arg(&["ADDSLOTSRANGE", "0", "8191"]));
+    let _: () = other.query(redis::cmd("CLUSTER").arg(&["ADDSLOTSRANGE", "8192", "16383"]));
+    let slot: u16 = server.query(redis::cmd("CLUSTER").arg(&["KEYSLOT", KEY]));
+    let (owner, stranger) = if slot < 8192 {
+        (&server, &other)
+    } else {
+        (&other, &server)
+    };
+    let meet = ["MEET", "127.0.0.1", &owner.port().to_string()].map(str::to_owned);
+    let _: () = stranger.query(redis::cmd("CLUSTER").arg(&meet));
+    for server in [owner, stranger] {
+        eventually("the cluster is complete", || {
+            let info: String = server.query(redis::cmd("CLUSTER").arg("INFO"));
+            info.contains("cluster_state:ok")
+        });
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let nodes = Nodes::connect(&[owner.addr(), stranger.addr()], NodeOptions::default());
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 2);
+        let refusal = Lock::single(&nodes, 1, 1).acquire(KEY, &OPTIONS).await.unwrap_err();
+        let causes = vec![Some(Cause::Moved)];
+        assert_eq!(refusal, Refusal::NoQuorum { causes });
+        let refusal = Lock::redlock(&nodes, 1).acquire(KEY, &OPTIONS).await.unwrap_err();
+        let causes = vec![None, Some(Cause::Moved)];
+        assert_eq!(refusal, Refusal::NoQuorum { causes });
+        assert_eq!(nodes.flush(TEST_TIMEOUT).await, 2);
+        assert_eq!((owner.keys(), stranger.keys(), stranger.calls("evalsha")), (0, 0, 0));
+    });
 }
 
 #[test]

@@ -2,38 +2,20 @@
 
 mod support;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 use lockstorm::lock::{AcquireOptions, Lock, NodeOptions, Nodes, NotExtended, Refusal, Sentinels, WaitReplicas};
-use lockstorm::model::{Cause, CauseKind, Wait};
+use lockstorm::model::{Cause, Wait};
 use redis::cmd;
+use support::moving::{PATIENT, RENEWED, assert_typed, reach, runtime};
 use support::sentinel::{NAME, PASSWORD, Process, Watched};
-use support::trio::{IMPATIENT, KEY, NODE_TIMEOUT, OPTIONS};
+use support::trio::{KEY, OPTIONS};
 use support::{TEST_TIMEOUT, eventually, serial};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::time::{sleep, timeout};
-
-fn runtime() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
-
-/// Patient with nodes that work, and quick to try again.
-const PATIENT: NodeOptions = NodeOptions {
-    connect_timeout: Duration::from_secs(1),
-    reconnect_backoff: Duration::from_millis(10),
-    node_timeout: NODE_TIMEOUT,
-    give_up: TEST_TIMEOUT,
-    wait_replicas: None,
-};
-
-const RENEWED: AcquireOptions = AcquireOptions {
-    renew: Some(Duration::from_millis(50)),
-    ..OPTIONS
-};
 
 fn open(watched: &Watched) -> Sentinels {
     open_with(watched, PATIENT)
@@ -42,43 +24,6 @@ fn open(watched: &Watched) -> Sentinels {
 fn open_with(watched: &Watched, options: NodeOptions) -> Sentinels {
     let sentinels = Sentinels::open(&watched.urls(), NAME, options).unwrap();
     sentinels.master_credentials(None, PASSWORD)
-}
-
-/// Tries until the lock is acquired and its key is on this server; returns the kinds of all causes of refusals meanwhile.
-async fn reach(lock: &Lock, server: &Process) -> BTreeSet<CauseKind> {
-    let mut causes = BTreeSet::new();
-    let reached = async {
-        loop {
-            match lock.acquire("probe", &IMPATIENT).await {
-                Ok(guard) => {
-                    // It may have been taken from a master that is about to be told that it is none.
-                    let found = server.keys().contains(&"probe".to_owned());
-                    guard.release().await;
-                    if found {
-                        return;
-                    }
-                }
-                Err(refusal) => causes.extend(refusal.causes().iter().flatten().map(Cause::kind)),
-            }
-            sleep(Duration::from_millis(2)).await;
-        }
-    };
-    timeout(TEST_TIMEOUT, reached).await.expect("the master is reached");
-    causes
-}
-
-/// What a caller may be told while the master moves.
-fn assert_typed(causes: &BTreeSet<CauseKind>) {
-    let expected = [
-        CauseKind::Refused,
-        CauseKind::Timeout,
-        CauseKind::Disconnected,
-        CauseKind::Suspect,
-        CauseKind::ReadOnly,
-        CauseKind::NoMaster,
-        CauseKind::NotReady,
-    ];
-    assert!(causes.iter().all(|cause| expected.contains(cause)), "{causes:?}");
 }
 
 /// Waits until no key is left on this server, a master.
@@ -101,7 +46,7 @@ fn an_ordered_failover_is_followed_and_held_locks_stay_held() {
         watched.fail_over(0);
         eventually("it is done", || watched.master_by(0) != 0);
         let now = watched.master_by(0);
-        assert_typed(&reach(&lock, &watched.servers[now]).await);
+        assert_typed(&reach(&lock, "probe", &watched.servers[now]).await, &[]);
         assert!(!held.is_lost() && held.extend().await.is_ok() && idle.extend().await.is_ok());
         assert_eq!(lock.acquire(KEY, &OPTIONS).await.unwrap_err(), Refusal::Contended);
         assert_eq!((held.release().await.deleted, idle.release().await.deleted), (1, 1));
@@ -123,8 +68,8 @@ fn the_death_of_the_master_is_followed_and_what_was_replicated_is_never_held_twi
         watched.servers[0].kill();
         eventually("a replica is promoted", || watched.master_by(0) != 0);
         let now = watched.master_by(0);
-        let causes = reach(&lock, &watched.servers[now]).await;
-        assert_typed(&causes);
+        let causes = reach(&lock, "probe", &watched.servers[now]).await;
+        assert_typed(&causes, &[]);
         assert_eq!(lock.acquire(KEY, &OPTIONS).await.unwrap_err(), Refusal::Contended);
         assert!(!held.is_lost() && held.extend().await.is_ok());
         held.release().await;
@@ -148,7 +93,7 @@ fn a_stopped_master_is_left_although_its_connection_lasts_and_it_does_not_lead_b
         eventually("a replica is promoted", || watched.master_by(0) != 0);
         let now = watched.master_by(0);
         let server = &watched.servers[now];
-        assert_typed(&reach(&lock, server).await);
+        assert_typed(&reach(&lock, "probe", server).await, &[]);
         watched.servers[0].resume();
         // It takes itself for the master until it is told, and nobody here asks it.
         let told = async {
@@ -209,7 +154,7 @@ fn a_sentinel_that_was_stopped_during_the_failover_does_not_lead_back() {
         eventually("it is done", || watched.master_by(0) != 0);
         let now = watched.master_by(0);
         let server = &watched.servers[now];
-        assert_typed(&reach(&lock, server).await);
+        assert_typed(&reach(&lock, "probe", server).await, &[]);
         watched.sentinels[2].resume();
         // Whatever it says until it has caught up, all locks are taken where the others say that the master is.
         let mut caught_up = false;
@@ -287,7 +232,7 @@ fn a_replica_that_sentinels_name_is_no_master() {
         timeout(TEST_TIMEOUT, told).await.expect("it says that it is a replica");
         assert_eq!(nodes.ready(Duration::ZERO).await, 0);
         master.query::<()>(cmd("REPLICAOF").arg(&["NO", "ONE"]));
-        reach(&lock, master).await;
+        reach(&lock, "probe", master).await;
     });
     watched.sentinels.iter().for_each(Process::resume);
 }

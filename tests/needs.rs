@@ -132,6 +132,7 @@ fn a_run_uses_what_was_estimated() {
             SHOP_IN_REDIS,
             "lock = \"single\"\ntopology = \"replicated\"",
         ),
+        text([2, 2, 4, 2], SHOP_IN_REDIS, "lock = \"cluster\""),
         // Slow enough for a stampede to use the whole pool.
         text([2, 1, 20, 40], CACHES, "lock = \"none\"").replace("[database]\n", "[database]\nread = \"80ms\"\n"),
     ];

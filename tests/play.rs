@@ -15,12 +15,16 @@ fn one_at_a_time() -> MutexGuard<'static, ()> {
 }
 
 fn play(name: &str, set: &[&str]) -> Record {
-    let source = Source::open(name).expect("it is built in");
+    play_source(&Source::open(name).expect("it is built in"), set)
+}
+
+fn play_source(source: &Source, set: &[&str]) -> Record {
+    let name = &source.name;
     let overrides = Overrides {
         set: set.iter().map(ToString::to_string).collect(),
         ..Overrides::default()
     };
-    let scenario = parse(&source, &overrides).unwrap_or_else(|errors| panic!("{errors}"));
+    let scenario = parse(source, &overrides).unwrap_or_else(|errors| panic!("{errors}"));
     let options = RunOptions {
         keeper: Some(PathBuf::from(env!("CARGO_BIN_EXE_lockstorm"))),
         ..RunOptions::default()
@@ -49,7 +53,10 @@ fn arm<'a>(record: &'a Record, name: &str) -> &'a ArmRecord {
 
 /// Plays a scenario whose expectations are the whole test.
 fn holds(name: &str) -> Record {
-    let record = play(name, &[]);
+    held(name, play(name, &[]))
+}
+
+fn held(name: &str, record: Record) -> Record {
     for checked in &record.expectations {
         assert_eq!(
             checked.result,
@@ -304,9 +311,14 @@ fn a_node_that_comes_back_empty_breaks_the_single_lock_but_not_redlock() {
 #[test]
 fn two_deaths_of_the_master_break_every_lock_that_trusts_it_and_the_second_is_told_by_a_failover() {
     let _lab = one_at_a_time();
-    let record = holds("failover");
-    let death = effect(&record, Fault::Kill.into(), 1);
-    let back = effect(&record, Action::Undo(Condition::Down), 1);
+    for seed in ["seed=1", "seed=2", "seed=42"] {
+        master_died_twice(&held("failover", play("failover", &[seed])));
+    }
+}
+
+fn master_died_twice(record: &Record) {
+    let death = effect(record, Fault::Kill.into(), 1);
+    let back = effect(record, Action::Undo(Condition::Down), 1);
     let failovers = record.events.iter().filter_map(|event| match event.kind {
         EventKind::Failover { host } => Some((event.at, host.0)),
         _ => None,
@@ -319,7 +331,7 @@ fn two_deaths_of_the_master_break_every_lock_that_trusts_it_and_the_second_is_to
     let acquired = |name: &str, from: f64, to: f64| {
         #[expect(clippy::cast_possible_truncation, reason = "whole seconds of a short run")]
         let (first, last) = (from.ceil() as i64, to.floor() as i64 - 1);
-        sum(&seconds(arm(&record, name), first, last), |point| {
+        sum(&seconds(arm(record, name), first, last), |point| {
             point.outcomes.acquired
         })
     };
@@ -333,7 +345,147 @@ fn two_deaths_of_the_master_break_every_lock_that_trusts_it_and_the_second_is_to
             "there is one replica, and it needs two"
         );
     }
-    assert_eq!(arm(&record, "redlock").figures.outcomes.no_quorum, 0);
+    // With one host away, a slow machine may make another one late now and then.
+    let outcomes = arm(record, "redlock").figures.outcomes;
+    assert!(outcomes.no_quorum * 100 < outcomes.total(), "{outcomes:?}");
+    for arm in &record.arms {
+        // Whoever stays with the first master has a replica in the end, which grants nothing.
+        let stuck = (arm.name == "fixed")
+            .then_some(84)
+            .or((arm.name != "no lock").then_some(0));
+        assert_eq!(arm.figures.stuck, stuck, "{}", arm.name);
+    }
+    // It was away for twelve seconds.
+    assert!(arm(record, "single").figures.longest_outage().ms >= 11_900);
+    assert_eq!(arm(record, "sentinel wait 2").figures.granted_by_old_master, 0);
+}
+
+#[test]
+fn a_paused_master_grants_for_a_while_after_its_resume_unless_it_needs_replicas() {
+    let _lab = one_at_a_time();
+    let granted_after_resume = |record: &Record| {
+        let resumed = effect(record, Action::Undo(Condition::Paused), 0);
+        #[expect(clippy::cast_possible_truncation, reason = "whole seconds of a short run")]
+        let (first, last) = ((resumed + 1.5).ceil() as i64, (resumed + 30.0) as i64);
+        sum(&seconds(arm(record, "fixed"), first, last), |point| {
+            point.outcomes.acquired
+        })
+    };
+    assert!(granted_after_resume(&holds("zombie-master")) > 0);
+    let cured = [
+        "lab.replicated.min_replicas_to_write=1",
+        "expect.fixed.granted_by_old_master=== 0",
+    ];
+    assert_eq!(
+        granted_after_resume(&held("zombie-master", play("zombie-master", &cured))),
+        0
+    );
+}
+
+#[test]
+fn replicas_that_lag_lose_what_was_granted_before_the_death_unless_they_are_waited_for() {
+    let _lab = one_at_a_time();
+    holds("replica-lag");
+}
+
+/// FACTS of replication: which replica confirmed a lock, and which one is promoted, are two questions.
+#[test]
+fn what_one_of_two_replicas_has_confirmed_is_lost_if_the_other_one_becomes_the_master() {
+    let _lab = one_at_a_time();
+    let lost = |record: &Record| {
+        let figures = &arm(record, "wait 1").figures;
+        (figures.lost_at_failover, figures.lost_updates)
+    };
+    let (absent, updates) = lost(&holds("wait-one"));
+    assert!(absent > 0 && updates > 0, "{absent} locks and {updates} updates");
+    // Without a preference it is the one that is further.
+    let further = [
+        "lab.replicated.preferred_host=3",
+        "expect.wait 1.lost_updates=== 0",
+        "expect.wait 1.lost_at_failover=== 0",
+    ];
+    assert_eq!(lost(&held("wait-one", play("wait-one", &further))), (0, 0));
+}
+
+#[test]
+fn what_one_of_two_replicas_has_confirmed_dies_with_it() {
+    let _lab = one_at_a_time();
+    let text = Source::open("wait-one").expect("it is built in").text;
+    let (before, expectations) = text.split_once("[expect]").expect("it has expectations");
+    // The host that confirmed dies a moment later, before the Sentinels act: two of three are away then, so somebody acts by hand.
+    let both_die = "[[fault]]\nafter = \"fault:2 + 100ms\"\ndo = \"kill\"\non = \"host:3\"\nfor = \"8s\"\n\
+                    [[fault]]\nafter = \"fault:3 + 500ms\"\ndo = \"failover\"\nby = \"hand\"\non = \"host:2\"\n";
+    let source = Source {
+        name: "wait-one".to_owned(),
+        text: format!("{before}{both_die}[expect]{expectations}"),
+    };
+    // The Sentinels would choose host 3. Nobody is granted the lost locks before host 2 has a replica again.
+    let set = ["lab.replicated.preferred_host=3", "expect.wait 1.lost_updates=>= 0"];
+    let record = held("wait-one", play_source(&source, &set));
+    assert_eq!(arm(&record, "wait 2").figures.lost_at_failover, 0);
+}
+
+#[test]
+fn a_bounce_forgets_nothing_with_append_only_files() {
+    let _lab = one_at_a_time();
+    let record = holds("bounce-with-aof");
+    // Not because nobody asked for what was held.
+    for arm in &record.arms {
+        assert!(
+            arm.figures.outcomes.contended > 100,
+            "{}: {:?}",
+            arm.name,
+            arm.figures.outcomes
+        );
+    }
+}
+
+#[test]
+fn an_upgrade_of_all_hosts_loses_nothing_but_time() {
+    let _lab = one_at_a_time();
+    holds("rolling-restart");
+}
+
+#[test]
+fn a_cluster_counts_as_one_node_and_its_masters_are_no_quorum() {
+    let _lab = one_at_a_time();
+    let record = holds("cluster-counts-as-one");
+    assert_eq!(arm(&record, "redlock on masters").figures.orders, 0);
+}
+
+#[test]
+fn a_master_that_is_cut_off_goes_on_granting_unless_it_needs_replicas() {
+    let _lab = one_at_a_time();
+    let granted = granted_in_the_cut(&holds("isolated-master"));
+    assert!(granted > 10, "{granted} locks by a master that is no longer one");
+    let cured = [
+        "lab.replicated.min_replicas_to_write=1",
+        "lab.replicated.min_replicas_max_lag=1s",
+        "expect.sentinel.lost_updates=== 0",
+    ];
+    assert_eq!(
+        granted_in_the_cut(&held("isolated-master", play("isolated-master", &cured))),
+        0
+    );
+}
+
+/// How many locks the master granted to those who stayed with it, from the sixth second of the cut on.
+fn granted_in_the_cut(record: &Record) -> u64 {
+    let event = |said: &str| {
+        let found = record.events.iter().find(|event| event.text.contains(said));
+        found
+            .unwrap_or_else(|| panic!("not said: {said}: {:#?}", record.events))
+            .at
+    };
+    let (cut, uncut) = (
+        event("the link of hosts 1 and 2 cut ("),
+        event("the link of hosts 1 and 2 uncut ("),
+    );
+    #[expect(clippy::cast_possible_truncation, reason = "whole seconds of a short run")]
+    let (first, last) = (cut.ceil() as i64 + 6, uncut.floor() as i64 - 1);
+    sum(&seconds(arm(record, "fixed"), first, last), |point| {
+        point.outcomes.acquired
+    })
 }
 
 #[test]

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use lockstorm::metrics::{Count, Time};
 use lockstorm::model::{
-    Action, Cause, CheckResult, Condition, Conditions, EventKind, Fault, HostId, How, NoVote, ReplicationRole,
-    ServerId, Target,
+    Action, Cause, CauseKind, CheckResult, Condition, Conditions, Direction, Event, EventKind, Fault, HostId, How,
+    NoVote, ReplicationRole, ServerId, Target, Way,
 };
 use lockstorm::report;
-use lockstorm::run::{self, Command, Health, Knob, Phase, Record, RunHandle, RunOptions, Snapshot};
+use lockstorm::run::{self, Behind, Command, Health, Knob, Phase, Record, RunHandle, RunOptions, Snapshot};
 use lockstorm::scenario::{Overrides, Source, parse};
 
 /// Generous: only a run that hangs takes this long.
@@ -265,6 +265,25 @@ fn send(port: u16, command: &str) -> TcpStream {
     node
 }
 
+#[test]
+fn a_key_that_nobody_holds_and_that_never_expires_is_stuck() {
+    let _lab = one_at_a_time();
+    // It is tried only after a load that was not stopped.
+    let set = ["lab.password=off", "arm.redlock.ttl=500ms", "duration=3s"];
+    let run = Run::start(CLOSED, &set);
+    run.until("it works", |s| completed(s) > 20);
+    for host in &run.now().hosts[..2] {
+        let _sent = send(host.port, "SET redlock:product:7 planted\r\n");
+    }
+    // On one of three nodes a key is in nobody's way.
+    let _sent = send(run.now().hosts[2].port, "SET redlock:product:8 planted\r\n");
+    let record = run.0.finish().expect("a record");
+    assert_eq!(record.arms[0].figures.stuck, Some(1));
+    let nothing_planted = Run::start(CLOSED, &set);
+    let record = nothing_planted.0.finish().expect("a record");
+    assert_eq!(record.arms[0].figures.stuck, Some(0));
+}
+
 const SHUTDOWN: &str = r#"
 [[fault]]
 at = "2s"
@@ -356,6 +375,50 @@ fn an_arm_without_its_nodes_says_so_at_once() {
     run.stop();
 }
 
+const ON_FIVE: &str = r#"
+[[arm]]
+name = "on three"
+lock = "redlock"
+hosts = 3
+"#;
+
+#[test]
+fn a_redlock_on_three_of_five_hosts_uses_no_others() {
+    let _lab = one_at_a_time();
+    let run = Run::start(&format!("{CLOSED}{ON_FIVE}"), &["lab.hosts=5"]);
+    let [all, three] = [0, 1];
+    run.until("each has the votes of all its hosts", |s| {
+        s.arms[all].votes == Some((5, 5)) && s.arms[three].votes == Some((3, 3))
+    });
+    for host in [4, 5] {
+        run.fault(Action::Fault(Fault::Kill), Target::Host(HostId(host)));
+    }
+    run.until("only one arm lacks votes", |s| {
+        s.arms[all].votes == Some((3, 5)) && s.arms[three].votes == Some((3, 3))
+    });
+    for host in [2, 3] {
+        run.fault(Action::Fault(Fault::Kill), Target::Host(HostId(host)));
+    }
+    run.until("both lack a quorum, each its own", |s| {
+        s.arms[all].live.health == Health::NoQuorum { up: 1, of: 5 }
+            && s.arms[three].live.health == Health::NoQuorum { up: 1, of: 3 }
+    });
+    for host in [2, 3] {
+        run.fault(Action::Undo(Condition::Down), Target::Host(HostId(host)));
+    }
+    run.until("three hosts are enough for both", |s| {
+        s.arms[all].votes == Some((3, 5)) && s.arms[three].votes == Some((3, 3))
+    });
+    let record = run.stop();
+    assert_eq!(
+        [all, three].map(|arm| record.arms[arm].lock.as_str()),
+        ["redlock", "redlock, 3 hosts"]
+    );
+    let nodes = &record.arms[three].figures.nodes;
+    assert_eq!(nodes.len(), 3);
+    assert!(nodes.iter().all(|node| node.sets > 0));
+}
+
 const REPLICATED: &str = r#"
 [lab.replicated]
 down_after = "1s"
@@ -412,14 +475,26 @@ fn a_lock_that_follows_sentinels_survives_the_death_of_the_master_and_one_that_s
 
     // The old master comes back as a master, grants locks to whoever knows only it, and then becomes a replica.
     run.fault(Action::Undo(Condition::Down), Target::Host(first));
-    run.until("the old master grants locks", |s| {
-        acquired(s, fixed) > acquired(&back, fixed) + 20
+    let old_master = |s: &Snapshot| s.hosts[0].old_master;
+    let granting = run.until("the old master grants locks", |s| {
+        acquired(s, fixed) > acquired(&back, fixed) + 20 && old_master(s).is_some_and(|old| old.still_grants)
     });
+    assert_eq!(old_master(&back), None, "it was away");
+    assert!(granting.hosts[1..].iter().all(|host| host.old_master.is_none()));
     run.until("it is a replica, and says that it is read-only", |s| {
         let read_only = |no_vote: &NoVote| no_vote.cause == Cause::ReadOnly;
-        matches!(role(s, 1), Some(ReplicationRole::Replica { .. })) && s.arms[fixed].lacking.iter().any(read_only)
+        matches!(role(s, 1), Some(ReplicationRole::Replica { .. }))
+            && old_master(s).is_none()
+            && s.arms[fixed].lacking.iter().any(read_only)
+    });
+    run.until("it is marked as unable to work", |s| {
+        s.arms[fixed].live.health == Health::NoVote(CauseKind::ReadOnly) && s.arms[sentinel].live.health == Health::Well
     });
     let record = run.stop();
+    let demoted = |event: &&Event| event.kind == EventKind::Demoted { host: first };
+    assert_eq!(record.events.iter().filter(demoted).count(), 1, "{:#?}", record.events);
+    let last = |arm: usize| record.arms[arm].figures.outages.last().expect("the demotion").over;
+    assert_eq!((last(sentinel), last(fixed)), (true, false));
     let nodes =
         |arm: usize| -> Vec<Option<usize>> { record.arms[arm].figures.nodes.iter().map(|node| node.host).collect() };
     assert_eq!((nodes(sentinel), nodes(fixed)), (vec![None], vec![Some(1)]));
@@ -430,6 +505,275 @@ fn a_lock_that_follows_sentinels_survives_the_death_of_the_master_and_one_that_s
     );
     let text = report::summary(&record);
     assert!(text.contains("sentinel, the master"), "{text}");
+}
+
+const ON_THE_PRIMARY: &str = r#"
+[[fault]]
+at = "1s"
+do = "kill"
+on = "primary"
+[[fault]]
+after = "fault:1 + 100ms"
+do = "pause"
+on = "primary"
+[[fault]]
+when = "sentinel.acquired >= 600"
+do = "pause"
+on = "primary"
+for = "1s"
+[expect]
+"redlock.completed" = ">= 0"
+"#;
+
+#[test]
+fn the_primary_is_whoever_has_the_master_when_the_fault_starts() {
+    let _lab = one_at_a_time();
+    let run = Run::start(&format!("{CLOSED}{REPLICATED}{ON_THE_PRIMARY}"), &[]);
+    run.until("it is announced without a name", |s| {
+        let line = "scheduled: kill the primary at 1 s";
+        s.scheduled.iter().any(|scheduled| scheduled == line)
+    });
+    // Eight workers cannot have acquired 600 locks after a second, so the third fault comes after the failover.
+    run.until("the new master was paused and goes on", |s| {
+        let resumed = |event: &Event| match &event.kind {
+            EventKind::Fault { action, effect_at, .. } => action.word() == "resume" && effect_at.is_some(),
+            _ => false,
+        };
+        s.events.iter().any(resumed)
+    });
+    let record = run.stop();
+    let hit: Vec<(&str, Target)> = record
+        .events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Fault { action, target, .. } => Some((action.word(), *target)),
+            _ => None,
+        })
+        .collect();
+    let new = record.events.iter().find_map(|event| match event.kind {
+        EventKind::Failover { host } => Some(Target::Host(host)),
+        _ => None,
+    });
+    let (first, new) = (Target::Host(HostId(1)), new.expect("a failover"));
+    assert_eq!(hit, [("kill", first), ("pause", new), ("resume", new)]);
+    let missed = "fault 2 had no effect: no node was known to be the master when it was due";
+    assert!(record.events.iter().any(|event| event.text == missed));
+    assert_eq!(record.expectations[0].result, CheckResult::Inconclusive);
+    assert!(
+        record.expectations[0].text.contains(missed),
+        "{}",
+        record.expectations[0].text
+    );
+}
+
+const FAILOVERS: &str = r#"
+[[fault]]
+at = "1s"
+do = "failover"
+by = "sentinel"
+[[fault]]
+after = "fault:1 + 3s"
+do = "failover"
+by = "hand"
+"#;
+
+#[test]
+fn a_lock_that_follows_sentinels_follows_a_failover_on_order_too() {
+    let _lab = one_at_a_time();
+    let run = Run::start(
+        &format!("{CLOSED}{REPLICATED}{FAILOVERS}"),
+        &["arm.sentinel.timeout=1s"],
+    );
+    let sentinel = 1;
+    let acquired = |s: &Snapshot| s.arms[sentinel].figures.outcomes.acquired;
+    let is_master = |s: &Snapshot, host: HostId| {
+        let masters = s
+            .hosts
+            .iter()
+            .filter(|view| matches!(view.role, Some(ReplicationRole::Master { .. })));
+        masters.map(|view| view.id).collect::<Vec<_>>() == [host]
+    };
+    let moved = |s: &Snapshot| -> Vec<HostId> {
+        let moved = |event: &Event| match event.kind {
+            EventKind::Fault {
+                action: Action::Fault(Fault::Failover { .. }),
+                target: Target::Host(host),
+                effect_at: Some(_),
+                ..
+            } => Some(host),
+            _ => None,
+        };
+        s.events.iter().filter_map(moved).collect()
+    };
+    run.until("both are announced", |s| {
+        let lines = [
+            "scheduled: fail over by Sentinel at 1 s",
+            "scheduled: fail over to the most advanced replica by hand 3 s after fault 1",
+        ];
+        lines
+            .iter()
+            .all(|line| s.scheduled.iter().any(|said| said.starts_with(line)))
+    });
+    let done = run.until("both are done", |s| moved(s).len() == 2);
+    let [first, second] = moved(&done)[..] else {
+        panic!("two")
+    };
+    assert!(first != HostId(1) && second != first, "{first} {second}");
+    for host in [first, second] {
+        let said = format!("{host} has the master");
+        let proof = format!("(the replicated node of {host} accepted a write as the master, effective after");
+        assert!(
+            done.events
+                .iter()
+                .any(|e| e.text.starts_with(&said) && e.text.contains(&proof))
+        );
+    }
+    run.until("the roles are seen", |s| is_master(s, second));
+    run.until("the arm goes on", |s| acquired(s) > acquired(&done) + 50);
+    run.fault(
+        Action::Fault(Fault::Failover { by: Way::Hand }),
+        Target::Host(HostId(1)),
+    );
+    let back = run.until("it is back on host 1", |s| {
+        is_master(s, HostId(1)) && moved(s).len() == 3
+    });
+    run.until("the arm goes on there", |s| acquired(s) > acquired(&back) + 50);
+    run.fault(
+        Action::Fault(Fault::Failover { by: Way::Hand }),
+        Target::Host(HostId(1)),
+    );
+    run.until("it can't move to where it is", |s| {
+        is_said(
+            s,
+            "fail over to host 1 by hand: no effect: there was no failover: host 1 has the master already",
+        )
+    });
+    run.stop();
+}
+
+const CLUSTER: &str = r#"
+[lab.cluster]
+node_timeout = "1s"
+[[arm]]
+name = "cluster"
+lock = "cluster"
+[[arm]]
+name = "masters"
+lock = "redlock"
+topology = "cluster"
+wait = "fail-fast"
+"#;
+
+#[test]
+fn a_cluster_counts_as_one_node() {
+    let _lab = one_at_a_time();
+    let run = Run::start(&format!("{CLOSED}{CLUSTER}"), &["arm.cluster.timeout=1s"]);
+    let [redlock, cluster, masters] = [0, 1, 2];
+    let acquired = |s: &Snapshot, arm: usize| s.arms[arm].figures.outcomes.acquired;
+    let masters_on = |s: &Snapshot| -> Vec<Option<usize>> { s.hosts.iter().map(|host| host.cluster_masters).collect() };
+    run.until("each host has a master, and the cluster grants locks", |s| {
+        masters_on(s) == [Some(1); 3] && acquired(s, cluster) > 20 && acquired(s, redlock) > 20
+    });
+    // Two of the three masters say that the key is another one's.
+    run.until("the redlock over its masters has no quorum", |s| {
+        let arm = &s.arms[masters];
+        arm.figures.outcomes.no_quorum > 20
+            && arm.live.health == Health::NoQuorum { up: 1, of: 3 }
+            && arm.lacking.iter().all(|lacking| lacking.cause == Cause::Moved)
+    });
+    run.fault(Action::Fault(Fault::Kill), Target::Host(HostId(1)));
+    let dead = run.until("slots have lost their master", |s| {
+        let lost = |kind: &EventKind| matches!(kind, EventKind::Cluster { slots } if *slots < 16_384);
+        s.events.iter().any(|event| lost(&event.kind))
+    });
+    let back = run.until("a replica has taken over, and locks are granted", |s| {
+        let taken = |kind: &EventKind| *kind == EventKind::Failover { host: HostId(2) };
+        masters_on(s) == [None, Some(2), Some(1)]
+            && s.events.iter().any(|event| taken(&event.kind))
+            && is_said(s, "cluster: every slot has a master that takes writes again")
+            && acquired(s, cluster) > acquired(&dead, cluster) + 50
+    });
+    assert_eq!(back.arms[cluster].live.health, Health::Well);
+    run.fault(Action::Undo(Condition::Down), Target::Host(HostId(1)));
+    run.until("it comes back with replicas only", |s| {
+        masters_on(s) == [Some(0), Some(2), Some(1)]
+    });
+    let record = run.stop();
+    assert_eq!(record.arms[masters].figures.outcomes.acquired, 0);
+    let nodes =
+        |arm: usize| -> Vec<Option<usize>> { record.arms[arm].figures.nodes.iter().map(|node| node.host).collect() };
+    assert_eq!(
+        (nodes(cluster), nodes(masters)),
+        (vec![None], vec![Some(1), Some(2), Some(3)])
+    );
+    assert!(record.arms[cluster].figures.nodes[0].sets > 50);
+    let text = report::summary(&record);
+    for said in [
+        "cluster, the cluster",
+        "masters, host 3",
+        "masters: took no order",
+        "never had a quorum: 2 of its 3 nodes",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+}
+
+const LINKS: &str = r#"
+[lab.replicated]
+down_after = "10m"
+[[arm]]
+name = "sentinel"
+lock = "single"
+topology = "replicated"
+[[fault]]
+at = "1s"
+do = "lag"
+on = "replication"
+delay = "400ms"
+direction = "there"
+for = "4s"
+[[fault]]
+after = "fault:1 + 7s"
+do = "cut"
+on = "link:1-3"
+for = "4s"
+"#;
+
+#[test]
+fn replicas_that_lag_or_are_cut_off_are_shown_so() {
+    let _lab = one_at_a_time();
+    let run = Run::start(&format!("{CLOSED}{LINKS}"), &[]);
+    run.until("the proxy's cost is told", |s| {
+        s.events
+            .iter()
+            .any(|event| matches!(event.kind, EventKind::Proxy { .. }))
+    });
+    run.until("the lag is in effect", |s| {
+        is_said(s, "replication lagged by 400 ms from the master to its replicas (")
+    });
+    let behind = |s: &Snapshot, host: usize| s.hosts[host - 1].behind;
+    run.until("both replicas are as late as that", |s| {
+        [2, 3].iter().all(|&host| {
+            let near = |behind: Behind| behind.time.abs_diff(Duration::from_millis(400)) < Duration::from_millis(150);
+            behind(s, host).is_some_and(|behind| near(behind) && !behind.stands_still)
+        })
+    });
+    run.until("it ends", |s| {
+        is_said(s, "replication unlagged (") && behind(s, 2).is_none()
+    });
+    run.until("one replica is cut off, and only that", |s| {
+        is_said(s, "the link of hosts 1 and 3 cut (3 connections are silent")
+            && behind(s, 3).is_some_and(|behind| behind.stands_still)
+            && behind(s, 2).is_none()
+    });
+    run.until("it is in step again", |s| {
+        is_said(s, "the link of hosts 1 and 3 uncut (") && behind(s, 3).is_none()
+    });
+    let record = run.stop();
+    assert_eq!(
+        record.arms[0].figures.outcomes.no_quorum, 0,
+        "lock nodes are on no link"
+    );
 }
 
 const LAGGING: &str = r#"
@@ -477,7 +821,16 @@ fn a_host_that_lags_beyond_the_node_timeout_gives_no_vote_until_it_is_undone() {
         _ => None,
     });
     let delay = Duration::from_millis(60);
-    assert_eq!(lag, Some((Action::Fault(Fault::Lag { delay }), 1)));
+    assert_eq!(
+        lag,
+        Some((
+            Action::Fault(Fault::Lag {
+                delay,
+                direction: Direction::Both
+            }),
+            1
+        ))
+    );
     let again: Record = serde_json::from_str(&serde_json::to_string(&record).expect("JSON")).expect("a record");
     assert_eq!(again.events, record.events);
     assert!(

@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use lockstorm::scenario::{Fence, Follow, Overrides, ReplicatedSpec, Scenario, Source, parse, warnings};
+use lockstorm::model::{HostId, Seat, Target, Targets};
+use lockstorm::scenario::{ClusterSpec, Fence, Follow, Overrides, ReplicatedSpec, Scenario, Source, parse, warnings};
 
 const INVENTORY: &str = r#"
 [workload]
@@ -113,7 +114,7 @@ fn the_top_of_the_file() {
     );
     assert_eq!(
         top("\"a\\u001b\\nb\" = 1"),
-        "my.toml:1: a\u{fffd} b: unknown key \"a\u{fffd} b\"; known: \"title\", \"duration\", \"warmup\", \"seed\", \"lab\", \
+        "my.toml:1: a\u{fffd} b: unknown key \"a\u{fffd} b\"; known: \"title\", \"caption\", \"duration\", \"warmup\", \"seed\", \"lab\", \
          \"workload\", \"database\", \"arm\", \"swarm\", \"fault\", \"expect\"",
         "nothing from the file reaches the terminal as a command"
     );
@@ -379,6 +380,90 @@ fn sources_that_are_not_scenarios() {
 }
 
 #[test]
+fn links_are_between_hosts_with_replicated_nodes() {
+    let text = |arm: &str| format!("{INVENTORY}[[arm]]\nname = \"a\"\nlock = \"single\"\n{arm}\n");
+    let replicated = text("topology = \"replicated\"");
+    let errors = |text: &str, set: &[&str]| read(text, set).expect_err("refused").join("\n");
+    let lag = "[[fault]]\nat = \"1s\"\ndo = \"lag\"\ndelay = \"5ms\"\non = \"host:1\"\n";
+    assert!(read(&format!("{}{lag}", text("")), &[]).is_ok());
+    assert!(
+        read(&format!("{replicated}{lag}"), &[]).is_ok(),
+        "nodes of both topologies lag"
+    );
+    let fault = |on: &str, more: &str| format!("[[fault]]\nat = \"1s\"\ndo = \"cut\"\non = \"{on}\"\n{more}");
+    for (on, more) in [
+        ("link:1-2", ""),
+        ("link:2-1,1-3", "direction = \"there\"\n"),
+        ("replication", "direction = \"back\"\nfor = \"2s\"\n"),
+        ("sentinels", ""),
+    ] {
+        let whole = format!("{replicated}{}", fault(on, more));
+        let scenario = read(&whole, &[]).unwrap_or_else(|errors| panic!("{on}: {errors:?}"));
+        assert!(scenario.needs_proxy());
+        let written = scenario.to_toml();
+        assert!(written.contains(&format!("on = \"{on}\"")), "{written}");
+        assert_eq!(
+            read(&written, &[]).expect("it can be read").faults,
+            scenario.faults,
+            "{written}"
+        );
+    }
+    for (on, more, expected) in [
+        (
+            "link:1-1",
+            "",
+            "fault.1.on: host 1 has no link to itself; write it like \"link:1-2\"",
+        ),
+        (
+            "link:1-9",
+            "",
+            "fault.1.on: there is no host 9; host:1 to host:3 are there",
+        ),
+        (
+            "link:1",
+            "",
+            "fault.1.on: \"1\" is not a link; write it like \"link:1-2\"",
+        ),
+        ("link:1-2,2-1", "", "fault.1.on: names the link of hosts 2 and 1 twice"),
+        (
+            "host:1",
+            "",
+            "fault.1.do: a host can't be cut; it can be killed, shut down, paused, lagged, failed over to, unlagged, resumed or restarted",
+        ),
+        (
+            "server:1",
+            "",
+            "fault.1.do: an app server can't be cut; it can be killed, paused or resumed",
+        ),
+        (
+            "replication",
+            "direction = \"forth\"\n",
+            "fault.1.direction: \"forth\" is not both, there or back",
+        ),
+        (
+            "sentinels",
+            "delay = \"5ms\"\n",
+            "fault.1.delay: makes no sense with cut; lag has it",
+        ),
+        ("sentinel", "", "replication or sentinels; did you mean \"sentinels\"?"),
+    ] {
+        let said = errors(&format!("{replicated}{}", fault(on, more)), &[]);
+        assert!(said.contains(expected), "{said}");
+    }
+    for on in ["link:1-2", "replication", "sentinels"] {
+        let said = errors(&format!("{}{}", text(""), fault(on, "")), &[]);
+        let expected = format!(
+            "fault.1.on: \"{on}\" needs an arm with topology = \"replicated\": independent nodes say nothing to each other"
+        );
+        assert!(said.contains(&expected), "{said}");
+    }
+    let killed = format!("{replicated}{}", fault("link:1-2", "").replace("cut", "kill"));
+    assert!(
+        errors(&killed, &[]).contains("fault.1.do: a link can't be killed; it can be lagged, cut, unlagged or uncut")
+    );
+}
+
+#[test]
 fn the_replicated_topology_is_checked() {
     let text = |arm: &str| format!("{INVENTORY}[[arm]]\nname = \"a\"\nlock = \"single\"\n{arm}\n");
     let replicated = text("topology = \"replicated\"");
@@ -394,6 +479,8 @@ fn the_replicated_topology_is_checked() {
         "lab.replicated.down_after=500ms",
         "lab.replicated.min_replicas_to_write=1",
         "lab.replicated.min_replicas_max_lag=2s",
+        "lab.replicated.preferred_host=2",
+        "lab.replicated.sentinel_period=100ms",
     ];
     let changed = read(&replicated, &set).expect("valid");
     let source = Source {
@@ -436,14 +523,7 @@ fn the_replicated_topology_is_checked() {
         assert!(said.contains(expected), "{said}");
     }
     let redlock = text("topology = \"replicated\"").replace("lock = \"single\"", "lock = \"redlock\"");
-    assert!(errors(&redlock, &[]).contains("a.topology: makes no sense with lock = \"redlock\""));
-    let lag = "[[fault]]\nat = \"1s\"\ndo = \"lag\"\ndelay = \"5ms\"\non = \"host:1\"\n";
-    let said = errors(&format!("{replicated}{lag}"), &[]);
-    assert!(
-        said.contains("fault: a lag makes no sense beside arms with topology = \"replicated\""),
-        "{said}"
-    );
-    assert!(read(&format!("{}{lag}", text("")), &[]).is_ok());
+    assert!(errors(&redlock, &[]).contains("replicas take no writes: use lock = \"single\""));
     let unused = format!("{}[lab.replicated]\ndown_after = \"1s\"\n", text(""));
     assert!(errors(&unused, &[]).contains("lab: its table \"replicated\" is never used"));
     for (key, value, expected) in [
@@ -454,9 +534,143 @@ fn the_replicated_topology_is_checked() {
         ),
         ("min_replicas_max_lag", "1500ms", "is not a whole number of seconds"),
         ("down_after", "0s", "is 0"),
+        ("sentinel_period", "5ms", "5ms is out of range; 10ms to 2s"),
+        ("sentinel_period", "3s", "3s is out of range; 10ms to 2s"),
+        ("preferred_host", "4", "there is no host 4; the lab has 3 hosts"),
         ("down_aftr", "1s", "did you mean \"down_after\"?"),
     ] {
         let said = errors(&replicated, &[&format!("lab.replicated.{key}={value}")]);
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
+fn failovers_and_seats_need_replicated_nodes_and_one_host() {
+    let text = |arm: &str| format!("{INVENTORY}[[arm]]\nname = \"a\"\nlock = \"single\"\n{arm}\n");
+    let replicated = text("topology = \"replicated\"");
+    let errors = |text: &str, set: &[&str]| read(text, set).expect_err("refused").join("\n");
+    let failover = |rest: &str| format!("[[fault]]\nat = \"1s\"\ndo = \"failover\"\n{rest}\n");
+    for (rest, expected) in [
+        ("", "fault.1.by: is missing"),
+        ("by = \"hnd\"", "did you mean \"hand\"?"),
+        (
+            "by = \"hand\"\nfor = \"1s\"",
+            "fault.1.for: makes no sense with failover, which leaves nothing to undo",
+        ),
+        ("by = \"hand\"\non = \"primary\"", "the primary has the master already"),
+        ("by = \"hand\"\non = \"host:1,2\"", "only one of them can be the master"),
+        (
+            "by = \"sentinel\"\non = \"host:2\"",
+            "a Sentinel chooses the new master by itself",
+        ),
+        (
+            "by = \"hand\"\non = \"server:1\"",
+            "an app server can't be failed over to",
+        ),
+    ] {
+        let said = errors(&format!("{replicated}{}", failover(rest)), &[]);
+        assert!(said.contains(expected), "{said}");
+    }
+    for (rest, seat) in [
+        ("by = \"hand\"", Targets::By(Seat::Replicas)),
+        ("by = \"sentinel\"", Targets::By(Seat::Replicas)),
+        (
+            "by = \"hand\"\non = \"host:3\"",
+            Targets::Named(vec![Target::Host(HostId(3))]),
+        ),
+    ] {
+        let scenario = read(&format!("{replicated}{}", failover(rest)), &[]).expect("valid");
+        assert_eq!(scenario.faults[0].targets, seat);
+        assert_eq!(read(&scenario.to_toml(), &[]).expect("valid").faults, scenario.faults);
+    }
+    let nothing = errors(&format!("{}{}", text(""), failover("by = \"hand\"")), &[]);
+    assert!(
+        nothing.contains("fault.1.do: there is nothing to fail over"),
+        "{nothing}"
+    );
+    let none = "[[fault]]\nat = \"1s\"\ndo = \"kill\"\non = \"replicas\"\n";
+    let none = errors(&format!("{}{none}", text("")), &[]);
+    assert!(none.contains("there are no replicas"), "{none}");
+}
+
+#[test]
+fn a_cluster_is_checked() {
+    let text = |arm: &str| format!("{INVENTORY}[[arm]]\nname = \"a\"\n{arm}\n");
+    let errors = |text: &str, set: &[&str]| read(text, set).expect_err("refused").join("\n");
+    let cluster = text("lock = \"cluster\"");
+    let masters = text("lock = \"redlock\"\ntopology = \"cluster\"");
+    for (text, label) in [(&cluster, "cluster"), (&masters, "redlock, cluster masters")] {
+        let usual = read(text, &[]).expect("valid");
+        assert_eq!(usual.lab.cluster, Some(ClusterSpec::default()));
+        assert_eq!(usual.lab.processes(), 3 + 1 + 6);
+        assert_eq!(usual.arms[0].label(), label);
+        assert!(errors(text, &["lab.hosts=2"]).contains("lock: a "), "{label}");
+    }
+    let plain = read(&text("lock = \"redlock\""), &[]).expect("valid");
+    assert_eq!((plain.lab.cluster.as_ref(), plain.lab.processes()), (None, 4));
+    let set = [
+        "arm.a.wait_replicas=1",
+        "lab.cluster.node_timeout=1s",
+        "lab.cluster.require_full_coverage=false",
+    ];
+    let changed = read(&cluster, &set).expect("valid");
+    assert_eq!(changed.arms[0].label(), "cluster, WAIT 1");
+    let source = Source {
+        name: changed.name.clone(),
+        text: changed.to_toml(),
+    };
+    assert_eq!(parse(&source, &Overrides::default()).expect("valid"), changed);
+
+    let said = errors(&cluster, &["lab.hosts=2"]);
+    assert!(
+        said.contains("three masters, each on a host of its own") && said.lines().count() == 1,
+        "{said}"
+    );
+    let lag = "[[fault]]\nat = \"1s\"\ndo = \"lag\"\ndelay = \"5ms\"\non = \"host:1\"\n";
+    for (arm, expected) in [
+        (
+            "lock = \"single\"\ntopology = \"cluster\"",
+            "a.topology: a single lock knows one node, and a cluster sends it to others: use lock = \"cluster\"",
+        ),
+        (
+            "lock = \"cluster\"\ntopology = \"cluster\"",
+            "a.topology: makes no sense with lock = \"cluster\"",
+        ),
+        (
+            "lock = \"cluster\"\nhost = 2",
+            "a.host: makes no sense with lock = \"cluster\"",
+        ),
+        (
+            "lock = \"cluster\"\nfollow = \"fixed\"",
+            "a.follow: makes no sense with lock = \"cluster\"",
+        ),
+        (
+            "lock = \"cluster\"\nwait_replicas = 2",
+            "a.wait_replicas: 2 is more than the one replica",
+        ),
+        (
+            "lock = \"redlock\"\ntopology = \"cluster\"\nwait_replicas = 1",
+            "a.wait_replicas: makes no sense with lock = \"redlock\"",
+        ),
+        (
+            "lock = \"redlock\"\ntopology = \"cluster\"\nhosts = 3",
+            "a.hosts: makes no sense with topology = \"cluster\"",
+        ),
+        (
+            "lock = \"redlock\"\n[lab.cluster]",
+            "lab: its table \"cluster\" is never used",
+        ),
+        (
+            &format!("lock = \"cluster\"\n{lag}"),
+            "fault: a lag or a cut makes no sense beside arms on a cluster",
+        ),
+        (
+            "lock = \"cluster\"\n[lab.cluster]\nnode_timout = \"1s\"",
+            "did you mean \"node_timeout\"?",
+        ),
+        ("lock = \"cluster\"\n[lab.cluster]\nnode_timeout = \"0s\"", "is 0"),
+    ] {
+        let said = errors(&text(arm), &[]);
         assert!(said.contains(expected), "{said}");
     }
 }
@@ -474,7 +688,13 @@ fn warnings_of_valid_scenarios() {
         said(&inventory, &["expect.redlock.oversold=> 0", "swarm.requests=79"])
             .contains("about 79 of 80 units can be sold")
     );
-    assert!(said(&inventory, &["lab.hosts=4"]).contains("a quorum of 3"));
+    assert!(said(&inventory, &["lab.hosts=4"]).contains("lab.hosts: a redlock on 4 hosts has a quorum of 3"));
+    let even = said(&inventory, &["lab.hosts=5", "arm.redlock.hosts=4"]);
+    assert!(
+        even.contains("arm.redlock.hosts: a redlock on 4 hosts has a quorum of 3"),
+        "{even}"
+    );
+    assert_eq!(said(&inventory, &["lab.hosts=4", "arm.redlock.hosts=3"]), "");
     assert!(said(&inventory, &["workload.hold=3s"]).contains("arm.redlock.ttl: more than 1 %"));
     assert_eq!(said(&inventory, &["workload.hold=3s", "arm.redlock.renew=ttl/3"]), "");
     assert!(said(&inventory, &["database.url=postgres://localhost/x"]).is_empty());
@@ -491,6 +711,13 @@ fn warnings_of_valid_scenarios() {
     let lagging = format!("{inventory}[[fault]]\nat = \"1s\"\ndo = \"lag\"\non = \"host:1\"\ndelay = \"25ms\"\n");
     assert!(said(&lagging, &[]).contains("fault.1.delay: a round trip takes 50ms longer"));
     assert_eq!(said(&lagging, &["fault.1.delay=24ms"]), "");
+    let hurried = format!(
+        "{inventory}[[arm]]\nname = \"sentinel\"\nlock = \"single\"\ntopology = \"replicated\"\n\
+         [lab.replicated]\nsentinel_period = \"250ms\"\n[[fault]]\nat = \"1s\"\ndo = \"failover\"\nby = \"sentinel\"\n"
+    );
+    assert!(said(&hurried, &[]).contains("lab.replicated.sentinel_period: with 250ms the Sentinels often undo"));
+    assert_eq!(said(&hurried, &["lab.replicated.sentinel_period=300ms"]), "");
+    assert_eq!(said(&hurried, &["fault.1.by=hand"]), "");
     let stampede = format!("{CACHE}[[arm]]\nname = \"none\"\nlock = \"none\"\n");
     assert!(said(&stampede, &["database.read=700ms"]).contains("is not longer than a stampede's queue at the pool"));
 }

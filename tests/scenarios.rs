@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lockstorm::model::{Action, Condition, HostId, ServerId, Target, Wait};
+use lockstorm::model::{Action, Condition, HostId, ServerId, Target, Targets, Wait};
 use lockstorm::scenario::{
     CacheFillSpec, FaultStart, LockKind, Overrides, Password, Popularity, Renew, Scenario, ServiceTime, Source,
     WorkloadSpec, builtin, parse, warnings,
@@ -147,7 +147,10 @@ fn a_complete_sample() {
     assert_eq!((redlock.lock, redlock.renew), (LockKind::Redlock, Renew::Fraction(3)));
     assert_eq!(redlock.node_timeout, Duration::from_millis(50));
     assert_eq!(scenario.faults[0].start, FaultStart::At(Duration::from_secs(20)));
-    assert_eq!(scenario.faults[0].targets, [Target::Host(HostId(1))]);
+    assert_eq!(
+        scenario.faults[0].targets,
+        Targets::Named(vec![Target::Host(HostId(1))])
+    );
     assert_eq!(scenario.faults[0].lasts, Some(Duration::from_secs(8)));
     assert!(
         (scenario.expect[2].bound - 50_000.0).abs() < 1e-6,
@@ -251,13 +254,13 @@ on = "majority"
     );
     assert_eq!(
         scenario.faults[0].targets,
-        [Target::Server(ServerId(1)), Target::Server(ServerId(3))]
+        Targets::Named(vec![Target::Server(ServerId(1)), Target::Server(ServerId(3))])
     );
     assert_eq!(
         scenario.faults[1].targets,
-        [Target::Host(HostId(1)), Target::Host(HostId(2))]
+        Targets::Named(vec![Target::Host(HostId(1)), Target::Host(HostId(2))])
     );
-    assert_eq!(scenario.faults[2].targets.len(), 3);
+    assert_eq!(scenario.faults[2].targets.count(), Some(3));
     assert_eq!(scenario.faults[2].action, Action::Undo(Condition::Down));
     assert_eq!(scenario.expect.len(), 3, "one for each comparison");
 }

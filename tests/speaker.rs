@@ -20,7 +20,7 @@ use support::serial;
 const WIDE: Size = (120, 36);
 const SMALL: Size = (80, 24);
 /// The scenario of `make`.
-const SCENARIO: &str = "single-vs-redlock";
+const SCENARIO: &str = "failover";
 /// Longer than the scenario on any machine.
 const TEST_TIMEOUT: Duration = Duration::from_mins(3);
 /// Damage must be on the screen within this many seconds of the run.

@@ -40,6 +40,7 @@ fn arm(lock: LockKind) -> ArmSpec {
         topology: Topology::default(),
         follow: Follow::default(),
         wait_replicas: 0,
+        hosts: None,
         wait_timeout: Duration::from_millis(200),
         name: "arm".to_owned(),
         lock,
@@ -165,7 +166,7 @@ impl Bench {
         let lock = match arm.lock {
             LockKind::None => Lock::none(),
             LockKind::Local => Lock::local(),
-            LockKind::Single => Lock::single(&nodes, 0, 1),
+            LockKind::Single | LockKind::Cluster => Lock::single(&nodes, 0, 1),
             LockKind::Redlock => Lock::redlock(&nodes, 1),
         };
         let timeline = Timeline::from(std::time::Instant::now());
@@ -200,6 +201,7 @@ impl Bench {
             timer: Timer::start(),
             hurry: self.hurry.clone(),
             waiting: Arc::default(),
+            held_locks: Arc::default(),
             after: self.after.clone(),
             server: ServerId(1),
         };

@@ -86,6 +86,7 @@ impl<'a> Labs<'a> {
             port: None,
             password: Password::Random,
             replicated: None,
+            cluster: None,
         };
         Lab::up(&spec, options).await
     }

@@ -9,8 +9,8 @@ use super::keys::{self, Act, Step};
 use super::knobs::{self, KnobKind, Turn};
 use super::orders::Expected;
 use super::theme::Theme;
-use crate::model::{Action, Condition, Conditions, Fault, HostId, Obstacle, ServerId, Target};
-use crate::run::{Command, Phase, Snapshot, Stop};
+use crate::model::{Action, Condition, Conditions, Fault, HostId, Obstacle, ReplicationRole, ServerId, Target};
+use crate::run::{Command, HostView, Phase, Snapshot, Stop};
 
 /// How many lines a page key scrolls.
 const PAGE: usize = 10;
@@ -181,6 +181,7 @@ impl App {
         let shown = match target {
             Target::Host(id) => snapshot.hosts.get(id.index()).map(|host| &host.conditions),
             Target::Server(id) => snapshot.servers.get(id.index()).map(|server| &server.conditions),
+            Target::Link(_) => None,
         };
         let mut now = shown.ok_or_else(|| format!("there is no {target}"))?.clone();
         // An action that was ordered but not done yet counts as done.
@@ -188,6 +189,9 @@ impl App {
             now.undergo(action, Duration::ZERO);
         }
         let action = meant(act, target, &now)?;
+        if let (Action::Fault(Fault::Failover { .. }), Target::Host(host)) = (action, target) {
+            can_lead(host, snapshot)?;
+        }
         // The run follows the schedule only in its measured part, and a bounce needs it to bring the host back.
         if act == Act::Bounce && snapshot.phase == Phase::WarmUp {
             return Err("b works only after the warm-up".to_owned());
@@ -243,8 +247,9 @@ impl App {
     fn neighbour(&mut self, step: Step) -> Result<(), String> {
         let snapshot = self.begun()?;
         let (number, of) = match self.selected {
-            Target::Host(id) => (id.0, snapshot.hosts.len()),
             Target::Server(id) => (id.0, snapshot.servers.len()),
+            Target::Host(id) => (id.0, snapshot.hosts.len()),
+            Target::Link(_) => (1, snapshot.hosts.len()),
         };
         let of = of.max(1);
         let next = match step {
@@ -252,7 +257,7 @@ impl App {
             Step::Back => (number + of).saturating_sub(2) % of + 1,
         };
         self.selected = match self.selected {
-            Target::Host(_) => Target::Host(HostId(next)),
+            Target::Host(_) | Target::Link(_) => Target::Host(HostId(next)),
             Target::Server(_) => Target::Server(ServerId(next)),
         };
         Ok(())
@@ -328,6 +333,19 @@ const fn is_of_overlay(act: Act) -> bool {
             | Act::Page(_)
             | Act::End(_)
     )
+}
+
+/// Why a host can't be made to have the master.
+fn can_lead(host: HostId, snapshot: &Snapshot) -> Result<(), String> {
+    if snapshot.scenario.lab.replicated.is_none() {
+        return Err("nothing to fail over: no arm of this scenario has replicated nodes".to_owned());
+    }
+    let is_master = |host: &&HostView| matches!(host.role, Some(ReplicationRole::Master { .. }));
+    let masters: Vec<HostId> = snapshot.hosts.iter().filter(is_master).map(|host| host.id).collect();
+    if masters == [host] {
+        return Err(format!("{host} has the master already: select another host"));
+    }
+    Ok(())
 }
 
 /// The action of a key on a target in these conditions, or why it does nothing.

@@ -3,7 +3,7 @@
 use super::app::{AfterStop, App, Stage, View};
 use crate::model::{Action, Target, TargetKind};
 use crate::run::{HostView, Phase, Snapshot};
-use crate::scenario::Persistence;
+use crate::scenario::{ArmSpec, LockNodes, Persistence};
 
 /// The hints, the most useful first; those that don't fit on the line are left out.
 pub(super) fn hint(app: &App, snapshot: &Snapshot) -> Vec<String> {
@@ -23,6 +23,10 @@ pub(super) fn hint(app: &App, snapshot: &Snapshot) -> Vec<String> {
     parts.iter().map(ToString::to_string).collect()
 }
 
+fn on_every_host(arm: &&ArmSpec) -> bool {
+    arm.nodes() == LockNodes::EveryHost
+}
+
 fn before_any_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
     let scheduled = scheduled(app, snapshot);
     if !scheduled.is_empty() {
@@ -32,7 +36,7 @@ fn before_any_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
         .hosts
         .iter()
         .find_map(|host| Some((host, host.single_arms.first()?)));
-    let redlock = snapshot.scenario.arms.iter().find(|arm| arm.lock.needs_majority());
+    let redlock = snapshot.scenario.arms.iter().find(on_every_host);
     let part = if let Some((host, arm)) = single {
         let keys = keys(app, Target::Host(host.id), 'b');
         Some(format!("press {keys}: bounce {}, the node under arm {arm}", host.id))
@@ -136,9 +140,11 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
 
 /// The kill that would take the majority away, while redlock still has one.
 fn next_kill(app: &App, snapshot: &Snapshot) -> Option<String> {
-    let redlock = snapshot.scenario.arms.iter().find(|arm| arm.lock.needs_majority())?;
-    let up: Vec<&HostView> = snapshot.hosts.iter().filter(|host| host.conditions.is_up()).collect();
-    let majority = snapshot.hosts.len() / 2 + 1;
+    let redlock = snapshot.scenario.arms.iter().find(on_every_host)?;
+    let nodes = redlock.hosts_in(&snapshot.scenario.lab);
+    let counts = |host: &&HostView| nodes.contains(&host.id) && host.conditions.is_up();
+    let up: Vec<&HostView> = snapshot.hosts.iter().filter(counts).collect();
+    let majority = nodes.len() / 2 + 1;
     let host = up.first().filter(|_| up.len() == majority)?;
     Some(format!(
         "{} loses the quorum of {}",
@@ -160,6 +166,8 @@ fn keys(app: &App, target: Target, key: char) -> String {
     let (number, is_server) = match target {
         Target::Host(id) => (id.0, false),
         Target::Server(id) => (id.0, true),
+        // No key selects a link.
+        Target::Link(_) => return String::new(),
     };
     if app.selected == target {
         key.to_string()

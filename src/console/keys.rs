@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::knobs::{KnobKind, Turn};
-use crate::model::Fault;
+use crate::model::{Fault, Way};
 
 /// What a key does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,6 +206,14 @@ pub const TABLE: &[Row] = &[
         "shut down",
         "shut a host down (SIGTERM)",
         &[(Char('x'), Act::Fault(Fault::Shutdown))],
+    ),
+    row(
+        Group::Faults,
+        Scope::Run,
+        "f",
+        "",
+        "make it the master, by hand",
+        &[(Char('f'), Act::Fault(Fault::Failover { by: Way::Hand }))],
     ),
     row(
         Group::Faults,

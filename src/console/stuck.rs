@@ -27,7 +27,12 @@ impl Stuck {
             Health::Well => return None,
             Health::NodeDown(_) => ("▲ NODE DOWN".to_owned(), "▲ DOWN".to_owned()),
             Health::NoMaster => ("▲ NO MASTER".to_owned(), "▲ NO MASTER".to_owned()),
+            Health::ClusterDown => ("▲ CLUSTER DOWN".to_owned(), "▲ DOWN".to_owned()),
             Health::NoQuorum { up, of } => (format!("▲ NO QUORUM {up} of {of}"), format!("▲ {up} of {of}")),
+            Health::NoVote(cause) => {
+                let cause = cause.name().replace('_', " ");
+                (format!("▲ NO VOTE: {cause}"), "▲ NO VOTE".to_owned())
+            }
             Health::Stalled(time) => (format!("▲ STALLED {}", text::age(*time)), "▲ STALL".to_owned()),
         };
         let mut facts = Vec::new();

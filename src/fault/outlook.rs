@@ -50,23 +50,21 @@ impl Schedule {
     /// unknown.
     fn next_of(&self, entry: &Entry) -> Option<(Duration, String)> {
         let spec = &entry.spec;
-        let what = match spec.lasts {
-            Some(lasts) if spec.action == Action::Fault(Fault::Kill) && lasts <= BOUNCE => "bounce",
-            _ => spec.action.word(),
+        let deed = match spec.lasts {
+            Some(lasts) if spec.action == Action::Fault(Fault::Kill) && lasts <= BOUNCE => {
+                format!("bounce {}", spec.targets)
+            }
+            _ => spec.deed(),
         };
-        let whom = list(&spec.targets) + &spec.action.details();
         match (&entry.stage, &spec.start) {
-            (Stage::Waiting, FaultStart::At(at)) => Some((*at, format!("{what} {whom} at {}", setting(*at)))),
+            (Stage::Waiting, FaultStart::At(at)) => Some((*at, format!("{deed} at {}", setting(*at)))),
             (Stage::Waiting, FaultStart::When(condition)) => Some((
                 Duration::ZERO,
-                format!("{what} {whom} at {}", waiting_for(condition, &entry.parts)),
+                format!("{deed} at {}", waiting_for(condition, &entry.parts)),
             )),
             (Stage::Waiting, FaultStart::After(other, delay)) => Some(match self.effect_of(*other) {
-                Some(at) => (at + *delay, format!("{what} {whom} at {}", setting(at + *delay))),
-                None => (
-                    Duration::MAX,
-                    format!("{what} {whom} {} after fault {other}", setting(*delay)),
-                ),
+                Some(at) => (at + *delay, format!("{deed} at {}", setting(at + *delay))),
+                None => (Duration::MAX, format!("{deed} {} after fault {other}", setting(*delay))),
             }),
             (Stage::InEffect { at, hit }, _) => {
                 let (lasts, undo) = (spec.lasts?, spec.action.undo(hit.first()?.kind())?);
@@ -142,7 +140,7 @@ fn list(targets: &[Target]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Condition, HostId};
+    use crate::model::{Condition, HostId, Seat, Seats, Targets, Way};
     use crate::scenario::FaultSpec;
 
     const fn secs(n: u64) -> Duration {
@@ -153,8 +151,9 @@ mod tests {
         FaultSpec {
             start,
             action: Fault::Kill.into(),
-            targets: vec![Target::Host(HostId(host))],
+            targets: Targets::Named(vec![Target::Host(HostId(host))]),
             lasts,
+            caption: None,
         }
     }
 
@@ -199,6 +198,36 @@ mod tests {
         assert_eq!(
             schedule.scheduled()[1..],
             ["scheduled: kill host 3 at 9.3 s", "scheduled: restart host 2 at 13 s"]
+        );
+    }
+
+    #[test]
+    fn a_seat_is_named_until_it_is_known_who_has_it() {
+        let primary = FaultSpec {
+            targets: Targets::By(Seat::Primary),
+            ..kill(FaultStart::At(secs(12)), 1, Some(secs(4)))
+        };
+        let mut schedule = Schedule::new(&[primary]);
+        assert_eq!(schedule.scheduled(), ["scheduled: kill the primary at 12 s"]);
+        schedule.observe(Seats {
+            primary: Some(HostId(3)),
+            replicas: Vec::new(),
+        });
+        let due = schedule.due(secs(12), |_, _| 0.0);
+        schedule.reported(due[0], Some(secs(12)));
+        assert_eq!(schedule.scheduled(), ["scheduled: restart host 3 at 16 s"]);
+        let failover = |by| FaultSpec {
+            action: Fault::Failover { by }.into(),
+            targets: Targets::By(Seat::Replicas),
+            ..kill(FaultStart::At(secs(5)), 1, None)
+        };
+        let schedule = Schedule::new(&[failover(Way::Hand), failover(Way::Sentinel)]);
+        assert_eq!(
+            schedule.scheduled(),
+            [
+                "scheduled: fail over to the most advanced replica by hand at 5 s",
+                "scheduled: fail over by Sentinel at 5 s"
+            ]
         );
     }
 

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::metrics::Metric;
-use crate::model::{Action, Target};
+use crate::model::{Action, Seats, Target, Targets};
 use crate::scenario::{FaultSpec, FaultStart, Op, Trigger};
 
 /// The faults of a scenario, and the stage of each. Pure: time and figures go in, and what is due comes out.
@@ -11,6 +11,10 @@ pub struct Schedule {
     entries: Vec<Entry>,
     /// How many are the scenario's own.
     scripted: usize,
+    /// Which hosts have the master and the replicas, as far as is known.
+    seats: Seats,
+    /// The faults that were due and hit nobody, and why, until somebody asks.
+    missed: Vec<(usize, &'static str)>,
 }
 
 /// One action that is due now.
@@ -85,6 +89,8 @@ impl Schedule {
         Self {
             entries,
             scripted: faults.len(),
+            seats: Seats::default(),
+            missed: Vec::new(),
         }
     }
 
@@ -92,6 +98,16 @@ impl Schedule {
     pub fn add(&mut self, fault: FaultSpec) -> usize {
         self.entries.push(Entry::new(fault));
         self.entries.len()
+    }
+
+    /// Takes in which hosts have the master and the replicas now.
+    pub fn observe(&mut self, seats: Seats) {
+        self.seats = seats;
+    }
+
+    /// The faults that were due since the last call and had nobody to hit, and why.
+    pub fn missed(&mut self) -> Vec<(usize, &'static str)> {
+        std::mem::take(&mut self.missed)
     }
 
     /// Whether fault `number` is one of the scenario's.
@@ -119,13 +135,31 @@ impl Schedule {
                     FaultStart::After(_, delay) => other.is_some_and(|at| now >= at + *delay),
                 };
             if start {
+                let mut targets = match &entry.spec.targets {
+                    Targets::Named(targets) => targets.clone(),
+                    Targets::By(seat) => match self.seats.of(*seat) {
+                        Ok(targets) => targets,
+                        Err(why) => {
+                            entry.stage = Stage::Over { at: None };
+                            entry.trouble = Some(why.to_owned());
+                            self.missed.push((fault, why));
+                            continue;
+                        }
+                    },
+                };
+                if let Action::Fault(fault) = entry.spec.action
+                    && fault.is_for_one()
+                {
+                    // The replicas come with the most advanced one first.
+                    targets.truncate(1);
+                }
                 entry.stage = Stage::Ordered {
-                    pending: entry.spec.targets.len(),
+                    pending: targets.len(),
                     at: now,
                     hit: Vec::new(),
                 };
                 let action = entry.spec.action;
-                due.extend(entry.spec.targets.iter().map(|&target| Due {
+                due.extend(targets.into_iter().map(|target| Due {
                     fault,
                     action,
                     target,
@@ -238,7 +272,7 @@ fn holds(condition: &Trigger, parts: &mut [Part], figure: &impl Fn(&str, Metric)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Condition, Fault, HostId};
+    use crate::model::{Condition, Fault, HostId, Seat, Way};
     use crate::scenario::Expectation;
 
     const fn secs(n: u64) -> Duration {
@@ -250,8 +284,9 @@ mod tests {
         FaultSpec {
             start,
             action: Fault::Kill.into(),
-            targets,
+            targets: Targets::Named(targets),
             lasts,
+            caption: None,
         }
     }
 
@@ -300,6 +335,65 @@ mod tests {
             (Action::Undo(Condition::Down), Target::Host(HostId(1)))
         );
         assert_eq!(schedule.without_effect(), [2, 3]);
+    }
+
+    #[test]
+    fn a_seat_is_resolved_when_the_fault_starts_and_what_was_hit_is_undone() {
+        let by = |seat, start| FaultSpec {
+            targets: Targets::By(seat),
+            ..kill(start, &[], Some(secs(2)))
+        };
+        let [host_1, host_2, host_3] = [1, 2, 3].map(HostId);
+        let at = |n| FaultStart::At(secs(n));
+        let mut schedule = Schedule::new(&[
+            by(Seat::Primary, at(5)),
+            by(Seat::Replicas, at(8)),
+            by(Seat::Primary, at(9)),
+        ]);
+        let seats = |primary, replicas: &[HostId]| Seats {
+            primary,
+            replicas: replicas.to_vec(),
+        };
+        schedule.observe(seats(Some(host_1), &[host_2, host_3]));
+        assert!(schedule.due(secs(4), quiet).is_empty());
+        schedule.observe(seats(Some(host_2), &[host_3, host_1]));
+        let due = schedule.due(secs(5), quiet);
+        assert_eq!(
+            due.iter().map(|due| due.target).collect::<Vec<_>>(),
+            [Target::Host(host_2)]
+        );
+        schedule.reported(due[0], Some(secs(5)));
+        schedule.observe(seats(Some(host_3), &[host_1, host_2]));
+        let undo = schedule.due(secs(7), quiet);
+        assert_eq!(
+            (undo.len(), undo[0].undo, undo[0].target),
+            (1, true, Target::Host(host_2))
+        );
+        assert_eq!(schedule.due(secs(8), quiet).len(), 2);
+
+        let mut one = Schedule::new(&[FaultSpec {
+            action: Fault::Failover { by: Way::Hand }.into(),
+            lasts: None,
+            ..by(Seat::Replicas, at(1))
+        }]);
+        one.observe(seats(Some(host_1), &[host_3, host_2]));
+        let due = one.due(secs(1), quiet);
+        assert_eq!(
+            (due.len(), due[0].target),
+            (1, Target::Host(host_3)),
+            "only one becomes the master"
+        );
+
+        schedule.observe(seats(None, &[]));
+        assert!(schedule.due(secs(9), quiet).is_empty());
+        let missed = schedule.missed();
+        assert_eq!(missed, [(3, "no node was known to be the master when it was due")]);
+        assert!(schedule.missed().is_empty(), "told once");
+        assert!(schedule.without_effect().contains(&3));
+        assert_eq!(
+            schedule.unmet(3),
+            "fault 3 had no effect: no node was known to be the master when it was due"
+        );
     }
 
     #[test]

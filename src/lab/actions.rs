@@ -9,9 +9,11 @@ use tokio::time::timeout;
 use super::keeper::FaultSignal;
 use super::node::Node;
 use super::nodes::Host;
-use super::proxy::Line;
-use super::{HostState, Lab, LabError, probe, running};
-use crate::model::{Action, Condition, Fault, Finding, HostId, Observer, Proof, TargetKind, Verified};
+use super::proxy::Proxy;
+use super::{HostState, Lab, LabError, Role, failover, probe, replication, running};
+use crate::model::{
+    Action, Condition, Fault, Finding, HostId, Observer, Obstacle, Proof, Target, TargetKind, Verified,
+};
 
 /// An effect that takes longer than this is reported as late: a node may have to save before it ends, and to load before
 /// it answers.
@@ -28,7 +30,8 @@ impl Lab {
     /// Carries out `action` on all nodes of `host`, and returns when the effect on every one is verified: a killed or shut
     /// down node is reaped and its port refuses connections, a paused one is reported stopped by the kernel, and a resumed
     /// or restarted one answers PING with its data loaded. That the network to it is slow, or not any more, is measured by
-    /// the round trip of a PING.
+    /// the round trip of a PING. A failover ends with a write that the new master has accepted; a Sentinel may choose another
+    /// host than this.
     ///
     /// # Errors
     /// The action makes no sense in the host's state, or it failed. After [`LabError::NotYet`] the effect may still come;
@@ -37,22 +40,27 @@ impl Lab {
         let nodes = self.nodes.host(host)?;
         let _turn = nodes.turn.lock().await;
         if let Some(obstacle) = action.obstacle(TargetKind::Host, &self.state(host).conditions) {
-            return Err(LabError::Impossible { action, host, obstacle });
+            return Err(impossible(action, host, obstacle));
         }
+        let mut hit = host;
         match action {
             Action::Fault(Fault::Kill) => self.signal(nodes, FaultSignal::Kill)?,
             Action::Fault(Fault::Shutdown) => self.signal(nodes, FaultSignal::Terminate)?,
             Action::Fault(Fault::Pause) => self.signal(nodes, FaultSignal::Stop)?,
-            Action::Fault(Fault::Lag { delay }) => self.set_line(host, Line { delay })?,
+            Action::Fault(fault @ Fault::Lag { .. }) => self.proxy_for(host)?.enter(Target::Host(host), fault),
+            Action::Fault(Fault::Failover { by }) => hit = self.fail_over(by, host).await?,
             Action::Undo(Condition::Paused) => self.signal(nodes, FaultSignal::Continue)?,
             Action::Undo(Condition::Down) => self.restart(nodes).await.map_err(|error| match error {
                 LabError::NotAnswering { waited: within, .. } => LabError::NotYet { within },
                 other => other,
             })?,
-            Action::Undo(Condition::Lagging) => self.set_line(host, Line::default())?,
+            Action::Undo(Condition::Lagging) => self.proxy_for(host)?.leave(Target::Host(host), Condition::Lagging),
+            Action::Fault(Fault::Cut { .. }) | Action::Undo(Condition::Cut) => {
+                return Err(impossible(action, host, Obstacle::NotFor(action, TargetKind::Host)));
+            }
         }
         let late = |_| Err(LabError::NotYet { within: LIMIT });
-        timeout(LIMIT, self.comes_true(action, host)).await.unwrap_or_else(late)
+        timeout(LIMIT, self.comes_true(action, hit)).await.unwrap_or_else(late)
     }
 
     fn signal(&self, host: &Host, signal: FaultSignal) -> Result<(), LabError> {
@@ -60,10 +68,9 @@ impl Lab {
         nodes.try_for_each(|node| self.site.client.signal(node.id, signal))
     }
 
-    fn set_line(&self, host: HostId, line: Line) -> Result<(), LabError> {
-        let proxy = self.proxy.as_ref().ok_or(LabError::NoProxy { host })?;
-        proxy.set(host, line);
-        Ok(())
+    fn proxy_for(&self, host: HostId) -> Result<&Proxy, LabError> {
+        let target = Target::Host(host);
+        self.proxy.as_ref().ok_or(LabError::NoProxy { target })
     }
 
     /// Starts the nodes of a host that are down, all at once. One of them may have died by itself while the others kept
@@ -73,7 +80,13 @@ impl Lab {
         for node in &host.nodes {
             if self.site.client.slot(node.id).state.conditions.has(Condition::Down) {
                 let (client, node) = (Arc::clone(&self.site.client), Arc::clone(node));
-                starting.spawn(async move { node.restart(&client).await });
+                starting.spawn(async move {
+                    node.restart(&client).await?;
+                    match node.replicated() {
+                        Some(spec) if node.name.role == Role::Sentinel => replication::hurry(&node, spec).await,
+                        _ => Ok(()),
+                    }
+                });
             }
         }
         let before: Vec<_> = host.nodes.iter().map(|node| node.address()).collect();
@@ -138,20 +151,29 @@ impl Lab {
             }
             // Nothing is sent to it through the proxy, so nothing is late.
             Action::Fault(Fault::Lag { .. }) | Action::Undo(Condition::Lagging) if self.door(node).is_none() => {}
-            Action::Fault(Fault::Lag { delay }) => {
-                let round_trip = self.round_trip(node, delay, |took| took >= 2 * delay).await;
+            Action::Fault(Fault::Lag { delay, direction }) => {
+                let later = delay * direction.times();
+                let round_trip = self.round_trip(node, later, |took| took >= later).await;
                 found(
                     round_trip.ok_or_else(|| unverified(NO_ANSWER.to_owned()))?,
                     Observer::Ping,
                 );
             }
             Action::Undo(Condition::Lagging) => {
-                let delay = host.delay();
-                match self.round_trip(node, delay, |took| took < 2 * delay).await {
+                let later = host.delay();
+                match self.round_trip(node, later, |took| took < later).await {
                     Some(round_trip) => found(round_trip, Observer::Ping),
                     // Its network is in order again, whatever else it suffers from.
                     None => found(Finding::NoDelay, Observer::Proxy),
                 }
+            }
+            Action::Fault(Fault::Failover { .. }) if node.name.role != Role::Replicated => {}
+            Action::Fault(Fault::Failover { .. }) => {
+                failover::takes_writes(node).await;
+                found(Finding::TakesWrites { host: host.id }, Observer::Write);
+            }
+            Action::Fault(Fault::Cut { .. }) | Action::Undo(Condition::Cut) => {
+                return Err(impossible(action, host.id, Obstacle::NotFor(action, TargetKind::Host)));
             }
             Action::Undo(Condition::Paused) => {
                 let goes_on = |state: &HostState| !state.conditions.has(Condition::Paused);
@@ -168,10 +190,10 @@ impl Lab {
     }
 
     /// Measures round trips to the place where a node is used, until one is as `wanted`; `None` if the node stops to answer.
-    async fn round_trip(&self, node: &Node, delay: Duration, wanted: impl Fn(Duration) -> bool) -> Option<Finding> {
+    async fn round_trip(&self, node: &Node, later: Duration, wanted: impl Fn(Duration) -> bool) -> Option<Finding> {
         let entrance = self.entrance(node);
         // A new connection needs a few round trips before the one that is measured.
-        let limit = delay * 8 + ANSWER_TIMEOUT;
+        let limit = later * 4 + ANSWER_TIMEOUT;
         loop {
             match probe::round_trip(&entrance, 1, limit).await {
                 Some(took) if wanted(took) => {
@@ -213,5 +235,13 @@ impl Lab {
             answer = probe::answers(&access, pid, FOREVER) => Ok(answer),
             gone = gone => Ok(Err(gone?.unwrap_or_default())),
         }
+    }
+}
+
+const fn impossible(action: Action, host: HostId, obstacle: Obstacle) -> LabError {
+    LabError::Impossible {
+        action,
+        target: Target::Host(host),
+        obstacle,
     }
 }

@@ -1,12 +1,12 @@
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::install;
 use super::node_name::NodeName;
 use super::version::Version;
-use crate::model::{Action, HostId, Obstacle};
+use crate::model::{Action, HostId, Obstacle, Target};
 
 /// Why the lab could not do what it was asked to; each message says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +28,14 @@ pub enum LabError {
     /// A server program that lacks commands the lab needs.
     #[error("{path} has version {version}, but 6.2 is the oldest that works: install a newer one, or name one with --server-bin PATH", path = path.display())]
     TooOld {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: Version,
+    },
+    /// A server program that is too old for the lab's clusters.
+    #[error("{path} has version {version}, but a cluster needs 7.0: install a newer one, or name one with --server-bin PATH", path = path.display())]
+    NoCluster {
         /// The file.
         path: PathBuf,
         /// Its version.
@@ -117,19 +125,19 @@ pub enum LabError {
         /// How many hosts there are.
         hosts: usize,
     },
-    /// An action that makes no sense in the host's present state.
-    #[error("cannot {} {host}: it {obstacle}", action.verbs()[0])]
+    /// An action that makes no sense in its target's present state.
+    #[error("cannot {} {target}: it {obstacle}", action.verbs()[0])]
     Impossible {
         /// The action.
         action: Action,
-        /// The host.
-        host: HostId,
+        /// Its target.
+        target: Target,
         /// Its condition, and what to do first.
         obstacle: Obstacle,
     },
-    /// The replicated nodes or their Sentinels are not ready.
-    #[error("{node} is not ready for replication{}: {why}", after(*waited))]
-    NotReplicated {
+    /// The replicated nodes, their Sentinels or the cluster are not ready.
+    #[error("{node} is not ready to work with the others{}: {why}", after(*waited))]
+    NotReady {
         /// The node that has what is missing, or should.
         node: NodeName,
         /// What is missing, or the node's error.
@@ -137,16 +145,53 @@ pub enum LabError {
         /// How long the lab waited for it; zero after an error.
         waited: Duration,
     },
+    /// The master of the replicated nodes could not be moved.
+    #[error("there was no failover: {why}")]
+    NoFailover {
+        /// What is in the way, or a node's error.
+        why: String,
+    },
     /// The proxy did not start.
-    #[error("cannot start the proxy in front of the lock nodes: {0}")]
+    #[error("cannot start the proxy in front of the nodes: {0}")]
     Proxy(#[source] std::io::Error),
+    /// A node can't have the address from which the proxy would know its connections.
+    #[error(
+        "{node} cannot use the address {address} ({why}): faults of the network between hosts need all of 127.0.0.0/8, as on \
+         Linux"
+    )]
+    NoSource {
+        /// The node.
+        node: NodeName,
+        /// The address.
+        address: Ipv4Addr,
+        /// What happened instead.
+        why: io::Error,
+    },
+    /// A server program whose nodes can't have addresses of their own.
+    #[error("{path} has version {version}, but faults of the network between hosts need Redis 7.0, or any Valkey", path = path.display())]
+    TooOldForLinks {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: Version,
+    },
     /// A fault of the network in a lab without a proxy.
     #[error(
-        "the network to {host} can't be changed: this lab has no proxy, which only scenarios with such a fault have"
+        "the network to {target} can't be changed: this lab has no proxy, which only scenarios with such a fault have"
     )]
     NoProxy {
-        /// The host.
-        host: HostId,
+        /// What the fault was for.
+        target: Target,
+    },
+    /// A fault of a link over which nothing passes that could be measured.
+    #[error(
+        "{} could not be verified: no nodes that run have anything to say over it now", action.on(*target)
+    )]
+    Unmeasurable {
+        /// The action.
+        action: Action,
+        /// The link.
+        target: Target,
     },
     /// The action was sent, but its effect could not be verified.
     #[error("{action} of {node} could not be verified: {why}")]

@@ -5,46 +5,55 @@ use super::node_name::{NodeName, Role};
 use crate::model::HostId;
 use crate::scenario::LabSpec;
 
-/// The node of each host that is independent of the others.
-const INDEPENDENT: &[Role] = &[Role::Lock];
-/// The nodes of each host in a lab that has the replicated topology too.
-const WITH_REPLICATED: &[Role] = &[Role::Lock, Role::Replicated, Role::Sentinel];
 /// The nodes on a machine of their own, which no fault hits.
 const APART: [Role; 1] = [Role::Cache];
 
-/// The nodes that each host of this lab has.
-pub(super) const fn on_each_host(spec: &LabSpec) -> &'static [Role] {
-    match spec.replicated {
-        Some(_) => WITH_REPLICATED,
-        None => INDEPENDENT,
+/// Nodes of one role, one on each host from the first up to this number.
+pub(super) type OnHosts = (Role, usize);
+
+/// The nodes that the hosts of this lab have.
+pub(super) fn on_hosts(spec: &LabSpec) -> Vec<OnHosts> {
+    let on_all = |role| (role, spec.hosts);
+    let mut nodes = vec![on_all(Role::Lock)];
+    if spec.replicated.is_some() {
+        nodes.extend([Role::Replicated, Role::Sentinel].map(on_all));
     }
+    if spec.cluster.is_some() {
+        nodes.extend(Role::IN_CLUSTER.map(|role| (role, spec.cluster_hosts())));
+    }
+    nodes
 }
 
-/// The nodes of a lab with `hosts` hosts that have these nodes each, in the order of their ports: first the lock nodes, then
-/// the nodes that are not on a host, then whatever else there is, so that the ports of the first two don't depend on the rest.
-pub(super) fn layout(hosts: usize, on_each: &[Role]) -> Vec<NodeName> {
-    let on_hosts = |role: Role| (0..hosts).map(move |host| NodeName::on(HostId::from_index(host), role));
-    let (first, others) = on_each.split_at(on_each.len().min(1));
-    let first = first.iter().copied().flat_map(on_hosts);
-    let others = others.iter().copied().flat_map(on_hosts);
+/// The nodes of a lab whose hosts have these, in the order of their ports: first the lock nodes, then the nodes that are not on
+/// a host, then whatever else there is, so that the ports of the first two don't depend on the rest.
+pub(super) fn layout(nodes: &[OnHosts]) -> Vec<NodeName> {
+    let each = |&(role, hosts): &OnHosts| (0..hosts).map(move |host| NodeName::on(HostId::from_index(host), role));
+    let (first, others) = nodes.split_at(nodes.len().min(1));
+    let first = first.iter().flat_map(each);
+    let others = others.iter().flat_map(each);
     first.chain(APART.map(NodeName::apart)).chain(others).collect()
+}
+
+/// The nodes that need a second port, at which the other nodes of the cluster talk to them.
+pub(super) fn with_bus(names: &[NodeName]) -> impl Iterator<Item = NodeName> {
+    names.iter().copied().filter(|name| name.role.is_in_cluster())
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
     use std::net::TcpListener;
-    use std::path::PathBuf;
 
     use nix::sys::signal::{Signal, kill};
     use nix::unistd::Pid;
-    use tokio::sync::{Mutex, MutexGuard};
+    use tokio::sync::MutexGuard;
     use tokio::time::sleep;
 
     use super::*;
-    use crate::lab::{Lab, LabOptions, ServerBinary};
+    use crate::lab::awaited::Awaited;
+    use crate::lab::{Lab, testing};
     use crate::model::{Action, Condition, Fault};
-    use crate::scenario::{Password, Persistence};
+    use crate::scenario::{ClusterSpec, Password, Persistence, ReplicatedSpec};
 
     /// Two nodes on each host.
     const BOTH: [Role; 2] = [Role::Lock, Role::Cache];
@@ -53,9 +62,13 @@ mod tests {
 
     #[test]
     fn no_two_nodes_have_the_same_name_or_directory() {
-        let nodes = layout(9, &BOTH);
-        assert_eq!(nodes.len(), 9 * BOTH.len() + APART.len());
-        assert_eq!(layout(9, INDEPENDENT).len(), 10);
+        let mut spec = spec(9);
+        assert_eq!(layout(&on_hosts(&spec)).len(), 10);
+        spec.replicated = Some(ReplicatedSpec::default());
+        spec.cluster = Some(ClusterSpec::default());
+        let nodes = layout(&on_hosts(&spec));
+        assert_eq!(nodes.len(), 9 * 3 + APART.len() + 6, "the cluster uses three hosts");
+        assert_eq!(nodes.len(), spec.processes());
         for (index, node) in nodes.iter().enumerate() {
             for other in &nodes[..index] {
                 assert_ne!(node, other);
@@ -64,29 +77,27 @@ mod tests {
         }
     }
 
-    /// A lab whose hosts have two nodes each, and the turn to have one.
-    async fn lab() -> (Lab, MutexGuard<'static, ()>) {
-        static TURN: Mutex<()> = Mutex::const_new(());
-        let turn = TURN.lock().await;
-        // Tests are in a directory of the one with the program.
-        let tests = std::env::current_exe().unwrap();
-        let keeper: PathBuf = tests.ancestors().nth(2).unwrap().join("lockstorm");
-        assert!(
-            keeper.exists(),
-            "run `cargo build` first: {} becomes the keeper",
-            keeper.display()
-        );
-        let binary = ServerBinary::find(None).unwrap();
-        let mut options = LabOptions::new(binary).unwrap();
-        options.keeper = keeper;
-        let spec = LabSpec {
-            hosts: 2,
+    fn spec(hosts: usize) -> LabSpec {
+        LabSpec {
+            hosts,
             persistence: Persistence::None,
             port: None,
             password: Password::Random,
             replicated: None,
-        };
-        (Lab::with(layout(2, &BOTH), &spec, options).await.unwrap(), turn)
+            cluster: None,
+        }
+    }
+
+    /// A lab whose hosts have two nodes each, and the turn to have one.
+    async fn lab() -> (Lab, MutexGuard<'static, ()>) {
+        let (options, turn) = testing::turn().await;
+        let names = layout(&BOTH.map(|role| (role, 2)));
+        (
+            Lab::with(names, &spec(2), options, &Awaited::new(&|_| {}))
+                .await
+                .unwrap(),
+            turn,
+        )
     }
 
     /// Carries out the action on the host, and returns what its proof names.

@@ -3,14 +3,20 @@
 //! Nothing that the lab starts outlives the process that owns it, no matter how that ends; see [`keeper`].
 
 mod actions;
+mod awaited;
 mod base_dir;
 mod binary;
 mod client;
+mod cluster;
 mod error;
+mod failover;
+mod gauge;
 mod install;
 pub mod keeper;
 mod layout;
 pub mod leftovers;
+mod link_states;
+mod links;
 mod node;
 mod node_name;
 mod nodes;
@@ -18,30 +24,39 @@ mod own_file;
 mod password;
 mod ports;
 mod probe;
+mod probe_keys;
 mod processes;
 mod programs;
 mod proxy;
+mod readiness;
 mod redis_client;
 mod replication;
 mod run_dir;
 mod running;
 mod settings;
 mod site;
+mod source;
 mod state;
 mod stats;
+#[cfg(test)]
+pub(crate) mod testing;
 mod version;
+mod wire;
 
 use std::collections::BTreeMap;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 pub use self::base_dir::check_temp_dir;
 pub use self::binary::ServerBinary;
 pub use self::error::LabError;
 pub use self::node_name::{NodeName, Role};
+pub use self::probe_keys::Kept;
 #[cfg(feature = "peers")]
 pub(crate) use self::redis_client::connection_info;
 pub(crate) use self::redis_client::redis_client;
@@ -54,20 +69,26 @@ pub use self::stats::NodeStats;
 pub(crate) use self::stats::connect;
 pub use self::version::{Flavour, Version};
 
+use self::awaited::Awaited;
 use self::base_dir::BaseDir;
 use self::client::Client;
-use self::layout::{layout, on_each_host};
+use self::layout::{layout, on_hosts, with_bus};
+use self::link_states::Links;
 use self::node::{Node, Plan};
 use self::nodes::Nodes;
 use self::password::Password;
-use self::proxy::Proxy;
+use self::ports::NodePorts;
+use self::proxy::{Doors, Proxy};
 use self::site::Site;
 use crate::lock::NodeAddress;
-use crate::model::{HostId, ReplicationRole};
+use crate::model::{ClusterNode, HostId, ReplicationRole};
 use crate::scenario::{self, LabSpec};
 
 /// How many round trips are measured each way to tell what the proxy costs.
 const COST_SAMPLES: usize = 51;
+
+/// The oldest version whose clusters can be told their ports.
+const CLUSTER_SINCE: Version = Version(7, 0, 0);
 
 /// The options of a lab.
 #[derive(Debug, Clone)]
@@ -81,7 +102,7 @@ pub struct LabOptions {
     /// If set, every lock node speaks TLS too, on a port of its own. A server that was built without TLS then fails to
     /// start.
     pub tls: Option<TlsFiles>,
-    /// Whether there is a proxy between the lock nodes and those who use them. Faults of the network need it.
+    /// Whether there is a proxy between the nodes of the hosts and those who use them. Faults of the network need it.
     pub proxy: bool,
     /// Whether a node must come back at its port even if somebody else has taken that while it was down, because its users
     /// keep its first address. With ports that the scenario chose it must in any case.
@@ -117,28 +138,56 @@ impl LabOptions {
 pub struct Lab {
     site: Site,
     nodes: Nodes,
-    /// In front of the lock nodes, if a fault needs it.
+    /// In front of the nodes of the hosts, if a fault needs it.
     proxy: Option<Proxy>,
+    links: Links,
 }
 
 impl Lab {
-    /// Starts all nodes at once, and returns when every one answers PING.
+    /// Starts all nodes at once, and returns when every one answers PING, and replicas, Sentinels and the cluster work
+    /// together.
     ///
     /// # Errors
     /// The keeper or a node did not start. Nothing is left of the others then.
     pub async fn up(spec: &LabSpec, options: LabOptions) -> Result<Self, LabError> {
-        Self::with(layout(spec.hosts, on_each_host(spec)), spec, options).await
+        Self::up_telling(spec, options, |_| {}).await
+    }
+
+    /// The same, and tells meanwhile what it waits for.
+    ///
+    /// # Errors
+    /// Those of [`Lab::up`].
+    pub async fn up_telling(
+        spec: &LabSpec,
+        options: LabOptions,
+        tell: impl Fn(&str) + Send + Sync,
+    ) -> Result<Self, LabError> {
+        Self::with(layout(&on_hosts(spec)), spec, options, &Awaited::new(&tell)).await
     }
 
     /// The same with these nodes.
-    async fn with(names: Vec<NodeName>, spec: &LabSpec, options: LabOptions) -> Result<Self, LabError> {
+    async fn with(
+        names: Vec<NodeName>,
+        spec: &LabSpec,
+        options: LabOptions,
+        awaited: &Awaited<'_>,
+    ) -> Result<Self, LabError> {
+        if spec.cluster.is_some() && options.binary.version < CLUSTER_SINCE {
+            return Err(LabError::NoCluster {
+                path: options.binary.path,
+                version: options.binary.version,
+            });
+        }
         check_temp_dir()?;
         BaseDir::open().map_err(|error| LabError::BaseDir(error.to_string()))?;
         // If the leftovers of a crash can't be removed, the lab starts all the same.
         let _ = tokio::task::spawn_blocking(leftovers::remove).await;
+        // The second ports come last, so that the first ones don't depend on them.
+        let users: Vec<NodeName> = names.iter().copied().chain(with_bus(&names)).collect();
+        let doors = doors(&names, &options)?;
         let ports = match spec.port {
-            Some(first) => fixed_ports(first, &names)?,
-            None => ports::find(names.len())?,
+            Some(first) => fixed_ports(first, &users)?,
+            None => ports::find(users.len())?,
         };
         let (client, dir) = match Client::start(&options.keeper, names.len()).await {
             Ok(started) => started,
@@ -163,23 +212,45 @@ impl Lab {
                 start_timeout: options.start_timeout,
                 tls: options.tls.clone(),
                 replicated: spec.replicated.clone(),
+                cluster: spec.cluster.clone(),
+                doors: match &doors {
+                    Some(doors) => doors.places().map_err(LabError::Proxy)?,
+                    None => BTreeMap::new(),
+                },
                 ports_fixed: spec.port.is_some(),
                 ports_stay: spec.port.is_some() || options.ports_stay,
             };
-            let on_ports = names.into_iter().zip(ports).collect();
-            let nodes = Nodes::start(&site.client, plan, on_ports).await?;
-            if let Some(spec) = &spec.replicated {
-                replication::establish(&nodes, spec).await?;
-            }
-            running::announce(&site.dir, &nodes)?;
-            let proxy = match options.proxy {
-                true => Some(Proxy::start(behind_doors(&nodes)).await.map_err(LabError::Proxy)?),
-                false => None,
+            awaited.servers(names.len());
+            let nodes = Nodes::start(&site.client, plan, on_ports(&names, &ports)).await?;
+            let behind = |name| nodes.get(name).map(|node| node.follow());
+            let proxy = match doors {
+                Some(doors) => Some(Proxy::start(doors, behind).await.map_err(LabError::Proxy)?),
+                None => None,
             };
+            let entrance = |node: &Node| door(proxy.as_ref(), node).unwrap_or_else(|| node.access());
+            let replicated = async {
+                match &spec.replicated {
+                    Some(spec) => replication::establish(&nodes, spec, entrance, awaited).await,
+                    None => Ok(()),
+                }
+            };
+            let cluster = async {
+                match &spec.cluster {
+                    Some(_) => cluster::establish(&nodes, awaited).await,
+                    None => Ok(()),
+                }
+            };
+            tokio::try_join!(replicated, cluster)?;
+            running::announce(&site.dir, &nodes)?;
             Ok((nodes, proxy))
         };
         match started.await {
-            Ok((nodes, proxy)) => Ok(Self { site, nodes, proxy }),
+            Ok((nodes, proxy)) => Ok(Self {
+                site,
+                nodes,
+                proxy,
+                links: Links::default(),
+            }),
             Err(error) => {
                 site.clear().await;
                 Err(error)
@@ -214,13 +285,21 @@ impl Lab {
         nodes.filter_map(|node| Some((node.name.host?, place(node)))).collect()
     }
 
-    /// The addresses of the Sentinels in the order of the hosts, and of the first master, with the lab's password; `None` in a
-    /// lab without replicated nodes.
+    /// Where the Sentinels are used, in the order of the hosts, and the first master, with the lab's password: at the proxy, if
+    /// there is one. `None` in a lab without replicated nodes.
     #[must_use]
     pub fn replicated_nodes(&self) -> Option<(Vec<NodeAddress>, NodeAddress)> {
         let first = self.nodes.of(Role::Replicated).next()?;
-        let sentinels = self.nodes.of(Role::Sentinel).map(|node| node.access());
-        Some((sentinels.collect(), first.access()))
+        let sentinels = self.nodes.of(Role::Sentinel).map(|node| self.entrance(node));
+        Some((sentinels.collect(), self.entrance(first)))
+    }
+
+    /// The addresses of the cluster's nodes with the lab's password: those that began as masters, in the order of the hosts, and
+    /// those that began as replicas; `None` in a lab without a cluster.
+    #[must_use]
+    pub fn cluster_nodes(&self) -> Option<[Vec<NodeAddress>; 2]> {
+        self.nodes.of(Role::FirstInCluster).next()?;
+        Some(Role::IN_CLUSTER.map(|role| self.nodes.of(role).map(|node| node.access()).collect()))
     }
 
     /// How much the proxy adds to a round trip, measured now with host 1; `None` without a proxy, or if nobody answers.
@@ -239,8 +318,14 @@ impl Lab {
 
     /// The proxy's door to a node, with the lab's password.
     fn door(&self, node: &Node) -> Option<NodeAddress> {
-        let door = self.proxy.as_ref()?.door(node.name)?;
-        Some(node.access().at(door))
+        door(self.proxy.as_ref(), node)
+    }
+
+    /// The host whose replicated node is reached on this port, directly or by its door.
+    fn host_on(&self, port: u16) -> Option<HostId> {
+        let is_there = |node: &&Arc<Node>| node.address().port() == port;
+        let direct = self.nodes.of(Role::Replicated).find(is_there).map(|node| node.name);
+        direct.or_else(|| self.proxy.as_ref()?.behind(port))?.host
     }
 
     /// The present address of a node itself, with the lab's password; `None` if the lab has no such node.
@@ -335,12 +420,48 @@ impl Lab {
     pub async fn replication_roles(&self) -> BTreeMap<NodeName, ReplicationRole> {
         let up = |node: &&Arc<Node>| self.site.client.slot(node.id).state.is_up();
         let nodes = self.nodes.of(Role::Replicated).filter(up).map(Arc::clone);
-        let asked: Vec<_> = nodes
-            .map(|node| tokio::spawn(async move { Some((node.name, replication::role(&node).await?)) }))
+        let asked: JoinSet<_> = nodes
+            .map(|node| async move { Some((node.name, replication::ask_role(&node).await?)) })
+            .collect();
+        let answers = asked.join_all().await.into_iter().flatten();
+        answers
+            .filter_map(|(name, answer)| Some((name, replication::read_role(&answer, |port| self.host_on(port))?)))
+            .collect()
+    }
+
+    /// Whether this node runs a write now.
+    pub async fn accepts_writes(&self, node: NodeName) -> bool {
+        match self.nodes.get(node) {
+            Some(node) => probe_keys::accepts_writes(&node.access()).await,
+            None => false,
+        }
+    }
+
+    /// What this node has of these keys; `None` if it does not answer within a second, or refuses to.
+    pub async fn kept(&self, node: NodeName, keys: &[&str]) -> Option<Vec<Kept>> {
+        probe_keys::kept(&self.nodes.get(node)?.access(), keys).await.ok()
+    }
+
+    /// The addresses at which app servers may reach this node.
+    #[must_use]
+    pub fn servers(&self, node: NodeName) -> Vec<SocketAddr> {
+        let itself = self.nodes.get(node).map(|node| node.address());
+        let door = self.proxy.as_ref().and_then(|proxy| proxy.door(node));
+        itself.into_iter().chain(door).collect()
+    }
+
+    /// What the nodes of the cluster say that they are; all are asked at once. A node that is not up is left out, and `None`
+    /// stands for one that does not answer within 200 ms.
+    pub async fn cluster_roles(&self) -> BTreeMap<NodeName, Option<ClusterNode>> {
+        let nodes = Role::IN_CLUSTER.into_iter().flat_map(|role| self.nodes.of(role));
+        let up = nodes.filter(|node| self.site.client.slot(node.id).state.is_up());
+        let asked: Vec<_> = up
+            .map(Arc::clone)
+            .map(|node| tokio::spawn(async move { (node.name, cluster::ask(&node).await) }))
             .collect();
         let mut roles = BTreeMap::new();
         for answer in asked {
-            roles.extend(answer.await.ok().flatten());
+            roles.extend(answer.await.ok());
         }
         roles
     }
@@ -352,10 +473,38 @@ impl Lab {
     }
 }
 
-/// The nodes that a proxy stands in front of.
-fn behind_doors(nodes: &Nodes) -> Vec<(NodeName, watch::Receiver<NodeAddress>)> {
-    let lock_nodes = nodes.of(Role::Lock);
-    lock_nodes.map(|node| (node.name, node.follow())).collect()
+/// Doors for the nodes of the hosts, if there is a proxy. Nodes that reach each other need addresses of their own for that.
+fn doors(names: &[NodeName], options: &LabOptions) -> Result<Option<Doors>, LabError> {
+    if !options.proxy {
+        return Ok(None);
+    }
+    let has_door = |name: &NodeName| name.host.is_some() && (name.role == Role::Lock || source::of(*name).is_some());
+    let on_hosts = || names.iter().copied().filter(has_door);
+    for node in on_hosts() {
+        let Some(address) = source::of(node) else { continue };
+        let (path, version) = (options.binary.path.clone(), options.binary.version);
+        if options.binary.flavour == Flavour::Redis && version < Version(7, 0, 0) {
+            return Err(LabError::TooOldForLinks { path, version });
+        }
+        TcpListener::bind((address, 0)).map_err(|why| LabError::NoSource { node, address, why })?;
+    }
+    Doors::open(on_hosts()).map(Some).map_err(LabError::Proxy)
+}
+
+/// The door of this proxy to a node, with the lab's password.
+fn door(proxy: Option<&Proxy>, node: &Node) -> Option<NodeAddress> {
+    Some(node.access().at(proxy?.door(node.name)?))
+}
+
+/// The nodes with their ports: the first ports in the order of the nodes, and then the second ports of those that have one.
+fn on_ports(names: &[NodeName], ports: &[u16]) -> Vec<(NodeName, NodePorts)> {
+    let (first, second) = ports.split_at(names.len());
+    let bus: BTreeMap<NodeName, u16> = with_bus(names).zip(second.iter().copied()).collect();
+    let on = |(&name, &port): (&NodeName, &u16)| {
+        let bus = bus.get(&name).copied();
+        (name, NodePorts { port, bus })
+    };
+    names.iter().zip(first).map(on).collect()
 }
 
 /// The ports from `first` on that the scenario asks for, if all are free.

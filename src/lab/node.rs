@@ -1,5 +1,6 @@
 //! One server process: its start, its checks, its restart.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::net::SocketAddr;
@@ -15,11 +16,12 @@ use super::keeper::Spawn;
 use super::node_name::{NodeName, Role};
 use super::own_file;
 use super::password::Password;
+use super::ports::NodePorts;
 use super::settings::{self, NodeSettings, TlsFiles};
 use super::stats::Admin;
 use super::{LabError, ServerBinary, ports, probe, processes};
 use crate::lock::NodeAddress;
-use crate::scenario::{Persistence, ReplicatedSpec};
+use crate::scenario::{ClusterSpec, Persistence, ReplicatedSpec};
 
 /// How many other ports are tried if somebody else takes one first.
 const PORT_TRIES: usize = 10;
@@ -44,6 +46,8 @@ pub(super) struct Node {
     pub name: NodeName,
     /// Its TLS port, if it has one.
     pub tls_port: Option<u16>,
+    /// The port at which the other nodes of the cluster talk to it, if it is in one.
+    pub bus_port: Option<u16>,
     pub admin: Mutex<Admin>,
     /// Where it is, with the lab's password. Whatever depends on its port is made from this.
     access: watch::Sender<NodeAddress>,
@@ -64,6 +68,10 @@ pub(super) struct Plan {
     pub tls: Option<TlsFiles>,
     /// Set if there are replicated nodes.
     pub replicated: Option<ReplicatedSpec>,
+    /// Set if there are nodes of a cluster.
+    pub cluster: Option<ClusterSpec>,
+    /// Where nodes are reached that are behind a door of the proxy.
+    pub doors: BTreeMap<NodeName, SocketAddr>,
     /// Whether the scenario chose the ports.
     pub ports_fixed: bool,
     /// Whether a node must come back at the port at which it was started.
@@ -85,35 +93,35 @@ enum Failure {
 }
 
 impl Node {
-    /// Creates the node's directory and starts it on `port`; if that is taken and not fixed, on another port.
+    /// Creates the node's directory and starts it on these ports; if one is taken and they are not fixed, on others.
     pub(super) async fn start(
         client: &Client,
         plan: &Arc<Plan>,
         id: usize,
         name: NodeName,
-        mut port: u16,
+        mut ports: NodePorts,
     ) -> Result<Self, LabError> {
         let dir = plan.run_dir.join(name.directory());
         fs::create_dir(&dir).map_err(|source| LabError::Directory {
             path: dir.clone(),
             source,
         })?;
-        if let Some(text) = own_file::first_text(name.role, plan.password.as_ref()) {
+        if let Some(text) = own_file::first_text(name.role, plan.password.as_ref(), plan.doors.get(&name).copied()) {
             own_file::create(&dir, &text)?;
         }
         for _ in 0..PORT_TRIES {
-            let node = Self::new(plan, id, name, port, &dir)?;
+            let node = Self::new(plan, id, name, ports, &dir)?;
             match node.run(client).await {
                 Ok(()) => return Ok(node),
                 Err(Failure::Other(error)) => return Err(error),
                 Err(Failure::PortLost) if plan.ports_fixed => break,
-                Err(Failure::PortLost) => port = ports::find(1)?[0],
+                Err(Failure::PortLost) => ports = ports.others()?,
             }
         }
-        Err(port_taken(port, name))
+        Err(port_taken(ports.port, name))
     }
 
-    fn new(plan: &Arc<Plan>, id: usize, name: NodeName, port: u16, dir: &Path) -> Result<Self, LabError> {
+    fn new(plan: &Arc<Plan>, id: usize, name: NodeName, ports: NodePorts, dir: &Path) -> Result<Self, LabError> {
         let tls_port = match (&plan.tls, name.role) {
             (Some(_), Role::Lock) => Some(ports::find(1)?[0]),
             _ => None,
@@ -122,8 +130,9 @@ impl Node {
             id,
             name,
             tls_port,
+            bus_port: ports.bus,
             admin: Mutex::default(),
-            access: watch::Sender::new(plan.access(port)),
+            access: watch::Sender::new(plan.access(ports.port)),
             plan: Arc::clone(plan),
             dir: dir.to_owned(),
         })
@@ -147,9 +156,22 @@ impl Node {
     /// The settings that it is given on the command line.
     fn given(&self) -> Vec<(&'static str, Vec<String>)> {
         let plan = &self.plan;
-        let replicated = plan.replicated.as_ref();
         let port = self.address().port();
-        let mut given = settings::of(self.name.role, plan.persistence, replicated, port, &self.dir);
+        let mut given = settings::of(self.name.role, plan.persistence, port, &self.dir);
+        let replicated = plan.replicated.as_ref().filter(|_| self.name.role == Role::Replicated);
+        given.extend(
+            replicated
+                .into_iter()
+                .flat_map(|spec| settings::of_replicated(spec, self.name.host)),
+        );
+        let cluster = plan.cluster.as_ref().zip(self.bus_port);
+        given.extend(
+            cluster
+                .into_iter()
+                .flat_map(|(spec, bus)| settings::of_cluster(spec, bus)),
+        );
+        let door = plan.doors.get(&self.name);
+        given.extend(door.into_iter().flat_map(|door| settings::of_door(self.name, *door)));
         let tls = self.plan.tls.as_ref().zip(self.tls_port);
         given.extend(tls.into_iter().flat_map(|(files, port)| settings::of_tls(files, port)));
         given
@@ -171,6 +193,11 @@ impl Node {
         }
     }
 
+    /// The settings of the replicated nodes of its lab, if there are any.
+    pub(super) fn replicated(&self) -> Option<&ReplicatedSpec> {
+        self.plan.replicated.as_ref()
+    }
+
     /// The program of the node.
     pub(super) fn program(&self) -> &Path {
         &self.plan.binary.path
@@ -183,10 +210,10 @@ impl Node {
     /// Its configuration file, if it has one: a file of its own if it writes there what it is told later, otherwise that of
     /// all nodes.
     fn file(&self) -> Option<PathBuf> {
-        match own_file::first_text(self.name.role, None) {
-            Some(_) => Some(self.dir.join(own_file::NAME)),
-            None => self.plan.password.as_ref().map(|password| password.file.clone()),
+        if own_file::is_for(self.name.role) {
+            return Some(self.dir.join(own_file::NAME));
         }
+        self.plan.password.as_ref().map(|password| password.file.clone())
     }
 
     fn spawn(&self) -> Spawn {
@@ -209,9 +236,7 @@ impl Node {
     /// Starts the node again in its directory and on its port; if somebody else has taken that and does not free it soon, on
     /// another one, unless it must stay. Returns when it answers.
     pub(super) async fn restart(&self, client: &Client) -> Result<(), LabError> {
-        // Replicas and Sentinels know each other by their ports.
-        let is_known_by_port = matches!(self.name.role, Role::Replicated | Role::Sentinel);
-        let (patience, mut others) = match self.plan.ports_stay || is_known_by_port {
+        let (patience, mut others) = match self.plan.ports_stay || self.name.role.is_known_by_port() {
             true => (PORT_RELEASE_TIMEOUT, 0),
             false => (PORT_PATIENCE, PORT_TRIES),
         };
@@ -271,9 +296,13 @@ impl Node {
         if log.contains("Address already in use") || ports::check(self.address().port()).is_err() {
             return Failure::PortLost;
         }
+        let cure = match self.name.role {
+            Role::Sentinel => "; a program without Sentinel mode can't be one: name another program with --server-bin",
+            _ => "",
+        };
         Failure::Other(LabError::StartFailed {
             node: self.name.to_string(),
-            why: why.to_owned(),
+            why: format!("{why}{cure}"),
             log,
         })
     }

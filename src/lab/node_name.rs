@@ -17,15 +17,38 @@ pub enum Role {
     Replicated,
     /// Watches the replicated nodes, and makes a replica the new master when the old one fails.
     Sentinel,
+    /// The first of a host's two nodes of the cluster: it begins as a master.
+    FirstInCluster,
+    /// The second of them: it begins as the replica of another host's first one.
+    SecondInCluster,
 }
 
 impl Role {
+    /// The nodes of the cluster that a host has.
+    pub const IN_CLUSTER: [Self; 2] = [Self::FirstInCluster, Self::SecondInCluster];
+
+    /// Whether it is one of the cluster's nodes.
+    #[must_use]
+    pub const fn is_in_cluster(self) -> bool {
+        matches!(self, Self::FirstInCluster | Self::SecondInCluster)
+    }
+
+    /// Whether other nodes know it by its port, so that it must come back there.
+    pub(super) const fn is_known_by_port(self) -> bool {
+        match self {
+            Self::Lock | Self::Cache => false,
+            Self::Replicated | Self::Sentinel | Self::FirstInCluster | Self::SecondInCluster => true,
+        }
+    }
+
     const fn word(self) -> &'static str {
         match self {
             Self::Lock => "lock",
             Self::Cache => "cache",
             Self::Replicated => "replicated",
             Self::Sentinel => "sentinel",
+            Self::FirstInCluster => "cluster-1",
+            Self::SecondInCluster => "cluster-2",
         }
     }
 
@@ -36,6 +59,8 @@ impl Role {
             Self::Cache => "cache node",
             Self::Replicated => "replicated node",
             Self::Sentinel => "Sentinel",
+            Self::FirstInCluster => "first cluster node",
+            Self::SecondInCluster => "second cluster node",
         }
     }
 }
@@ -123,6 +148,11 @@ mod tests {
                 NodeName::on(HostId(3), Role::Sentinel),
                 "the Sentinel of host 3",
                 "host-3-sentinel",
+            ),
+            (
+                NodeName::on(HostId(1), Role::SecondInCluster),
+                "the second cluster node of host 1",
+                "host-1-cluster-2",
             ),
         ];
         for (name, words, directory) in table {

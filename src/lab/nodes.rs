@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use super::client::Client;
 use super::node::{Node, Plan};
 use super::node_name::{NodeName, Role};
+use super::ports::NodePorts;
 use super::{HostState, LabError};
 use crate::model::{Action, Condition, Conditions, HostId, How};
 
@@ -32,11 +33,11 @@ impl Host {
         HostState::of_all(reported).with(&imposed)
     }
 
-    /// How much later everything arrives that goes to this host or comes from it, each way.
+    /// How much longer a round trip to this host takes because it lags.
     pub(super) fn delay(&self) -> Duration {
         let imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
         match imposed.get(Condition::Lagging).and_then(|ongoing| ongoing.how.clone()) {
-            Some(How::Delayed(delay)) => delay,
+            Some(How::Delayed(delay, direction)) => delay * direction.times(),
             _ => Duration::ZERO,
         }
     }
@@ -57,6 +58,8 @@ pub(super) struct Nodes {
     pub apart: Vec<Arc<Node>>,
     /// Held while the list of their addresses is written for other programs.
     pub listing: Mutex<()>,
+    /// Held while the master is moved from one to another, so that this happens once at a time.
+    pub moving: Turn<()>,
 }
 
 impl Nodes {
@@ -65,13 +68,13 @@ impl Nodes {
     pub(super) async fn start(
         client: &Arc<Client>,
         plan: Plan,
-        layout: Vec<(NodeName, u16)>,
+        layout: Vec<(NodeName, NodePorts)>,
     ) -> Result<Self, LabError> {
         let plan = Arc::new(plan);
         let mut starting = JoinSet::new();
-        for (id, (name, port)) in layout.into_iter().enumerate() {
+        for (id, (name, ports)) in layout.into_iter().enumerate() {
             let (client, plan) = (Arc::clone(client), Arc::clone(&plan));
-            starting.spawn(async move { Node::start(&client, &plan, id, name, port).await });
+            starting.spawn(async move { Node::start(&client, &plan, id, name, ports).await });
         }
         let mut nodes = Vec::new();
         while let Some(node) = starting.join_next().await {
@@ -103,6 +106,7 @@ impl Nodes {
             hosts,
             apart,
             listing: Mutex::default(),
+            moving: Turn::default(),
         }
     }
 

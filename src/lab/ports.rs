@@ -11,6 +11,26 @@ const RANGE: std::ops::Range<u16> = 17_000..32_000;
 /// How many ports are tried for each one that is needed.
 const TRIES: usize = 200;
 
+/// The ports of a node.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NodePorts {
+    /// Where it is used.
+    pub port: u16,
+    /// Where the other nodes of its cluster talk to it, if it is in one.
+    pub bus: Option<u16>,
+}
+
+impl NodePorts {
+    /// Other ports for the same node.
+    pub(super) fn others(self) -> Result<Self, LabError> {
+        let found = find(2)?;
+        Ok(Self {
+            port: found[0],
+            bus: self.bus.map(|_| found[1]),
+        })
+    }
+}
+
 /// The loopback address with this port.
 pub(super) fn loopback(port: u16) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, port))

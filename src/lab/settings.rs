@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::node_name::{NodeName, Role};
-use crate::scenario::{Persistence, ReplicatedSpec};
+use super::source;
+use crate::model::HostId;
+use crate::scenario::{ClusterSpec, Persistence, ReplicatedSpec};
 
 /// How a node was started, for the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,14 +46,20 @@ pub(super) fn of_tls(files: &TlsFiles, port: u16) -> Vec<(&'static str, Vec<Stri
     ]
 }
 
+/// The settings of a node behind a door of the proxy: what it says of where it is, if it says that by a setting, and the
+/// address from which it reaches others.
+pub(super) fn of_door(name: NodeName, door: SocketAddr) -> Vec<(&'static str, Vec<String>)> {
+    let source = source::of(name).map(|source| ("bind-source-addr", vec![source.to_string()]));
+    let mut settings: Vec<_> = source.into_iter().collect();
+    if name.role == Role::Replicated {
+        settings.push(("replica-announce-ip", vec![door.ip().to_string()]));
+        settings.push(("replica-announce-port", vec![door.port().to_string()]));
+    }
+    settings
+}
+
 /// The settings of a node, each with its values; all others have the server's defaults.
-pub(super) fn of(
-    role: Role,
-    persistence: Persistence,
-    replicated: Option<&ReplicatedSpec>,
-    port: u16,
-    dir: &Path,
-) -> Vec<(&'static str, Vec<String>)> {
+pub(super) fn of(role: Role, persistence: Persistence, port: u16, dir: &Path) -> Vec<(&'static str, Vec<String>)> {
     let one = |value: &str| vec![value.to_owned()];
     let mut settings = vec![
         ("port", one(&port.to_string())),
@@ -61,21 +69,43 @@ pub(super) fn of(
         ("logfile", one("")),
         ("daemonize", one("no")),
     ];
-    match role {
-        Role::Sentinel => {}
-        Role::Lock | Role::Cache => settings.extend(of_data(role, persistence)),
-        Role::Replicated => {
-            settings.extend(of_data(role, persistence));
-            // The default delay of 5 s, in which a master collects replicas, would be added to every start.
-            settings.push(("repl-diskless-sync-delay", one("0")));
-            if let Some(spec) = replicated {
-                let lag = spec.min_replicas_max_lag.as_secs().to_string();
-                settings.push(("min-replicas-to-write", one(&spec.min_replicas_to_write.to_string())));
-                settings.push(("min-replicas-max-lag", one(&lag)));
-            }
-        }
+    if role != Role::Sentinel {
+        settings.extend(of_data(role, persistence));
+    }
+    if role == Role::Replicated || role.is_in_cluster() {
+        // The default delay of 5 s, in which a master collects replicas, would be added to every start.
+        settings.push(("repl-diskless-sync-delay", one("0")));
     }
     settings
+}
+
+/// What the replicated node of this host is given besides.
+pub(super) fn of_replicated(spec: &ReplicatedSpec, host: Option<HostId>) -> Vec<(&'static str, Vec<String>)> {
+    let is_preferred = spec.preferred_host.is_some() && spec.preferred_host == host;
+    // The lowest one is chosen first; 0 would mean never, and all others have 100.
+    let priority = is_preferred.then(|| ("replica-priority", vec!["1".to_owned()]));
+    let mut settings = vec![
+        ("min-replicas-to-write", vec![spec.min_replicas_to_write.to_string()]),
+        (
+            "min-replicas-max-lag",
+            vec![spec.min_replicas_max_lag.as_secs().to_string()],
+        ),
+    ];
+    settings.extend(priority);
+    settings
+}
+
+/// What a node of the cluster is given besides. The others talk to it at the port `bus`.
+pub(super) fn of_cluster(spec: &ClusterSpec, bus: u16) -> Vec<(&'static str, Vec<String>)> {
+    let all_slots = if spec.require_full_coverage { "yes" } else { "no" };
+    vec![
+        ("cluster-enabled", vec!["yes".to_owned()]),
+        ("cluster-config-file", vec!["nodes.conf".to_owned()]),
+        ("cluster-port", vec![bus.to_string()]),
+        ("cluster-announce-ip", vec!["127.0.0.1".to_owned()]),
+        ("cluster-node-timeout", vec![spec.node_timeout.as_millis().to_string()]),
+        ("cluster-require-full-coverage", vec![all_slots.to_owned()]),
+    ]
 }
 
 /// The settings of a node that has data.
@@ -111,7 +141,7 @@ mod tests {
     use super::*;
 
     fn line(role: Role, persistence: Persistence) -> String {
-        arguments(&of(role, persistence, None, 7001, Path::new("/run/host-1"))).join(" ")
+        arguments(&of(role, persistence, 7001, Path::new("/run/host-1"))).join(" ")
     }
 
     #[test]

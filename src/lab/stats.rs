@@ -36,6 +36,23 @@ impl std::fmt::Debug for Admin {
 }
 
 impl Admin {
+    /// Asks the node for its role; `None` if it does not answer in time.
+    pub(super) async fn role(&mut self, address: &NodeAddress) -> Option<Vec<redis::Value>> {
+        // As below.
+        let connection = self.0.take();
+        let answer = timeout(STATS_TIMEOUT, async {
+            let mut connection = match connection {
+                Some(connection) => connection,
+                None => connect(address, STATS_TIMEOUT).await?,
+            };
+            let role = redis::cmd("ROLE").query_async(&mut connection).await?;
+            Ok::<_, redis::RedisError>((role, connection))
+        });
+        let (role, connection) = answer.await.ok()?.ok()?;
+        self.0 = Some(connection);
+        Some(role)
+    }
+
     /// Asks the node; `None` if it does not answer in time.
     pub(super) async fn ask(&mut self, address: &NodeAddress) -> Option<NodeStats> {
         // After any error the next call connects again.

@@ -26,7 +26,10 @@ pub enum Cause {
     Tls(String),
     /// The node is a replica (`READONLY`): it did not run the command.
     ReadOnly,
-    /// Nobody knows of a master: no Sentinel can be asked, none knows one, or the node that they name says that it is none.
+    /// The node belongs to a cluster that keeps the key on another node (`MOVED`, `ASK`): it did not run the command.
+    Moved,
+    /// Nobody knows of a master: no Sentinel can be asked, none knows one, or the node that they name says that it is none. Of a
+    /// cluster: none of its nodes can be asked, or none has the key's slot.
     NoMaster,
     /// The node can't run commands at this time, and did not run this one: it loads its data (`LOADING`), has lost its master
     /// (`MASTERDOWN`) or its cluster (`CLUSTERDOWN`), hands the key to another node (`TRYAGAIN`), or has too few replicas
@@ -40,15 +43,57 @@ pub enum Cause {
         /// How many had to.
         of: u32,
     },
-    /// The node answered with another error, for example `OOM`.
+    /// The node answered with another error, for example `OOM`. Something between it and us may have made that error, after
+    /// the node had run the command; only with an error that servers are known to give before they run a command it is known
+    /// that it was not run.
     Error(String),
 }
 
+/// The codes of errors with which a server turns a command away before it runs it, because of its own state. Our scripts
+/// write once only, so one that ends with such an error has written nothing.
+const NOT_READY: [&str; 5] = ["LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS"];
+
+/// How other errors begin that servers give before they run a command.
+const NOT_RUN: [&str; 10] = [
+    "OOM",
+    "MISCONF",
+    "BUSY",
+    "NOSCRIPT",
+    "CROSSSLOT",
+    "ERR unknown command",
+    "ERR wrong number",
+    "ERR syntax",
+    "ERR max number of clients",
+    "ERR This instance has cluster support disabled",
+];
+
+/// Whether the error begins with one of these, in whole words.
+fn begins_with(error: &str, beginnings: &[&str]) -> bool {
+    let is_whole = |rest: &str| !rest.starts_with(|next: char| next.is_ascii_alphanumeric());
+    let mut beginnings = beginnings.iter();
+    beginnings.any(|beginning| error.strip_prefix(beginning).is_some_and(is_whole))
+}
+
 impl Cause {
-    /// Whether the node may have granted its vote although no reply arrived.
+    /// The cause that a node's error line stands for.
+    pub(crate) fn of_error(error: String) -> Self {
+        match error {
+            _ if begins_with(&error, &["NOPERM", "NOAUTH", "WRONGPASS"]) => Self::NoPermission(error),
+            _ if begins_with(&error, &["READONLY"]) => Self::ReadOnly,
+            _ if begins_with(&error, &["MOVED", "ASK"]) => Self::Moved,
+            _ if begins_with(&error, &NOT_READY) => Self::NotReady(error),
+            _ => Self::Error(error),
+        }
+    }
+
+    /// Whether the node may have granted its vote although it gave no answer that says so.
     #[must_use]
-    pub const fn may_have_voted(&self) -> bool {
-        matches!(self, Self::Timeout | Self::Disconnected)
+    pub fn may_have_voted(&self) -> bool {
+        match self {
+            Self::Timeout | Self::Disconnected => true,
+            Self::Error(error) => !begins_with(error, &NOT_RUN),
+            _ => false,
+        }
     }
 
     /// The kind of the cause, without the node's own text.
@@ -64,6 +109,7 @@ impl Cause {
             Self::NoPermission(_) => CauseKind::NoPermission,
             Self::Tls(_) => CauseKind::Tls,
             Self::ReadOnly => CauseKind::ReadOnly,
+            Self::Moved => CauseKind::Moved,
             Self::NoMaster => CauseKind::NoMaster,
             Self::NotReady(_) => CauseKind::NotReady,
             Self::Unreplicated { .. } => CauseKind::Unreplicated,
@@ -82,9 +128,77 @@ impl fmt::Display for Cause {
             Self::Unreplicated { replicas, of } => write!(f, "confirmed by {replicas} of {of} replicas"),
             Self::ReadOnly => f.write_str("read-only"),
             Self::NoMaster => f.write_str("no master"),
-            Self::Held | Self::Refused | Self::Timeout | Self::Disconnected | Self::Suspect | Self::Busy => {
-                self.kind().fmt(f)
-            }
+            Self::Held
+            | Self::Refused
+            | Self::Timeout
+            | Self::Disconnected
+            | Self::Suspect
+            | Self::Busy
+            | Self::Moved => self.kind().fmt(f),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_told_apart_by_their_code() {
+        let cause = |error: &str| Cause::of_error(error.into());
+        for error in [
+            "LOADING Redis is loading the dataset in memory",
+            "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+            "CLUSTERDOWN The cluster is down",
+            "CLUSTERDOWN Hash slot not served",
+            "TRYAGAIN Multiple keys request during rehashing of slot",
+            "NOREPLICAS Not enough good replicas to write.",
+        ] {
+            assert_eq!(cause(error), Cause::NotReady(error.into()));
+        }
+        let readonly = "READONLY You can't write against a read only replica.";
+        assert_eq!(cause(readonly), Cause::ReadOnly);
+        for moved in ["MOVED 3999 127.0.0.1:6381", "ASK 3999 127.0.0.1:6381"] {
+            assert_eq!(cause(moved), Cause::Moved);
+        }
+        let denied = "NOPERM this user has no permissions";
+        assert_eq!(cause(denied), Cause::NoPermission(denied.into()));
+        for error in [
+            "OOM command not allowed",
+            "ERR LOADING",
+            "MISCONF Errors writing to the AOF file",
+            "ASKING is something else",
+        ] {
+            assert_eq!(cause(error), Cause::Error(error.into()));
+        }
+    }
+
+    #[test]
+    fn only_errors_that_servers_give_before_they_run_a_command_say_that_it_was_not_run() {
+        for error in [
+            "OOM command not allowed when used memory > 'maxmemory'.",
+            "MISCONF Errors writing to the AOF file: No space left on device",
+            "BUSY Redis is busy running a script.",
+            "ERR unknown command 'SET', with args beginning with: 'k'",
+            "ERR syntax error",
+            "READONLY You can't write against a read only replica.",
+            "CLUSTERDOWN The cluster is down",
+            "MOVED 1 h:1",
+            "NOAUTH Authentication required.",
+        ] {
+            assert!(!Cause::of_error(error.into()).may_have_voted(), "{error}");
+        }
+        for error in [
+            "ERR upstream failure",
+            "ERR",
+            "EXECABORT Transaction discarded",
+            "BUSYKEY Target key name already exists.",
+            "unexpected reply",
+            "",
+        ] {
+            assert!(Cause::of_error(error.into()).may_have_voted(), "{error}");
+        }
+        assert!(Cause::Timeout.may_have_voted() && Cause::Disconnected.may_have_voted());
+        assert!(!Cause::Refused.may_have_voted() && !Cause::Held.may_have_voted());
     }
 }

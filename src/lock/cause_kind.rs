@@ -23,6 +23,8 @@ pub enum CauseKind {
     Tls,
     /// [`Cause::ReadOnly`](crate::Cause::ReadOnly).
     ReadOnly,
+    /// [`Cause::Moved`](crate::Cause::Moved).
+    Moved,
     /// [`Cause::NoMaster`](crate::Cause::NoMaster).
     NoMaster,
     /// [`Cause::NotReady`](crate::Cause::NotReady).
@@ -47,6 +49,7 @@ impl CauseKind {
             Self::NoPermission => "no_permission",
             Self::Tls => "tls",
             Self::ReadOnly => "read_only",
+            Self::Moved => "moved",
             Self::NoMaster => "no_master",
             Self::NotReady => "not_ready",
             Self::Unreplicated => "unreplicated",

@@ -28,7 +28,8 @@ pub(crate) fn now() -> Time {
     }
 }
 
-fn instant(time: Time) -> Instant {
+/// The same time on the clock of the machine.
+pub(crate) fn instant(time: Time) -> Instant {
     // Times before the first reading are past already.
     first_reading() + (time - FIRST_READING).min(FOREVER * 2)
 }

@@ -1,6 +1,7 @@
 use std::future::pending;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::acquire::Acquired;
 use crate::held::{self, Held, Owned};
@@ -64,6 +65,36 @@ impl LateVotes {
     }
 }
 
+/// A lock that is or was held, seen from outside its section. It does not keep the lock.
+#[derive(Debug, Clone)]
+pub struct HeldLock(Arc<QuorumLock>);
+
+impl HeldLock {
+    /// The name of its keys.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        self.0.key()
+    }
+
+    /// The value of its keys.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        self.0.token()
+    }
+
+    /// When the attempt began by which it was acquired.
+    #[must_use]
+    pub fn asked(&self) -> Instant {
+        clock::instant(self.0.start()).into_std()
+    }
+
+    /// Whether its holder may still rely on it: it is not released, and its validity has not ended.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        !self.0.is_closed() && !self.0.lease().validity(clock::now()).is_zero()
+    }
+}
+
 impl Guard {
     pub(crate) const fn nothing() -> Self {
         Self {
@@ -122,6 +153,19 @@ impl Guard {
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.lock().map_or(0, |lock| lock.nodes())
+    }
+
+    /// The addresses of the servers that voted for it, as far as their votes have come. A node that [follows](crate::Nodes::follow)
+    /// an address, or the master that [Sentinels](crate::Sentinels) name, may be another server by now.
+    #[must_use]
+    pub fn voters(&self) -> Vec<SocketAddr> {
+        self.lock().map_or_else(Vec::new, |lock| lock.voters())
+    }
+
+    /// The lock, to be looked at while the guard is in use; `None` for a lock without nodes.
+    #[must_use]
+    pub fn held_lock(&self) -> Option<HeldLock> {
+        self.lock().map(|lock| HeldLock(Arc::clone(lock)))
     }
 
     /// The value of the keys, by which the nodes tell this holder from others. Empty for a lock without nodes.

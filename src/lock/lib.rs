@@ -1,4 +1,4 @@
-//! The lock engine: no lock, a mutex of one app server, a lock on one node, Redlock over several.
+//! The lock engine: no lock, a mutex of one app server, a lock on one node or cluster, Redlock over several.
 //!
 //! It is a library of its own. It keeps these rules, because every shortcut here has cost somebody a lock:
 //!
@@ -42,6 +42,18 @@
 //! [`Timeout`](Cause::Timeout), [`Unreplicated`](Cause::Unreplicated), [`Suspect`](Cause::Suspect), [`ReadOnly`](Cause::ReadOnly), [`NoMaster`](Cause::NoMaster) or
 //! [`NotReady`](Cause::NotReady).
 //!
+//! # Clusters
+//! [`Cluster`] is a Redis or Valkey Cluster as one node: each key is at the master of its slot, and is followed when that changes.
+//! What such a lock is worth is said there; for a quorum it counts as one node, since its masters do not have the same keys. Its
+//! user needs, on all nodes, besides the permissions above:
+//!
+//! ```text
+//! +cluster|slots +cluster|nodes +asking
+//! ```
+//!
+//! While a slot moves or its master is replaced, refusals have the causes that Sentinels' masters have, too, and
+//! [`Moved`](Cause::Moved) if nodes contradict each other for too long.
+//!
 //! # TLS
 //! Nodes are reached over TLS at URLs like `rediss://user:password@host:6380/0`, with the feature `tls`, which is on by
 //! default. The node must have a certificate for the host of the URL, signed by an authority that this machine trusts, or by
@@ -60,7 +72,8 @@
 //! Releases go on in the background and end with the runtime: await [`Nodes::flush`] before a program ends, or its last keys
 //! may stay until their TTL is over. Otherwise nothing stays behind, with two exceptions: if a connection breaks while a
 //! `SET` is under way, and the node runs it only after the delete that was sent on the next connection, its key stays until
-//! its TTL is over; and so do the keys at an address that a node has left ([`Nodes::follow`], [`Sentinels`]).
+//! its TTL is over; and so do the keys at an address that a node has left ([`Nodes::follow`], [`Sentinels`]), or that a master of a
+//! [`Cluster`] sets so late that its slot has moved on meanwhile.
 
 #![warn(missing_docs)]
 
@@ -68,6 +81,7 @@ mod acquire;
 mod cause;
 mod cause_kind;
 mod clock;
+mod cluster;
 pub mod fence;
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -90,6 +104,7 @@ mod quorum;
 mod redlock;
 mod refusal;
 mod renewals;
+mod routing;
 mod sentinel;
 mod sentinels;
 #[cfg(feature = "simulation")]
@@ -98,8 +113,9 @@ mod waiting;
 
 pub use cause::Cause;
 pub use cause_kind::CauseKind;
+pub use cluster::Cluster;
 pub use gauges::{Gauges, Sent};
-pub use guard::{Guard, LateVotes};
+pub use guard::{Guard, HeldLock, LateVotes};
 pub use lock::Lock;
 pub use node::address::{BadAddress, NodeAddress};
 pub use node::options::{NodeOptions, WaitReplicas};

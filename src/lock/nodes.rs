@@ -11,14 +11,26 @@ use crate::node::address::{BadAddress, NodeAddress};
 use crate::node::connection;
 use crate::node::job::Job;
 use crate::node::options::NodeOptions;
+use crate::node::path::Path;
 use crate::node::place::Place;
 use crate::node::question::{Answered, Answers, Question};
 use crate::node::queue::Queue;
 use crate::node::wire::{self, Packed};
 use crate::protocol::{MAX_NODES, NodeSet, Time};
+use crate::routing::router::Router;
 
 /// The pause before a node that could not be asked is asked again.
 const FLUSH_AGAIN: Duration = Duration::from_millis(5);
+
+/// The pause before a cluster is looked at again that was not ready.
+const READY_AGAIN: Duration = Duration::from_millis(2);
+
+/// How often everything is waited for: connections are ordered, so an answer to any command says that all commands before it
+/// ran. The second round includes commands that had to be sent again with their whole script.
+const ROUNDS: usize = 2;
+
+/// The same for the nodes of a cluster, which may send a command on, and to which what others owed may be sent.
+const ROUNDS_OF_A_CLUSTER: usize = 4;
 
 /// The connections of one app server (a process, say) to lock nodes. Cheap to clone; clones share the connections.
 ///
@@ -30,15 +42,68 @@ const FLUSH_AGAIN: Duration = Duration::from_millis(5);
 #[derive(Clone)]
 pub struct Nodes(Arc<[Arc<Handle>]>);
 
-struct Handle {
-    queue: Arc<Queue>,
-    place: Place,
-    options: NodeOptions,
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each node, and a cluster is the rare one"
+)]
+enum Handle {
+    Node {
+        queue: Arc<Queue>,
+        place: Place,
+        options: NodeOptions,
+    },
+    /// All masters of a cluster, which count as one node.
+    Cluster(Arc<Router>),
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.queue.abandon();
+        match self {
+            Self::Node { queue, .. } => queue.abandon(),
+            Self::Cluster(router) => router.abandon(),
+        }
+    }
+}
+
+impl Handle {
+    fn push(&self, job: Job) {
+        match self {
+            Self::Node { queue, .. } => queue.push(job),
+            Self::Cluster(router) => router.push(job),
+        }
+    }
+
+    /// The queues of all its connections; `None` if commands wait in others.
+    fn queues(&self) -> Option<Vec<Arc<Queue>>> {
+        match self {
+            Self::Node { queue, .. } => Some(vec![Arc::clone(queue)]),
+            Self::Cluster(router) => router.queues(),
+        }
+    }
+
+    fn options(&self) -> &NodeOptions {
+        match self {
+            Self::Node { options, .. } => options,
+            Self::Cluster(router) => router.options(),
+        }
+    }
+
+    /// Waits until it is connected, but not beyond `until`. Returns whether it is.
+    async fn ready(&self, until: Time) -> bool {
+        match self {
+            Self::Node { queue, .. } => {
+                let mut link = queue.watch();
+                // A node that is not connected in time does not count.
+                let _ = clock::timeout_at(until, link.wait_for(|up| *up)).await;
+                *link.borrow()
+            }
+            Self::Cluster(router) => {
+                while !router.is_ready() && clock::now() < until {
+                    sleep(READY_AGAIN).await;
+                }
+                router.is_ready()
+            }
+        }
     }
 }
 
@@ -113,16 +178,21 @@ impl Nodes {
         let start = |place: Place| {
             let queue = Arc::new(Queue::new(options.owed_within()));
             tokio::spawn(connection::run(Arc::clone(&queue), place.clone(), options));
-            Arc::new(Handle { queue, place, options })
+            Arc::new(Handle::Node { queue, place, options })
         };
         Self(places.into_iter().map(start).collect())
+    }
+
+    /// All masters of a cluster, as one node.
+    pub(crate) fn of_cluster(router: Arc<Router>) -> Self {
+        Self([Arc::new(Handle::Cluster(router))].into())
     }
 
     /// Nodes that nobody connects to.
     #[cfg(test)]
     pub(crate) fn unconnected(nodes: usize) -> Self {
         let options = NodeOptions::default();
-        let handle = |_| Handle {
+        let handle = |_| Handle::Node {
             queue: Arc::new(Queue::new(options.node_timeout)),
             place: Place::Fixed(std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()),
             options,
@@ -133,12 +203,14 @@ impl Nodes {
     /// Waits until all nodes are connected, but no longer than `within`; returns how many are connected then.
     pub async fn ready(&self, within: Duration) -> usize {
         let until = clock::now() + within.min(FOREVER);
-        let mut links: Vec<_> = self.0.iter().map(|handle| handle.queue.watch()).collect();
-        for link in &mut links {
-            // A node that is not connected in time is not counted below.
-            let _ = clock::timeout_at(until, link.wait_for(|up| *up)).await;
+        for handle in self.0.iter() {
+            handle.ready(until).await;
         }
-        links.iter().filter(|link| *link.borrow()).count()
+        let mut ready = 0;
+        for handle in self.0.iter() {
+            ready += usize::from(handle.ready(Time::ZERO).await);
+        }
+        ready
     }
 
     /// Waits until the nodes have run everything that was queued before, releases in the background included, but no longer
@@ -147,17 +219,11 @@ impl Nodes {
     /// server ends in the regular way.
     pub async fn flush(&self, within: Duration) -> usize {
         let until = clock::now() + within.min(FOREVER);
-        // Connections are ordered, so an answer to any command says that all commands before it ran. The second round
-        // includes commands that had to be sent again with their whole script.
-        for _ in 0..2 {
+        let clusters = self.0.iter().any(|handle| matches!(**handle, Handle::Cluster(_)));
+        for _ in 0..if clusters { ROUNDS_OF_A_CLUSTER } else { ROUNDS } {
             let mut left = NodeSet::first(self.len());
             while !left.is_empty() {
-                let answers = self.ask(left, &wire::pttl(""), until, |_| false).await;
-                for (node, answer) in left.into_iter().zip(answers) {
-                    if let Some(Ok(_)) = answer {
-                        left.remove(node);
-                    }
-                }
+                left = self.pass(left, until).await;
                 if clock::now() >= until {
                     return self.len() - left.len();
                 }
@@ -167,6 +233,35 @@ impl Nodes {
             }
         }
         self.len()
+    }
+
+    /// Waits until these nodes have answered all commands queued before, but no longer than `until`. Returns those that have
+    /// not.
+    async fn pass(&self, nodes: NodeSet, until: Time) -> NodeSet {
+        let (mut left, mut queues) = (NodeSet::EMPTY, Vec::new());
+        for node in nodes {
+            match self.0[node].queues() {
+                Some(all) => queues.extend(all.into_iter().map(|queue| (node, queue))),
+                None => {
+                    left.insert(node);
+                }
+            }
+        }
+        let answers = Arc::new(Answers::new(queues.len()));
+        for (place, (_, queue)) in queues.iter().enumerate() {
+            queue.push(Job::Ask(question(
+                &wire::barrier(),
+                Some((Arc::clone(&answers), place)),
+            )));
+        }
+        let answers = answers.wait(until, |_| false).await;
+        for ((node, _), answer) in queues.iter().zip(answers) {
+            // A node of a cluster may not have the slot of this question, but it has got to it.
+            if !matches!(answer, Some(Ok(_) | Err(Cause::Moved))) {
+                left.insert(*node);
+            }
+        }
+        left
     }
 
     /// The nodes at these positions, counted from 0, over the same connections.
@@ -193,7 +288,7 @@ impl Nodes {
     /// How long a node may owe a reply, the wait for its replicas included.
     #[must_use]
     pub fn node_timeout(&self) -> Duration {
-        let first = self.0.first().map(|handle| handle.queue.node_timeout());
+        let first = self.0.first().map(|handle| handle.options().owed_within());
         first.unwrap_or_else(|| NodeOptions::default().node_timeout)
     }
 
@@ -205,14 +300,22 @@ impl Nodes {
     /// Choose a `node_timeout` well above the longest round trip of a healthy node, and a TTL that exceeds the longest
     /// section by several round trips: the validity counts from before the nodes were asked.
     pub fn on_round_trip(&self, hook: impl Fn(usize, Duration) + Send + Sync + 'static) -> bool {
-        if self.0.iter().any(|handle| handle.queue.round_trip_hook().is_some()) {
+        let has_one = |handle: &Arc<Handle>| match &**handle {
+            Handle::Node { queue, .. } => queue.round_trip_hook().is_some(),
+            Handle::Cluster(router) => router.samples_round_trips(),
+        };
+        if self.0.iter().any(has_one) {
             return false;
         }
         let hook = Arc::new(hook);
         let all = self.0.iter().enumerate();
         all.fold(true, |set, (node, handle)| {
             let hook = Arc::clone(&hook);
-            set & handle.queue.sample_round_trips(Box::new(move |time| hook(node, time)))
+            let hook = move |time| hook(node, time);
+            set & match &**handle {
+                Handle::Node { queue, .. } => queue.sample_round_trips(Box::new(hook)),
+                Handle::Cluster(router) => router.sample_round_trips(Arc::new(hook)),
+            }
         })
     }
 
@@ -227,10 +330,7 @@ impl Nodes {
     ) -> Vec<Option<Answered>> {
         let answers = Arc::new(Answers::new(nodes.len()));
         for (place, node) in nodes.into_iter().enumerate() {
-            let question = Question {
-                command: Arc::clone(command),
-                answers: Some((Arc::clone(&answers), place)),
-            };
+            let question = question(command, Some((Arc::clone(&answers), place)));
             self.push(node, Job::Ask(question));
         }
         answers.wait(until, enough).await
@@ -239,28 +339,37 @@ impl Nodes {
     /// Sends a command to all nodes that can be asked now; nobody waits for the answers.
     pub(crate) fn tell(&self, command: &Packed) {
         for node in 0..self.len() {
-            let question = Question {
-                command: Arc::clone(command),
-                answers: None,
-            };
-            self.push(node, Job::Ask(question));
+            self.push(node, Job::Ask(question(command, None)));
         }
     }
 
     /// Where the node is, and how to connect to it.
     pub(crate) fn place(&self, node: usize) -> (Place, NodeOptions) {
-        let handle = &self.0[node];
-        (handle.place.clone(), handle.options)
+        match &*self.0[node] {
+            Handle::Node { place, options, .. } => (place.clone(), *options),
+            Handle::Cluster(router) => (router.place(), *router.options()),
+        }
     }
 
     /// Queues a command for this node; never waits.
     pub(crate) fn push(&self, node: usize, job: Job) {
-        self.0[node].queue.push(job);
+        self.0[node].push(job);
     }
 
-    /// Why a command for this node was never written.
-    pub(crate) fn not_written(&self, node: usize) -> Cause {
-        self.0[node].queue.not_written()
+    /// Why a command for this key was never written to this node.
+    pub(crate) fn not_written(&self, node: usize, key: &str) -> Cause {
+        match &*self.0[node] {
+            Handle::Node { queue, .. } => queue.not_written(),
+            Handle::Cluster(router) => router.not_written(key),
+        }
+    }
+}
+
+fn question(command: &Packed, answers: Option<(Arc<Answers>, usize)>) -> Question {
+    Question {
+        command: command.clone(),
+        answers,
+        path: Path::default(),
     }
 }
 

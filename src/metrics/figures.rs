@@ -19,10 +19,20 @@ pub struct HitsPerExpiry {
     pub max: u64,
 }
 
+impl Figures {
+    /// The longest of the outages; 0 ms without any.
+    #[must_use]
+    pub fn longest_outage(&self) -> Outage {
+        let longest = self.outages.iter().max_by_key(|outage| outage.ms);
+        longest.copied().unwrap_or_default()
+    }
+}
+
 /// One lock node, as an arm used it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeLoad {
-    /// The host that it runs on, from 1; left out for the master of the replicated nodes, which may be on any.
+    /// The host that it runs on, from 1; left out for the master of the replicated nodes, which may be on any, and for the
+    /// cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<usize>,
     /// How many `SET … NX PX` commands it was sent.
@@ -33,6 +43,17 @@ pub struct NodeLoad {
     pub deletes: u64,
     /// Why it gave no vote, in acquires that failed because nodes were missing: how often for each cause.
     pub causes: BTreeMap<CauseKind, u64>,
+}
+
+/// How long an arm's lock was not to be had after a fault.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outage {
+    /// The second in which the fault took effect.
+    pub at: f64,
+    /// Milliseconds from then until the first lock was granted that was asked for after it.
+    pub ms: u64,
+    /// Whether that has happened. Otherwise it lasts, or lasted until the end.
+    pub over: bool,
 }
 
 /// One app server's part in an arm.
@@ -123,6 +144,22 @@ pub struct Figures {
     pub holding: u64,
     /// Locks held now with fewer votes than there are nodes.
     pub partial: u64,
+    /// One for each fault that took effect, and on replicated nodes for each master that became a replica, in arms with lock
+    /// nodes.
+    #[serde(default)]
+    pub outages: Vec<Outage>,
+    /// Locks that an old master granted after a new one was writable.
+    #[serde(default)]
+    pub granted_by_old_master: u64,
+    /// How often a replica became the master of the arm's locks, or of a part of them.
+    #[serde(default)]
+    pub new_masters: u64,
+    /// Locks that were held, and that a new master did not have when it became writable.
+    #[serde(default)]
+    pub lost_at_failover: u64,
+    /// Keys that nobody held and that could not be had at the end; `None` if that was not tried.
+    #[serde(default)]
+    pub stuck: Option<u64>,
     /// One for each lock node of the arm; empty if it uses none.
     pub nodes: Vec<NodeLoad>,
     /// One for each app server.

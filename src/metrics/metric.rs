@@ -29,6 +29,10 @@ pub enum Metric {
     NoQuorumP99,
     Attempts,
     RefusedSeconds,
+    UnavailableMs,
+    Stuck,
+    GrantedByOldMaster,
+    LostAtFailover,
     HoldP50,
     HoldP99,
     LocksLost,
@@ -124,6 +128,8 @@ pub enum Group {
     Locks,
     /// Arms whose lock asks lock nodes.
     LockNodes,
+    /// Arms whose lock is on the replicated nodes, or on the cluster.
+    Masters,
     /// Every arm.
     Load,
     /// Arms whose requests are due at a rate.
@@ -151,6 +157,7 @@ impl Group {
         match self {
             Self::Locks => "arms with a lock",
             Self::LockNodes => "arms with lock nodes",
+            Self::Masters => "arms on replicated nodes or a cluster",
             Self::Load => "every arm",
             Self::OpenLoop => "every arm, with a `rate`",
             Self::Inventory => "`inventory`",
@@ -191,7 +198,7 @@ impl Metric {
     #[expect(clippy::too_many_lines, reason = "a table")]
     pub const fn row(self) -> Row {
         use Alarm::{Damage, Doubt, Plain, Poor};
-        use Group::{CacheFill, Inventory, Load, LockNodes, Locks, Now, OpenLoop, Pages};
+        use Group::{CacheFill, Inventory, Load, LockNodes, Locks, Masters, Now, OpenLoop, Pages};
         use Quantile::{Max, P50, P90, P99, P999};
         use Value::{Counted, Duration, Largest, Level, Mean, Number, PerSecond};
         const ACQUIRE: &str = "time of one acquire, waiting included, whatever its outcome";
@@ -283,6 +290,34 @@ impl Metric {
                 LockNodes,
                 Doubt,
                 "whole seconds in which acquires were refused for lack of nodes and none was granted: how long the lock was not available. An acquire that waits is refused only when it gives up",
+            ),
+            Self::UnavailableMs => row(
+                "unavailable ms",
+                Largest(|f| f.longest_outage().ms, |f| f.outages.len() as u64),
+                LockNodes,
+                Plain,
+                "the longest time, in milliseconds, from the effect of a fault, or from when the master became a replica, until the first lock was granted that was asked for after it. It is as fine as the load: somebody must ask",
+            ),
+            Self::Stuck => row(
+                "stuck",
+                Largest(|f| f.stuck.unwrap_or(0), |f| u64::from(f.stuck.is_some())),
+                LockNodes,
+                Doubt,
+                "keys that nobody held at the end and that could still not be had within the longest TTL + 1 s; up to 1,000 are tried, if all hosts are up and no link is broken",
+            ),
+            Self::GrantedByOldMaster => row(
+                "granted by old master",
+                Largest(|f| f.granted_by_old_master, |f| f.new_masters),
+                Masters,
+                Doubt,
+                "locks that were asked for after a new master had accepted a write, and that an old one granted",
+            ),
+            Self::LostAtFailover => row(
+                "lost at failover",
+                Largest(|f| f.lost_at_failover, |f| f.new_masters),
+                Masters,
+                Doubt,
+                "locks that were held and still valid when a new master accepted its first write, and that it did not have",
             ),
             Self::HoldP50 => row("hold p50", Duration(|f| f.times[Time::Hold], P50), Locks, Plain, HOLD),
             Self::HoldP99 => row("hold p99", Duration(|f| f.times[Time::Hold], P99), Locks, Plain, HOLD),

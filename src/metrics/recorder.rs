@@ -1,7 +1,9 @@
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::counts::Count;
+use super::grants::Grants;
 use super::sums::{Sums, Time};
 use super::timeline::{Part, Timeline, When};
 use crate::model::{Cause, NoVote, Outcome};
@@ -21,6 +23,8 @@ pub struct Tally {
     pub batches: Vec<Batch>,
     /// Cleared batches, to be used again.
     spare: Vec<Batch>,
+    /// Granted locks.
+    pub grants: Grants,
     /// Values that are not added up.
     pub newest: Newest,
 }
@@ -101,6 +105,7 @@ impl Tally {
                 self.spare.push(batch);
             }
         }
+        self.grants.clear();
         self.newest = Newest::default();
     }
 
@@ -223,6 +228,14 @@ impl Counter<'_> {
             batch.sums.record(Time::Acquired, took);
             newest.lacking.clear();
         });
+    }
+
+    /// Notes that a lock was granted just now that was asked for at `asked`, whatever part of the run it belongs to. `by` is the
+    /// server that granted it, if that matters.
+    pub fn granted(&self, asked: Instant, by: Option<SocketAddr>) {
+        let micros = |at| self.recorder.timeline.micros(at);
+        let (asked, now) = (micros(asked), micros(Instant::now()));
+        self.recorder.tally().grants.count(asked, now, by);
     }
 
     /// Counts an acquire that was refused after `took`; `causes` says why each node gave no vote, if nodes were missing.

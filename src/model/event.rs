@@ -34,10 +34,25 @@ pub enum EventKind {
         /// Why the effect could not be verified.
         error: Option<String>,
     },
-    /// A replicated node became the master.
+    /// The nodes are used through a proxy.
+    Proxy {
+        /// How much it adds to a round trip, in microseconds.
+        adds_us: u64,
+    },
+    /// A replicated node became the master, or a replica of the cluster became the master of slots.
     Failover {
         /// Its host.
         host: HostId,
+    },
+    /// A replicated node that called itself the master follows another one now, and refuses writes.
+    Demoted {
+        /// Its host.
+        host: HostId,
+    },
+    /// The cluster has lost masters that take writes, or has got them back.
+    Cluster {
+        /// For how many of the 16,384 slots a master takes writes now.
+        slots: u16,
     },
     /// Somebody turned a knob.
     Knob,
@@ -51,6 +66,8 @@ pub enum EventKind {
         /// The name of the arm.
         arm: String,
     },
+    /// The scenario says what to look at.
+    Caption,
     /// Something that a reader of the figures should know.
     Warning,
 }

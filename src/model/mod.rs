@@ -2,6 +2,7 @@
 //! variants, and the types of the lock engine.
 
 mod check_result;
+mod cluster_node;
 mod event;
 mod fault;
 mod id;
@@ -14,10 +15,11 @@ mod setting;
 pub use lockstorm_lock::{Cause, CauseKind, Outcome, Wait};
 
 pub use check_result::CheckResult;
+pub use cluster_node::{ClusterNode, ClusterRole};
 pub use event::{Event, EventKind};
 pub use fault::{
-    Action, Condition, Conditions, Fault, Finding, How, Observer, Obstacle, Ongoing, Parameters, Proof, Target,
-    TargetKind, Verified,
+    Action, Condition, Conditions, Direction, Fault, Finding, How, Link, Observer, Obstacle, Ongoing, Parameters,
+    Proof, Seat, Seats, Target, TargetKind, Targets, Verified, Way,
 };
 pub use id::{HostId, ServerId};
 pub use no_vote::NoVote;

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use super::HostId;
+
 /// What a replicated node says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplicationRole {
@@ -12,8 +14,8 @@ pub enum ReplicationRole {
     },
     /// It follows a master.
     Replica {
-        /// The port of that master.
-        master: u16,
+        /// The host of that master; `None` if it is not a node of the lab.
+        master: Option<HostId>,
         /// Whether it is connected to it and has all of its data.
         connected: bool,
         /// How much of the replication stream it has applied, in bytes.

@@ -17,17 +17,27 @@ pub(super) fn open(scenario: &Scenario) -> u64 {
         .filter(|arm| arm.wait == Wait::Queue)
         .map(|arm| arm.voters(&scenario.lab).len() as u64)
         .sum();
-    // For each arm on replicated nodes a connection to the master, and one to each Sentinel; arms may share them.
+    // For each arm on replicated nodes a connection to the master, and one to each Sentinel, and for each on the cluster one to
+    // each of its nodes and one that asks for the slots; arms may share them.
     let on_master = scenario
         .arms
         .iter()
         .filter(|arm| arm.topology == Topology::Replicated)
         .count() as u64;
+    let on_cluster = scenario
+        .arms
+        .iter()
+        .filter(|arm| arm.topology == Topology::Cluster)
+        .count() as u64;
     let replicated = on_master * (hosts + 1);
-    let server = cost::FILES_OF_A_SERVER + hosts + replicated + subscriptions;
-    // The proxy has a listener for each host, and two sockets for each connection of an app server, and for one of the run.
+    let in_cluster = on_cluster * (2 * scenario.lab.cluster_hosts() as u64 + 1);
+    let server = cost::FILES_OF_A_SERVER + hosts + replicated + in_cluster + subscriptions;
+    // The proxy has a listener for each node on a host, and two sockets for each connection of an app server, and for one of
+    // the run. Each replica calls its master, and each Sentinel calls every other one and, twice, every replicated node.
+    let nodes = scenario.lab.processes() as u64 - 1;
+    let links = if on_master > 0 { hosts + hosts * hosts * 3 } else { 0 };
     let proxy = if scenario.needs_proxy() {
-        cost::FILES_OF_A_PROXY + hosts * 3 + 2 * servers * (hosts + subscriptions)
+        cost::FILES_OF_A_PROXY + nodes * 3 + 2 * servers * (hosts + replicated + subscriptions) + 2 * links
     } else {
         0
     };

@@ -152,7 +152,13 @@ pub fn is_dumb() -> bool {
 const fn worth_telling(event: &Event, phase: &Phase) -> bool {
     match &event.kind {
         EventKind::Fault { effect_at, error, .. } => effect_at.is_some() || error.is_some(),
-        EventKind::Damage { .. } | EventKind::Failover { .. } | EventKind::Lock { .. } => true,
+        EventKind::Damage { .. }
+        | EventKind::Failover { .. }
+        | EventKind::Demoted { .. }
+        | EventKind::Cluster { .. }
+        | EventKind::Lock { .. }
+        | EventKind::Caption
+        | EventKind::Proxy { .. } => true,
         EventKind::Warning => !matches!(phase, Phase::Finished { .. } | Phase::Failed(_)),
         EventKind::Phase | EventKind::Knob => false,
     }
@@ -271,6 +277,7 @@ mod tests {
                 hold: Duration::ZERO,
                 turns: 0,
             },
+            caption: None,
             scheduled: Vec::new(),
             gives_up_in: None,
             partial: Vec::new(),

@@ -1,13 +1,47 @@
-use crate::metrics::units::counted;
-use crate::metrics::{Count, Figures};
+use crate::metrics::units::{counted, micros};
+use crate::metrics::{Count, Figures, NodeLoad};
+use crate::model::CauseKind;
 use crate::scenario::{ArmSpec, LockNodes, WorkloadSpec};
+
+/// An outage that is worth a clause, in milliseconds.
+const LONG_MS: u64 = 1000;
 
 /// What one arm did, in one sentence. `is_doubted`: whether nothing good can be said about it.
 #[must_use]
 pub fn sentence(arm: &ArmSpec, figures: &Figures, workload: &WorkloadSpec, is_doubted: bool) -> String {
     let mut parts = workload.about().clauses(figures, is_doubted);
+    parts.extend(never(figures));
     parts.extend(trouble(figures, arm.nodes()));
+    parts.extend(outage(figures));
     format!("{}: {}.", arm.name, parts.join("; "))
+}
+
+/// How long its lock was not to be had after a fault or a change of the master, if that was long.
+fn outage(figures: &Figures) -> Option<String> {
+    let longest = figures.longest_outage();
+    (longest.ms >= LONG_MS).then(|| {
+        let time = micros(longest.ms.saturating_mul(1000));
+        if longest.over {
+            format!("no lock was to be had for {time}")
+        } else {
+            format!("no lock was to be had for the last {time}")
+        }
+    })
+}
+
+/// Why no acquire could ever get a quorum, if most nodes of the lock answered that the key is another node's.
+fn never(figures: &Figures) -> Option<String> {
+    let of = figures.nodes.len();
+    let moved = |node: &NodeLoad| node.causes.get(&CauseKind::Moved).copied().unwrap_or(0);
+    let sum: u64 = figures.nodes.iter().map(moved).sum();
+    let refused = figures.outcomes.no_quorum;
+    (of > 1 && refused > 0 && figures.outcomes.acquired == 0 && sum >= refused).then(|| {
+        format!(
+            "never had a quorum: {} of its {of} nodes answer that a key is another node's (MOVED), since a Cluster counts as one \
+             node",
+            of - 1
+        )
+    })
 }
 
 /// What went wrong or was refused, in any workload.
@@ -15,7 +49,10 @@ fn trouble(figures: &Figures, nodes: LockNodes) -> Vec<String> {
     let no_quorum = match nodes {
         LockNodes::OneHost => ["acquire got", "acquires got", "no vote from the lock node"],
         LockNodes::Master => ["acquire got", "acquires got", "no vote from a master"],
-        LockNodes::Nowhere | LockNodes::EveryHost => ["acquire was", "acquires were", "refused for lack of a quorum"],
+        LockNodes::Cluster => ["acquire got", "acquires got", "no vote from the cluster"],
+        LockNodes::Nowhere | LockNodes::EveryHost | LockNodes::ClusterMasters => {
+            ["acquire was", "acquires were", "refused for lack of a quorum"]
+        }
     };
     let troubles = [
         (figures.outcomes.no_quorum, no_quorum),
@@ -23,6 +60,18 @@ fn trouble(figures: &Figures, nodes: LockNodes) -> Vec<String> {
         (
             figures.counts[Count::LocksLost],
             ["lock was", "locks were", "lost while held"],
+        ),
+        (
+            figures.lost_at_failover,
+            ["held lock was", "held locks were", "missing on a new master"],
+        ),
+        (
+            figures.granted_by_old_master,
+            ["lock was", "locks were", "granted by an old master beside the new one"],
+        ),
+        (
+            figures.stuck.unwrap_or(0),
+            ["key", "keys", "stayed taken at the end without a holder"],
         ),
         (
             figures.counts[Count::Fenced],

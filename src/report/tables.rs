@@ -37,18 +37,15 @@ pub(super) fn lock_nodes(record: &Record) -> Option<Table> {
     let nodes = record
         .arms
         .iter()
-        .flat_map(|arm| arm.figures.nodes.iter().map(move |node| (arm, node)));
-    let has_causes = nodes.clone().any(|(_, node)| !node.causes.is_empty());
+        .flat_map(|arm| arm.figures.nodes.iter().enumerate().map(move |node| (arm, node)));
+    let has_causes = nodes.clone().any(|(_, (_, node))| !node.causes.is_empty());
     let mut head = ["nodes", "sets", "extensions", "deletes"].map(str::to_owned).to_vec();
     if has_causes {
         head.push("no votes in failed acquires".to_owned());
     }
-    let row = |(arm, node): (&ArmRecord, &NodeLoad)| {
+    let row = |(arm, (place, node)): (&ArmRecord, (usize, &NodeLoad))| {
         let mut row = vec![
-            Cell::plain(match node.host {
-                Some(host) => format!("{}, host {host}", arm.name),
-                None => format!("{}, the master", arm.name),
-            }),
+            Cell::plain(format!("{}, {}", arm.name, name(record, arm, place))),
             Cell::plain(count(node.sets)),
             Cell::plain(count(node.extends)),
             Cell::plain(count(node.deletes)),
@@ -62,6 +59,14 @@ pub(super) fn lock_nodes(record: &Record) -> Option<Table> {
     };
     let rows: Vec<_> = nodes.map(row).collect();
     (!rows.is_empty()).then_some(Table { head, rows })
+}
+
+/// The name of an arm's node at this place.
+fn name(record: &Record, arm: &ArmRecord, place: usize) -> String {
+    let scenario = &record.scenario;
+    let spec = scenario.arms.iter().find(|spec| spec.name == arm.name);
+    let voter = spec.and_then(|spec| spec.voters(&scenario.lab).get(place).copied());
+    voter.map_or_else(|| format!("node {}", place + 1), |voter| voter.to_string())
 }
 
 /// The figures in the table of app servers.

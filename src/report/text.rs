@@ -8,7 +8,7 @@ use super::paint::{Paint, Tone};
 use super::sentence::sentence;
 use super::tables;
 use crate::metrics::units::{counted, rate};
-use crate::model::{CheckResult, Event, EventKind, Finding, Proof, printable};
+use crate::model::{CheckResult, Event, EventKind, Finding, Proof, printable, setting};
 use crate::run::{Record, Snapshot};
 use crate::scenario::Scenario;
 
@@ -87,13 +87,22 @@ fn head(record: &Record, paint: Paint) -> String {
     let server = record.nodes.first().map_or("no server", |node| node.server.as_str());
     // Another program may have written the record.
     let title = printable(&format!("{} · {}", scenario.name, scenario.title));
+    let replicated = scenario.lab.replicated.as_ref();
+    let hurried = replicated
+        .and_then(|spec| spec.sentinel_period)
+        .map_or_else(String::new, |period| {
+            format!(
+                "Sentinels ask and publish every {} (SENTINEL DEBUG): no real deployment fails over or heals like this\n",
+                setting(period)
+            )
+        });
     let cut = if record.interrupted {
         format!(" of {} (interrupted)", span(scenario.duration.as_secs_f64()))
     } else {
         String::new()
     };
     format!(
-        "{}\n{}{cut} · {load} · {} × {} · {} · seed {} · {server} · lockstorm {}\n",
+        "{}\n{}{cut} · {load} · {} × {} · {} · seed {} · {server} · lockstorm {}\n{hurried}",
         paint.apply(Tone::Strong, &title),
         span(record.elapsed),
         counted(swarm.servers as u64, "app server", "app servers"),

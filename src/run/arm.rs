@@ -28,6 +28,12 @@ pub(super) struct Arm {
     pub doubts: Vec<String>,
     /// What could not be read or finished for this arm.
     pub missing: Vec<String>,
+    /// Locks that were held when a new master became writable, and that it did not have.
+    pub lost_at_failover: u64,
+    /// How often a replica became the master of its locks.
+    pub new_masters: u64,
+    /// Keys that nobody held and that could not be had at the end, if that was tried.
+    pub stuck: Option<u64>,
     /// Whether it has been announced that the arm's database, or the cache node, does not answer.
     pub silent: bool,
 }
@@ -71,6 +77,9 @@ impl Arm {
             activity: Activity::default(),
             doubts: Vec::new(),
             missing: Vec::new(),
+            new_masters: 0,
+            lost_at_failover: 0,
+            stuck: None,
             silent: false,
         })
     }

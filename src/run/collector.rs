@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::availability::Availability;
 use super::curves::Curves;
 use super::totals::{ArmState, Totals};
 use crate::metrics::{
@@ -19,6 +21,7 @@ pub(super) struct Collector {
     spare: Tally,
     totals: Totals,
     curves: Curves,
+    availability: Availability,
     newest_votes: Option<(usize, usize)>,
     lacking: Vec<NoVote>,
     /// The last `lacking` that was not empty.
@@ -42,6 +45,7 @@ impl Collector {
             recorders,
             spare: Tally::default(),
             curves: Curves::default(),
+            availability: Availability::default(),
             newest_votes: None,
             lacking: Vec::new(),
             last_lacking: Vec::new(),
@@ -52,7 +56,8 @@ impl Collector {
     /// Takes in what was counted since the last call. Returns how the newest whole second went, once for each second.
     pub fn collect(&mut self) -> Option<SecondEnded> {
         // Read before the recorders are: what they count from now on may belong to a later second.
-        let now = self.timeline.when(Instant::now());
+        let at = Instant::now();
+        let now = self.timeline.when(at);
         for server in 0..self.recorders.len() {
             let full = self.recorders[server].swap(std::mem::take(&mut self.spare));
             for batch in &full.batches {
@@ -60,9 +65,11 @@ impl Collector {
                 self.curves.add(batch);
             }
             self.take_newest(&full);
+            self.availability.add(&full.grants);
             self.spare = full;
             self.spare.clear();
         }
+        self.availability.settle(self.timeline.micros(at));
         self.curves.draw(now);
         self.second_ended(now)
     }
@@ -96,6 +103,21 @@ impl Collector {
         self.curves.offered(seconds);
     }
 
+    /// Takes in that a fault took effect, or a master became a replica: from now on locks may not be to be had.
+    pub fn outage_from(&mut self, at: Instant) {
+        self.availability.outage_from(self.timeline.micros(at));
+    }
+
+    /// Takes in that a new master accepts writes. These are its servers; the others are no masters any more.
+    pub fn reign(&mut self, since: Instant, servers: &[SocketAddr], others: &[SocketAddr]) {
+        self.availability.reign(self.timeline.micros(since), servers, others);
+    }
+
+    /// Whether one of these servers has granted a lock that was asked for after this time.
+    pub fn was_granted_by(&self, servers: &[SocketAddr], since: Instant) -> bool {
+        self.availability.granted_by(servers, self.timeline.micros(since)) > 0
+    }
+
     /// Takes in the newest books, and what was added to them.
     pub fn audit(&mut self, books: Books, news: &News) {
         self.totals.audit(books, news);
@@ -105,7 +127,17 @@ impl Collector {
     /// The figures of the measured part so far.
     pub fn figures(&self, state: ArmState) -> Figures {
         let refused = self.curves.refused_seconds();
-        self.totals.figures(state, self.timeline.origin(), refused)
+        // What lasts at the end of the load has lasted until then.
+        let length = self
+            .timeline
+            .length()
+            .and_then(|length| i64::try_from(length.as_micros()).ok());
+        let now = self.timeline.micros(Instant::now()).min(length.unwrap_or(i64::MAX));
+        Figures {
+            outages: self.availability.outages(now),
+            granted_by_old_master: self.availability.granted_by_old_masters(),
+            ..self.totals.figures(state, self.timeline.origin(), refused)
+        }
     }
 
     /// All times of the measured part as histograms; a time without any value is left out.

@@ -1,6 +1,6 @@
 use std::time::Instant;
 
-use crate::model::{Finding, Observer, Obstacle, Proof, Verified};
+use crate::model::{Finding, HostId, Observer, Obstacle, Proof, Verified};
 
 /// The result of an action.
 #[derive(Debug)]
@@ -22,6 +22,15 @@ impl Effect {
         };
         let proof = vec![Proof { finding, by, of, at }];
         Self::Verified(Verified { at, proof })
+    }
+
+    /// The host whose node took writes as a master after a failover. A Sentinel may have chosen another one than expected.
+    pub(super) fn new_master(&self) -> Option<HostId> {
+        let Self::Verified(verified) = self else { return None };
+        verified.proof.iter().find_map(|proof| match proof.finding {
+            Finding::TakesWrites { host } => Some(host),
+            _ => None,
+        })
     }
 
     /// Whether the target was in the wanted state before the action.

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,8 +13,10 @@ use super::events::EventLog;
 use super::faults::Faults;
 use super::flaws::Flaws;
 use super::lab_watch::LabWatch;
+use super::live_cluster::LiveCluster;
 use super::live_lab::LiveLab;
 use super::live_swarm::LiveSwarm;
+use super::offsets::Offsets;
 use super::preparation::{Preparation, enough_connections};
 use super::publisher::Publisher;
 use super::snapshot::{Knobs, Phase, Snapshot};
@@ -81,7 +83,12 @@ impl Engine {
                 watch: LabWatch::new(&lab),
                 stats: BTreeMap::new(),
                 roles: BTreeMap::new(),
+                offsets: Offsets::default(),
                 last_masters: Vec::new(),
+                called_masters: BTreeSet::new(),
+                sole_master: None,
+                new_master: None,
+                cluster: LiveCluster::default(),
                 handle: lab,
                 server_name: binary.to_string().into(),
             },
@@ -103,6 +110,7 @@ impl Engine {
             },
             stage: Stage {
                 phase: Phase::WarmUp,
+                caption: None,
                 gives_up_at: None,
                 waits_for_nothing: false,
             },
@@ -112,6 +120,17 @@ impl Engine {
             publisher: Publisher::new(snapshots),
             clock: ClockWatch::new(),
         })
+    }
+
+    /// Says what a viewer should look at from now on, unless it is what was said last.
+    pub(super) fn say(&mut self, caption: Option<String>) {
+        let Some(caption) = caption.map(Arc::<str>::from) else {
+            return;
+        };
+        if self.stage.caption.as_ref() != Some(&caption) {
+            self.log.push(EventKind::Caption, &*caption);
+            self.stage.caption = Some(caption);
+        }
     }
 
     pub(super) fn warn(&mut self, text: String) {
@@ -133,6 +152,9 @@ impl Engine {
             servers: self.swarm.servers.iter().enumerate().map(intakes).collect(),
             dropped: self.swarm.load.dropped(),
             attempts: attempts.map(Gauges::attempts).sum(),
+            new_masters: self.arms[arm].new_masters,
+            lost_at_failover: self.arms[arm].lost_at_failover,
+            stuck: self.arms[arm].stuck,
             nodes: self.nodes(arm),
         })
     }

@@ -93,6 +93,9 @@ impl EventLog {
         else {
             return;
         };
+        if let Some(host) = effect.new_master() {
+            *target = Target::Host(host);
+        }
         let mut asked = action.on(*target);
         if let Some(why) = why {
             asked = format!("{asked} ({why})");

@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::command::Command;
 use super::effect::Effect;
 use super::engine::Engine;
-use super::faults::Report;
+use super::faults::{Place, Report};
 use super::snapshot::Phase;
 use crate::fault::{Due, Schedule};
-use crate::model::{Action, Fault, HostId, Target};
+use crate::model::{Action, Fault, HostId, Target, Targets};
 use crate::scenario::{FaultSpec, FaultStart};
 use crate::swarm::AppServer;
 
@@ -20,8 +20,13 @@ impl Engine {
         }
         let now = Duration::from_secs_f64(self.elapsed().max(0.0));
         let mut schedule = std::mem::replace(&mut self.faults.schedule, Schedule::new(&[]));
+        schedule.observe(self.lab.seats());
         let due = schedule.due(now, |arm, metric| self.figure(arm, metric));
+        let missed = schedule.missed();
         self.faults.schedule = schedule;
+        for (fault, why) in missed {
+            self.warn(format!("fault {fault} had no effect: {why}"));
+        }
         for due in due {
             self.order_fault(due.action, due.target, Some(due));
         }
@@ -32,8 +37,9 @@ impl Engine {
         self.faults.schedule.add(FaultSpec {
             start: FaultStart::At(Duration::ZERO),
             action: Fault::Kill.into(),
-            targets: vec![Target::Host(host)],
+            targets: Targets::Named(vec![Target::Host(host)]),
             lasts: Some(Command::BOUNCE),
+            caption: None,
         });
         self.due_faults();
     }
@@ -57,7 +63,12 @@ impl Engine {
         match target {
             Target::Host(host) => {
                 self.order_begins(host);
-                self.faults.on_host(self.lab.handle.clone(), action, host, report);
+                self.faults
+                    .in_lab(self.lab.handle.clone(), action, Place::Host(host), report);
+            }
+            Target::Link(link) => {
+                self.faults
+                    .in_lab(self.lab.handle.clone(), action, Place::Link(link), report);
             }
             Target::Server(server) => {
                 let app_server = self.swarm.servers.get(server.index());
@@ -88,6 +99,22 @@ impl Engine {
             held,
             effect,
         } = report;
+        if let (Action::Fault(_), Effect::Verified(verified)) = (action, &effect) {
+            for index in 0..self.arms.len() {
+                let arm = &self.arms[index].spec;
+                // An arm that has nothing left to do asks for no lock.
+                if arm.lock.uses_nodes() && !self.swarm.is_done(index) {
+                    self.arms[index].collector.outage_from(verified.at);
+                }
+            }
+        }
+        if let (Some(due), Effect::Verified(_)) = (due, &effect)
+            && !due.undo
+        {
+            // A fault by key has no caption.
+            let fault = self.scenario.faults.get(due.fault - 1);
+            self.say(fault.and_then(|fault| fault.caption.clone()));
+        }
         let schedule = &mut self.faults.schedule;
         match (due, &effect) {
             (None, _) => {}
@@ -107,12 +134,12 @@ impl Engine {
             Target::Server(id) if self.swarm.servers.get(id.index()).is_some_and(AppServer::is_dead) => {
                 self.swarm.load.remove(id.index());
             }
-            Target::Host(_) | Target::Server(_) => {}
+            Target::Host(_) | Target::Server(_) | Target::Link(_) => {}
         }
         let meaning = if effect.was_there() {
             format!("{}: nothing to do", action.on(target))
         } else {
-            self.meaning(action, target, &held)
+            self.meaning(action, effect.new_master().map_or(target, Target::Host), &held)
         };
         let who = self.who(due);
         self.log.effect(event, effect, &meaning, who.as_deref());

@@ -5,7 +5,7 @@ use tokio::sync::mpsc;
 use super::effect::Effect;
 use crate::fault::{Due, Schedule};
 use crate::lab::{Lab, LabError};
-use crate::model::{Action, HostId, Observer, ServerId, Target};
+use crate::model::{Action, HostId, Link, Observer, ServerId, Target};
 use crate::scenario::FaultSpec;
 use crate::swarm::{AppServer, SwarmError};
 
@@ -15,6 +15,13 @@ pub(super) struct Faults {
     pub schedule: Schedule,
     reports: mpsc::UnboundedSender<Report>,
     inbox: mpsc::UnboundedReceiver<Report>,
+}
+
+/// Where in the lab an action takes place.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
+    Host(HostId),
+    Link(Link),
 }
 
 /// The result of one action on one target.
@@ -50,28 +57,38 @@ impl Faults {
         }
     }
 
-    /// Starts an action on a host, outside the run's loop: a node may take long to save and end. A late effect is reported
+    /// Starts an action in the lab, outside the run's loop: a node may take long to save and end. A late effect is reported
     /// as late, and again once it is verified.
-    pub fn on_host(
+    pub fn in_lab(
         &self,
         lab: Arc<Lab>,
         action: Action,
-        host: HostId,
+        place: Place,
         report: impl Fn(Effect) -> Report + Send + 'static,
     ) {
         let reports = self.reports.clone();
         let scheduled = report(Effect::Late(String::new())).due.is_some();
         tokio::spawn(async move {
-            let mut done = lab.apply(action, host).await;
+            let mut done = match place {
+                Place::Host(host) => lab.apply(action, host).await,
+                Place::Link(link) => lab.apply_to_link(action, link).await,
+            };
             if let Err(LabError::NotYet { within }) = done {
                 let limit = format!("not verified within {} s", within.as_secs());
                 let _ = reports.send(report(Effect::Late(limit)));
-                done = lab.comes_true(action, host).await;
+                done = match place {
+                    Place::Host(host) => lab.comes_true(action, host).await,
+                    Place::Link(link) => lab.link_comes_true(action, link).await,
+                };
             }
             let effect = match done {
                 Ok(verified) => Effect::Verified(verified),
                 Err(LabError::Impossible { obstacle, .. }) if scheduled && obstacle.is_done() => {
-                    Effect::already(&obstacle, Observer::Keeper, host.to_string())
+                    let (by, of) = match place {
+                        Place::Host(host) => (Observer::Keeper, host.to_string()),
+                        Place::Link(link) => (Observer::Proxy, Target::Link(link).to_string()),
+                    };
+                    Effect::already(&obstacle, by, of)
                 }
                 Err(error) => Effect::Failed(error.to_string()),
             };

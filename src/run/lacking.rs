@@ -10,8 +10,18 @@ pub fn lacking(arm: &ArmSpec, nodes: &[NoVote]) -> Option<String> {
     let only = match arm.nodes() {
         LockNodes::OneHost => Some(Voter::Host(arm.host)),
         LockNodes::Master => Some(Voter::Master),
-        LockNodes::Nowhere | LockNodes::EveryHost => None,
+        LockNodes::Cluster => Some(Voter::Cluster),
+        LockNodes::Nowhere | LockNodes::EveryHost | LockNodes::ClusterMasters => None,
     };
+    if arm.nodes() == LockNodes::ClusterMasters
+        && !nodes.is_empty()
+        && nodes.iter().all(|node| node.cause == Cause::Moved)
+    {
+        let moved = nodes.len();
+        return Some(format!(
+            "never a quorum: {moved} nodes answer that the key is another node's (MOVED); a Cluster counts as one node"
+        ));
+    }
     let words: Vec<_> = nodes
         .iter()
         .map(|NoVote { node, cause }| {
@@ -48,6 +58,7 @@ fn state(cause: &Cause) -> String {
         Cause::Disconnected => "gone (the connection broke)".to_owned(),
         Cause::Busy => "busy (too many commands under way)".to_owned(),
         Cause::ReadOnly => "a replica (it takes no writes)".to_owned(),
+        Cause::Moved => "not the key's node (its cluster keeps the key on another)".to_owned(),
         Cause::NoMaster => "without a master (Sentinels name none)".to_owned(),
         Cause::NotReady(text) => format!("not ready ({text})"),
         Cause::Unreplicated { replicas, of } => format!("not replicated (confirmed by {replicas} of {of} replicas)"),
@@ -82,12 +93,14 @@ mod tests {
             no_vote(2, Cause::NotReady("LOADING".into())),
             no_vote(3, Cause::NoMaster),
             no_vote(4, Cause::Unreplicated { replicas: 1, of: 2 }),
+            no_vote(5, Cause::Moved),
         ];
         assert_eq!(
             lacking(arm("redlock"), &refused).as_deref(),
             Some(
                 "host 1 a replica (it takes no writes), host 2 not ready (LOADING), host 3 without a master (Sentinels name none), \
-                 host 4 not replicated (confirmed by 1 of 2 replicas)"
+                 host 4 not replicated (confirmed by 1 of 2 replicas), host 5 not the key's node (its cluster keeps the key on \
+                 another)"
             )
         );
         assert_eq!(lacking(arm("redlock"), &[]), None);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::engine::Engine;
 use super::snapshot::{Health, Live};
-use crate::model::HostId;
+use crate::model::{Cause, CauseKind, HostId};
 use crate::scenario::LockNodes;
 
 /// An arm stands still if it has answered nobody for longer than this and than its own work takes.
@@ -28,14 +28,15 @@ impl Engine {
         let (per_second, failed_attempts) = activity.rates();
         let oldest_wait = self.swarm.oldest_wait(arm, now);
         let limit = STILL + self.knobs.hold;
-        let health = match self.nodes_health(arm) {
-            Health::Well => match activity.silent(now) {
+        let health = match (self.nodes_health(arm), self.no_vote(arm)) {
+            (Health::Well, Some(cause)) => Health::NoVote(cause),
+            (Health::Well, None) => match activity.silent(now) {
                 Some(silent) if silent > limit && oldest_wait.is_some_and(|wait| wait > STILL) => {
                     Health::Stalled(silent)
                 }
                 _ => Health::Well,
             },
-            lacking => lacking,
+            (lacking, _) => lacking,
         };
         Live {
             health,
@@ -45,15 +46,32 @@ impl Engine {
         }
     }
 
+    /// Why the newest acquire got no vote, if none was granted for a second.
+    fn no_vote(&self, arm: usize) -> Option<CauseKind> {
+        let arm = &self.arms[arm];
+        let lacking = arm.collector.lacking().first()?;
+        arm.blocked.then(|| lacking.cause.kind())
+    }
+
     /// Whether the nodes that an arm's lock needs are running. A paused host answers nobody, so it does not count.
     pub(super) fn nodes_health(&self, arm: usize) -> Health {
         let is_up = |host: HostId| self.lab.handle.state(host).conditions.answers();
         let spec = &self.arms[arm].spec;
-        if spec.nodes() == LockNodes::Master {
-            let has_master = self.lab.masters().any(is_up);
-            return if has_master { Health::Well } else { Health::NoMaster };
+        match spec.nodes() {
+            LockNodes::Master if self.lab.masters().any(is_up) => return Health::Well,
+            LockNodes::Master => return Health::NoMaster,
+            LockNodes::Cluster if self.lab.cluster.is_down() => return Health::ClusterDown,
+            LockNodes::ClusterMasters => {
+                let mut lacking = self.arms[arm].collector.lacking().iter();
+                if lacking.any(|lacking| lacking.cause == Cause::Moved) {
+                    // Only the master that has the key can vote.
+                    let of = spec.voters(&self.scenario.lab).len();
+                    return Health::NoQuorum { up: 1, of };
+                }
+            }
+            LockNodes::Cluster | LockNodes::Nowhere | LockNodes::OneHost | LockNodes::EveryHost => {}
         }
-        match spec.hosts(&self.scenario.lab).as_slice() {
+        match spec.hosts_in(&self.scenario.lab).as_slice() {
             [] => Health::Well,
             [host] if is_up(*host) => Health::Well,
             [host] => Health::NodeDown(*host),
@@ -77,6 +95,7 @@ impl Engine {
             match self.nodes_health(arm) {
                 Health::NodeDown(down) if down == host => Some(format!("{name} has no lock node")),
                 Health::NoMaster => Some(format!("{name} has no master")),
+                Health::ClusterDown => Some(format!("{name} is down")),
                 Health::NoQuorum { up, of } => Some(format!("{name} has no quorum ({up} of {of})")),
                 _ => None,
             }

@@ -2,7 +2,7 @@
 
 use super::engine::Engine;
 use crate::metrics::units::{count, counted};
-use crate::model::{Action, HostId, Target};
+use crate::model::{Action, Fault, HostId, Target};
 use crate::scenario::{LockNodes, Persistence};
 
 impl Engine {
@@ -11,7 +11,7 @@ impl Engine {
         let done = action.done_to(target);
         match (action, target) {
             (Action::Undo(condition), Target::Host(host)) if condition.forgets() => self.memory(host, held),
-            (Action::Undo(_), _) => done,
+            (Action::Undo(_) | Action::Fault(Fault::Failover { .. }), _) | (Action::Fault(_), Target::Link(_)) => done,
             (Action::Fault(_), Target::Host(host)) => format!("{done}{}", self.consequence(host)),
             (Action::Fault(fault), Target::Server(_)) => match fault.meaning_for(target.kind()) {
                 None | Some("") => done,
@@ -35,32 +35,63 @@ impl Engine {
     /// What it means for an arm that a host which kept the keys of `locks` of its locks is now empty.
     fn forgotten(&self, arm: usize, locks: u64) -> String {
         let spec = &self.arms[arm].spec;
-        match spec.hosts(&self.scenario.lab).len() {
-            hosts @ 2.. => format!("{} of {} keep {} of {hosts} votes", count(locks), spec.name, hosts - 1),
+        if spec.nodes() == LockNodes::Cluster {
+            let held = counted(locks, "held lock", "held locks");
+            return format!("about {held} of {} {} forgotten", spec.name, is_or_are(locks));
+        }
+        match spec.hosts_in(&self.scenario.lab).len() {
+            hosts @ 2.. => {
+                let keep = if locks == 1 { "keeps" } else { "keep" };
+                format!(
+                    "{} of {} {keep} {} of {hosts} votes",
+                    count(locks),
+                    spec.name,
+                    hosts - 1
+                )
+            }
             _ => {
-                let are = if locks == 1 { "is" } else { "are" };
                 let held = counted(locks, "held lock", "held locks");
-                format!("{held} of {} {are} forgotten", spec.name)
+                format!("{held} of {} {} forgotten", spec.name, is_or_are(locks))
             }
         }
     }
 
     /// For each arm, by position, how many of the locks that are held now have, or had, their key on `host`; arms without
     /// any are left out. A lock on several nodes is counted only if it has all votes, because only then is its key
-    /// certainly on this host: locks acquired while a host is down lack its vote.
+    /// certainly on this host: locks acquired while a host is down lack its vote. Of the cluster's locks it is the share of the
+    /// slots that the host has.
     pub(super) fn locks_on(&self, host: HostId) -> Vec<(usize, u64)> {
         (0..self.arms.len())
             .filter(|&arm| {
                 let spec = &self.arms[arm].spec;
                 // A master that is back before there is another one is the master, and empties its replicas.
                 let by_master = spec.nodes() == LockNodes::Master && self.lab.last_masters.contains(&host);
-                by_master || spec.hosts(&self.scenario.lab).contains(&host)
+                let by_cluster = spec.nodes() == LockNodes::Cluster;
+                by_master || by_cluster || spec.hosts_in(&self.scenario.lab).contains(&host)
             })
             .map(|arm| {
                 let (holding, partial) = self.swarm.held(arm);
-                (arm, holding.saturating_sub(partial))
+                let whole = holding.saturating_sub(partial);
+                match self.arms[arm].spec.nodes() {
+                    LockNodes::Cluster => (arm, part(whole, self.lab.cluster.share_of(host))),
+                    _ => (arm, whole),
+                }
             })
             .filter(|(_, locks)| *locks > 0)
             .collect()
     }
+}
+
+const fn is_or_are(count: u64) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a share of a small number"
+)]
+fn part(of: u64, share: f64) -> u64 {
+    (of as f64 * share).round() as u64
 }

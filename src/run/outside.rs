@@ -15,12 +15,18 @@ impl Engine {
         for change in self.lab.watch.look(&self.lab.handle) {
             match change {
                 Change::Node(node, before, after) => {
-                    let consequence = node.host.map_or_else(String::new, |host| self.consequence(host));
-                    let text = format!("{node} {}{consequence}", outside_change(&before, &after));
                     let goes_on = after.is_up() && before.conditions.has(Condition::Paused);
+                    let hit = node.host.filter(|_| !after.is_up());
+                    let consequence = hit.map_or_else(String::new, |host| self.consequence(host));
+                    let text = format!("{node} {}{consequence}", outside_change(&before, &after));
                     match node.role {
                         Role::Cache if !goes_on => self.lose(text),
-                        Role::Lock | Role::Cache | Role::Replicated | Role::Sentinel => self.warn(text),
+                        Role::Lock
+                        | Role::Cache
+                        | Role::Replicated
+                        | Role::Sentinel
+                        | Role::FirstInCluster
+                        | Role::SecondInCluster => self.warn(text),
                     }
                 }
                 Change::Moved(node, [before, now]) => self.warn(format!(

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::command::{Command, Inbox};
 use super::engine::Engine;
 use super::error::RunError;
+use super::live_cluster::{self, Change};
 use super::options::RunOptions;
 use super::pace::{CONDITIONS, TICK};
 use super::progress_limit::ProgressLimit;
@@ -18,7 +19,7 @@ use super::record::{Record, SecondZero};
 use super::snapshot::{Phase, Snapshot};
 use crate::lab::{Lab, LabOptions, NodeName, NodeStats, ServerBinary};
 use crate::metrics::units::micros;
-use crate::model::{EventKind, ReplicationRole};
+use crate::model::{ClusterNode, EventKind};
 use crate::scenario::Scenario;
 
 /// How long a run that was stopped before its load began may take to remove what it made.
@@ -41,7 +42,7 @@ pub(super) async fn run(
         lab_options.keeper = keeper;
     }
     let lab = tokio::select! {
-        lab = Lab::up(&scenario.lab, lab_options) => Arc::new(lab?),
+        lab = Lab::up_telling(&scenario.lab, lab_options, |what| say(&snapshots, what)) => Arc::new(lab?),
         () = stopped(&mut inbox) => return Err(RunError::Stopped),
     };
     say(&snapshots, "filling the tables, starting the swarm");
@@ -55,6 +56,9 @@ pub(super) async fn run(
     let record = match engine.play(&mut inbox).await {
         Ok(stopped) => {
             let interrupted = engine.drain(stopped, &mut inbox).await;
+            if !interrupted {
+                engine.try_keys(&mut inbox).await;
+            }
             engine.finish(started, interrupted, &mut inbox).await
         }
         Err(error) => {
@@ -100,17 +104,23 @@ fn say(snapshots: &watch::Sender<Arc<Snapshot>>, what: &str) {
     });
 }
 
-/// Statistics of the lock nodes, and roles of the replicated nodes.
-type Polled = (BTreeMap<NodeName, NodeStats>, BTreeMap<NodeName, ReplicationRole>);
+/// What the nodes said when they were polled.
+struct Polled {
+    stats: BTreeMap<NodeName, NodeStats>,
+    in_cluster: BTreeMap<NodeName, Option<ClusterNode>>,
+}
 
 impl Engine {
     /// Lets the load run until its end, or until it is told to stop. Returns whether it was stopped.
     async fn play(&mut self, inbox: &mut Inbox) -> Result<bool, RunError> {
         let scenario = self.scenario.clone();
         if let Some(cost) = self.lab.handle.cost_of_proxy().await {
-            let cost = micros(cost.as_micros().try_into().unwrap_or(u64::MAX));
-            let text = format!("the lock nodes are used through a proxy, which adds {cost} to a round trip");
-            self.log.push(EventKind::Phase, text);
+            let adds_us = cost.as_micros().try_into().unwrap_or(u64::MAX);
+            let text = format!(
+                "the nodes are used through a proxy, which adds {} to a round trip",
+                micros(adds_us)
+            );
+            self.log.push(EventKind::Proxy { adds_us }, text);
         }
         let begin = Instant::now();
         // One instant for all arms: everything that a request does belongs to the part in which the request began.
@@ -128,7 +138,9 @@ impl Engine {
         for server in &self.swarm.servers {
             server.begin();
         }
-        let mut stats = self.poll_stats();
+        let mut polled = self.poll();
+        let mut looks = self.watch_masters();
+        let mut cluster_masters = self.watch_cluster();
         let mut tick = tokio::time::interval(TICK);
         let mut conditions = tokio::time::interval(CONDITIONS);
         for interval in [&mut tick, &mut conditions] {
@@ -143,10 +155,12 @@ impl Engine {
                     Command::Turn(knob) => self.turn(knob),
                 },
                 report = self.faults.report() => self.fault_reported(report),
-                Some((stats, roles)) = stats.recv() => {
-                    self.lab.stats = stats;
-                    self.note_roles(roles);
+                Some(polled) = polled.recv() => {
+                    self.lab.stats = polled.stats;
+                    self.note_cluster(&polled.in_cluster);
                 }
+                Some(look) = looks.recv() => self.note_masters(look),
+                Some(master) = cluster_masters.recv() => self.note_cluster_master(&master),
                 _ = conditions.tick() => self.due_faults(),
                 _ = tick.tick() => {
                     if self.stage.phase == Phase::WarmUp && Instant::now() >= self.timing.origin {
@@ -169,6 +183,7 @@ impl Engine {
         self.stage.phase = Phase::Running;
         self.log
             .push_at(self.timing.origin, EventKind::Phase, "the measured part begins");
+        self.say(self.scenario.caption.clone());
     }
 
     fn is_over(&self) -> bool {
@@ -177,23 +192,22 @@ impl Engine {
                 || self.arms.iter().enumerate().all(|(i, _)| self.swarm.is_done(i)))
     }
 
-    /// Takes the newest roles of the replicated nodes. Nobody orders a failover: each is an event.
-    fn note_roles(&mut self, roles: BTreeMap<NodeName, ReplicationRole>) {
-        for host in self.lab.take_roles(roles) {
-            let others: Vec<String> = self
-                .lab
-                .masters()
-                .filter(|other| *other != host)
-                .map(|other| other.to_string())
-                .collect();
-            if others.is_empty() {
-                self.log
-                    .push(EventKind::Failover { host }, format!("{host} has the master now"));
-            } else {
-                self.log.push(
-                    EventKind::Warning,
-                    format!("{host} says that it has the master, and so does {}", others.join(", ")),
-                );
+    /// Takes what the nodes of the cluster said. Nobody orders its failovers either.
+    fn note_cluster(&mut self, said: &BTreeMap<NodeName, Option<ClusterNode>>) {
+        for change in self.lab.cluster.take(said) {
+            match change {
+                Change::Master(host) => {
+                    let masters = self.lab.cluster.masters_on(host).unwrap_or_default();
+                    let has = match masters {
+                        1 => "a master".to_owned(),
+                        masters => format!("{masters} masters"),
+                    };
+                    let text = format!("{host} has taken over slots: it has {has} of the cluster now");
+                    self.log.push(EventKind::Failover { host }, text);
+                }
+                Change::Usable(slots) => {
+                    self.log.push(EventKind::Cluster { slots }, live_cluster::words(slots));
+                }
             }
         }
     }
@@ -248,19 +262,19 @@ impl Engine {
     }
 
     /// Polls the nodes' statistics and roles, outside the loop: a node that hangs must not hang the run.
-    fn poll_stats(&self) -> mpsc::Receiver<Polled> {
-        let (found, stats) = mpsc::channel(1);
+    fn poll(&self) -> mpsc::Receiver<Polled> {
+        let (found, polled) = mpsc::channel(1);
         let lab = self.lab.handle.clone();
         tokio::spawn(async move {
-            while found
-                .send((lab.stats().await, lab.replication_roles().await))
-                .await
-                .is_ok()
-            {
+            loop {
+                let (stats, in_cluster) = tokio::join!(lab.stats(), lab.cluster_roles());
+                if found.send(Polled { stats, in_cluster }).await.is_err() {
+                    return;
+                }
                 tokio::time::sleep(Duration::from_millis(500)).await;
             }
         });
-        stats
+        polled
     }
 
     pub(super) fn publish(&mut self) {

@@ -58,29 +58,35 @@ impl Preparation<'_> {
             }
             arms.push(arm);
         }
-        let (workload, database) = (Arc::new(scenario.workload.clone()), Arc::new(scenario.database.clone()));
         let mut servers = Vec::new();
         for (index, arms) in plans.into_iter().enumerate() {
-            let plan = ServerPlan {
-                id: ServerId::from_index(index),
-                workers: swarm.workers,
-                servers: swarm.servers,
-                ramp: swarm.ramp,
-                nodes: self.lab.follow_lock_nodes(),
-                replicated: self.replicated(),
-                cache: self.lab.cache(),
-                workload: workload.clone(),
-                database: database.clone(),
-                live_settings: self.live_settings.clone(),
-                seed: scenario.seed,
-                hurry: self.hurry.clone(),
-                arms,
-                round_trips: Arc::new(RoundTrips::new(self.lab.lock_nodes().len(), Arc::clone(self.timeline))),
-            };
+            let plan = self.server_plan(index, arms);
             self.still_wanted()?;
             servers.push(AppServer::start(plan).await?);
         }
         Ok(servers)
+    }
+
+    /// What the app server at position `index` is made from.
+    pub fn server_plan(&self, index: usize, arms: Vec<ArmPlan>) -> ServerPlan {
+        let (scenario, swarm) = (self.scenario, &self.scenario.swarm);
+        ServerPlan {
+            id: ServerId::from_index(index),
+            workers: swarm.workers,
+            servers: swarm.servers,
+            ramp: swarm.ramp,
+            nodes: self.lab.follow_lock_nodes(),
+            replicated: self.replicated(),
+            cluster: self.lab.cluster_nodes(),
+            cache: self.lab.cache(),
+            workload: Arc::new(scenario.workload.clone()),
+            database: Arc::new(scenario.database.clone()),
+            live_settings: self.live_settings.clone(),
+            seed: scenario.seed,
+            hurry: self.hurry.clone(),
+            arms,
+            round_trips: Arc::new(RoundTrips::new(self.lab.lock_nodes().len(), Arc::clone(self.timeline))),
+        }
     }
 
     fn replicated(&self) -> Option<ReplicatedNodes> {

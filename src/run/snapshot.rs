@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::metrics::{Figures, RecentTenths, Series};
-use crate::model::{CheckResult, Conditions, Event, HostId, NoVote, ReplicationRole, ServerId};
+use crate::model::{CauseKind, CheckResult, Conditions, Event, HostId, NoVote, ReplicationRole, ServerId};
 use crate::scenario::Scenario;
 
 /// The state of a run at one instant: all that the console and the progress line ever see. Plain data that does not change
@@ -29,6 +29,8 @@ pub struct Snapshot {
     pub arms: Vec<ArmView>,
     /// The newest events, oldest first; at most [`Snapshot::EVENTS`].
     pub events: Arc<Vec<Event>>,
+    /// What the scenario says a viewer should look at now.
+    pub caption: Option<Arc<str>>,
     /// The present values of the knobs.
     pub knobs: Knobs,
     /// What the scenario will do by itself, the next first, one line each with its progress:
@@ -80,8 +82,30 @@ pub struct HostView {
     pub stats: Option<NodeFigures>,
     /// The role of its replicated node, if it has one that answers.
     pub role: Option<ReplicationRole>,
+    /// Set if that node calls itself the master although another one has become it.
+    pub old_master: Option<OldMaster>,
+    /// How many of the cluster's masters it has; `None` if it has no node of a cluster that runs.
+    pub cluster_masters: Option<usize>,
+    /// How far that node is behind its master; `None` if it is in step, or no replica.
+    pub behind: Option<Behind>,
     /// The names of the arms whose only lock node it runs now.
     pub single_arms: Vec<String>,
+}
+
+/// A node that calls itself the master although another one has become it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OldMaster {
+    /// Whether it has granted a lock within the last second.
+    pub still_grants: bool,
+}
+
+/// How far a replica is behind its master.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Behind {
+    /// How long its master has had what it lacks.
+    pub time: Duration,
+    /// Whether it has got nothing for a second, although there is something to get.
+    pub stands_still: bool,
 }
 
 /// What a node reports about itself.
@@ -159,13 +183,17 @@ pub enum Health {
     NodeDown(HostId),
     /// No replicated node that answers is a master.
     NoMaster,
-    /// Too few nodes of its lock run.
+    /// No node of the cluster takes writes.
+    ClusterDown,
+    /// Too few nodes of its lock run, or can have the key.
     NoQuorum {
-        /// How many run.
+        /// How many do.
         up: usize,
         /// How many there are.
         of: usize,
     },
+    /// Its nodes run, but for a second or longer no acquire was granted, for this cause among others.
+    NoVote(CauseKind),
     /// Its nodes run and there is work, but it has answered nobody for this long.
     Stalled(Duration),
 }

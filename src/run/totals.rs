@@ -29,6 +29,12 @@ pub(super) struct ArmState {
     pub dropped: u64,
     /// Attempts at its lock.
     pub attempts: u64,
+    /// Locks that new masters did not have.
+    pub lost_at_failover: u64,
+    /// How often a replica became the master of its locks.
+    pub new_masters: u64,
+    /// Keys that could not be had at the end, if that was tried.
+    pub stuck: Option<u64>,
     /// Its lock nodes, with the number of commands sent to each.
     pub nodes: Vec<NodeLoad>,
 }
@@ -189,6 +195,11 @@ impl Totals {
             db_hits_per_expiry: self.expiries.hits_per_expiry(),
             duplicate_pages: self.damaged_lists.values().map(|list| list.duplicate).sum(),
             missing_pages: self.damaged_lists.values().map(|list| list.missing).sum(),
+            outages: Vec::new(),
+            granted_by_old_master: 0,
+            new_masters: state.new_masters,
+            lost_at_failover: state.lost_at_failover,
+            stuck: state.stuck,
             holding: state.held.0,
             partial: state.held.1,
             nodes,

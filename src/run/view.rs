@@ -1,11 +1,11 @@
 //! Makes snapshots of a run.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::engine::Engine;
 use super::knobs;
-use super::snapshot::{ArmView, HostView, NodeFigures, Phase, ServerView, Snapshot};
+use super::snapshot::{ArmView, HostView, NodeFigures, OldMaster, Phase, ServerView, Snapshot};
 use crate::lab::{NodeName, Role};
 use crate::model::{Event, HostId, ServerId};
 use crate::scenario::{ArmSpec, Scenario, Voter};
@@ -22,6 +22,7 @@ pub(super) fn first(scenario: &Arc<Scenario>) -> Snapshot {
         servers: Vec::new(),
         arms: Vec::new(),
         events: Arc::default(),
+        caption: None,
         knobs: knobs::of(scenario),
         scheduled: Vec::new(),
         gives_up_in: None,
@@ -53,6 +54,7 @@ impl Engine {
                 .collect(),
             arms: (0..self.arms.len()).map(|arm| self.arm_view(arm)).collect(),
             events,
+            caption: self.stage.caption.clone(),
             knobs: self.knobs,
             scheduled: self.faults.schedule.scheduled(),
             gives_up_in: self.stage.gives_up_at.map(|until| until.saturating_duration_since(now)),
@@ -60,9 +62,22 @@ impl Engine {
         }
     }
 
+    /// What this host's replicated node is, if it is an old master.
+    fn old_master(&self, id: HostId, now: Instant) -> OldMaster {
+        const RECENT: Duration = Duration::from_secs(1);
+        let servers = self.lab.handle.servers(NodeName::on(id, Role::Replicated));
+        let since = now.checked_sub(RECENT).unwrap_or(now);
+        OldMaster {
+            still_grants: self
+                .arms
+                .iter()
+                .any(|arm| arm.collector.was_granted_by(&servers, since)),
+        }
+    }
+
     fn host_view(&self, id: HostId, now: Instant) -> HostView {
         let conditions = self.lab.handle.state(id).conditions;
-        let is_master = self.lab.masters().any(|master| master == id);
+        let is_master = self.lab.masters().any(|master| master == id) && !self.lab.is_old_master(id);
         let on_it = |arm: &&Arc<ArmSpec>| match arm.voters(&self.scenario.lab)[..] {
             [Voter::Host(host)] => host == id,
             [Voter::Master] => is_master,
@@ -86,6 +101,13 @@ impl Engine {
                 .get(&NodeName::on(id, Role::Replicated))
                 .filter(|_| conditions.answers())
                 .copied(),
+            old_master: self
+                .lab
+                .is_old_master(id)
+                .then(|| self.old_master(id, now))
+                .filter(|_| conditions.answers()),
+            cluster_masters: self.lab.cluster.masters_on(id).filter(|_| conditions.answers()),
+            behind: self.lab.offsets.behind(id).filter(|_| conditions.answers()),
             single_arms: self
                 .arms
                 .iter()

@@ -14,5 +14,7 @@ pub(super) fn applicable(
 ) -> Result<(), String> {
     belongs("workload.kind", workload, |workload| workload.takes(key))?;
     belongs("lock", lock, |lock| lock.takes(key))?;
-    belongs("topology", topology, |topology| topology.takes(key))
+    belongs("topology", topology, |topology| {
+        topology.takes(key) && lock.works_in(topology)
+    })
 }

@@ -12,6 +12,7 @@ pub(super) enum ArmKey {
     WaitReplicas,
     WaitTimeout,
     Host,
+    Hosts,
     Ttl,
     Renew,
     NodeTimeout,

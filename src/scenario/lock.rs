@@ -18,8 +18,10 @@ pub enum LockKind {
     Local,
     /// `SET key token NX PX ttl` on one node.
     Single,
-    /// The same on every host; a majority of them must grant it.
+    /// The same on every host, or on the first few; a majority of them must grant it.
     Redlock,
+    /// The same on the master of a Redis Cluster that has the key's slot.
+    Cluster,
 }
 
 /// How the nodes of a lock relate to each other.
@@ -31,6 +33,8 @@ pub enum Topology {
     Independent,
     /// One is the master, the others replicate it, and Sentinels choose a new master when it fails.
     Replicated,
+    /// They are one Redis Cluster: three masters, each with the keys of a third of the slots and with a replica.
+    Cluster,
 }
 
 impl Topology {
@@ -38,8 +42,9 @@ impl Topology {
     pub(super) const fn takes(self, key: ArmKey) -> bool {
         match key {
             // The first master is on host 1.
-            ArmKey::Host => matches!(self, Self::Independent),
-            ArmKey::Follow | ArmKey::WaitReplicas | ArmKey::WaitTimeout => matches!(self, Self::Replicated),
+            ArmKey::Host | ArmKey::Hosts => matches!(self, Self::Independent),
+            ArmKey::Follow => matches!(self, Self::Replicated),
+            ArmKey::WaitReplicas | ArmKey::WaitTimeout => matches!(self, Self::Replicated | Self::Cluster),
             _ => false,
         }
     }
@@ -63,6 +68,8 @@ pub enum Voter {
     Host(HostId),
     /// The master of the replicated nodes, on whichever host it is.
     Master,
+    /// The cluster. Whichever of its masters has the key's slot answers, so that it counts as one node.
+    Cluster,
 }
 
 impl Voter {
@@ -71,7 +78,7 @@ impl Voter {
     pub const fn host(self) -> Option<HostId> {
         match self {
             Self::Host(host) => Some(host),
-            Self::Master => None,
+            Self::Master | Self::Cluster => None,
         }
     }
 }
@@ -81,6 +88,7 @@ impl fmt::Display for Voter {
         match self {
             Self::Host(host) => host.fmt(f),
             Self::Master => f.write_str("the master"),
+            Self::Cluster => f.write_str("the cluster"),
         }
     }
 }
@@ -92,10 +100,14 @@ pub enum LockNodes {
     Nowhere,
     /// The lock node of the host that the arm names.
     OneHost,
-    /// The lock nodes of all hosts; a majority of them decides.
+    /// The lock nodes of all hosts, or of as many as the arm says; a majority of them decides.
     EveryHost,
     /// The master of the replicated nodes.
     Master,
+    /// The cluster, as one node.
+    Cluster,
+    /// The first masters of the cluster, as if they were independent; a majority of them would decide.
+    ClusterMasters,
 }
 
 /// The properties of a kind of lock.
@@ -103,6 +115,8 @@ struct Row {
     /// A few words for tables.
     label: &'static str,
     nodes: LockNodes,
+    /// The topologies that its nodes can have; the first one is usual.
+    topologies: &'static [Topology],
     /// The groups of `[[arm]]` keys that it takes, apart from those of every lock.
     keys: &'static [&'static [ArmKey]],
 }
@@ -113,13 +127,14 @@ const WAITING: &[ArmKey] = &[ArmKey::Wait, ArmKey::Timeout, ArmKey::ServeStale, 
 const LEASE: &[ArmKey] = &[ArmKey::Ttl, ArmKey::Renew, ArmKey::NodeTimeout, ArmKey::OnLoss];
 /// The keys of locks on a node that the user chooses.
 const HOST: &[ArmKey] = &[ArmKey::Host];
+/// The keys of locks that a majority of hosts decides on.
+const HOSTS: &[ArmKey] = &[ArmKey::Hosts];
+/// The keys of locks whose nodes can have several topologies.
+const TOPOLOGY: &[ArmKey] = &[ArmKey::Topology];
 /// The keys of locks that replicated nodes can keep.
-const REPLICATED: &[ArmKey] = &[
-    ArmKey::Topology,
-    ArmKey::Follow,
-    ArmKey::WaitReplicas,
-    ArmKey::WaitTimeout,
-];
+const REPLICATED: &[ArmKey] = &[ArmKey::Follow];
+/// The keys of locks on nodes with replicas.
+const REPLICAS: &[ArmKey] = &[ArmKey::WaitReplicas, ArmKey::WaitTimeout];
 
 impl LockKind {
     const fn row(self) -> Row {
@@ -127,22 +142,32 @@ impl LockKind {
             Self::None => Row {
                 label: "no lock",
                 nodes: LockNodes::Nowhere,
+                topologies: &[Topology::Independent],
                 keys: &[],
             },
             Self::Local => Row {
                 label: "in-process mutex",
                 nodes: LockNodes::Nowhere,
+                topologies: &[Topology::Independent],
                 keys: &[WAITING],
             },
             Self::Single => Row {
                 label: "single",
                 nodes: LockNodes::OneHost,
-                keys: &[WAITING, LEASE, HOST, REPLICATED],
+                topologies: &[Topology::Independent, Topology::Replicated],
+                keys: &[WAITING, LEASE, TOPOLOGY, HOST, REPLICATED, REPLICAS],
             },
             Self::Redlock => Row {
                 label: "redlock",
                 nodes: LockNodes::EveryHost,
-                keys: &[WAITING, LEASE],
+                topologies: &[Topology::Independent, Topology::Cluster],
+                keys: &[WAITING, LEASE, TOPOLOGY, HOSTS],
+            },
+            Self::Cluster => Row {
+                label: "cluster",
+                nodes: LockNodes::Cluster,
+                topologies: &[Topology::Cluster],
+                keys: &[WAITING, LEASE, REPLICAS],
             },
         }
     }
@@ -152,9 +177,19 @@ impl LockKind {
         self.row().label
     }
 
-    /// The lock nodes that it uses in the independent topology.
+    /// The lock nodes that it uses in its usual topology.
     const fn nodes(self) -> LockNodes {
         self.row().nodes
+    }
+
+    /// The topology of its nodes unless another one is chosen.
+    pub(super) const fn usual_topology(self) -> Topology {
+        self.row().topologies[0]
+    }
+
+    /// Whether its nodes can have this topology.
+    pub(super) fn works_in(self, topology: Topology) -> bool {
+        self.row().topologies.contains(&topology)
     }
 
     /// Whether this is a lock at all.
@@ -174,11 +209,12 @@ impl LockKind {
     pub const fn nodes_in(self, topology: Topology, follow: Follow) -> LockNodes {
         match (topology, follow) {
             (Topology::Replicated, Follow::Sentinel) => LockNodes::Master,
-            (Topology::Replicated, Follow::Fixed) | (Topology::Independent, _) => self.nodes(),
+            (Topology::Cluster, _) if self.needs_majority() => LockNodes::ClusterMasters,
+            _ => self.nodes(),
         }
     }
 
-    /// Whether a majority of the hosts decides.
+    /// Whether a majority of its nodes decides.
     #[must_use]
     pub const fn needs_majority(self) -> bool {
         matches!(self.nodes(), LockNodes::EveryHost)

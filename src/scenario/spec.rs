@@ -8,7 +8,8 @@ use strum::VariantArray;
 use super::condition::Trigger;
 use super::database_url::DatabaseUrl;
 use super::lock::{Follow, LockKind, LockNodes, Topology, Voter};
-use crate::model::{Action, HostId, Target, Wait};
+use crate::metrics::units::counted;
+use crate::model::{Action, Condition, Fault, HostId, Seat, Targets, Wait};
 
 /// The hosts of the lab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,15 +27,29 @@ pub struct LabSpec {
     /// The replicated nodes and their Sentinels; `None` if no arm uses them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicated: Option<ReplicatedSpec>,
+    /// The cluster; `None` if no arm uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterSpec>,
 }
 
 impl LabSpec {
     /// How many server processes the lab has: on each host a lock node, and if there are replicated nodes one of them and a
-    /// Sentinel; and the cache node.
+    /// Sentinel; on each host of the cluster two of its nodes; and the cache node.
     #[must_use]
-    pub const fn processes(&self) -> usize {
+    pub fn processes(&self) -> usize {
         let on_each = if self.replicated.is_some() { 3 } else { 1 };
-        self.hosts * on_each + 1
+        let in_cluster = if self.cluster.is_some() {
+            2 * self.cluster_hosts()
+        } else {
+            0
+        };
+        self.hosts * on_each + in_cluster + 1
+    }
+
+    /// How many hosts, from the first, have nodes of the cluster, if there is one.
+    #[must_use]
+    pub fn cluster_hosts(&self) -> usize {
+        self.hosts.min(ClusterSpec::HOSTS)
     }
 }
 
@@ -49,6 +64,14 @@ pub struct ReplicatedSpec {
     pub min_replicas_to_write: usize,
     /// How far behind a replica may be to count for that; whole seconds.
     pub min_replicas_max_lag: Duration,
+    /// The host whose replica Sentinels choose before all others, however far behind it is (its `replica-priority` is 1, that of
+    /// the others 100); `None`: they choose the most advanced one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preferred_host: Option<HostId>,
+    /// How often Sentinels ask their nodes for roles and tell each other what they know; `None`: as seldom as they do by
+    /// themselves, every 10 s and every 2 s. No real deployment has another value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sentinel_period: Option<Duration>,
 }
 
 impl Default for ReplicatedSpec {
@@ -58,6 +81,31 @@ impl Default for ReplicatedSpec {
             failover_timeout: Duration::from_secs(10),
             min_replicas_to_write: 0,
             min_replicas_max_lag: Duration::from_secs(10),
+            preferred_host: None,
+            sentinel_period: None,
+        }
+    }
+}
+
+/// A Redis Cluster on three hosts: a master on each, with its replica on another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterSpec {
+    /// How long a node may be silent before the others take it for down.
+    pub node_timeout: Duration,
+    /// Whether all nodes refuse all keys while a part of the slots has no master.
+    pub require_full_coverage: bool,
+}
+
+impl ClusterSpec {
+    /// How many hosts it is on: the first ones of the lab.
+    pub const HOSTS: usize = 3;
+}
+
+impl Default for ClusterSpec {
+    fn default() -> Self {
+        Self {
+            node_timeout: Duration::from_secs(2),
+            require_full_coverage: true,
         }
     }
 }
@@ -222,6 +270,9 @@ pub struct ArmSpec {
     pub wait_timeout: Duration,
     /// The host whose node a `single` lock uses; the first master of a replicated one.
     pub host: HostId,
+    /// On how many hosts, from the first one on, a `redlock` has its nodes; `None`: on all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<usize>,
     /// `inventory`: how the stock is written.
     pub update: Update,
     /// `inventory`: where the stock checks the holder's token.
@@ -235,6 +286,18 @@ pub struct ArmSpec {
 }
 
 impl ArmSpec {
+    /// The name of the keys of one of its locks.
+    #[must_use]
+    pub fn key(&self, lock: &str) -> String {
+        format!("{}:{lock}", self.name)
+    }
+
+    /// Whether its lock is on a master that a replica may replace: on the replicated nodes, or on the cluster.
+    #[must_use]
+    pub fn has_master(&self) -> bool {
+        self.topology == Topology::Replicated || self.nodes() == LockNodes::Cluster
+    }
+
     /// The lock nodes that the arm's lock uses.
     #[must_use]
     pub const fn nodes(&self) -> LockNodes {
@@ -247,14 +310,22 @@ impl ArmSpec {
         match self.nodes() {
             LockNodes::Nowhere => Vec::new(),
             LockNodes::OneHost => vec![Voter::Host(self.host)],
-            LockNodes::EveryHost => (0..lab.hosts).map(HostId::from_index).map(Voter::Host).collect(),
+            LockNodes::EveryHost => {
+                let hosts = 0..self.hosts.unwrap_or(lab.hosts);
+                hosts.map(HostId::from_index).map(Voter::Host).collect()
+            }
+            LockNodes::ClusterMasters => {
+                let hosts = 0..lab.cluster_hosts();
+                hosts.map(HostId::from_index).map(Voter::Host).collect()
+            }
             LockNodes::Master => vec![Voter::Master],
+            LockNodes::Cluster => vec![Voter::Cluster],
         }
     }
 
-    /// The hosts that the nodes of the arm's lock are always on.
+    /// The hosts of this lab that the nodes of the arm's lock are always on.
     #[must_use]
-    pub fn hosts(&self, lab: &LabSpec) -> Vec<HostId> {
+    pub fn hosts_in(&self, lab: &LabSpec) -> Vec<HostId> {
         self.voters(lab).into_iter().filter_map(Voter::host).collect()
     }
 
@@ -262,15 +333,21 @@ impl ArmSpec {
     #[must_use]
     pub fn label(&self) -> String {
         let label = self.lock.label();
-        let lock = match (self.update, self.nodes(), self.topology) {
-            (Update::Atomic, ..) => "atomic update".to_owned(),
-            (_, LockNodes::Master, _) if self.wait_replicas > 0 => {
-                format!("{label}, by Sentinel, WAIT {}", self.wait_replicas)
-            }
-            (_, LockNodes::Master, _) => format!("{label}, by Sentinel"),
-            (_, LockNodes::OneHost, Topology::Independent) => format!("{label}, {}", self.host),
-            (_, LockNodes::OneHost, Topology::Replicated) => format!("{label}, first master"),
-            (_, LockNodes::Nowhere | LockNodes::EveryHost, _) => label.to_owned(),
+        let on = match (self.nodes(), self.topology) {
+            (LockNodes::Master, _) => ", by Sentinel".to_owned(),
+            (LockNodes::OneHost, Topology::Replicated) => ", first master".to_owned(),
+            (LockNodes::OneHost, _) => format!(", {}", self.host),
+            (LockNodes::ClusterMasters, _) => ", cluster masters".to_owned(),
+            (LockNodes::EveryHost, _) => match self.hosts {
+                Some(hosts) => format!(", {}", counted(hosts as u64, "host", "hosts")),
+                None => String::new(),
+            },
+            (LockNodes::Nowhere | LockNodes::Cluster, _) => String::new(),
+        };
+        let lock = match (self.update, self.wait_replicas) {
+            (Update::Atomic, _) => "atomic update".to_owned(),
+            (_, 0) => format!("{label}{on}"),
+            (_, replicas) => format!("{label}{on}, WAIT {replicas}"),
         };
         match self.fence {
             Fence::Off => lock,
@@ -344,18 +421,32 @@ pub struct FaultSpec {
     pub start: FaultStart,
     /// The fault, or the undoing of a condition.
     pub action: Action,
-    /// Its targets, resolved (`minority` of 3 hosts is host 1).
-    pub targets: Vec<Target>,
+    /// Its targets. `minority` of 3 hosts is host 1; who has the master, and who a replica, is known when it starts.
+    pub targets: Targets,
     /// How long after its verified effect it is undone; `None`: it stays.
     pub lasts: Option<Duration>,
+    /// What a viewer should look at from its effect on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caption: Option<String>,
 }
 
 impl FaultSpec {
+    /// What it does, in words: `kill host 1 and host 2`.
+    #[must_use]
+    pub fn deed(&self) -> String {
+        match (self.action, &self.targets) {
+            (Action::Fault(Fault::Failover { .. }), Targets::By(Seat::Replicas)) => {
+                self.action.on("the most advanced replica")
+            }
+            (action, targets) => action.on(targets),
+        }
+    }
+
     /// Whether it is a fault of the network, which only a lab with a proxy can have.
     #[must_use]
     pub fn needs_proxy(&self) -> bool {
         match self.action {
-            Action::Fault(fault) => fault.brings().is_by_proxy(),
+            Action::Fault(fault) => fault.brings().is_some_and(Condition::is_by_proxy),
             Action::Undo(_) => false,
         }
     }

@@ -6,8 +6,11 @@ use std::time::Duration;
 use super::suggest;
 use super::tree::Value;
 use super::words::Words;
-use crate::model::printable;
+use crate::metrics::units::counted;
+use crate::model::{HostId, printable};
 
+/// The most characters of a caption.
+const CAPTION: usize = 76;
 /// The longest duration in a scenario.
 const LONGEST: Duration = Duration::from_hours(168);
 
@@ -17,6 +20,17 @@ pub(super) fn text(value: &Value) -> Result<String, String> {
         Value::Text(text) if text.chars().any(char::is_control) => Err("contains a control character".to_owned()),
         Value::Text(text) => Ok(text.clone()),
         other => Err(format!("is {}; write text in quotes", other.kind())),
+    }
+}
+
+/// A line that fits on the narrowest terminal that shows everything.
+pub(super) fn caption(value: &Value) -> Result<String, String> {
+    let caption = text(value)?;
+    match caption.chars().count() {
+        ..=CAPTION => Ok(caption),
+        long => Err(format!(
+            "is {long} characters long; {CAPTION} at most, so that it fits on 80 columns"
+        )),
     }
 }
 
@@ -62,6 +76,17 @@ pub(super) fn count(range: RangeInclusive<u64>) -> impl Fn(&Value) -> Result<u64
 pub(super) fn size(range: RangeInclusive<u32>) -> impl Fn(&Value) -> Result<usize, String> {
     let count = count(u64::from(*range.start())..=u64::from(*range.end()));
     move |value| count(value).and_then(|n| usize::try_from(n).map_err(|error| error.to_string()))
+}
+
+/// The number of one of so many hosts.
+pub(super) fn host(hosts: usize) -> impl Fn(&Value) -> Result<HostId, String> {
+    move |value| match size(1..=9)(value)? {
+        host if host > hosts => {
+            let hosts = counted(hosts as u64, "host", "hosts");
+            Err(format!("there is no host {host}; the lab has {hosts}"))
+        }
+        host => Ok(HostId(host)),
+    }
 }
 
 /// Like [`count`], for small counts.

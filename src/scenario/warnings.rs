@@ -1,10 +1,13 @@
 //! Warnings about scenarios that are valid, but will probably not show what their author wants.
 
-use super::spec::{ArmSpec, Renew};
+use std::time::Duration;
+
+use super::lock::LockNodes;
+use super::spec::{ArmSpec, FaultSpec, Renew};
 use super::value::show;
 use super::whole::Scenario;
 use super::workload::StockIn;
-use crate::model::{Action, Fault};
+use crate::model::{Action, Fault, TargetKind, Way};
 
 /// The lines that `check` prints besides "OK".
 #[must_use]
@@ -12,8 +15,10 @@ pub fn warnings(scenario: &Scenario) -> Vec<String> {
     let mut lines = scenario.workload.about().warnings(&scenario.surroundings());
     lines.extend(scenario.arms.iter().filter_map(|arm| outlasted(scenario, arm)));
     lines.extend(even_hosts(scenario));
+    lines.extend(scenario.arms.iter().filter_map(even_hosts_of));
     lines.extend(connections(scenario));
     lines.extend(too_late(scenario));
+    lines.extend(undone_failovers(scenario));
     lines.extend(scenario.database.url.exposed().map(str::to_owned));
     lines.extend(left_out(scenario));
     lines.extend(unused_database(scenario));
@@ -28,19 +33,36 @@ fn too_late(scenario: &Scenario) -> Vec<String> {
     };
     let mut lines = Vec::new();
     for (n, fault) in scenario.faults.iter().enumerate() {
-        if let Action::Fault(Fault::Lag { delay }) = fault.action
-            && 2 * delay >= waited
-        {
+        let later = match fault.action {
+            Action::Fault(Fault::Lag { delay, direction }) => delay * direction.times(),
+            _ => continue,
+        };
+        if fault.targets.kind() == Some(TargetKind::Host) && later >= waited {
             lines.push(format!(
                 "fault.{}.delay: a round trip takes {} longer, and no arm waits longer than {} (node_timeout) for an answer: \
                  these hosts give no vote meanwhile",
                 n + 1,
-                show(2 * delay),
+                show(later),
                 show(waited)
             ));
         }
     }
     lines
+}
+
+/// Sentinels that compare roles so often take a replica that another one has just promoted for an old master, and make it a
+/// replica again: they wait for four periods, and the one that promotes it looks at it once a second. Only while a master
+/// answers: with one that is down they wait for the end of the failover.
+fn undone_failovers(scenario: &Scenario) -> Option<String> {
+    const ASKED_EVERY: Duration = Duration::from_secs(1);
+    let period = scenario.lab.replicated.as_ref()?.sentinel_period?;
+    let by_sentinel = |fault: &FaultSpec| fault.action == Action::Fault(Fault::Failover { by: Way::Sentinel });
+    (period * 4 <= ASKED_EVERY && scenario.faults.iter().any(by_sentinel)).then(|| {
+        format!(
+            "lab.replicated.sentinel_period: with {} the Sentinels often undo the failover that one of them was told to make;              300ms is long enough",
+            show(period)
+        )
+    })
 }
 
 /// A database was named, but is never used, so it shows nothing.
@@ -70,14 +92,24 @@ fn outlasted(scenario: &Scenario, arm: &ArmSpec) -> Option<String> {
     })
 }
 
+/// Arms that use all hosts of a lab with an even number of them.
 fn even_hosts(scenario: &Scenario) -> Option<String> {
-    let hosts = scenario.lab.hosts;
-    let redlock = scenario.arms.iter().any(|arm| arm.lock.needs_majority());
-    (redlock && hosts.is_multiple_of(2)).then(|| {
-        let (quorum, fewer) = (hosts / 2 + 1, hosts - 1);
-        format!(
-            "lab.hosts: a redlock on {hosts} hosts has a quorum of {quorum} and survives no more losses than on {fewer}"
-        )
+    let on_all = |arm: &ArmSpec| arm.nodes() == LockNodes::EveryHost && arm.hosts.is_none();
+    let why = on_an_even_number(scenario.lab.hosts)?;
+    let concerned = scenario.arms.iter().any(on_all);
+    concerned.then(|| format!("lab.hosts: {why}"))
+}
+
+fn even_hosts_of(arm: &ArmSpec) -> Option<String> {
+    let why = on_an_even_number(arm.hosts?)?;
+    Some(format!("arm.{}.hosts: {why}", arm.name))
+}
+
+/// Why a redlock on so many hosts is no better than on one host less, if it is not.
+fn on_an_even_number(hosts: usize) -> Option<String> {
+    let (quorum, fewer) = (hosts / 2 + 1, hosts - 1);
+    hosts.is_multiple_of(2).then(|| {
+        format!("a redlock on {hosts} hosts has a quorum of {quorum} and survives no more losses than on {fewer}")
     })
 }
 

@@ -15,6 +15,9 @@ pub struct Scenario {
     pub name: String,
     /// A title of one line.
     pub title: String,
+    /// What a viewer should look at until a fault has a caption of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caption: Option<String>,
     /// The measured part of the run; with `swarm.requests`, the longest it may take.
     pub duration: Duration,
     /// Load before the measured part, which does not count.

@@ -12,7 +12,7 @@ use super::value::show;
 use super::whole::Scenario;
 use super::workload::{self, WorkloadName};
 use super::writer::{Writer, float, quote, time};
-use crate::model::{Action, Parameters, Target, TargetKind, Wait};
+use crate::model::{Action, Direction, Link, Parameters, Target, TargetKind, Targets, Wait, Way};
 
 impl Scenario {
     /// The scenario as it runs. [`super::parse`] reads it back to an equal one, except for a password of its database.
@@ -20,6 +20,7 @@ impl Scenario {
     pub fn to_toml(&self) -> String {
         let mut out = Writer::new();
         out.pair("title", quote(&self.title));
+        out.optional("caption", self.caption.as_deref().map(quote));
         out.pair("duration", time(self.duration));
         out.pair("warmup", time(self.warmup));
         out.pair("seed", self.seed);
@@ -34,6 +35,13 @@ impl Scenario {
             out.pair("failover_timeout", time(replicated.failover_timeout));
             out.pair("min_replicas_to_write", replicated.min_replicas_to_write);
             out.pair("min_replicas_max_lag", time(replicated.min_replicas_max_lag));
+            out.optional("preferred_host", replicated.preferred_host.map(|host| host.0));
+            out.optional("sentinel_period", replicated.sentinel_period.map(time));
+        }
+        if let Some(cluster) = &self.lab.cluster {
+            out.header("[lab.cluster]");
+            out.pair("node_timeout", time(cluster.node_timeout));
+            out.pair("require_full_coverage", cluster.require_full_coverage);
         }
         out.header("[swarm]");
         out.pair("servers", self.swarm.servers);
@@ -80,6 +88,7 @@ impl Writer {
                 ArmKey::WaitReplicas => self.pair(name, arm.wait_replicas),
                 ArmKey::WaitTimeout => self.pair(name, time(arm.wait_timeout)),
                 ArmKey::Host => self.pair(name, arm.host.0),
+                ArmKey::Hosts => self.optional(name, arm.hosts),
                 ArmKey::Ttl => self.pair(name, time(arm.ttl)),
                 ArmKey::Renew => self.pair(name, renew::write(arm.renew)),
                 ArmKey::NodeTimeout => self.pair(name, time(arm.node_timeout)),
@@ -113,6 +122,7 @@ impl Writer {
         }
         self.pair("on", quote(&targets(&fault.targets)));
         self.optional("for", fault.lasts.map(time));
+        self.optional("caption", fault.caption.as_deref().map(quote));
     }
 
     /// Comparisons of one figure share its key, because a key can be written only once.
@@ -136,10 +146,31 @@ impl Parameters for Writer {
         self.pair(key, time(now));
         now
     }
+
+    fn way(&mut self, key: &'static str, now: Way) -> Way {
+        self.word(key, now);
+        now
+    }
+
+    fn direction(&mut self, key: &'static str, now: Direction) -> Direction {
+        self.word(key, now);
+        now
+    }
 }
 
-/// `host:1,2` or `server:3`.
-fn targets(targets: &[Target]) -> String {
+/// `host:1,2`, `server:3`, `link:1-2`, `replication` or `primary`.
+fn targets(targets: &Targets) -> String {
+    let targets = match targets {
+        Targets::Named(targets) => targets,
+        Targets::By(seat) => return seat.word().to_owned(),
+    };
+    let group = |target: &Target| match target {
+        Target::Link(link) => Link::word(*link),
+        Target::Host(_) | Target::Server(_) => None,
+    };
+    if let Some(word) = targets.first().and_then(group) {
+        return word.to_owned();
+    }
     let kind = targets.first().map_or(TargetKind::Host, |target| target.kind());
     let keys: Vec<String> = targets.iter().map(|target| target.key()).collect();
     format!("{}:{}", kind.word(), keys.join(","))

@@ -11,6 +11,7 @@ use super::serve::serve;
 use crate::lock::Gauges;
 use crate::metrics::RoundTrips;
 use crate::model::{Action, Condition, Conditions, ServerId, Verified};
+use crate::workload::HeldLocks;
 
 /// A group of workers that lives and dies together: an OS thread with a single-threaded runtime, connections and
 /// in-process mutexes of its own.
@@ -129,6 +130,12 @@ impl AppServer {
             return None;
         }
         self.arms.get(arm)?.waiting.oldest()
+    }
+
+    /// The locks that workers of this arm hold, if it uses replicated nodes.
+    #[must_use]
+    pub fn held_locks(&self, arm: usize) -> Option<Arc<HeldLocks>> {
+        Some(Arc::clone(&self.arms.get(arm)?.held_locks))
     }
 
     /// Workers of this arm that have not ended.

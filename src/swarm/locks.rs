@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::SwarmError;
-use super::plan::{ReplicatedNodes, ServerPlan};
-use crate::lock::{Lock, NodeOptions, Nodes, Sentinels, WaitReplicas};
+use super::plan::ServerPlan;
+use crate::lock::{Cluster, Lock, NodeOptions, Nodes, Sentinels, WaitReplicas};
 use crate::model::{HostId, ServerId};
-use crate::scenario::{ArmSpec, Follow, LockKind, Topology};
+use crate::scenario::{ArmSpec, LockKind, LockNodes, Topology};
 
 /// How long an app server waits for its lock nodes. After that it starts without the missing ones.
 const NODES_READY: Duration = Duration::from_secs(2);
@@ -17,27 +17,47 @@ pub(super) struct Locks {
     server: ServerId,
     hosts: Vec<HostId>,
     independent: Nodes,
-    /// The master, by the ways in which arms use it.
-    masters: Vec<(Use, Nodes)>,
+    /// Nodes that work together, by the ways in which arms use them.
+    together: Vec<(Use, Nodes)>,
 }
 
-/// How an arm uses the master. A node that waits for replicas answers nothing else on that connection, so only arms that do the
-/// same share one.
+/// How an arm uses nodes that work together. A node that waits for replicas answers nothing else on that connection, so only
+/// arms that do the same share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Use {
-    follow: Follow,
+    of: Which,
     wait: Option<WaitReplicas>,
 }
 
+/// Which of the nodes that work together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// The master that Sentinels name.
+    Master,
+    /// The first master.
+    FirstMaster,
+    /// The cluster.
+    Cluster,
+    /// Those nodes of it that began as masters, as if they were independent.
+    ClusterMasters,
+}
+
 impl Use {
-    /// `None` for an arm that does not use the replicated nodes.
+    /// `None` for an arm that uses independent nodes, or none.
     fn of(arm: &ArmSpec) -> Option<Self> {
+        let which = match (arm.nodes(), arm.topology) {
+            (LockNodes::Master, _) => Which::Master,
+            (LockNodes::OneHost, Topology::Replicated) => Which::FirstMaster,
+            (LockNodes::Cluster, _) => Which::Cluster,
+            (LockNodes::ClusterMasters, _) => Which::ClusterMasters,
+            (LockNodes::Nowhere | LockNodes::OneHost | LockNodes::EveryHost, _) => return None,
+        };
         let wait = WaitReplicas {
             replicas: u32::try_from(arm.wait_replicas).unwrap_or(u32::MAX),
             timeout: arm.wait_timeout,
         };
-        (arm.topology == Topology::Replicated).then_some(Self {
-            follow: arm.follow,
+        Some(Self {
+            of: which,
             wait: Some(wait).filter(|wait| wait.replicas > 0),
         })
     }
@@ -53,12 +73,12 @@ impl Locks {
         let round_trips = Arc::clone(&plan.round_trips);
         // These connections are ours alone, so no other hook is set.
         independent.on_round_trip(move |node, took| round_trips.count(node, took));
-        let masters = masters(arms().filter_map(Use::of), plan.replicated.as_ref(), options);
+        let together = together(arms().filter_map(Use::of), plan, options);
         let is_used = arms().any(|arm| arm.lock.uses_nodes() && arm.topology == Topology::Independent);
         let independent_ready = Some(&independent).filter(|_| is_used);
         for nodes in independent_ready
             .into_iter()
-            .chain(masters.iter().map(|(_, nodes)| nodes))
+            .chain(together.iter().map(|(_, nodes)| nodes))
         {
             nodes.ready(NODES_READY).await;
         }
@@ -66,7 +86,7 @@ impl Locks {
             server: plan.id,
             hosts,
             independent,
-            masters,
+            together,
         }
     }
 
@@ -74,29 +94,34 @@ impl Locks {
     pub(super) fn of(&self, arm: &ArmSpec, seed: u64) -> Result<Lock, SwarmError> {
         let missing = || SwarmError::NoLockNode(self.server, arm.host);
         if let Some(wanted) = Use::of(arm) {
-            let found = self.masters.iter().find(|(how, _)| *how == wanted);
-            return Ok(Lock::single(&found.ok_or_else(missing)?.1, 0, seed));
+            let found = self.together.iter().find(|(how, _)| *how == wanted);
+            let nodes = &found.ok_or_else(missing)?.1;
+            return Ok(match wanted.of {
+                Which::Master | Which::FirstMaster | Which::Cluster => Lock::single(nodes, 0, seed),
+                Which::ClusterMasters => Lock::redlock(nodes, seed),
+            });
         }
         Ok(match arm.lock {
             LockKind::None => Lock::none(),
             LockKind::Local => Lock::local(),
-            LockKind::Single => {
+            LockKind::Single | LockKind::Cluster => {
                 let index = self.hosts.iter().position(|host| *host == arm.host);
                 Lock::single(&self.independent, index.ok_or_else(missing)?, seed)
             }
-            LockKind::Redlock => Lock::redlock(&self.independent, seed),
+            LockKind::Redlock => {
+                let hosts = arm.hosts.unwrap_or(self.hosts.len());
+                if hosts > self.hosts.len() {
+                    return Err(missing());
+                }
+                Lock::redlock(&self.independent.subset(&(0..hosts).collect::<Vec<_>>()), seed)
+            }
         })
     }
 }
 
-/// Opens a connection to the master for each of these ways to use it.
-fn masters(
-    uses: impl Iterator<Item = Use>,
-    nodes: Option<&ReplicatedNodes>,
-    options: NodeOptions,
-) -> Vec<(Use, Nodes)> {
+/// Opens the connections for each of these ways to use nodes that work together.
+fn together(uses: impl Iterator<Item = Use>, plan: &ServerPlan, options: NodeOptions) -> Vec<(Use, Nodes)> {
     let mut open: Vec<(Use, Nodes)> = Vec::new();
-    let Some(nodes) = nodes else { return open };
     for how in uses {
         if open.iter().any(|(other, _)| *other == how) {
             continue;
@@ -105,15 +130,23 @@ fn masters(
             wait_replicas: how.wait,
             ..options
         };
-        let master = match how.follow {
-            Follow::Sentinel => {
-                Sentinels::at(&nodes.sentinels, nodes.master_name, &nodes.first_master, options).master()
-            }
-            Follow::Fixed => Nodes::connect(std::slice::from_ref(&nodes.first_master), options),
-        };
-        open.push((how, master));
+        open.extend(nodes(how.of, plan, options).map(|nodes| (how, nodes)));
     }
     open
+}
+
+/// `None` if the lab does not have such nodes.
+fn nodes(which: Which, plan: &ServerPlan, options: NodeOptions) -> Option<Nodes> {
+    let (replicated, cluster) = (plan.replicated.as_ref(), plan.cluster.as_ref());
+    Some(match which {
+        Which::Master => {
+            let nodes = replicated?;
+            Sentinels::at(&nodes.sentinels, nodes.master_name, &nodes.first_master, options).master()
+        }
+        Which::FirstMaster => Nodes::connect(std::slice::from_ref(&replicated?.first_master), options),
+        Which::Cluster => Cluster::at(&cluster?.concat(), options).node(),
+        Which::ClusterMasters => Nodes::connect(&cluster?[0], options),
+    })
 }
 
 /// The options of all connections. They are shared by all arms, so they have the longest node timeout of any.

@@ -11,9 +11,11 @@ mod load;
 mod locks;
 mod plan;
 mod serve;
+mod trial;
 mod worker;
 
 pub use app_server::AppServer;
 pub use error::SwarmError;
 pub use load::Load;
 pub use plan::{ArmPlan, ReplicatedNodes, ServerPlan};
+pub use trial::stuck_locks;

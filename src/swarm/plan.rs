@@ -14,7 +14,7 @@ use crate::metrics::{Recorder, RoundTrips};
 use crate::model::{HostId, ServerId};
 use crate::scenario::{ArmSpec, DatabaseSpec, WorkloadSpec};
 use crate::store::ArmDatabase;
-use crate::workload::{LiveSettings, Waiting};
+use crate::workload::{HeldLocks, LiveSettings, Waiting};
 
 /// What an app server is made from.
 #[derive(Debug, Clone)]
@@ -31,6 +31,8 @@ pub struct ServerPlan {
     pub nodes: Vec<(HostId, watch::Receiver<NodeAddress>)>,
     /// The replicated nodes, if there are any.
     pub replicated: Option<ReplicatedNodes>,
+    /// The nodes of the cluster, if there is one: those that began as masters, and those that began as replicas.
+    pub cluster: Option<[Vec<NodeAddress>; 2]>,
     /// The cache node.
     pub cache: NodeAddress,
     /// What the workers do.
@@ -99,4 +101,5 @@ pub(super) struct ArmState {
     pub gauges: [Arc<Gauges>; 2],
     pub active: Arc<AtomicUsize>,
     pub waiting: Arc<Waiting>,
+    pub held_locks: Arc<HeldLocks>,
 }

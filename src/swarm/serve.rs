@@ -14,7 +14,7 @@ use super::plan::{ArmState, ServerPlan};
 use super::worker::{self, Crew, mix};
 use crate::lock::Gauges;
 use crate::timer::Timer;
-use crate::workload::{Tools, Waiting, Workload, connect_cache};
+use crate::workload::{HeldLocks, Tools, Waiting, Workload, connect_cache};
 
 /// Connects, reports that, and follows commands until it is told to end.
 pub(super) async fn serve(
@@ -111,6 +111,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
         let gauges = [warm_up.gauges(), lock.gauges()];
         let active = Arc::new(AtomicUsize::new(0));
         let waiting = Arc::new(Waiting::default());
+        let held_locks = Arc::new(HeldLocks::default());
         let hurry = plan.hurry.child_token();
         let tools = Tools {
             arm: arm.spec.clone(),
@@ -118,6 +119,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
             store,
             cache,
             waiting: waiting.clone(),
+            held_locks: held_locks.clone(),
             live_settings: plan.live_settings.clone(),
             timer: timer.clone(),
             hurry: hurry.clone(),
@@ -139,6 +141,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
             gauges,
             active,
             waiting,
+            held_locks,
         });
     }
     Ok((crews, states))

@@ -56,7 +56,7 @@ impl CacheFill {
         let position = weighted(&self.caches, |(spec, _)| spec.weight, rng);
         let (spec, choice) = &self.caches[position];
         let key = choice.draw(rng);
-        let data = format!("{}:{key}", spec.name);
+        let data = spec.lock_name(key);
         Entry {
             spec,
             // A scenario has only a few caches.

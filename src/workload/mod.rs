@@ -5,6 +5,7 @@ mod cache;
 mod cache_fill;
 mod failed;
 mod filler;
+mod held_locks;
 mod inventory;
 mod list;
 mod live_settings;
@@ -18,6 +19,7 @@ use rand::rngs::SmallRng;
 
 pub use cache::{CACHE_CONNECT_TIMEOUT, CACHE_REPLY_TIMEOUT, Cache, CacheError, connect_cache};
 pub use cache_fill::CacheFill;
+pub use held_locks::{HeldEntry, HeldLocks};
 pub use inventory::{Inventory, batches, orders_in_cache, prepare_cache, stock_in_cache, stock_sold_in_cache};
 pub use live_settings::LiveSettings;
 pub use tools::Tools;

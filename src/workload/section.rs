@@ -1,6 +1,7 @@
 use std::time::Instant;
 
 use super::failed::Failed;
+use super::held_locks::HeldEntry;
 use super::tools::Tools;
 use crate::lock::{AcquireOptions, Guard};
 use crate::metrics::{Count, Counter, Time};
@@ -10,6 +11,8 @@ use crate::scenario::OnLoss;
 pub(super) struct Section<'a> {
     tools: &'a Tools,
     counter: Counter<'a>,
+    /// Removed before the lock is released.
+    held: Option<HeldEntry<'a>>,
     guard: Guard,
     since: Instant,
 }
@@ -18,7 +21,7 @@ impl Tools {
     /// Acquires the arm's lock for `what` and counts the outcome. An arm without a lock acquires nothing.
     pub(super) async fn enter<'a>(&'a self, counter: Counter<'a>, what: &str) -> Result<Section<'a>, Failed> {
         let asked = Instant::now();
-        let key = format!("{}:{what}", self.arm.name);
+        let key = self.arm.key(what);
         let options = self.options();
         let pending = self.waiting.begin(asked);
         let acquired = tokio::select! {
@@ -34,9 +37,16 @@ impl Tools {
                 if counted {
                     counter.acquired(since - asked);
                 }
+                // Another node may become its master.
+                let moves = self.arm.has_master();
+                if let Some(lock) = guard.held_lock() {
+                    let by = guard.voters().first().copied().filter(|_| moves);
+                    counter.granted(lock.asked(), by);
+                }
                 Ok(Section {
                     tools: self,
                     counter,
+                    held: moves.then(|| self.held_locks.enter(&guard)).flatten(),
                     guard,
                     since,
                 })
@@ -94,6 +104,7 @@ impl Section<'_> {
             counter.count(Count::Overran);
         }
         self.count_late_votes();
+        drop(self.held);
         self.guard.release().await;
     }
 

@@ -4,6 +4,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::cache::Cache;
+use super::held_locks::HeldLocks;
 use super::live_settings::LiveSettings;
 use super::waiting::Waiting;
 use crate::lock::Lock;
@@ -26,6 +27,8 @@ pub struct Tools {
     pub cache: Cache,
     /// The acquires that have not ended yet.
     pub waiting: Arc<Waiting>,
+    /// The locks that its workers hold, if it uses replicated nodes.
+    pub held_locks: Arc<HeldLocks>,
     /// The knobs of the run.
     pub live_settings: Arc<LiveSettings>,
     /// The timer for simulated times.

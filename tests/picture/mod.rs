@@ -29,6 +29,7 @@ pub fn arm(name: &str, lock: LockKind, update: Update) -> ArmSpec {
         topology: Topology::default(),
         follow: Follow::default(),
         wait_replicas: 0,
+        hosts: None,
         wait_timeout: Duration::from_millis(200),
         name: name.to_owned(),
         lock,
@@ -61,6 +62,7 @@ pub fn inventory() -> Scenario {
     Scenario {
         name: "single-vs-redlock".to_owned(),
         title: "The node under the single lock dies and comes back empty".to_owned(),
+        caption: None,
         duration: ms(60_000),
         warmup: ms(2000),
         seed: 42,
@@ -70,6 +72,7 @@ pub fn inventory() -> Scenario {
             port: None,
             password: Password::Random,
             replicated: None,
+            cluster: None,
         },
         swarm: SwarmSpec {
             servers: 4,
@@ -124,6 +127,7 @@ pub fn stampede() -> Scenario {
     Scenario {
         name: "stampede".to_owned(),
         title: "One hot key expires under a hundred readers".to_owned(),
+        caption: None,
         swarm: SwarmSpec {
             rate: None,
             workers: 25,
@@ -157,6 +161,9 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
             ping: Duration::from_micros(210),
         }),
         role: None,
+        old_master: None,
+        cluster_masters: None,
+        behind: None,
         single_arms: scenario
             .arms
             .iter()
@@ -209,6 +216,7 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
             event(1, 0.0, "the measured part begins"),
         ]),
         knobs,
+        caption: None,
         scheduled: Vec::new(),
         gives_up_in: None,
         partial: Vec::new(),

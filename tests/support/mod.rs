@@ -2,7 +2,10 @@
 #![allow(dead_code)] // each test file uses a part of it
 
 pub mod belief;
+pub mod cluster;
+pub mod intermediary;
 pub mod listener;
+pub mod moving;
 pub mod password;
 pub mod place;
 pub mod proxy;

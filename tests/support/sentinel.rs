@@ -38,7 +38,7 @@ pub struct Process {
 
 impl Process {
     /// Starts a server with this configuration, which may not name the port, and waits until it answers.
-    fn start(dir: &Path, password: &'static str, config: &str, arguments: &'static [&'static str]) -> Self {
+    pub fn start(dir: &Path, password: &'static str, config: &str, arguments: &'static [&'static str]) -> Self {
         // Another process may take a free port before the server does; then another one is tried.
         for _ in 0..20 {
             let port = free_port();
@@ -123,7 +123,7 @@ impl Process {
         Ok(connection)
     }
 
-    fn try_query<T: FromRedisValue>(&self, command: &Cmd) -> RedisResult<T> {
+    pub fn try_query<T: FromRedisValue>(&self, command: &Cmd) -> RedisResult<T> {
         command.query(&mut self.connection()?)
     }
 

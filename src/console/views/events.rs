@@ -124,10 +124,12 @@ fn entries<'a>(app: &'a App, snapshot: &'a Snapshot) -> impl Iterator<Item = Ent
 
 fn symbol(event: &Event, theme: &Theme) -> (char, Style) {
     match &event.kind {
-        EventKind::Phase => ('·', theme.dim),
+        EventKind::Phase | EventKind::Proxy { .. } => ('·', theme.dim),
         EventKind::Fault { error: Some(_), .. } => ('?', theme.warn),
         EventKind::Fault { action, .. } => (action.mark(), theme.warn),
-        EventKind::Failover { .. } => ('M', theme.warn),
+        EventKind::Failover { .. } | EventKind::Demoted { .. } => ('M', theme.warn),
+        EventKind::Caption => ('▸', theme.accent),
+        EventKind::Cluster { .. } => ('!', theme.warn),
         EventKind::Knob => ('±', theme.accent),
         EventKind::Damage { .. } => ('✖', theme.bad),
         EventKind::Lock { .. } => ('!', theme.base),

@@ -1,5 +1,7 @@
 //! The hosts: a box each if there is room, otherwise one line for all.
 
+use std::time::Duration;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -14,6 +16,8 @@ use crate::console::theme::Theme;
 use crate::model::Target;
 use crate::run::{HostView, Snapshot};
 
+/// The role of a node that another one has replaced, and that does not know it.
+const STILL_GRANTS: &str = "old master, still grants";
 /// The smallest width of a box.
 const BOX: u16 = 24;
 
@@ -68,7 +72,7 @@ fn boxed(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected
     let (symbol, word, style) = state(host, theme);
     let mut parts = vec![vec![Span::styled(format!("{symbol} {word}"), style)]];
     parts.extend(why(&host.conditions).map(|why| vec![Span::raw(why)]));
-    parts.extend(host.role.map(|role| vec![Span::raw(role.to_string())]));
+    parts.extend(roles(host).map(|role| vec![Span::raw(role)]));
     let mut figures = figures(host).into_iter().map(|figure| vec![Span::raw(figure)]);
     parts.extend(figures.by_ref().take(2));
     parts.push(vec![Span::styled(format!(":{}", host.port), theme.dim)]);
@@ -88,9 +92,13 @@ fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected:
         Span::styled(name, if selected { theme.selected } else { theme.strong }),
         Span::styled(format!(" {symbol}"), style),
     ]];
-    parts.push(vec![Span::styled(word, style)]);
+    let roles: Vec<String> = roles(host).map(|role| in_short(&role).to_owned()).collect();
+    // The symbol says that it is up, and what it is says more.
+    if roles.is_empty() || !host.conditions.is_up() {
+        parts.push(vec![Span::styled(word, style)]);
+    }
     parts.extend(why(&host.conditions).map(|why| vec![Span::raw(why)]));
-    parts.extend(host.role.map(|role| vec![Span::raw(role.to_string())]));
+    parts.extend(roles.into_iter().map(|role| vec![Span::raw(role)]));
     parts.extend(figures(host).into_iter().map(|figure| vec![Span::raw(figure)]));
     frame.render_widget(fitting(parts, usize::from(area.width.saturating_sub(1)), " "), area);
 }
@@ -101,6 +109,46 @@ pub(super) fn state(host: &HostView, theme: &Theme) -> (&'static str, String, St
         return ("●", "UP".to_owned(), theme.good);
     };
     (symbol, words, theme.warn)
+}
+
+/// The role of its replicated node, and of its nodes in the cluster.
+fn roles(host: &HostView) -> impl Iterator<Item = String> {
+    let in_cluster = host.cluster_masters.map(|masters| match masters {
+        0 => "cluster: replicas".to_owned(),
+        1 => "cluster: master".to_owned(),
+        _ => format!("cluster: {masters} masters"),
+    });
+    role(host).into_iter().chain(in_cluster)
+}
+
+/// The role of its replicated node, and how far that is behind: `replica, 480 ms behind`; `old master, still grants`.
+fn role(host: &HostView) -> Option<String> {
+    let role = host.role?;
+    if let Some(old_master) = host.old_master {
+        let words = if old_master.still_grants {
+            STILL_GRANTS
+        } else {
+            "old master"
+        };
+        return Some(words.to_owned());
+    }
+    Some(match host.behind {
+        Some(behind) if behind.stands_still => format!("replica, cut off {}", text::age(behind.time)),
+        Some(behind) if behind.time < Duration::from_secs(1) => {
+            // Samples tell it no more exactly.
+            format!("replica, {} ms behind", behind.time.as_millis() / 10 * 10)
+        }
+        Some(behind) => format!("replica, {} behind", text::age(behind.time)),
+        None => role.to_string(),
+    })
+}
+
+/// The same role where space is short.
+fn in_short(role: &str) -> &str {
+    match role {
+        STILL_GRANTS => "old, grants",
+        _ => role.strip_prefix("replica, ").unwrap_or(role),
+    }
 }
 
 /// The figures of its lock node, the most important first.

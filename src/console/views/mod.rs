@@ -2,6 +2,7 @@
 
 mod arms;
 mod bars;
+mod caption;
 mod conditions;
 mod dashboard;
 mod digits;
@@ -57,9 +58,11 @@ fn screen(frame: &mut Frame<'_>, app: &App) {
         too_small::render(frame, area, app, LEAST);
         return;
     }
-    let [top, middle, bottom] =
-        Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(2)]).areas(area);
+    let rows = [1, caption::height(app)].map(Constraint::Length);
+    let [top, under, middle, bottom] =
+        Layout::vertical([rows[0], rows[1], Constraint::Min(0), Constraint::Length(2)]).areas(area);
     header::render(frame, top, app);
+    caption::render(frame, under, app);
     footer::render(frame, bottom, app);
     if app.picker.is_some() {
         picker::render(frame, middle, app);

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::{Frames, line, padded, panel};
 use crate::console::app::App;
 use crate::console::text;
-use crate::model::Target;
+use crate::model::{Target, Targets};
 use crate::scenario::{ArmSpec, FaultSpec, FaultStart, Scenario};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, what: &str) {
@@ -73,6 +73,10 @@ fn words(arm: &ArmSpec) -> String {
     format!("{label}, TTL {}{}", text::setting(arm.ttl), renewed.unwrap_or_default())
 }
 
+const fn is_host(target: &Target) -> bool {
+    matches!(target, Target::Host(_))
+}
+
 fn describe(scenario: &Scenario, fault: &FaultSpec) -> String {
     let start = match &fault.start {
         FaultStart::At(at) => format!("at {}", text::setting(*at)),
@@ -80,20 +84,19 @@ fn describe(scenario: &Scenario, fault: &FaultSpec) -> String {
         FaultStart::After(number, wait) if wait.is_zero() => format!("after fault {number}"),
         FaultStart::After(number, wait) => format!("{} after fault {number}", text::setting(*wait)),
     };
-    let hosts_only = fault.targets.iter().all(|target| matches!(target, Target::Host(_)));
-    let targets = if hosts_only && fault.targets.len() > 1 && fault.targets.len() == scenario.lab.hosts {
-        "all hosts".to_owned()
-    } else {
-        fault
-            .targets
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(", ")
+    let deed = match &fault.targets {
+        Targets::Named(all) if all.len() > 1 && all.len() == scenario.lab.hosts && all.iter().all(is_host) => {
+            fault.action.on("all hosts")
+        }
+        Targets::Named(named) => {
+            let names: Vec<_> = named.iter().map(ToString::to_string).collect();
+            fault.action.on(names.join(", "))
+        }
+        Targets::By(_) => fault.deed(),
     };
     let lasts = fault
         .lasts
         .map(|lasts| format!(" for {}", text::setting(lasts)))
         .unwrap_or_default();
-    format!("{start}: {} {targets}{lasts}", fault.action)
+    format!("{start}: {deed}{lasts}")
 }

@@ -11,7 +11,7 @@ use crate::console::samples::samples;
 use crate::console::text;
 use crate::console::theme::Theme;
 use crate::metrics::{Alarm, Metric, Point};
-use crate::model::EventKind;
+use crate::model::{Action, EventKind, Fault};
 use crate::report::Mark;
 use crate::run::{ArmView, Snapshot};
 
@@ -33,6 +33,12 @@ impl FaultMark {
 /// The faults of the run.
 pub(super) fn marks(snapshot: &Snapshot) -> Vec<FaultMark> {
     let mark = |event: &crate::model::Event| match &event.kind {
+        // The new master that is seen afterwards has the mark.
+        EventKind::Fault {
+            action: Action::Fault(Fault::Failover { .. }),
+            effect_at: Some(_),
+            ..
+        } => None,
         EventKind::Fault {
             action,
             effect_at,

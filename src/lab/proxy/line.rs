@@ -1,8 +1,32 @@
-use std::time::Duration;
+use tokio::sync::watch;
 
-/// What is wrong with the network between a host and everybody else; nothing by default.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Line {
-    /// How much later everything arrives, each way.
-    pub delay: Duration,
+use super::network::{Network, Path, State};
+
+/// One direction of a connection, and what the network does to it now.
+#[derive(Debug, Clone)]
+pub(super) struct Line {
+    pub network: watch::Receiver<Network>,
+    pub path: Path,
+}
+
+impl Line {
+    /// Its present state.
+    pub(super) fn state(&mut self) -> State {
+        self.network.borrow_and_update().state(&self.path)
+    }
+
+    /// Waits until the network may have changed since [`Line::state`]; `false` if the proxy is closing.
+    pub(super) async fn changed(&mut self) -> bool {
+        self.network.changed().await.is_ok()
+    }
+
+    /// Waits until it is not cut; `false` if the proxy is closing.
+    pub(super) async fn uncut(&mut self) -> bool {
+        while self.state().cut {
+            if !self.changed().await {
+                return false;
+            }
+        }
+        true
+    }
 }

@@ -4,56 +4,78 @@
 
 mod door;
 mod line;
+mod network;
 mod pump;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 
-use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 
 use self::door::Door;
-pub(super) use self::line::Line;
+pub(super) use self::network::{Network, Path, State};
 use super::node_name::NodeName;
 use super::ports;
 use crate::lock::NodeAddress;
-use crate::model::HostId;
+use crate::model::{Condition, Fault, Target};
 use crate::timer::Timer;
+
+/// Doors that are open, but not served yet. They exist before their nodes, which must say where others find them.
+#[derive(Debug)]
+pub(super) struct Doors(Vec<(NodeName, TcpListener)>);
+
+impl Doors {
+    /// Opens a door for each of these nodes.
+    pub(super) fn open(names: impl Iterator<Item = NodeName>) -> io::Result<Self> {
+        let open = |name| {
+            // Nobody else needs to know the port beforehand.
+            let listener = TcpListener::bind(ports::loopback(0))?;
+            listener.set_nonblocking(true)?;
+            Ok((name, listener))
+        };
+        Ok(Self(names.map(open).collect::<io::Result<_>>()?))
+    }
+
+    /// Where each of these nodes will be reached.
+    pub(super) fn places(&self) -> io::Result<BTreeMap<NodeName, SocketAddr>> {
+        let place = |(name, listener): &(NodeName, TcpListener)| Ok((*name, listener.local_addr()?));
+        self.0.iter().map(place).collect()
+    }
+}
 
 /// A proxy with a door for each node. Dropping it closes all doors, and the connections through them.
 #[derive(Debug)]
 pub(super) struct Proxy {
     doors: BTreeMap<NodeName, SocketAddr>,
-    lines: BTreeMap<HostId, watch::Sender<Line>>,
+    network: watch::Sender<Network>,
     /// Its thread ends when this is dropped.
     _open: oneshot::Sender<()>,
 }
 
 impl Proxy {
-    /// Opens a door for each of these nodes that is on a host. Returns once all doors are open.
-    pub(super) async fn start(nodes: Vec<(NodeName, watch::Receiver<NodeAddress>)>) -> io::Result<Self> {
-        let (mut lines, mut doors, mut open) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        for (name, node) in nodes {
-            let Some(host) = name.host else { continue };
-            let line: &watch::Sender<Line> = lines.entry(host).or_default();
-            // Nobody needs to know the port beforehand.
-            let listener = std::net::TcpListener::bind(ports::loopback(0))?;
-            listener.set_nonblocking(true)?;
-            doors.insert(name, listener.local_addr()?);
-            open.push((listener, node, line.subscribe()));
-        }
+    /// Serves these doors. `node` tells where a node is, now and later; a door without one is closed.
+    pub(super) async fn start(
+        doors: Doors,
+        node: impl Fn(NodeName) -> Option<watch::Receiver<NodeAddress>>,
+    ) -> io::Result<Self> {
+        let (places, network) = (doors.places()?, watch::Sender::new(Network::default()));
+        let open = doors
+            .0
+            .into_iter()
+            .filter_map(|(name, listener)| Some((name, listener, node(name)?)));
+        let (open, faults) = (open.collect(), network.subscribe());
         let (keep_open, closed) = oneshot::channel();
         let (report, started) = oneshot::channel();
         std::thread::Builder::new()
             .name("proxy".to_owned())
-            .spawn(move || serve(open, report, closed))?;
+            .spawn(move || serve(open, &faults, report, closed))?;
         started
             .await
             .unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))?;
         Ok(Self {
-            doors,
-            lines,
+            doors: places,
+            network,
             _open: keep_open,
         })
     }
@@ -63,31 +85,52 @@ impl Proxy {
         self.doors.get(&node).copied()
     }
 
-    /// Changes the line to a host. Bytes that are under way follow the new state.
-    pub(super) fn set(&self, host: HostId, line: Line) {
-        if let Some(sender) = self.lines.get(&host) {
-            sender.send_replace(line);
-        }
+    /// The node behind the door on this port.
+    pub(super) fn behind(&self, port: u16) -> Option<NodeName> {
+        let mut doors = self.doors.iter();
+        doors.find_map(|(name, place)| (place.port() == port).then_some(*name))
+    }
+
+    /// Lets a fault act on the network. Bytes that are under way follow the new state.
+    pub(super) fn enter(&self, target: Target, fault: Fault) {
+        self.network.send_modify(|network| network.enter(target, fault));
+    }
+
+    /// Ends the fault that brought a condition.
+    pub(super) fn leave(&self, target: Target, condition: Condition) {
+        self.network.send_modify(|network| network.leave(target, condition));
+    }
+
+    /// What happens now on a path.
+    pub(super) fn state(&self, path: &Path) -> State {
+        self.network.borrow().state(path)
     }
 }
 
 /// A door that is not served yet.
-type Opened = (
-    std::net::TcpListener,
-    watch::Receiver<NodeAddress>,
-    watch::Receiver<Line>,
-);
+type Opened = (NodeName, TcpListener, watch::Receiver<NodeAddress>);
 
 /// Serves these doors until `closed`. Reports that it has begun, or why it can't.
-fn serve(open: Vec<Opened>, report: oneshot::Sender<io::Result<()>>, closed: oneshot::Receiver<()>) {
+fn serve(
+    open: Vec<Opened>,
+    network: &watch::Receiver<Network>,
+    report: oneshot::Sender<io::Result<()>>,
+    closed: oneshot::Receiver<()>,
+) {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return drop(report.send(Err(error))),
     };
     runtime.block_on(async {
-        let doors = open.into_iter().map(|(listener, node, line)| {
-            let listener = TcpListener::from_std(listener)?;
-            Ok(Door { listener, node, line })
+        let doors = open.into_iter().map(|(name, listener, node)| {
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            let network = network.clone();
+            Ok(Door {
+                listener,
+                name,
+                node,
+                network,
+            })
         });
         let doors: Vec<Door> = match doors.collect() {
             Ok(doors) => doors,

@@ -1,11 +1,9 @@
 //! One direction of a connection.
 
 use std::collections::VecDeque;
-use std::io;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::watch;
 
 use super::line::Line;
 use crate::timer::Timer;
@@ -15,36 +13,62 @@ const CHUNK: usize = 16 * 1024;
 /// The most bytes under way. With more, the sender has to wait, as at a socket whose buffer is full.
 const MOST_UNDER_WAY: usize = 4 * 1024 * 1024;
 
+/// Why a pump has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// Its sender has closed the connection or broken it, the network has lost a part of it, or the proxy is closing.
+    Over,
+    /// Its receiver takes nothing any more.
+    ReceiverGone,
+}
+
 /// Carries bytes from one end to the other, each chunk as late as `line` says when it is due, until one of them closes or
 /// breaks. What is under way then is dropped: a dead machine resends nothing that the network has lost.
+///
+/// While the line is cut nothing arrives, not even that the sender has closed. A connection that has lost something is over
+/// when the cut is: no stream goes on with a hole in it. One on which nobody said anything lives on.
 pub(super) async fn pump(
-    mut from: impl AsyncRead + Unpin,
-    mut to: impl AsyncWrite + Unpin,
-    mut line: watch::Receiver<Line>,
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    mut line: Line,
     timer: &Timer,
-) -> io::Result<()> {
+) -> Ended {
     let mut under_way: VecDeque<(Instant, Vec<u8>)> = VecDeque::new();
     let mut size = 0;
     let mut chunk = vec![0; CHUNK];
+    let (mut lost, mut closed) = (false, false);
     loop {
-        let delay = line.borrow_and_update().delay;
+        let state = line.state();
+        if state.cut {
+            lost |= !under_way.is_empty();
+            under_way.clear();
+            size = 0;
+        } else if lost || closed {
+            return Ended::Over;
+        }
         tokio::select! {
-            // What is due goes first, so that a chunk without delay has arrived before its sender's close is seen.
+            // What has changed holds for what is read after it. What is due goes before what is read, so that a chunk without
+            // delay has arrived before its sender's close is seen.
             biased;
-            () = arrival(&under_way, delay, timer) => {
+            changed = line.changed() => if !changed {
+                return Ended::Over;
+            },
+            () = arrival(&under_way, state.delay, timer) => {
                 let Some((_, bytes)) = under_way.pop_front() else { continue };
                 size -= bytes.len();
-                to.write_all(&bytes).await?;
-            }
-            read = from.read(&mut chunk), if size < MOST_UNDER_WAY => {
-                let length = read?;
-                if length == 0 {
-                    return Ok(());
+                if to.write_all(&bytes).await.is_err() {
+                    return Ended::ReceiverGone;
                 }
-                under_way.push_back((Instant::now(), chunk[..length].to_vec()));
-                size += length;
             }
-            changed = line.changed() => changed.map_err(|_| io::ErrorKind::ConnectionAborted)?,
+            read = from.read(&mut chunk), if size < MOST_UNDER_WAY && !closed => match read {
+                Ok(length @ 1..) if state.cut => lost |= length > 0,
+                Ok(length @ 1..) => {
+                    under_way.push_back((Instant::now(), chunk[..length].to_vec()));
+                    size += length;
+                }
+                // Whether that can be heard is seen above.
+                Ok(0) | Err(_) => closed = true,
+            },
         }
     }
 }
@@ -60,28 +84,52 @@ async fn arrival(under_way: &VecDeque<(Instant, Vec<u8>)>, delay: Duration, time
 #[cfg(test)]
 mod tests {
     use tokio::io::{DuplexStream, duplex};
+    use tokio::sync::watch;
+    use tokio::task::JoinHandle;
     use tokio::time::timeout;
 
+    use super::super::network::{Network, Path};
     use super::*;
+    use crate::lab::node_name::{NodeName, Role};
+    use crate::model::{Direction, Fault, HostId, Target};
 
     const LONG: Duration = Duration::from_hours(1);
+    /// The target of the faults, of which the pump is the way there.
+    const HOST: Target = Target::Host(HostId(1));
 
-    /// A pump with this delay: its sender's end, its receiver's end, its line, and itself.
-    fn pumping(
-        delay: Duration,
-    ) -> (
-        DuplexStream,
-        DuplexStream,
-        watch::Sender<Line>,
-        tokio::task::JoinHandle<()>,
-    ) {
-        let (here, from) = duplex(64);
-        let (to, there) = duplex(64);
-        let (line, state) = watch::channel(Line { delay });
-        let task = tokio::spawn(async move {
-            let _ = pump(from, to, state, &Timer::start()).await;
-        });
-        (here, there, line, task)
+    fn lag(delay: Duration) -> Network {
+        let mut network = Network::default();
+        let direction = Direction::Both;
+        network.enter(HOST, Fault::Lag { delay, direction });
+        network
+    }
+
+    fn cut(direction: Direction) -> Network {
+        let mut network = Network::default();
+        network.enter(HOST, Fault::Cut { direction });
+        network
+    }
+
+    /// A pump in this network: its sender's end, its receiver's end, the network, and itself.
+    fn pumping(network: Network) -> (DuplexStream, DuplexStream, watch::Sender<Network>, JoinHandle<Ended>) {
+        let (here, mut from) = duplex(64);
+        let (mut to, there) = duplex(64);
+        let network = watch::Sender::new(network);
+        let line = Line {
+            network: network.subscribe(),
+            path: Path {
+                caller: None,
+                callee: NodeName::on(HostId(1), Role::Lock),
+                is_back: false,
+            },
+        };
+        let task = tokio::spawn(async move { pump(&mut from, &mut to, line, &Timer::start()).await });
+        (here, there, network, task)
+    }
+
+    /// Whether nothing arrives, not even a close.
+    async fn is_silent(there: &mut DuplexStream) -> bool {
+        timeout(Duration::from_millis(50), there.read_u8()).await.is_err()
     }
 
     async fn received(there: &mut DuplexStream) -> String {
@@ -92,7 +140,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_delay_everything_arrives_in_order_before_the_close() {
-        let (mut here, mut there, _line, _task) = pumping(Duration::ZERO);
+        let (mut here, mut there, _line, _task) = pumping(Network::default());
         for _ in 0..50 {
             here.write_all(b"one two three ").await.unwrap();
             here.flush().await.unwrap();
@@ -108,7 +156,7 @@ mod tests {
     #[tokio::test]
     async fn a_chunk_arrives_after_the_delay_and_not_before() {
         let delay = Duration::from_millis(80);
-        let (mut here, mut there, _line, _task) = pumping(delay);
+        let (mut here, mut there, _line, _task) = pumping(lag(delay));
         let sent = Instant::now();
         here.write_all(b"late").await.unwrap();
         let mut bytes = [0; 4];
@@ -118,7 +166,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_under_way_when_its_sender_dies_is_dropped() {
-        let (mut here, mut there, _line, task) = pumping(LONG);
+        let (mut here, mut there, _line, task) = pumping(lag(LONG));
         here.write_all(b"never").await.unwrap();
         drop(here);
         task.await.unwrap();
@@ -127,13 +175,75 @@ mod tests {
 
     #[tokio::test]
     async fn the_end_of_a_delay_lets_everything_arrive_that_it_held_back() {
-        let (mut here, mut there, line, _task) = pumping(LONG);
+        let (mut here, mut there, network, _task) = pumping(lag(LONG));
         here.write_all(b"held back").await.unwrap();
         let mut bytes = [0; 9];
         let early = timeout(Duration::from_millis(50), there.read_exact(&mut bytes)).await;
         assert!(early.is_err(), "it arrived early");
-        line.send_replace(Line::default());
+        network.send_replace(Network::default());
         there.read_exact(&mut bytes).await.unwrap();
         assert_eq!(&bytes, b"held back");
+    }
+
+    #[tokio::test]
+    async fn a_cut_drops_what_is_under_way_and_the_connection_ends_with_it() {
+        let (mut here, mut there, network, task) = pumping(lag(LONG));
+        here.write_all(b"under way").await.unwrap();
+        assert!(is_silent(&mut there).await);
+        network.send_replace(cut(Direction::There));
+        assert!(is_silent(&mut there).await);
+        network.send_replace(Network::default());
+        assert_eq!(task.await.unwrap(), Ended::Over);
+        assert_eq!(received(&mut there).await, "");
+    }
+
+    #[tokio::test]
+    async fn what_is_sent_during_a_cut_never_arrives() {
+        let (mut here, mut there, network, task) = pumping(Network::default());
+        here.write_all(b"before").await.unwrap();
+        let mut bytes = [0; 6];
+        there.read_exact(&mut bytes).await.unwrap();
+        network.send_replace(cut(Direction::Both));
+        // More than both buffers hold: it is taken, as by a network that loses it.
+        for _ in 0..50 {
+            here.write_all(b"during the cut").await.unwrap();
+        }
+        assert!(is_silent(&mut there).await);
+        network.send_replace(Network::default());
+        assert_eq!(task.await.unwrap(), Ended::Over);
+        assert_eq!(received(&mut there).await, "");
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_was_quiet_during_a_cut_lives_on() {
+        let (mut here, mut there, network, _task) = pumping(cut(Direction::There));
+        assert!(is_silent(&mut there).await);
+        network.send_replace(Network::default());
+        here.write_all(b"after").await.unwrap();
+        let mut bytes = [0; 5];
+        there.read_exact(&mut bytes).await.unwrap();
+        assert_eq!(&bytes, b"after");
+    }
+
+    #[tokio::test]
+    async fn nobody_hears_of_a_close_during_a_cut() {
+        let (here, mut there, network, task) = pumping(cut(Direction::There));
+        drop(here);
+        assert!(is_silent(&mut there).await);
+        network.send_replace(Network::default());
+        assert_eq!(task.await.unwrap(), Ended::Over);
+        assert_eq!(received(&mut there).await, "");
+    }
+
+    #[tokio::test]
+    async fn a_cut_of_the_other_way_changes_nothing() {
+        let (mut here, mut there, _network, task) = pumping(cut(Direction::Back));
+        here.write_all(b"one way").await.unwrap();
+        let mut bytes = [0; 7];
+        there.read_exact(&mut bytes).await.unwrap();
+        assert_eq!(&bytes, b"one way");
+        drop(there);
+        here.write_all(b"to nobody").await.unwrap();
+        assert_eq!(task.await.unwrap(), Ended::ReceiverGone);
     }
 }

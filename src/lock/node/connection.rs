@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -32,7 +33,7 @@ const OUTPUT_LIMIT: usize = 1 << 16;
 const INPUT_SIZE: usize = 1 << 15;
 
 /// How long commands wait for the first connection.
-const FIRST_CONNECTION_WAIT: Duration = Duration::from_millis(40);
+pub(crate) const FIRST_CONNECTION_WAIT: Duration = Duration::from_millis(40);
 
 /// Marks the node as ended when its task ends, also when the runtime is dropped.
 struct EndOnDrop<'a>(&'a Queue);
@@ -73,7 +74,8 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
         match greeted {
             Ok(greeted) => {
                 node.connected();
-                let mut connection = Connection::new(greeted.stream, greeted.native, &options);
+                let server = greeted.stream.server();
+                let mut connection = Connection::new(greeted.stream, server, greeted.native, &options);
                 match place.stay(connection.drive(&node)).await {
                     Some(Ok(())) => return,
                     Some(Err(_)) => {}
@@ -112,6 +114,8 @@ async fn await_first(node: &Queue, greet: impl Future<Output = Result<Greeted, F
 
 struct Connection<S> {
     stream: S,
+    /// The address of its other end.
+    server: Option<SocketAddr>,
     /// The node's own compare-and-delete command, if it has one.
     native: Option<Native>,
     input: Box<[u8]>,
@@ -139,10 +143,11 @@ struct Connection<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    fn new(stream: S, native: Option<Native>, options: &NodeOptions) -> Self {
+    fn new(stream: S, server: Option<SocketAddr>, native: Option<Native>, options: &NodeOptions) -> Self {
         let now = clock::now();
         Self {
             stream,
+            server,
             native,
             input: vec![0; INPUT_SIZE].into(),
             filled: 0,
@@ -207,9 +212,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.suspect_if_overdue(node, now);
         let (mut withdrawn, mut voting) = (0, false);
         while self.can_fill() {
-            let Some(job) = self.unwritten.pop_front() else { break };
+            let Some(mut job) = self.unwritten.pop_front() else {
+                break;
+            };
+            job.goes_to(self.server);
             if job.write(&mut self.output, self.native, now) {
                 voting |= Replication::concerns(&job);
+                if job.path().asking {
+                    self.written.push_back((Job::Asking, now));
+                }
                 self.written.push_back((job, now));
             } else {
                 withdrawn += 1;
@@ -263,6 +274,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             if let Some(hook) = hook {
                 hook(now - since);
             }
+            let job = match (&reply, node.elsewhere()) {
+                (Reply::Error(error), Some(elsewhere)) => match elsewhere.redirect(job, error) {
+                    Some(job) => job,
+                    None => continue,
+                },
+                _ => job,
+            };
             match (&mut self.replication, job) {
                 (Some(replication), Job::Lock(job)) if replication::is_vote(job.command, &reply) => {
                     replication.keep(job, reply);

@@ -15,6 +15,10 @@ use crate::node::stream::Stream;
 use crate::node::tls;
 use crate::node::wire::{self, DELETE, EXTEND, Native, RELEASE};
 
+/// The most bytes of replies that are read at once. The slots of a cluster can take more than a megabyte, if they are dealt out
+/// one by one.
+const REPLIES_LIMIT: usize = 1 << 23;
+
 /// A connection that is ready for locks.
 pub(crate) struct Greeted {
     pub(crate) stream: Stream,
@@ -135,7 +139,7 @@ pub(crate) async fn read(stream: &mut Stream, count: usize) -> io::Result<Vec<Re
                 replies.push(reply);
                 start += length;
             }
-            None if input.len() > 1 << 16 => return Err(io::ErrorKind::InvalidData.into()),
+            None if input.len() > REPLIES_LIMIT => return Err(io::ErrorKind::InvalidData.into()),
             None => {
                 if stream.read_buf(&mut input).await? == 0 {
                     return Err(io::ErrorKind::UnexpectedEof.into());

@@ -1,11 +1,13 @@
 //! Commands that are queued for a node.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
+use super::path::Path;
 use super::question::Question;
 use super::reply::Reply;
-use super::wire::{DELETE, Native, RELEASE, Wire};
+use super::wire::{self, DELETE, Native, RELEASE, Wire};
 use crate::Cause;
 use crate::protocol::{Answer, Command, Time};
 
@@ -36,6 +38,8 @@ pub(crate) struct Report {
     pub(crate) answer: Answer,
     /// Why it was not run, if it was not.
     pub(crate) cause: Option<Cause>,
+    /// The server that it was written to, if it was.
+    pub(crate) server: Option<SocketAddr>,
 }
 
 /// A command for one node.
@@ -45,6 +49,8 @@ pub(crate) enum Job {
     Lock(LockJob),
     /// A command that may run late or never.
     Ask(Question),
+    /// The part in front of a command that comes to a node by an `ASK`; it has a reply of its own.
+    Asking,
 }
 
 /// A command for a lock, and the asker that gets its reply. Its asker can withdraw a `Set` as long as it is not written. A
@@ -61,6 +67,9 @@ pub(crate) struct LockJob {
     pub(crate) announce: bool,
     /// Whether to send the script itself, because the node does not know its hash.
     pub(crate) spelled_out: bool,
+    pub(crate) path: Path,
+    /// The server that it was written to last.
+    pub(crate) server: Option<SocketAddr>,
 }
 
 /// What remains to be done for a job after its reply.
@@ -81,7 +90,43 @@ impl Job {
     pub(crate) const fn command(&self) -> Option<Command> {
         match self {
             Self::Lock(job) => Some(job.command),
-            Self::Ask(_) => None,
+            Self::Ask(_) | Self::Asking => None,
+        }
+    }
+
+    /// How the command came to its node.
+    pub(crate) const fn path(&self) -> Path {
+        match self {
+            Self::Lock(LockJob { path, .. }) | Self::Ask(Question { path, .. }) => *path,
+            Self::Asking => Path {
+                redirections: 0,
+                asking: false,
+            },
+        }
+    }
+
+    /// The same command on another path.
+    pub(crate) fn on(mut self, by: Path) -> Self {
+        match &mut self {
+            Self::Lock(LockJob { path, .. }) | Self::Ask(Question { path, .. }) => *path = by,
+            Self::Asking => {}
+        }
+        self
+    }
+
+    /// The key that it is about, if it is about one.
+    pub(crate) fn key(&self) -> Option<&[u8]> {
+        match self {
+            Self::Lock(job) => Some(job.asker.wire().key().as_bytes()),
+            Self::Ask(question) => question.command.key(),
+            Self::Asking => None,
+        }
+    }
+
+    /// Notes which server it is written to.
+    pub(crate) fn goes_to(&mut self, server: Option<SocketAddr>) {
+        if let Self::Lock(job) = self {
+            job.server = server;
         }
     }
 
@@ -90,7 +135,14 @@ impl Job {
         match self {
             Self::Lock(job) => job.write(out, native, now),
             Self::Ask(question) => {
-                out.extend_from_slice(&question.command);
+                if question.path.asking {
+                    out.extend_from_slice(wire::ASKING);
+                }
+                out.extend_from_slice(question.command.bytes());
+                true
+            }
+            Self::Asking => {
+                out.extend_from_slice(wire::ASKING);
                 true
             }
         }
@@ -104,6 +156,8 @@ impl Job {
                 question.put(reply.into());
                 Done::Kept
             }
+            // If the node may not be asked, it says so to the command behind.
+            Self::Asking => Done::Kept,
         }
     }
 
@@ -115,6 +169,7 @@ impl Job {
                 question.put(Err(cause));
                 Done::Kept
             }
+            Self::Asking => Done::Kept,
         }
     }
 }
@@ -122,7 +177,14 @@ impl Job {
 impl LockJob {
     fn write(&self, out: &mut Vec<u8>, native: Option<Native>, now: Time) -> bool {
         if !self.asker.on_written(self.node, self.command, now) {
+            if self.path.redirections > 0 {
+                // The node that sent it on did not run it, and its asker has not been told that.
+                self.report(Answer::Never, None, now);
+            }
             return false;
+        }
+        if self.path.asking {
+            out.extend_from_slice(wire::ASKING);
         }
         let wire = self.asker.wire();
         match (self.command, native) {
@@ -154,18 +216,16 @@ impl LockJob {
                 return Done::Again(self);
             }
             (Command::Extend | Command::Delete, Reply::Error(text)) if is_another_type(&text) => (Answer::No, None),
-            (_, reply) => (Answer::Never, Some(reply.cause())),
+            (_, reply) => {
+                let cause = reply.cause();
+                (answer_for(&cause), Some(cause))
+            }
         };
         self.done(answer, cause, now)
     }
 
     fn fail(self, cause: Cause, now: Time) -> Done {
-        let answer = if cause.may_have_voted() {
-            Answer::Unknown
-        } else {
-            Answer::Never
-        };
-        self.done(answer, Some(cause), now)
+        self.done(answer_for(&cause), Some(cause), now)
     }
 
     /// The node has run it, but its replicas have not confirmed it, so it is no vote.
@@ -173,19 +233,33 @@ impl LockJob {
         self.done(Answer::Unconfirmed, Some(cause), now)
     }
 
-    fn done(self, answer: Answer, cause: Option<Cause>, now: Time) -> Done {
+    /// Tells the asker. Returns whether its attempt is finished on the node.
+    fn report(&self, answer: Answer, cause: Option<Cause>, now: Time) -> bool {
         let report = Report {
             command: self.command,
             asked: self.asked,
             answer,
             cause,
+            server: self.server,
         };
-        let finished = self.asker.on_answer(self.node, report, now);
+        self.asker.on_answer(self.node, report, now)
+    }
+
+    fn done(self, answer: Answer, cause: Option<Cause>, now: Time) -> Done {
         match self.command {
-            _ if finished => Done::Finished,
+            _ if self.report(answer, cause, now) => Done::Finished,
             Command::Delete => Done::Owed(self),
             Command::Set | Command::Extend => Done::Kept,
         }
+    }
+}
+
+/// What is known of a command that was not answered, for this cause.
+fn answer_for(cause: &Cause) -> Answer {
+    if cause.may_have_voted() {
+        Answer::Unknown
+    } else {
+        Answer::Never
     }
 }
 

@@ -2,10 +2,12 @@
 
 pub(crate) mod address;
 pub(crate) mod connection;
+pub(crate) mod elsewhere;
 pub(crate) mod greeting;
 pub(crate) mod job;
 mod listener;
 pub(crate) mod options;
+pub(crate) mod path;
 pub(crate) mod place;
 pub(crate) mod question;
 pub(crate) mod queue;

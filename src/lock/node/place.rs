@@ -7,7 +7,7 @@ use super::address::NodeAddress;
 use crate::Cause;
 
 /// A host and a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Spot {
     pub(crate) host: String,
     pub(crate) port: u16,

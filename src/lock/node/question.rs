@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::path::Path;
 use super::reply::Reply;
 use super::wire::Packed;
 use crate::protocol::Time;
@@ -27,6 +28,7 @@ pub(crate) struct Question {
     pub(crate) command: Packed,
     /// Where the answer goes, and the node's position there. `None` if nobody waits for the answer.
     pub(crate) answers: Option<(Arc<Answers>, usize)>,
+    pub(crate) path: Path,
 }
 
 impl Question {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::elsewhere::Elsewhere;
 use super::job::{Done, Job, LockJob};
 use crate::protocol::{Link, Obstacle};
 use crate::{Cause, clock};
@@ -18,6 +19,8 @@ struct State {
     /// Why there is no connection.
     down: Cause,
     abandoned: bool,
+    /// Whether the node is not the one any more that can run what is owed.
+    retired: bool,
     queue: VecDeque<Job>,
     /// The connection's task, if it sleeps.
     task: Option<Waker>,
@@ -44,14 +47,27 @@ pub(crate) struct Queue {
     /// How long the node may owe a reply before it is suspect.
     node_timeout: Duration,
     round_trip: OnceLock<RoundTripHook>,
+    /// The cluster that the node belongs to.
+    elsewhere: Option<Box<dyn Elsewhere>>,
 }
 
 impl Queue {
+    /// The queue of a node that knows no others.
     pub(crate) fn new(node_timeout: Duration) -> Self {
+        Self::with(node_timeout, Link::default(), None)
+    }
+
+    /// The queue of a node of a cluster. An attempt may be finished on another node than it began on, so none are counted.
+    pub(crate) fn of_cluster(node_timeout: Duration, elsewhere: Box<dyn Elsewhere>) -> Self {
+        Self::with(node_timeout, Link::uncounted(), Some(elsewhere))
+    }
+
+    fn with(node_timeout: Duration, link: Link, elsewhere: Option<Box<dyn Elsewhere>>) -> Self {
         let state = State {
-            link: Link::default(),
+            link,
             down: Cause::Refused,
             abandoned: false,
+            retired: false,
             queue: VecDeque::new(),
             task: None,
         };
@@ -60,6 +76,7 @@ impl Queue {
             up: watch::Sender::new(false),
             node_timeout,
             round_trip: OnceLock::new(),
+            elsewhere,
         }
     }
 
@@ -78,6 +95,11 @@ impl Queue {
         self.round_trip.get()
     }
 
+    /// The cluster that the node belongs to, if it does.
+    pub(crate) fn elsewhere(&self) -> Option<&dyn Elsewhere> {
+        self.elsewhere.as_deref()
+    }
+
     /// Queues a command; never waits. A command that can't be sent now fails at once, except for deletes, which are owed.
     pub(crate) fn push(&self, job: Job) {
         let mut state = self.lock();
@@ -91,9 +113,7 @@ impl Queue {
                 let cause = state.cause(obstacle);
                 // Callers are called back after the mutex is unlocked.
                 drop(state);
-                if let Done::Owed(delete) = job.fail(cause, clock::now())
-                    && obstacle != Obstacle::Ended
-                {
+                if let Done::Owed(delete) = job.fail(cause, clock::now()) {
                     self.owe([delete]);
                 }
             }
@@ -103,8 +123,15 @@ impl Queue {
     /// Queues deletes whose askers no longer wait for them.
     fn owe(&self, deletes: impl IntoIterator<Item = LockJob>) {
         let mut state = self.lock();
-        state.queue.extend(deletes.into_iter().map(Job::Lock));
-        Self::wake(state);
+        if state.retired
+            && let Some(elsewhere) = &self.elsewhere
+        {
+            drop(state);
+            elsewhere.owe(deletes.into_iter().collect());
+        } else if !state.link.is_ended() {
+            state.queue.extend(deletes.into_iter().map(Job::Lock));
+            Self::wake(state);
+        }
     }
 
     /// So many attempts are finished on the node, which makes room for others.
@@ -150,6 +177,7 @@ impl Queue {
         let (owed, finished) = fail(mem::take(jobs), &Cause::Suspect);
         jobs.extend(owed.into_iter().map(Job::Lock));
         self.finished(finished);
+        self.on_trouble();
     }
 
     /// The node replied.
@@ -174,6 +202,18 @@ impl Queue {
         let (owed_too, finished_too) = fail(unwritten.into_iter().chain(queue), cause);
         self.finished(finished + finished_too);
         self.owe(owed.into_iter().chain(owed_too));
+        self.on_trouble();
+    }
+
+    fn on_trouble(&self) {
+        if let Some(elsewhere) = &self.elsewhere {
+            elsewhere.on_trouble();
+        }
+    }
+
+    /// Whether the node is connected, and owes no reply for too long.
+    pub(crate) fn is_well(&self) -> bool {
+        self.lock().link.is_well()
     }
 
     /// Whether deletes are left for which another connection is needed.
@@ -191,6 +231,19 @@ impl Queue {
         let mut state = self.lock();
         state.abandoned = true;
         Self::wake(state);
+    }
+
+    /// The node is not the one any more that can run what is owed: the task ends, and other nodes of the cluster get the
+    /// deletes.
+    pub(crate) fn retire(&self) {
+        let mut state = self.lock();
+        (state.abandoned, state.retired) = (true, true);
+        let queue = mem::take(&mut state.queue);
+        let cause = state.cause(Obstacle::Down);
+        Self::wake(state);
+        let (owed, finished) = fail(queue, &cause);
+        self.finished(finished);
+        self.owe(owed);
     }
 
     /// Whether nobody uses the node any more.
@@ -249,6 +302,7 @@ mod tests {
     use super::*;
     use crate::clock;
     use crate::node::job::{Asker, Report};
+    use crate::node::path::Path;
     use crate::node::reply::Reply;
     use crate::node::wire::{self, Wire};
     use crate::protocol::{Attempt, Command, Rules, Time, Vote};
@@ -276,6 +330,7 @@ mod tests {
                 asked,
                 answer,
                 cause,
+                server: _,
             } = report;
             *self.cause.lock().unwrap() = cause;
             let mut attempt = self.attempt.lock().unwrap();
@@ -312,6 +367,8 @@ mod tests {
             asked: clock::now(),
             announce: false,
             spelled_out: false,
+            path: Path::default(),
+            server: None,
         })
     }
 
@@ -410,6 +467,29 @@ mod tests {
             jobs = [Job::Lock(delete)].into();
         }
         assert!(matches!(answer(jobs, &Reply::Int(1))[..], [Done::Finished]));
+    }
+
+    #[test]
+    fn an_error_that_says_nothing_of_the_command_leaves_the_vote_unknown_and_a_delete_follows() {
+        let queue = queue();
+        for (error, expected, deletes) in [
+            ("ERR upstream failure", Vote::Unknown, 1),
+            ("OOM command not allowed", Vote::Never, 0),
+            ("MOVED 3999 10.0.0.2:6379", Vote::Never, 0),
+        ] {
+            let asking = ask(&queue);
+            answer(written(&queue), &Reply::Error(error.into()));
+            assert_eq!(
+                asking.vote(),
+                (expected, Some(Cause::of_error(error.into()))),
+                "{error}"
+            );
+            take_back(&queue, &asking);
+            assert_eq!(written(&queue).len(), deletes, "{error}");
+        }
+        let asking = ask(&queue);
+        answer(written(&queue), &Reply::Int(7));
+        assert_eq!(asking.vote().0, Vote::Unknown);
     }
 
     #[test]

@@ -28,26 +28,10 @@ impl Reply {
     /// The cause that an unusable reply stands for.
     pub(crate) fn cause(self) -> Cause {
         match self {
-            Self::Error(text) if is_denied(&text) => Cause::NoPermission(text),
-            Self::Error(text) if begins_with(&text, &["READONLY"]) => Cause::ReadOnly,
-            Self::Error(text) if begins_with(&text, &NOT_READY) => Cause::NotReady(text),
-            Self::Error(text) => Cause::Error(text),
+            Self::Error(text) => Cause::of_error(text),
             _ => Cause::Error("unexpected reply".into()),
         }
     }
-}
-
-/// Whether an error says that the user lacks the permission, or is unknown.
-fn is_denied(error: &str) -> bool {
-    begins_with(error, &["NOPERM", "NOAUTH", "WRONGPASS"])
-}
-
-/// The codes of errors with which a server turns a command away before it runs it, because of its own state. Our scripts
-/// write once only, so one that ends with such an error has written nothing.
-const NOT_READY: [&str; 5] = ["LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS"];
-
-fn begins_with(error: &str, codes: &[&str]) -> bool {
-    codes.iter().any(|code| error.starts_with(code))
 }
 
 /// The bytes are not RESP, so the rest of the stream can't be parsed.
@@ -193,30 +177,6 @@ mod tests {
             if let Ok(Some((_, length))) = Reply::parse(&bytes) {
                 prop_assert!(length <= bytes.len());
             }
-        }
-    }
-
-    #[test]
-    fn errors_are_told_apart_by_their_code() {
-        for text in [
-            "LOADING Redis is loading the dataset in memory",
-            "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
-            "CLUSTERDOWN The cluster is down",
-            "TRYAGAIN Multiple keys request during rehashing of slot",
-            "NOREPLICAS Not enough good replicas to write.",
-        ] {
-            assert_eq!(Reply::Error(text.into()).cause(), Cause::NotReady(text.into()));
-        }
-        let readonly = "READONLY You can't write against a read only replica.";
-        assert_eq!(Reply::Error(readonly.into()).cause(), Cause::ReadOnly);
-        let denied = "NOPERM this user has no permissions";
-        assert_eq!(Reply::Error(denied.into()).cause(), Cause::NoPermission(denied.into()));
-        for text in [
-            "OOM command not allowed",
-            "ERR LOADING",
-            "MISCONF Errors writing to the AOF file",
-        ] {
-            assert_eq!(Reply::Error(text.into()).cause(), Cause::Error(text.into()));
         }
     }
 

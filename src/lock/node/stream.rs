@@ -1,6 +1,7 @@
 //! The byte stream to a node, plain or over TLS.
 
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -14,6 +15,18 @@ pub(crate) enum Stream {
     Plain(TcpStream),
     #[cfg(feature = "tls")]
     Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Stream {
+    /// The address of the server; `None` if the connection is broken already.
+    pub(crate) fn server(&self) -> Option<SocketAddr> {
+        let stream = match self {
+            Self::Plain(stream) => stream,
+            #[cfg(feature = "tls")]
+            Self::Tls(stream) => stream.get_ref().0,
+        };
+        stream.peer_addr().ok()
+    }
 }
 
 impl AsyncRead for Stream {

@@ -163,7 +163,44 @@ impl Wire {
 }
 
 /// A packed command, shared by all nodes that are asked the same question.
-pub(crate) type Packed = Arc<[u8]>;
+#[derive(Debug, Clone)]
+pub(crate) struct Packed {
+    bytes: Arc<[u8]>,
+    /// Where its key is, if it has one.
+    key: Option<Range<usize>>,
+}
+
+impl Packed {
+    /// Packs words; the one at this position is the key.
+    fn keyed(words: &[&str], key: usize) -> Self {
+        let bytes = pack(words);
+        // What the words before it take: each has its length in a line of its own, and ends with CRLF.
+        let before = pack(&words[..key]).len() - head(key) + head(words.len());
+        let start = before + head(words[key].len());
+        Self {
+            key: Some(start..start + words[key].len()),
+            bytes: bytes.into(),
+        }
+    }
+
+    /// The whole command.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The key that it is about.
+    pub(crate) fn key(&self) -> Option<&[u8]> {
+        Some(&self.bytes[self.key.clone()?])
+    }
+}
+
+/// The number of bytes in `*number` or `$number` with its CRLF.
+fn head(number: usize) -> usize {
+    number.checked_ilog10().map_or(1, |digits| digits as usize + 1) + 3
+}
+
+/// Has a node of a cluster run the command behind it although it does not have the key's slot yet.
+pub(crate) const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
 /// Packs a command and its arguments.
 pub(crate) fn pack(words: &[&str]) -> Vec<u8> {
@@ -182,7 +219,15 @@ pub(crate) fn load(script: &Lua) -> Vec<u8> {
 
 /// Asks for a key's remaining time. The reply is in milliseconds: −2 if there is no such key, −1 if it never expires.
 pub(crate) fn pttl(key: &str) -> Packed {
-    pack(&["PTTL", key]).into()
+    Packed::keyed(&["PTTL", key], 1)
+}
+
+/// A question that every node answers somehow, after everything that was sent before it.
+pub(crate) fn barrier() -> Packed {
+    Packed {
+        bytes: pack(&["PTTL", ""]).into(),
+        key: None,
+    }
 }
 
 /// Waits until so many replicas have what this connection has written, but no longer than `timeout`, in whole milliseconds.
@@ -193,7 +238,8 @@ pub(crate) fn wait(replicas: u32, timeout: Duration) -> Vec<u8> {
 
 /// Publishes a message to all who wait for the key.
 pub(crate) fn publish(key: &str, message: &str) -> Packed {
-    pack(&["PUBLISH", &channel(key), message]).into()
+    // Any node of a cluster would do; the key's node is as good.
+    Packed::keyed(&["PUBLISH", &channel(key), message], 1)
 }
 
 /// `SUBSCRIBE` or `UNSUBSCRIBE` for the channels of these keys.
@@ -218,7 +264,7 @@ const PROPOSE: &str = "local has=tonumber(redis.call('get',KEYS[1]) or '0') \
 
 /// Proposes a number to a counter.
 pub(crate) fn propose(key: &str, number: u64) -> Packed {
-    pack(&["EVAL", PROPOSE, "1", key, &number.to_string()]).into()
+    Packed::keyed(&["EVAL", PROPOSE, "1", key, &number.to_string()], 3)
 }
 
 /// The length of a token.
@@ -306,12 +352,17 @@ mod tests {
             let subscribe = cmd("SUBSCRIBE").arg(&channels).get_packed_command();
             prop_assert_eq!(subscription("SUBSCRIBE", &keys), subscribe);
             let proposal = cmd("EVAL").arg(PROPOSE).arg(1).arg(ours[0]).arg(number).get_packed_command();
-            prop_assert_eq!(&propose(ours[0], number)[..], proposal);
+            let (key, ours_packed) = (Some(ours[0].as_bytes()), propose(ours[0], number));
+            prop_assert_eq!((ours_packed.bytes(), ours_packed.key()), (&proposal[..], key));
+            let question = pttl(ours[0]);
+            prop_assert_eq!(question.key(), key);
             let replicas = (number >> 32).try_into().unwrap();
             let wait_command = cmd("WAIT").arg(replicas).arg(250).get_packed_command();
             prop_assert_eq!(wait(replicas, Duration::from_micros(250_900)), wait_command);
             let publish_command = cmd("PUBLISH").arg(&channels[0]).arg(ours[0]).get_packed_command();
-            prop_assert_eq!(&publish(ours[0], ours[0])[..], publish_command);
+            let published = publish(ours[0], ours[0]);
+            let channel = Some(channels[0].as_bytes());
+            prop_assert_eq!((published.bytes(), published.key()), (&publish_command[..], channel));
         }
     }
 
@@ -327,6 +378,12 @@ mod tests {
     #[test]
     fn a_release_is_announced_on_the_channel_of_its_key() {
         assert!(RELEASE.body.contains(&format!("'{CHANNEL_PREFIX}'..KEYS[1]")));
+    }
+
+    #[test]
+    fn a_barrier_asks_of_no_key_and_asking_is_packed() {
+        assert_eq!((barrier().bytes(), barrier().key()), (&pack(&["PTTL", ""])[..], None));
+        assert_eq!(ASKING, pack(&["ASKING"]));
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub struct Link {
     suspect: bool,
     /// The number of attempts that may have, or get, a key on the node.
     attempts: usize,
+    /// Whether attempts are counted.
+    counted: bool,
 }
 
 impl Default for Link {
@@ -52,11 +54,21 @@ impl Default for Link {
             connection: Connection::Begun,
             suspect: false,
             attempts: 0,
+            counted: true,
         }
     }
 }
 
 impl Link {
+    /// The same, without a count of attempts, for a node on which they may begin and not end.
+    #[must_use]
+    pub fn uncounted() -> Self {
+        Self {
+            counted: false,
+            ..Self::default()
+        }
+    }
+
     /// Admits a command to the queue, in which `queued` others wait, or says why not. `None` is a question that does
     /// not belong to a lock. A delete that is not admitted because the node is down or suspect is owed nevertheless, but
     /// nobody should wait for it.
@@ -76,7 +88,7 @@ impl Link {
         if self.attempts >= ATTEMPT_LIMIT || queued >= QUEUE_LIMIT {
             return Err(Obstacle::Busy);
         }
-        self.attempts += usize::from(command == Some(Command::Set));
+        self.attempts += usize::from(self.counted && command == Some(Command::Set));
         Ok(())
     }
 
@@ -126,6 +138,12 @@ impl Link {
     /// The node answered.
     pub const fn on_trusted(&mut self) {
         self.suspect = false;
+    }
+
+    /// Whether there is a connection, and the node owes no answer for too long.
+    #[must_use]
+    pub fn is_well(&self) -> bool {
+        self.connection == Connection::Up && !self.suspect
     }
 
     /// Whether nothing will be sent any more.
@@ -198,7 +216,9 @@ mod tests {
         assert_eq!(link.admit(SET, 0), Ok(()));
         link.on_connected();
         assert_eq!(link.admit(SET, 0), Ok(()));
+        assert!(link.is_well());
         link.on_suspect();
+        assert!(!link.is_well());
         assert_eq!(
             (link.admit(SET, 0), link.not_written()),
             (Err(Obstacle::Suspect), Obstacle::Suspect)
@@ -230,6 +250,8 @@ mod tests {
         link.on_finished(1);
         assert_eq!((link.admit(SET, 0), link.admit(SET, 0)), (Ok(()), Err(Obstacle::Busy)));
         assert_eq!(up().admit(None, QUEUE_LIMIT), Err(Obstacle::Busy));
+        let mut uncounted = Link::uncounted();
+        assert!((0..=ATTEMPT_LIMIT).all(|_| uncounted.admit(SET, 0) == Ok(())) && uncounted.attempts() == 0);
     }
 
     #[test]

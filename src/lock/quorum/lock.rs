@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::poll_fn;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -12,9 +13,11 @@ use super::extensions::{Extensions, remember};
 use crate::acquire::FailedAttempt;
 use crate::held::{Held, Owned};
 use crate::node::job::{Asker, Job, LockJob, Report};
+use crate::node::path::Path;
 use crate::node::wire::{self, Wire};
 use crate::protocol::{
-    Attempt, Command, Decision, Due, Effect, Lease, NodeSet, PerNode, Released, Renewal, Time, Vote, Waiting, quorum,
+    Answer, Attempt, Command, Decision, Due, Effect, Lease, NodeSet, PerNode, Released, Renewal, Time, Vote, Waiting,
+    quorum,
 };
 use crate::waiting::subscriptions::Subscriptions;
 use crate::{AcquireOptions, Cause, Gauges, Nodes, NotExtended, Outcome, Refusal, clock};
@@ -35,6 +38,8 @@ struct State {
     attempt: Attempt,
     /// Why nodes gave no vote, unless somebody else simply has the lock.
     causes: PerNode<Option<Cause>>,
+    /// The servers that voted: a node may be another one later.
+    voters: PerNode<Option<SocketAddr>>,
     /// The task that waits for the votes, or for the release.
     waiter: Option<Waker>,
     /// The extensions whose callers wait for the result.
@@ -62,6 +67,7 @@ impl QuorumLock {
         let state = State {
             attempt: Attempt::new(nodes.len(), options.rules(nodes.node_timeout()), asked),
             causes: PerNode::new(nodes.len()),
+            voters: PerNode::new(nodes.len()),
             waiter: None,
             extensions: Extensions::default(),
         };
@@ -86,6 +92,8 @@ impl QuorumLock {
                 asked,
                 announce,
                 spelled_out: false,
+                path: Path::default(),
+                server: None,
             };
             self.nodes.push(node, Job::Lock(job));
         }
@@ -184,7 +192,7 @@ impl QuorumLock {
             Vote::Granted => None,
             Vote::Held | Vote::Gone => Some(Cause::Held),
             Vote::Written => Some(Cause::Timeout),
-            Vote::Queued => Some(self.nodes.not_written(node)),
+            Vote::Queued => Some(self.nodes.not_written(node, self.wire.key())),
             // These answers came with a cause.
             Vote::Never | Vote::Unconfirmed | Vote::Unknown => state.causes[node].clone().or(Some(Cause::Timeout)),
         };
@@ -266,6 +274,26 @@ impl QuorumLock {
         self.state().attempt.votes()
     }
 
+    /// The servers that voted so far.
+    pub(crate) fn voters(&self) -> Vec<SocketAddr> {
+        self.state().voters.iter().copied().flatten().collect()
+    }
+
+    /// When its nodes were asked.
+    pub(crate) fn start(&self) -> Time {
+        self.state().attempt.start()
+    }
+
+    /// Whether it was released, or will never be held.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state().attempt.is_closed()
+    }
+
+    /// The name of the keys.
+    pub(crate) fn key(&self) -> &str {
+        self.wire.key()
+    }
+
     /// The value of the keys.
     pub(crate) fn token(&self) -> &str {
         self.wire.token()
@@ -339,11 +367,13 @@ impl Asker for QuorumLock {
             asked,
             answer,
             cause,
+            server,
         } = report;
         let mut waiter = None;
         let effect = self.step(|state| match command {
             Command::Set => {
                 state.causes[node] = cause;
+                state.voters[node] = server.filter(|_| answer == Answer::Yes);
                 state.attempt.on_vote(node, asked, answer, now)
             }
             Command::Extend => {
@@ -392,6 +422,7 @@ mod tests {
             asked,
             answer,
             cause: None,
+            server: None,
         };
         lock.on_answer(node, report, clock::now());
     }

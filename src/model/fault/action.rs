@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use super::{Condition, Fault, Target, TargetKind};
+use super::{Condition, Direction, Fault, Target, TargetKind};
 
 /// An action on a target: a fault, or the undoing of a condition that a fault brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -41,23 +41,40 @@ impl Action {
         }
     }
 
-    /// The action on a target, in words: `lag host 1 by 50 ms`.
+    /// The action on somebody, in words: `lag host 1 by 50 ms`.
     #[must_use]
-    pub fn on(self, target: Target) -> String {
-        format!("{self} {target}{}", self.details())
+    pub fn on(self, whom: impl fmt::Display) -> String {
+        match self {
+            Self::Fault(Fault::Failover { by }) => by.to(whom),
+            Self::Fault(_) | Self::Undo(_) => format!("{self} {whom}{}", self.details()),
+        }
     }
 
     /// That it was done to a target, in words: `host 1 lagged by 50 ms`.
     #[must_use]
     pub fn done_to(self, target: Target) -> String {
-        format!("{target} {}{}", self.verbs()[2], self.details())
+        match self {
+            Self::Fault(Fault::Failover { .. }) => format!("{target} has the master"),
+            Self::Fault(_) | Self::Undo(_) => format!("{target} {}{}", self.verbs()[2], self.details_on(target)),
+        }
     }
 
     /// The parameters of a fault in words, to stand behind its target: ` by 50 ms`.
     #[must_use]
     pub fn details(self) -> String {
         match self {
-            Self::Fault(fault) => fault.details(),
+            Self::Fault(fault) => fault.details(|direction| match direction {
+                Direction::Both => String::new(),
+                Direction::There | Direction::Back => format!(" {direction}"),
+            }),
+            Self::Undo(_) => String::new(),
+        }
+    }
+
+    /// The same behind this target.
+    fn details_on(self, target: Target) -> String {
+        match self {
+            Self::Fault(fault) => fault.details(|direction| target.course(direction)),
             Self::Undo(_) => String::new(),
         }
     }
@@ -75,8 +92,11 @@ impl Action {
     #[must_use]
     pub fn undo(self, kind: TargetKind) -> Option<Self> {
         match self {
-            Self::Fault(fault) if fault.brings().is_undone_on(kind) => Some(Self::Undo(fault.brings())),
-            Self::Fault(_) | Self::Undo(_) => None,
+            Self::Fault(fault) => {
+                let undone = fault.brings().filter(|condition| condition.is_undone_on(kind));
+                undone.map(Self::Undo)
+            }
+            Self::Undo(_) => None,
         }
     }
 

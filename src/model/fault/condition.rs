@@ -9,6 +9,8 @@ pub enum Condition {
     Down,
     /// It is stopped in the middle of its work.
     Paused,
+    /// What is sent over it does not arrive.
+    Cut,
     /// What is sent to it, and what it sends, arrives later than it should.
     Lagging,
 }
@@ -65,12 +67,24 @@ impl Condition {
                 answers: false,
                 forgets: false,
             },
+            Self::Cut => Row {
+                word: "cut",
+                symbol: "╳",
+                undo: "uncut",
+                undo_verbs: ["uncut", "uncutting", "uncut"],
+                undone_on: &[TargetKind::Link],
+                ends: &[],
+                reported: false,
+                by_proxy: true,
+                answers: false,
+                forgets: false,
+            },
             Self::Lagging => Row {
                 word: "lagging",
                 symbol: "≈",
                 undo: "unlag",
                 undo_verbs: ["unlag", "unlagging", "unlagged"],
-                undone_on: &[TargetKind::Host],
+                undone_on: &[TargetKind::Host, TargetKind::Link],
                 ends: &[],
                 reported: false,
                 by_proxy: true,

@@ -96,7 +96,11 @@ impl<T> Conditions<T> {
     /// Applies an action that has taken effect.
     pub fn undergo(&mut self, action: Action, at: T) {
         match action {
-            Action::Fault(fault) => self.enter(fault.brings(), fault.how(), at),
+            Action::Fault(fault) => {
+                if let Some(condition) = fault.brings() {
+                    self.enter(condition, fault.how(), at);
+                }
+            }
             Action::Undo(condition) => self.leave(condition),
         }
     }
@@ -132,7 +136,7 @@ impl<T> Conditions<T> {
 mod tests {
     use std::time::Duration;
 
-    use super::super::Fault;
+    use super::super::{Direction, Fault, TargetKind, Way};
     use super::*;
 
     #[test]
@@ -146,16 +150,33 @@ mod tests {
     }
 
     #[test]
+    fn a_failover_brings_no_condition() {
+        let mut conditions = Conditions::default();
+        let failover = Action::Fault(Fault::Failover { by: Way::Hand });
+        conditions.undergo(failover, 1);
+        assert!(conditions.is_up());
+        assert_eq!(failover.undo(TargetKind::Host), None);
+        assert_eq!(failover.on("host 2"), "fail over to host 2 by hand");
+    }
+
+    #[test]
     fn a_lag_outlives_a_kill() {
         let delay = Duration::from_millis(50);
         let mut conditions = Conditions::default();
-        conditions.undergo(Fault::Lag { delay }.into(), 1);
+        conditions.undergo(
+            Fault::Lag {
+                delay,
+                direction: Direction::Both,
+            }
+            .into(),
+            1,
+        );
         assert!(!conditions.is_up() && conditions.answers());
         conditions.undergo(Fault::Kill.into(), 2);
         conditions.undergo(Action::Undo(Condition::Down), 3);
         assert_eq!(
             conditions,
-            Conditions::only(Condition::Lagging, Some(How::Delayed(delay)), 1)
+            Conditions::only(Condition::Lagging, Some(How::Delayed(delay, Direction::Both)), 1)
         );
     }
 

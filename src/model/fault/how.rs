@@ -1,6 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::Direction;
 use crate::model::setting;
 
 /// How a target came into a condition.
@@ -12,8 +13,10 @@ pub enum How {
     ShutDown,
     /// In another way, for example by an exit code or a signal.
     Died(String),
-    /// Everything takes this much longer, each way.
-    Delayed(Duration),
+    /// Everything takes this much longer on these ways.
+    Delayed(Duration, Direction),
+    /// Nothing arrives on these ways.
+    Silenced(Direction),
 }
 
 impl fmt::Display for How {
@@ -22,7 +25,9 @@ impl fmt::Display for How {
             Self::Killed => f.write_str("killed"),
             Self::ShutDown => f.write_str("shut down"),
             Self::Died(how) => write!(f, "died: {how}"),
-            Self::Delayed(delay) => write!(f, "{} each way", setting(*delay)),
+            Self::Delayed(delay, Direction::Both) => write!(f, "{} each way", setting(*delay)),
+            Self::Delayed(delay, direction) => write!(f, "{} {direction}", setting(*delay)),
+            Self::Silenced(direction) => direction.fmt(f),
         }
     }
 }

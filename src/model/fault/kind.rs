@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use strum::{EnumIter, IntoEnumIterator};
 
 use super::parameters::Parameters;
-use super::{Condition, How, TargetKind};
+use super::way::Way;
+use super::{Condition, Direction, How, TargetKind};
 use crate::model::setting;
 
 /// The longest delay of a lag.
@@ -20,10 +21,23 @@ pub enum Fault {
     Shutdown,
     /// SIGSTOP on a host. The thread of an app server is blocked, timers and renewals included.
     Pause,
-    /// Everything that is sent to a host, and everything that it sends, arrives later.
+    /// Everything that is sent arrives later.
     Lag {
         /// By how much, each way: a round trip takes twice as much longer.
         delay: Duration,
+        /// On which ways.
+        #[serde(default)]
+        direction: Direction,
+    },
+    /// Nothing that is sent arrives, and nobody is told.
+    Cut {
+        /// On which ways.
+        direction: Direction,
+    },
+    /// The replicated node of a host becomes the master, while the old one may still be there.
+    Failover {
+        /// Who does it.
+        by: Way,
     },
 }
 
@@ -37,8 +51,8 @@ pub(super) struct Row {
     pub mark: char,
     /// The kinds of target that it can hit, each with a further consequence in words.
     pub hits: &'static [(TargetKind, &'static str)],
-    /// The condition that it brings.
-    pub brings: Condition,
+    /// The condition that it brings, if its target is in another one afterwards.
+    pub brings: Option<Condition>,
     /// The conditions in which it would have no effect, so that they must be undone first.
     pub not_while: &'static [Condition],
 }
@@ -51,7 +65,7 @@ impl Fault {
                 verbs: ["kill", "killing", "killed"],
                 mark: 'K',
                 hits: &[(TargetKind::Host, ""), (TargetKind::Server, "its locks keep their TTL")],
-                brings: Condition::Down,
+                brings: Some(Condition::Down),
                 not_while: &[],
             },
             Self::Shutdown => Row {
@@ -59,7 +73,7 @@ impl Fault {
                 verbs: ["shut down", "shutting down", "shut down"],
                 mark: 'S',
                 hits: &[(TargetKind::Host, "")],
-                brings: Condition::Down,
+                brings: Some(Condition::Down),
                 not_while: &[Condition::Paused],
             },
             Self::Pause => Row {
@@ -70,16 +84,33 @@ impl Fault {
                     (TargetKind::Host, ""),
                     (TargetKind::Server, "its timers and renewals stand still"),
                 ],
-                brings: Condition::Paused,
+                brings: Some(Condition::Paused),
                 not_while: &[Condition::Down],
             },
             Self::Lag { .. } => Row {
                 word: "lag",
                 verbs: ["lag", "lagging", "lagged"],
                 mark: 'L',
-                hits: &[(TargetKind::Host, "")],
-                brings: Condition::Lagging,
+                hits: &[(TargetKind::Host, ""), (TargetKind::Link, "")],
+                brings: Some(Condition::Lagging),
                 // Nobody could measure it.
+                not_while: &[Condition::Down, Condition::Paused, Condition::Cut],
+            },
+            Self::Cut { .. } => Row {
+                word: "cut",
+                verbs: ["cut", "cutting", "cut"],
+                mark: 'C',
+                hits: &[(TargetKind::Link, "")],
+                brings: Some(Condition::Cut),
+                not_while: &[],
+            },
+            Self::Failover { .. } => Row {
+                word: "failover",
+                verbs: ["fail over to", "failing over to", "failed over to"],
+                mark: 'M',
+                hits: &[(TargetKind::Host, "")],
+                // That it has the master is no damage.
+                brings: None,
                 not_while: &[Condition::Down, Condition::Paused],
             },
         }
@@ -90,10 +121,16 @@ impl Fault {
         Self::iter()
     }
 
-    /// The condition that it brings, which [`super::Action::Undo`] removes.
+    /// The condition that it brings, which [`super::Action::Undo`] removes; `None` if it leaves nothing to undo.
     #[must_use]
-    pub fn brings(self) -> Condition {
+    pub fn brings(self) -> Option<Condition> {
         self.row().brings
+    }
+
+    /// Whether only one target makes sense.
+    #[must_use]
+    pub const fn is_for_one(self) -> bool {
+        matches!(self, Self::Failover { .. })
     }
 
     /// How its target comes into that condition, if there are several ways.
@@ -102,8 +139,9 @@ impl Fault {
         match self {
             Self::Kill => Some(How::Killed),
             Self::Shutdown => Some(How::ShutDown),
-            Self::Pause => None,
-            Self::Lag { delay } => Some(How::Delayed(delay)),
+            Self::Pause | Self::Failover { .. } => None,
+            Self::Lag { delay, direction } => Some(How::Delayed(delay, direction)),
+            Self::Cut { direction } => Some(How::Silenced(direction)),
         }
     }
 
@@ -112,8 +150,15 @@ impl Fault {
     pub fn pass(self, through: &mut impl Parameters) -> Self {
         match self {
             Self::Kill | Self::Shutdown | Self::Pause => self,
-            Self::Lag { delay } => Self::Lag {
+            Self::Lag { delay, direction } => Self::Lag {
                 delay: through.duration("delay", delay, LONGEST_DELAY),
+                direction: through.direction("direction", direction),
+            },
+            Self::Cut { direction } => Self::Cut {
+                direction: through.direction("direction", direction),
+            },
+            Self::Failover { by } => Self::Failover {
+                by: through.way("by", by),
             },
         }
     }
@@ -126,12 +171,13 @@ impl Fault {
         keys.0
     }
 
-    /// Its parameters in words, to stand behind its target: ` by 50 ms`.
+    /// Its parameters in words, to stand behind its target: ` by 50 ms`. `course` says a direction in words.
     #[must_use]
-    pub fn details(self) -> String {
+    pub(super) fn details(self, course: impl Fn(Direction) -> String) -> String {
         match self {
-            Self::Kill | Self::Shutdown | Self::Pause => String::new(),
-            Self::Lag { delay } => format!(" by {}", setting(delay)),
+            Self::Kill | Self::Shutdown | Self::Pause | Self::Failover { .. } => String::new(),
+            Self::Lag { delay, direction } => format!(" by {}{}", setting(delay), course(direction)),
+            Self::Cut { direction } => course(direction),
         }
     }
 
@@ -152,11 +198,23 @@ impl Parameters for Keys {
         self.0.push(key);
         now
     }
+
+    fn way(&mut self, key: &'static str, now: Way) -> Way {
+        self.0.push(key);
+        now
+    }
+
+    fn direction(&mut self, key: &'static str, now: Direction) -> Direction {
+        self.0.push(key);
+        now
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Action, Link, Target};
     use super::*;
+    use crate::model::HostId;
 
     /// Doubles every duration.
     struct Double;
@@ -165,18 +223,99 @@ mod tests {
         fn duration(&mut self, _: &'static str, now: Duration, _: Duration) -> Duration {
             now * 2
         }
+
+        fn way(&mut self, _: &'static str, _: Way) -> Way {
+            Way::Hand
+        }
+
+        fn direction(&mut self, _: &'static str, _: Direction) -> Direction {
+            Direction::Back
+        }
     }
 
     #[test]
     fn parameters_belong_to_their_kind_of_fault() {
         let delay = Duration::from_millis(50);
-        let lag = Fault::Lag { delay };
-        assert_eq!((lag.keys(), Fault::Kill.keys()), (vec!["delay"], vec![]));
-        assert_eq!(lag.pass(&mut Double), Fault::Lag { delay: delay * 2 });
+        let lag = Fault::Lag {
+            delay,
+            direction: Direction::Both,
+        };
+        let cut = Fault::Cut {
+            direction: Direction::There,
+        };
+        assert_eq!((lag.keys(), Fault::Kill.keys()), (vec!["delay", "direction"], vec![]));
+        let twice = Fault::Lag {
+            delay: delay * 2,
+            direction: Direction::Back,
+        };
+        assert_eq!(lag.pass(&mut Double), twice);
+        assert_eq!(
+            cut.pass(&mut Double),
+            Fault::Cut {
+                direction: Direction::Back
+            }
+        );
         assert_eq!(Fault::Pause.pass(&mut Double), Fault::Pause);
-        assert_eq!(lag.details() + &Fault::Kill.details(), " by 50 ms");
-        let json = serde_json::to_string(&[lag, Fault::Kill]).unwrap();
-        assert_eq!(serde_json::from_str::<[Fault; 2]>(&json).unwrap(), [lag, Fault::Kill]);
+        let failover = |by| Fault::Failover { by };
+        assert_eq!(failover(Way::Sentinel).keys(), ["by"]);
+        assert_eq!(failover(Way::Sentinel).pass(&mut Double), failover(Way::Hand));
+        assert_eq!(
+            Action::from(lag).details() + &Action::from(Fault::Kill).details(),
+            " by 50 ms"
+        );
+        let json = serde_json::to_string(&[lag, cut, Fault::Kill]).unwrap();
+        assert_eq!(
+            serde_json::from_str::<[Fault; 3]>(&json).unwrap(),
+            [lag, cut, Fault::Kill]
+        );
         assert!(json.ends_with(r#","kill"]"#), "{json}");
+        let old = r#"{"lag":{"delay":{"secs":0,"nanos":50000000}}}"#;
+        assert_eq!(serde_json::from_str::<Fault>(old).unwrap(), lag);
+    }
+
+    #[test]
+    fn details_say_where_a_fault_acts() {
+        let between = Target::Link(Link::Between(HostId(1), HostId(3)));
+        let replication = Target::Link(Link::Replication);
+        let delay = Duration::from_millis(500);
+        let lag = |direction| Action::Fault(Fault::Lag { delay, direction });
+        let cut = |direction| Action::Fault(Fault::Cut { direction });
+        for (action, target, on, done) in [
+            (
+                cut(Direction::Both),
+                between,
+                "cut the link of hosts 1 and 3",
+                "the link of hosts 1 and 3 cut",
+            ),
+            (
+                cut(Direction::Back),
+                between,
+                "cut the link of hosts 1 and 3 on the way back",
+                "the link of hosts 1 and 3 cut from host 3 to host 1",
+            ),
+            (
+                lag(Direction::There),
+                replication,
+                "lag replication by 500 ms on the way there",
+                "replication lagged by 500 ms from the master to its replicas",
+            ),
+            (
+                cut(Direction::There),
+                Target::Link(Link::Sentinels),
+                "cut the network of the Sentinels on the way there",
+                "the network of the Sentinels cut from the Sentinels",
+            ),
+            (
+                lag(Direction::Back),
+                Target::Host(HostId(2)),
+                "lag host 2 by 500 ms on the way back",
+                "host 2 lagged by 500 ms on the way from it",
+            ),
+        ] {
+            assert_eq!(
+                (action.on(target).as_str(), action.done_to(target).as_str()),
+                (on, done)
+            );
+        }
     }
 }

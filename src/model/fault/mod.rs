@@ -4,19 +4,25 @@
 mod action;
 mod condition;
 mod conditions;
+mod direction;
 mod how;
 mod kind;
 mod obstacle;
 mod parameters;
 mod proof;
 mod target;
+mod targets;
+mod way;
 
 pub use action::Action;
 pub use condition::Condition;
 pub use conditions::{Conditions, Ongoing};
+pub use direction::Direction;
 pub use how::How;
 pub use kind::Fault;
 pub use obstacle::Obstacle;
 pub use parameters::Parameters;
 pub use proof::{Finding, Observer, Proof, Verified};
-pub use target::{Target, TargetKind};
+pub use target::{Link, Target, TargetKind};
+pub use targets::{Seat, Seats, Targets};
+pub use way::Way;

@@ -24,7 +24,7 @@ impl Action {
         let standing = match self {
             Self::Fault(_) if !self.is_for(kind) => return Some(Obstacle::NotFor(self, kind)),
             Self::Fault(fault) => {
-                if let Some(already) = now.get(fault.brings()) {
+                if let Some(already) = fault.brings().and_then(|condition| now.get(condition)) {
                     // With other parameters it is another state, and not there yet.
                     if !fault.keys().is_empty() && already.how != fault.how() {
                         return Some(Obstacle::First(already.condition, already.how.clone()));
@@ -94,7 +94,7 @@ impl fmt::Display for Obstacle {
 mod tests {
     use std::time::Duration;
 
-    use super::super::Fault;
+    use super::super::{Direction, Fault, Way};
     use super::*;
 
     fn words(action: Action, kind: TargetKind, conditions: &Conditions<()>) -> Option<String> {
@@ -106,6 +106,7 @@ mod tests {
         let [restart, resume, unlag] = [Condition::Down, Condition::Paused, Condition::Lagging].map(Action::Undo);
         let lag = Fault::Lag {
             delay: Duration::from_millis(50),
+            direction: Direction::Both,
         };
         let [kill, shutdown, pause, lag] = [Fault::Kill, Fault::Shutdown, Fault::Pause, lag].map(Action::Fault);
         let up = Conditions::default();
@@ -154,6 +155,7 @@ mod tests {
         }
         let more = Action::Fault(Fault::Lag {
             delay: Duration::from_millis(51),
+            direction: Direction::Both,
         });
         let mut lagging = Conditions::default();
         lagging.undergo(lag, ());
@@ -198,6 +200,24 @@ mod tests {
                 expected,
                 "{action}"
             );
+        }
+    }
+
+    #[test]
+    fn only_a_host_that_is_up_can_get_the_master() {
+        let failover = Action::Fault(Fault::Failover { by: Way::Hand });
+        for (conditions, expected) in [
+            (Conditions::default(), None),
+            (
+                Conditions::only(Condition::Down, None, ()),
+                Some("is down; restart it first"),
+            ),
+            (
+                Conditions::only(Condition::Paused, None, ()),
+                Some("is paused; resume it first"),
+            ),
+        ] {
+            assert_eq!(words(failover, TargetKind::Host, &conditions).as_deref(), expected);
         }
     }
 

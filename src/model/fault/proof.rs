@@ -3,6 +3,8 @@ use std::mem::{Discriminant, discriminant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::HostId;
+
 /// How the effect of an action was verified. `T` is the time: an instant during the run, seconds in the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proof<T> {
@@ -44,6 +46,28 @@ pub enum Finding {
     },
     /// The proxy in front of a node that does not answer delays nothing.
     NoDelay,
+    /// The replicated node of a host has accepted a write, which only a master does.
+    TakesWrites {
+        /// The host.
+        host: HostId,
+    },
+    /// What was published at a master has arrived at a replica.
+    Arrives {
+        /// How long it took, in microseconds.
+        took_us: u64,
+    },
+    /// The replicas of a master have confirmed a write.
+    Confirmed {
+        /// How long that took, in microseconds.
+        took_us: u64,
+    },
+    /// Nothing has come over a connection that carried an answer before.
+    Silence {
+        /// For how long, in microseconds.
+        for_us: u64,
+    },
+    /// The proxy carries everything again between nodes that do not answer.
+    NoCut,
     /// The runtime of an app server was dropped.
     RuntimeGone,
     /// The thread of an app server is blocked.
@@ -66,7 +90,12 @@ impl Finding {
             Self::PortRefuses { .. } => Some("ports refuse"),
             Self::Answers { .. } => Some("nodes answer"),
             Self::NoDelay => Some("nodes have a proxy that delays nothing"),
+            Self::Silence { .. } => Some("connections are silent"),
             Self::RoundTrip { .. }
+            | Self::TakesWrites { .. }
+            | Self::Arrives { .. }
+            | Self::Confirmed { .. }
+            | Self::NoCut
             | Self::RuntimeGone
             | Self::ThreadBlocked
             | Self::ThreadRuns
@@ -85,6 +114,10 @@ pub enum Observer {
     Connect,
     /// PING, and the process id in INFO.
     Ping,
+    /// A write.
+    Write,
+    /// A replica that was told by its master.
+    Replica,
     /// The lab's proxy.
     Proxy,
     /// The app server itself.
@@ -99,15 +132,25 @@ impl fmt::Display for Finding {
             Self::PortRefuses { port } => write!(f, "port {port} refuses"),
             Self::Answers { port } => write!(f, "it answers on port {port}"),
             Self::RoundTrip { port, took_us } => {
-                write!(f, "a round trip on port {port} takes {:.1} ms", *took_us as f64 / 1e3)
+                write!(f, "a round trip on port {port} takes {}", millis(*took_us))
             }
             Self::NoDelay => f.write_str("its proxy delays nothing"),
+            Self::TakesWrites { host } => write!(f, "the replicated node of {host} accepted a write as the master"),
+            Self::NoCut => f.write_str("its proxy carries everything"),
+            Self::Arrives { took_us } => write!(f, "a write arrives after {}", millis(*took_us)),
+            Self::Confirmed { took_us } => write!(f, "a write is confirmed after {}", millis(*took_us)),
+            Self::Silence { for_us } => write!(f, "nothing has arrived for {}", millis(*for_us)),
             Self::RuntimeGone => f.write_str("its runtime is gone"),
             Self::ThreadBlocked => f.write_str("its thread is blocked"),
             Self::ThreadRuns => f.write_str("its thread runs again"),
             Self::AlreadySo { condition } => write!(f, "it {condition}"),
         }
     }
+}
+
+/// `500.3 ms`.
+fn millis(micros: u64) -> String {
+    format!("{:.1} ms", micros as f64 / 1e3)
 }
 
 /// The verified effect of an action.

@@ -13,6 +13,8 @@ pub(crate) struct Arm<'a> {
     pub nodes: usize,
     /// Whether it has a lock.
     pub locks: bool,
+    /// Whether that is on a master that a replica may replace.
+    pub has_master: bool,
     /// Whether its requests are due at a rate.
     pub has_rate: bool,
     /// Requests that ended after the load; from a record.
@@ -63,6 +65,7 @@ impl<'a> Arm<'a> {
             is_doubted: false,
             nodes: spec.voters(&scenario.lab).len(),
             locks: spec.lock.is_some(),
+            has_master: spec.has_master(),
             has_rate: scenario.swarm.rate.is_some(),
             after_end: 0,
             now: None,
@@ -79,6 +82,7 @@ impl<'a> Arm<'a> {
             is_doubted: false,
             nodes: 3,
             locks: true,
+            has_master: false,
             has_rate: true,
             after_end: 0,
             now: None,
@@ -99,6 +103,7 @@ impl<'a> Arm<'a> {
         match group {
             Group::Locks => self.locks,
             Group::LockNodes => self.nodes > 0,
+            Group::Masters => self.has_master,
             Group::OpenLoop => self.has_rate,
             Group::Now => self.now.is_some(),
             Group::Load => true,

@@ -20,6 +20,10 @@ pub(crate) const LOCKS: &[Shown] = &[
     IfAny(Figure(Metric::Expired)),
     IfAny(Figure(Metric::Unknown)),
     IfAny(Figure(Metric::RefusedSeconds)),
+    IfAny(Figure(Metric::UnavailableMs)),
+    IfAny(Figure(Metric::GrantedByOldMaster)),
+    IfAny(Figure(Metric::LostAtFailover)),
+    IfAny(Figure(Metric::Stuck)),
     Always(AttemptsPerAcquire),
 ];
 

@@ -7,7 +7,7 @@ use super::super::arm_key::ArmKey;
 use super::super::forms::{renew, wait};
 use super::super::lock::{Follow, LockKind, Topology};
 use super::super::reader::Reader;
-use super::super::spec::{ArmSpec, Fence, LabSpec, OnLoss, Renew, Update};
+use super::super::spec::{ArmSpec, ClusterSpec, Fence, LabSpec, OnLoss, Renew, Update};
 use super::super::tree::Value;
 use super::super::value;
 use super::super::workload::{WorkloadName, WorkloadSpec};
@@ -90,10 +90,11 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
     let mut keys = ArmReader {
         table,
         lock,
-        topology: Topology::default(),
+        topology: lock.usual_topology(),
         workload: workload.name(),
     };
-    keys.topology = keys.or(ArmKey::Topology, Topology::default(), value::one_of);
+    keys.topology = keys.or(ArmKey::Topology, lock.usual_topology(), |value| topology(value, lock));
+    let topology = keys.topology;
     let ttl = keys.or(ArmKey::Ttl, TTL, value::millis);
     let wait = match (keys.applies(ArmKey::Wait), lock.uses_nodes()) {
         (false, _) => wait::RETRIES,
@@ -110,9 +111,10 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
         node_timeout: keys.or(ArmKey::NodeTimeout, NODE_TIMEOUT.min(ttl / 4), value::positive),
         topology: keys.topology,
         follow: keys.or(ArmKey::Follow, Follow::default(), value::one_of),
-        wait_replicas: keys.or(ArmKey::WaitReplicas, 0, |value| wait_replicas(value, lab)),
+        wait_replicas: keys.or(ArmKey::WaitReplicas, 0, |value| wait_replicas(value, lab, topology)),
         wait_timeout: keys.or(ArmKey::WaitTimeout, WAIT_TIMEOUT.min(ttl / 4), value::millis),
-        host: keys.or(ArmKey::Host, HostId(1), |value| host(value, lab)),
+        host: keys.or(ArmKey::Host, HostId(1), value::host(lab.hosts)),
+        hosts: keys.or(ArmKey::Hosts, None, |value| hosts(value, lab).map(Some)),
         update: keys.or(ArmKey::Update, Update::ReadWrite, value::one_of),
         fence: keys.or(ArmKey::Fence, Fence::Off, value::one_of),
         serve_stale: keys.or(ArmKey::ServeStale, wait == Wait::FailFast, value::yes),
@@ -120,14 +122,37 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
         on_loss: keys.or(ArmKey::OnLoss, OnLoss::CarryOn, value::one_of),
     };
     check_lease(table, &arm);
-    if lock.needs_majority() && table.sound(&["lock"]) && lab.hosts < 3 {
+    if lock.needs_majority() && table.sound(&["lock", "hosts"]) && arm.hosts.is_none() && lab.hosts < 3 {
         table.complain("lock", too_few_hosts(lab.hosts));
     }
     if arm.topology == Topology::Replicated && table.sound(&["topology"]) && lab.hosts < 3 {
         table.complain("topology", no_failover(lab.hosts));
     }
+    if arm.lock == LockKind::Cluster && table.sound(&["lock"]) && lab.hosts < ClusterSpec::HOSTS {
+        table.complain("lock", no_cluster(lab.hosts));
+    }
     workload.about().check_arm(&arm, table);
     arm
+}
+
+fn topology(value: &Value, lock: LockKind) -> Result<Topology, String> {
+    match (value::one_of(value)?, lock) {
+        (topology, _) if lock.works_in(topology) => Ok(topology),
+        (Topology::Cluster, _) => Err(
+            "a single lock knows one node, and a cluster sends it to others: use lock = \"cluster\", which follows"
+                .to_owned(),
+        ),
+        (_, _) => Err(
+            "a redlock needs nodes that know nothing of each other, and replicas take no writes: use lock = \"single\""
+                .to_owned(),
+        ),
+    }
+}
+
+fn no_cluster(hosts: usize) -> String {
+    format!(
+        "a cluster on hosts = {hosts} can't replace a host: it has three masters, each on a host of its own; set 3 or more"
+    )
 }
 
 fn no_failover(hosts: usize) -> String {
@@ -138,16 +163,19 @@ fn no_failover(hosts: usize) -> String {
     format!("a replicated topology on hosts = {hosts} proves nothing: {why}; set 3 or 5")
 }
 
-fn host(value: &Value, lab: &LabSpec) -> Result<HostId, String> {
+fn hosts(value: &Value, lab: &LabSpec) -> Result<usize, String> {
     match value::size(1..=9)(value)? {
-        host if host > lab.hosts => Err(format!("there is no host {host}; the lab has {}", lab.hosts)),
-        host => Ok(HostId(host)),
+        hosts if hosts > lab.hosts => Err(format!("{hosts} is more than the {} hosts of the lab", lab.hosts)),
+        hosts => Ok(hosts),
     }
 }
 
-fn wait_replicas(value: &Value, lab: &LabSpec) -> Result<usize, String> {
+fn wait_replicas(value: &Value, lab: &LabSpec, topology: Topology) -> Result<usize, String> {
     let replicas = lab.hosts.saturating_sub(1);
     match value::size(0..=8)(value)? {
+        wanted @ 2.. if topology == Topology::Cluster => Err(format!(
+            "{wanted} is more than the one replica that each master of a cluster has: no lock would ever be confirmed"
+        )),
         wanted if wanted > replicas => Err(format!(
             "{wanted} is more than the {replicas} replicas that {} hosts have: no lock would ever be confirmed",
             lab.hosts

@@ -47,6 +47,11 @@ impl Known<'_> {
                 "the lock of \"{}\" has no nodes, so it has no {name}",
                 arm.name
             )),
+            Group::Masters if arm.has_master() => Ok(()),
+            Group::Masters => Err(format!(
+                "the lock of \"{}\" is neither on replicated nodes nor on a cluster, so it has no {name}",
+                arm.name
+            )),
             Group::OpenLoop if self.has_rate => Ok(()),
             Group::OpenLoop => Err(format!("without swarm.rate there is no {name}")),
             _ if own.contains(&group) => Ok(()),

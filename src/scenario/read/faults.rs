@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use strum::VariantArray;
+
 use super::super::condition::Trigger;
 use super::super::error::thousands;
 use super::super::reader::Reader;
@@ -10,7 +12,9 @@ use super::super::suggest;
 use super::super::tree::Value;
 use super::super::value;
 use super::condition::{self, Known};
-use crate::model::{Action, Fault, HostId, Parameters, ServerId, Target, TargetKind};
+use crate::model::{
+    Action, Direction, Fault, HostId, Link, Parameters, Seat, ServerId, Target, TargetKind, Targets, Way,
+};
 
 const STARTS: [&str; 3] = ["at", "when", "after"];
 /// The most faults: the run checks each of them a hundred times a second.
@@ -39,6 +43,7 @@ pub(super) fn read(
                 &Sizes {
                     hosts: lab.hosts,
                     servers,
+                    replicated: lab.replicated.is_some(),
                 },
                 known,
             )
@@ -67,6 +72,8 @@ pub(super) fn read(
 struct Sizes {
     hosts: usize,
     servers: usize,
+    /// Whether the hosts have replicated nodes.
+    replicated: bool,
 }
 
 fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, known: Known<'_>) -> FaultSpec {
@@ -74,14 +81,21 @@ fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, known: Known<'_>) 
     let actions: Vec<(&str, Action)> = Action::kinds().map(|action| (action.word(), action)).collect();
     let action = table.need("do", Fault::Kill.into(), "\"kill\"", value::word(&actions));
     let action = parameters(action, table);
-    let targets = table.need("on", Vec::new(), "\"host:1\"", |value| {
-        targets(&value::text(value)?, sizes.hosts, sizes.servers)
-    });
+    let on = |value: &Value| targets(&value::text(value)?, sizes);
+    let targets = match action {
+        // Somebody always has to choose.
+        Action::Fault(Fault::Failover { .. }) => table.or("on", Targets::By(Seat::Replicas), on),
+        _ => table.need("on", Targets::Named(Vec::new()), "\"host:1\"", on),
+    };
+    if let Action::Fault(Fault::Failover { by }) = action {
+        failover(table, by, &targets, sizes.replicated);
+    }
     let lasts = table.get("for", value::positive);
+    let caption = table.get("caption", value::caption);
     if table.sound(&["do", "on"])
         && let Some((key, why)) = targets
-            .first()
-            .and_then(|target| contradiction(action, target.kind(), lasts.is_some()))
+            .kind()
+            .and_then(|kind| contradiction(action, kind, lasts.is_some()))
     {
         table.complain(key, why);
     }
@@ -90,7 +104,25 @@ fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, known: Known<'_>) 
         action,
         targets,
         lasts,
+        caption,
     }
+}
+
+/// Checks whether a failover can be done to its target.
+fn failover(table: &mut Reader<'_>, by: Way, targets: &Targets, replicated: bool) {
+    if !replicated {
+        let why = "there is nothing to fail over: no arm has topology = \"replicated\"";
+        table.complain("do", why);
+        return;
+    }
+    let why = match (by, targets) {
+        _ if !table.sound(&["on", "by"]) => return,
+        (_, Targets::By(Seat::Primary)) => "the primary has the master already; name another host, or leave on out",
+        (Way::Sentinel, Targets::Named(_)) => "a Sentinel chooses the new master by itself; leave on out",
+        (Way::Hand, Targets::Named(hosts)) if hosts.len() > 1 => "only one of them can be the master; name one host",
+        (Way::Sentinel | Way::Hand, _) => return,
+    };
+    table.complain("on", why);
 }
 
 /// The action with its parameters. Those of other faults are refused.
@@ -99,11 +131,15 @@ fn parameters(action: Action, table: &mut Reader<'_>) -> Action {
         Action::Fault(fault) => fault.keys(),
         Action::Undo(_) => Vec::new(),
     };
-    for other in Fault::kinds() {
-        for key in other.keys().into_iter().filter(|key| !keys.contains(key)) {
-            let of = Action::from(other);
-            table.refuse(&[key], &format!("makes no sense with {action}; {of} has it"));
-        }
+    let mut others: Vec<&str> = Fault::kinds().flat_map(Fault::keys).collect();
+    others.sort_unstable();
+    others.dedup();
+    for key in others.into_iter().filter(|key| !keys.contains(key)) {
+        let having = Fault::kinds().filter(|fault| fault.keys().contains(&key));
+        let having: Vec<&str> = having.map(|fault| Action::from(fault).word()).collect();
+        let have = if having.len() == 1 { "has" } else { "have" };
+        let (having, why) = (having.join(" and "), format!("makes no sense with {action}"));
+        table.refuse(&[key], &format!("{why}; {having} {have} it"));
     }
     match action {
         Action::Fault(fault) => Action::Fault(fault.pass(table)),
@@ -111,7 +147,7 @@ fn parameters(action: Action, table: &mut Reader<'_>) -> Action {
     }
 }
 
-/// Reads the parameters of a fault. All are required.
+/// Reads the parameters of a fault. Durations are required.
 impl Parameters for Reader<'_> {
     fn duration(&mut self, key: &'static str, _: Duration, most: Duration) -> Duration {
         let within = |value: &Value| match value::positive(value)? {
@@ -123,6 +159,14 @@ impl Parameters for Reader<'_> {
             )),
         };
         self.need(key, most, "\"50ms\"", within)
+    }
+
+    fn way(&mut self, key: &'static str, now: Way) -> Way {
+        self.need(key, now, "\"hand\"", value::one_of)
+    }
+
+    fn direction(&mut self, key: &'static str, _: Direction) -> Direction {
+        self.or(key, Direction::Both, value::one_of)
     }
 }
 
@@ -146,6 +190,9 @@ fn contradiction(action: Action, kind: TargetKind, is_undone: bool) -> Option<(&
         "for",
         match action {
             Action::Undo(_) => format!("makes no sense with {action}, which is itself the end of a fault"),
+            Action::Fault(fault) if fault.brings().is_none() => {
+                format!("makes no sense with {action}, which leaves nothing to undo")
+            }
             Action::Fault(_) => {
                 let undone: Vec<&str> = Action::kinds()
                     .filter(|action| action.undo(kind).is_some())
@@ -290,18 +337,43 @@ fn circle(faults: &[FaultSpec], n: usize) -> String {
     words.join(" after ")
 }
 
-/// `host:1,2`, `server:3`, `minority`, `majority`, `primary` or `all`.
-fn targets(text: &str, hosts: usize, servers: usize) -> Result<Vec<Target>, String> {
+/// `host:1,2`, `server:3`, `link:1-2`, `replication`, `sentinels`, `minority`, `majority`, `primary`, `replicas` or `all`.
+fn targets(text: &str, sizes: &Sizes) -> Result<Targets, String> {
+    let text = text.trim();
+    let seat = Seat::VARIANTS.iter().find(|seat| seat.word() == text);
+    match seat {
+        Some(seat) if sizes.replicated => Ok(Targets::By(*seat)),
+        Some(Seat::Replicas) => Err(format!(
+            "\"{text}\": there are no replicas: no arm has topology = \"replicated\""
+        )),
+        // Without a master the first host is the one that single locks are on.
+        Some(Seat::Primary) => Ok(Targets::Named(vec![Target::Host(HostId(1))])),
+        None => {
+            let targets = named(text, sizes.hosts, sizes.servers)?;
+            let is_link = |target: &Target| target.kind() == TargetKind::Link;
+            if targets.iter().any(is_link) && !sizes.replicated {
+                return Err(format!(
+                    "\"{text}\" needs an arm with topology = \"replicated\": independent nodes say nothing to each other"
+                ));
+            }
+            Ok(Targets::Named(targets))
+        }
+    }
+}
+
+fn named(text: &str, hosts: usize, servers: usize) -> Result<Vec<Target>, String> {
+    let group = |word: &str| Link::GROUPS.into_iter().find(|link| link.word() == Some(word));
     let first = |n: usize| (1..=n).map(|n| Target::Host(HostId(n))).collect();
-    match text.trim() {
+    match text {
         "minority" if hosts < 3 => Err(format!(
             "{hosts} hosts have no minority; name the host, like \"host:1\""
         )),
         "minority" => Ok(first((hosts - 1) / 2)),
         "majority" => Ok(first(hosts / 2 + 1)),
-        "primary" => Ok(first(1)),
         "all" => Ok(first(hosts)),
+        word if group(word).is_some() => Ok(group(word).map(Target::Link).into_iter().collect()),
         other => match other.split_once(':') {
+            Some((word, list)) if word == TargetKind::Link.word() => links(list, hosts),
             Some((word, list)) if word == TargetKind::Host.word() => {
                 numbers(list, word, hosts, |n| Target::Host(HostId(n)))
             }
@@ -309,11 +381,15 @@ fn targets(text: &str, hosts: usize, servers: usize) -> Result<Vec<Target>, Stri
                 numbers(list, word, servers, |n| Target::Server(ServerId(n)))
             }
             _ => {
-                let kinds = [TargetKind::Host, TargetKind::Server].map(TargetKind::word);
-                let words = ["minority", "majority", "primary", "all"].into_iter().chain(kinds);
+                let kinds = [TargetKind::Host, TargetKind::Server, TargetKind::Link].map(TargetKind::word);
+                let seats = Seat::VARIANTS.iter().map(|seat| seat.word());
+                let groups = Link::GROUPS.into_iter().filter_map(Link::word);
+                let words = ["minority", "majority", "all"].into_iter().chain(seats);
+                let words = words.chain(kinds).chain(groups);
                 let near = suggest::meant(other.split(':').next().unwrap_or(other), words);
                 Err(format!(
-                    "\"{other}\" is not host:1, host:1,2, server:3, minority, majority, primary or all{near}"
+                    "\"{other}\" is not host:1, host:1,2, server:3, minority, majority, primary, replicas, all, link:1-2, \
+                     replication or sentinels{near}"
                 ))
             }
         },
@@ -335,4 +411,30 @@ fn numbers(list: &str, what: &str, most: usize, target: fn(usize) -> Target) -> 
         targets.push(target(n));
     }
     Ok(targets)
+}
+
+/// The links in `1-2,1-3`.
+fn links(list: &str, hosts: usize) -> Result<Vec<Target>, String> {
+    let mut found: Vec<[HostId; 2]> = Vec::new();
+    for link in list.split(',').map(str::trim) {
+        let ends = link
+            .split_once('-')
+            .and_then(|(one, other)| Some([one.trim().parse().ok()?, other.trim().parse().ok()?]));
+        let Some(ends) = ends else {
+            return Err(format!("\"{link}\" is not a link; write it like \"link:1-2\""));
+        };
+        if let Some(none) = ends.iter().find(|end| !(1..=hosts).contains(end)) {
+            return Err(format!("there is no host {none}; host:1 to host:{hosts} are there"));
+        }
+        let [one, other] = ends.map(HostId);
+        if one == other {
+            return Err(format!("{one} has no link to itself; write it like \"link:1-2\""));
+        }
+        if found.contains(&[one, other]) || found.contains(&[other, one]) {
+            return Err(format!("names the link of hosts {} and {} twice", one.0, other.0));
+        }
+        found.push([one, other]);
+    }
+    let target = |[one, other]: [HostId; 2]| Target::Link(Link::Between(one, other));
+    Ok(found.into_iter().map(target).collect())
 }

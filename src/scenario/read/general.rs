@@ -7,11 +7,15 @@ use super::super::database_url::DatabaseUrl;
 use super::super::forms::service_time;
 use super::super::reader::Reader;
 use super::super::spec::{
-    Arrivals, Balance, DatabaseSpec, LabSpec, Password, Persistence, ReplicatedSpec, ServiceTime, SwarmSpec,
+    Arrivals, Balance, ClusterSpec, DatabaseSpec, LabSpec, Password, Persistence, ReplicatedSpec, ServiceTime,
+    SwarmSpec,
 };
 use super::super::tree::{Origin, Value};
 use super::super::value;
 
+/// The shortest and the longest period of Sentinels: below the first they do little else, and above the second it would slow
+/// down what they publish.
+const SENTINEL_PERIODS: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(2)];
 /// The most workers in all arms together: each is a task with its own buffers.
 const MOST_WORKERS: usize = 100_000;
 
@@ -27,6 +31,7 @@ pub(super) fn lab(mut reader: Reader<'_>) -> LabSpec {
     let replicated = reader
         .has("replicated")
         .then(|| replicated(reader.table("replicated"), hosts));
+    let cluster = reader.has("cluster").then(|| cluster(reader.table("cluster")));
     reader.finish();
     LabSpec {
         hosts,
@@ -34,6 +39,7 @@ pub(super) fn lab(mut reader: Reader<'_>) -> LabSpec {
         port,
         password,
         replicated,
+        cluster,
     }
 }
 
@@ -50,12 +56,41 @@ fn replicated(mut reader: Reader<'_>, hosts: usize) -> ReplicatedSpec {
         reader.complain("min_replicas_to_write", why);
     }
     let lag = reader.or("min_replicas_max_lag", usual.min_replicas_max_lag, whole_seconds);
+    let preferred_host = reader.get("preferred_host", value::host(hosts));
+    let sentinel_period = reader.get("sentinel_period", sentinel_period);
     reader.finish();
     ReplicatedSpec {
         down_after,
         failover_timeout,
         min_replicas_to_write: least,
         min_replicas_max_lag: lag,
+        preferred_host,
+        sentinel_period,
+    }
+}
+
+fn sentinel_period(value: &Value) -> Result<Duration, String> {
+    let [least, most] = SENTINEL_PERIODS;
+    match value::millis(value)? {
+        period if (least..=most).contains(&period) => Ok(period),
+        period => Err(format!(
+            "{} is out of range; {} to {}",
+            value::show(period),
+            value::show(least),
+            value::show(most)
+        )),
+    }
+}
+
+/// `[lab.cluster]`.
+fn cluster(mut reader: Reader<'_>) -> ClusterSpec {
+    let usual = ClusterSpec::default();
+    let node_timeout = reader.or("node_timeout", usual.node_timeout, value::millis);
+    let full = reader.or("require_full_coverage", usual.require_full_coverage, value::yes);
+    reader.finish();
+    ClusterSpec {
+        node_timeout,
+        require_full_coverage: full,
     }
 }
 

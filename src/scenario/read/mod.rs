@@ -43,6 +43,7 @@ fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErro
     // Names are printed wherever the scenario is mentioned.
     let name = printable(&source.stem());
     let title = printable(&root.or("title", name.clone(), value::text));
+    let caption = root.get("caption", value::caption);
     let duration = root.or("duration", Duration::from_secs(30), value::positive);
     let warmup = root.or("warmup", Duration::ZERO, value::duration);
     let seed = root.or("seed", 42, value::count(0..=u64::MAX));
@@ -58,6 +59,14 @@ fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErro
             "its table \"replicated\" is never used: no arm has topology = \"replicated\"",
         );
     }
+    if arms.iter().any(|arm| arm.topology == Topology::Cluster) {
+        lab.cluster.get_or_insert_default();
+    } else if lab.cluster.is_some() && root.sound(&["arm"]) {
+        root.complain(
+            "lab",
+            "its table \"cluster\" is never used: no arm has lock = \"cluster\" or topology = \"cluster\"",
+        );
+    }
     let swarm = general::swarm(root.table("swarm"), duration, arms.len());
     let known = Known {
         arms: &arms,
@@ -65,10 +74,10 @@ fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErro
         has_rate: swarm.rate.is_some(),
     };
     let faults = faults::read(&mut root, &lab, swarm.servers, duration, known);
-    if lab.replicated.is_some() && faults.iter().any(FaultSpec::needs_proxy) {
+    if lab.cluster.is_some() && faults.iter().any(FaultSpec::needs_proxy) {
         root.complain(
             "fault",
-            "a lag makes no sense beside arms with topology = \"replicated\": only independent nodes are behind the proxy",
+            "a lag or a cut makes no sense beside arms on a cluster: its nodes are not behind the proxy",
         );
     }
     let expect = expectations::read(&root.table("expect"), known);
@@ -77,6 +86,7 @@ fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErro
     Ok(Scenario {
         name,
         title,
+        caption,
         duration,
         warmup,
         seed,

@@ -42,6 +42,9 @@ pub(crate) trait WorkloadKind {
         None
     }
 
+    /// The names of its locks, the most wanted first.
+    fn lock_names(&self) -> Box<dyn Iterator<Item = String> + '_>;
+
     /// How many keys an arm has on the cache node.
     fn cache_keys(&self) -> CacheKeys;
 

@@ -55,6 +55,11 @@ impl WorkloadSpec {
         self.about().initial()
     }
 
+    /// The names of its locks, the most wanted first.
+    pub fn lock_names(&self) -> impl Iterator<Item = String> {
+        self.about().lock_names()
+    }
+
     /// The ledger of the orders; `None` if the workload has no orders.
     #[must_use]
     pub fn ledger(&self) -> Option<Ledger> {

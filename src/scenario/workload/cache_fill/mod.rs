@@ -54,6 +54,14 @@ pub struct CacheSpec {
     pub weight: f64,
 }
 
+impl CacheSpec {
+    /// The name of the lock of a key, which is also that of its value.
+    #[must_use]
+    pub fn lock_name(&self, key: u64) -> String {
+        format!("{}:{key}", self.name)
+    }
+}
+
 impl WorkloadKind for CacheFillSpec {
     fn groups(&self) -> &'static [Group] {
         if self.has_pages() {
@@ -101,6 +109,11 @@ impl WorkloadKind for CacheFillSpec {
             catalogue: self.caches.iter().map(catalogue).collect(),
             ..Initial::default()
         }
+    }
+
+    fn lock_names(&self) -> Box<dyn Iterator<Item = String> + '_> {
+        let caches = self.caches.iter();
+        Box::new(caches.flat_map(|cache| (0..cache.keys).map(move |key| cache.lock_name(key))))
     }
 
     fn cache_keys(&self) -> CacheKeys {

@@ -103,6 +103,10 @@ impl WorkloadKind for InventorySpec {
         })
     }
 
+    fn lock_names(&self) -> Box<dyn Iterator<Item = String> + '_> {
+        Box::new((0..self.products).map(Self::lock_name))
+    }
+
     fn cache_keys(&self) -> CacheKeys {
         CacheKeys {
             at_the_start: match self.stock_in {
@@ -123,6 +127,12 @@ impl WorkloadKind for InventorySpec {
 }
 
 impl InventorySpec {
+    /// The name of the lock of a product.
+    #[must_use]
+    pub fn lock_name(product: u64) -> String {
+        format!("product:{product}")
+    }
+
     /// All units at the start.
     const fn units(&self) -> u64 {
         self.products.saturating_mul(self.stock)

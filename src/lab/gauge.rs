@@ -1,0 +1,176 @@
+//! Measures connections between hosts, by what passes over them.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::time::timeout;
+
+use super::node_name::NodeName;
+use super::proxy::{Path, State};
+use super::source;
+use super::wire::Wire;
+use crate::lock::NodeAddress;
+use crate::model::{Finding, Observer};
+
+/// The channel of the messages that are measured.
+const CHANNEL: &str = "lockstorm:link";
+
+/// What is measured.
+#[derive(Debug, Clone)]
+pub(super) enum What {
+    /// How long a PING and its answer take over a connection of this caller, which is made as its own are.
+    Ping {
+        /// Whose address it comes from.
+        caller: NodeName,
+        callee: NodeName,
+        /// Where the callee is reached.
+        door: NodeAddress,
+    },
+    /// How long what is published at a master takes to a replica.
+    Message {
+        master: (NodeName, NodeAddress),
+        replica: (NodeName, NodeAddress),
+    },
+    /// How long all replicas of a master take to confirm that.
+    Confirmation {
+        master: (NodeName, NodeAddress),
+        replicas: Vec<NodeName>,
+    },
+}
+
+impl What {
+    /// What the network does to it, by what it does to each path: a delay that it can't be faster than, and whether it is cut.
+    pub(super) fn state(&self, of_path: impl Fn(&Path) -> State) -> State {
+        let both = |caller, callee| {
+            let there = Path {
+                caller: Some(caller),
+                callee,
+                is_back: false,
+            };
+            [there, there.opposite()].map(|path| of_path(&path))
+        };
+        let all = |parts: &[State]| State {
+            delay: parts.iter().map(|part| part.delay).sum(),
+            cut: parts.iter().any(|part| part.cut),
+        };
+        match self {
+            Self::Ping { caller, callee, .. } => all(&both(*caller, *callee)),
+            Self::Message { master, replica } => all(&both(replica.0, master.0)[1..]),
+            Self::Confirmation { master, replicas } => {
+                let each: Vec<State> = replicas.iter().map(|replica| all(&both(*replica, master.0))).collect();
+                State {
+                    delay: each.iter().map(|one| one.delay).max().unwrap_or_default(),
+                    cut: each.iter().any(|one| one.cut),
+                }
+            }
+        }
+    }
+}
+
+/// A measurement that can be repeated over the same connections.
+#[derive(Debug)]
+pub(super) struct Gauge {
+    what: What,
+    /// To the one who is asked, or at whom something is published.
+    asked: Wire,
+    /// From the one who hears of it, if that is another.
+    heard: Option<Wire>,
+}
+
+impl Gauge {
+    /// Opens the connections that it needs.
+    pub(super) async fn open(what: What) -> io::Result<Self> {
+        let (asked, heard) = match &what {
+            What::Ping { caller, door, .. } => (Wire::open(door, source::of(*caller)).await?, None),
+            What::Message { master, replica, .. } => {
+                let mut heard = Wire::open(&replica.1, None).await?;
+                heard.say(&format!("SUBSCRIBE {CHANNEL}")).await?;
+                heard.hear(":1\r\n").await?;
+                (Wire::open(&master.1, None).await?, Some(heard))
+            }
+            What::Confirmation { master, .. } => (Wire::open(&master.1, None).await?, None),
+        };
+        Ok(Self { what, asked, heard })
+    }
+
+    /// Measures once; `None` if nothing has come after `limit`.
+    pub(super) async fn measure(&mut self, limit: Duration) -> io::Result<Option<Duration>> {
+        let start = Instant::now();
+        match timeout(limit, self.once(limit)).await {
+            Ok(Ok(())) => Ok(Some(start.elapsed())),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
+
+    async fn once(&mut self, limit: Duration) -> io::Result<()> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        // Nobody takes an answer of another measurement for this one's.
+        let token = format!("m{}m", NEXT.fetch_add(1, Ordering::Relaxed));
+        match &self.what {
+            What::Ping { .. } => {
+                self.asked.say(&format!("PING {token}")).await?;
+                self.asked.hear(&token).await
+            }
+            What::Message { .. } => {
+                self.asked.say(&format!("PUBLISH {CHANNEL} {token}")).await?;
+                match &mut self.heard {
+                    Some(heard) => heard.hear(&token).await,
+                    None => Ok(()),
+                }
+            }
+            What::Confirmation { replicas, .. } => {
+                let (replicas, limit) = (replicas.len(), limit.as_millis().max(1));
+                self.asked.say(&format!("PUBLISH {CHANNEL} {token}")).await?;
+                self.asked.hear_number().await?;
+                self.asked.say(&format!("WAIT {replicas} {limit}")).await?;
+                if self.asked.hear_number().await? < replicas as u64 {
+                    // Too few until the end of the limit.
+                    std::future::pending::<()>().await;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// What it measures.
+    pub(super) const fn what(&self) -> &What {
+        &self.what
+    }
+
+    /// Who is measured, for proofs: "the Sentinel of host 1 to the replicated node of host 2".
+    pub(super) fn of(&self) -> String {
+        match &self.what {
+            What::Ping { caller, callee, .. } => format!("{caller} to {callee}"),
+            What::Message { replica, .. } => replica.0.to_string(),
+            What::Confirmation { master, .. } => master.0.to_string(),
+        }
+    }
+
+    /// The finding when it took so long.
+    pub(super) fn took(&self, time: Duration) -> (Finding, Observer) {
+        let took_us = micros(time);
+        match &self.what {
+            What::Ping { door, .. } => {
+                let port = door.port();
+                (Finding::RoundTrip { port, took_us }, Observer::Ping)
+            }
+            What::Message { .. } => (Finding::Arrives { took_us }, Observer::Replica),
+            What::Confirmation { .. } => (Finding::Confirmed { took_us }, Observer::Replica),
+        }
+    }
+
+    /// The finding when nothing came for so long.
+    pub(super) fn silent(&self, time: Duration) -> (Finding, Observer) {
+        let by = match &self.what {
+            What::Ping { .. } => Observer::Ping,
+            What::Message { .. } | What::Confirmation { .. } => Observer::Replica,
+        };
+        (Finding::Silence { for_us: micros(time) }, by)
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    time.as_micros().try_into().unwrap_or(u64::MAX)
+}
