@@ -843,6 +843,35 @@ async fn a_server_without_cluster_mode_is_refused_in_one_line() {
 }
 
 #[tokio::test]
+async fn a_server_without_sentinel_mode_is_refused_before_any_other_starts() {
+    let _one = alone().await;
+    let dir = tempfile::tempdir().expect("a directory");
+    let real = ServerBinary::find(None).expect("a server is installed").path;
+    let started = dir.path().join("started");
+    let body = format!(
+        "{CLAIM}\ncase \"$*\" in *--sentinel*) echo 'there is no such mode'; exit 1;; esac\n\
+         echo one >> {}\nexec {} \"$@\"",
+        started.display(),
+        real.display()
+    );
+    let options = LabOptions {
+        binary: ServerBinary::find(Some(&script(dir.path(), &body))).expect("it says that it is a server"),
+        ..options()
+    };
+    let spec = LabSpec {
+        replicated: Some(ReplicatedSpec::default()),
+        ..spec(3, Persistence::None)
+    };
+    let refused = Lab::up(&spec, options).await;
+    let said = refused.expect_err("refused").to_string();
+    assert!(
+        said.contains("the Sentinel of host") && said.contains("a program without Sentinel mode can't be one"),
+        "{said}"
+    );
+    assert!(!started.exists(), "other servers were started");
+}
+
+#[tokio::test]
 async fn files_with_passwords_are_readable_by_their_owner_only() {
     let _one = alone().await;
     let spec = LabSpec {

@@ -68,6 +68,29 @@ fn a_node_that_belongs_to_no_cluster_leads_nobody_astray() {
 }
 
 #[test]
+fn a_master_that_the_others_have_lost_and_that_answers_still_is_left() {
+    let _turn = serial();
+    let clustered = Clustered::start();
+    runtime().block_on(async {
+        // The first address, so it is the one that is asked.
+        let nodes = open(&clustered).await;
+        let lock = Lock::single(&nodes, 0, 1);
+        let key = clustered.key_at(0);
+        reach(&lock, &key, &clustered.servers[0]).await;
+
+        // It hears nothing of the others any more, and goes on to say that it has its slots.
+        for other in 1..clustered.servers.len() {
+            clustered.order::<()>(0, &["FORGET", &clustered.id(other)]);
+        }
+        clustered.order::<()>(3, &["FAILOVER", "TAKEOVER"]);
+        let typed = reach(&lock, &key, &clustered.servers[3]).await;
+        assert_typed(&typed, &[]);
+        let old = clustered.order::<String>(0, &["NODES"]);
+        assert!(old.lines().count() == 1 && old.contains("myself,master"), "{old}");
+    });
+}
+
+#[test]
 fn every_key_is_at_its_owner_without_a_detour_and_gone_after_its_release() {
     const LOCKS: usize = 300;
     let _turn = serial();

@@ -61,13 +61,22 @@ fn held(name: &str, record: Record) -> Record {
         assert_eq!(
             checked.result,
             CheckResult::Held,
-            "{name}: {}\n{:#?}",
+            "{name}: {}\n{}",
             checked.text,
-            record.events
+            told(&record)
         );
     }
     assert!(!record.expectations.is_empty());
     record
+}
+
+/// What happened, a line for each event: a failure must say it within what a log keeps.
+fn told(record: &Record) -> String {
+    let lines = record
+        .events
+        .iter()
+        .map(|event| format!("{:8.3} s  {}", event.at, event.text));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The points of the seconds from `from` to `to`, inclusive.
@@ -91,7 +100,7 @@ fn effect(record: &Record, wanted: Action, n: usize) -> f64 {
     });
     effects
         .nth(n)
-        .unwrap_or_else(|| panic!("no {wanted} number {n}: {:#?}", record.events))
+        .unwrap_or_else(|| panic!("no {wanted} number {n}:\n{}", told(record)))
 }
 
 #[test]
@@ -231,7 +240,7 @@ fn quorum_loss_is_refused_with_its_causes_and_ends_by_itself() {
         .events
         .iter()
         .find(causes)
-        .unwrap_or_else(|| panic!("{:#?}", record.events));
+        .unwrap_or_else(|| panic!("{}", told(&record)));
     assert!(
         event.text.contains("host 2 down (connection refused)"),
         "{}",
@@ -304,7 +313,7 @@ fn a_node_that_comes_back_empty_breaks_the_single_lock_but_not_redlock() {
     for arm in &record.arms {
         let said = format!("{}: sold out", arm.name);
         let event = record.events.iter().find(|event| event.text.starts_with(&said));
-        assert!(event.is_some(), "{said}: {:#?}", record.events);
+        assert!(event.is_some(), "{said}:\n{}", told(&record));
     }
 }
 
@@ -325,7 +334,7 @@ fn master_died_twice(record: &Record) {
     });
     let failovers: Vec<(f64, usize)> = failovers.collect();
     let &[(at, host), ..] = &failovers[..] else {
-        panic!("there was no failover: {:#?}", record.events);
+        panic!("there was no failover:\n{}", told(record));
     };
     assert!(death < at && host != 1, "{failovers:?}, host 1 died at {death}");
     let acquired = |name: &str, from: f64, to: f64| {
@@ -474,7 +483,7 @@ fn granted_in_the_cut(record: &Record) -> u64 {
     let event = |said: &str| {
         let found = record.events.iter().find(|event| event.text.contains(said));
         found
-            .unwrap_or_else(|| panic!("not said: {said}: {:#?}", record.events))
+            .unwrap_or_else(|| panic!("not said: {said}:\n{}", told(record)))
             .at
     };
     let (cut, uncut) = (

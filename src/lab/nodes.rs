@@ -63,23 +63,29 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// Starts these nodes on these ports, all at once. A node whose port is taken gets another one, unless the ports are
-    /// fixed.
+    /// Starts these nodes on these ports: the Sentinels, then all others, so that a program that can't be a Sentinel is refused
+    /// before anything else runs. A node whose port is taken gets another one, unless the ports are fixed.
     pub(super) async fn start(
         client: &Arc<Client>,
         plan: Plan,
         layout: Vec<(NodeName, NodePorts)>,
     ) -> Result<Self, LabError> {
         let plan = Arc::new(plan);
-        let mut starting = JoinSet::new();
-        for (id, (name, ports)) in layout.into_iter().enumerate() {
-            let (client, plan) = (Arc::clone(client), Arc::clone(&plan));
-            starting.spawn(async move { Node::start(&client, &plan, id, name, ports).await });
-        }
+        let (sentinels, others): (Vec<_>, Vec<_>) = layout
+            .into_iter()
+            .enumerate()
+            .partition(|(_, (name, _))| name.role == Role::Sentinel);
         let mut nodes = Vec::new();
-        while let Some(node) = starting.join_next().await {
-            let node = node.map_err(|error| LabError::KeeperGone(error.to_string()))?;
-            nodes.push(Arc::new(node?));
+        for at_once in [sentinels, others] {
+            let mut starting = JoinSet::new();
+            for (id, (name, ports)) in at_once {
+                let (client, plan) = (Arc::clone(client), Arc::clone(&plan));
+                starting.spawn(async move { Node::start(&client, &plan, id, name, ports).await });
+            }
+            while let Some(node) = starting.join_next().await {
+                let node = node.map_err(|error| LabError::KeeperGone(error.to_string()))?;
+                nodes.push(Arc::new(node?));
+            }
         }
         nodes.sort_unstable_by_key(|node| node.id);
         Ok(Self::by_host(nodes))
