@@ -11,7 +11,7 @@ use lockstorm::lock::{AcquireOptions, Cluster, Lock, NodeAddress, NodeOptions, N
 use lockstorm::model::{Cause, CauseKind, Wait};
 use redis::cmd;
 use support::cluster::Clustered;
-use support::moving::{PATIENT, RENEWED, assert_typed, reach, runtime};
+use support::moving::{PATIENT, RENEWED, assert_typed, extended, reach, runtime};
 use support::sentinel::{PASSWORD, Process};
 use support::trio::OPTIONS;
 use support::{RedisServer, TEST_TIMEOUT, eventually, serial};
@@ -263,7 +263,8 @@ fn the_death_of_a_master_is_followed_with_its_locks_and_what_was_owed_is_deleted
         assert_typed(&causes, &[CauseKind::Moved]);
         assert!(!causes.is_empty());
         assert_eq!(lock.acquire(&key, &OPTIONS).await.unwrap_err(), Refusal::Contended);
-        assert!(!held.is_lost() && held.extend().await.is_ok() && elsewhere.extend().await.is_ok());
+        extended(&held).await;
+        extended(&elsewhere).await;
         assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);
         assert_eq!(clustered.servers[3].keys(), std::slice::from_ref(&key));
         // The old master comes back as a replica, and does not lead back.
@@ -301,7 +302,7 @@ fn a_stopped_master_is_left_although_its_connection_lasts() {
         );
         clustered.servers[2].resume();
         clustered.until_owner(clustered.slot(&key), 5);
-        assert!(!held.is_lost() && held.extend().await.is_ok());
+        extended(&held).await;
         assert_eq!(lock.acquire(&key, &OPTIONS).await.unwrap_err(), Refusal::Contended);
         held.release().await;
         assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);
@@ -323,7 +324,7 @@ fn an_ordered_failover_is_followed_and_held_locks_stay_held() {
             &reach(&lock, &beside(&key), &clustered.servers[4]).await,
             &[CauseKind::Moved],
         );
-        assert!(!held.is_lost() && held.extend().await.is_ok());
+        extended(&held).await;
         assert_eq!(lock.acquire(&key, &OPTIONS).await.unwrap_err(), Refusal::Contended);
         assert_eq!(held.release().await.deleted, 1);
         assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use lockstorm::lock::{AcquireOptions, Lock, NodeOptions, Nodes, NotExtended, Refusal, Sentinels, WaitReplicas};
 use lockstorm::model::{Cause, Wait};
 use redis::cmd;
-use support::moving::{PATIENT, RENEWED, assert_typed, reach, runtime};
+use support::moving::{PATIENT, RENEWED, assert_typed, extended, reach, runtime};
 use support::sentinel::{NAME, PASSWORD, Process, Watched};
 use support::trio::{KEY, OPTIONS};
 use support::{TEST_TIMEOUT, eventually, serial};
@@ -47,7 +47,8 @@ fn an_ordered_failover_is_followed_and_held_locks_stay_held() {
         eventually("it is done", || watched.master_by(0) != 0);
         let now = watched.master_by(0);
         assert_typed(&reach(&lock, "probe", &watched.servers[now]).await, &[]);
-        assert!(!held.is_lost() && held.extend().await.is_ok() && idle.extend().await.is_ok());
+        extended(&held).await;
+        extended(&idle).await;
         assert_eq!(lock.acquire(KEY, &OPTIONS).await.unwrap_err(), Refusal::Contended);
         assert_eq!((held.release().await.deleted, idle.release().await.deleted), (1, 1));
         assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);
@@ -71,7 +72,7 @@ fn the_death_of_the_master_is_followed_and_what_was_replicated_is_never_held_twi
         let causes = reach(&lock, "probe", &watched.servers[now]).await;
         assert_typed(&causes, &[]);
         assert_eq!(lock.acquire(KEY, &OPTIONS).await.unwrap_err(), Refusal::Contended);
-        assert!(!held.is_lost() && held.extend().await.is_ok());
+        extended(&held).await;
         held.release().await;
         lock.acquire(KEY, &OPTIONS).await.unwrap().release().await;
         assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);
@@ -105,7 +106,7 @@ fn a_stopped_master_is_left_although_its_connection_lasts_and_it_does_not_lead_b
             }
         };
         timeout(TEST_TIMEOUT, told).await.expect("it is made a replica");
-        assert!(!held.is_lost() && held.extend().await.is_ok());
+        extended(&held).await;
         held.release().await;
         assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);
         no_keys(server);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use lockstorm::lock::{AcquireOptions, Lock, NodeOptions};
+use lockstorm::lock::{AcquireOptions, Guard, Lock, NodeOptions, NotExtended};
 use lockstorm::model::{Cause, CauseKind};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{sleep, timeout};
@@ -51,6 +51,18 @@ pub async fn reach(lock: &Lock, key: &str, server: &Process) -> BTreeSet<CauseKi
     };
     timeout(TEST_TIMEOUT, reached).await.expect("the master is reached");
     causes
+}
+
+/// Tries until the lock is extended: others may learn a little later than the new master that it is one.
+pub async fn extended(guard: &Guard) {
+    let extended = async {
+        while let Err(refused) = guard.extend().await {
+            assert_ne!(refused, NotExtended::Lost);
+            sleep(Duration::from_millis(2)).await;
+        }
+    };
+    timeout(TEST_TIMEOUT, extended).await.expect("the lock is extended");
+    assert!(!guard.is_lost());
 }
 
 /// What a caller may be told while the master moves, and `also` these.
