@@ -56,11 +56,12 @@ fn uncontended(app_servers: usize, workers: usize) -> (f64, f64) {
             timeout: Duration::from_secs(1),
         }],
         think: Span::micros(1, 100),
-        hold: Span::of(Duration::ZERO),
+        hold: Span::of(Duration::ZERO).into(),
         delay: Delay {
-            usual: Span::micros(50, 150),
+            usual: Span::micros(50, 150).into(),
             long: Span::micros(50, 150),
             long_per_mille: 0,
+            round_trips: false,
         },
         lag: Duration::ZERO,
         drift_ppm: 5000,
@@ -69,6 +70,7 @@ fn uncontended(app_servers: usize, workers: usize) -> (f64, f64) {
         window: WINDOW,
         give_up_per_mille: 0,
         heed_loss_per_mille: 0,
+        freezes: None,
         faults: None,
         busy: Duration::from_secs(3),
     };

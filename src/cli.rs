@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use lockstorm::bench::CASES;
 use lockstorm::lab::NodeName;
+use lockstorm::plan::{self, Pauses, Renewal, Spread};
 use lockstorm::scenario::builtin;
+use lockstorm::sweep::Axis;
 
 /// A terminal chaos lab and benchmark suite for distributed locks on Redis.
 ///
@@ -111,6 +113,8 @@ pub enum Command {
     Run(RunArgs),
     Scenarios(ScenariosArgs),
     Check(CheckArgs),
+    Plan(PlanArgs),
+    Sweep(SweepArgs),
     Bench(BenchArgs),
     Lab(LabArgs),
     Completions(CompletionsArgs),
@@ -199,6 +203,143 @@ pub struct CheckArgs {
     pub scenario: String,
     #[command(flatten)]
     pub changes: Changes,
+}
+
+/// Choose a TTL and a renewal interval by risk, cost and takeover time.
+///
+/// For each setting: how often a section outlasts its lock, what renewals cost, how long others wait after a crash. Give what you know of the work inside the lock: a record of a run, measured holds, or figures. Everything that is not given
+/// is assumed, and printed as assumed. Nothing is started. The last lines recommend a setting, name the formula behind each of
+/// its figures, and show it as the settings of the usual clients.
+///
+/// SPREAD is a duration (20ms) or lognormal:MEDIAN,SIGMA (lognormal:20ms,0.6).
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm plan --hold lognormal:20ms,0.6 --rtt same-az --rate 200/s
+  lockstorm plan --hold lognormal:2s,0.5 --rtt cross-az --pause 2/h,lognormal:300ms,1 --risk 0.01/day --takeover 30s
+  lockstorm plan --hold-from holds.csv --unit ms --nodes 5 -o plan.html
+  lockstorm run flash-sale --record out.json && lockstorm plan out.json --arm redlock
+  lockstorm plan --hold lognormal:20ms,0.6 --ttl 30ms,50ms,80ms --renew off --simulate 1e6
+  lockstorm plan --hold 50ms --ttl 100ms,200ms,500ms --renew off,ttl/3 --csv
+
+Exit codes: 0 a setting is recommended, 1 error, 2 usage or bad input, 3 no setting meets --risk and --takeover.")]
+pub struct PlanArgs {
+    /// A record of `lockstorm run --record`: its holds, round trips and what the machine added to them.
+    pub record: Option<PathBuf>,
+    /// The arm of the record. If left out, the first one that held locks.
+    #[arg(long, value_name = "NAME", requires = "record")]
+    pub arm: Option<String>,
+    /// How long a section takes.
+    #[arg(long, value_name = "SPREAD", value_parser = plan::spread, conflicts_with_all = ["record", "hold_from"])]
+    pub hold: Option<Spread>,
+    /// Measured holds: CSV, an HdrHistogram's percentiles (.hgrm), or the text of a Prometheus histogram.
+    #[arg(long, value_name = "FILE", conflicts_with = "record")]
+    pub hold_from: Option<PathBuf>,
+    /// The unit of the numbers in that file, if it does not say it.
+    #[arg(long, value_enum, value_name = "UNIT", requires = "hold_from")]
+    pub unit: Option<Unit>,
+    /// A round trip to one node: local, same-az, cross-az, cross-region, or a SPREAD [default: the record's, or same-az].
+    #[arg(long, value_name = "NETWORK", value_parser = plan::network)]
+    pub rtt: Option<Spread>,
+    /// Pauses of an app server as RATE,SPREAD, or none [default: the record's, or 1/h,lognormal:100ms,1].
+    #[arg(long, value_name = "RATE,SPREAD", value_parser = plan::pauses)]
+    pub pause: Option<Pauses>,
+    /// Lock nodes: 1 for a single lock, 3 or 5 for Redlock.
+    #[arg(long, value_name = "N", default_value = "3", value_parser = value_parser!(u8).range(1..=9))]
+    pub nodes: u8,
+    /// Sections of all app servers together, like 200/s or 3/min [default: the record's, or 1/s].
+    #[arg(long, value_name = "RATE", value_parser = plan::per_second)]
+    pub rate: Option<f64>,
+    /// The part of the sections for which somebody else waits, 0 to 1. A section that outlasts its lock does harm only then.
+    #[arg(long, value_name = "PART", default_value = "1", value_parser = part)]
+    pub contended: f64,
+    /// How often an app server crashes while it holds a lock.
+    #[arg(long, value_name = "RATE", default_value = "1/day", value_parser = plan::per_second)]
+    pub crash_rate: f64,
+    /// The most sections that may overlap, as a rate: 1e-6/day, 1/h.
+    #[arg(long, value_name = "RATE", default_value = "1e-6/day", value_parser = plan::per_second)]
+    pub risk: f64,
+    /// The longest that others may wait after a holder's crash.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub takeover: Option<Duration>,
+    /// The TTLs to look at, with commas [default: steps of 1.5 or less around what the holds need].
+    #[arg(long, value_name = "TTL,…", value_delimiter = ',', value_parser = ttl)]
+    pub ttl: Vec<Duration>,
+    /// The renewal intervals to look at, with commas: off, ttl/2, ttl/3, or a duration.
+    #[arg(long, value_name = "INTERVAL,…", value_delimiter = ',', default_value = "off,ttl/2,ttl/3", value_parser = renewal)]
+    pub renew: Vec<Renewal>,
+    /// Play so many sections of each setting in virtual time, by the lock engine's own protocol, as a second opinion on P(overrun):
+    /// up to 1e9. Ctrl-C keeps what was played.
+    #[arg(long, value_name = "SECTIONS", value_parser = sections)]
+    pub simulate: Option<u64>,
+    /// The seed of the simulation.
+    #[arg(long, value_name = "N", default_value = "42", value_parser = seed, allow_hyphen_values = true)]
+    pub seed: u64,
+    /// Print the plan as JSON: every figure with its interval and what it rests on. Times are in seconds.
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// Write the plan to FILE as one HTML page that opens offline, besides what is printed. An existing file is replaced.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print the rows as CSV. Times are in seconds.
+    #[arg(long)]
+    pub csv: bool,
+}
+
+/// Play a scenario once for each value of a key, on real nodes, and compare.
+///
+/// Every setting is played with the same seed and the same faults. Each result is appended to a file as soon as it is there:
+/// if the sweep is interrupted, the same command goes on where it was. The table shows for each setting and arm how many
+/// sections outlasted their lock, what that damaged, how fast acquires were, and what renewals cost.
+#[derive(Debug, Args)]
+#[command(
+    group = ArgGroup::new("what").required(true).multiple(true).args(["over", "find_max"]),
+    after_help = "\
+Examples:
+  lockstorm sweep ttl-race --over ttl=30ms,50ms,80ms,120ms
+  lockstorm sweep my.toml --over ttl=500ms,1s,2s --over renew=off,ttl/3 --repeat 3
+  lockstorm sweep flash-sale --over arm.redlock.wait=fail-fast,queue --duration 10s
+  lockstorm sweep my.toml --find-max rate --while \"acquire_p99 < 50ms\" --duration 10s
+
+KEY is a dotted path as in --set. Without a dot it is a key of every arm with lock nodes (ttl, renew, node_timeout), or of the \
+swarm (rate, workers, servers, think).
+
+Exit codes: 0 all settings were played, 1 error, 2 usage or bad input, 129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and \
+SIGTERM. Damage does not change the exit code."
+)]
+pub struct SweepArgs {
+    /// A built-in scenario (`lockstorm scenarios` lists them) or a file.
+    #[arg(value_parser = Known(scenarios), hide_possible_values = true)]
+    pub scenario: String,
+    /// A key and its values; two keys make a grid.
+    #[arg(long, value_name = "KEY=VALUE,…")]
+    pub over: Vec<Axis>,
+    /// Look for the largest value of KEY for which --while holds, beginning with its value in the scenario or 50.
+    #[arg(long, value_name = "KEY", requires = "condition", conflicts_with = "over")]
+    pub find_max: Option<String>,
+    /// The condition, for every arm with lock nodes or for one: \"acquire_p99 < 50ms\", \"redlock.no_quorum == 0\".
+    #[arg(long = "while", id = "condition", value_name = "CONDITION", requires = "find_max")]
+    pub condition: Option<String>,
+    /// Play each setting so often, with consecutive seeds.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = value_parser!(u16).range(1..=1000))]
+    pub repeat: u16,
+    /// The file of the results [default: NAME.sweep.jsonl in the current directory].
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub changes: Changes,
+    #[command(flatten)]
+    pub server: Server,
+    /// Show no progress; warnings and errors are still printed.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Unit {
+    Us,
+    Ms,
+    S,
 }
 
 /// Measure the lock engine, beside its peers if they were built in.
@@ -382,5 +523,45 @@ fn time(text: &str) -> Result<Duration, String> {
         Ok(time)
     } else {
         Err("it can be from 50ms to 1m".to_owned())
+    }
+}
+
+fn ttl(text: &str) -> Result<Duration, String> {
+    let ttl = duration(text.trim())?;
+    match ttl.subsec_nanos().is_multiple_of(1_000_000) {
+        true if (Duration::from_millis(1)..=Duration::from_hours(24 * 7)).contains(&ttl) => Ok(ttl),
+        true => Err("a TTL can be from 1ms to 7days".to_owned()),
+        false => Err("Redis counts TTLs in whole milliseconds".to_owned()),
+    }
+}
+
+fn renewal(text: &str) -> Result<Renewal, String> {
+    match text.trim() {
+        "off" => Ok(Renewal::Off),
+        "ttl/2" => Ok(Renewal::Fraction(2)),
+        "ttl/3" => Ok(Renewal::Fraction(3)),
+        text => match humantime::parse_duration(text) {
+            Ok(interval) if !interval.is_zero() => Ok(Renewal::Every(interval)),
+            _ => Err("write off, ttl/2, ttl/3 or a duration".to_owned()),
+        },
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a whole number up to 1e9"
+)]
+fn sections(text: &str) -> Result<u64, String> {
+    match text.parse::<f64>() {
+        Ok(sections) if (1.0..=1e9).contains(&sections) && sections.fract() == 0.0 => Ok(sections as u64),
+        _ => Err("write a whole number from 1 to 1e9".to_owned()),
+    }
+}
+
+fn part(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(part) if (0.0..=1.0).contains(&part) => Ok(part),
+        _ => Err("write a number from 0 to 1".to_owned()),
     }
 }

@@ -15,11 +15,13 @@ pub mod model;
 pub mod needs;
 pub mod oracle;
 pub mod output;
+pub mod plan;
 pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod store;
 pub mod swarm;
+pub mod sweep;
 pub mod timer;
 pub mod workload;
 

@@ -56,9 +56,11 @@ fn refused(arguments: &[&str], parts: &[&str]) {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    let commands: [&[&str]; 10] = [
+    let commands: [&[&str]; 12] = [
         &[],
         &["run"],
+        &["plan"],
+        &["sweep"],
         &["scenarios"],
         &["scenarios", "show"],
         &["check"],
@@ -101,6 +103,8 @@ fn help_names_only_existing_commands() {
             "run",
             "scenarios",
             "check",
+            "plan",
+            "sweep",
             "bench",
             "lab",
             "completions",

@@ -13,7 +13,7 @@ use syn::{Item, UseTree, Visibility};
 const LAYERS: &[&[&str]] = &[
     &["console"],
     &["report"],
-    &["bench"],
+    &["bench", "plan", "sweep"],
     &["run"],
     &["swarm"],
     &["workload"],

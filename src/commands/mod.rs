@@ -5,8 +5,10 @@ pub mod colour;
 pub mod console;
 pub mod docs;
 pub mod lab;
+pub mod plan;
 pub mod run;
 pub mod scenarios;
+pub mod sweep;
 pub mod usage;
 
 use std::io::{self, ErrorKind, IsTerminal};

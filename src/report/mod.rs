@@ -2,11 +2,14 @@
 
 mod bench;
 mod columns;
+mod figures;
 mod file;
 mod paint;
 mod pen;
+mod plan;
 mod progress;
 mod sentence;
+mod sweep;
 mod table;
 mod tables;
 #[cfg(test)]
@@ -16,8 +19,10 @@ mod text;
 pub use bench::render_bench;
 pub use file::{FileError, RecordFile};
 pub use paint::Paint;
+pub use plan::{Given, plan_csv, plan_page, render_plan};
 pub use progress::{Progress, is_dumb};
 pub use sentence::sentence;
+pub use sweep::render_sweep;
 pub use text::{render, summary};
 
 pub(crate) use columns::{Arm, Mark, cell, heads, judge, marked, written};

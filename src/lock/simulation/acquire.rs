@@ -22,7 +22,7 @@ impl World {
             Time::MAX
         } else {
             // At any time within an acquire and a hold of the usual length.
-            let most = wants.rules.ttl + self.settings.hold.most;
+            let most = wants.rules.ttl + self.settings.hold.most();
             now + crate::protocol::draw(most, self.random.next())
         };
         if probe.is_some() {

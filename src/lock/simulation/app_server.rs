@@ -7,6 +7,8 @@ pub(super) struct AppServer {
     pub(super) clock: Clock,
     /// Nothing in it runs now.
     pub(super) frozen: bool,
+    /// When it last froze.
+    pub(super) froze: u64,
     /// When it last went on after a freeze.
     pub(super) thawed: Option<u64>,
     /// It died, and its successor has not started yet.
@@ -54,6 +56,7 @@ impl AppServer {
         Self {
             clock,
             frozen: false,
+            froze: 0,
             thawed: None,
             dead: false,
             id,

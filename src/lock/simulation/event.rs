@@ -27,6 +27,8 @@ pub(super) enum EventKind {
     Sweep(u32),
     /// A command of a connection that is gone arrives at its node.
     Stray(u32),
+    /// The app server pauses by itself.
+    Freeze(u32),
     /// A fault begins.
     Fault,
     /// Something that broke is over.

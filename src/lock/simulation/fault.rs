@@ -14,6 +14,24 @@ impl World {
         }
     }
 
+    /// Plans the next pause that the app server makes by itself, if any.
+    pub(super) fn plan_freeze(&mut self, app: usize) {
+        if let Some(after) = self.draw_freeze(0) {
+            self.events.plan(self.now + after, EventKind::Freeze(short(app)));
+        }
+    }
+
+    pub(super) fn on_freeze(&mut self, app: usize) {
+        if let Some(lasts) = self.draw_freeze(1) {
+            self.freeze_until(app, self.now + lasts);
+            // The next one comes after the end of this one.
+            if let Some(after) = self.draw_freeze(0) {
+                self.events
+                    .plan(self.now + lasts + after, EventKind::Freeze(short(app)));
+            }
+        }
+    }
+
     pub(super) fn on_fault(&mut self) {
         // A healed world stays healed.
         if let Some(faults) = self.settings.faults.filter(|_| !self.calm) {

@@ -45,10 +45,10 @@ impl World {
     /// of a worker.
     fn recovery(&self) -> u64 {
         let Self { settings, .. } = self;
-        let under_way = settings.delay.usual.most.max(settings.delay.long.most);
+        let under_way = settings.delay.usual.most().max(settings.delay.long.most);
         let expiry = settings.longest_ttl().mul_f64(1.01) + Duration::from_millis(2);
-        let connected = settings.reconnect + FIRST_CONNECTION_WAIT + settings.delay.usual.most * 4 + settings.lag;
-        let round = settings.delay.usual.most * 4 + settings.lag * 6;
+        let connected = settings.reconnect + FIRST_CONNECTION_WAIT + settings.delay.usual.most() * 4 + settings.lag;
+        let round = settings.delay.usual.most() * 4 + settings.lag * 6;
         let others = Duration::from_millis(4) + settings.longest_reply_timeout() * 4;
         let yields = others * u32::try_from(settings.app_servers).unwrap_or(u32::MAX);
         let attempt = settings.longest_reply_timeout() * 2 + LONGEST_PAUSE + yields + round;
@@ -60,12 +60,14 @@ impl World {
     fn quiet(&self) -> u64 {
         let Self { settings, .. } = self;
         let expiry = settings.longest_ttl().mul_f64(1.01) + Duration::from_millis(2);
-        let longest = settings.delay.usual.most.max(settings.delay.long.most);
+        let longest = settings.delay.usual.most().max(settings.delay.long.most);
         let timeouts = settings.wants.iter().map(|wants| wants.timeout);
         let faults = settings
             .faults
             .map_or(Duration::ZERO, |faults| faults.every.most + faults.lasts.most);
-        let timers = settings.hold.most + timeouts.max().unwrap_or_default() + faults;
+        let freezes = settings.freezes.as_ref();
+        let freezes = freezes.map_or(Duration::ZERO, |freezes| freezes.every.most() + freezes.lasts.most());
+        let timers = freezes + settings.hold.most() + timeouts.max().unwrap_or_default() + faults;
         let connected = settings.reconnect + FIRST_CONNECTION_WAIT + settings.lag * 8;
         nanos(expiry * 2 + settings.channel_idle * 2 + longest * 2 + timers + connected)
     }

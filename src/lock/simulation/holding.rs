@@ -10,7 +10,7 @@ use crate::protocol::{Renewal, Time};
 impl World {
     /// A worker got its lock.
     pub(super) fn hold(&mut self, w: usize, id: u32, now: Time) {
-        let hold = Duration::from_nanos(self.random.within(self.hold));
+        let hold = Duration::from_nanos(self.hold.draw(&mut self.random));
         let wants = self.settings.wants_of(w);
         let (renew, reply_timeout) = (wants.renew, wants.rules.reply_timeout);
         let claim = &mut self.claims[id];
@@ -128,6 +128,10 @@ impl World {
 
     /// Releases the lock, and waits until enough nodes have confirmed it.
     pub(super) fn release(&mut self, w: usize, now: Time) {
+        if let Some(id) = self.workers[w].claim {
+            self.report.sections += 1;
+            self.report.overran += u64::from(self.claims[id].attempt.lease().overran(now));
+        }
         self.close(w, now);
         // The next waiter's commands are queued behind the deletes.
         self.leave_line(w, now);

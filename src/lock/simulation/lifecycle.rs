@@ -1,15 +1,17 @@
 //! How an app server starts, freezes, thaws and dies.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use super::World;
 use super::app_server::AppServer;
 use super::connection::Connection;
+use super::worker::Stage;
 
 impl World {
     /// Nothing in it runs from now on. Messages for it wait.
     pub(super) fn freeze(&mut self, app: usize) {
-        self.apps[app].frozen = true;
+        (self.apps[app].frozen, self.apps[app].froze) = (true, self.now);
     }
 
     /// It goes on. As in the lock engine, answers are read before timers fire, so that no node is blamed for the freeze; and
@@ -19,6 +21,7 @@ impl World {
             return;
         }
         self.apps[app].thawed = Some(self.now);
+        self.put_off_work(app);
         let connections = self.connections_of(app);
         for c in connections.clone() {
             self.read(c);
@@ -40,6 +43,19 @@ impl World {
             self.connect_feed_if_due(c);
         }
         self.sweep_if_due(app);
+    }
+
+    /// Holders have as much work left as when the app server froze, if pauses stop their work.
+    fn put_off_work(&mut self, app: usize) {
+        if self.settings.freezes.as_ref().is_some_and(|freezes| freezes.stops_work) {
+            let frozen = Duration::from_nanos(self.now - self.apps[app].froze);
+            for w in self.workers_of(app) {
+                let worker = &mut self.workers[w];
+                if worker.stage == Stage::Holding {
+                    worker.until += frozen;
+                }
+            }
+        }
     }
 
     /// It dies: nothing is sent any more, and its keys stay on the nodes until they expire.

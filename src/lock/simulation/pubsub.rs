@@ -159,7 +159,7 @@ impl World {
     }
 
     fn send_feed_message(&mut self, f: usize, message: FeedMessage) {
-        let at = self.now + self.draw_delay();
+        let at = self.now + self.draw_answer_delay();
         if let Some(at) = self.feeds[f].messages.send(at, message) {
             self.events.plan(at, EventKind::FeedMessages(short(f)));
         }

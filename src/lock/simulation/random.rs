@@ -1,4 +1,4 @@
-use super::Span;
+use super::span::Span;
 use super::units::nanos;
 
 /// A small generator (SplitMix64, <https://doi.org/10.1145/2714064.2660195>): it gives the same numbers on every machine and

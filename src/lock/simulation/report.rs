@@ -12,6 +12,10 @@ pub struct Report {
     pub events: u64,
     /// Acquires that ended in any way, with their releases.
     pub cycles: u64,
+    /// Sections that ended with a release.
+    pub sections: u64,
+    /// Of these, the ones that went on after the validity of their lock had ended.
+    pub overran: u64,
     /// Attempts, by how they ended.
     pub attempts: Attempts,
     /// Commands that were written, by kind.

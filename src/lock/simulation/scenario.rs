@@ -29,7 +29,7 @@ impl Settings {
             wants,
             think: Span::micros(50, 50 + random.below(10_000) * u64::from(slow)),
             // Some locks are extended again and again.
-            hold: Span::micros(0, 500 + random.below(longest_hold)),
+            hold: Span::micros(0, 500 + random.below(longest_hold)).into(),
             delay: delay(&mut random, ttl),
             lag: Duration::from_micros(random.one_of(&lag)),
             drift_ppm: random.one_of(&[0, 5000, 5000]),
@@ -38,6 +38,7 @@ impl Settings {
             window: random.one_of(&[1, 2, 8, WINDOW]),
             give_up_per_mille: random.one_of(&[0, 50, 300]),
             heed_loss_per_mille: random.one_of(&[0, 500, 1000]),
+            freezes: None,
             faults: faults(&mut random, ttl),
             busy: Duration::from_millis(300) * slow,
         }
@@ -76,9 +77,10 @@ fn wants(random: &mut Random, ttl: Duration) -> AcquireSettings {
 fn delay(random: &mut Random, ttl: Duration) -> Delay {
     let ttl = micros(ttl);
     Delay {
-        usual: Span::micros(20, random.one_of(&[30, 200, 1500])),
+        usual: Span::micros(20, random.one_of(&[30, 200, 1500])).into(),
         long: Span::micros(500, random.one_of(&[ttl / 4, ttl, 3 * ttl])),
         long_per_mille: random.one_of(&[0, 20, 100, 300]),
+        round_trips: false,
     }
 }
 

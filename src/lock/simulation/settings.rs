@@ -1,46 +1,21 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::draw::Draw;
+use super::span::Span;
 use crate::protocol::{MAX_NODES, Rules, Wait};
 
-/// A range of durations from which one is drawn evenly, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    /// The shortest.
-    pub least: Duration,
-    /// The longest; not shorter than the shortest.
-    pub most: Duration,
-}
-
-impl Span {
-    /// Always the same duration.
-    #[must_use]
-    pub const fn of(duration: Duration) -> Self {
-        Self {
-            least: duration,
-            most: duration,
-        }
-    }
-
-    /// A range in microseconds.
-    #[must_use]
-    pub const fn micros(least: u64, most: u64) -> Self {
-        Self {
-            least: Duration::from_micros(least),
-            most: Duration::from_micros(most),
-        }
-    }
-}
-
 /// How long a message takes, in either direction of a connection. Messages never overtake each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delay {
     /// For nearly all messages, and for all of them once the world is healed.
-    pub usual: Span,
+    pub usual: Draw,
     /// For the other messages.
     pub long: Span,
     /// How many of a thousand messages take long, 0 to 1000.
     pub long_per_mille: u32,
+    /// Whether answers take no time, so that what is drawn for a command is its whole round trip.
+    pub round_trips: bool,
 }
 
 /// How a worker acquires its locks.
@@ -54,6 +29,18 @@ pub struct AcquireSettings {
     pub wait: Wait,
     /// The longest that an acquire may take, with all its attempts.
     pub timeout: Duration,
+}
+
+/// How often each app server pauses by itself, and for how long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Freezes {
+    /// The time from the end of one pause to the beginning of the next.
+    pub every: Draw,
+    /// How long it lasts.
+    pub lasts: Draw,
+    /// Whether holders have as much work left after a pause as before it. Otherwise they wait for something that goes on
+    /// meanwhile.
+    pub stops_work: bool,
 }
 
 /// What breaks, how often, and for how long.
@@ -102,7 +89,7 @@ pub struct Settings {
     /// The time between the end of a worker's cycle and its next acquire; more than 0.
     pub think: Span,
     /// How long a worker holds a lock.
-    pub hold: Span,
+    pub hold: Draw,
     /// How long messages take.
     pub delay: Delay,
     /// The most by which timers, tasks and writes are late, 1900 µs at most: locks signal their loss 2 ms before their
@@ -122,6 +109,8 @@ pub struct Settings {
     /// How many of a thousand holders stop when the loss of the lock is signalled, 0 to 1000; the others go on until their
     /// time is over.
     pub heed_loss_per_mille: u32,
+    /// Pauses of app servers, besides the faults; `None` for none.
+    pub freezes: Option<Freezes>,
     /// The faults; `None` for a world without faults.
     pub faults: Option<Faults>,
     /// How long workers acquire locks and faults occur, before [`World::finish`](super::World::finish) heals everything.
@@ -153,7 +142,9 @@ impl Settings {
     /// If a setting is out of range; the error says which.
     pub fn check(&self) -> Result<(), InvalidSettings> {
         let positive = [self.app_servers, self.workers, self.keys, self.wants.len(), self.window];
-        let spans = [self.think, self.hold, self.delay.usual, self.delay.long];
+        let spans = [self.think, self.delay.long];
+        let freezes = self.freezes.iter().flat_map(|freezes| [&freezes.every, &freezes.lasts]);
+        let draws = [&self.hold, &self.delay.usual].into_iter().chain(freezes);
         let fault_spans = self.faults.iter().flat_map(|faults| [faults.every, faults.lasts]);
         let fits = |wants: &AcquireSettings| {
             wants.rules.ttl >= Duration::from_millis(1)
@@ -171,7 +162,9 @@ impl Settings {
             Err(InvalidSettings(
                 "app servers, workers, keys, wants and the window must be 1 or more",
             ))
-        } else if spans.into_iter().chain(fault_spans).any(|span| span.least > span.most) {
+        } else if spans.into_iter().chain(fault_spans).any(|span| span.least > span.most)
+            || !draws.into_iter().all(Draw::is_ordered)
+        {
             Err(InvalidSettings(
                 "the longest of a span must not be shorter than its shortest",
             ))
@@ -223,7 +216,7 @@ mod tests {
         let changes: [fn(&mut Settings); 7] = [
             |settings| settings.nodes = 65,
             |settings| settings.workers = 0,
-            |settings| settings.delay.usual.most = Duration::ZERO,
+            |settings| settings.delay.usual = Span::micros(2, 1).into(),
             |settings| settings.wants[0].rules.reply_timeout = Duration::from_secs(9),
             |settings| settings.think = Span::of(Duration::ZERO),
             |settings| settings.drift_ppm = 5001,

@@ -5,6 +5,7 @@ use super::belief::{Belief, Forgotten};
 use super::claims::Claims;
 use super::clock::Clock;
 use super::connection::{Connection, Stray};
+use super::draw::Drawn;
 use super::event::{Event, EventKind, Events};
 use super::feed::Feed;
 use super::node::Node;
@@ -42,9 +43,10 @@ pub struct World {
     pub(super) calm: bool,
     // Settings converted to the form that is drawn from.
     pub(super) think: Range,
-    pub(super) hold: Range,
+    pub(super) hold: Drawn,
     pub(super) lag: u64,
-    usual: Range,
+    usual: Drawn,
+    freezes: Option<[Drawn; 2]>,
     long: Range,
     pub(super) report: Report,
     trace: Option<Vec<(Duration, String)>>,
@@ -60,7 +62,7 @@ impl World {
         let mut world = Self {
             random: Random::new(seed),
             now: 0,
-            events: Events::new(nanos(settings.delay.usual.most)),
+            events: Events::new(nanos(settings.delay.usual.most())),
             nodes: Vec::new(),
             apps: Vec::new(),
             connections: Vec::new(),
@@ -74,9 +76,13 @@ impl World {
             forgotten: Vec::new(),
             calm: false,
             think: settings.think.into(),
-            hold: settings.hold.into(),
+            hold: (&settings.hold).into(),
             lag: nanos(settings.lag),
-            usual: settings.delay.usual.into(),
+            usual: (&settings.delay.usual).into(),
+            freezes: settings
+                .freezes
+                .as_ref()
+                .map(|freezes| [(&freezes.every).into(), (&freezes.lasts).into()]),
             long: settings.delay.long.into(),
             report: Report::default(),
             trace: None,
@@ -108,6 +114,7 @@ impl World {
         }
         for app in 0..app_servers {
             self.begin(app);
+            self.plan_freeze(app);
         }
         self.plan_fault();
     }
@@ -175,6 +182,7 @@ impl World {
             EventKind::ConnectFeed(f) => self.on_connect_feed(f as usize),
             EventKind::Sweep(app) => self.on_sweep(app as usize),
             EventKind::Stray(number) => self.on_stray(number as usize),
+            EventKind::Freeze(app) => self.on_freeze(app as usize),
             EventKind::Fault => self.on_fault(),
             EventKind::Mend(mend) => self.mend(mend),
         }
@@ -214,13 +222,27 @@ impl World {
         }
     }
 
+    /// How long an answer takes.
+    pub(super) fn draw_answer_delay(&mut self) -> u64 {
+        if self.settings.delay.round_trips {
+            return 0;
+        }
+        self.draw_delay()
+    }
+
+    /// How long until an app server pauses by itself, and for how long it does so.
+    pub(super) fn draw_freeze(&mut self, which: usize) -> Option<u64> {
+        let freezes = self.freezes.as_ref().filter(|_| !self.calm)?;
+        Some(freezes[which].draw(&mut self.random))
+    }
+
     /// How long a message takes.
-    pub(super) const fn draw_delay(&mut self) -> u64 {
+    pub(super) fn draw_delay(&mut self) -> u64 {
         let per_mille = self.settings.delay.long_per_mille;
         if per_mille > 0 && !self.calm && self.random.chance(per_mille) {
             self.random.within(self.long)
         } else {
-            self.random.within(self.usual)
+            self.usual.draw(&mut self.random)
         }
     }
 }
@@ -243,9 +265,9 @@ mod tests {
         settings.wants[0].rules.ttl = Duration::from_millis(100);
         settings.wants[0].rules.reply_timeout = Duration::from_millis(40);
         settings.wants[0].renew = None;
-        settings.hold = Span::micros(1000, 1000);
+        settings.hold = Span::micros(1000, 1000).into();
         settings.think = Span::micros(100, 100);
-        (settings.delay.usual, settings.delay.long_per_mille) = (Span::micros(100, 100), 0);
+        (settings.delay.usual, settings.delay.long_per_mille) = (Span::micros(100, 100).into(), 0);
         (settings.lag, settings.window, settings.give_up_per_mille) = (Duration::ZERO, 64, 0);
         settings.busy = Duration::from_millis(300);
         settings

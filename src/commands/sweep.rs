@@ -1,0 +1,244 @@
+//! `lockstorm sweep`: a scenario, played with other settings.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use lockstorm::lab::{ServerBinary, check_temp_dir};
+use lockstorm::report::{Paint, render_sweep};
+use lockstorm::run::{Ended, RunOptions, Stop, headless};
+use lockstorm::scenario::{Overrides, Scenario, Source, parse, warnings};
+use lockstorm::sweep::{Cell, Grid, Journal, Outcome, Search, all_held, tradeoffs, while_expectations};
+
+use super::{colour, overrides, print_for_people, room, signalled_with};
+use crate::cli::{Color, SweepArgs};
+use crate::failure::{Failure, tell};
+
+/// What a play takes besides its measured part: the lab's start, the draining, the closing of the books.
+const AROUND: Duration = Duration::from_secs(4);
+/// The value that a search begins with if the scenario has none.
+const START: f64 = 50.0;
+
+/// Plays every setting that has no result yet.
+pub fn sweep(args: &SweepArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
+    let source = Source::open(&args.scenario).map_err(Failure::usage)?;
+    let others = overrides(&args.changes);
+    let base = parse(&source, &others).map_err(Failure::usage)?;
+    let stage = Stage {
+        source,
+        others,
+        repeat: u64::from(args.repeat),
+        base,
+        quiet: args.quiet,
+    };
+    // All mistakes are found before anything is started.
+    let conditions = match &args.condition {
+        Some(condition) => while_expectations(condition, &stage.base).map_err(Failure::usage)?,
+        None => Vec::new(),
+    };
+    let grid = Grid::of(&args.over).map_err(Failure::usage)?;
+    for cell in &grid.cells {
+        stage.scenario(cell, &conditions, stage.base.seed)?;
+    }
+    check_temp_dir().map_err(Failure::usage)?;
+    let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
+    let path = args.out.clone().unwrap_or_else(|| default_file(&args.scenario));
+    let identity = [stage.base.to_toml(), conditions.join("\n")].join("\n");
+    let mut journal = Journal::open(&path, identity).map_err(Failure::usage)?;
+    for warning in warnings(&stage.base) {
+        tell(&format!("warning: {warning}"));
+    }
+    let paint = colour::paint(color);
+    let played = match &args.find_max {
+        Some(key) => search(&stage, key, &conditions, &server.path, &mut journal)?,
+        None => list(&stage, &grid, &server.path, &mut journal)?,
+    };
+    let text = show(&played, &journal, &path, paint);
+    let printed = print_for_people(text, ascii);
+    match played.stop {
+        Some(stop) => {
+            tell("interrupted; the same command goes on from here");
+            Ok(signalled_with(stop, printed))
+        }
+        None => printed.map(|()| ExitCode::SUCCESS),
+    }
+}
+
+fn default_file(scenario: &str) -> PathBuf {
+    let name = Path::new(scenario)
+        .file_stem()
+        .map_or(scenario.into(), |stem| stem.to_string_lossy());
+    PathBuf::from(format!("{name}.sweep.jsonl"))
+}
+
+/// What is played.
+struct Stage {
+    source: Source,
+    others: Overrides,
+    base: Scenario,
+    repeat: u64,
+    quiet: bool,
+}
+
+/// What was played until now.
+struct Played {
+    cells: Vec<Cell>,
+    stop: Option<Stop>,
+    /// What a search found.
+    found: Option<String>,
+}
+
+impl Stage {
+    /// The scenario of a cell.
+    fn scenario(&self, cell: &Cell, conditions: &[String], seed: u64) -> Result<Scenario, Failure> {
+        let mut changed = cell.overrides(&self.base, &self.others);
+        changed.set.extend(conditions.iter().cloned());
+        changed.seed = Some(seed);
+        let scenario =
+            parse(&self.source, &changed).map_err(|errors| Failure::usage(format!("with {cell}: {errors}")))?;
+        room(&scenario).map_err(|why| Failure::usage(format!("with {cell}: {why}")))?;
+        Ok(scenario)
+    }
+
+    /// Plays a cell with each seed for which there is no result. Returns the signal that ended it.
+    fn play(
+        &self,
+        cell: &Cell,
+        conditions: &[String],
+        server: &Path,
+        journal: &mut Journal,
+    ) -> Result<Option<Stop>, Failure> {
+        for repeat in 0..self.repeat {
+            let seed = self.base.seed.wrapping_add(repeat);
+            if journal.has(cell, seed) {
+                continue;
+            }
+            let options = RunOptions {
+                server_bin: Some(server.to_owned()),
+                ..RunOptions::default()
+            };
+            let scenario = self.scenario(cell, conditions, seed)?;
+            match headless(scenario, options, |_| ())
+                .map_err(|error| Failure::error(format!("with {cell}: {error}")))?
+            {
+                Ended::Abandoned(stop) | Ended::Finished(_, Some(stop)) => return Ok(Some(stop)),
+                Ended::Finished(record, None) => {
+                    journal
+                        .keep(Outcome::of(cell.clone(), *record))
+                        .map_err(Failure::error)?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn tell(&self, line: &str) {
+        if !self.quiet {
+            tell(line);
+        }
+    }
+}
+
+fn list(stage: &Stage, grid: &Grid, server: &Path, journal: &mut Journal) -> Result<Played, Failure> {
+    let missing = |cell: &Cell, journal: &Journal| {
+        let seeds = (0..stage.repeat).map(|repeat| stage.base.seed.wrapping_add(repeat));
+        seeds.filter(|seed| !journal.has(cell, *seed)).count()
+    };
+    let mut left: usize = grid.cells.iter().map(|cell| missing(cell, journal)).sum();
+    if !journal.outcomes.is_empty() {
+        stage.tell(&format!(
+            "{} results are there already, {left} are missing",
+            journal.outcomes.len()
+        ));
+    }
+    // A first guess, and then the mean of what was played.
+    let mut each = stage.base.warmup + stage.base.duration + AROUND;
+    let (begun, mut done) = (Instant::now(), 0);
+    for (place, cell) in grid.cells.iter().enumerate() {
+        let plays = missing(cell, journal);
+        if plays == 0 {
+            continue;
+        }
+        let rest = humantime::format_duration(Duration::from_secs(
+            (each * u32::try_from(left).unwrap_or(u32::MAX)).as_secs(),
+        ));
+        stage.tell(&format!(
+            "{cell} ({} of {}), about {rest} left",
+            place + 1,
+            grid.cells.len()
+        ));
+        if let Some(stop) = stage.play(cell, &[], server, journal)? {
+            return Ok(Played {
+                cells: grid.cells.clone(),
+                stop: Some(stop),
+                found: None,
+            });
+        }
+        (left, done) = (left - plays, done + plays);
+        each = begun.elapsed() / u32::try_from(done).unwrap_or(u32::MAX);
+    }
+    Ok(Played {
+        cells: grid.cells.clone(),
+        stop: None,
+        found: None,
+    })
+}
+
+fn search(
+    stage: &Stage,
+    key: &str,
+    conditions: &[String],
+    server: &Path,
+    journal: &mut Journal,
+) -> Result<Played, Failure> {
+    let is_rate = key == "rate" || key == "swarm.rate";
+    let start = stage.base.swarm.rate.filter(|_| is_rate).unwrap_or(START);
+    let mut search = Search::from(start, !is_rate);
+    let mut cells: Vec<Cell> = Vec::new();
+    while let Some(value) = search.next() {
+        let text = if is_rate {
+            format!("{value}/s")
+        } else {
+            format!("{value:.0}")
+        };
+        let cell = Cell(vec![(key.to_owned(), text)]);
+        if let (held, Some(failed)) = search.found() {
+            let held = held.map_or_else(|| "none".to_owned(), |held| held.to_string());
+            stage.tell(&format!("{cell}; until now {held} holds and {failed} fails"));
+        } else {
+            stage.tell(&cell.to_string());
+        }
+        if !cells.contains(&cell) {
+            cells.push(cell.clone());
+        }
+        if let Some(stop) = stage.play(&cell, conditions, server, journal)? {
+            return Ok(Played {
+                cells,
+                stop: Some(stop),
+                found: None,
+            });
+        }
+        let mut of_cell = journal.outcomes.iter().filter(|outcome| outcome.cell == cell);
+        let held = of_cell.all(|outcome| all_held(conditions, &outcome.failed));
+        search.tell(value, held);
+    }
+    let found = match search.found() {
+        (Some(held), Some(failed)) => format!("{key} {held} is the largest that held; {failed} failed"),
+        (Some(held), None) => format!("{key} {held} still held; the search ends there"),
+        (None, _) => format!("no {key} held, down to the smallest that was tried"),
+    };
+    Ok(Played {
+        cells,
+        stop: None,
+        found: Some(found),
+    })
+}
+
+fn show(played: &Played, journal: &Journal, path: &Path, paint: Paint) -> String {
+    let mut text = render_sweep(&tradeoffs(&played.cells, &journal.outcomes), paint);
+    if let Some(found) = &played.found {
+        text += &format!("\n{found}\n");
+    }
+    text += &format!("\nevery figure of every play: {}\n", path.display());
+    text
+}

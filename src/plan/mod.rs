@@ -1,0 +1,45 @@
+//! Choosing a TTL: for each TTL and renewal interval, what it risks, what it costs and how long it blocks others after a
+//! crash.
+//!
+//! All times are in seconds unless a name says otherwise. [`formulas`] has the closed forms, each with its source;
+//! [`Question`] says what is known of the work, of the network and of what goes wrong; [`Plan::of`] puts both
+//! together, a row for each [`Setting`].
+
+mod answer;
+mod bins;
+mod chance;
+mod choice;
+mod client_timeouts;
+mod elapsed;
+mod error;
+pub mod formulas;
+mod grid;
+mod measured;
+mod overrun;
+mod pauses;
+mod question;
+mod read;
+mod row;
+mod setting;
+mod simulate;
+mod simulated;
+mod snippets;
+mod spread;
+mod tail;
+
+pub use answer::Plan;
+pub use chance::{Basis, Chance};
+pub use choice::Choice;
+pub use client_timeouts::ClientTimeouts;
+pub use error::PlanError;
+pub use grid::ttls;
+pub use measured::Measured;
+pub use pauses::Pauses;
+pub use question::{Goal, Question};
+pub use read::{FromRecord, TimeUnit, holds_of_file, holds_of_record, network, pauses, per_second, spread};
+pub use row::{Row, Shortfall};
+pub use setting::{Renewal, Setting, settings};
+pub use simulate::simulate;
+pub use simulated::Simulated;
+pub use snippets::{Snippet, snippets};
+pub use spread::Spread;

@@ -1,0 +1,12 @@
+use serde::Serialize;
+
+use super::spread::Spread;
+
+/// The pauses of an app server: collections of garbage, a machine that is moved or overloaded, a suspended process.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pauses {
+    /// How many there are in a second of one app server.
+    pub per_second: f64,
+    /// How long they last.
+    pub length: Spread,
+}

@@ -1,0 +1,14 @@
+//! What is known, read from the command line, from files and from records.
+
+mod csv;
+mod hgrm;
+mod holds;
+mod prometheus;
+mod record;
+mod unit;
+mod words;
+
+pub use holds::holds_of_file;
+pub use record::{FromRecord, of_record as holds_of_record};
+pub use unit::TimeUnit;
+pub use words::{network, pauses, per_second, spread};

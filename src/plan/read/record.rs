@@ -1,0 +1,100 @@
+use hdrhistogram::Histogram;
+use hdrhistogram::iterators::IterationValue;
+
+use crate::metrics::{HistogramText, Time};
+use crate::plan::error::PlanError;
+use crate::plan::measured::Measured;
+use crate::plan::pauses::Pauses;
+use crate::plan::spread::Spread;
+use crate::run::{ArmRecord, Record};
+
+/// What one arm of a record tells of the work and the network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FromRecord {
+    /// The arm.
+    pub arm: String,
+    /// Its sections, with everything that made them longer.
+    pub hold: Spread,
+    /// The lock nodes' round trips, of all arms together; `None` if the arms used none.
+    pub round_trip: Option<Spread>,
+    /// How much longer simulated work took than it was meant to: what the machine and its pauses added. `None` if the record has
+    /// none.
+    pub pauses: Option<Pauses>,
+    /// Sections a second.
+    pub per_second: f64,
+}
+
+/// Reads an arm of a record: the one of this name, or the first that has holds.
+///
+/// # Errors
+/// There is no such arm, or it has no holds, or too few.
+pub fn of_record(record: &Record, name: Option<&str>) -> Result<FromRecord, PlanError> {
+    let names: Vec<&str> = record.arms.iter().map(|arm| arm.name.as_str()).collect();
+    let arm =
+        match name {
+            Some(name) => record.arms.iter().find(|arm| arm.name == name).ok_or_else(|| {
+                PlanError::new(format!("the record has no arm \"{name}\"; it has {}", names.join(", ")))
+            })?,
+            None => record
+                .arms
+                .iter()
+                .find(|arm| arm.histograms.contains_key(&Time::Hold))
+                .ok_or_else(|| {
+                    PlanError::new(
+                        "no arm of the record held a lock, so there are no holds to plan from; record a run with locks",
+                    )
+                })?,
+        };
+    let wrong = |why: String| PlanError::new(format!("arm \"{}\": {why}", arm.name));
+    let hold =
+        times(arm, Time::Hold)?.ok_or_else(|| wrong("held no lock, so there are no holds to plan from".to_owned()))?;
+    let sections = hold.len() as f64;
+    let mean = hold.mean() / 1e6;
+    let pauses = times(arm, Time::Overshoot)?.map(|overshoot| -> Result<Pauses, PlanError> {
+        Ok(Pauses {
+            // Each section had one.
+            per_second: 1.0 / mean,
+            length: measured(&overshoot).map_err(wrong)?,
+        })
+    });
+    let round_trips = record.round_trips.iter().map(|node| &node.histogram);
+    Ok(FromRecord {
+        arm: arm.name.clone(),
+        hold: measured(&hold).map_err(wrong)?,
+        round_trip: all(round_trips)?.map(|all| measured(&all)).transpose().map_err(wrong)?,
+        pauses: pauses.transpose()?,
+        per_second: sections / record.elapsed.max(1e-9),
+    })
+}
+
+fn times(arm: &ArmRecord, time: Time) -> Result<Option<Histogram<u64>>, PlanError> {
+    let histogram = arm
+        .histogram(time)
+        .map_err(|error| PlanError::new(format!("arm \"{}\": {error}", arm.name)))?;
+    Ok((!histogram.is_empty()).then_some(histogram))
+}
+
+fn all<'a>(texts: impl Iterator<Item = &'a HistogramText>) -> Result<Option<Histogram<u64>>, PlanError> {
+    let mut all: Option<Histogram<u64>> = None;
+    for text in texts {
+        let histogram = text.decode().map_err(|error| PlanError::new(error.to_string()))?;
+        match &mut all {
+            // The histogram resizes itself, so no value is out of range.
+            Some(all) => drop(all.add(&histogram)),
+            None => all = Some(histogram),
+        }
+    }
+    Ok(all.filter(|all| !all.is_empty()))
+}
+
+/// A histogram of microseconds as a distribution of seconds.
+fn measured(histogram: &Histogram<u64>) -> Result<Spread, String> {
+    let mut counted = 0.0;
+    let point = |bucket: IterationValue<u64>| {
+        counted += bucket.count_since_last_iteration() as f64;
+        // No time at all has no logarithm: less than a microsecond counts as half of one.
+        ((bucket.value_iterated_to() as f64).max(0.5) / 1e6, counted)
+    };
+    let points = histogram.iter_recorded().map(point).collect();
+    Measured::of_points(points, histogram.len() as f64).map(Spread::Measured)
+}

@@ -1,0 +1,167 @@
+//! Distributions, rates and pauses as they are written on the command line.
+
+use std::time::Duration;
+
+use crate::plan::pauses::Pauses;
+use crate::plan::spread::Spread;
+
+/// The longest time that is planned with, a year.
+const LONGEST: f64 = 366.0 * 86_400.0;
+
+/// Round trips between a client and a node: assumed medians and deviations, of the order that cloud providers publish and users
+/// measure. Your own are better: `redis-cli --latency`, or a record.
+const NETWORKS: [(&str, f64, f64); 4] = [
+    ("local", 0.000_1, 0.3),
+    ("same-az", 0.000_4, 0.4),
+    ("cross-az", 0.001_2, 0.4),
+    ("cross-region", 0.065, 0.15),
+];
+
+/// A duration (`20ms`), or `lognormal:MEDIAN,SIGMA`.
+///
+/// # Errors
+/// It is neither; the error says what would be right.
+pub fn spread(text: &str) -> Result<Spread, String> {
+    let Some(parameters) = text.strip_prefix("lognormal:") else {
+        return Ok(Spread::Constant(seconds(text).map_err(|why| {
+            format!("{why}; write a duration (20ms) or lognormal:MEDIAN,SIGMA (lognormal:20ms,0.6)")
+        })?));
+    };
+    let (median, sigma) = parameters
+        .split_once(',')
+        .ok_or_else(|| format!("\"{text}\" has no sigma; write it like lognormal:20ms,0.6"))?;
+    let median = seconds(median)?;
+    match sigma.trim().parse::<f64>() {
+        Ok(sigma) if sigma > 0.0 && sigma <= 5.0 => Ok(Spread::LogNormal { median, sigma }),
+        Ok(0.0) => Ok(Spread::Constant(median)),
+        _ => Err(format!(
+            "\"{sigma}\" is not a sigma; write a number above 0 and up to 5"
+        )),
+    }
+}
+
+/// A duration above zero, in seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    if text.trim_start().starts_with('-') {
+        return Err(format!("\"{text}\" is negative"));
+    }
+    match humantime::parse_duration(text.trim())
+        .as_ref()
+        .map(Duration::as_secs_f64)
+    {
+        Ok(seconds) if seconds > 0.0 && seconds <= LONGEST => Ok(seconds),
+        Ok(0.0) => Err(format!("\"{text}\" is no time at all")),
+        Ok(_) => Err(format!("\"{text}\" is longer than a year")),
+        Err(_) => Err(format!("\"{text}\" is not a duration")),
+    }
+}
+
+/// A network by its name, or what [`spread`] takes.
+///
+/// # Errors
+/// It is neither.
+pub fn network(text: &str) -> Result<Spread, String> {
+    match NETWORKS.iter().find(|(name, ..)| *name == text) {
+        Some(&(_, median, sigma)) => Ok(Spread::LogNormal { median, sigma }),
+        None => spread(text).map_err(|why| {
+            let names: Vec<&str> = NETWORKS.iter().map(|(name, ..)| *name).collect();
+            format!("{why}, or one of {}", names.join(", "))
+        }),
+    }
+}
+
+/// Something that happens so often: `200/s`, `3/min`, `1/h`, `0.5/day`; in times a second.
+///
+/// # Errors
+/// It is not a rate.
+pub fn per_second(text: &str) -> Result<f64, String> {
+    let wrong = || format!("\"{text}\" is not a rate; write it like 200/s, 3/min, 1/h or 0.5/day");
+    let (number, unit) = text.trim().split_once('/').ok_or_else(wrong)?;
+    let seconds = match unit.trim() {
+        "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        "day" => 86_400.0,
+        _ => return Err(wrong()),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(number) if number >= 0.0 && number <= 1e9 => Ok(number / seconds),
+        _ => Err(wrong()),
+    }
+}
+
+/// How often an app server pauses and for how long: `1/h,lognormal:100ms,1`; or `none`.
+///
+/// # Errors
+/// The rate or the length is wrong.
+pub fn pauses(text: &str) -> Result<Pauses, String> {
+    if text == "none" {
+        return Ok(Pauses {
+            per_second: 0.0,
+            length: Spread::Constant(0.0),
+        });
+    }
+    let (rate, length) = text
+        .split_once(',')
+        .ok_or_else(|| format!("\"{text}\" has no length; write it like 1/h,lognormal:100ms,1 or 3/day,2s"))?;
+    Ok(Pauses {
+        per_second: per_second(rate)?,
+        length: spread(length)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distributions_networks_rates_and_pauses() {
+        assert_eq!(spread("20ms"), Ok(Spread::Constant(0.020)));
+        let log_normal = Spread::LogNormal {
+            median: 0.020,
+            sigma: 0.6,
+        };
+        assert_eq!(spread("lognormal:20ms,0.6"), Ok(log_normal.clone()));
+        assert_eq!(spread("lognormal:20ms,0"), Ok(Spread::Constant(0.020)));
+        assert!(matches!(network("cross-az"), Ok(Spread::LogNormal { .. })));
+        assert_eq!(network("2ms"), Ok(Spread::Constant(0.002)));
+        assert_eq!(
+            ["120/min", "200/s", "3600/h"].map(per_second),
+            [Ok(2.0), Ok(200.0), Ok(1.0)]
+        );
+        let often = pauses("3600/h,lognormal:20ms,0.6");
+        assert_eq!(
+            often,
+            Ok(Pauses {
+                per_second: 1.0,
+                length: log_normal
+            })
+        );
+        assert_eq!(pauses("none").map(|pauses| pauses.per_second), Ok(0.0));
+    }
+
+    #[test]
+    fn anything_else_is_refused_with_an_example() {
+        for text in [
+            "",
+            "20",
+            "-1s",
+            "0s",
+            "9000years",
+            "lognormal:20ms",
+            "lognormal:20ms,-1",
+            "lognormal:20ms,x",
+            "normal:1s,1",
+        ] {
+            assert!(
+                spread(text).is_err_and(|line| line.contains(text) || text.contains(',')),
+                "{text}"
+            );
+        }
+        assert!(network("same-zone").is_err_and(|line| line.contains("same-az")));
+        for text in ["", "5", "5/week", "-1/s", "x/s", "1e99/s"] {
+            assert!(per_second(text).is_err(), "{text}");
+        }
+        assert!(pauses("1/h").is_err() && pauses("2s").is_err() && pauses("1/h,0s").is_err());
+    }
+}

@@ -1,0 +1,94 @@
+use serde::Serialize;
+
+use super::bins;
+use super::chance::{Basis, Chance};
+use super::formulas::{normal_beyond, normal_quantile_beyond};
+use super::measured::{Bound, Measured};
+
+/// How long something takes, in seconds, and how that varies.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spread {
+    /// Always the same.
+    Constant(f64),
+    /// Log-normal.
+    LogNormal {
+        /// The median, above 0.
+        median: f64,
+        /// The standard deviation of the logarithm, above 0.
+        sigma: f64,
+    },
+    /// What was measured, and its fitted tail.
+    Measured(Measured),
+}
+
+impl Spread {
+    /// The probability of more than `value` seconds.
+    #[must_use]
+    pub fn beyond(&self, value: f64) -> Chance {
+        let p = |bound| self.beyond_at(value, bound);
+        Chance {
+            p: p(Bound::Mid),
+            low: p(Bound::Low),
+            high: p(Bound::High),
+            basis: self.basis_of(p(Bound::Mid)),
+        }
+    }
+
+    /// The same at one end of its interval.
+    pub(super) fn beyond_at(&self, value: f64, bound: Bound) -> f64 {
+        if value < 0.0 {
+            return 1.0;
+        }
+        match self {
+            Self::Constant(always) => f64::from(u8::from(*always > value)),
+            Self::LogNormal { median, sigma } => normal_beyond((value / median).ln() / sigma),
+            Self::Measured(measured) => measured.beyond(value, bound),
+        }
+    }
+
+    /// What a probability that was taken from this rests on.
+    pub(super) fn basis_of(&self, p: f64) -> Basis {
+        match self {
+            Self::Measured(measured) if p < measured.resolution() => Basis::Extrapolated(measured.count()),
+            Self::Measured(measured) => Basis::Measured(measured.count()),
+            _ => Basis::Assumed,
+        }
+    }
+
+    /// The value that is not exceeded with the probability `p`, 0 < p < 1.
+    #[must_use]
+    pub fn quantile(&self, p: f64) -> f64 {
+        self.quantile_beyond(1.0 - p)
+    }
+
+    /// The value that is exceeded with the probability `p`, 0 < p < 1: exact where p is tiny.
+    #[must_use]
+    pub fn quantile_beyond(&self, p: f64) -> f64 {
+        match self {
+            Self::Constant(always) => *always,
+            Self::LogNormal { median, sigma } => median * (normal_quantile_beyond(p) * sigma).exp(),
+            Self::Measured(measured) => measured.quantile_beyond(p),
+        }
+    }
+
+    /// A few hundred of its values with their weights, which add up to 1.
+    pub(super) fn values(&self) -> Vec<(f64, f64)> {
+        match self {
+            Self::Constant(always) => vec![(*always, 1.0)],
+            _ => bins::places()
+                .map(|(place, weight)| (self.quantile(place), weight))
+                .collect(),
+        }
+    }
+
+    /// Its mean.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        match self {
+            Self::Constant(always) => *always,
+            Self::LogNormal { median, sigma } => median * (sigma * sigma / 2.0).exp(),
+            Self::Measured(_) => self.values().iter().map(|(value, weight)| value * weight).sum(),
+        }
+    }
+}

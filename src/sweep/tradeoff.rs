@@ -1,0 +1,148 @@
+use super::cell::Cell;
+use super::outcome::{ArmOutcome, Outcome};
+use crate::metrics::{Count, Figures};
+
+/// What one arm did with one setting, over all repeats.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tradeoff {
+    /// The setting.
+    pub cell: Cell,
+    /// The arm.
+    pub arm: String,
+    /// How many times it was played.
+    pub plays: usize,
+    /// Plays that prove nothing good.
+    pub inconclusive: usize,
+    /// Sections that were held.
+    pub sections: u64,
+    /// Sections that went on when their lock had expired.
+    pub overran: u64,
+    /// Lost updates; `None` if nothing was sold, so that none could be lost.
+    pub lost_updates: Option<u64>,
+    /// Units sold beyond the stock; `None` as long as every play had units left, so that it could not show.
+    pub oversold: Option<u64>,
+    /// Answers a second.
+    pub throughput: f64,
+    /// The worst p99 of an acquire, in microseconds.
+    pub acquire_p99_us: u64,
+    /// Renewal commands a second and node.
+    pub renewals_per_second: f64,
+}
+
+/// A row for each cell and arm, in the order of `cells`; cells that were not played are left out.
+#[must_use]
+pub fn tradeoffs(cells: &[Cell], outcomes: &[Outcome]) -> Vec<Tradeoff> {
+    let of_cell = |cell: &Cell| -> Vec<&Outcome> { outcomes.iter().filter(|outcome| outcome.cell == *cell).collect() };
+    cells
+        .iter()
+        .flat_map(|cell| {
+            let plays = of_cell(cell);
+            let names: Vec<String> = plays
+                .first()
+                .map_or_else(Vec::new, |play| play.arms.iter().map(|arm| arm.name.clone()).collect());
+            names.into_iter().map(move |name| sum(cell, name, &plays))
+        })
+        .collect()
+}
+
+fn sum(cell: &Cell, arm: String, plays: &[&Outcome]) -> Tradeoff {
+    let figures: Vec<(&Figures, f64)> = plays
+        .iter()
+        .flat_map(|play| {
+            play.arms
+                .iter()
+                .filter(|there| there.name == arm)
+                .map(|there| (&there.figures, play.elapsed))
+        })
+        .collect();
+    let total = |of: &dyn Fn(&Figures) -> u64| figures.iter().map(|(figures, _)| of(figures)).sum::<u64>();
+    let seconds: f64 = figures.iter().map(|(_, elapsed)| elapsed).sum::<f64>().max(1e-9);
+    let renewals = |figures: &Figures| -> f64 {
+        let nodes = &figures.nodes;
+        let sent: u64 = nodes.iter().map(|node| node.extends).sum();
+        sent as f64 / (nodes.len().max(1) as f64)
+    };
+    let (orders, oversold) = (total(&|figures| figures.orders), total(&|figures| figures.oversold));
+    let all_sold_out = !figures.is_empty() && figures.iter().all(|(figures, _)| figures.sold_out_all);
+    Tradeoff {
+        cell: cell.clone(),
+        plays: plays.len(),
+        inconclusive: plays.iter().filter(|play| proves_nothing(play, &arm)).count(),
+        sections: total(&|figures| figures.votes_at_release.iter().sum()),
+        overran: total(&|figures| figures.counts[Count::Overran]),
+        lost_updates: Some(total(&|figures| figures.lost_updates)).filter(|lost| *lost > 0 || orders > 0),
+        oversold: Some(oversold).filter(|oversold| *oversold > 0 || all_sold_out),
+        throughput: figures.iter().map(|(figures, _)| figures.throughput).sum::<f64>() / (figures.len().max(1) as f64),
+        acquire_p99_us: figures
+            .iter()
+            .map(|(figures, _)| figures.acquire_us.p99)
+            .max()
+            .unwrap_or(0),
+        renewals_per_second: figures.iter().map(|(figures, _)| renewals(figures)).sum::<f64>() / seconds,
+        arm,
+    }
+}
+
+/// Whether nothing good can be said of this arm in this play.
+fn proves_nothing(play: &Outcome, arm: &str) -> bool {
+    let is_doubted = |there: &ArmOutcome| there.name == arm && (there.doubt.is_some() || there.figures.incomplete);
+    !play.inconclusive.is_empty() || play.arms.iter().any(is_doubted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(ttl: &str, figures: Figures, inconclusive: &[&str]) -> Outcome {
+        Outcome {
+            cell: Cell(vec![("ttl".to_owned(), ttl.to_owned())]),
+            seed: 1,
+            elapsed: 10.0,
+            inconclusive: inconclusive.iter().map(ToString::to_string).collect(),
+            failed: Vec::new(),
+            arms: vec![ArmOutcome {
+                name: "redlock".to_owned(),
+                doubt: None,
+                figures,
+            }],
+        }
+    }
+
+    fn figures(sections: u64, overran: u64, orders: u64, is_sold_out: bool) -> Figures {
+        let mut figures = Figures {
+            votes_at_release: vec![0, 0, sections],
+            orders,
+            sold_out_all: is_sold_out,
+            throughput: 100.0,
+            ..Figures::default()
+        };
+        figures.counts[Count::Overran] = overran;
+        figures
+    }
+
+    #[test]
+    fn repeats_are_added_up_cell_by_cell_and_what_could_not_show_is_not_a_zero() {
+        let plays = [
+            outcome("1s", figures(100, 3, 50, true), &[]),
+            outcome("2s", figures(100, 0, 0, false), &["the run lost its keeper"]),
+            outcome("1s", figures(300, 1, 50, true), &[]),
+        ];
+        let cells: Vec<Cell> = ["1s", "2s", "3s"]
+            .map(|ttl| outcome(ttl, Figures::default(), &[]).cell)
+            .into();
+        let rows = tradeoffs(&cells, &plays);
+        assert_eq!(rows.len(), 2);
+        let (one, two) = (&rows[0], &rows[1]);
+        assert_eq!((one.plays, one.sections, one.overran, one.inconclusive), (2, 400, 4, 0));
+        assert_eq!(
+            (one.lost_updates, one.oversold, one.throughput),
+            (Some(0), Some(0), 100.0)
+        );
+        assert_eq!((two.lost_updates, two.oversold, two.inconclusive), (None, None, 1));
+        let half = [
+            outcome("1s", figures(1, 0, 5, true), &[]),
+            outcome("1s", figures(1, 0, 5, false), &[]),
+        ];
+        assert_eq!(tradeoffs(&cells, &half)[0].oversold, None);
+    }
+}

@@ -1,0 +1,286 @@
+//! `lockstorm plan` from outside: what it recommends, in text, JSON and CSV, and what it refuses.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Output, Stdio};
+
+use assert_cmd::Command;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn plan(arguments: &[&str]) -> Output {
+    let mut command = Command::cargo_bin("lockstorm").unwrap();
+    let command = command.arg("plan").args(arguments).env_remove("NO_COLOR");
+    command.timeout(std::time::Duration::from_mins(1)).output().unwrap()
+}
+
+/// What is printed by a plan that ends with this exit code.
+fn planned(arguments: &[&str], code: i32) -> String {
+    let output = plan(arguments);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {stderr}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn json(arguments: &[&str], code: i32) -> Value {
+    serde_json::from_str(&planned(&[arguments, &["--json"]].concat(), code)).unwrap()
+}
+
+const WORK: [&str; 8] = [
+    "--hold",
+    "lognormal:20ms,0.6",
+    "--rtt",
+    "same-az",
+    "--pause",
+    "none",
+    "--rate",
+    "100/s",
+];
+
+#[test]
+fn the_whole_plan_of_a_short_section() {
+    insta::assert_snapshot!(planned(
+        &[&WORK[..], &["--risk", "1/h", "--takeover", "2s"]].concat(),
+        0
+    ));
+}
+
+#[test]
+fn the_recommended_setting_meets_the_goal_and_the_next_shorter_one_does_not() {
+    let plan = json(&[&WORK[..], &["--risk", "1/h", "--renew", "off"]].concat(), 0);
+    let best = usize::try_from(plan["choice"]["best"].as_u64().unwrap()).unwrap();
+    let overlaps = |row: usize| plan["rows"][row]["overlaps_per_day"]["p"].as_f64().unwrap();
+    assert!(overlaps(best) <= 24.0 && overlaps(best - 1) > 24.0, "{plan:#}");
+}
+
+#[test]
+fn csv_has_a_row_for_each_setting_and_one_is_recommended() {
+    let text = planned(
+        &[
+            "--hold",
+            "50ms",
+            "--ttl",
+            "100ms,200ms",
+            "--renew",
+            "off,ttl/3",
+            "--pause",
+            "none",
+            "--csv",
+        ],
+        0,
+    );
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 5, "{text}");
+    let columns = lines[0].split(',').count();
+    assert!(lines.iter().all(|line| line.split(',').count() == columns), "{text}");
+    assert_eq!(
+        lines.iter().filter(|line| line.ends_with(",true,true")).count(),
+        1,
+        "{text}"
+    );
+    assert!(lines[1].starts_with("0.1,,0e0"), "{text}");
+}
+
+#[test]
+fn a_goal_that_no_setting_meets_says_what_to_change_and_ends_with_3() {
+    let risky = planned(
+        &[
+            "--hold",
+            "lognormal:20ms,0.6",
+            "--ttl",
+            "50ms",
+            "--renew",
+            "off",
+            "--pause",
+            "none",
+        ],
+        3,
+    );
+    assert!(
+        risky.contains("✖ No setting here meets") && risky.contains("fence the writes"),
+        "{risky}"
+    );
+    // Longer than any TTL that is offered.
+    let long = planned(
+        &["--hold", "1h", "--ttl", "1s,10s", "--renew", "off", "--pause", "none"],
+        3,
+    );
+    assert!(
+        long.contains("100 %") && long.contains("No setting here meets"),
+        "{long}"
+    );
+    let slow = planned(
+        &[
+            "--hold",
+            "1s",
+            "--renew",
+            "off",
+            "--pause",
+            "none",
+            "--takeover",
+            "500ms",
+        ],
+        3,
+    );
+    assert!(slow.contains("No setting meets both"), "{slow}");
+    let short = planned(
+        &[
+            "--hold",
+            "1ms",
+            "--rtt",
+            "cross-region",
+            "--ttl",
+            "20ms",
+            "--pause",
+            "none",
+        ],
+        3,
+    );
+    assert!(short.contains("Every TTL here is too short"), "{short}");
+}
+
+#[test]
+fn measured_holds_are_believed_as_far_as_they_reach() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("holds.csv");
+    // A thousand holds of 1 to 100 ms.
+    let holds: String = (0..1000).map(|n| format!("{}\n", 1 + n % 100)).collect();
+    fs::write(&path, format!("hold_ms\n{holds}")).unwrap();
+    let file = path.to_str().unwrap();
+    let common = ["--hold-from", file, "--pause", "none", "--renew", "off"];
+    // One section in a million can't be seen in a thousand.
+    let unproven = planned(&[&common[..], &["--rate", "1/s", "--risk", "0.1/day"]].concat(), 3);
+    assert!(
+        unproven.contains("? Not proven") && unproven.contains('~'),
+        "{unproven}"
+    );
+    // One in five can.
+    let proven = json(&[&common[..], &["--rate", "1/s", "--risk", "0.2/s"]].concat(), 0);
+    let best = usize::try_from(proven["choice"]["best"].as_u64().unwrap()).unwrap();
+    assert_eq!(proven["rows"][best]["overrun"]["basis"]["measured"], 1000, "{proven:#}");
+    // With renewal the length of the sections does not matter.
+    let renewed = [
+        "--hold-from",
+        file,
+        "--pause",
+        "none",
+        "--renew",
+        "ttl/3",
+        "--risk",
+        "0.1/day",
+    ];
+    assert!(planned(&renewed, 0).contains("✔ Use TTL"));
+}
+
+#[test]
+fn the_simulation_agrees_and_a_signal_keeps_what_was_played() {
+    let arguments = [&WORK[..], &["--ttl", "30ms", "--renew", "off", "--simulate", "200000"]].concat();
+    let plan = json(&arguments, 3);
+    let row = &plan["rows"][0];
+    let (sections, overran) = (
+        &row["simulated"]["sections"],
+        row["simulated"]["overran"].as_f64().unwrap(),
+    );
+    assert_eq!(sections.as_u64(), Some(200_000));
+    let expected = row["overrun"]["p"].as_f64().unwrap() * 2e5;
+    // Four standard errors and 2 %.
+    assert!(
+        (overran - expected).abs() < 4.0 * expected.sqrt() + 0.02 * expected,
+        "{overran}, {expected} expected"
+    );
+
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_lockstorm"))
+        .args([
+            "plan",
+            "--hold",
+            "20ms",
+            "--ttl",
+            "1s",
+            "--renew",
+            "off",
+            "--simulate",
+            "1e9",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The expected time is told before it begins.
+    let mut told = String::new();
+    BufReader::new(child.stderr.take().unwrap())
+        .read_line(&mut told)
+        .unwrap();
+    assert!(
+        told.contains("1,000,000,000 sections in virtual time, about "),
+        "{told}"
+    );
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("simulated (95 %)"), "{text}");
+}
+
+#[test]
+fn the_page_has_everything_and_asks_nobody() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("plan.html");
+    let arguments = [&WORK[..], &["--risk", "1/h", "-o", path.to_str().unwrap()]].concat();
+    let text = planned(&arguments, 0);
+    let page = fs::read_to_string(&path).unwrap();
+    assert_eq!(page.matches("<svg").count(), 2);
+    let sentence = text.lines().find_map(|line| line.strip_prefix("✔ ")).unwrap();
+    assert!(page.contains(sentence), "{sentence}");
+    for name in ["redsync (Go)", "systemd", "restart delay", "survives a pause of"] {
+        assert!(page.contains(name), "{name}");
+    }
+    // The name space of SVG is only a name.
+    let page = page.replace("http://www.w3.org/2000/svg", "");
+    for outside in ["http", "src=", "href=", "url(", "@import", "<script"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    let nowhere = dir.path().join("no/such/plan.html");
+    let output = plan(&[&WORK[..], &["-o", nowhere.to_str().unwrap()]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write"));
+}
+
+/// One line on standard error, which has all of these parts, and exit code 2.
+fn refused(arguments: &[&str], parts: &[&str]) {
+    let output = plan(arguments);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+    assert!(
+        stderr.lines().count() == 1 && output.stdout.is_empty(),
+        "{arguments:?}: {stderr}"
+    );
+    for part in parts {
+        assert!(stderr.contains(part), "{arguments:?} does not say {part:?}: {stderr}");
+    }
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line() {
+    refused(&[], &["how long does a section take?", "--hold lognormal:20ms,0.6"]);
+    refused(&["--hold", "soon"], &["\"soon\" is not a duration"]);
+    refused(&["--hold", "20ms", "--rtt", "moon"], &["moon", "same-az"]);
+    refused(&["--hold", "20ms", "--pause", "1/h"], &["has no length"]);
+    refused(&["--hold", "20ms", "--ttl", "1.5ms"], &["whole milliseconds"]);
+    refused(
+        &["--hold", "20ms", "--ttl", "1s", "--renew", "2s"],
+        &["no renewal interval is shorter than its TTL"],
+    );
+    refused(&["--hold", "20ms", "--nodes", "0"], &["0"]);
+    refused(&["--hold", "20ms", "--contended", "2"], &["from 0 to 1"]);
+    refused(&["no-such.json"], &["cannot read no-such.json"]);
+    refused(&["Cargo.toml"], &["Cargo.toml is not a record"]);
+    refused(&["--hold-from", "no-such.csv"], &["no-such.csv: cannot be read"]);
+    let ttls: Vec<String> = (1..=4000).map(|ttl| format!("{ttl}ms")).collect();
+    refused(
+        &["--hold", "20ms", "--ttl", &ttls.join(",")],
+        &["12000 settings are too many"],
+    );
+}
