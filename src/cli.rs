@@ -113,7 +113,7 @@ pub enum Command {
     Run(RunArgs),
     Scenarios(ScenariosArgs),
     Check(CheckArgs),
-    Plan(PlanArgs),
+    Plan(Box<PlanArgs>),
     Sweep(SweepArgs),
     Bench(BenchArgs),
     Lab(LabArgs),
@@ -317,7 +317,7 @@ pub struct SweepArgs {
     /// Look for the largest value of KEY for which --while holds, beginning with its value in the scenario or 50.
     #[arg(long, value_name = "KEY", requires = "condition", conflicts_with = "over")]
     pub find_max: Option<String>,
-    /// The condition, for every arm with lock nodes or for one: \"acquire_p99 < 50ms\", \"redlock.no_quorum == 0\".
+    /// The condition, for every arm with lock nodes (`acquire_p99 < 50ms`) or for one (`redlock.no_quorum == 0`).
     #[arg(long = "while", id = "condition", value_name = "CONDITION", requires = "find_max")]
     pub condition: Option<String>,
     /// Play each setting so often, with consecutive seeds.

@@ -70,7 +70,9 @@ fn granted(question: &Question, reliable: f64) -> Vec<(f64, f64)> {
     let mut times = elapsed::until_quorum(&question.round_trip, question.nodes);
     times.retain(|(time, _)| *time < reliable);
     let all: f64 = times.iter().map(|(_, weight)| weight).sum();
-    times.iter_mut().for_each(|(_, weight)| *weight /= all);
+    for (_, weight) in &mut times {
+        *weight /= all;
+    }
     times
 }
 

@@ -1,41 +1,72 @@
-//! How a plan's figures are written.
+//! How the figures of plans and sweeps are written.
 
 use crate::metrics::units::rate;
 
-/// Seconds as a duration with two or three digits.
+/// Seconds as a duration with two or three digits: `0.42 ms`, `61 ms`, `2.33 s`, `15.2 s`, `1.5 h`.
 pub(super) fn time(seconds: f64) -> String {
     match seconds {
         s if s <= 0.0 => "0".to_owned(),
-        s if s < 0.000_995 => format!("{:.2} ms", s * 1e3),
-        s if s < 0.009_95 => format!("{:.1} ms", s * 1e3),
+        s if s < 0.000_995 => format!("{} ms", short(s * 1e3, 2)),
+        s if s < 0.009_95 => format!("{} ms", short(s * 1e3, 1)),
         s if s < 0.9995 => format!("{:.0} ms", s * 1e3),
-        s if s < 99.5 => {
-            let digits = format!("{s:.2}");
-            format!("{} s", digits.trim_end_matches('0').trim_end_matches('.'))
-        }
-        s if s < 5400.0 => format!("{:.0} s", s),
-        s => format!("{:.1} h", s / 3600.0),
+        s if s < 9.995 => format!("{} s", short(s, 2)),
+        s if s < 99.95 => format!("{} s", short(s, 1)),
+        s if s < 5400.0 => format!("{s:.0} s"),
+        s => format!("{} h", short(s / 3600.0, 1)),
     }
 }
 
-/// A probability or a rate that may be tiny: `30 %`, `0.12 %`, `1.2e-9`.
+/// A number that may be tiny: `0.82`, `2`, `220,066`, `1.2e-9`.
 pub(super) fn small(value: f64) -> String {
     match value {
         v if v <= 0.0 => "0".to_owned(),
-        v if v < 1e-4 => format!("{v:.1e}"),
-        v if v < 0.01 => format!("{:.3}", v),
-        v if v < 10.0 => format!("{:.2}", v),
+        v if v < 0.001 => format!("{v:.1e}"),
+        v if v < 0.01 => short(v, 4),
+        v if v < 9.95 => short(v, 2),
         v => rate(v),
     }
 }
 
-/// A probability: `30 %`, `0.123 %`, `1.2e-9`.
+/// A probability: `30 %`, `0.12 %`, `1.2e-9`.
 pub(super) fn percent(p: f64) -> String {
     match p {
         p if p <= 0.0 => "0".to_owned(),
-        p if p < 1e-5 => format!("{p:.1e}"),
-        p if p < 0.01 => format!("{:.3} %", p * 100.0),
-        p if p < 0.1 => format!("{:.1} %", p * 100.0),
+        p if p < 0.999_5e-5 => format!("{p:.1e}"),
+        p if p < 0.001 => format!("{} %", short(p * 100.0, 4)),
+        p if p < 0.01 => format!("{} %", short(p * 100.0, 2)),
+        p if p < 0.1 => format!("{} %", short(p * 100.0, 1)),
         p => format!("{:.0} %", p * 100.0),
+    }
+}
+
+/// So many digits after the point at most.
+fn short(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_two_or_three_digits_and_no_needless_zeros() {
+        let times = [0.0, 0.000_42, 0.001, 0.0612, 0.9996, 2.3333, 15.15, 7.0, 100.0, 5400.0].map(time);
+        assert_eq!(
+            times,
+            [
+                "0", "0.42 ms", "1 ms", "61 ms", "1 s", "2.33 s", "15.2 s", "7 s", "100 s", "1.5 h"
+            ]
+        );
+        let numbers = [0.0, 1.2e-9, 0.0042, 0.82, 2.0, 9.96, 220_066.4].map(small);
+        assert_eq!(numbers, ["0", "1.2e-9", "0.0042", "0.82", "2", "10", "220,066"]);
+        let chances = [0.0, 3.8e-6, 1e-5, 0.000_07, 0.0042, 0.035, 0.5, 1.0].map(percent);
+        assert_eq!(
+            chances,
+            ["0", "3.8e-6", "0.001 %", "0.007 %", "0.42 %", "3.5 %", "50 %", "100 %"]
+        );
     }
 }

@@ -85,7 +85,7 @@ pub fn per_second(text: &str) -> Result<f64, String> {
         _ => return Err(wrong()),
     };
     match number.trim().parse::<f64>() {
-        Ok(number) if number >= 0.0 && number <= 1e9 => Ok(number / seconds),
+        Ok(number) if (0.0..=1e9).contains(&number) => Ok(number / seconds),
         _ => Err(wrong()),
     }
 }

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plotters::backend::SVGBackend;
-use plotters::chart::ChartBuilder;
+use plotters::chart::{ChartBuilder, SeriesLabelPosition};
 use plotters::coord::combinators::IntoLogRange;
 use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::element::{Circle, Cross, IntoDynElement, TriangleMarker};
@@ -26,7 +26,7 @@ const COLOURS: [RGBColor; 4] = [
     RGBColor(204, 121, 167),
 ];
 /// The size of a drawing; the page scales it.
-const SIZE: (u32, u32) = (760, 320);
+const SIZE: (u32, u32) = (640, 340);
 /// What is rarer is drawn at the bottom.
 const RAREST: f64 = 1e-12;
 
@@ -41,7 +41,7 @@ th, td { padding: .2rem .7rem .2rem 0; text-align: right; border-bottom: 1px sol
 th:first-child, td:first-child, table.words td, table.words th { text-align: left; }
 table.words { white-space: normal; }
 table.words th { font-weight: 600; white-space: nowrap; vertical-align: top; }
-svg { width: 100%; height: auto; max-width: 760px; color: inherit; display: block; }
+svg { width: 100%; height: auto; max-width: 720px; color: inherit; display: block; }
 .verdict { font-size: 1.15rem; padding: .8rem 1rem; border-left: 4px solid currentColor; }
 .good { color: var(--good); } .bad { color: var(--bad); } .doubt { color: var(--doubt); }
 .verdict span { color: CanvasText; }
@@ -54,8 +54,20 @@ footer { margin-top: 3rem; opacity: .7; font-size: .9rem; }
 /// # Errors
 /// A chart could not be drawn; this is a bug.
 pub fn plan_page(plan: &Plan, given: &Given) -> Result<String, String> {
-    let overrun = chart(plan, "P(overrun)", |row| row.overrun.p.max(RAREST), |p| percent(*p))?;
-    let takeover = chart(plan, "mean takeover", |row| row.takeover_mean.max(1e-4), |s| time(*s))?;
+    let overrun = chart(
+        plan,
+        "P(overrun)",
+        |row| row.overrun.p.max(RAREST),
+        |p| percent(*p),
+        SeriesLabelPosition::UpperRight,
+    )?;
+    let takeover = chart(
+        plan,
+        "mean takeover",
+        |row| row.takeover_mean.max(1e-4),
+        |s| time(*s),
+        SeriesLabelPosition::LowerRight,
+    )?;
     let table = table(plan);
     let (mark, tone, sentence) = recommendation(plan);
     let best = plan.choice.best();
@@ -134,10 +146,16 @@ fn words(lines: impl Iterator<Item = (&'static str, String, Option<String>)>) ->
 }
 
 /// One chart with logarithmic axes: a figure of each setting against its TTL, a curve for each renewal, and a ring around the
-/// recommended setting.
-fn chart(plan: &Plan, title: &str, figure: fn(&Row) -> f64, label: fn(&f64) -> String) -> Result<String, String> {
+/// recommended setting. The legend is in the corner where there are no curves.
+fn chart(
+    plan: &Plan,
+    title: &str,
+    figure: fn(&Row) -> f64,
+    label: fn(&f64) -> String,
+    corner: SeriesLabelPosition,
+) -> Result<String, String> {
     let mut svg = String::new();
-    draw(&mut svg, plan, title, figure, label)
+    draw(&mut svg, plan, title, figure, label, corner)
         .map_err(|error| format!("the chart of {title} could not be drawn: {error}"))?;
     // Text and axes have the colour of the page.
     Ok(svg.replace(INK_TEXT, "currentColor"))
@@ -149,6 +167,7 @@ fn draw(
     title: &str,
     figure: fn(&Row) -> f64,
     label: fn(&f64) -> String,
+    corner: SeriesLabelPosition,
 ) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
     let point = |row: &Row| (row.setting.ttl.as_secs_f64(), figure(row));
     let (x, y) = (
@@ -162,17 +181,19 @@ fn draw(
         }
     }
     let area = SVGBackend::with_string(svg, SIZE).into_drawing_area();
-    let text = ("sans-serif", 14, &INK);
+    let text = ("sans-serif", 17, &INK);
     let mut chart = ChartBuilder::on(&area)
         .margin(12)
-        .x_label_area_size(40)
-        .y_label_area_size(70)
+        .x_label_area_size(48)
+        .y_label_area_size(88)
         .build_cartesian_2d((x.0..x.1).log_scale(), (y.0..y.1).log_scale())?;
     chart
         .configure_mesh()
         .disable_mesh()
         .axis_style(INK)
         .label_style(text)
+        .x_labels(8)
+        .y_labels(6)
         .x_desc("TTL")
         .y_desc(title)
         .x_label_formatter(&|ttl| time(*ttl))
@@ -216,6 +237,7 @@ fn draw(
     }
     chart
         .configure_series_labels()
+        .position(corner)
         .border_style(INK)
         .label_font(text)
         .draw()?;

@@ -77,6 +77,7 @@ pub fn plot_plan(plan: &Plan, width: u16, height: u16) -> Vec<String> {
     lines.extend(panel(
         &curves(&overrun),
         best(&overrun),
+        1.0,
         (width, half.saturating_sub(1)),
         percent,
     ));
@@ -84,16 +85,18 @@ pub fn plot_plan(plan: &Plan, width: u16, height: u16) -> Vec<String> {
     lines.extend(panel(
         &curves(&takeover),
         best(&takeover),
+        f64::INFINITY,
         (width, (height - half).saturating_sub(1)),
         time,
     ));
     lines
 }
 
-/// The curves with their axes. `label` writes a value of the y axis.
+/// The curves with their axes. `most` is the largest possible value, and `label` writes a value of the y axis.
 fn panel(
     curves: &[Curve],
     best: Option<(f64, f64)>,
+    most: f64,
     (width, height): (u16, u16),
     label: fn(f64) -> String,
 ) -> Vec<String> {
@@ -106,7 +109,7 @@ fn panel(
     };
     let points = || curves.iter().flat_map(|curve| curve.points.iter().copied());
     let [x0, x1] = bounds(points().map(|point| point.0), 0.02);
-    let [y0, y1] = bounds(points().map(|point| point.1), 0.05);
+    let [y0, y1] = bounds(points().map(|point| point.1), 0.05).map(|end| end.min(most.log10()));
     let mut buffer = Buffer::empty(area);
     Canvas::default()
         .marker(Marker::Braille)
@@ -152,7 +155,11 @@ fn panel(
     let axis = area.height - 1;
     let mut free = LABELS;
     for (x, _) in curves.first().map(|curve| curve.points.as_slice()).unwrap_or_default() {
-        let text = setting(Duration::from_millis((10_f64.powf(*x) * 1e3).round().max(1.0) as u64));
+        // What was taken apart by its logarithm is a whole number of milliseconds again.
+        let ttl = Duration::from_secs_f64(10_f64.powf(*x).min(1e9));
+        let text = setting(Duration::from_millis(
+            u64::try_from((ttl + Duration::from_micros(500)).as_millis()).unwrap_or(u64::MAX),
+        ));
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

@@ -239,11 +239,6 @@ pub(super) fn recommendation(plan: &Plan) -> (&'static str, Tone, String) {
 
 fn crashes(a_day: f64) -> String {
     let number = small(a_day);
-    let number = if number.contains('.') {
-        number.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        &number
-    };
     format!(
         "{number} {} of holders",
         if number == "1" { "crash" } else { "crashes" }
@@ -344,6 +339,13 @@ pub(super) fn sources(plan: &Plan, row: &Row) -> Vec<(&'static str, String, Stri
             "after a crash of a majority of such nodes: the restart delay".to_owned(),
         ),
     ];
+    lines.extend(sources_of_commands(plan, row));
+    lines
+}
+
+/// The same for renewals and timeouts.
+fn sources_of_commands(plan: &Plan, row: &Row) -> Vec<(&'static str, String, String)> {
+    let mut lines = Vec::new();
     if row.setting.interval().is_some() {
         lines.push((
             "renewals",
