@@ -62,6 +62,7 @@ fn uncontended(app_servers: usize, workers: usize) -> (f64, f64) {
             long: Span::micros(50, 150),
             long_per_mille: 0,
             round_trips: false,
+            together: false,
         },
         lag: Duration::ZERO,
         drift_ppm: 5000,
@@ -71,7 +72,7 @@ fn uncontended(app_servers: usize, workers: usize) -> (f64, f64) {
         give_up_per_mille: 0,
         heed_loss_per_mille: 0,
         freezes: None,
-        faults: None,
+        faults: Vec::new(),
         busy: Duration::from_secs(3),
     };
     // These settings are within their ranges.

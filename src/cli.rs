@@ -9,7 +9,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use lockstorm::bench::CASES;
 use lockstorm::lab::NodeName;
-use lockstorm::plan::{self, Pauses, Renewal, Spread};
+use lockstorm::plan::{self, ClockJumps, Extent, NodeCrashes, Pauses, Renewal, Spread};
 use lockstorm::scenario::builtin;
 use lockstorm::sweep::Axis;
 
@@ -114,6 +114,7 @@ pub enum Command {
     Scenarios(ScenariosArgs),
     Check(CheckArgs),
     Plan(Box<PlanArgs>),
+    Recipes(RecipesArgs),
     Sweep(SweepArgs),
     Bench(BenchArgs),
     Lab(LabArgs),
@@ -208,7 +209,7 @@ pub struct CheckArgs {
 /// Choose a TTL and a renewal interval by risk, cost and takeover time.
 ///
 /// For each setting: how often a section outlasts its lock, what renewals cost, how long others wait after a crash. Give what you know of the work inside the lock: a record of a run, measured holds, or figures. Everything that is not given
-/// is assumed, and printed as assumed. Nothing is started. The last lines recommend a setting, name the formula behind each of
+/// is assumed, and printed as assumed. No server is started, except with --validate. The last lines recommend a setting, name the formula behind each of
 /// its figures, and show it as the settings of the usual clients.
 ///
 /// SPREAD is a duration (20ms) or lognormal:MEDIAN,SIGMA (lognormal:20ms,0.6).
@@ -221,8 +222,13 @@ Examples:
   lockstorm run flash-sale --record out.json && lockstorm plan out.json --arm redlock
   lockstorm plan --hold lognormal:20ms,0.6 --ttl 30ms,50ms,80ms --renew off --simulate 1e6
   lockstorm plan --hold 50ms --ttl 100ms,200ms,500ms --renew off,ttl/3 --csv
+  lockstorm plan --hold lognormal:20ms,0.6 --rate 100/s --ttl 250ms --simulate 7d --clients 1000
+  lockstorm plan --hold 500ms --rate 60/s --ttl 2s --simulate 1h --clients 40 --keys 40 --node-crash 6/min,100ms
+  lockstorm plan out.json --arm redlock --replay 100
+  lockstorm plan --validate quick
 
-Exit codes: 0 a setting is recommended, 1 error, 2 usage or bad input, 3 no setting meets --risk and --takeover.")]
+Exit codes: 0 a setting is recommended, or all cells agree; 1 error; 2 usage or bad input; 3 no setting meets --risk and
+--takeover, or a cell differs or is undecided.")]
 pub struct PlanArgs {
     /// A record of `lockstorm run --record`: its holds, round trips and what the machine added to them.
     pub record: Option<PathBuf>,
@@ -230,7 +236,8 @@ pub struct PlanArgs {
     #[arg(long, value_name = "NAME", requires = "record")]
     pub arm: Option<String>,
     /// How long a section takes.
-    #[arg(long, value_name = "SPREAD", value_parser = plan::spread, conflicts_with_all = ["record", "hold_from"])]
+    #[arg(long, value_name = "SPREAD", value_parser = plan::spread, allow_hyphen_values = true,
+        conflicts_with_all = ["record", "hold_from"])]
     pub hold: Option<Spread>,
     /// Measured holds: CSV, an HdrHistogram's percentiles (.hgrm), or the text of a Prometheus histogram.
     #[arg(long, value_name = "FILE", conflicts_with = "record")]
@@ -239,42 +246,49 @@ pub struct PlanArgs {
     #[arg(long, value_enum, value_name = "UNIT", requires = "hold_from")]
     pub unit: Option<Unit>,
     /// A round trip to one node: local, same-az, cross-az, cross-region, or a SPREAD [default: the record's, or same-az].
-    #[arg(long, value_name = "NETWORK", value_parser = plan::network)]
+    #[arg(long, value_name = "NETWORK", value_parser = plan::network, allow_hyphen_values = true)]
     pub rtt: Option<Spread>,
     /// Pauses of an app server as RATE,SPREAD, or none [default: the record's, or 1/h,lognormal:100ms,1].
-    #[arg(long, value_name = "RATE,SPREAD", value_parser = plan::pauses)]
+    #[arg(long, value_name = "RATE,SPREAD", value_parser = plan::pauses, allow_hyphen_values = true)]
     pub pause: Option<Pauses>,
     /// Lock nodes: 1 for a single lock, 3 or 5 for Redlock.
     #[arg(long, value_name = "N", default_value = "3", value_parser = value_parser!(u8).range(1..=9))]
     pub nodes: u8,
     /// Sections of all app servers together, like 200/s or 3/min [default: the record's, or 1/s].
-    #[arg(long, value_name = "RATE", value_parser = plan::per_second)]
+    #[arg(long, value_name = "RATE", value_parser = plan::per_second, allow_hyphen_values = true)]
     pub rate: Option<f64>,
     /// The part of the sections for which somebody else waits, 0 to 1. A section that outlasts its lock does harm only then.
-    #[arg(long, value_name = "PART", default_value = "1", value_parser = part)]
+    #[arg(long, value_name = "PART", default_value = "1", value_parser = part, allow_hyphen_values = true)]
     pub contended: f64,
     /// How often an app server crashes while it holds a lock.
-    #[arg(long, value_name = "RATE", default_value = "1/day", value_parser = plan::per_second)]
+    #[arg(long, value_name = "RATE", default_value = "1/day", value_parser = plan::per_second, allow_hyphen_values = true)]
     pub crash_rate: f64,
     /// The most sections that may overlap, as a rate: 1e-6/day, 1/h.
-    #[arg(long, value_name = "RATE", default_value = "1e-6/day", value_parser = plan::per_second)]
+    #[arg(long, value_name = "RATE", default_value = "1e-6/day", value_parser = plan::per_second, allow_hyphen_values = true)]
     pub risk: f64,
     /// The longest that others may wait after a holder's crash.
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub takeover: Option<Duration>,
     /// The TTLs to look at, with commas [default: steps of 1.5 or less around what the holds need].
-    #[arg(long, value_name = "TTL,…", value_delimiter = ',', value_parser = ttl)]
+    #[arg(long, value_name = "TTL,…", value_delimiter = ',', value_parser = ttl, allow_hyphen_values = true)]
     pub ttl: Vec<Duration>,
     /// The renewal intervals to look at, with commas: off, ttl/2, ttl/3, or a duration.
-    #[arg(long, value_name = "INTERVAL,…", value_delimiter = ',', default_value = "off,ttl/2,ttl/3", value_parser = renewal)]
+    #[arg(long, value_name = "INTERVAL,…", value_delimiter = ',', default_value = "off,ttl/2,ttl/3", value_parser = renewal,
+        allow_hyphen_values = true)]
     pub renew: Vec<Renewal>,
-    /// Play so many sections of each setting in virtual time, by the lock engine's own protocol, as a second opinion on P(overrun):
-    /// up to 1e9. Ctrl-C keeps what was played.
-    #[arg(long, value_name = "SECTIONS", value_parser = sections)]
-    pub simulate: Option<u64>,
-    /// The seed of the simulation.
-    #[arg(long, value_name = "N", default_value = "42", value_parser = seed, allow_hyphen_values = true)]
-    pub seed: u64,
+    /// Say how many of so many sections are expected to outlast their lock, with a 99 % prediction interval: to check a plan.
+    #[arg(long, value_name = "N", value_parser = sections, allow_hyphen_values = true)]
+    pub sections: Option<u64>,
+    #[command(flatten)]
+    pub virtually: VirtualArgs,
+    /// Check the simulation instead: play sections on real nodes, play the same in virtual time from the holds and acquires that
+    /// were measured, and compare. The whole table takes about seven minutes, the quick one has two cells.
+    #[arg(long, value_enum, value_name = "TABLE", num_args = 0..=1, default_missing_value = "whole",
+        conflicts_with_all = ["record", "hold", "hold_from", "rtt", "pause", "nodes", "rate", "ttl", "renew", "sections", "simulate",
+            "csv", "output"])]
+    pub validate: Option<ValidationTable>,
+    #[command(flatten)]
+    pub server: Server,
     /// Print the plan as JSON: every figure with its interval and what it rests on. Times are in seconds.
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
@@ -284,6 +298,104 @@ pub struct PlanArgs {
     /// Print the rows as CSV. Times are in seconds.
     #[arg(long)]
     pub csv: bool,
+}
+
+/// Find the shortest ways in which two clients come to hold one Redlock.
+///
+/// Plays schedules of faults in virtual time, by the lock engine's own protocol, with more and more faults until two clients are
+/// in their sections for the same key at the same time: nodes that are away at the acquire, that forget, whose clocks jump, whose
+/// messages are late, and clients that pause. Prints each of the shortest as steps, with the reason and what prevents it.
+/// Nothing is started. Recipes that real nodes can be made to follow come with a scenario, and with a control in which one loss
+/// fewer does no damage.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm recipes
+  lockstorm recipes --nodes 5 --out recipes/
+  lockstorm recipes --scenario 1 > recipe.toml && lockstorm run recipe.toml
+  lockstorm recipes --scenario 1 --control > control.toml && lockstorm run control.toml
+  lockstorm recipes --json | jq -r '.[] | .title'
+
+Exit codes: 0 printed, 1 error (a file could not be written), 2 usage: another number of nodes, or a recipe that does not \
+exist or has no scenario.
+
+Every field of the JSON is documented at the type `Described` of the library.")]
+pub struct RecipesArgs {
+    /// Lock nodes: 3 or 5.
+    #[arg(long, value_name = "N", default_value = "3", value_parser = three_or_five, allow_hyphen_values = true)]
+    pub nodes: usize,
+    /// Print the scenario file of recipe N, which plays it on real nodes.
+    #[arg(long, value_name = "N", conflicts_with_all = ["json", "out"])]
+    pub scenario: Option<usize>,
+    /// With --scenario, print that of its control: the same with one loss fewer, or without the pause.
+    #[arg(long, requires = "scenario")]
+    pub control: bool,
+    /// Write the scenario files of all recipes and their controls into DIR as recipe-NODES-N.toml. Existing files are replaced.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print the recipes as JSON, with their scenario files.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which cells are played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ValidationTable {
+    /// Single lock and Redlock, TTL 50 ms.
+    Quick,
+    /// Four TTLs, pauses with and without renewal, and crashes, for single lock and Redlock.
+    Whole,
+}
+
+/// What is played in virtual time.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "In virtual time")]
+pub struct VirtualArgs {
+    /// Play so many sections of each setting, up to 1e9, or so much virtual time (7d), by the lock engine's own protocol. Ctrl-C
+    /// keeps what was played.
+    #[arg(long, value_name = "SECTIONS|TIME", value_parser = plan::extent, allow_hyphen_values = true)]
+    pub simulate: Option<Extent>,
+    /// Play the record's faults again, so many times, at the times at which they took effect, and compare the means with what the
+    /// arm did on real nodes.
+    #[arg(long, value_name = "TIMES", requires = "record", allow_hyphen_values = true,
+        conflicts_with_all = ["simulate", "csv", "output", "hold", "hold_from", "rtt", "pause", "nodes", "rate", "ttl", "renew", "sections"],
+        value_parser = value_parser!(u32).range(1..=10_000))]
+    pub replay: Option<u32>,
+    /// The seed.
+    #[arg(long, value_name = "N", default_value = "42", value_parser = seed, allow_hyphen_values = true)]
+    pub seed: u64,
+    /// Clients, each an app server of its own, that do --rate sections a second together and crash as --crash-rate says. If left
+    /// out, sections follow each other without a pause, each with a lock of its own, and no app server crashes.
+    #[arg(long, value_name = "N", requires = "simulate", value_parser = value_parser!(u32).range(1..=10_000))]
+    pub clients: Option<u32>,
+    /// The locks that the clients share, one picked at random for each section. If left out, each client has its own.
+    #[arg(long, value_name = "N", requires = "clients", value_parser = value_parser!(u32).range(1..=10_000))]
+    pub keys: Option<u32>,
+    /// What a client does when the lock is not free [default: queue].
+    #[arg(long, value_enum, value_name = "HOW", requires = "clients")]
+    pub wait: Option<VirtualWait>,
+    /// Crashes of lock nodes: how often, of all together, and how long one stays away; it forgets its keys, or keeps them. 2/day,10s
+    /// or 2/day,10s,keeps.
+    #[arg(long, value_name = "RATE,SPREAD[,keeps]", requires = "clients", value_parser = plan::node_crashes)]
+    pub node_crash: Option<NodeCrashes>,
+    /// Jumps of the clocks of lock nodes: how often, of all together, and how far: forward, so that keys expire early, or back.
+    /// 1/day,2s or 1/day,2s,back.
+    #[arg(long, value_name = "RATE,SPREAD[,back]", requires = "clients", value_parser = plan::clock_jumps)]
+    pub clock_jump: Option<ClockJumps>,
+    /// The most by which clocks are fast or slow, in millionths, up to 5000.
+    #[arg(long, value_name = "PPM", requires = "simulate", default_value = "0", value_parser = value_parser!(u32).range(0..=5000))]
+    pub drift: u32,
+}
+
+/// What a client does when a lock is not free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum VirtualWait {
+    /// It gives up at once.
+    FailFast,
+    /// It tries 20 times, 20 to 40 ms apart, for 5 s at most.
+    Retry,
+    /// It waits in line, for 5 s at most.
+    Queue,
 }
 
 /// Play a scenario once for each value of a key, on real nodes, and compare.
@@ -314,14 +426,22 @@ pub struct SweepArgs {
     /// A key and its values; two keys make a grid.
     #[arg(long, value_name = "KEY=VALUE,…")]
     pub over: Vec<Axis>,
-    /// Look for the largest value of KEY for which --while holds, beginning with its value in the scenario or 50.
+    /// Look for the largest value of KEY for which --while holds, beginning with its value in the scenario, or 50: a number, a rate,
+    /// or a time, which is searched in whole milliseconds.
     #[arg(long, value_name = "KEY", requires = "condition", conflicts_with = "over")]
     pub find_max: Option<String>,
     /// The condition, for every arm with lock nodes (`acquire_p99 < 50ms`) or for one (`redlock.no_quorum == 0`).
-    #[arg(long = "while", id = "condition", value_name = "CONDITION", requires = "find_max")]
+    #[arg(
+        long = "while",
+        id = "condition",
+        value_name = "CONDITION",
+        requires = "find_max",
+        conflicts_with = "over"
+    )]
     pub condition: Option<String>,
     /// Play each setting so often, with consecutive seeds.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = value_parser!(u16).range(1..=1000),
+        allow_hyphen_values = true)]
     pub repeat: u16,
     /// The file of the results [default: NAME.sweep.jsonl in the current directory].
     #[arg(long, value_name = "FILE")]
@@ -510,6 +630,15 @@ fn duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|_| "write it with its unit, for example 30s, 500ms or 1m30s".to_owned())
 }
 
+fn three_or_five(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(nodes @ (3 | 5)) => Ok(nodes),
+        _ => Err(
+            "write 3 or 5, the sizes that are searched; an even number survives no more than one node fewer".to_owned(),
+        ),
+    }
+}
+
 fn rounds(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(rounds @ 1..=1000) => Ok(rounds),
@@ -541,20 +670,15 @@ fn renewal(text: &str) -> Result<Renewal, String> {
         "ttl/2" => Ok(Renewal::Fraction(2)),
         "ttl/3" => Ok(Renewal::Fraction(3)),
         text => match humantime::parse_duration(text) {
-            Ok(interval) if !interval.is_zero() => Ok(Renewal::Every(interval)),
-            _ => Err("write off, ttl/2, ttl/3 or a duration".to_owned()),
+            Ok(interval) if interval >= Duration::from_millis(1) => Ok(Renewal::Every(interval)),
+            _ => Err("write off, ttl/2, ttl/3 or a duration of at least 1 ms".to_owned()),
         },
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a whole number up to 1e9"
-)]
 fn sections(text: &str) -> Result<u64, String> {
-    match text.parse::<f64>() {
-        Ok(sections) if (1.0..=1e9).contains(&sections) && sections.fract() == 0.0 => Ok(sections as u64),
+    match plan::extent(text) {
+        Ok(Extent::Sections(sections)) => Ok(sections),
         _ => Err("write a whole number from 1 to 1e9".to_owned()),
     }
 }

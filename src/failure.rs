@@ -30,6 +30,11 @@ impl Failure {
         }
     }
 
+    /// What it says.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Prints it on standard error.
     pub fn report(&self) -> ExitCode {
         for line in self.message.lines() {

@@ -16,6 +16,7 @@ pub mod needs;
 pub mod oracle;
 pub mod output;
 pub mod plan;
+pub mod recipes;
 pub mod report;
 pub mod run;
 pub mod scenario;
@@ -23,6 +24,7 @@ pub mod store;
 pub mod swarm;
 pub mod sweep;
 pub mod timer;
+pub mod validation;
 pub mod workload;
 
 /// The lock engine, a package of its own.

@@ -56,10 +56,11 @@ fn refused(arguments: &[&str], parts: &[&str]) {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    let commands: [&[&str]; 12] = [
+    let commands: [&[&str]; 13] = [
         &[],
         &["run"],
         &["plan"],
+        &["recipes"],
         &["sweep"],
         &["scenarios"],
         &["scenarios", "show"],
@@ -104,6 +105,7 @@ fn help_names_only_existing_commands() {
             "scenarios",
             "check",
             "plan",
+            "recipes",
             "sweep",
             "bench",
             "lab",

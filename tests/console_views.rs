@@ -10,7 +10,7 @@ use lockstorm::metrics::{Count, RecentTenths};
 use lockstorm::model::{
     Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, ServerId, Target,
 };
-use lockstorm::run::{Command, Health, Knob, Live, Phase, RunError, Snapshot, Stop};
+use lockstorm::run::{self, Command, Health, Knob, Live, Phase, RunError, Snapshot, Stop};
 use lockstorm::scenario::{LockKind, Update};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -172,6 +172,55 @@ fn expectations() {
     let mut app = showing(picture::storm());
     press(&mut app, "e");
     insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn ttls() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "l");
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn the_ttls_that_sections_would_outlast_follow_the_knob() {
+    let mut app = showing(picture::calm(picture::inventory(), 26.0));
+    press(&mut app, "t");
+    let hint = app.status().expect("the knob was turned").to_owned();
+    assert!(
+        hint.starts_with("TTL 1 s · ") && hint.contains("sections of single would outlast it if it were not renewed"),
+        "{hint}"
+    );
+    press(&mut app, "l");
+    for size in [(120, 36), (80, 24), (60, 16)] {
+        let screen = text(&draw(&app, size));
+        let marked: Vec<&str> = screen.lines().filter(|line| line.contains('◆')).collect();
+        assert!(marked.iter().any(|line| line.contains("1 s ")), "{screen}");
+        assert!(screen.contains("of 10.0k") && screen.contains("single"), "{screen}");
+    }
+    press(&mut app, "l");
+    assert!(!text(&draw(&app, (120, 36))).contains("of 10.0k"));
+}
+
+#[test]
+fn sections_that_are_too_few_say_nothing_of_ttls() {
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    for arm in &mut snapshot.arms {
+        arm.outlasted = run::Outlasted::default();
+    }
+    let mut app = showing(snapshot);
+    press(&mut app, "t");
+    assert_eq!(app.status(), Some("TTL 1 s"));
+    press(&mut app, "l");
+    let screen = text(&draw(&app, (120, 36)));
+    assert!(
+        screen.contains("No section of the measured part has ended yet."),
+        "{screen}"
+    );
+    let mut locks = picture::inventory();
+    locks.arms.retain(|arm| !arm.lock.uses_nodes());
+    let mut app = showing(picture::calm(locks, 12.3));
+    press(&mut app, "l");
+    assert_eq!(app.status(), Some("no arm here has a lock with a TTL"));
 }
 
 #[test]
@@ -739,7 +788,8 @@ fn ttls_that_differ_move_in_the_direction_of_the_key() {
             .map(|&ms| Command::Turn(Knob::Ttl(Duration::from_millis(ms))))
             .collect();
         assert_eq!(commands(press(&mut app, keys)), turns, "{keys}");
-        assert_eq!(app.status(), Some(said));
+        let status = app.status().expect("the knob was turned");
+        assert_eq!(status.split(" · ").next(), Some(said));
     }
 }
 

@@ -13,7 +13,8 @@ use syn::{Item, UseTree, Visibility};
 const LAYERS: &[&[&str]] = &[
     &["console"],
     &["report"],
-    &["bench", "plan", "sweep"],
+    &["validation"],
+    &["bench", "plan", "recipes", "sweep"],
     &["run"],
     &["swarm"],
     &["workload"],
@@ -302,8 +303,8 @@ fn circle(uses: &BTreeMap<&[String], BTreeSet<Vec<String>>>) -> Option<Vec<Strin
 
 /// Folders in which no two files use each other, directly or through others.
 const WITHOUT_CIRCLES: &[&str] = &[
-    "bench", "console", "fault", "lab", "metrics", "model", "needs", "oracle", "output", "report", "run", "scenario",
-    "store", "swarm", "timer", "workload",
+    "bench", "console", "fault", "lab", "metrics", "model", "needs", "oracle", "output", "recipes", "report", "run",
+    "scenario", "store", "swarm", "timer", "workload",
 ];
 
 /// The uses among the modules of a folder, or of all modules if there is no folder.

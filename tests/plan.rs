@@ -225,6 +225,77 @@ fn the_simulation_agrees_and_a_signal_keeps_what_was_played() {
 }
 
 #[test]
+fn clients_share_locks_and_nodes_that_forget_make_two_holders() {
+    let around = [
+        "--hold",
+        "500ms",
+        "--rate",
+        "50/s",
+        "--nodes",
+        "1",
+        "--pause",
+        "none",
+        "--ttl",
+        "2s",
+        "--renew",
+        "off",
+        "--simulate",
+        "20min",
+        "--clients",
+        "40",
+        "--keys",
+        "30",
+    ];
+    let simulated = |crash: &[&str], code| json(&[&around[..], crash].concat(), code)["rows"][0]["simulated"].clone();
+    let calm = simulated(&[], 0);
+    assert_eq!(
+        [&calm["overlaps"], &calm["overran"], &calm["violations"]],
+        [0, 0, 0],
+        "{calm}"
+    );
+    assert!(calm["sections"].as_u64().unwrap() > 30_000, "{calm}");
+    let forgets = simulated(&["--node-crash", "6/min,100ms"], 3);
+    assert!(forgets["overlaps"].as_u64().unwrap() > 10, "{forgets}");
+    for harmless in ["6/min,100ms,keeps", "6/min,2100ms"] {
+        let seen = simulated(&["--node-crash", harmless], 0);
+        assert_eq!([&seen["overlaps"], &seen["violations"]], [0, 0], "{harmless}: {seen}");
+    }
+    let text = planned(&[&around[..], &["--node-crash", "6/min,100ms"]].concat(), 3);
+    assert!(
+        text.contains("✖ two holders") && text.contains("would do if nodes stayed away for 2.02 s"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_prediction_says_what_a_run_should_show() {
+    let row = |sections: &str| {
+        let question = [
+            "--hold",
+            "lognormal:20ms,0.6",
+            "--ttl",
+            "80ms",
+            "--renew",
+            "off",
+            "--pause",
+            "none",
+            "--sections",
+            sections,
+        ];
+        json(&question, 3)["rows"][0]["predicted"].clone()
+    };
+    let seen = row("10000");
+    let expected = seen["expected"].as_f64().unwrap();
+    // FACTS: 0.012 by the closed form.
+    assert!((110.0..135.0).contains(&expected), "{seen}");
+    let ends = [0, 1].map(|end| seen["interval"][end].as_f64().unwrap());
+    assert!(
+        ends[0] < expected - 20.0 && ends[1] > expected + 20.0 && ends[1] < expected + 40.0,
+        "{seen}"
+    );
+}
+
+#[test]
 fn the_page_has_everything_and_asks_nobody() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("plan.html");
@@ -278,6 +349,49 @@ fn bad_input_is_refused_in_one_line() {
     refused(&["no-such.json"], &["cannot read no-such.json"]);
     refused(&["Cargo.toml"], &["Cargo.toml is not a record"]);
     refused(&["--hold-from", "no-such.csv"], &["no-such.csv: cannot be read"]);
+    refused(
+        &["--hold", "20ms", "--simulate", "soon"],
+        &["write a number of sections", "7d"],
+    );
+    refused(&["--hold", "20ms", "--clients", "9"], &["--simulate"]);
+    let clients = ["--hold", "20ms", "--simulate", "9", "--clients", "5"];
+    refused(
+        &[&clients[..], &["--node-crash", "1/day"]].concat(),
+        &["1/day", "2/day,10s,keeps"],
+    );
+    refused(
+        &[&clients[..], &["--clock-jump", "1/day"]].concat(),
+        &["1/day", "1/day,2s,back"],
+    );
+    refused(&["--hold", "20ms", "--clock-jump", "1/day,2s"], &["--clients"]);
+    refused(&["--hold", "-5ms"], &["--hold", "write a duration (20ms)"]);
+    refused(&["--hold", "20ms", "--sections", "-1"], &["--sections", "1 to 1e9"]);
+    refused(&["--hold", "20ms", "--renew", "1ns"], &["--renew", "at least 1 ms"]);
+    refused(
+        &[&clients[..], &["--rate", "0/s"]].concat(),
+        &["--rate", "more clients"],
+    );
+    refused(
+        &[&clients[..], &["--rate", "251/s"]].concat(),
+        &["--rate", "at most 24", "sections a second"],
+    );
+    refused(
+        &[
+            "--hold",
+            "20ms",
+            "--rate",
+            "99/s",
+            "--simulate",
+            "366d",
+            "--clients",
+            "5",
+            "--ttl",
+            "1s",
+        ],
+        &["are too many", "name a shorter time"],
+    );
+    refused(&["--replay", "5"], &["<RECORD>"]);
+    refused(&["--validate", "quick", "--hold", "20ms"], &["cannot be used with"]);
     let ttls: Vec<String> = (1..=4000).map(|ttl| format!("{ttl}ms")).collect();
     refused(
         &["--hold", "20ms", "--ttl", &ttls.join(",")],

@@ -284,6 +284,125 @@ fn a_key_that_nobody_holds_and_that_never_expires_is_stuck() {
     assert_eq!(record.arms[0].figures.stuck, Some(0));
 }
 
+/// More workers than products, so that every lock is held and somebody waits for it.
+const CROWDED: &str = r#"
+title = "crowded"
+duration = "10m"
+[swarm]
+servers = 2
+workers = 32
+[workload]
+kind = "inventory"
+products = 16
+stock = 100000
+hold = "200ms"
+stock_in = "redis"
+[[arm]]
+name = "redlock"
+lock = "redlock"
+ttl = "5s"
+renew = "off"
+[[arm]]
+name = "single"
+lock = "single"
+ttl = "5s"
+renew = "off"
+"#;
+
+#[test]
+fn locks_of_a_killed_app_server_are_taken_over_when_their_keys_expire() {
+    let _lab = one_at_a_time();
+    let run = Run::start(CROWDED, &[]);
+    // What befalls a host orphans no lock.
+    run.fault(Action::Fault(Fault::Kill), Target::Host(HostId(3)));
+    run.until("host 3 is down", |s| is_down(host(s, 3), How::Killed));
+    let before = run.until("every lock is wanted", |s| {
+        completed(s) > 50 && s.arms.iter().all(|arm| arm.figures.holding >= 12)
+    });
+    for arm in &before.arms {
+        let takeovers = arm.figures.times[Time::Takeover].count;
+        assert_eq!((arm.figures.orphaned, takeovers), (0, 0), "{}", arm.name);
+    }
+    run.fault(Action::Fault(Fault::Kill), Target::Server(ServerId(1)));
+    run.until("all its locks are taken over", |s| {
+        let all = |arm: &run::ArmView| arm.figures.times[Time::Takeover].count == arm.figures.orphaned;
+        s.arms.iter().all(|arm| arm.figures.orphaned > 0 && all(arm))
+    });
+    // Once more, and nobody dies twice.
+    run.fault(Action::Fault(Fault::Kill), Target::Server(ServerId(1)));
+    let refused = |event: &Event| matches!(&event.kind, EventKind::Fault { error: Some(_), .. });
+    run.until("the second kill is refused", |s| s.events.iter().any(refused));
+    let record = run.stop();
+    for arm in &record.arms {
+        let (figures, took) = (&arm.figures, arm.figures.times[Time::Takeover]);
+        assert_eq!(took.count, figures.orphaned, "{}", arm.name);
+        assert!((1..=32).contains(&took.count), "{}: {took:?}", arm.name);
+        // Most sections were young, and nobody could release their locks. The bounds are wide for slow machines.
+        assert!(
+            took.p50 >= 2_000_000 && took.max <= 60_000_000,
+            "{}: {took:?}",
+            arm.name
+        );
+        let histogram = arm.histogram(Time::Takeover).expect("our own histogram");
+        assert_eq!(histogram.len(), took.count);
+    }
+    let summary = report::summary(&record);
+    assert!(summary.contains("takeover p50"), "{summary}");
+}
+
+/// Sections of which some outlast their lock.
+const RACE: &str = r#"
+title = "race"
+duration = "10m"
+[swarm]
+servers = 2
+workers = 4
+[workload]
+kind = "inventory"
+products = 50
+stock = 100000
+hold = { median = "30ms", sigma = 0.6 }
+stock_in = "redis"
+[[arm]]
+name = "redlock"
+lock = "redlock"
+ttl = "50ms"
+renew = "off"
+[[arm]]
+name = "atomic"
+lock = "none"
+update = "atomic"
+"#;
+
+#[test]
+fn sections_tell_which_ttl_they_would_outlast() {
+    let _lab = one_at_a_time();
+    let ms = Duration::from_millis;
+    let run = Run::start(RACE, &[]);
+    let many = run.until("some overran", |s| {
+        let arm = &s.arms[0];
+        arm.outlasted.sections > 300 && arm.figures.counts[Count::Overran] > 10
+    });
+    let (redlock, atomic) = (&many.arms[0], &many.arms[1]);
+    assert_eq!(atomic.outlasted, run::Outlasted::default());
+    let outlasting = |ttl: u64| {
+        let known = redlock.outlasted.by_ttl.iter().find(|(known, _)| *known == ms(ttl));
+        known.expect("a step of the knob").1
+    };
+    // The estimate for the present TTL is what happened with it; the two are counted one after the other.
+    let (overran, sections) = (redlock.figures.counts[Count::Overran], redlock.outlasted.sections);
+    assert!(
+        overran.abs_diff(outlasting(50)) <= sections / 20,
+        "{overran} overran, {} should have, of {sections}",
+        outlasting(50)
+    );
+    assert!(outlasting(10) > outlasting(50) && outlasting(50) > outlasting(500_000));
+    run.order(Command::Turn(Knob::Ttl(ms(70))));
+    let turned = |s: &Snapshot| s.arms[0].outlasted.part(ms(70)).is_some();
+    run.until("the present TTL is among those", turned);
+    run.stop();
+}
+
 const SHUTDOWN: &str = r#"
 [[fault]]
 at = "2s"

@@ -6,6 +6,7 @@ pub mod console;
 pub mod docs;
 pub mod lab;
 pub mod plan;
+pub mod recipes;
 pub mod run;
 pub mod scenarios;
 pub mod sweep;
@@ -46,6 +47,16 @@ fn print_for_people(mut text: String, ascii: bool) -> Result<(), Failure> {
         text += &format!("\nstandard error was given up: {error}\n");
     }
     print(if ascii { ascii::text(&text) } else { text })
+}
+
+/// The columns and lines for a plot; `None` if nobody looks.
+fn plot_room() -> Option<(u16, u16)> {
+    let stdout = io::stdout();
+    let size = stdout
+        .is_terminal()
+        .then(|| rustix::termios::tcgetwinsize(&stdout).ok())??;
+    // Some terminals report no size.
+    (size.ws_col >= 40).then(|| (size.ws_col.min(120), (size.ws_row * 2 / 3).clamp(14, 26)))
 }
 
 /// Reads and validates a scenario, the changes of the command line included.

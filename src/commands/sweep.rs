@@ -8,16 +8,14 @@ use lockstorm::lab::{ServerBinary, check_temp_dir};
 use lockstorm::report::{Paint, render_sweep};
 use lockstorm::run::{Ended, RunOptions, Stop, headless};
 use lockstorm::scenario::{Overrides, Scenario, Source, parse, warnings};
-use lockstorm::sweep::{Cell, Grid, Journal, Outcome, Search, all_held, tradeoffs, while_expectations};
+use lockstorm::sweep::{Cell, Grid, Journal, Outcome, Scale, Search, all_held, start, tradeoffs, while_expectations};
 
-use super::{colour, overrides, print_for_people, room, signalled_with};
+use super::{colour, overrides, plot_room, print_for_people, room, signalled_with};
 use crate::cli::{Color, SweepArgs};
 use crate::failure::{Failure, tell};
 
 /// What a play takes besides its measured part: the lab's start, the draining, the closing of the books.
 const AROUND: Duration = Duration::from_secs(4);
-/// The value that a search begins with if the scenario has none.
-const START: f64 = 50.0;
 
 /// Plays every setting that has no result yet.
 pub fn sweep(args: &SweepArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
@@ -191,17 +189,20 @@ fn search(
     server: &Path,
     journal: &mut Journal,
 ) -> Result<Played, Failure> {
-    let is_rate = key == "rate" || key == "swarm.rate";
-    let start = stage.base.swarm.rate.filter(|_| is_rate).unwrap_or(START);
-    let mut search = Search::from(start, !is_rate);
+    let (first, scale) = start(key, &stage.base).map_err(Failure::usage)?;
+    let mut search = Search::from(first, scale != Scale::Rate);
+    let mut limit = None;
     let mut cells: Vec<Cell> = Vec::new();
     while let Some(value) = search.next() {
-        let text = if is_rate {
-            format!("{value}/s")
-        } else {
-            format!("{value:.0}")
-        };
-        let cell = Cell(vec![(key.to_owned(), text)]);
+        let cell = Cell(vec![(key.to_owned(), scale.write(value))]);
+        // A scenario that is refused ends the search, which must not throw away what it has found.
+        if let Err(refused) = stage.scenario(&cell, conditions, stage.base.seed) {
+            if search.found() == (None, None) {
+                return Err(refused);
+            }
+            limit = Some(refused.message().to_owned());
+            break;
+        }
         if let (held, Some(failed)) = search.found() {
             let held = held.map_or_else(|| "none".to_owned(), |held| held.to_string());
             stage.tell(&format!("{cell}; until now {held} holds and {failed} fails"));
@@ -223,6 +224,7 @@ fn search(
         search.tell(value, held);
     }
     let found = match search.found() {
+        (Some(held), None) if let Some(why) = &limit => format!("{key} {held} still held; more can't be tried: {why}"),
         (Some(held), Some(failed)) => format!("{key} {held} is the largest that held; {failed} failed"),
         (Some(held), None) => format!("{key} {held} still held; the search ends there"),
         (None, _) => format!("no {key} held, down to the smallest that was tried"),
@@ -235,7 +237,7 @@ fn search(
 }
 
 fn show(played: &Played, journal: &Journal, path: &Path, paint: Paint) -> String {
-    let mut text = render_sweep(&tradeoffs(&played.cells, &journal.outcomes), paint);
+    let mut text = render_sweep(&tradeoffs(&played.cells, &journal.outcomes), paint, plot_room());
     if let Some(found) = &played.found {
         text += &format!("\n{found}\n");
     }

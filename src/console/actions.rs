@@ -9,8 +9,9 @@ use super::keys::{self, Act, Step};
 use super::knobs::{self, KnobKind, Turn};
 use super::orders::Expected;
 use super::theme::Theme;
+use super::ttls;
 use crate::model::{Action, Condition, Conditions, Fault, HostId, Obstacle, ReplicationRole, ServerId, Target};
-use crate::run::{Command, HostView, Phase, Snapshot, Stop};
+use crate::run::{Command, HostView, Knob, Phase, Snapshot, Stop};
 
 /// How many lines a page key scrolls.
 const PAGE: usize = 10;
@@ -67,6 +68,13 @@ impl App {
                 self.show(Some(Overlay::Expectations));
             }
             Act::Expectations => self.show(None),
+            Act::Ttls if self.overlay != Some(Overlay::Ttls) => {
+                if !self.begun()?.scenario.arms.iter().any(|arm| arm.lock.uses_nodes()) {
+                    return Err("no arm here has a lock with a TTL".to_owned());
+                }
+                self.show(Some(Overlay::Ttls));
+            }
+            Act::Ttls => self.show(None),
             Act::Help => self.toggle(Overlay::Help),
             Act::NextTheme if !self.theme.colours => return Err("themes need colours, and colours are off".to_owned()),
             Act::NextTheme => self.theme = Theme::new(self.theme.name.next(), self.theme.colours),
@@ -135,8 +143,18 @@ impl App {
         let now = self.knobs.values(snapshot);
         let knob = knobs::turn(kind, turn, &now, &snapshot.scenario)?;
         let meaning = now.meaning(knob, &snapshot.scenario);
+        let outlasting = match knob {
+            Knob::Ttl(ttl) => ttls::hint(snapshot, self.arm, ttl),
+            Knob::Workers(_) | Knob::Rate(_) | Knob::Hold(_) => None,
+        };
         self.knobs.order(knob, now);
-        self.status = Some(meaning);
+        self.status = Some(
+            [Some(meaning), outlasting]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(" · "),
+        );
         Ok(vec![Intent::Command(Command::Turn(knob))])
     }
 
@@ -324,6 +342,7 @@ const fn is_of_overlay(act: Act) -> bool {
         act,
         Act::Help
             | Act::Expectations
+            | Act::Ttls
             | Act::Close
             | Act::Quit
             | Act::Interrupt

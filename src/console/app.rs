@@ -104,6 +104,7 @@ pub enum View {
 pub(super) enum Overlay {
     Help,
     Expectations,
+    Ttls,
 }
 
 /// The scenario picker.

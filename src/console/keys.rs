@@ -32,6 +32,8 @@ pub enum Act {
     Freeze,
     /// Show or hide the expectations.
     Expectations,
+    /// Show or hide what the sections say of other TTLs.
+    Ttls,
     /// Scroll, or move in a list.
     Scroll(Step),
     /// Scroll by a page.
@@ -322,6 +324,14 @@ pub const TABLE: &[Row] = &[
         "expected",
         "the expectations, so far",
         &[(Char('e'), Act::Expectations)],
+    ),
+    row(
+        Group::Look,
+        Scope::Run,
+        "l",
+        "",
+        "which TTL lasts long enough",
+        &[(Char('l'), Act::Ttls)],
     ),
     row(
         Group::Run,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::run::{Knob, Knobs, Snapshot};
+use crate::run::{Knob, Knobs, Snapshot, TTLS, ladder};
 use crate::scenario::Scenario;
 
 /// The direction in which a knob is turned.
@@ -28,7 +28,6 @@ pub enum KnobKind {
     Workers,
 }
 
-const TTL: [u64; 2] = [10_000, 600_000_000];
 const HOLD: [u64; 2] = [100, 60_000_000];
 const RATE: [u64; 2] = [1, 1_000_000];
 const WORKERS: [u64; 2] = [1, 10_000];
@@ -71,7 +70,7 @@ pub(super) fn turn(kind: KnobKind, turn: Turn, now: &Knobs, scenario: &Scenario)
                 .or_else(|| scenario.ttls())
                 .ok_or("no arm here has a lock with a TTL")?;
             let from = if turn == Turn::Down { least } else { most };
-            stepped(micros(from), TTL, turn, "TTL").map(|us| Knob::Ttl(Duration::from_micros(us)))
+            stepped(micros(from), TTLS, turn, "TTL").map(|us| Knob::Ttl(Duration::from_micros(us)))
         }
         KnobKind::Hold => {
             stepped(micros(hold), HOLD, turn, "hold time").map(|us| Knob::Hold(Duration::from_micros(us)))
@@ -100,8 +99,8 @@ fn micros(duration: Duration) -> u64 {
 /// The next step below or above `now`, within `[least, most]`.
 fn stepped(now: u64, [least, most]: [u64; 2], turn: Turn, name: &str) -> Result<u64, String> {
     let next = match turn {
-        Turn::Down => steps().take_while(|&step| step < now).last().unwrap_or(0).max(least),
-        Turn::Up => steps().find(|&step| step > now).unwrap_or(most).min(most),
+        Turn::Down => ladder().take_while(|&step| step < now).last().unwrap_or(0).max(least),
+        Turn::Up => ladder().find(|&step| step > now).unwrap_or(most).min(most),
     };
     let moved = match turn {
         Turn::Down => next < now,
@@ -117,10 +116,6 @@ fn stepped(now: u64, [least, most]: [u64; 2], turn: Turn, name: &str) -> Result<
         };
         Err(format!("the {name} is at its {end} already"))
     }
-}
-
-fn steps() -> impl Iterator<Item = u64> {
-    (0..12).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_u64.pow(power)))
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod stuck;
 mod terminal;
 mod text;
 mod theme;
+mod ttls;
 pub mod views;
 
 use std::path::PathBuf;

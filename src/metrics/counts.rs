@@ -84,7 +84,11 @@ impl<'de> Deserialize<'de> for Counts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let names: Vec<&'static str> = Count::VARIANTS.iter().map(Into::into).collect();
         let mut counts = Self::default();
-        for (place, n) in counts.0.iter_mut().zip(fields::read(deserializer, &names)?) {
+        for (place, n) in counts
+            .0
+            .iter_mut()
+            .zip(fields::read(deserializer, &names, names.len())?)
+        {
             *place = n;
         }
         Ok(counts)

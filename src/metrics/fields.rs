@@ -5,20 +5,27 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
-/// Reads the fields with these names, in this order. A missing one is an error; others are left to the struct.
-pub(super) fn read<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+/// Reads the fields with these names, in this order; others are left to the struct. If one of the first `needed` is missing, that
+/// is an error; a later one then has its default.
+pub(super) fn read<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     from: D,
     names: &[&'static str],
+    needed: usize,
 ) -> Result<Vec<T>, D::Error> {
-    from.deserialize_map(Fields { names, of: PhantomData })
+    from.deserialize_map(Fields {
+        names,
+        needed,
+        of: PhantomData,
+    })
 }
 
 struct Fields<'a, T> {
     names: &'a [&'static str],
+    needed: usize,
     of: PhantomData<T>,
 }
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<'_, T> {
+impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for Fields<'_, T> {
     type Value = Vec<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -35,7 +42,11 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<'_, T> {
                 }
             }
         }
-        let missing = |(found, name): (Option<T>, &&'static str)| found.ok_or_else(|| A::Error::missing_field(name));
-        found.into_iter().zip(self.names).map(missing).collect()
+        let or_missing = |(place, found): (usize, Option<T>)| match found {
+            Some(found) => Ok(found),
+            None if place < self.needed => Err(A::Error::missing_field(self.names[place])),
+            None => Ok(T::default()),
+        };
+        found.into_iter().enumerate().map(or_missing).collect()
     }
 }

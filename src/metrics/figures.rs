@@ -157,6 +157,10 @@ pub struct Figures {
     /// Locks that were held, and that a new master did not have when it became writable.
     #[serde(default)]
     pub lost_at_failover: u64,
+    /// Locks that workers of an app server held when it was killed by a fault or a key. `takeover_us` counts those of them that
+    /// were granted again.
+    #[serde(default)]
+    pub orphaned: u64,
     /// Keys that nobody held and that could not be had at the end; `None` if that was not tried.
     #[serde(default)]
     pub stuck: Option<u64>,

@@ -33,6 +33,11 @@ pub enum Metric {
     Stuck,
     GrantedByOldMaster,
     LostAtFailover,
+    Orphaned,
+    Takeovers,
+    TakeoverP50,
+    TakeoverP99,
+    TakeoverMax,
     HoldP50,
     HoldP99,
     LocksLost,
@@ -207,6 +212,9 @@ impl Metric {
         const SERVICE: &str = "time of a request from its actual start";
         const LAG: &str = "how much of the delay was the load generator's own";
         const HOLD: &str = "time from an acquire to its release: reading, the hold, writing";
+        const TAKEOVER: &str = "time from the verified death of an app server until a lock that it held was granted again, to \
+                                anybody. A lock that nobody asked for after that gives no value, and one that was asked for \
+                                late measures the demand, not the TTL";
         const IN_STOCKS: Evidence = Evidence {
             shows: |f| f.orders > 0,
             until: "the first order",
@@ -318,6 +326,41 @@ impl Metric {
                 Masters,
                 Doubt,
                 "locks that were held and still valid when a new master accepted its first write, and that it did not have",
+            ),
+            Self::Orphaned => row(
+                "orphaned",
+                Number(|f| f.orphaned),
+                LockNodes,
+                Plain,
+                "valid locks that workers of an app server held when it was killed",
+            ),
+            Self::Takeovers => row(
+                "takeovers",
+                Number(|f| f.times[Time::Takeover].count),
+                LockNodes,
+                Plain,
+                "how many of the `orphaned` locks were granted again",
+            ),
+            Self::TakeoverP50 => row(
+                "takeover p50",
+                Duration(|f| f.times[Time::Takeover], P50),
+                LockNodes,
+                Plain,
+                TAKEOVER,
+            ),
+            Self::TakeoverP99 => row(
+                "takeover p99",
+                Duration(|f| f.times[Time::Takeover], P99),
+                LockNodes,
+                Plain,
+                TAKEOVER,
+            ),
+            Self::TakeoverMax => row(
+                "takeover max",
+                Duration(|f| f.times[Time::Takeover], Max),
+                LockNodes,
+                Plain,
+                TAKEOVER,
             ),
             Self::HoldP50 => row("hold p50", Duration(|f| f.times[Time::Hold], P50), Locks, Plain, HOLD),
             Self::HoldP99 => row("hold p99", Duration(|f| f.times[Time::Hold], P99), Locks, Plain, HOLD),

@@ -22,6 +22,7 @@ mod sums;
 mod timeline;
 mod times;
 pub mod units;
+mod watched;
 
 pub use column::{Column, Shown};
 pub use counts::{Count, Counts};
@@ -39,3 +40,4 @@ pub use spread::Spread;
 pub use sums::{Sums, Time, Votes};
 pub use timeline::{Part, Timeline, When};
 pub use times::Times;
+pub use watched::{Watched, WatchedGrant};

@@ -6,6 +6,7 @@ use super::counts::Count;
 use super::grants::Grants;
 use super::sums::{Sums, Time};
 use super::timeline::{Part, Timeline, When};
+use super::watched::{Watched, WatchedGrant};
 use crate::model::{Cause, NoVote, Outcome};
 
 /// Counts for one app server and arm. Only the collector contends for its lock, ten times a second, for as long as a swap
@@ -13,7 +14,14 @@ use crate::model::{Cause, NoVote, Outcome};
 #[derive(Debug)]
 pub struct Recorder {
     timeline: Arc<Timeline>,
-    tally: Mutex<Tally>,
+    kept: Mutex<Kept>,
+}
+
+/// What a recorder keeps until the collector's next visit.
+#[derive(Debug, Default)]
+struct Kept {
+    tally: Tally,
+    watched: Watched,
 }
 
 /// What a recorder counted since the collector's last visit.
@@ -25,6 +33,8 @@ pub struct Tally {
     spare: Vec<Batch>,
     /// Granted locks.
     pub grants: Grants,
+    /// Each grant of a lock that is watched.
+    pub watched_grants: Vec<WatchedGrant>,
     /// Values that are not added up.
     pub newest: Newest,
 }
@@ -106,6 +116,7 @@ impl Tally {
             }
         }
         self.grants.clear();
+        self.watched_grants.clear();
         self.newest = Newest::default();
     }
 
@@ -150,7 +161,7 @@ impl Recorder {
     pub fn new(timeline: Arc<Timeline>) -> Self {
         Self {
             timeline,
-            tally: Mutex::default(),
+            kept: Mutex::default(),
         }
     }
 
@@ -168,12 +179,17 @@ impl Recorder {
 
     /// Exchanges the tally for an empty one: the way in which the collector reads.
     pub fn swap(&self, empty: Tally) -> Tally {
-        std::mem::replace(&mut *self.tally(), empty)
+        std::mem::replace(&mut self.kept().tally, empty)
     }
 
-    fn tally(&self) -> MutexGuard<'_, Tally> {
+    /// Keeps the grants of these locks one by one from now on.
+    pub fn watch(&self, watched: Watched) {
+        self.kept().watched = watched;
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
         // After a panic while counting, the counts are still valid counts.
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -204,10 +220,10 @@ impl Counter<'_> {
     }
 
     fn put(&self, what: impl FnOnce(&mut Batch, &mut Newest)) {
-        let mut tally = self.recorder.tally();
+        let mut kept = self.recorder.kept();
         // Read under the lock: what is counted after the collector's visit must not carry an earlier time.
         let when = self.recorder.timeline.when(Instant::now());
-        let (batch, newest) = tally.batch(self.part, when);
+        let (batch, newest) = kept.tally.batch(self.part, when);
         what(batch, newest);
     }
 
@@ -230,12 +246,18 @@ impl Counter<'_> {
         });
     }
 
-    /// Notes that a lock was granted just now that was asked for at `asked`, whatever part of the run it belongs to. `by` is the
-    /// server that granted it, if that matters.
-    pub fn granted(&self, asked: Instant, by: Option<SocketAddr>) {
+    /// Notes that the lock `key` was granted just now that was asked for at `asked`, whatever part of the run it belongs to. `by`
+    /// is the server that granted it, if that matters.
+    pub fn granted(&self, key: &str, asked: Instant, by: Option<SocketAddr>) {
         let micros = |at| self.recorder.timeline.micros(at);
-        let (asked, now) = (micros(asked), micros(Instant::now()));
-        self.recorder.tally().grants.count(asked, now, by);
+        let asked = micros(asked);
+        let Kept { tally, watched } = &mut *self.recorder.kept();
+        // Read under the lock, as all times.
+        let at = micros(Instant::now());
+        tally.grants.count(asked, at, by);
+        if watched.has(key) {
+            tally.watched_grants.push(WatchedGrant { key: key.into(), at });
+        }
     }
 
     /// Counts an acquire that was refused after `took`; `causes` says why each node gave no vote, if nodes were missing.

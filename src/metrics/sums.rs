@@ -38,9 +38,16 @@ pub enum Time {
     Hold,
     /// How much longer a simulated time (a hold, a service time) took than the time that was drawn.
     Overshoot,
+    /// From the verified death of an app server to the next grant of a lock that one of its workers held, by whomever.
+    Takeover,
+    /// What a lock's validity had to cover: from the attempt that acquired it to the end of the section.
+    Needed,
 }
 
 impl Time {
+    /// The times that records had from the beginning; one written before a time was there lacks its field.
+    pub(super) const FIRST: usize = Self::Overshoot as usize + 1;
+
     /// The times of acquires, one for each outcome.
     pub const ACQUIRES: [Self; 5] = [
         Self::Acquired,
@@ -111,7 +118,8 @@ impl Sums {
         all
     }
 
-    pub(super) fn record(&mut self, time: Time, took: Duration) {
+    /// Adds a value to a distribution.
+    pub fn record(&mut self, time: Time, took: Duration) {
         self.times[time as usize].record(in_micros(took));
     }
 

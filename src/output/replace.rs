@@ -15,6 +15,13 @@ use tempfile::{Builder, NamedTempFile};
 /// # Errors
 /// The error of the system or of `fill`. `path` is then unchanged, and no temporary file is left.
 pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    // The new file would take the place of a device or a pipe.
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file; name another one",
+        ));
+    }
     let temporary = temporary(&directory(path))?;
     keep_mode_and_owner(path, temporary.as_file())?;
     let temporary = filled(temporary, fill)?;

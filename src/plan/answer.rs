@@ -3,7 +3,7 @@ use serde::Serialize;
 use super::choice::{self, Choice};
 use super::client_timeouts::ClientTimeouts;
 use super::question::Question;
-use super::row::{self, Row};
+use super::row::{self, Row, Shortfall};
 use super::setting::Setting;
 
 /// The answer to a [`Question`].
@@ -13,6 +13,9 @@ pub struct Plan {
     pub question: Question,
     /// A row for each setting.
     pub rows: Vec<Row>,
+    /// Whether clients were simulated that share locks, nodes that crash or clocks that jump: what else they met is then shown,
+    /// also if it is nothing.
+    pub clients: bool,
     /// What is recommended.
     pub choice: Choice,
     /// The timeouts of a client with the recommended setting; `None` if there is none.
@@ -24,15 +27,27 @@ impl Plan {
     #[must_use]
     pub fn of(question: Question, settings: &[Setting]) -> Self {
         let rows: Vec<Row> = settings.iter().map(|setting| row::of(&question, *setting)).collect();
-        let choice = choice::of(&question, &rows);
-        let timeouts = choice
-            .best()
-            .map(|best| ClientTimeouts::of(&question, rows[best].setting));
-        Self {
+        let mut plan = Self {
             question,
             rows,
-            choice,
-            timeouts,
+            clients: false,
+            choice: Choice::TooShort,
+            timeouts: None,
+        };
+        plan.choose();
+        plan
+    }
+
+    /// Chooses again, after something was seen in virtual time: a setting whose locks had two holders there won't do.
+    pub fn choose(&mut self) {
+        for row in &mut self.rows {
+            let had_two = row.simulated.is_some_and(|seen| seen.overlaps > 0);
+            if had_two && !row.shortfalls.contains(&Shortfall::TwoHolders) {
+                row.shortfalls.push(Shortfall::TwoHolders);
+            }
         }
+        self.choice = choice::of(&self.question, &self.rows);
+        let best = self.choice.best();
+        self.timeouts = best.map(|best| ClientTimeouts::of(&self.question, self.rows[best].setting));
     }
 }

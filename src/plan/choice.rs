@@ -13,6 +13,8 @@ pub enum Choice {
     TakeoverTooLong(usize),
     /// The risk is met by the fitted tail only; this is the shortest such setting.
     Unproven(usize),
+    /// Only nodes that forget speak against this setting, the shortest such.
+    TwoHolders(usize),
     /// No setting meets the risk; this one has the least.
     TooRisky(usize),
     /// Every TTL is too short for acquires to be granted.
@@ -40,6 +42,7 @@ pub(super) fn of(question: &Question, rows: &[Row]) -> Choice {
         // What can be proven by measuring more comes nearer than what can't be had.
         .or_else(|| shortest(rows, |row| unproven(row) && is_quick(row)).map(Choice::Unproven))
         .or_else(|| shortest(rows, meets_risk).map(Choice::TakeoverTooLong))
+        .or_else(|| shortest(rows, |row| row.shortfalls == [Shortfall::TwoHolders]).map(Choice::TwoHolders))
         .or_else(|| shortest(rows, unproven).map(Choice::Unproven))
         .or_else(|| {
             let least = |a: &(usize, &Row), b: &(usize, &Row)| a.1.overrun.p.total_cmp(&b.1.overrun.p);

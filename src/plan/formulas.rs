@@ -45,11 +45,20 @@ pub fn attempts_before_expiry(ttl: f64, interval: f64) -> f64 {
     ((ttl / interval).ceil() - 1.0).max(0.0)
 }
 
-/// The mean time from a crash of a renewed lock's holder until others can have it, if the crash is equally likely at any time
-/// between two renewals: the rest of the TTL, which is spread evenly from `ttl − interval` to `ttl`.
+/// The mean time from a crash of a renewed lock's holder until others can have it, if the crash is equally likely at any time of
+/// the section: the TTL less the mean time since the last renewal, or since the acquire. For sections of many intervals that is
+/// `ttl − interval / 2`; those that are shorter than an interval are never renewed. `holds` are values with their weights.
 #[must_use]
-pub fn takeover_of_renewed(ttl: f64, interval: f64) -> f64 {
-    ttl - interval / 2.0
+pub fn takeover_of_renewed(ttl: f64, interval: f64, holds: &[(f64, f64)]) -> f64 {
+    let mean: f64 = holds.iter().map(|(hold, weight)| hold * weight).sum();
+    // The integral of the time since the last renewal over each section.
+    let since = |hold: f64| {
+        let whole = (hold / interval).floor();
+        let rest = hold - whole * interval;
+        whole * interval * interval / 2.0 + rest * rest / 2.0
+    };
+    let all: f64 = holds.iter().map(|&(hold, weight)| since(hold) * weight).sum();
+    if mean > 0.0 { ttl - all / mean } else { ttl }
 }
 
 /// The same without renewal, if the crash is equally likely at any time of the section: the TTL less the mean age of a section
@@ -87,9 +96,15 @@ pub fn pause_outlasts(pause: f64, reliable: f64, interval: f64) -> f64 {
 pub fn wilson(k: f64, n: f64) -> (f64, f64) {
     /// The 97.5th percentile of the standard normal distribution.
     const Z: f64 = 1.959_964;
-    let (p, z2) = ((k / n).clamp(0.0, 1.0), Z * Z);
+    wilson_at(k, n, Z)
+}
+
+/// The same interval with another confidence: `z` is what a standard normal variable exceeds with half the probability of a miss.
+#[must_use]
+pub fn wilson_at(k: f64, n: f64, z: f64) -> (f64, f64) {
+    let (p, z2) = ((k / n).clamp(0.0, 1.0), z * z);
     let middle = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
-    let reach = Z / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
+    let reach = z / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
     // Rounding must not leave a trace where the end is 0 or 1.
     let low = if k <= 0.0 { 0.0 } else { (middle - reach).max(0.0) };
     let high = if k >= n { 1.0 } else { (middle + reach).min(1.0) };
@@ -144,7 +159,9 @@ mod tests {
     /// FACTS of crashes: renewal every 200 ms of 600 ms, mean 514 ms seen, 500 expected.
     #[test]
     fn takeovers_take_what_is_left_of_the_ttl() {
-        near(takeover_of_renewed(0.6, 0.2), 0.5, 1e-12);
+        near(takeover_of_renewed(0.6, 0.2, &[(200.0, 1.0)]), 0.5, 1e-9);
+        // Shorter than an interval: 0 to 20 ms since the acquire.
+        near(takeover_of_renewed(0.6, 0.3, &[(0.020, 1.0)]), 0.590, 1e-12);
         // Sections of 0.4 s: the crash comes after 0 to 0.4 s.
         near(takeover_without_renewal(1.0, &[(0.4, 1.0)]), 0.8, 1e-12);
         // Sections of 2 s outlast the lock: half of the crashes come when it has expired.

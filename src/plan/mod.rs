@@ -10,6 +10,7 @@ mod bins;
 mod chance;
 mod choice;
 mod client_timeouts;
+mod draws;
 mod elapsed;
 mod error;
 pub mod formulas;
@@ -17,15 +18,19 @@ mod grid;
 mod measured;
 mod overrun;
 mod pauses;
+mod predicted;
 mod question;
 mod read;
+mod replay;
 mod row;
 mod setting;
 mod simulate;
 mod simulated;
 mod snippets;
 mod spread;
+mod surroundings;
 mod tail;
+mod worlds;
 
 pub use answer::Plan;
 pub use chance::{Basis, Chance};
@@ -35,11 +40,17 @@ pub use error::PlanError;
 pub use grid::ttls;
 pub use measured::Measured;
 pub use pauses::Pauses;
+pub use predicted::Predicted;
 pub use question::{Goal, Question};
-pub use read::{FromRecord, TimeUnit, holds_of_file, holds_of_record, network, pauses, per_second, spread};
+pub use read::{
+    FromRecord, MOST_SECTIONS, TimeUnit, clock_jumps, extent, holds_of_file, holds_of_record, network, node_crashes,
+    pauses, per_second, spread,
+};
+pub use replay::{Played, Replay, Replayed};
 pub use row::{Row, Shortfall};
 pub use setting::{Renewal, Setting, settings};
-pub use simulate::simulate;
-pub use simulated::Simulated;
+pub use simulate::{Extent, sample, simulate};
+pub use simulated::{Simulated, Takeovers};
 pub use snippets::{Snippet, snippets};
 pub use spread::Spread;
+pub use surroundings::{ClockJumps, NodeCrashes, Surroundings};

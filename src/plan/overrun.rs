@@ -16,15 +16,19 @@ const STEPS: u32 = 64;
 ///
 /// Without renewal that is P(hold > reliable − elapsed), where elapsed is the time from the first command to the quorum's reply, and
 /// for pauses the same with a pause in the section. With renewal a section may be as long as it likes, and only a pause that
-/// is longer than what the last renewal has left makes it outlast its lock. Of several pauses in one section one is counted,
-/// which is right as long as pauses are rarer than sections.
+/// is longer than what the last renewal has left makes it outlast its lock, or a renewal that a quorum answers too late. Of several
+/// pauses in one section without renewal, one is drawn, and those beyond the first take their mean, which is exact as long as pauses
+/// are rarer than sections.
 pub(super) fn of_section(question: &Question, setting: &Setting) -> Chance {
     let reliable = reliable(setting.ttl.as_secs_f64());
     let elapsed = granted(question, reliable);
     let over = |bound| match setting.interval() {
         None => (
             average(&elapsed, |elapsed| question.hold.beyond_at(reliable - elapsed, bound)),
-            average(&elapsed, |elapsed| paused(question, reliable - elapsed, bound)),
+            match question.pauses.in_holds {
+                true => 0.0,
+                false => average(&elapsed, |elapsed| paused(question, reliable - elapsed, bound)),
+            },
         ),
         Some(interval) => (
             0.0,
@@ -54,10 +58,11 @@ pub(super) fn of_section(question: &Question, setting: &Setting) -> Chance {
     };
     let by_length = match setting.interval() {
         None => part(|parts| parts.0, question.hold.basis_of(mid.0)),
-        // A renewed section may be as long as it likes.
-        Some(_) => Chance::assumed(0.0),
+        // A renewed section may be as long as it likes, if the renewals come in time.
+        Some(interval) => Chance::assumed(late_renewal(question, reliable, interval)),
     };
-    let by_pause = match sections_with_a_pause > 0.0 {
+    let counts = sections_with_a_pause > 0.0 && (setting.interval().is_some() || !question.pauses.in_holds);
+    let by_pause = match counts {
         true => part(|parts| parts.1, question.pauses.length.basis_of(one_pause)),
         false => Chance::assumed(0.0),
     };
@@ -82,7 +87,23 @@ fn average(times: &[(f64, f64)], of: impl Fn(f64) -> f64) -> f64 {
 
 /// The probability of a pause within so many seconds.
 fn pauses_in(pauses: &Pauses, seconds: f64) -> f64 {
-    -(-pauses.per_second * seconds).exp_m1()
+    happens(pauses.per_second * seconds)
+}
+
+/// The probability that what happens so often on average, independently of each other, happens at all.
+fn happens(often: f64) -> f64 {
+    -(-often).exp_m1()
+}
+
+/// The probability that a renewal of a section comes too late: the quorum must answer it before the lock's validity, which the one
+/// before gave, has ended.
+fn late_renewal(question: &Question, reliable: f64, interval: f64) -> f64 {
+    /// What rounding leaves of a sum of weights.
+    const NOTHING: f64 = 1e-15;
+    let one = elapsed::beyond(&question.round_trip, question.nodes, reliable - interval);
+    let part = |&(hold, weight): &(f64, f64)| (1.0 - (1.0 - one).powf((hold / interval).floor())) * weight;
+    let all: f64 = question.holds.iter().map(part).sum();
+    if all < NOTHING { 0.0 } else { all }
 }
 
 /// A section that would end within `left`, but a pause in it lasts longer than it can.
@@ -90,13 +111,16 @@ fn paused(question: &Question, left: f64, bound: Bound) -> f64 {
     if question.pauses.per_second <= 0.0 {
         return 0.0;
     }
+    let pauses = &question.pauses;
     let part = |&(hold, weight): &(f64, f64)| {
-        let outlasts = question.pauses.length.beyond_at(left - hold, bound);
-        if hold < left {
-            pauses_in(&question.pauses, hold) * outlasts * weight
-        } else {
-            0.0
+        if hold >= left {
+            return 0.0;
         }
+        let often = pauses.per_second * hold;
+        // Where pauses are not rare, those beyond the first one take their mean.
+        let others = (often - 1.0).max(0.0) * pauses.length.mean();
+        let outlasts = pauses.length.beyond_at(left - hold - others, bound);
+        happens(often * outlasts) * weight
     };
     question.holds.iter().map(part).sum()
 }
@@ -133,7 +157,7 @@ fn paused_between(question: &Question, left: f64, interval: f64, bound: Bound) -
             0.0
         }
     };
-    let part = |&(hold, weight): &(f64, f64)| pauses_in(&question.pauses, hold) * mean_within(hold) * weight;
+    let part = |&(hold, weight): &(f64, f64)| happens(question.pauses.per_second * hold * mean_within(hold)) * weight;
     question.holds.iter().map(part).sum()
 }
 
@@ -245,6 +269,13 @@ mod tests {
             of_section(&question, &setting(600, Renewal::Fraction(3))),
             Chance::assumed(0.0)
         );
+        // Every renewal comes too late if the round trip is longer than what an interval leaves.
+        let late = Question::new(log_normal(0.5, 0.4), Spread::Constant(0.030), 3);
+        let every = |millis| {
+            let interval = Duration::from_millis(millis);
+            of_section(&late, &setting(300, Renewal::Every(interval))).p
+        };
+        assert!(every(290) > 0.9 && every(200) <= 0.0, "{} {}", every(290), every(200));
         let values = (0..1000).map(|n| 0.010 + f64::from(n) * 1e-5).collect();
         let measured = crate::plan::Measured::of_values(values).expect("enough values");
         let question = Question::new(Spread::Measured(measured), Spread::Constant(0.0001), 1);

@@ -9,4 +9,6 @@ pub struct Pauses {
     pub per_second: f64,
     /// How long they last.
     pub length: Spread,
+    /// Whether the holds were measured with them, so that they must not be added to sections whose lock is not renewed.
+    pub in_holds: bool,
 }

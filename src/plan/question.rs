@@ -33,6 +33,8 @@ pub struct Question {
     pub contended: f64,
     /// Crashes a second of an app server while it holds a lock.
     pub crashes_per_second: f64,
+    /// The sections of a run that is to check the answer, if there is one.
+    pub sections: Option<u64>,
     /// What a setting must achieve.
     pub goal: Goal,
 }
@@ -49,11 +51,13 @@ impl Question {
             pauses: Pauses {
                 per_second: 0.0,
                 length: Spread::Constant(0.0),
+                in_holds: false,
             },
             nodes,
             per_second: 1.0,
             contended: 1.0,
             crashes_per_second: 0.0,
+            sections: None,
             goal: Goal {
                 overlaps_per_day: 1e-6,
                 takeover: None,

@@ -4,6 +4,7 @@ use super::chance::Chance;
 use super::elapsed;
 use super::formulas::{attempts_before_expiry, reliable, restart_delay, takeover_of_renewed, takeover_without_renewal};
 use super::overrun;
+use super::predicted::Predicted;
 use super::question::Question;
 use super::setting::Setting;
 use super::simulated::Simulated;
@@ -21,6 +22,8 @@ pub enum Shortfall {
     Unproven,
     /// Others wait too long after a crash.
     Takeover,
+    /// In virtual time locks had two holders, because nodes that had forgotten came back too early.
+    TwoHolders,
     /// So many acquires come too late to be granted that the lock is of no use.
     TooShort,
 }
@@ -52,6 +55,8 @@ pub struct Row {
     pub renewals_per_second: f64,
     /// Seconds a day in which somebody waits for the lock of a crashed holder.
     pub blocked_per_day: f64,
+    /// What is to be expected of a run, if that was asked for.
+    pub predicted: Option<Predicted>,
     /// What was seen in virtual time, if that was asked for.
     pub simulated: Option<Simulated>,
     /// Why it does not do; empty if it does.
@@ -89,7 +94,7 @@ pub(super) fn of(question: &Question, setting: Setting) -> Row {
             0.0,
         ),
         Some(interval) => (
-            takeover_of_renewed(ttl, interval),
+            takeover_of_renewed(ttl, interval, &question.holds),
             reliable - interval,
             attempts_before_expiry(ttl, interval) - 1.0,
             question
@@ -112,6 +117,7 @@ pub(super) fn of(question: &Question, setting: Setting) -> Row {
         unavailable: restart_delay(ttl),
         renewals_per_second: renewals * question.per_second,
         blocked_per_day: question.crashes_per_second * DAY * takeover_mean,
+        predicted: question.sections.map(|sections| Predicted::of(sections, overrun.p)),
         simulated: None,
         shortfalls: Vec::new(),
     };

@@ -1,150 +1,183 @@
 //! Sections of a setting, played in virtual time by the lock engine's own protocol.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 use std::time::Duration;
 
+use super::draws::{draw, duration, poisson};
 use super::question::Question;
 use super::setting::Setting;
-use super::simulated::Simulated;
-use super::spread::Spread;
-use crate::lock::protocol::{Rules, WINDOW, Wait};
-use crate::lock::simulation::{AcquireSettings, Delay, Draw, Freezes, Quantiles, Settings, Span, World};
+use super::simulated::{Simulated, Takeovers};
+use super::surroundings::Surroundings;
+use super::worlds::{in_parallel, seed_of};
+use crate::lock::protocol::{Rules, WINDOW};
+use crate::lock::simulation::{AcquireSettings, Delay, Freezes, Samples, Settings, Span, World};
 
 /// The sections that one world plays. Worlds have seeds of their own, so the result does not depend on the number of threads.
 const EACH: u64 = 50_000;
-/// App servers in each world, with one worker each, so that a pause meets one section.
-const APP_SERVERS: usize = 64;
+/// Events between two looks at the clock and at the flag that stops.
+const OFTEN: usize = 1000;
 
-/// Plays about so many sections on all processors, until `stop` is set. `done` counts the sections as they are played.
+/// How much is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// About so many sections.
+    Sections(u64),
+    /// So much virtual time.
+    Time(Duration),
+}
+
+impl Extent {
+    /// About how many sections that is.
+    #[must_use]
+    pub fn sections(self, question: &Question) -> u64 {
+        match self {
+            Self::Sections(sections) => sections,
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+            Self::Time(time) => (time.as_secs_f64() * question.per_second).ceil().max(1.0) as u64,
+        }
+    }
+}
+
+/// Plays so much on all processors, until `stop` is set. `done` counts the sections as they are played.
 #[must_use]
 pub fn simulate(
     question: &Question,
     setting: &Setting,
-    sections: u64,
+    surroundings: &Surroundings,
+    extent: Extent,
     seed: u64,
     stop: &AtomicBool,
     done: &AtomicU64,
 ) -> Simulated {
+    let sections = extent.sections(question);
     let worlds = sections.div_ceil(EACH);
-    let settings = settings(question, setting);
-    let next = AtomicU64::new(0);
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let work = || {
-        let mut sum = Simulated::default();
-        while !stop.load(Ordering::Relaxed) {
-            let world = next.fetch_add(1, Ordering::Relaxed);
-            if world >= worlds {
-                break;
+    let settings = settings(question, setting, surroundings);
+    let played = in_parallel(worlds, stop, |number| {
+        let mut world = World::new(settings.clone(), seed_of(seed, number)).ok()?;
+        let counted = |sections| _ = done.fetch_add(sections, Ordering::Relaxed);
+        match extent {
+            Extent::Sections(all) => {
+                let most = EACH.min(all - number * EACH);
+                play(&mut world, |world| is_short_of(world, most), stop, counted);
             }
-            // Seeds of different calls must not overlap.
-            let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(world);
-            add(&mut sum, &settings, seed, EACH.min(sections - world * EACH), stop);
-            done.fetch_add(EACH, Ordering::Relaxed);
+            Extent::Time(all) => {
+                let until = duration(all.as_secs_f64() / worlds as f64);
+                play(&mut world, |world| world.now() < until, stop, counted);
+            }
         }
-        sum
-    };
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        // A thread that panicked has nothing to add; its panic was told.
-        let sums = threads.into_iter().filter_map(|thread| thread.join().ok());
-        sums.fold(Simulated::default(), |sum, part| Simulated {
-            sections: sum.sections + part.sections,
-            overran: sum.overran + part.overran,
-            events: sum.events + part.events,
-            violations: sum.violations + part.violations,
-        })
-    })
+        let mut simulated = Simulated::of(&world.report(), &world.take_samples());
+        if surroundings.keys.is_none() {
+            // Nobody else wants the locks, so these are only the returns of those who died.
+            simulated.takeovers = Takeovers::default();
+        }
+        Some(simulated)
+    });
+    played.into_iter().fold(Simulated::default(), Simulated::with)
 }
 
-/// Plays one world.
-fn add(sum: &mut Simulated, settings: &Settings, seed: u64, sections: u64, stop: &AtomicBool) {
-    let Ok(mut world) = World::new(settings.clone(), seed) else {
-        return;
-    };
-    // The flag is looked at now and then.
-    while world.report().sections < sections && !stop.load(Ordering::Relaxed) {
-        for _ in 0..1000 {
-            if world.report().sections >= sections || !world.step() {
-                break;
-            }
-        }
+/// Plays so many sections, and keeps the times of each.
+#[must_use]
+pub fn sample(
+    question: &Question,
+    setting: &Setting,
+    surroundings: &Surroundings,
+    sections: u64,
+    seed: u64,
+    stop: &AtomicBool,
+) -> (Simulated, Samples) {
+    let settings = settings(question, setting, surroundings);
+    let played = in_parallel(sections.div_ceil(EACH), stop, |number| {
+        let mut world = World::new(settings.clone(), seed_of(seed, number)).ok()?;
+        world.keep_samples();
+        let most = EACH.min(sections - number * EACH);
+        play(&mut world, |world| is_short_of(world, most), stop, |_| ());
+        let samples = world.take_samples();
+        Some((Simulated::of(&world.report(), &samples), samples))
+    });
+    let mut all = (Simulated::default(), Samples::default());
+    for (simulated, samples) in played {
+        all.0 = all.0.with(simulated);
+        all.1.add(samples);
     }
-    let report = world.report();
-    sum.sections += report.sections;
-    sum.overran += report.overran;
-    sum.events += report.events;
-    sum.violations += report.violations.len() as u64;
+    all
 }
 
-fn settings(question: &Question, setting: &Setting) -> Settings {
+/// Plays a world as long as it should go on. `counted` is told now and then how many sections it has played since.
+fn play(world: &mut World, goes_on: impl Fn(&World) -> bool, stop: &AtomicBool, counted: impl Fn(u64)) {
+    let (mut before, mut is_over) = (0, false);
+    while !is_over && !stop.load(Ordering::Relaxed) {
+        is_over = (0..OFTEN).any(|_| !goes_on(world) || !world.step());
+        counted(world.sections_ended() - before);
+        before = world.sections_ended();
+    }
+}
+
+/// Whether it has played fewer sections. A world in which nobody gets a lock for a century won't give one any more.
+fn is_short_of(world: &World, sections: u64) -> bool {
+    const FOR_EVER: Duration = Duration::from_hours(24 * 36_500);
+    world.sections_ended() < sections && world.now() < FOR_EVER
+}
+
+/// The world of a setting.
+pub(super) fn settings(question: &Question, setting: &Setting, surroundings: &Surroundings) -> Settings {
     let pauses = &question.pauses;
-    let freezes = (pauses.per_second > 0.0).then(|| Freezes {
-        // The gaps of a Poisson process.
-        every: Draw::Quantiles(Quantiles::of(|p| duration(-p.ln() / pauses.per_second))),
+    let are_in_holds = pauses.in_holds && setting.interval().is_none();
+    let freezes = (pauses.per_second > 0.0 && !are_in_holds).then(|| Freezes {
+        every: poisson(pauses.per_second),
         lasts: draw(&pauses.length),
-        stops_work: true,
+        stops_work: surroundings.pauses_stop_work,
     });
     Settings {
         nodes: question.nodes,
-        app_servers: APP_SERVERS,
-        workers: 1,
-        keys: APP_SERVERS,
-        own_keys: true,
+        app_servers: surroundings.clients,
+        workers: surroundings.workers,
+        keys: surroundings.keys.unwrap_or(surroundings.clients * surroundings.workers),
+        own_keys: surroundings.keys.is_none(),
         wants: vec![AcquireSettings {
             rules: Rules {
                 ttl: setting.ttl,
-                reply_timeout: setting.ttl,
+                reply_timeout: surroundings.node_timeout.unwrap_or(setting.ttl).min(setting.ttl),
                 lifetime: None,
                 repair: false,
             },
             renew: setting.interval().map(duration),
-            wait: Wait::FailFast,
-            timeout: setting.ttl,
+            wait: surroundings.wait,
+            timeout: surroundings.timeout.unwrap_or(setting.ttl),
         }],
-        think: Span::micros(1, 1000),
+        think: surroundings.think,
         hold: draw(&question.hold),
         delay: Delay {
             usual: draw(&question.round_trip),
             long: Span::micros(0, 0),
             long_per_mille: 0,
             round_trips: true,
+            together: surroundings.share_machine,
         },
         lag: Duration::ZERO,
-        drift_ppm: 0,
+        drift_ppm: surroundings.drift_ppm,
         reconnect: Duration::from_millis(10),
         channel_idle: Duration::from_secs(2),
         window: WINDOW,
         give_up_per_mille: 0,
         heed_loss_per_mille: 0,
         freezes,
-        faults: None,
+        faults: surroundings.faults.clone(),
         busy: Duration::ZERO,
     }
-}
-
-fn draw(spread: &Spread) -> Draw {
-    match spread {
-        Spread::Constant(always) => Span::of(duration(*always)).into(),
-        _ => Draw::Quantiles(Quantiles::of(|p| duration(spread.quantile_beyond(p)))),
-    }
-}
-
-/// Seconds; what is longer than a century is as long as one.
-fn duration(seconds: f64) -> Duration {
-    Duration::from_secs_f64(seconds.clamp(0.0, 3.2e9))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Pauses, Renewal, overrun};
+    use crate::lock::protocol::Wait;
+    use crate::plan::{ClockJumps, NodeCrashes, Pauses, Renewal, Spread, overrun};
 
     fn played(question: &Question, setting: &Setting, sections: u64) -> Simulated {
         simulate(
             question,
             setting,
-            sections,
+            &Surroundings::default(),
+            Extent::Sections(sections),
             1,
             &AtomicBool::new(false),
             &AtomicU64::new(0),
@@ -157,6 +190,7 @@ mod tests {
         question.pauses = Pauses {
             per_second: pauses_per_second,
             length: log_normal(0.050, 0.8),
+            in_holds: false,
         };
         question
     }
@@ -202,7 +236,8 @@ mod tests {
             simulate(
                 &question,
                 &setting,
-                120_000,
+                &Surroundings::default(),
+                Extent::Sections(120_000),
                 5,
                 &AtomicBool::new(false),
                 &AtomicU64::new(0),
@@ -210,7 +245,22 @@ mod tests {
         };
         assert_eq!(again(), again());
         assert_eq!(again().sections, 120_000);
-        assert_ne!(played(&question, &setting, 120_000), again());
+        let with_seed = |seed| {
+            let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
+            let extent = Extent::Sections(20_000);
+            simulate(
+                &question,
+                &setting,
+                &Surroundings::default(),
+                extent,
+                seed,
+                &stop,
+                &done,
+            )
+            .events
+        };
+        let events: std::collections::BTreeSet<u64> = (1..=6).map(with_seed).collect();
+        assert_eq!(events.len(), 6, "{events:?}");
     }
 
     #[test]
@@ -220,7 +270,144 @@ mod tests {
             ttl: Duration::from_millis(30),
             renewal: Renewal::Off,
         };
-        let none = simulate(&question(1, 0.0), &setting, u64::MAX / 2, 5, &stop, &AtomicU64::new(0));
+        let most = Extent::Sections(u64::MAX / 2);
+        let around = Surroundings::default();
+        let none = simulate(&question(1, 0.0), &setting, &around, most, 5, &stop, &AtomicU64::new(0));
         assert_eq!(none, Simulated::default());
+    }
+
+    fn around(question: &Question, keys: usize, wait: Wait) -> Surroundings {
+        Surroundings {
+            keys: Some(keys),
+            wait,
+            timeout: Some(Duration::from_secs(1)),
+            ..Surroundings::of_clients(question, 40)
+        }
+    }
+
+    fn played_for(question: &Question, setting: &Setting, around: &Surroundings, seconds: u64) -> Simulated {
+        let extent = Extent::Time(Duration::from_secs(seconds));
+        let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
+        simulate(question, setting, around, extent, 3, &stop, &done)
+    }
+
+    #[test]
+    fn clients_do_as_many_sections_as_they_should_and_wait_for_each_other_only_where_they_share_locks() {
+        let (mut question, setting) = (question(3, 0.0), off(500));
+        question.per_second = 400.0;
+        let own = played_for(&question, &setting, &Surroundings::of_clients(&question, 40), 600);
+        let per_second = own.sections as f64 / own.seconds;
+        assert!((per_second / 400.0 - 1.0).abs() < 0.05, "{own:?}");
+        assert_eq!((own.refused, own.overlaps, own.takeovers.count), (0, 0, 0));
+        let shared = played_for(&question, &setting, &around(&question, 8, Wait::FailFast), 600);
+        assert!(shared.refused > 1000 && shared.violations == 0, "{shared:?}");
+        let queue = played_for(&question, &setting, &around(&question, 8, Wait::Queue), 600);
+        assert!(
+            queue.refused < shared.refused / 10 && queue.violations == 0,
+            "{queue:?}"
+        );
+    }
+
+    /// FACTS: restart without memory is a loss; away for the TTL and its margin, no second holder; away for half of it, some.
+    #[test]
+    fn a_node_that_forgets_is_harmless_only_if_it_stays_away_for_the_restart_delay() {
+        let (mut question, setting) = (question(1, 0.0), off(2000));
+        (question.per_second, question.hold) = (60.0, Spread::Constant(0.5));
+        let overlaps = |away: f64, keeps: bool| {
+            let mut around = around(&question, 40, Wait::Queue);
+            around.crash_nodes(&NodeCrashes {
+                per_second: 0.1,
+                away: Spread::Constant(away),
+                keeps,
+            });
+            let seen = played_for(&question, &setting, &around, 2000);
+            assert_eq!(seen.violations, 0);
+            assert!(seen.sections > 10_000, "{seen:?}");
+            seen.overlaps
+        };
+        let enough = crate::plan::formulas::restart_delay(2.0);
+        assert!(overlaps(0.1, false) > 20);
+        assert_eq!((overlaps(enough, false), overlaps(0.1, true)), (0, 0));
+    }
+
+    #[test]
+    fn two_hold_a_lock_after_jumps_of_clocks_beyond_its_ttl_and_not_after_shorter_ones_or_jumps_back() {
+        let (mut question, setting) = (question(3, 0.0), off(1000));
+        (question.per_second, question.hold) = (20.0, Spread::Constant(0.3));
+        let overlaps = |by: f64, back: bool| {
+            let mut around = around(&question, 20, Wait::Queue);
+            around.jump_clocks(&ClockJumps {
+                per_second: 5.0,
+                by: Spread::Constant(by),
+                back,
+            });
+            let seen = played_for(&question, &setting, &around, 500);
+            assert_eq!(seen.violations, 0);
+            assert!(seen.sections > 5000, "{seen:?}");
+            seen.overlaps
+        };
+        // Two jumps within 0.3 s, each on its own node, come often. One of 0.1 s leaves more than the rest of a section.
+        assert!(overlaps(2.0, false) > 20);
+        assert_eq!((overlaps(0.1, false), overlaps(2.0, true)), (0, 0));
+    }
+
+    #[test]
+    fn nodes_that_share_a_machine_answer_together_and_others_a_quorum_at_a_time() {
+        let mut question = question(3, 0.0);
+        question.round_trip = Spread::LogNormal {
+            median: 0.002,
+            sigma: 1.0,
+        };
+        let slow = |share_machine| {
+            let around = Surroundings {
+                share_machine,
+                think: Span::micros(100_000, 300_000),
+                ..Surroundings::default()
+            };
+            let (_, samples) = sample(&question, &off(1000), &around, 20_000, 5, &AtomicBool::new(false));
+            let quick = samples.acquires.iter().filter(|time| time.as_secs_f64() <= 0.005);
+            1.0 - quick.count() as f64 / samples.acquires.len() as f64
+        };
+        // One log-normal variable is above 2.5 medians with this probability, the median of three less often.
+        let one = 0.1798;
+        let median = one * one * (3.0 - 2.0 * one);
+        let (together, apart) = (slow(true), slow(false));
+        assert!((together - one).abs() < 0.01, "{together}");
+        assert!((apart - median).abs() < 0.01, "{apart} and {median}");
+    }
+
+    #[test]
+    fn takeovers_after_crashes_take_what_is_left_of_the_ttl() {
+        let (mut question, setting) = (question(3, 0.0), off(600));
+        (question.per_second, question.hold) = (200.0, Spread::Constant(0.1));
+        let none = played_for(&question, &setting, &around(&question, 10, Wait::Queue), 1000);
+        assert_eq!(none.takeovers.count, 0);
+        question.crashes_per_second = 0.5;
+        let seen = played_for(&question, &setting, &around(&question, 10, Wait::Queue), 1000);
+        // The crash comes 0 to 100 ms after the acquire; others ask again soon after the key has expired.
+        let mean = seen.takeovers.mean();
+        assert!(seen.takeovers.count > 100 && (0.53..0.60).contains(&mean), "{seen:?}");
+        assert!(seen.takeovers.worst < 3.0 && seen.violations == 0, "{seen:?}");
+    }
+
+    #[test]
+    fn a_lock_that_was_lost_before_its_holder_died_is_not_taken_over() {
+        // Sections of one second, of which a lock lasts the first 100 ms or all of it.
+        let mut question = question(3, 0.0);
+        (question.per_second, question.hold, question.crashes_per_second) = (20.0, Spread::Constant(1.0), 0.5);
+        let takeovers = |ttl| {
+            let seen = played_for(&question, &off(ttl), &around(&question, 100, Wait::Queue), 2000);
+            assert_eq!(seen.violations, 0);
+            seen.takeovers.count
+        };
+        let (lost, held) = (takeovers(100), takeovers(1500));
+        assert!(lost > 0 && lost * 4 < held, "{lost} and {held}");
+    }
+
+    fn off(ttl: u64) -> Setting {
+        Setting {
+            ttl: Duration::from_millis(ttl),
+            renewal: Renewal::Off,
+        }
     }
 }

@@ -1,3 +1,5 @@
+use hdrhistogram::Histogram;
+use hdrhistogram::iterators::IterationValue;
 use serde::Serialize;
 
 use super::bins;
@@ -23,6 +25,21 @@ pub enum Spread {
 }
 
 impl Spread {
+    /// What was measured, in microseconds.
+    ///
+    /// # Errors
+    /// There are fewer than 30 values.
+    pub fn of_micros(histogram: &Histogram<u64>) -> Result<Self, String> {
+        let mut counted = 0.0;
+        let point = |bucket: IterationValue<u64>| {
+            counted += bucket.count_since_last_iteration() as f64;
+            // No time at all has no logarithm: less than a microsecond counts as half of one.
+            ((bucket.value_iterated_to() as f64).max(0.5) / 1e6, counted)
+        };
+        let points = histogram.iter_recorded().map(point).collect();
+        Measured::of_points(points, histogram.len() as f64).map(Self::Measured)
+    }
+
     /// The probability of more than `value` seconds.
     #[must_use]
     pub fn beyond(&self, value: f64) -> Chance {

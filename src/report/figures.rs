@@ -28,7 +28,7 @@ pub(super) fn small(value: f64) -> String {
 }
 
 /// A probability: `30 %`, `0.12 %`, `1.2e-9`.
-pub(super) fn percent(p: f64) -> String {
+pub(crate) fn percent(p: f64) -> String {
     match p {
         p if p <= 0.0 => "0".to_owned(),
         p if p < 0.999_5e-5 => format!("{p:.1e}"),

@@ -7,7 +7,10 @@ mod file;
 mod paint;
 mod pen;
 mod plan;
+mod plot;
 mod progress;
+mod recipes;
+mod replay;
 mod sentence;
 mod sweep;
 mod table;
@@ -15,17 +18,22 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod text;
+mod validation;
 
 pub use bench::render_bench;
 pub use file::{FileError, RecordFile};
 pub use paint::Paint;
 pub use plan::{Given, plan_csv, plan_page, render_plan};
 pub use progress::{Progress, is_dumb};
+pub use recipes::render_recipes;
+pub use replay::render_replay;
 pub use sentence::sentence;
 pub use sweep::render_sweep;
 pub use text::{render, summary};
+pub use validation::render_validation;
 
 pub(crate) use columns::{Arm, Mark, cell, heads, judge, marked, written};
+pub(crate) use figures::percent;
 pub(crate) use paint::Tone;
 pub(crate) use table::Cell;
 pub(crate) use text::so_far;

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use ratatui::style::Color;
+
 /// Whether text is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Paint {
@@ -10,6 +12,14 @@ pub enum Paint {
     /// ANSI escape sequences, with the sixteen colours of the terminal's own palette.
     On,
 }
+
+/// The colours of curves, with their codes. Red and green have a meaning of their own.
+pub(super) const CURVES: [(Color, &str); 4] = [
+    (Color::Cyan, "36"),
+    (Color::Magenta, "35"),
+    (Color::Yellow, "33"),
+    (Color::Blue, "34"),
+];
 
 /// The meaning of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,6 +52,14 @@ impl Paint {
         match self {
             Self::Off => Cow::Borrowed(text),
             Self::On => Cow::Owned(format!("\u{1b}[{code}m{text}\u{1b}[0m")),
+        }
+    }
+
+    /// The text in one of the colours of curves, [`CURVES`]; plain in any other.
+    pub(super) fn colored(self, color: Color, text: &str) -> Cow<'_, str> {
+        match (self, CURVES.iter().find(|(own, _)| *own == color)) {
+            (Self::On, Some((_, code))) => Cow::Owned(format!("\u{1b}[{code}m{text}\u{1b}[0m")),
+            _ => Cow::Owned(text.to_owned()),
         }
     }
 }

@@ -242,7 +242,7 @@ mod tests {
 
     use super::*;
     use crate::metrics::{Quantiles, Series};
-    use crate::run::{Knobs, Live};
+    use crate::run::{Knobs, Live, Outlasted};
     use crate::scenario::{Overrides, Source, parse};
 
     fn snapshot(name: &str, phase: Phase, elapsed: f64, figures: &Figures) -> Snapshot {
@@ -254,6 +254,7 @@ mod tests {
             series: Arc::new(Series::default()),
             recent_tenths: Arc::default(),
             votes: None,
+            outlasted: Outlasted::default(),
             lacking: Vec::new(),
             done: false,
             finish: None,

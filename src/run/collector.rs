@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::availability::Availability;
 use super::curves::Curves;
+use super::outlasted::Outlasted;
+use super::takeovers::Takeovers;
 use super::totals::{ArmState, Totals};
 use crate::metrics::{
     Batch, Count, Figures, HistogramText, Point, RecentTenths, Recorder, Series, Tally, Time, Timeline, When,
@@ -22,6 +24,7 @@ pub(super) struct Collector {
     totals: Totals,
     curves: Curves,
     availability: Availability,
+    takeovers: Takeovers,
     newest_votes: Option<(usize, usize)>,
     lacking: Vec<NoVote>,
     /// The last `lacking` that was not empty.
@@ -46,6 +49,7 @@ impl Collector {
             spare: Tally::default(),
             curves: Curves::default(),
             availability: Availability::default(),
+            takeovers: Takeovers::default(),
             newest_votes: None,
             lacking: Vec::new(),
             last_lacking: Vec::new(),
@@ -66,10 +70,16 @@ impl Collector {
             }
             self.take_newest(&full);
             self.availability.add(&full.grants);
+            self.takeovers.add(&full.watched_grants);
             self.spare = full;
             self.spare.clear();
         }
         self.availability.settle(self.timeline.micros(at));
+        let took = self.takeovers.settle(self.timeline.micros(at));
+        if !took.is_empty() {
+            self.totals.taken_over(&took);
+            self.watch();
+        }
         self.curves.draw(now);
         self.second_ended(now)
     }
@@ -108,6 +118,27 @@ impl Collector {
         self.availability.outage_from(self.timeline.micros(at));
     }
 
+    /// Takes in that an app server is about to be killed; [`Self::killed`] must follow.
+    pub fn expect_kill(&mut self) {
+        self.takeovers.expect();
+        self.watch();
+    }
+
+    /// Takes in what became of a kill: since when the app server is dead, with the keys of the locks that it held; `None` if it
+    /// lives, or was dead before. A death in the warm-up leaves no orphans.
+    pub fn killed(&mut self, dead: Option<(Instant, Vec<String>)>) {
+        let dead = dead.map(|(since, keys)| (self.timeline.micros(since), keys));
+        self.takeovers.killed(dead.filter(|(since, _)| *since >= 0));
+        self.watch();
+    }
+
+    fn watch(&self) {
+        let watched = self.takeovers.watched();
+        for recorder in &self.recorders {
+            recorder.watch(watched.clone());
+        }
+    }
+
     /// Takes in that a new master accepts writes. These are its servers; the others are no masters any more.
     pub fn reign(&mut self, since: Instant, servers: &[SocketAddr], others: &[SocketAddr]) {
         self.availability.reign(self.timeline.micros(since), servers, others);
@@ -135,6 +166,7 @@ impl Collector {
         let now = self.timeline.micros(Instant::now()).min(length.unwrap_or(i64::MAX));
         Figures {
             outages: self.availability.outages(now),
+            orphaned: self.takeovers.count(),
             granted_by_old_master: self.availability.granted_by_old_masters(),
             ..self.totals.figures(state, self.timeline.origin(), refused)
         }
@@ -143,6 +175,11 @@ impl Collector {
     /// All times of the measured part as histograms; a time without any value is left out.
     pub fn histograms(&self) -> BTreeMap<Time, HistogramText> {
         self.totals.histograms()
+    }
+
+    /// What the sections so far say of these TTLs, in ascending order.
+    pub fn outlasted(&self, ttls: &[Duration]) -> Outlasted {
+        Outlasted::of(self.totals.time(Time::Needed).as_deref(), ttls)
     }
 
     pub fn series(&self) -> Arc<Series> {
@@ -189,8 +226,6 @@ impl Collector {
 #[cfg(test)]
 mod tests {
     use strum::VariantArray;
-
-    use std::time::Duration;
 
     use super::super::totals::Intakes;
     use super::*;

@@ -71,6 +71,9 @@ impl Engine {
                     .in_lab(self.lab.handle.clone(), action, Place::Link(link), report);
             }
             Target::Server(server) => {
+                if is_death(action, target) {
+                    self.arms.iter_mut().for_each(|arm| arm.collector.expect_kill());
+                }
                 let app_server = self.swarm.servers.get(server.index());
                 self.faults.on_server(app_server, action, server, report);
             }
@@ -107,6 +110,9 @@ impl Engine {
                     self.arms[index].collector.outage_from(verified.at);
                 }
             }
+        }
+        if is_death(action, target) {
+            self.note_orphans(target, &effect);
         }
         if let (Some(due), Effect::Verified(_)) = (due, &effect)
             && !due.undo
@@ -145,4 +151,25 @@ impl Engine {
         self.log.effect(event, effect, &meaning, who.as_deref());
         self.publish();
     }
+
+    /// Notes which locks an app server held when it was killed; none if it was not, or was dead before.
+    fn note_orphans(&mut self, target: Target, effect: &Effect) {
+        let server = match target {
+            Target::Server(id) => self.swarm.servers.get(id.index()),
+            Target::Host(_) | Target::Link(_) => None,
+        };
+        let since = match effect {
+            Effect::Verified(verified) if !effect.was_there() => Some(verified.at),
+            _ => None,
+        };
+        for (index, arm) in self.arms.iter_mut().enumerate() {
+            let dead = server.zip(since).map(|(server, since)| (since, server.orphans(index)));
+            arm.collector.killed(dead);
+        }
+    }
+}
+
+/// Whether an app server is to die.
+fn is_death(action: Action, target: Target) -> bool {
+    matches!((action, target), (Action::Fault(Fault::Kill), Target::Server(_)))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::outlasted::Outlasted;
 use crate::metrics::{Figures, RecentTenths, Series};
 use crate::model::{CauseKind, CheckResult, Conditions, Event, HostId, NoVote, ReplicationRole, ServerId};
 use crate::scenario::Scenario;
@@ -148,6 +149,8 @@ pub struct ArmView {
     pub votes: Option<(usize, usize)>,
     /// The nodes that the newest refused acquire lacked; empty while locks are granted.
     pub lacking: Vec<NoVote>,
+    /// What its sections say of shorter and longer TTLs.
+    pub outlasted: Outlasted,
     /// Whether it has done all its requests.
     pub done: bool,
     /// How many seconds of the measured part it took for them; `None` while it is not done.

@@ -1,7 +1,8 @@
 //! The figures of one arm: what its recorders counted in the measured part, and what the books say.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use strum::VariantArray;
@@ -116,6 +117,13 @@ impl Totals {
         }
     }
 
+    /// Adds takeovers of locks whose holder had died in the measured part.
+    pub fn taken_over(&mut self, took: &[Duration]) {
+        for took in took {
+            self.measured.record(Time::Takeover, *took);
+        }
+    }
+
     /// Notes when a measured request ended.
     pub fn ended(&mut self, at: Option<Instant>) {
         self.newest_end = self.newest_end.max(at);
@@ -199,6 +207,7 @@ impl Totals {
             granted_by_old_master: 0,
             new_masters: state.new_masters,
             lost_at_failover: state.lost_at_failover,
+            orphaned: 0,
             stuck: state.stuck,
             holding: state.held.0,
             partial: state.held.1,
@@ -211,6 +220,11 @@ impl Totals {
     pub fn histograms(&self) -> BTreeMap<Time, HistogramText> {
         let histogram = |time| Some((time, HistogramText::of(self.measured.time(time)?.as_ref())));
         Time::VARIANTS.iter().copied().filter_map(histogram).collect()
+    }
+
+    /// A time of the measured part in microseconds; `None` if there is no value.
+    pub fn time(&self, time: Time) -> Option<Cow<'_, Histogram<u64>>> {
+        self.measured.time(time)
     }
 
     /// What was counted so far.

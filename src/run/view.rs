@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::engine::Engine;
 use super::knobs;
+use super::outlasted;
 use super::snapshot::{ArmView, HostView, NodeFigures, OldMaster, Phase, ServerView, Snapshot};
 use crate::lab::{NodeName, Role};
 use crate::model::{Event, HostId, ServerId};
@@ -33,6 +34,8 @@ pub(super) fn first(scenario: &Arc<Scenario>) -> Snapshot {
 impl Engine {
     pub(super) fn snapshot(&self, events: Arc<Vec<Event>>) -> Snapshot {
         let now = Instant::now();
+        let with_nodes = self.arms.iter().filter(|arm| arm.spec.lock.uses_nodes());
+        let ttls = outlasted::ttls(with_nodes.map(|arm| self.swarm.live_settings.ttl(arm.spec.ttl)));
         Snapshot {
             number: self.publisher.number + 1,
             scenario: self.scenario.clone(),
@@ -52,7 +55,7 @@ impl Engine {
                     conditions: server.conditions().timed(|since| now.saturating_duration_since(*since)),
                 })
                 .collect(),
-            arms: (0..self.arms.len()).map(|arm| self.arm_view(arm)).collect(),
+            arms: (0..self.arms.len()).map(|arm| self.arm_view(arm, &ttls)).collect(),
             events,
             caption: self.stage.caption.clone(),
             knobs: self.knobs,
@@ -118,7 +121,7 @@ impl Engine {
         }
     }
 
-    fn arm_view(&self, index: usize) -> ArmView {
+    fn arm_view(&self, index: usize, ttls: &[Duration]) -> ArmView {
         let arm = &self.arms[index];
         let (figures, collector) = (self.figures(index), &arm.collector);
         ArmView {
@@ -128,6 +131,7 @@ impl Engine {
             recent_tenths: collector.recent_tenths(),
             votes: collector.newest_votes(),
             lacking: collector.lacking().to_vec(),
+            outlasted: collector.outlasted(ttls),
             done: self.swarm.is_done(index),
             finish: figures.finish,
             live: self.live(index),

@@ -19,7 +19,7 @@ use crate::workload::HeldLocks;
 pub struct AppServer {
     id: ServerId,
     control: Arc<Control>,
-    /// When its thread ended.
+    /// When its last task ran; known once its runtime is gone.
     ended: watch::Receiver<Option<Instant>>,
     arms: Vec<ArmState>,
     round_trips: Arc<RoundTrips>,
@@ -40,15 +40,20 @@ impl AppServer {
             .name(format!("app-server-{}", id.0))
             .spawn(move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-                match runtime {
+                let end = match runtime {
                     Ok(runtime) => {
-                        runtime.block_on(serve(plan, inbox, report));
-                        // Dropped without waiting: everything that is under way on this app server ends here.
+                        let end = runtime.block_on(serve(plan, inbox, report));
+                        // Dropped without waiting: everything that is under way on this app server is gone after this.
                         runtime.shutdown_background();
+                        end
                     }
-                    Err(error) => drop(report.send(Err(SwarmError::Thread(id, error)))),
-                }
-                let _ = at_end.send(Some(Instant::now()));
+                    Err(error) => {
+                        drop(report.send(Err(SwarmError::Thread(id, error))));
+                        Instant::now()
+                    }
+                };
+                // Reported once the runtime is gone, which proves it; but the last task ran before.
+                let _ = at_end.send(Some(end));
             })
             .map_err(|error| SwarmError::Thread(id, error))?;
         let arms = ready.await.map_err(|_| SwarmError::Ended(id))??;
@@ -132,10 +137,17 @@ impl AppServer {
         self.arms.get(arm)?.waiting.oldest()
     }
 
-    /// The locks that workers of this arm hold, if it uses replicated nodes.
+    /// The locks that workers of this arm hold.
     #[must_use]
     pub fn held_locks(&self, arm: usize) -> Option<Arc<HeldLocks>> {
         Some(Arc::clone(&self.arms.get(arm)?.held_locks))
+    }
+
+    /// The keys of the locks that workers of this arm held when it died; empty before.
+    #[must_use]
+    pub fn orphans(&self, arm: usize) -> Vec<String> {
+        let state = self.arms.get(arm).filter(|_| self.is_dead());
+        state.map(|arm| arm.held_locks.orphans()).unwrap_or_default()
     }
 
     /// Workers of this arm that have not ended.

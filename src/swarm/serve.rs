@@ -16,27 +16,48 @@ use crate::lock::Gauges;
 use crate::timer::Timer;
 use crate::workload::{HeldLocks, Tools, Waiting, Workload, connect_cache};
 
-/// Connects, reports that, and follows commands until it is told to end.
+/// Connects, reports that, and follows commands until it is told to end. Returns when that was: from then on no task of this
+/// thread runs, so nothing is sent any more.
 pub(super) async fn serve(
     plan: ServerPlan,
-    mut inbox: mpsc::UnboundedReceiver<ServerCommand>,
+    inbox: mpsc::UnboundedReceiver<ServerCommand>,
     report: oneshot::Sender<Result<Vec<ArmState>, SwarmError>>,
-) {
+) -> Instant {
     let after = TaskTracker::new();
-    let crews = match crews(&plan, &after).await {
+    let (crews, held_locks) = match crews(&plan, &after).await {
         Ok((crews, states)) => {
+            let held_locks: Vec<_> = states.iter().map(|state| Arc::clone(&state.held_locks)).collect();
             let _ = report.send(Ok(states));
-            crews
+            (crews, held_locks)
         }
-        Err(error) => return drop(report.send(Err(error))),
+        Err(error) => {
+            drop(report.send(Err(error)));
+            return Instant::now();
+        }
     };
+    follow(&plan, &crews, inbox, after).await;
+    let end = Instant::now();
+    // No other task of this thread runs again, so nothing is released any more.
+    for held in &held_locks {
+        held.orphan();
+    }
+    end
+}
+
+/// Follows commands until it is told to end, and all workers have ended, or is killed.
+async fn follow(
+    plan: &ServerPlan,
+    crews: &[Arc<Crew>],
+    mut inbox: mpsc::UnboundedReceiver<ServerCommand>,
+    after: TaskTracker,
+) {
     let mut workers: Vec<Vec<tokio::task::JoinHandle<()>>> = crews.iter().map(|_| Vec::new()).collect();
     while let Some(command) = inbox.recv().await {
         match command {
-            ServerCommand::Begin => staff(&crews, &mut workers, plan.workers, |number| {
-                start_delay(&plan, number).unwrap_or_default()
+            ServerCommand::Begin => staff(crews, &mut workers, plan.workers, |number| {
+                start_delay(plan, number).unwrap_or_default()
             }),
-            ServerCommand::Workers(wanted) => staff(&crews, &mut workers, wanted, |_| Duration::ZERO),
+            ServerCommand::Workers(wanted) => staff(crews, &mut workers, wanted, |_| Duration::ZERO),
             ServerCommand::Pause { blocked, gate, resumed } => {
                 let _ = blocked.send(Instant::now());
                 // This blocks the thread on purpose: timers, renewals and every task of this app server stop.

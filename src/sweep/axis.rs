@@ -24,6 +24,17 @@ impl fmt::Display for BadAxis {
 
 impl std::error::Error for BadAxis {}
 
+/// Where a value stands on an axis of numbers: a duration in seconds, a rate a second, a number; `None` if it is none of these or
+/// not above zero, like `off` and `ttl/3`.
+#[must_use]
+pub fn position(value: &str) -> Option<f64> {
+    let number = || value.strip_suffix("/s").unwrap_or(value).trim().parse::<f64>().ok();
+    let seconds = || humantime::parse_duration(value).ok().map(|time| time.as_secs_f64());
+    number()
+        .or_else(seconds)
+        .filter(|position| *position > 0.0 && position.is_finite())
+}
+
 impl FromStr for Axis {
     type Err = BadAxis;
 
@@ -54,6 +65,13 @@ impl FromStr for Axis {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_rates_and_numbers_stand_on_an_axis_and_words_do_not() {
+        let positions = ["50ms", "2m", "40/s", "16", "1.5"].map(position);
+        assert_eq!(positions, [0.05, 120.0, 40.0, 16.0, 1.5].map(Some));
+        assert_eq!(["off", "ttl/3", "0", "0s", "-1", "inf"].map(position), [None; 6]);
+    }
 
     #[test]
     fn a_key_with_its_values() {

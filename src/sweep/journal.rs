@@ -66,6 +66,10 @@ impl Journal {
             source,
         };
         output::foreign_link(path).map_err(io)?;
+        // Reading a device or a pipe might never end.
+        if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+            return Err(io(std::io::Error::other("it is not a regular file")));
+        }
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),

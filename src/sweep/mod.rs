@@ -9,12 +9,14 @@ mod grid;
 mod journal;
 mod outcome;
 mod search;
+mod start;
 mod tradeoff;
 
-pub use axis::{Axis, BadAxis};
+pub use axis::{Axis, BadAxis, position};
 pub use cell::Cell;
 pub use grid::{Grid, MOST_CELLS};
 pub use journal::{Journal, JournalError};
 pub use outcome::{ArmOutcome, Outcome};
 pub use search::{Search, all_held, while_expectations};
-pub use tradeoff::{Tradeoff, tradeoffs};
+pub use start::{Scale, start};
+pub use tradeoff::{Takeover, Tradeoff, tradeoffs};

@@ -1,6 +1,6 @@
 use super::cell::Cell;
 use super::outcome::{ArmOutcome, Outcome};
-use crate::metrics::{Count, Figures};
+use crate::metrics::{Count, Figures, Quantiles, Time};
 
 /// What one arm did with one setting, over all repeats.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +13,7 @@ pub struct Tradeoff {
     pub plays: usize,
     /// Plays that prove nothing good.
     pub inconclusive: usize,
-    /// Sections that were held.
+    /// Sections that had something to do: one that finds everything sold out ends at once, whatever its TTL.
     pub sections: u64,
     /// Sections that went on when their lock had expired.
     pub overran: u64,
@@ -25,8 +25,19 @@ pub struct Tradeoff {
     pub throughput: f64,
     /// The worst p99 of an acquire, in microseconds.
     pub acquire_p99_us: u64,
+    /// How long others waited for the locks of killed app servers; `None` if no such lock was granted again.
+    pub takeover: Option<Takeover>,
     /// Renewal commands a second and node.
     pub renewals_per_second: f64,
+}
+
+/// How long the locks of killed app servers were nobody's, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Takeover {
+    /// The mean of the plays' medians, each counted by its number of takeovers: a result keeps no more than quantiles.
+    pub p50_us: u64,
+    /// The longest of all plays.
+    pub max_us: u64,
 }
 
 /// A row for each cell and arm, in the order of `cells`; cells that were not played are left out.
@@ -68,7 +79,7 @@ fn sum(cell: &Cell, arm: String, plays: &[&Outcome]) -> Tradeoff {
         cell: cell.clone(),
         plays: plays.len(),
         inconclusive: plays.iter().filter(|play| proves_nothing(play, &arm)).count(),
-        sections: total(&|figures| figures.votes_at_release.iter().sum()),
+        sections: total(&|figures| figures.times[Time::Needed].count),
         overran: total(&|figures| figures.counts[Count::Overran]),
         lost_updates: Some(total(&|figures| figures.lost_updates)).filter(|lost| *lost > 0 || orders > 0),
         oversold: Some(oversold).filter(|oversold| *oversold > 0 || all_sold_out),
@@ -78,9 +89,21 @@ fn sum(cell: &Cell, arm: String, plays: &[&Outcome]) -> Tradeoff {
             .map(|(figures, _)| figures.acquire_us.p99)
             .max()
             .unwrap_or(0),
+        takeover: takeover(figures.iter().map(|(figures, _)| figures.times[Time::Takeover])),
         renewals_per_second: figures.iter().map(|(figures, _)| renewals(figures)).sum::<f64>() / seconds,
         arm,
     }
+}
+
+fn takeover(plays: impl Iterator<Item = Quantiles>) -> Option<Takeover> {
+    let (mut count, mut sum, mut max_us) = (0_u128, 0_u128, 0);
+    for play in plays {
+        count += u128::from(play.count);
+        sum += u128::from(play.count) * u128::from(play.p50);
+        max_us = play.max.max(max_us);
+    }
+    let p50_us = u64::try_from(sum.checked_div(count)?).unwrap_or(u64::MAX);
+    Some(Takeover { p50_us, max_us })
 }
 
 /// Whether nothing good can be said of this arm in this play.
@@ -110,13 +133,15 @@ mod tests {
 
     fn figures(sections: u64, overran: u64, orders: u64, is_sold_out: bool) -> Figures {
         let mut figures = Figures {
-            votes_at_release: vec![0, 0, sections],
+            // Some found nothing to sell.
+            votes_at_release: vec![0, 0, sections + 1000],
             orders,
             sold_out_all: is_sold_out,
             throughput: 100.0,
             ..Figures::default()
         };
         figures.counts[Count::Overran] = overran;
+        figures.times[Time::Needed].count = sections;
         figures
     }
 
@@ -139,10 +164,32 @@ mod tests {
             (Some(0), Some(0), 100.0)
         );
         assert_eq!((two.lost_updates, two.oversold, two.inconclusive), (None, None, 1));
+        assert_eq!((one.takeover, two.takeover), (None, None));
         let half = [
             outcome("1s", figures(1, 0, 5, true), &[]),
             outcome("1s", figures(1, 0, 5, false), &[]),
         ];
         assert_eq!(tradeoffs(&cells, &half)[0].oversold, None);
+    }
+
+    #[test]
+    fn takeovers_of_repeats_are_weighted_by_their_number() {
+        let play = |count, p50, max| {
+            let mut figures = figures(10, 0, 0, false);
+            figures.times[Time::Takeover] = Quantiles {
+                count,
+                p50,
+                max,
+                ..Quantiles::default()
+            };
+            outcome("1s", figures, &[])
+        };
+        let plays = [play(3, 100, 500), play(1, 300, 300), play(0, 0, 0)];
+        let rows = tradeoffs(&[plays[0].cell.clone()], &plays);
+        let expected = Takeover {
+            p50_us: 150,
+            max_us: 500,
+        };
+        assert_eq!(rows[0].takeover, Some(expected));
     }
 }

@@ -44,7 +44,7 @@ impl CacheFill {
         match self.tools.enter(counter, &entry.data).await {
             Ok(section) => {
                 let done = self.inside(counter, &entry, &look, &section, rng).await;
-                section.leave().await;
+                section.leave(true).await;
                 done
             }
             Err(Failed::Refused) => self.outside(counter, &entry, look).await,

@@ -11,6 +11,8 @@ pub struct HeldLocks(Mutex<Held>);
 struct Held {
     locks: HashMap<u64, HeldLock>,
     numbers: u64,
+    /// The keys of those that were held when the app server died.
+    orphans: Vec<String>,
 }
 
 /// An entry of a held lock. It is removed when this is dropped.
@@ -35,6 +37,19 @@ impl HeldLocks {
         let number = held.numbers;
         held.locks.insert(number, lock);
         Some(HeldEntry { locks: self, number })
+    }
+
+    /// Notes that the app server dies: nobody will release what is held now. A lock whose validity has ended was lost before.
+    pub fn orphan(&self) {
+        let held = &mut *self.held();
+        let valid = held.locks.values().filter(|lock| lock.is_valid());
+        held.orphans = valid.map(|lock| lock.key().to_owned()).collect();
+    }
+
+    /// The keys of the locks that were held, and valid, when the app server died.
+    #[must_use]
+    pub fn orphans(&self) -> Vec<String> {
+        self.held().orphans.clone()
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {

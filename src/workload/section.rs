@@ -39,14 +39,14 @@ impl Tools {
                 }
                 // Another node may become its master.
                 let moves = self.arm.has_master();
-                if let Some(lock) = guard.held_lock() {
+                if let Some(asked) = guard.held_lock().map(|lock| lock.asked()) {
                     let by = guard.voters().first().copied().filter(|_| moves);
-                    counter.granted(lock.asked(), by);
+                    counter.granted(&key, asked, by);
                 }
                 Ok(Section {
                     tools: self,
                     counter,
-                    held: moves.then(|| self.held_locks.enter(&guard)).flatten(),
+                    held: self.held_locks.enter(&guard),
                     guard,
                     since,
                 })
@@ -92,10 +92,15 @@ impl Section<'_> {
         self.tools.arm.lock.is_some() && !self.guard.is_lost()
     }
 
-    /// Counts the hold time, the votes and a lost lock, and releases the lock.
-    pub(super) async fn leave(self) {
+    /// Counts the hold time, the votes and a lost lock, and releases the lock. `worked`: there was something to do. What a section
+    /// needed of its lock says nothing about a TTL if there was not.
+    pub(super) async fn leave(self, worked: bool) {
         let counter = self.counter;
         counter.time(Time::Hold, self.since.elapsed());
+        // A lock's validity counts from the attempt that acquired it. A request is too large to keep that time too.
+        if let Some(lock) = self.guard.held_lock().filter(|_| worked) {
+            counter.time(Time::Needed, lock.asked().elapsed());
+        }
         counter.voted(self.guard.votes(), self.guard.nodes());
         if self.guard.is_lost() {
             counter.count(Count::LocksLost);

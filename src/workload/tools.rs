@@ -27,7 +27,7 @@ pub struct Tools {
     pub cache: Cache,
     /// The acquires that have not ended yet.
     pub waiting: Arc<Waiting>,
-    /// The locks that its workers hold, if it uses replicated nodes.
+    /// The locks that its workers hold.
     pub held_locks: Arc<HeldLocks>,
     /// The knobs of the run.
     pub live_settings: Arc<LiveSettings>,

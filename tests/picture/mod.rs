@@ -9,7 +9,7 @@ use lockstorm::model::{
     Action, Cause, Condition, Conditions, Event, EventKind, Fault, HostId, How, NoVote, Outcomes, ServerId, Target,
     Wait,
 };
-use lockstorm::run::{ArmView, HostView, Knobs, Live, NodeFigures, Phase, ServerView, Snapshot};
+use lockstorm::run::{ArmView, HostView, Knobs, Live, NodeFigures, Outlasted, Phase, ServerView, Snapshot};
 use lockstorm::scenario::{
     ArmSpec, Arrivals, Balance, CacheFillSpec, CacheSpec, DatabaseSpec, DatabaseUrl, Expectation, Fence, Follow,
     InventorySpec, LabSpec, LockKind, OnLoss, Op, Password, Persistence, Popularity, Renew, Scenario, ServiceTime,
@@ -301,10 +301,32 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
         recent_tenths: Arc::default(),
         votes: (nodes > 0).then_some((nodes, nodes)),
         lacking: Vec::new(),
+        outlasted: if nodes > 0 {
+            outlasted(spec.ttl, 371 * seconds)
+        } else {
+            Outlasted::default()
+        },
         done: false,
         finish: None,
         live: Live::default(),
         doubt: None,
+    }
+}
+
+/// Sections half of which outlast 10 ms, a quarter 20 ms, and so on.
+fn outlasted(ttl: Duration, sections: u64) -> Outlasted {
+    let ladder = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 60_000];
+    let mut ttls: Vec<Duration> = ladder.map(ms).into_iter().chain([ttl]).collect();
+    ttls.sort_unstable();
+    ttls.dedup();
+    let outlasting = |place: usize| sections >> (place + 1);
+    Outlasted {
+        sections,
+        by_ttl: ttls
+            .into_iter()
+            .enumerate()
+            .map(|(place, ttl)| (ttl, outlasting(place)))
+            .collect(),
     }
 }
 

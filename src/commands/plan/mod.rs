@@ -1,8 +1,11 @@
 //! `lockstorm plan`: choose a TTL.
 
+mod interrupt;
+mod progress;
+mod replay;
+mod validate;
 mod virtually;
 
-use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use lockstorm::output::replace;
@@ -11,7 +14,7 @@ use lockstorm::plan::{
 };
 use lockstorm::report::{Given, RecordFile, plan_csv, plan_page, render_plan};
 
-use super::{colour, print, print_for_people};
+use super::{colour, plot_room, print, print_for_people};
 use crate::cli::{Color, PlanArgs, Unit};
 use crate::failure::Failure;
 
@@ -22,7 +25,13 @@ const DAY: f64 = 86_400.0;
 
 /// Answers the question that the arguments ask.
 pub fn plan(args: PlanArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
-    let (json, csv, simulate, seed) = (args.json, args.csv, args.simulate, args.seed);
+    if let Some(table) = args.validate {
+        return validate::validate(table, &args, color, ascii);
+    }
+    if let (Some(path), Some(times)) = (&args.record, args.virtually.replay) {
+        return replay::replay(path, times, &args, color, ascii);
+    }
+    let (json, csv, virtually) = (args.json, args.csv, args.virtually.clone());
     let (ttl, renewals, page) = (args.ttl.clone(), args.renew.clone(), args.output.clone());
     let (question, given) = question(args)?;
     let ttl = if ttl.is_empty() {
@@ -43,8 +52,8 @@ pub fn plan(args: PlanArgs, color: Color, ascii: bool) -> Result<ExitCode, Failu
         )));
     }
     let mut plan = Plan::of(question, &settings);
-    let stopped = match simulate {
-        Some(sections) => virtually::play(&mut plan, sections, seed)?,
+    let stopped = match virtually.simulate {
+        Some(extent) => virtually::play(&mut plan, extent, &virtually)?,
         None => None,
     };
     if let Some(path) = &page {
@@ -58,7 +67,7 @@ pub fn plan(args: PlanArgs, color: Color, ascii: bool) -> Result<ExitCode, Failu
     } else if csv {
         print(plan_csv(&plan))?;
     } else {
-        print_for_people(render_plan(&plan, &given, colour::paint(color), room()), ascii)?;
+        print_for_people(render_plan(&plan, &given, colour::paint(color), plot_room()), ascii)?;
     }
     Ok(match (stopped, plan.choice.best()) {
         (Some(code), _) => code,
@@ -110,19 +119,10 @@ fn question(args: PlanArgs) -> Result<(Question, Given), Failure> {
     question.per_second = rate.unwrap_or(1.0);
     question.contended = args.contended;
     question.crashes_per_second = args.crash_rate;
+    question.sections = args.sections;
     question.goal = Goal {
         overlaps_per_day: args.risk * DAY,
         takeover: args.takeover.map(|most| most.as_secs_f64()),
     };
     Ok((question, given))
-}
-
-/// The room for a plot; `None` if nobody looks.
-fn room() -> Option<(u16, u16)> {
-    let stdout = io::stdout();
-    let size = stdout
-        .is_terminal()
-        .then(|| rustix::termios::tcgetwinsize(&stdout).ok())??;
-    // Some terminals report no size.
-    (size.ws_col >= 40).then(|| (size.ws_col.min(120), (size.ws_row * 2 / 3).clamp(14, 26)))
 }

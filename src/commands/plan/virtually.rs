@@ -1,58 +1,113 @@
-//! The simulation of a plan: how long it will take, its progress, and its end by a signal.
+//! The simulation of a plan: who plays, how long it will take, and its end by a signal.
 
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lockstorm::metrics::units::count;
-use lockstorm::plan::{Plan, simulate};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use lockstorm::lock::protocol::Wait;
+use lockstorm::metrics::units::{count, rate};
+use lockstorm::plan::{Extent, MOST_SECTIONS, Plan, Surroundings, simulate};
 
+use super::interrupt::Interrupt;
+use super::progress::{OFTEN, told};
+use crate::cli::{VirtualArgs, VirtualWait};
 use crate::failure::{Failure, tell};
 
-/// How often progress is told.
-const OFTEN: Duration = Duration::from_secs(5);
+/// The longest that an acquire may take where clients share locks.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Plays so many sections of each setting. Returns the exit code of the signal that ended it, if one did.
-pub fn play(plan: &mut Plan, sections: u64, seed: u64) -> Result<Option<ExitCode>, Failure> {
-    let (stop, signal) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-    for number in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(number, Arc::clone(&stop)).map_err(Failure::error)?;
-        let which = usize::try_from(number).unwrap_or(0);
-        signal_hook::flag::register_usize(number, Arc::clone(&signal), which).map_err(Failure::error)?;
+/// Plays so much of each setting. Returns the exit code of the signal that ended it, if one did.
+pub fn play(plan: &mut Plan, extent: Extent, args: &VirtualArgs) -> Result<Option<ExitCode>, Failure> {
+    let surroundings = surroundings(plan, args)?;
+    let each = extent.sections(&plan.question);
+    let all = each.saturating_mul(plan.rows.len() as u64);
+    if each as f64 > MOST_SECTIONS {
+        return Err(Failure::usage(format!(
+            "--simulate: {} sections are too many, 1e9 is the most; name a shorter time",
+            count(each)
+        )));
     }
-    let all = sections * plan.rows.len() as u64;
-    let (done, over) = (AtomicU64::new(0), AtomicBool::new(false));
-    tell_beforehand(plan, all, &stop);
-    let begun = Instant::now();
-    thread::scope(|scope| {
-        let teller = scope.spawn(|| {
-            while !over.load(Ordering::Relaxed) {
-                thread::park_timeout(OFTEN);
-                tell_progress(done.load(Ordering::Relaxed), all, begun.elapsed());
-            }
-        });
+    if all == 0 {
+        return Ok(None);
+    }
+    let (interrupt, done) = (Interrupt::listen()?, AtomicU64::new(0));
+    let stop = &interrupt.stop;
+    tell_beforehand(plan, &surroundings, all, stop);
+    told(all, "sections", &done, || {
         for row in &mut plan.rows {
-            let played = simulate(&plan.question, &row.setting, sections, seed, &stop, &done);
+            let played = simulate(
+                &plan.question,
+                &row.setting,
+                &surroundings,
+                extent,
+                args.seed,
+                stop,
+                &done,
+            );
             row.simulated = (played.sections > 0).then_some(played);
         }
-        over.store(true, Ordering::Relaxed);
-        teller.thread().unpark();
     });
-    Ok(match signal.load(Ordering::Relaxed) {
-        0 => None,
-        number => Some(ExitCode::from(u8::try_from(128 + number).unwrap_or(1))),
-    })
+    plan.clients = surroundings.keys.is_some() || args.node_crash.is_some() || args.clock_jump.is_some();
+    plan.choose();
+    Ok(interrupt.code())
+}
+
+/// Who plays, and what breaks.
+fn surroundings(plan: &Plan, args: &VirtualArgs) -> Result<Surroundings, Failure> {
+    let Some(clients) = args.clients else {
+        return Ok(Surroundings {
+            drift_ppm: args.drift,
+            ..Surroundings::default()
+        });
+    };
+    let question = &plan.question;
+    let most = Surroundings::most_per_second(question, clients as usize);
+    if question.per_second <= 0.0 || question.per_second > most {
+        return Err(Failure::usage(format!(
+            "--rate: {clients} clients do more than 0 and at most {} sections a second of this length; name another rate, or more clients",
+            rate(most)
+        )));
+    }
+    let mut surroundings = Surroundings::of_clients(&plan.question, clients as usize);
+    surroundings.drift_ppm = args.drift;
+    surroundings.keys = args.keys.map(|keys| keys as usize);
+    surroundings.timeout = Some(TIMEOUT);
+    surroundings.wait = match args.wait.unwrap_or(VirtualWait::Queue) {
+        VirtualWait::FailFast => Wait::FailFast,
+        VirtualWait::Retry => Wait::Retry {
+            retries: 20,
+            delay: Duration::from_millis(20),
+            jitter: Duration::from_millis(20),
+        },
+        VirtualWait::Queue => Wait::Queue,
+    };
+    if let Some(crashes) = &args.node_crash {
+        surroundings.crash_nodes(crashes);
+    }
+    if let Some(jumps) = &args.clock_jump {
+        surroundings.jump_clocks(jumps);
+    }
+    Ok(surroundings)
 }
 
 /// A small part, played first, says how long the whole will take.
-fn tell_beforehand(plan: &Plan, all: u64, stop: &AtomicBool) {
+fn tell_beforehand(plan: &Plan, surroundings: &Surroundings, all: u64, stop: &AtomicBool) {
     const PART: u64 = 20_000;
-    let Some(row) = plan.rows.first() else { return };
+    let Some(row) = plan.rows.first().filter(|_| all > PART) else {
+        return;
+    };
     let begun = Instant::now();
-    let _ = simulate(&plan.question, &row.setting, PART, 0, stop, &AtomicU64::new(0));
+    let done = AtomicU64::new(0);
+    let _ = simulate(
+        &plan.question,
+        &row.setting,
+        surroundings,
+        Extent::Sections(PART),
+        0,
+        stop,
+        &done,
+    );
     // It is one world, on one of the processors.
     let threads = thread::available_parallelism().map_or(1.0, |threads| threads.get() as f64);
     let whole = begun.elapsed().mul_f64(all as f64 / PART as f64 / threads);
@@ -63,17 +118,4 @@ fn tell_beforehand(plan: &Plan, all: u64, stop: &AtomicBool) {
             count(all)
         ));
     }
-}
-
-fn tell_progress(done: u64, all: u64, elapsed: Duration) {
-    if done == 0 || done >= all || elapsed < OFTEN {
-        return;
-    }
-    let left = elapsed.mul_f64((all - done) as f64 / done as f64);
-    let left = humantime::format_duration(Duration::from_secs(left.as_secs()));
-    tell(&format!(
-        "{} of {} sections, about {left} left",
-        count(done),
-        count(all)
-    ));
 }

@@ -24,6 +24,7 @@ mod strip;
 mod summary;
 mod timeline;
 mod too_small;
+mod ttls;
 mod visible_rows;
 
 use ratatui::Frame;
@@ -72,6 +73,7 @@ fn screen(frame: &mut Frame<'_>, app: &App) {
     match app.overlay {
         Some(Overlay::Help) => help::render(frame, middle, app),
         Some(Overlay::Expectations) => expectations::render(frame, middle, app),
+        Some(Overlay::Ttls) => ttls::render(frame, middle, app),
         None => {}
     }
     if let Stage::Stopping(then) = &app.stage {

@@ -45,8 +45,7 @@ impl World {
     /// Begins an attempt, or gives up if there is no time for it.
     pub(super) fn ask(&mut self, w: usize, now: Time) {
         if !self.workers[w].acquire.begins(now) {
-            self.leave_line(w, now);
-            return self.end_cycle(w);
+            return self.end_refused(w, now);
         }
         self.check_permit(w);
         let rules = self.settings.wants_of(w).rules;
@@ -157,16 +156,19 @@ impl World {
         let random = self.random.next();
         let worker = &mut self.workers[w];
         match worker.acquire.on_refused(why, votes, spread, random, now) {
-            Next::GiveUp => {
-                self.leave_line(w, now);
-                self.end_cycle(w);
-            }
+            Next::GiveUp => self.end_refused(w, now),
             Next::At(at) => self.pause_until(w, at),
             Next::LookUp(latest) => {
                 let needed = quorum(nodes).saturating_sub(votes);
                 self.look_up(w, holders, needed, latest, now);
             }
         }
+    }
+
+    fn end_refused(&mut self, w: usize, now: Time) {
+        self.report.refused += 1;
+        self.leave_line(w, now);
+        self.end_cycle(w);
     }
 
     pub(super) fn pause_until(&mut self, w: usize, at: Time) {

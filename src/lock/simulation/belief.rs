@@ -9,6 +9,8 @@ pub(super) struct Belief {
     pub(super) signalled: bool,
     /// Its app server died, so nothing is signalled any more.
     pub(super) orphaned: bool,
+    /// When its app server died, if nobody else has got the lock since.
+    pub(super) died: Option<u64>,
     /// Somebody else got the lock while the app server was frozen.
     pub(super) overtaken: bool,
 }

@@ -48,6 +48,7 @@ impl World {
             until,
             signalled: false,
             orphaned: false,
+            died: None,
             overtaken: false,
         };
         if until <= self.now {
@@ -58,6 +59,7 @@ impl World {
         self.check_support(&belief, key);
         let mut others = std::mem::take(&mut self.beliefs[key]);
         for other in &mut others {
+            self.sample_takeover(other);
             if other.is_over(self.now) {
                 self.check_signal(other, key);
             } else {
@@ -122,10 +124,20 @@ impl World {
         }
     }
 
-    /// An app server died: the beliefs of its workers last until their validity ends.
+    /// An app server died: the beliefs of its workers last until their validity ends. A lock that was lost before has no
+    /// holder who died.
     pub(super) fn orphan_beliefs(&mut self, app: usize) {
+        let now = self.now;
         for belief in self.beliefs.iter_mut().flatten().filter(|belief| belief.app == app) {
             belief.orphaned = true;
+            belief.died = (!belief.is_over(now)).then_some(now);
+        }
+    }
+
+    /// Somebody has got the lock of this holder, which may have died.
+    fn sample_takeover(&mut self, holder: &mut Belief) {
+        if let Some(died) = holder.died.take() {
+            self.samples.takeovers.push(Duration::from_nanos(self.now - died));
         }
     }
 
@@ -164,7 +176,7 @@ impl World {
     fn check_overlap(&mut self, first: &Belief, second: &Belief, key: usize) {
         let (app, tokens) = (second.app, (first.token, second.token));
         let until = Duration::from_nanos(first.until);
-        if self.report.faults.forgets == 0 {
+        if self.report.faults.forgets + self.report.faults.jumps == 0 {
             return self.violate(Check::Overlap, Some(key), Some(app), || {
                 format!(
                     "token {} is granted while {} is valid until {until:?}",
@@ -247,7 +259,7 @@ impl World {
     // Evidence.
 
     /// The number of keys with this token that nodes have now, and the number that nodes forgot and that would still exist.
-    fn evidence(&self, token: u64, key: usize) -> (usize, usize) {
+    pub(super) fn evidence(&self, token: u64, key: usize) -> (usize, usize) {
         let has = |node: usize| {
             let node = &self.nodes[node];
             node.store.token(key, node.clock.millis(self.now)) == Some(token)
@@ -271,18 +283,56 @@ impl World {
     fn expiry(&self, node: usize, key: usize, token: u64) -> Option<u64> {
         let Node { store, clock, .. } = &self.nodes[node];
         let now = clock.millis(self.now);
-        if store.token(key, now) == Some(token) {
-            return store.remaining(key, now).map(|remaining| now + remaining);
-        }
+        let has = store.token(key, now) == Some(token);
+        let there = has.then(|| store.remaining(key, now).map(|remaining| now + remaining));
         let is_it = |lost: &&Forgotten| lost.node == node && lost.key == key && lost.token == token;
-        self.forgotten.iter().filter(is_it).map(|lost| lost.expires).max()
+        // After a jump of the clock a key that is there may be one that would have existed for longer.
+        let lost = self.forgotten.iter().filter(is_it).map(|lost| lost.expires).max();
+        there.flatten().max(lost)
+    }
+
+    /// The world no longer remembers keys that would have expired by now.
+    fn forget_expired(&mut self) {
+        let (nodes, now) = (&self.nodes, self.now);
+        self.forgotten
+            .retain(|lost| nodes[lost.node].clock.millis(now) <= lost.expires);
+    }
+
+    /// A node's clock jumps forward, so that its keys expire too early: the world remembers until when each would have existed.
+    pub(super) fn jump(&mut self, node: usize, by: u64) {
+        self.report.faults.jumps += 1;
+        self.note(|_| format!("the clock of node {node} jumps by {:?}", Duration::from_nanos(by)));
+        self.forget_expired();
+        let by_millis = by.div_ceil(1_000_000);
+        let Node { store, clock, .. } = &mut self.nodes[node];
+        let now = clock.millis(self.now);
+        for lost in self.forgotten.iter_mut().filter(|lost| lost.node == node) {
+            lost.expires += by_millis;
+        }
+        self.forgotten.extend(store.all(now).map(|(key, token)| Forgotten {
+            node,
+            key,
+            token,
+            expires: now + store.remaining(key, now).unwrap_or(0) + by_millis,
+        }));
+        clock.jump(by);
+    }
+
+    /// A node's clock jumps back: its keys exist for longer. Those that have expired stay so.
+    pub(super) fn jump_back(&mut self, node: usize, by: u64) {
+        self.note(|_| format!("the clock of node {node} jumps back by {:?}", Duration::from_nanos(by)));
+        self.forget_expired();
+        let Node { store, clock, .. } = &mut self.nodes[node];
+        store.drop_expired(clock.millis(self.now));
+        let by_millis = clock.jump_back(by) / 1_000_000;
+        for lost in self.forgotten.iter_mut().filter(|lost| lost.node == node) {
+            lost.expires = lost.expires.saturating_sub(by_millis);
+        }
     }
 
     /// A node loses all keys; the world remembers them for as long as they would have existed.
     pub(super) fn forget(&mut self, node: usize) {
-        let (nodes, now) = (&self.nodes, self.now);
-        self.forgotten
-            .retain(|lost| nodes[lost.node].clock.millis(now) <= lost.expires);
+        self.forget_expired();
         let now = self.nodes[node].clock.millis(self.now);
         let lost = self.nodes[node].store.forget(now);
         self.forgotten

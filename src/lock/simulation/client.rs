@@ -171,7 +171,7 @@ impl World {
             });
         }
         self.report.commands.count(job.command());
-        let at = self.now + self.draw_delay();
+        let at = self.now + self.draw_command_delay(app) + self.connections[c].late[0];
         let connection = &mut self.connections[c];
         connection.written.push_back((job, now));
         if let Some(at) = connection.requests.send(at, request) {
@@ -387,7 +387,7 @@ impl World {
     }
 
     pub(super) fn connect(&mut self, c: usize) {
-        let at = self.now + self.draw_delay();
+        let at = self.now + self.draw_delay() + self.connections[c].late[0];
         let connection = &mut self.connections[c];
         connection.connects = NEVER;
         connection.phase = Phase::Connecting;

@@ -3,6 +3,9 @@ use crate::protocol::Time;
 /// The rate of a clock that is neither fast nor slow, as a fixed-point 1.
 const TRUE_RATE: u64 = 1 << 62;
 
+/// A century.
+const MOST_AHEAD: u64 = 100 * 366 * 86_400 * 1_000_000_000;
+
 /// Later than all events.
 pub(super) const NEVER: u64 = u64::MAX;
 
@@ -36,6 +39,19 @@ impl Clock {
     /// The time that it shows at `now` nanoseconds of true time.
     pub(super) const fn at(&self, now: u64) -> Time {
         Time::from_nanos(self.offset + scale(now, self.rate))
+    }
+
+    /// It shows `by` nanoseconds more from now on. A clock that is a century ahead stays where it is, since nanoseconds in 64 bits
+    /// end soon after.
+    pub(super) fn jump(&mut self, by: u64) {
+        self.offset = self.offset.saturating_add(by).min(self.offset.max(MOST_AHEAD));
+    }
+
+    /// It shows `by` nanoseconds less from now on, as far as it can. Returns how many.
+    pub(super) fn jump_back(&mut self, by: u64) -> u64 {
+        let by = by.min(self.offset);
+        self.offset -= by;
+        by
     }
 
     /// The same in whole milliseconds, in which nodes expire keys.
@@ -87,6 +103,15 @@ mod tests {
         assert!(Clock::new(0, 5000).at(second).as_nanos().abs_diff(1_005_000_000) < 2);
         assert!(Clock::new(0, -5000).at(second).as_nanos().abs_diff(995_000_000) < 2);
         assert_eq!(Clock::new(3_999_999, 0).millis(0), 3);
+    }
+
+    #[test]
+    fn a_clock_jumps_forward_and_back_to_its_zero() {
+        let mut clock = Clock::new(100, 0);
+        clock.jump(50);
+        assert_eq!(clock.at(7).as_nanos(), 157);
+        assert_eq!((clock.jump_back(30), clock.at(7).as_nanos()), (30, 127));
+        assert_eq!((clock.jump_back(1000), clock.at(7).as_nanos()), (120, 7));
     }
 
     #[test]

@@ -126,6 +126,8 @@ pub(super) struct Connection {
     pub(super) connects: u64,
     /// Attempts that were admitted and are not finished, by the world's own count.
     pub(super) room: i64,
+    /// How much longer messages take on order, to the node and from it, on the feed too; in nanoseconds.
+    pub(super) late: [u64; 2],
 }
 
 impl Connection {
@@ -148,6 +150,7 @@ impl Connection {
             writes: NEVER,
             connects: NEVER,
             room: 0,
+            late: [0; 2],
         }
     }
 }

@@ -29,8 +29,10 @@ pub(super) enum EventKind {
     Stray(u32),
     /// The app server pauses by itself.
     Freeze(u32),
-    /// A fault begins.
-    Fault,
+    /// One of these faults begins.
+    Fault(u32),
+    /// The order at this position is carried out.
+    Order(u32),
     /// Something that broke is over.
     Mend(Mend),
 }
@@ -221,7 +223,7 @@ mod tests {
                 for _ in 0..random.below(if planned < 15_000 { 5 } else { 2 }) {
                     // Now, soon, within the ring or beyond it.
                     let reach = [1, 10, 700, 200_000, 1 << 30][random.index(5)];
-                    events.plan(last.0 + random.below(reach), EventKind::Fault);
+                    events.plan(last.0 + random.below(reach), EventKind::Fault(0));
                     planned += 1;
                 }
                 match events.next(last.0 + 1_000_000) {

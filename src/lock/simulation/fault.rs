@@ -1,17 +1,15 @@
 //! Faults: how they begin and end.
 
+use super::World;
+use super::drawn_faults::DrawnFaults;
 use super::event::{EventKind, Mend};
-use super::random::Range;
 use super::units::short;
-use super::{Faults, World};
 
 impl World {
-    /// Plans the next fault, if any.
-    pub(super) fn plan_fault(&mut self) {
-        if let Some(faults) = &self.settings.faults {
-            let at = self.now + self.random.within(Range::from(faults.every));
-            self.events.plan(at, EventKind::Fault);
-        }
+    /// Plans the next of these faults, counted from 0 in the settings.
+    pub(super) fn plan_fault(&mut self, which: usize) {
+        let at = self.now + self.faults[which].every.draw(&mut self.random);
+        self.events.plan(at, EventKind::Fault(short(which)));
     }
 
     /// Plans the next pause that the app server makes by itself, if any.
@@ -32,19 +30,21 @@ impl World {
         }
     }
 
-    pub(super) fn on_fault(&mut self) {
+    pub(super) fn on_fault(&mut self, which: usize) {
         // A healed world stays healed.
-        if let Some(faults) = self.settings.faults.filter(|_| !self.calm) {
-            self.break_something(&faults);
-            self.plan_fault();
+        if !self.calm {
+            self.break_something(which);
+            self.plan_fault(which);
         }
     }
 
-    fn break_something(&mut self, faults: &Faults) {
-        let over = self.now + self.random.within(Range::from(faults.lasts));
+    fn break_something(&mut self, which: usize) {
+        let DrawnFaults { lasts, weights, .. } = &self.faults[which];
+        let weights = *weights;
+        let lasts = lasts.draw(&mut self.random);
+        let over = self.now + lasts;
         let node = self.random.index(self.nodes.len());
         let app = self.random.index(self.apps.len());
-        let weights = &faults.weights;
         let kinds = [
             weights.pause,
             weights.crash,
@@ -52,6 +52,8 @@ impl World {
             weights.cut,
             weights.freeze,
             weights.kill,
+            weights.jump,
+            weights.jump_back,
         ];
         let sum = kinds.iter().map(|weight| u64::from(*weight)).sum();
         let mut drawn = self.random.below(sum);
@@ -61,29 +63,38 @@ impl World {
             here
         });
         match kind {
-            Some(0) => self.pause(node, over),
-            Some(1) => self.crash(node, false, over),
-            Some(2) => self.crash(node, true, over),
-            Some(3) => self.cut(app, node),
+            Some(0) if self.pause(node) => self.mend_at(over, Mend::Resume(short(node))),
+            Some(1) if self.crash(node, false) => self.mend_at(over, Mend::Restart(short(node))),
+            Some(2) if self.crash(node, true) => self.mend_at(over, Mend::Restart(short(node))),
+            Some(3) => self.cut_at_random(app, node),
             Some(4) => self.freeze_until(app, over),
-            Some(5) => self.kill_until(app, over),
-            // No kind has any weight.
+            Some(5) if self.end(app) => self.mend_at(over, Mend::Revive(short(app))),
+            Some(6) => self.jump(node, lasts),
+            Some(7) => self.jump_back(node, lasts),
+            // No kind has any weight, or it is broken already.
             _ => {}
         }
     }
 
-    fn pause(&mut self, node: usize, over: u64) {
-        if self.nodes[node].runs() {
+    fn mend_at(&mut self, at: u64, mend: Mend) {
+        self.events.plan(at, EventKind::Mend(mend));
+    }
+
+    // Each of these returns whether it had an effect.
+
+    pub(super) fn pause(&mut self, node: usize) -> bool {
+        let runs = self.nodes[node].runs();
+        if runs {
             self.report.faults.pauses += 1;
             self.note(|_| format!("node {node} stops"));
             self.nodes[node].paused = true;
-            self.events.plan(over, EventKind::Mend(Mend::Resume(short(node))));
         }
+        runs
     }
 
-    fn crash(&mut self, node: usize, forgets: bool, over: u64) {
+    pub(super) fn crash(&mut self, node: usize, forgets: bool) -> bool {
         if !self.nodes[node].up {
-            return;
+            return false;
         }
         self.note(|_| format!("node {node} dies{}", if forgets { " and forgets" } else { "" }));
         (self.nodes[node].up, self.nodes[node].paused) = (false, false);
@@ -99,39 +110,54 @@ impl World {
             self.break_feed(c);
         }
         self.lose_strays(node);
-        self.events.plan(over, EventKind::Mend(Mend::Restart(short(node))));
+        true
     }
 
-    fn cut(&mut self, app: usize, node: usize) {
+    fn cut_at_random(&mut self, app: usize, node: usize) {
+        // Either of the two connections, or both.
+        let which = self.random.below(3);
+        self.cut(app, node, which != 0, which != 1);
+    }
+
+    /// The connection for locks breaks, or the feed, or both.
+    pub(super) fn cut(&mut self, app: usize, node: usize, for_locks: bool, feed: bool) {
         self.report.faults.cuts += 1;
         self.note(|_| format!("the connections of app server {app} to node {node} break"));
         let c = self.connection(app, node);
-        // Either of the two connections, or both.
-        let which = self.random.below(3);
-        if which != 0 {
+        if for_locks {
             self.break_connection(c, false);
         }
-        if which != 1 {
+        if feed {
             self.break_feed(c);
         }
     }
 
     fn freeze_until(&mut self, app: usize, over: u64) {
-        if !self.apps[app].dead && !self.apps[app].frozen {
-            self.report.faults.freezes += 1;
-            self.note(|_| format!("app server {app} freezes"));
-            self.freeze(app);
-            self.events.plan(over, EventKind::Mend(Mend::Thaw(short(app))));
+        if self.stop(app) {
+            self.mend_at(over, Mend::Thaw(short(app)));
         }
     }
 
-    fn kill_until(&mut self, app: usize, over: u64) {
-        if !self.apps[app].dead {
+    /// The app server freezes.
+    pub(super) fn stop(&mut self, app: usize) -> bool {
+        let runs = !self.apps[app].dead && !self.apps[app].frozen;
+        if runs {
+            self.report.faults.freezes += 1;
+            self.note(|_| format!("app server {app} freezes"));
+            self.freeze(app);
+        }
+        runs
+    }
+
+    /// The app server dies.
+    pub(super) fn end(&mut self, app: usize) -> bool {
+        let lives = !self.apps[app].dead;
+        if lives {
             self.report.faults.kills += 1;
             self.note(|_| format!("app server {app} dies"));
             self.kill(app);
-            self.events.plan(over, EventKind::Mend(Mend::Revive(short(app))));
         }
+        lives
     }
 
     pub(super) fn mend(&mut self, mend: Mend) {
@@ -167,6 +193,9 @@ impl World {
         for app in 0..self.apps.len() {
             self.thaw(app);
             self.revive(app);
+        }
+        for connection in &mut self.connections {
+            connection.late = [0; 2];
         }
     }
 }

@@ -32,7 +32,8 @@ impl World {
                 });
             }
         }
-        let quiet = self.now.saturating_add(self.quiet());
+        // Orders that come after the end do nothing.
+        let quiet = self.now.saturating_add(self.quiet()).max(self.orders.last);
         self.run_until(quiet);
         self.check_leftovers();
         self.report()
@@ -53,7 +54,7 @@ impl World {
         let yields = others * u32::try_from(settings.app_servers).unwrap_or(u32::MAX);
         let attempt = settings.longest_reply_timeout() * 2 + LONGEST_PAUSE + yields + round;
         let probes = u32::try_from(self.settings.keys).unwrap_or(u32::MAX);
-        nanos(under_way * 2 + expiry + connected + attempt * probes + attempt)
+        nanos(under_way * 2 + expiry + connected + attempt * probes + attempt) + self.orders.linger * 2
     }
 
     /// The time after which nothing may be left over: no message, no owed delete, no channel, and no superseded timer.
@@ -62,14 +63,13 @@ impl World {
         let expiry = settings.longest_ttl().mul_f64(1.01) + Duration::from_millis(2);
         let longest = settings.delay.usual.most().max(settings.delay.long.most);
         let timeouts = settings.wants.iter().map(|wants| wants.timeout);
-        let faults = settings
-            .faults
-            .map_or(Duration::ZERO, |faults| faults.every.most + faults.lasts.most);
+        let faults = settings.faults.iter();
+        let faults = faults.map(|faults| faults.every.most() + faults.lasts.most()).max();
         let freezes = settings.freezes.as_ref();
         let freezes = freezes.map_or(Duration::ZERO, |freezes| freezes.every.most() + freezes.lasts.most());
-        let timers = freezes + settings.hold.most() + timeouts.max().unwrap_or_default() + faults;
+        let timers = freezes + settings.hold.most() + timeouts.max().unwrap_or_default() + faults.unwrap_or_default();
         let connected = settings.reconnect + FIRST_CONNECTION_WAIT + settings.lag * 8;
-        nanos(expiry * 2 + settings.channel_idle * 2 + longest * 2 + timers + connected)
+        nanos(expiry * 2 + settings.channel_idle * 2 + longest * 2 + timers + connected) + self.orders.linger * 2
     }
 
     /// Ends all faults and all cycles, and assigns the keys to workers, each to be acquired once more.

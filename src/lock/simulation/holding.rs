@@ -17,7 +17,11 @@ impl World {
         claim.was_held = true;
         let start = claim.attempt.start();
         let worker = &mut self.workers[w];
+        if self.keeps_samples {
+            self.samples.acquires.push(now - worker.since);
+        }
         worker.stage = Stage::Holding;
+        worker.granted = now;
         worker.until = if worker.probes.is_empty() { now + hold } else { now };
         worker.renewal = renew.map(|interval| Renewal::new(interval, reply_timeout, start));
         worker.renews = worker.renewal.map_or(Time::MAX, |renewal| renewal.first());
@@ -130,6 +134,9 @@ impl World {
     pub(super) fn release(&mut self, w: usize, now: Time) {
         if let Some(id) = self.workers[w].claim {
             self.report.sections += 1;
+            if self.keeps_samples {
+                self.samples.holds.push(now - self.workers[w].granted);
+            }
             self.report.overran += u64::from(self.claims[id].attempt.lease().overran(now));
         }
         self.close(w, now);

@@ -64,8 +64,9 @@ impl World {
         self.orphan_beliefs(app);
         for c in self.connections_of(app) {
             self.lose_requests(c, false);
-            let node = self.connections[c].node;
+            let Connection { node, late, .. } = self.connections[c];
             self.connections[c] = Connection::new(app, node);
+            self.connections[c].late = late;
             self.reset_feed(c);
         }
         for worker in self.workers_of(app) {

@@ -1,4 +1,5 @@
 use super::clock::Clock;
+use super::units::short;
 
 /// A lock node: keys that expire, and whether it runs.
 #[derive(Debug)]
@@ -7,18 +8,18 @@ pub(super) struct Node {
     pub(super) store: Store,
     pub(super) up: bool,
     pub(super) paused: bool,
-    /// Whether an app server is subscribed to a key, by app server and key.
-    subscribed: Vec<bool>,
+    /// The app servers that are subscribed to each key, in ascending order.
+    subscribers: Vec<Vec<u32>>,
 }
 
 impl Node {
-    pub(super) fn new(clock: Clock, app_servers: usize, keys: usize) -> Self {
+    pub(super) fn new(clock: Clock, keys: usize) -> Self {
         Self {
             clock,
             store: Store::new(keys),
             up: true,
             paused: false,
-            subscribed: vec![false; app_servers * keys],
+            subscribers: vec![Vec::new(); keys],
         }
     }
 
@@ -27,24 +28,29 @@ impl Node {
     }
 
     pub(super) fn subscribe(&mut self, app: usize, key: usize, subscribed: bool) {
-        let index = app * self.store.keys.len() + key;
-        self.subscribed[index] = subscribed;
+        let (subscribers, app) = (&mut self.subscribers[key], short(app));
+        match (subscribers.binary_search(&app), subscribed) {
+            (Err(place), true) => subscribers.insert(place, app),
+            (Ok(place), false) => drop(subscribers.remove(place)),
+            _ => {}
+        }
     }
 
-    /// Whether this app server is subscribed to the key.
-    pub(super) fn is_subscribed(&self, app: usize, key: usize) -> bool {
-        self.subscribed[app * self.store.keys.len() + key]
+    /// The app servers that are subscribed to the key, in ascending order.
+    pub(super) fn subscribers(&self, key: usize) -> &[u32] {
+        &self.subscribers[key]
     }
 
     /// The subscriber connection of this app server broke.
     pub(super) fn unsubscribe_all(&mut self, app: usize) {
-        let keys = self.store.keys.len();
-        self.subscribed[app * keys..(app + 1) * keys].fill(false);
+        for key in 0..self.subscribers.len() {
+            self.subscribe(app, key, false);
+        }
     }
 
     /// Whether anybody is subscribed to any key.
     pub(super) fn has_subscribers(&self) -> bool {
-        self.subscribed.contains(&true)
+        self.subscribers.iter().any(|subscribers| !subscribers.is_empty())
     }
 }
 
@@ -121,6 +127,15 @@ impl Store {
         lost
     }
 
+    /// Keys that have expired don't exist again, even if the clock goes back.
+    pub(super) fn drop_expired(&mut self, now: u64) {
+        for key in &mut self.keys {
+            if now > key.expires {
+                *key = Key::default();
+            }
+        }
+    }
+
     /// All keys that exist, with their tokens.
     pub(super) fn all(&self, now: u64) -> impl Iterator<Item = (usize, u64)> {
         (0..self.keys.len()).filter_map(move |key| Some((key, self.token(key, now)?)))
@@ -165,6 +180,15 @@ mod tests {
         assert!(!store.delete(0, 8, 100) && store.delete(0, 7, 100) && !store.delete(0, 7, 100));
         store.set(0, 7, 20, 100);
         assert!(!store.delete(0, 7, 121));
+    }
+
+    #[test]
+    fn what_has_expired_stays_so_when_the_clock_goes_back() {
+        let mut store = Store::new(2);
+        store.set(0, 7, 20, 100);
+        store.set(1, 8, 50, 100);
+        store.drop_expired(121);
+        assert_eq!(store.all(100).collect::<Vec<_>>(), [(1, 8)]);
     }
 
     #[test]

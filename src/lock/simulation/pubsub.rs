@@ -31,7 +31,7 @@ impl World {
     }
 
     fn feed_request(&mut self, f: usize, feed_request: FeedRequest) {
-        let at = self.now + self.draw_delay();
+        let at = self.now + self.draw_delay() + self.connections[f].late[0];
         if let Some(at) = self.feeds[f].requests.send(at, feed_request) {
             self.events.plan(at, EventKind::FeedRequests(short(f)));
         }
@@ -159,7 +159,7 @@ impl World {
     }
 
     fn send_feed_message(&mut self, f: usize, message: FeedMessage) {
-        let at = self.now + self.draw_answer_delay();
+        let at = self.now + self.draw_answer_delay() + self.connections[f].late[1];
         if let Some(at) = self.feeds[f].messages.send(at, message) {
             self.events.plan(at, EventKind::FeedMessages(short(f)));
         }
@@ -167,15 +167,13 @@ impl World {
 
     /// Sends a message to all subscribers of the key, and returns their number.
     fn publish(&mut self, node: usize, key: usize, message: impl Fn(u32) -> FeedMessage) -> u32 {
-        let mut told = 0;
-        for app in 0..self.apps.len() {
-            if self.nodes[node].is_subscribed(app, key) {
-                told += 1;
-                let f = self.connection(app, node);
-                self.send_feed_message(f, message(short(key)));
-            }
+        let told = self.nodes[node].subscribers(key).len();
+        for place in 0..told {
+            let app = self.nodes[node].subscribers(key)[place] as usize;
+            let f = self.connection(app, node);
+            self.send_feed_message(f, message(short(key)));
         }
-        told
+        short(told)
     }
 
     pub(super) fn publish_release(&mut self, node: usize, key: usize, token: u64) -> u32 {

@@ -16,6 +16,8 @@ pub struct Report {
     pub sections: u64,
     /// Of these, the ones that went on after the validity of their lock had ended.
     pub overran: u64,
+    /// Acquires that ended without the lock, those aside that were dropped.
+    pub refused: u64,
     /// Attempts, by how they ended.
     pub attempts: Attempts,
     /// Commands that were written, by kind.
@@ -128,6 +130,8 @@ pub struct FaultCounts {
     pub freezes: u64,
     /// App servers that died.
     pub kills: u64,
+    /// Clocks of nodes that jumped forward.
+    pub jumps: u64,
     /// Commands that a node ran although their connection was gone.
     pub strays: u64,
 }
@@ -135,7 +139,8 @@ pub struct FaultCounts {
 /// A law of the lock, which the world checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Check {
-    /// No two holders believe that they hold a lock at the same time, as long as no node has forgotten a key.
+    /// No two holders believe that they hold a lock at the same time, as long as no node has forgotten a key, and no node's clock
+    /// has jumped forward, which to the node's keys is the same.
     Overlap,
     /// If nodes have forgotten keys, two holders may believe so only if the first one has lost enough of its votes: all but
     /// as many as a second holder can do without, which is the number of nodes less a quorum.

@@ -81,12 +81,13 @@ fn delay(random: &mut Random, ttl: Duration) -> Delay {
         long: Span::micros(500, random.one_of(&[ttl / 4, ttl, 3 * ttl])),
         long_per_mille: random.one_of(&[0, 20, 100, 300]),
         round_trips: false,
+        together: false,
     }
 }
 
-fn faults(random: &mut Random, ttl: Duration) -> Option<Faults> {
+fn faults(random: &mut Random, ttl: Duration) -> Vec<Faults> {
     if random.chance(100) {
-        return None;
+        return Vec::new();
     }
     let mut weight = |per_mille| u32::from(random.chance(per_mille));
     let weights = Weights {
@@ -97,13 +98,14 @@ fn faults(random: &mut Random, ttl: Duration) -> Option<Faults> {
         cut: weight(600),
         freeze: weight(600),
         kill: weight(300),
+        ..Weights::default()
     };
     let ttl = micros(ttl);
-    Some(Faults {
-        every: Span::micros(1000, random.one_of(&[ttl / 2, 2 * ttl, 6 * ttl])),
-        lasts: Span::micros(100, random.one_of(&[ttl / 4, ttl, 2 * ttl])),
+    vec![Faults {
+        every: Span::micros(1000, random.one_of(&[ttl / 2, 2 * ttl, 6 * ttl])).into(),
+        lasts: Span::micros(100, random.one_of(&[ttl / 4, ttl, 2 * ttl])).into(),
         weights,
-    })
+    }]
 }
 
 #[cfg(test)]

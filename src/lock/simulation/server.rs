@@ -37,7 +37,7 @@ impl World {
     }
 
     fn reply(&mut self, c: usize, reply: Reply) {
-        let at = self.now + self.draw_answer_delay();
+        let at = self.now + self.draw_answer_delay() + self.connections[c].late[1];
         if let Some(at) = self.connections[c].replies.send(at, reply) {
             self.events.plan(at, EventKind::Replies(short(c)));
         }

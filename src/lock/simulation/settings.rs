@@ -16,6 +16,9 @@ pub struct Delay {
     pub long_per_mille: u32,
     /// Whether answers take no time, so that what is drawn for a command is its whole round trip.
     pub round_trips: bool,
+    /// Whether commands that an app server sends at the same time, to several nodes, take equally long: nodes that share a machine
+    /// are slow together.
+    pub together: bool,
 }
 
 /// How a worker acquires its locks.
@@ -44,12 +47,12 @@ pub struct Freezes {
 }
 
 /// What breaks, how often, and for how long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Faults {
-    /// The time between one fault and the next.
-    pub every: Span,
+    /// The time between one fault and the next; it is hardly ever 0, or time would stand still.
+    pub every: Draw,
     /// How long a pause, an outage or a freeze lasts.
-    pub lasts: Span,
+    pub lasts: Draw,
     /// How often each kind of fault comes, in proportion to the others.
     pub weights: Weights,
 }
@@ -69,6 +72,10 @@ pub struct Weights {
     pub freeze: u32,
     /// An app server dies, and another one comes in its place.
     pub kill: u32,
+    /// A node's clock jumps forward, by as much as another fault would last.
+    pub jump: u32,
+    /// A node's clock jumps back.
+    pub jump_back: u32,
 }
 
 /// All settings of a [`World`](super::World).
@@ -111,8 +118,8 @@ pub struct Settings {
     pub heed_loss_per_mille: u32,
     /// Pauses of app servers, besides the faults; `None` for none.
     pub freezes: Option<Freezes>,
-    /// The faults; `None` for a world without faults.
-    pub faults: Option<Faults>,
+    /// Faults that come independently of each other; empty for a world without faults.
+    pub faults: Vec<Faults>,
     /// How long workers acquire locks and faults occur, before [`World::finish`](super::World::finish) heals everything.
     pub busy: Duration,
 }
@@ -125,7 +132,7 @@ const MOST_DRIFT: u32 = 5000;
 
 /// Why a world can't have these settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InvalidSettings(&'static str);
+pub struct InvalidSettings(pub(super) &'static str);
 
 impl fmt::Display for InvalidSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -143,9 +150,9 @@ impl Settings {
     pub fn check(&self) -> Result<(), InvalidSettings> {
         let positive = [self.app_servers, self.workers, self.keys, self.wants.len(), self.window];
         let spans = [self.think, self.delay.long];
+        let faults = self.faults.iter().flat_map(|faults| [&faults.every, &faults.lasts]);
         let freezes = self.freezes.iter().flat_map(|freezes| [&freezes.every, &freezes.lasts]);
-        let draws = [&self.hold, &self.delay.usual].into_iter().chain(freezes);
-        let fault_spans = self.faults.iter().flat_map(|faults| [faults.every, faults.lasts]);
+        let draws = [&self.hold, &self.delay.usual].into_iter().chain(freezes).chain(faults);
         let fits = |wants: &AcquireSettings| {
             wants.rules.ttl >= Duration::from_millis(1)
                 && wants.rules.reply_timeout <= wants.rules.ttl
@@ -162,9 +169,7 @@ impl Settings {
             Err(InvalidSettings(
                 "app servers, workers, keys, wants and the window must be 1 or more",
             ))
-        } else if spans.into_iter().chain(fault_spans).any(|span| span.least > span.most)
-            || !draws.into_iter().all(Draw::is_ordered)
-        {
+        } else if spans.into_iter().any(|span| span.least > span.most) || !{ draws }.all(Draw::is_ordered) {
             Err(InvalidSettings(
                 "the longest of a span must not be shorter than its shortest",
             ))
@@ -172,7 +177,7 @@ impl Settings {
             Err(InvalidSettings(
                 "a TTL must be 1 ms or more, and a reply timeout more than 0 and not longer than the TTL",
             ))
-        } else if self.think.least.is_zero() || self.faults.is_some_and(|faults| faults.every.least.is_zero()) {
+        } else if self.think.least.is_zero() || self.faults.iter().any(|faults| faults.every.most().is_zero()) {
             Err(InvalidSettings(
                 "the time between cycles and the time between faults must be more than 0",
             ))

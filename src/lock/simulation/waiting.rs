@@ -80,6 +80,7 @@ impl World {
         let worker = &self.workers[w];
         let (app, key, deadline) = (worker.app, worker.key, worker.acquire.deadline());
         if now >= deadline {
+            self.report.refused += 1;
             return self.end_cycle(w);
         }
         if now < worker.until {

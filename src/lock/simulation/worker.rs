@@ -28,6 +28,8 @@ pub(super) enum Stage {
 pub(super) struct Worker {
     pub(super) app: usize,
     pub(super) stage: Stage,
+    /// When it got the lock that it holds.
+    pub(super) granted: Time,
     /// The end of the stage, if the stage has a fixed one.
     pub(super) until: Time,
     /// Counts its waits: answers and places in line that belong to an earlier wait have an older ticket.
@@ -76,6 +78,7 @@ impl Worker {
         Self {
             app,
             stage: Stage::Idle,
+            granted: Time::ZERO,
             until: Time::MAX,
             ticket: 0,
             key: 0,

@@ -6,13 +6,15 @@ use super::claims::Claims;
 use super::clock::Clock;
 use super::connection::{Connection, Stray};
 use super::draw::Drawn;
+use super::drawn_faults::DrawnFaults;
 use super::event::{Event, EventKind, Events};
 use super::feed::Feed;
 use super::node::Node;
+use super::order::Orders;
 use super::random::{Random, Range};
 use super::units::nanos;
 use super::worker::Worker;
-use super::{InvalidSettings, Report, Settings};
+use super::{InvalidSettings, Report, Samples, Settings};
 use crate::protocol::Time;
 
 /// Nodes, app servers and workers in virtual time. The same settings and seed always give the same course of events.
@@ -39,6 +41,7 @@ pub struct World {
     /// The holders' beliefs, by key.
     pub(super) beliefs: Vec<Vec<Belief>>,
     pub(super) forgotten: Vec<Forgotten>,
+    pub(super) orders: Orders,
     /// Everything is healed and stays so.
     pub(super) calm: bool,
     // Settings converted to the form that is drawn from.
@@ -46,10 +49,16 @@ pub struct World {
     pub(super) hold: Drawn,
     pub(super) lag: u64,
     usual: Drawn,
+    /// What was drawn last for a command: by which app server it was sent, when, and how long it takes.
+    drawn: Option<(usize, u64, u64)>,
     freezes: Option<[Drawn; 2]>,
+    pub(super) faults: Vec<DrawnFaults>,
     long: Range,
     pub(super) report: Report,
     trace: Option<Vec<(Duration, String)>>,
+    pub(super) samples: Samples,
+    /// Whether samples of every section are kept.
+    pub(super) keeps_samples: bool,
 }
 
 impl World {
@@ -74,18 +83,23 @@ impl World {
             strays: Vec::new(),
             beliefs: vec![Vec::new(); settings.keys],
             forgotten: Vec::new(),
+            orders: Orders::default(),
             calm: false,
             think: settings.think.into(),
             hold: (&settings.hold).into(),
             lag: nanos(settings.lag),
             usual: (&settings.delay.usual).into(),
+            drawn: None,
             freezes: settings
                 .freezes
                 .as_ref()
                 .map(|freezes| [(&freezes.every).into(), (&freezes.lasts).into()]),
+            faults: settings.faults.iter().map(Into::into).collect(),
             long: settings.delay.long.into(),
             report: Report::default(),
             trace: None,
+            samples: Samples::default(),
+            keeps_samples: false,
             settings,
         };
         world.populate();
@@ -102,7 +116,7 @@ impl World {
         } = self.settings;
         for _ in 0..nodes {
             let clock = self.draw_clock();
-            self.nodes.push(Node::new(clock, app_servers, keys));
+            self.nodes.push(Node::new(clock, keys));
         }
         for app in 0..app_servers {
             let (clock, id) = (self.draw_clock(), self.random.next());
@@ -116,7 +130,9 @@ impl World {
             self.begin(app);
             self.plan_freeze(app);
         }
-        self.plan_fault();
+        for which in 0..self.faults.len() {
+            self.plan_fault(which);
+        }
     }
 
     /// Records important events from now on, for [`World::trace`]. This takes time and memory.
@@ -128,6 +144,29 @@ impl World {
     #[must_use]
     pub fn trace(&self) -> &[(Duration, String)] {
         self.trace.as_deref().unwrap_or_default()
+    }
+
+    /// Keeps [`Samples`] of every section from now on.
+    pub const fn keep_samples(&mut self) {
+        self.keeps_samples = true;
+    }
+
+    /// Takes the samples that were kept since they were last taken: all takeovers, and the rest if [`World::keep_samples`] was
+    /// called.
+    pub fn take_samples(&mut self) -> Samples {
+        std::mem::take(&mut self.samples)
+    }
+
+    /// The true time from the beginning until now.
+    #[must_use]
+    pub const fn now(&self) -> Duration {
+        Duration::from_nanos(self.now)
+    }
+
+    /// Sections that have ended, which is also in the [report](World::report).
+    #[must_use]
+    pub const fn sections_ended(&self) -> u64 {
+        self.report.sections
     }
 
     pub(super) fn note(&mut self, line: impl FnOnce(&Self) -> String) {
@@ -183,7 +222,8 @@ impl World {
             EventKind::Sweep(app) => self.on_sweep(app as usize),
             EventKind::Stray(number) => self.on_stray(number as usize),
             EventKind::Freeze(app) => self.on_freeze(app as usize),
-            EventKind::Fault => self.on_fault(),
+            EventKind::Fault(which) => self.on_fault(which as usize),
+            EventKind::Order(number) => self.on_order(number as usize),
             EventKind::Mend(mend) => self.mend(mend),
         }
         self.run_woken();
@@ -236,6 +276,22 @@ impl World {
         Some(freezes[which].draw(&mut self.random))
     }
 
+    /// How long a command takes that this app server sends now.
+    pub(super) fn draw_command_delay(&mut self, app: usize) -> u64 {
+        if !self.settings.delay.together {
+            return self.draw_delay();
+        }
+        let now = self.now;
+        match self.drawn {
+            Some((sender, at, delay)) if (sender, at) == (app, now) => delay,
+            _ => {
+                let delay = self.draw_delay();
+                self.drawn = Some((app, now, delay));
+                delay
+            }
+        }
+    }
+
     /// How long a message takes.
     pub(super) fn draw_delay(&mut self) -> u64 {
         let per_mille = self.settings.delay.long_per_mille;
@@ -258,7 +314,7 @@ mod tests {
         let mut settings = Settings::drawn(0);
         settings.nodes = nodes;
         (settings.app_servers, settings.workers, settings.keys) = (2, 2, 1);
-        settings.faults = None;
+        settings.faults.clear();
         settings.wants.truncate(1);
         settings.wants[0].wait = wait;
         settings.wants[0].timeout = Duration::from_secs(1);

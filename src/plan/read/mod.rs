@@ -11,4 +11,4 @@ mod words;
 pub use holds::holds_of_file;
 pub use record::{FromRecord, of_record as holds_of_record};
 pub use unit::TimeUnit;
-pub use words::{network, pauses, per_second, spread};
+pub use words::{MOST_SECTIONS, clock_jumps, extent, network, node_crashes, pauses, per_second, spread};

@@ -1,9 +1,7 @@
 use hdrhistogram::Histogram;
-use hdrhistogram::iterators::IterationValue;
 
 use crate::metrics::{HistogramText, Time};
 use crate::plan::error::PlanError;
-use crate::plan::measured::Measured;
 use crate::plan::pauses::Pauses;
 use crate::plan::spread::Spread;
 use crate::run::{ArmRecord, Record};
@@ -54,14 +52,18 @@ pub fn of_record(record: &Record, name: Option<&str>) -> Result<FromRecord, Plan
         Ok(Pauses {
             // Each section had one.
             per_second: 1.0 / mean,
-            length: measured(&overshoot).map_err(wrong)?,
+            length: Spread::of_micros(&overshoot).map_err(wrong)?,
+            in_holds: true,
         })
     });
     let round_trips = record.round_trips.iter().map(|node| &node.histogram);
     Ok(FromRecord {
         arm: arm.name.clone(),
-        hold: measured(&hold).map_err(wrong)?,
-        round_trip: all(round_trips)?.map(|all| measured(&all)).transpose().map_err(wrong)?,
+        hold: Spread::of_micros(&hold).map_err(wrong)?,
+        round_trip: all(round_trips)?
+            .map(|all| Spread::of_micros(&all))
+            .transpose()
+            .map_err(wrong)?,
         pauses: pauses.transpose()?,
         per_second: sections / record.elapsed.max(1e-9),
     })
@@ -85,16 +87,4 @@ fn all<'a>(texts: impl Iterator<Item = &'a HistogramText>) -> Result<Option<Hist
         }
     }
     Ok(all.filter(|all| !all.is_empty()))
-}
-
-/// A histogram of microseconds as a distribution of seconds.
-fn measured(histogram: &Histogram<u64>) -> Result<Spread, String> {
-    let mut counted = 0.0;
-    let point = |bucket: IterationValue<u64>| {
-        counted += bucket.count_since_last_iteration() as f64;
-        // No time at all has no logarithm: less than a microsecond counts as half of one.
-        ((bucket.value_iterated_to() as f64).max(0.5) / 1e6, counted)
-    };
-    let points = histogram.iter_recorded().map(point).collect();
-    Measured::of_points(points, histogram.len() as f64).map(Spread::Measured)
 }

@@ -3,8 +3,12 @@
 use std::time::Duration;
 
 use crate::plan::pauses::Pauses;
+use crate::plan::simulate::Extent;
 use crate::plan::spread::Spread;
+use crate::plan::surroundings::{ClockJumps, NodeCrashes};
 
+/// The most sections that are played.
+pub const MOST_SECTIONS: f64 = 1e9;
 /// The longest time that is planned with, a year.
 const LONGEST: f64 = 366.0 * 86_400.0;
 
@@ -90,6 +94,73 @@ pub fn per_second(text: &str) -> Result<f64, String> {
     }
 }
 
+/// How often a lock node crashes and for how long it stays away, after which it has forgotten its keys: `2/day,10s`; or has kept
+/// them: `2/day,10s,keeps`.
+///
+/// # Errors
+/// The rate or the length is wrong.
+pub fn node_crashes(text: &str) -> Result<NodeCrashes, String> {
+    let wrong =
+        || format!("\"{text}\" does not say how long a node stays away; write it like 2/day,10s or 2/day,10s,keeps");
+    let (rate, away) = text.split_once(',').ok_or_else(wrong)?;
+    let (away, keeps) = match away.strip_suffix(",keeps") {
+        Some(away) => (away, true),
+        None => (away, false),
+    };
+    let per_second = per_second(rate)?;
+    if per_second <= 0.0 {
+        return Err(format!("\"{rate}\" is never; leave the crashes of nodes out"));
+    }
+    Ok(NodeCrashes {
+        per_second,
+        away: spread(away)?,
+        keeps,
+    })
+}
+
+/// How often the clock of a lock node jumps and how far: forward by `1/day,2s`, back by `1/day,2s,back`.
+///
+/// # Errors
+/// It is not that.
+pub fn clock_jumps(text: &str) -> Result<ClockJumps, String> {
+    let wrong = || format!("\"{text}\" does not say how far a clock jumps; write it like 1/day,2s or 1/day,2s,back");
+    let (rate, by) = text.split_once(',').ok_or_else(wrong)?;
+    let (by, back) = match by.strip_suffix(",back") {
+        Some(by) => (by, true),
+        None => (by, false),
+    };
+    let per_second = per_second(rate)?;
+    if per_second <= 0.0 {
+        return Err(format!("\"{rate}\" is never; leave the jumps of clocks out"));
+    }
+    Ok(ClockJumps {
+        per_second,
+        by: spread(by)?,
+        back,
+    })
+}
+
+/// How much is played: a number of sections, up to 1e9, or a time, up to a year.
+///
+/// # Errors
+/// It is neither.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a whole number up to 1e9"
+)]
+pub fn extent(text: &str) -> Result<Extent, String> {
+    match text.parse::<f64>() {
+        Ok(sections) if (1.0..=MOST_SECTIONS).contains(&sections) && sections.fract() == 0.0 => {
+            Ok(Extent::Sections(sections as u64))
+        }
+        Ok(_) => Err("write a whole number from 1 to 1e9, or a time like 7d".to_owned()),
+        Err(_) => seconds(text)
+            .map(|seconds| Extent::Time(Duration::from_secs_f64(seconds)))
+            .map_err(|why| format!("{why}; write a number of sections from 1 to 1e9, or a time like 7d")),
+    }
+}
+
 /// How often an app server pauses and for how long: `1/h,lognormal:100ms,1`; or `none`.
 ///
 /// # Errors
@@ -99,6 +170,7 @@ pub fn pauses(text: &str) -> Result<Pauses, String> {
         return Ok(Pauses {
             per_second: 0.0,
             length: Spread::Constant(0.0),
+            in_holds: false,
         });
     }
     let (rate, length) = text
@@ -107,6 +179,7 @@ pub fn pauses(text: &str) -> Result<Pauses, String> {
     Ok(Pauses {
         per_second: per_second(rate)?,
         length: spread(length)?,
+        in_holds: false,
     })
 }
 
@@ -134,10 +207,18 @@ mod tests {
             often,
             Ok(Pauses {
                 per_second: 1.0,
-                length: log_normal
+                length: log_normal,
+                in_holds: false,
             })
         );
         assert_eq!(pauses("none").map(|pauses| pauses.per_second), Ok(0.0));
+        let jumps = |by, back| ClockJumps {
+            per_second: 1.0,
+            by: Spread::Constant(by),
+            back,
+        };
+        assert_eq!(clock_jumps("3600/h,2s"), Ok(jumps(2.0, false)));
+        assert_eq!(clock_jumps("1/s,20ms,back"), Ok(jumps(0.02, true)));
     }
 
     #[test]

@@ -23,6 +23,10 @@ pub(crate) const LOCKS: &[Shown] = &[
     IfAny(Figure(Metric::UnavailableMs)),
     IfAny(Figure(Metric::GrantedByOldMaster)),
     IfAny(Figure(Metric::LostAtFailover)),
+    IfAny(Figure(Metric::Orphaned)),
+    IfAny(Figure(Metric::Takeovers)),
+    IfAny(Figure(Metric::TakeoverP50)),
+    IfAny(Figure(Metric::TakeoverMax)),
     IfAny(Figure(Metric::Stuck)),
     Always(AttemptsPerAcquire),
 ];

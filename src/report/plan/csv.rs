@@ -8,10 +8,10 @@ use crate::plan::{Basis, Plan};
 #[must_use]
 pub fn plan_csv(plan: &Plan) -> String {
     let mut text = "ttl_s,renewal_s,p_overrun,p_overrun_low,p_overrun_high,basis,overlaps_per_day,takeover_mean_s,takeover_worst_s,\
-                    pause_survived_s,restart_delay_s,unavailable_s,renewals_per_s,blocked_per_day_s,simulated_sections,simulated_overran,fit,recommended\n"
+                    pause_survived_s,restart_delay_s,unavailable_s,renewals_per_s,blocked_per_day_s,simulated_sections,simulated_overran,simulated_refused,simulated_two_holders,simulated_takeovers,simulated_takeover_mean_s,simulated_takeover_worst_s,fit,recommended\n"
         .to_owned();
     for (place, row) in plan.rows.iter().enumerate() {
-        let (sections, overran) = row.simulated.map_or((0, 0), |seen| (seen.sections, seen.overran));
+        let seen = row.simulated.unwrap_or_default();
         let basis = match row.overrun.basis {
             Basis::Assumed => "assumed",
             Basis::Measured(_) => "measured",
@@ -19,7 +19,7 @@ pub fn plan_csv(plan: &Plan) -> String {
         };
         let _ = writeln!(
             text,
-            "{},{},{:e},{:e},{:e},{basis},{:e},{},{},{},{},{},{},{},{sections},{overran},{},{}",
+            "{},{},{:e},{:e},{:e},{basis},{:e},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             row.setting.ttl.as_secs_f64(),
             row.setting
                 .interval()
@@ -36,6 +36,13 @@ pub fn plan_csv(plan: &Plan) -> String {
             row.unavailable,
             row.renewals_per_second,
             row.blocked_per_day,
+            seen.sections,
+            seen.overran,
+            seen.refused,
+            seen.overlaps,
+            seen.takeovers.count,
+            seen.takeovers.mean(),
+            seen.takeovers.worst,
             row.is_fit(),
             plan.choice.best() == Some(place),
         );

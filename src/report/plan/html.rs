@@ -9,11 +9,11 @@ use plotters::element::{Circle, Cross, IntoDynElement, TriangleMarker};
 use plotters::series::LineSeries;
 use plotters::style::{Color, RGBColor, ShapeStyle};
 
-use super::words::{EXTRAPOLATED, Given, asked, recommendation, sources, table};
+use super::words::{EXTRAPOLATED, Given, TAKEOVERS, asked, clients_table, recommendation, sources, table};
 use crate::plan::{Plan, Renewal, Row, snippets};
 use crate::report::figures::{percent, time};
 use crate::report::paint::Tone;
-use crate::report::table::Cell;
+use crate::report::table::{Cell, Table};
 
 /// The colour of text and axes in the drawing, which the page replaces by that of its own text.
 const INK: RGBColor = RGBColor(1, 2, 3);
@@ -90,13 +90,13 @@ pub fn plan_page(plan: &Plan, given: &Given) -> Result<String, String> {
                 h2 { "How long others wait after a crash of the holder" }
                 (PreEscaped(takeover))
                 h2 { "Each setting" }
-                div.wide {
-                    table {
-                        thead { tr { @for title in &table.head { th { (title) } } } }
-                        tbody { @for row in &table.rows { tr { @for cell in row { (shown(cell)) } } } }
-                    }
-                }
+                (tabled(&table))
                 @if plan.rows.iter().any(|row| row.overrun.is_extrapolated()) { p { (EXTRAPOLATED) } }
+                @if let Some(clients) = clients_table(plan) {
+                    h2 { "In virtual time" }
+                    (tabled(&clients))
+                    p { (TAKEOVERS) }
+                }
                 @if let Some(best) = best {
                     h2 { "Where the figures come from" }
                     (words(sources(plan, &plan.rows[best]).into_iter().map(|(name, value, from)| (name, value, Some(from)))))
@@ -119,6 +119,17 @@ const fn class(tone: Tone) -> &'static str {
         Tone::Bad => "bad",
         Tone::Doubt => "doubt",
         Tone::Plain | Tone::Strong | Tone::Faint => "",
+    }
+}
+
+fn tabled(table: &Table) -> Markup {
+    html! {
+        div.wide {
+            table {
+                thead { tr { @for title in &table.head { th { (title) } } } }
+                tbody { @for row in &table.rows { tr { @for cell in row { (shown(cell)) } } } }
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::plot::plot_plan;
-use super::words::{EXTRAPOLATED, Given, asked, recommendation, sources, table};
+use super::words::{EXTRAPOLATED, Given, TAKEOVERS, asked, clients_table, recommendation, sources, table};
 use crate::plan::{Plan, snippets};
 use crate::report::paint::{Paint, Tone};
 
@@ -18,6 +18,11 @@ pub fn render_plan(plan: &Plan, given: &Given, paint: Paint, plot: Option<(u16, 
     text += &table(plan).render(paint);
     if plan.rows.iter().any(|row| row.overrun.is_extrapolated()) {
         let _ = writeln!(text, "{EXTRAPOLATED}");
+    }
+    if let Some(clients) = clients_table(plan) {
+        text.push('\n');
+        text += &clients.render(paint);
+        let _ = writeln!(text, "{TAKEOVERS}");
     }
     if let Some((width, height)) = plot {
         text.push('\n');

@@ -1,8 +1,8 @@
 //! What a plan says, for the text and for the page: what was asked, a table, the recommendation, where its figures come from.
 
-use crate::metrics::units::counted;
+use crate::metrics::units::{count, counted};
 use crate::model::setting;
-use crate::plan::{Basis, Chance, Choice, Plan, Question, Row, Shortfall, Spread};
+use crate::plan::{Basis, Chance, Choice, Plan, Predicted, Question, Row, Shortfall, Simulated, Spread};
 use crate::report::figures::{percent, small, time};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Table};
@@ -10,6 +10,9 @@ use crate::report::table::{Cell, Table};
 /// What is extrapolated.
 pub(super) const EXTRAPOLATED: &str =
     "~ extrapolated: beyond what the measured values can show (three of them), by a fitted log-normal tail";
+
+/// What a takeover is in virtual time.
+pub(super) const TAKEOVERS: &str = "takeovers: from the death of a holder until somebody got its lock; where few ask for it, that is how long nobody asked";
 
 /// Which parts of the question were given; the others are assumed or come from the record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -131,12 +134,28 @@ pub(super) fn table(plan: &Plan) -> Table {
             },
             Cell::new(tone, verdict(row)),
         ];
+        if let Some(Predicted {
+            interval: [low, high], ..
+        }) = row.predicted
+        {
+            cells.insert(
+                3,
+                Cell::plain(if low == high {
+                    low.to_string()
+                } else {
+                    format!("{} to {}", count(low), count(high))
+                }),
+            );
+        }
         if was_simulated {
             cells.insert(3, simulated(row));
         }
         cells
     });
     let mut head: Vec<String> = HEAD.map(str::to_owned).into();
+    if let Some(sections) = plan.question.sections {
+        head.insert(3, format!("of {} (99 %)", count(sections)));
+    }
     if was_simulated {
         head.insert(3, "simulated (95 %)".to_owned());
     }
@@ -158,6 +177,54 @@ fn simulated(row: &Row) -> Cell {
     }
 }
 
+/// What the clients of each setting met in virtual time besides overruns; `None` if nothing was shared and nothing broke.
+pub(super) fn clients_table(plan: &Plan) -> Option<Table> {
+    let seen = || plan.rows.iter().filter_map(|row| Some((row, row.simulated?)));
+    seen()
+        .any(|(_, seen)| plan.clients || seen.refused + seen.overlaps + seen.takeovers.count > 0)
+        .then(|| Table {
+            head: CLIENTS_HEAD.map(str::to_owned).into(),
+            rows: seen().map(|(row, seen)| clients(row, &seen)).collect(),
+        })
+}
+
+const CLIENTS_HEAD: [&str; 9] = [
+    "virtual time",
+    "renew",
+    "played",
+    "sections",
+    "refused",
+    "two holders",
+    "takeovers",
+    "mean",
+    "worst",
+];
+
+fn clients(row: &Row, seen: &Simulated) -> Vec<Cell> {
+    let taken = seen.takeovers.count > 0;
+    let when_taken = |seconds: f64| {
+        if taken {
+            Cell::plain(time(seconds))
+        } else {
+            Cell::none()
+        }
+    };
+    vec![
+        Cell::plain(setting(row.setting.ttl)),
+        Cell::plain(row.setting.renewal.to_string()),
+        Cell::plain(time(seen.seconds)),
+        Cell::plain(count(seen.sections)),
+        Cell::plain(count(seen.refused)),
+        match seen.overlaps {
+            0 => Cell::plain("0"),
+            some => Cell::new(Tone::Bad, count(some)),
+        },
+        Cell::plain(count(seen.takeovers.count)),
+        when_taken(seen.takeovers.mean()),
+        when_taken(seen.takeovers.worst),
+    ]
+}
+
 fn chance(chance: &Chance, write: fn(f64) -> String) -> String {
     let mark = if chance.is_extrapolated() { "~" } else { "" };
     format!("{mark}{}", write(chance.p))
@@ -174,6 +241,7 @@ fn verdict(row: &Row) -> String {
             Shortfall::Risk => "overlaps",
             Shortfall::Unproven => "unproven",
             Shortfall::Takeover => "takeover",
+            Shortfall::TwoHolders => "two holders",
             Shortfall::TooShort => "too short",
         })
         .collect();
@@ -217,6 +285,15 @@ pub(super) fn recommendation(plan: &Plan) -> (&'static str, Tone, String) {
                 named(place)
             );
             ("?", Tone::Doubt, text)
+        }
+        Choice::TwoHolders(place) => {
+            let text = format!(
+                "In virtual time locks had two holders with every setting that meets the goal: a node that had forgotten its keys came back \
+                 before they had expired. {} would do if nodes stayed away for {}, or kept their keys.",
+                named(place),
+                time(plan.rows[place].restart_delay)
+            );
+            ("✖", Tone::Bad, text)
         }
         Choice::TooRisky(place) => {
             let row = &plan.rows[place];
@@ -309,7 +386,7 @@ pub(super) fn sources(plan: &Plan, row: &Row) -> Vec<(&'static str, String, Stri
             format!("{} mean, {} worst", time(row.takeover_mean), time(row.takeover_worst)),
             match row.setting.interval() {
                 None => "TTL − E[H²] / 2 E[H], and the TTL".to_owned(),
-                Some(_) => "TTL − interval / 2, and the TTL: what is left is spread evenly".to_owned(),
+                Some(_) => "TTL − the mean time since the last renewal, and the TTL".to_owned(),
             },
         ),
         (

@@ -1,15 +1,17 @@
 //! A sweep as text: what each setting did, arm by arm.
 
-use super::figures::percent;
-use super::paint::{Paint, Tone};
-use super::table::{Cell, Table};
+use super::plot::plot_sweep;
 use crate::metrics::units::{count, micros, rate};
 use crate::plan::formulas::wilson;
+use crate::report::figures::percent;
+use crate::report::paint::{Paint, Tone};
+use crate::report::table::{Cell, Table};
 use crate::sweep::Tradeoff;
 
-/// The table, in colour if wanted.
+/// The table, in colour if wanted, and with a plot of so many columns and lines.
 #[must_use]
-pub fn render_sweep(rows: &[Tradeoff], paint: Paint) -> String {
+pub fn render_sweep(rows: &[Tradeoff], paint: Paint, plot: Option<(u16, u16)>) -> String {
+    let has_takeovers = rows.iter().any(|row| row.takeover.is_some());
     let keys: Vec<&str> = rows
         .first()
         .map_or_else(Vec::new, |row| row.cell.0.iter().map(|(key, _)| key.as_str()).collect());
@@ -24,23 +26,44 @@ pub fn render_sweep(rows: &[Tradeoff], paint: Paint) -> String {
             "oversold",
             "ok/s",
             "acquire p99",
-            "renewals/s",
-            "plays",
         ]
         .map(str::to_owned),
     );
-    let table = Table {
+    if has_takeovers {
+        head.extend(["takeover p50", "max"].map(str::to_owned));
+    }
+    head.extend(["renewals/s", "plays"].map(str::to_owned));
+    let mut table = Table {
         head,
-        rows: rows.iter().map(cells).collect(),
+        rows: rows.iter().map(|row| cells(row, has_takeovers)).collect(),
     };
+    leave_out_empty_columns(&mut table);
     let mut text = table.render(paint);
     if rows.iter().any(|row| row.inconclusive > 0) {
         text += "? inconclusive: the cause of an expectation did not occur, or the run lost something it needs; the results file says which\n";
     }
+    if let Some(lines) = plot.and_then(|room| plot_sweep(rows, room, paint)) {
+        text.push('\n');
+        text += &(lines.join("\n") + "\n");
+    }
     text
 }
 
-fn cells(row: &Tradeoff) -> Vec<Cell> {
+/// Leaves out what no row has: many sweeps have no stock that sells out, and no renewal.
+fn leave_out_empty_columns(table: &mut Table) {
+    let is_empty = |column: &usize| table.rows.iter().all(|row| row.get(*column) == Some(&Cell::none()));
+    let empty: Vec<usize> = (0..table.head.len())
+        .filter(|column| !table.rows.is_empty() && is_empty(column))
+        .collect();
+    for column in empty.into_iter().rev() {
+        table.head.remove(column);
+        for row in &mut table.rows {
+            row.remove(column);
+        }
+    }
+}
+
+fn cells(row: &Tradeoff, with_takeover: bool) -> Vec<Cell> {
     let damage = |n: Option<u64>| match (n, row.inconclusive) {
         (None, _) => Cell::none(),
         (Some(0), 0) => Cell::new(Tone::Good, "✔ 0"),
@@ -63,7 +86,15 @@ fn cells(row: &Tradeoff) -> Vec<Cell> {
     cells.push(damage(row.oversold));
     cells.push(Cell::plain(rate(row.throughput)));
     cells.push(Cell::plain(micros(row.acquire_p99_us)));
-    cells.push(Cell::plain(rate(row.renewals_per_second)));
+    if with_takeover {
+        let time = |us: Option<u64>| us.map_or_else(Cell::none, |us| Cell::plain(micros(us)));
+        cells.push(time(row.takeover.map(|takeover| takeover.p50_us)));
+        cells.push(time(row.takeover.map(|takeover| takeover.max_us)));
+    }
+    cells.push(match row.renewals_per_second > 0.0 {
+        true => Cell::plain(rate(row.renewals_per_second)),
+        false => Cell::none(),
+    });
     let plays = match row.inconclusive {
         0 => Cell::plain(row.plays.to_string()),
         some => Cell::new(Tone::Doubt, format!("{} (? {some})", row.plays)),

@@ -1,0 +1,40 @@
+//! `lockstorm plan RECORD --replay N`: the faults of a run, again in virtual time.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicU64;
+
+use lockstorm::plan::Replay;
+use lockstorm::report::{RecordFile, render_replay};
+
+use super::interrupt::Interrupt;
+use super::progress::told;
+use crate::cli::{Color, PlanArgs};
+use crate::commands::{colour, print, print_for_people};
+use crate::failure::Failure;
+
+/// Plays the record so many times and prints what both did.
+pub fn replay(path: &Path, times: u32, args: &PlanArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
+    let record = RecordFile::read(path).map_err(Failure::usage)?;
+    let replay = Replay::of(&record, args.arm.as_deref())
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    let (interrupt, done, times) = (Interrupt::listen()?, AtomicU64::new(0), u64::from(times));
+    let played = told(times, "plays", &done, || {
+        replay.play(times, args.virtually.seed, &interrupt.stop, &done)
+    });
+    if args.json {
+        let both = serde_json::json!({
+            "arm": replay.arm,
+            "times": played.times,
+            "orders": replay.orders(),
+            "left_out": replay.left_out,
+            "real": replay.real,
+            "virtual": played.means,
+            "all": played.all,
+        });
+        print(serde_json::to_string_pretty(&both).map_err(Failure::error)? + "\n")?;
+    } else {
+        print_for_people(render_replay(&replay, &played, colour::paint(color)), ascii)?;
+    }
+    Ok(interrupt.code().unwrap_or(ExitCode::SUCCESS))
+}

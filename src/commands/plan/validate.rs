@@ -1,0 +1,177 @@
+//! `lockstorm plan --validate`: the simulation beside real nodes.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use lockstorm::lab::{ServerBinary, check_temp_dir};
+use lockstorm::plan::Setting;
+use lockstorm::report::render_validation;
+use lockstorm::run::{Ended, RunOptions, Stop, headless};
+use lockstorm::scenario::{Overrides, Source, parse};
+use lockstorm::validation::{
+    Breaks, Comparison, Fed, PlayedLock, Seen, Stage, Validation, compare, quick, seen, whole,
+};
+
+use super::interrupt::Interrupt;
+use crate::cli::{Color, PlanArgs, ValidationTable};
+use crate::commands::{colour, print, print_for_people, signalled_with};
+use crate::failure::{Failure, tell};
+
+/// Sections in virtual time for each cell.
+const SIMULATED: u64 = 400_000;
+/// How much longer than in reality the control's TTLs are.
+const PLANTED: f64 = 1.1;
+/// How often a run is played that proves nothing, because the machine stood still, for example.
+const ATTEMPTS: u32 = 3;
+/// What a run takes besides its measured part.
+const AROUND: Duration = Duration::from_secs(6);
+
+/// Plays the table and prints it.
+pub fn validate(table: ValidationTable, args: &PlanArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
+    let stages = match table {
+        ValidationTable::Quick => quick(),
+        ValidationTable::Whole => whole(),
+    };
+    check_temp_dir().map_err(Failure::usage)?;
+    let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
+    let (mut played, mut left_out): (Vec<(Stage, Vec<Seen>)>, Vec<String>) = (Vec::new(), Vec::new());
+    for (place, stage) in stages.iter().enumerate() {
+        let left: Duration = stages[place..].iter().map(all_runs).sum();
+        tell(&format!(
+            "stage {} of {}: TTL {}, renewal {}, about {} left",
+            place + 1,
+            stages.len(),
+            humantime::format_duration(stage.setting.ttl),
+            stage.setting.renewal,
+            humantime::format_duration(Duration::from_secs(left.as_secs()))
+        ));
+        match real(stage, args.virtually.seed, &server.path)? {
+            Real::Stopped(stop) => return Ok(signalled_with(stop, Ok(()))),
+            Real::Void(why) => left_out.push(format!("stage {}: {why}", place + 1)),
+            Real::Played(seen) => played.push((*stage, seen)),
+        }
+    }
+    let interrupt = Interrupt::listen()?;
+    let validation = Validation {
+        cells: table_of(&played, args.virtually.seed, 1.0, &interrupt.stop)?,
+        control: table_of(&played, args.virtually.seed, PLANTED, &interrupt.stop)?,
+        left_out,
+    };
+    if let Some(code) = interrupt.code() {
+        return Ok(code);
+    }
+    if args.json {
+        let json = serde_json::to_string_pretty(&validation).map_err(Failure::error)?;
+        print(json + "\n")?;
+    } else {
+        print_for_people(render_validation(&validation, colour::paint(color)), ascii)?;
+    }
+    Ok(if validation.holds() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(3)
+    })
+}
+
+fn all_runs(stage: &Stage) -> Duration {
+    (stage.length + AROUND).mul_f64(stage.runs as f64)
+}
+
+/// What became of a stage, or of one of its runs.
+enum Real<T> {
+    Played(T),
+    /// It proves nothing.
+    Void(String),
+    Stopped(Stop),
+}
+
+/// Plays all runs of a stage.
+fn real(stage: &Stage, seed: u64, server: &Path) -> Result<Real<Vec<Seen>>, Failure> {
+    let mut all: Vec<Seen> = Vec::new();
+    for run in 0..stage.runs {
+        if run > 0 {
+            tell(&format!("run {} of {}", run + 1, stage.runs));
+        }
+        let seen = match valid_run(stage, seed.wrapping_add(run), server)? {
+            Real::Played(seen) => seen,
+            other => return Ok(other),
+        };
+        if all.is_empty() {
+            all = seen;
+        } else {
+            for (sum, seen) in all.iter_mut().zip(seen) {
+                sum.add(seen);
+            }
+        }
+    }
+    Ok(Real::Played(all))
+}
+
+/// Plays one run until it proves something.
+fn valid_run(stage: &Stage, seed: u64, server: &Path) -> Result<Real<Vec<Seen>>, Failure> {
+    let mut attempt = 1;
+    loop {
+        let record = match play(stage, seed, server.to_owned())? {
+            Ended::Abandoned(stop) | Ended::Finished(_, Some(stop)) => return Ok(Real::Stopped(stop)),
+            Ended::Finished(record, None) => record,
+        };
+        match seen(&record) {
+            Ok(seen) => return Ok(Real::Played(seen)),
+            Err(why) if attempt == ATTEMPTS => return Ok(Real::Void(why)),
+            Err(why) => tell(&format!("{why}; it is played again")),
+        }
+        attempt += 1;
+    }
+}
+
+fn play(stage: &Stage, seed: u64, server: PathBuf) -> Result<Ended, Failure> {
+    let source = Source {
+        name: "validation".to_owned(),
+        text: stage.scenario(seed),
+    };
+    let scenario = parse(&source, &Overrides::default()).map_err(Failure::error)?;
+    let options = RunOptions {
+        server_bin: Some(server),
+        ..RunOptions::default()
+    };
+    headless(scenario, options, |_| ()).map_err(Failure::error)
+}
+
+/// All cells, with TTLs that are so many times as long in virtual time as in reality.
+fn table_of(
+    played: &[(Stage, Vec<Seen>)],
+    seed: u64,
+    longer: f64,
+    stop: &AtomicBool,
+) -> Result<Vec<Comparison>, Failure> {
+    let tests = played.len() * PlayedLock::ALL.len();
+    let mut cells = Vec::new();
+    for (stage, locks) in played {
+        for real in locks {
+            let fed = Fed {
+                from: source_of(played, stage, real),
+                setting: Setting {
+                    ttl: stage.setting.ttl.mul_f64(longer),
+                    ..stage.setting
+                },
+                sections: SIMULATED,
+                seed,
+                tests,
+            };
+            cells.push(compare(stage, real, &fed, stop).map_err(Failure::error)?);
+        }
+    }
+    Ok(cells)
+}
+
+/// Holds and round trips are those of the stage, or of the one before in which nothing broke.
+fn source_of<'a>(played: &'a [(Stage, Vec<Seen>)], stage: &Stage, real: &'a Seen) -> &'a Seen {
+    if stage.breaks == Breaks::Nothing {
+        return real;
+    }
+    let calm = played.iter().rev().filter(|(stage, _)| stage.breaks == Breaks::Nothing);
+    let of_lock = calm.flat_map(|(_, locks)| locks).find(|seen| seen.lock == real.lock);
+    of_lock.unwrap_or(real)
+}

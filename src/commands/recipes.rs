@@ -1,0 +1,69 @@
+//! `lockstorm recipes`: the shortest ways to two holders of one lock.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use lockstorm::output::replace;
+use lockstorm::recipes::{Described, search};
+use lockstorm::report::render_recipes;
+
+use super::{colour, print, print_for_people};
+use crate::cli::{Color, RecipesArgs};
+use crate::failure::Failure;
+
+/// Searches, and prints what was found, or the file of one recipe.
+pub fn recipes(args: &RecipesArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
+    let recipes = search(args.nodes).map_err(Failure::error)?;
+    let recipes: Vec<Described> = (1..)
+        .zip(&recipes)
+        .map(|(number, recipe)| Described::of(number, recipe))
+        .collect();
+    if let Some(number) = args.scenario {
+        print(file(&recipes, args.nodes, number, args.control)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(directory) = &args.out {
+        write_all(directory, &recipes)?;
+    }
+    if args.json {
+        print(serde_json::to_string_pretty(&recipes).map_err(Failure::error)? + "\n")?;
+    } else {
+        print_for_people(render_recipes(args.nodes, &recipes, colour::paint(color)), ascii)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The scenario file of one recipe, or of its control.
+fn file(recipes: &[Described], nodes: usize, number: usize, control: bool) -> Result<String, Failure> {
+    let Some(recipe) = recipes.iter().find(|recipe| recipe.number == number) else {
+        return Err(Failure::usage(format!(
+            "there is no recipe {number}; {nodes} nodes have recipes 1 to {}",
+            recipes.len()
+        )));
+    };
+    let file = if control { &recipe.control } else { &recipe.scenario };
+    file.clone().ok_or_else(|| {
+        let playable = recipes.iter().filter(|recipe| recipe.scenario.is_some());
+        let numbers: Vec<String> = playable.map(|recipe| recipe.number.to_string()).collect();
+        Failure::usage(format!(
+            "recipe {number} has no scenario, since a scenario can't set a node's clock or hold back a single message; these \
+             recipes have one: {}",
+            numbers.join(", ")
+        ))
+    })
+}
+
+/// Writes the file of each recipe that has one, with its control.
+fn write_all(directory: &Path, recipes: &[Described]) -> Result<(), Failure> {
+    let cannot = |path: &Path, error| Failure::error(format!("cannot write {}: {error}", path.display()));
+    fs::create_dir_all(directory).map_err(|error| cannot(directory, error))?;
+    for recipe in recipes {
+        for (ending, text) in [("", &recipe.scenario), ("-control", &recipe.control)] {
+            let Some(text) = text else { continue };
+            let path = directory.join(format!("recipe-{}-{}{ending}.toml", recipe.nodes, recipe.number));
+            replace(&path, |file| file.write_all(text.as_bytes())).map_err(|error| cannot(&path, error))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! Which part of the sections so far would outlast their lock with other TTLs.
+
+use std::time::Duration;
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::visible_rows::VisibleRows;
+use super::{dialog, line};
+use crate::console::app::App;
+use crate::console::text;
+use crate::console::ttls::{TtlArm, arms, words};
+use crate::run::Part;
+
+/// The columns of the TTLs.
+const TTL: usize = 8;
+/// The columns of a part, with its mark.
+const PART: usize = 12;
+/// The shortest and the longest bar.
+const BAR: [usize; 2] = [4, 20];
+/// The most TTLs that are shown.
+const MOST: usize = 13;
+/// Marks the present TTL.
+const NOW: &str = "◆";
+
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
+    let theme = &app.theme;
+    let Some(snapshot) = app.picture() else { return };
+    // The order to turn the knob counts at once.
+    let arms = arms(snapshot, app.knobs.values(snapshot).ttl);
+    let width = area.width.saturating_sub(4).min(100);
+    let inner = usize::from(width).saturating_sub(4);
+    let fit = inner.saturating_sub(TTL) / (PART + 1);
+    let shown = VisibleRows::of(arms.len(), fit.max(1), place_of_charted(app, &arms)).shown;
+    let hidden = arms.len() - shown.len();
+    let arms = &arms[shown];
+    let column = (inner.saturating_sub(TTL) / arms.len().max(1)).min(PART + BAR[1] + 1);
+    let bar = column.saturating_sub(PART + 1);
+    let notes = notes(arms, hidden, inner);
+    let ttls = listed(arms, usize::from(area.height).saturating_sub(notes.len() + 4).min(MOST));
+    let height = u16::try_from(ttls.len().max(1) + notes.len() + 4).unwrap_or(u16::MAX);
+    let inside = dialog(
+        frame,
+        area,
+        [width, height],
+        "TTLs: sections that would outlast them",
+        theme,
+    );
+    let head = |of: &dyn Fn(&TtlArm<'_>) -> String, style: Style, first: &str| {
+        let mut spans = vec![Span::raw(format!("{first:<TTL$}"))];
+        spans.extend(arms.iter().map(|arm| {
+            let text = text::fit(&of(arm), column.saturating_sub(2));
+            Span::styled(
+                format!(" {text}{}", " ".repeat(column.saturating_sub(1 + text::width(&text)))),
+                style,
+            )
+        }));
+        Line::from(spans)
+    };
+    line(
+        frame,
+        inside,
+        0,
+        head(&|arm| arm.view.name.clone(), theme.strong, "TTL"),
+    );
+    let sections = |arm: &TtlArm<'_>| format!("of {}", text::count(arm.view.outlasted.sections));
+    line(frame, inside, 1, head(&sections, theme.dim, ""));
+    for (row, ttl) in (2..).zip(&ttls) {
+        let mut spans = vec![Span::raw(format!("{:<TTL$}", text::setting(*ttl)))];
+        for arm in arms {
+            let part = arm.view.outlasted.part(*ttl);
+            let (mark, style) = if arm.ttl == *ttl {
+                (NOW, theme.strong)
+            } else {
+                (" ", theme.base)
+            };
+            spans.push(Span::styled(mark, theme.accent));
+            spans.push(Span::styled(
+                format!("{:<width$}", words(part), width = PART - 1),
+                style,
+            ));
+            spans.push(Span::styled(drawn(part, bar), theme.p50));
+        }
+        line(frame, inside, row, Line::from(spans));
+    }
+    let below = u16::try_from(ttls.len()).unwrap_or(u16::MAX).saturating_add(2);
+    for (row, note) in (below..).zip(&notes) {
+        line(frame, inside, row, Line::styled(note.clone(), theme.dim));
+    }
+}
+
+fn place_of_charted(app: &App, arms: &[TtlArm<'_>]) -> usize {
+    let charted = app.picture().and_then(|snapshot| snapshot.arms.get(app.arm));
+    let name = charted.map(|arm| arm.name.as_str());
+    arms.iter()
+        .position(|arm| Some(arm.view.name.as_str()) == name)
+        .unwrap_or(0)
+}
+
+/// At most `most` of the TTLs, those around the present ones; more of the shorter ones, which sections may outlast.
+fn listed(arms: &[TtlArm<'_>], most: usize) -> Vec<Duration> {
+    let known = arms
+        .iter()
+        .map(|arm| &arm.view.outlasted.by_ttl)
+        .max_by_key(|by_ttl| by_ttl.len());
+    let all: Vec<Duration> = known.into_iter().flatten().map(|(ttl, _)| *ttl).collect();
+    let place = |ttl: Option<Duration>| all.iter().position(|known| Some(*known) == ttl).unwrap_or(0);
+    let [first, last] = [
+        arms.iter().map(|arm| arm.ttl).min(),
+        arms.iter().map(|arm| arm.ttl).max(),
+    ]
+    .map(place);
+    let start = usize::midpoint(first, last)
+        .saturating_sub(most * 2 / 3)
+        .min(all.len().saturating_sub(most));
+    all.into_iter().skip(start).take(most).collect()
+}
+
+/// A bar, with a gap behind it.
+fn drawn(part: Option<Part>, most: usize) -> String {
+    if most < BAR[0] {
+        return " ".repeat(most + 1);
+    }
+    let share = match part {
+        Some(Part::About(share)) => share,
+        Some(Part::Below(_)) | None => 0.0,
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and the room"
+    )]
+    let cells = (share * most as f64).round() as usize;
+    format!("{:<width$}", "█".repeat(cells), width = most + 1)
+}
+
+/// What the figures mean.
+fn notes(arms: &[TtlArm<'_>], hidden: usize, columns: usize) -> Vec<String> {
+    let mut notes = vec![format!(
+        "{NOW} the present TTL: t and T turn it. Of the sections so far, from the attempt that got the lock to the release, without renewal; a lock covers its TTL less 1 % and 2 ms."
+    )];
+    let renewed: Vec<&str> = arms
+        .iter()
+        .filter(|arm| arm.renews())
+        .map(|arm| arm.view.name.as_str())
+        .collect();
+    if !renewed.is_empty() {
+        notes.push(format!(
+            "Renewed, so that sections may be longer than the TTL: {}.",
+            renewed.join(", ")
+        ));
+    }
+    if arms.iter().all(|arm| arm.view.outlasted.sections == 0) {
+        notes.push("No section of the measured part has ended yet.".to_owned());
+    }
+    if hidden > 0 {
+        notes.push(format!("{hidden} more: Tab goes there."));
+    }
+    notes.iter().flat_map(|note| text::wrap(note, columns)).collect()
+}

@@ -1,0 +1,319 @@
+//! The faults of a recorded run, again in virtual time.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::error::PlanError;
+use super::question::Question;
+use super::read::{FromRecord, holds_of_record};
+use super::setting::{Renewal, Setting};
+use super::simulate::settings;
+use super::simulated::Simulated;
+use super::spread::Spread;
+use super::surroundings::Surroundings;
+use super::worlds::{in_parallel, seed_of};
+use crate::lock::simulation::{Order, Span, World};
+use crate::metrics::{Count, Time, histogram};
+use crate::model::{Action, Condition, Direction, EventKind, Fault, HostId, Target};
+use crate::run::{ArmRecord, Record};
+use crate::scenario::{ArmSpec, Persistence, Popularity, Renew, Scenario, Voter, WorkloadSpec};
+
+/// One arm of a recorded run with everything that broke in it, to be played again.
+#[derive(Debug)]
+pub struct Replay {
+    /// The name of the arm.
+    pub arm: String,
+    question: Question,
+    setting: Setting,
+    surroundings: Surroundings,
+    orders: Vec<(Duration, Order)>,
+    length: Duration,
+    /// What the arm did on real nodes.
+    pub real: Replayed,
+    /// What broke in the run, but can't be played: a sentence each.
+    pub left_out: Vec<String>,
+}
+
+/// What an arm did, or does in virtual time on average.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Replayed {
+    /// Sections that ended.
+    pub sections: f64,
+    /// Of these, the ones that outlasted their lock.
+    pub overran: f64,
+    /// Acquires that ended without the lock.
+    pub refused: f64,
+    /// Locks of dead app servers that somebody else got.
+    pub takeovers: f64,
+    /// The mean time from the death until then, in seconds; 0 if there were none.
+    pub takeover_mean: f64,
+}
+
+/// What the worlds of a replay gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Played {
+    /// How often it was played.
+    pub times: u64,
+    /// On average.
+    pub means: Replayed,
+    /// Together.
+    pub all: Simulated,
+    /// Each time from an app server's death until somebody else got its lock.
+    pub takeovers: Vec<Duration>,
+}
+
+impl Replay {
+    /// The arm of this name, or the first one that held locks.
+    ///
+    /// # Errors
+    /// There is no such arm, or its lock or its work can't be played in virtual time.
+    pub fn of(record: &Record, name: Option<&str>) -> Result<Self, PlanError> {
+        let FromRecord { arm: name, hold, .. } = holds_of_record(record, name)?;
+        let wrong = |why: &str| PlanError::new(format!("arm \"{name}\" can't be replayed: {why}"));
+        let scenario = &record.scenario;
+        // Both have the arm whose holds were read.
+        let arm = record
+            .arms
+            .iter()
+            .find(|arm| arm.name == name)
+            .ok_or_else(|| wrong("the record has lost it"))?;
+        let spec = scenario
+            .arms
+            .iter()
+            .find(|arm| arm.name == name)
+            .ok_or_else(|| wrong("its scenario has lost it"))?;
+        let voters = spec.voters(&scenario.lab).into_iter().map(Voter::host);
+        let hosts: Vec<HostId> = voters
+            .collect::<Option<_>>()
+            .ok_or_else(|| wrong("its nodes are not independent of each other, as those in virtual time are"))?;
+        let WorkloadSpec::Inventory(work) = &scenario.workload else {
+            return Err(wrong(
+                "it needs a run of the inventory workload, where each request takes a lock",
+            ));
+        };
+        let (servers, workers) = (scenario.swarm.servers, scenario.swarm.workers);
+        if servers.saturating_mul(workers) == 0 || servers.saturating_mul(workers) > 100_000 || work.products == 0 {
+            return Err(wrong("its scenario has no workers, too many of them, or no products"));
+        }
+        let is_no_rate = |rate: f64| !rate.is_normal() || rate <= 0.0;
+        if scenario.swarm.rate.is_some_and(is_no_rate) || !(record.elapsed > 0.0 && record.elapsed < 1e6) {
+            return Err(wrong("its rate or its length makes no sense"));
+        }
+        let round_trip = round_trips(record, &hosts).map_err(|why| wrong(&why))?;
+        let question = Question::new(hold, round_trip, hosts.len());
+        let keys = usize::try_from(work.products).unwrap_or(usize::MAX);
+        let (orders, mut left_out) = orders(record, &hosts);
+        if work.popularity != Popularity::Uniform {
+            left_out.push("the products' popularity: in virtual time all are bought equally often".to_owned());
+        }
+        let replay = Self {
+            arm: arm.name.clone(),
+            setting: Setting {
+                ttl: spec.ttl,
+                renewal: match spec.renew {
+                    Renew::Off => Renewal::Off,
+                    Renew::Fraction(n) => Renewal::Fraction(n),
+                    Renew::Every(every) => Renewal::Every(every),
+                },
+            },
+            surroundings: surroundings(scenario, spec, &question, keys.min(MOST_KEYS)),
+            question,
+            orders,
+            length: Duration::from_secs_f64(record.elapsed.clamp(0.0, 1e6)),
+            real: real(arm)?,
+            left_out,
+        };
+        // A record that somebody has changed may ask for what no world can be.
+        match World::new(settings(&replay.question, &replay.setting, &replay.surroundings), 0) {
+            Ok(_) => Ok(replay),
+            Err(why) => Err(wrong(&why.to_string())),
+        }
+    }
+
+    /// How many orders there are.
+    #[must_use]
+    pub const fn orders(&self) -> usize {
+        self.orders.len()
+    }
+
+    /// Plays it so many times, each with its own seed, until `stop` is set. `done` counts the plays.
+    #[must_use]
+    pub fn play(&self, times: u64, seed: u64, stop: &AtomicBool, done: &AtomicU64) -> Played {
+        self.play_with(self.setting, times, seed, stop, done)
+    }
+
+    /// The same with another setting than that of the run.
+    #[must_use]
+    pub fn play_with(&self, setting: Setting, times: u64, seed: u64, stop: &AtomicBool, done: &AtomicU64) -> Played {
+        let settings = settings(&self.question, &setting, &self.surroundings);
+        let played = in_parallel(times, stop, |number| {
+            let mut world = World::new(settings.clone(), seed_of(seed, number)).ok()?;
+            for (at, order) in &self.orders {
+                world.order(*at, *order).ok()?;
+            }
+            world.run(self.length);
+            done.fetch_add(1, Ordering::Relaxed);
+            let samples = world.take_samples();
+            Some((Simulated::of(&world.report(), &samples), samples.takeovers))
+        });
+        let times = played.len() as u64;
+        let plays = (times as f64).max(1.0);
+        let all = played
+            .iter()
+            .fold(Simulated::default(), |sum, (part, _)| sum.with(*part));
+        let each = |count: u64| count as f64 / plays;
+        let means = Replayed {
+            sections: each(all.sections),
+            overran: each(all.overran),
+            refused: each(all.refused),
+            takeovers: each(all.takeovers.count),
+            takeover_mean: all.takeovers.mean(),
+        };
+        Played {
+            times,
+            means,
+            all,
+            takeovers: played.into_iter().flat_map(|(_, takeovers)| takeovers).collect(),
+        }
+    }
+}
+
+/// The round trips of the nodes on these hosts.
+fn round_trips(record: &Record, hosts: &[HostId]) -> Result<Spread, String> {
+    let mut all = histogram();
+    let theirs = record.round_trips.iter().filter(|node| {
+        let host = HostId::from_index(node.host.saturating_sub(1));
+        hosts.contains(&host)
+    });
+    for node in theirs {
+        let of_node = node.histogram.decode().map_err(|error| error.to_string())?;
+        // The histogram resizes itself, so no value is out of range.
+        let _ = all.add(of_node);
+    }
+    Spread::of_micros(&all).map_err(|why| format!("the round trips of its nodes: {why}"))
+}
+
+/// More locks than this are hardly ever wanted twice at the same time.
+const MOST_KEYS: usize = 20_000;
+
+fn surroundings(scenario: &Scenario, arm: &ArmSpec, question: &Question, keys: usize) -> Surroundings {
+    let swarm = &scenario.swarm;
+    let workers = (swarm.servers * swarm.workers) as f64;
+    let think = match swarm.rate {
+        // So many workers that are busy for so long do as many requests as were asked for.
+        Some(rate) => (workers / rate - question.hold.mean()).max(0.0),
+        None => swarm.think.as_secs_f64(),
+    };
+    let least = Duration::from_micros(1);
+    Surroundings {
+        clients: swarm.servers,
+        workers: swarm.workers,
+        keys: Some(keys.max(1)),
+        wait: arm.wait,
+        timeout: Some(arm.timeout),
+        node_timeout: Some(arm.node_timeout),
+        think: Span {
+            least,
+            most: Duration::from_secs_f64(think * 2.0).max(least),
+        },
+        // A section of a run is a sleep.
+        pauses_stop_work: false,
+        // The lab's nodes.
+        share_machine: true,
+        ..Surroundings::default()
+    }
+}
+
+fn real(arm: &ArmRecord) -> Result<Replayed, PlanError> {
+    let takeovers = arm
+        .histogram(Time::Takeover)
+        .map_err(|error| PlanError::new(error.to_string()))?;
+    let outcomes = &arm.figures.outcomes;
+    Ok(Replayed {
+        sections: arm.figures.votes_at_release.iter().sum::<u64>() as f64,
+        overran: arm.figures.counts[Count::Overran] as f64,
+        refused: (outcomes.contended + outcomes.no_quorum + outcomes.expired + outcomes.unknown) as f64,
+        takeovers: takeovers.len() as f64,
+        takeover_mean: takeovers.mean() / 1e6,
+    })
+}
+
+/// What broke and was mended, with the time of its effect; and what can't be played.
+fn orders(record: &Record, hosts: &[HostId]) -> (Vec<(Duration, Order)>, Vec<String>) {
+    let servers = record.scenario.swarm.servers;
+    let forgets = |fault| match record.scenario.lab.persistence {
+        Persistence::None => true,
+        // A snapshot is made at a shutdown.
+        Persistence::Rdb => fault == Fault::Kill,
+        Persistence::AofEverysec | Persistence::AofAlways => false,
+    };
+    let (mut orders, mut left_out) = (Vec::new(), Vec::new());
+    for event in &record.events {
+        let EventKind::Fault {
+            action,
+            target,
+            effect_at: Some(effect),
+            ..
+        } = event.kind
+        else {
+            continue;
+        };
+        let at = Duration::from_secs_f64(effect.clamp(0.0, 1e6));
+        match target {
+            Target::Host(host) => {
+                // A host without a node of this lock does not matter to it.
+                let Some(node) = hosts.iter().position(|there| *there == host) else {
+                    continue;
+                };
+                let delayed = |delay: Duration, direction: Direction| {
+                    let (there, back) = match direction {
+                        Direction::Both => (delay, delay),
+                        Direction::There => (delay, Duration::ZERO),
+                        Direction::Back => (Duration::ZERO, delay),
+                    };
+                    let order = move |app_server| Order::Delay {
+                        app_server,
+                        node,
+                        there,
+                        back,
+                    };
+                    (0..servers).map(order).collect()
+                };
+                let found: Vec<Order> = match action {
+                    Action::Fault(fault @ (Fault::Kill | Fault::Shutdown)) => vec![Order::Crash {
+                        node,
+                        forgets: forgets(fault),
+                    }],
+                    Action::Fault(Fault::Pause) => vec![Order::Pause { node }],
+                    Action::Fault(Fault::Lag { delay, direction }) => delayed(delay, direction),
+                    Action::Undo(Condition::Down) => vec![Order::Restart { node }],
+                    Action::Undo(Condition::Paused) => vec![Order::Resume { node }],
+                    Action::Undo(Condition::Lagging) => delayed(Duration::ZERO, Direction::Both),
+                    _ => {
+                        left_out.push(event.text.clone());
+                        continue;
+                    }
+                };
+                orders.extend(found.into_iter().map(|order| (at, order)));
+            }
+            Target::Server(server) => {
+                let app_server = server.index();
+                let found = match action {
+                    Action::Fault(Fault::Kill) => Order::Kill { app_server },
+                    Action::Fault(Fault::Pause) => Order::Freeze { app_server },
+                    Action::Undo(Condition::Down) => Order::Replace { app_server },
+                    Action::Undo(Condition::Paused) => Order::Thaw { app_server },
+                    _ => {
+                        left_out.push(event.text.clone());
+                        continue;
+                    }
+                };
+                orders.push((at, found));
+            }
+            Target::Link(_) => left_out.push(event.text.clone()),
+        }
+    }
+    (orders, left_out)
+}

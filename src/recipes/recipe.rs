@@ -1,0 +1,62 @@
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::play::DoubleHold;
+use super::schedule::Schedule;
+
+/// How two can hold one lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Both rely on their locks rightly: the first one has lost votes.
+    WithinValidity,
+    /// The validity of the first one is over, but it is still in its section.
+    AfterValidity,
+}
+
+impl Kind {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::WithinValidity, Self::AfterValidity];
+}
+
+/// A schedule after which two hold one lock, with what was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recipe {
+    /// The faults.
+    pub schedule: Schedule,
+    /// How two can hold the lock.
+    pub kind: Kind,
+    /// The first client's votes, without those that have expired.
+    pub votes: usize,
+    /// How many of them were lost when the second client entered.
+    pub lost: usize,
+    /// The second client's votes, when it entered.
+    pub votes_of_second: usize,
+    /// For how long the first client could still rely on its lock then.
+    pub first_valid_for: Duration,
+}
+
+impl Recipe {
+    pub(super) fn new(schedule: Schedule, double: DoubleHold) -> Self {
+        let DoubleHold {
+            first_valid_for,
+            votes,
+            lost,
+            votes_of_second,
+            ..
+        } = double;
+        Self {
+            schedule,
+            kind: if first_valid_for.is_zero() {
+                Kind::AfterValidity
+            } else {
+                Kind::WithinValidity
+            },
+            votes,
+            lost,
+            votes_of_second,
+            first_valid_for,
+        }
+    }
+}

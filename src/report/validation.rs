@@ -1,0 +1,156 @@
+//! A validation as text: each cell on real nodes and in virtual time, and what the comparison shows.
+
+use std::fmt::Write as _;
+
+use super::figures::time;
+use super::paint::{Paint, Tone};
+use super::table::{Cell, Table};
+use crate::metrics::units::count;
+use crate::model::setting;
+use crate::validation::{Breaks, Comparison, Difference, Distance, Validation, Verdict};
+
+const HEAD: [&str; 12] = [
+    "lock",
+    "TTL",
+    "renew",
+    "breaks",
+    "sections",
+    "overran",
+    "simulated",
+    "difference, 99 %",
+    "D hold",
+    "D acquire",
+    "takeover",
+    "verdict",
+];
+
+/// The table, and what it means.
+#[must_use]
+pub fn render_validation(validation: &Validation, paint: Paint) -> String {
+    let table = Table {
+        head: HEAD.map(str::to_owned).into(),
+        rows: validation.cells.iter().map(cells).collect(),
+    };
+    let mut text = table.render(paint);
+    text += "sections were played on real nodes; overran: the part that outlasted its lock there; simulated: the same in virtual time, \
+             from the\nholds, acquires and pauses that were measured. D: the largest distance of two distributions, 0.05 at most. \
+             takeover: the mean on\nreal nodes, in virtual time, and how many\n";
+    for left in &validation.left_out {
+        // `write!` to a String can't fail.
+        let _ = writeln!(text, "{} left out: {left}", paint.apply(Tone::Doubt, "?"));
+    }
+    let worst = validation.cells.iter().max_by_key(|cell| cell.verdict());
+    let (tone, mark, sentence) = match (validation.verdict(), validation.found()) {
+        (_, 0) => (
+            Tone::Doubt,
+            "?",
+            "inconclusive: TTLs that are 10 % too long in virtual time were found in no cell, so this table can't find an error".to_owned(),
+        ),
+        (Verdict::Agrees, _) => (
+            Tone::Good,
+            "✔",
+            format!(
+                "the simulation agrees with real nodes in all {} cells, in {} of which at least 0.1 % of the sections overrun",
+                validation.cells.len(),
+                validation.telling()
+            ),
+        ),
+        (Verdict::Undecided, _) => (
+            Tone::Doubt,
+            "?",
+            "inconclusive: a stage was left out, or there are too few samples to say that all cells agree; try again on a quieter machine, or the whole table".to_owned(),
+        ),
+        (Verdict::Differs, _) => (
+            Tone::Bad,
+            "✖",
+            format!(
+                "the simulation differs from real nodes: {}",
+                worst.map(named).unwrap_or_default()
+            ),
+        ),
+    };
+    // `write!` to a String can't fail.
+    let _ = writeln!(text, "\n{} {sentence}", paint.apply(tone, mark));
+    let _ = writeln!(
+        text,
+        "  control: with TTLs that are 10 % too long in virtual time, {} of {} cells differ",
+        validation.found(),
+        validation.control.len()
+    );
+    text
+}
+
+fn named(cell: &Comparison) -> String {
+    format!(
+        "{} with TTL {}, renewal {}, {}",
+        cell.lock.name(),
+        setting(cell.stage.setting.ttl),
+        cell.stage.setting.renewal,
+        breaks(cell.stage.breaks)
+    )
+}
+
+const fn breaks(breaks: Breaks) -> &'static str {
+    match breaks {
+        Breaks::Nothing => "nothing",
+        Breaks::Pauses => "pauses",
+        Breaks::Crashes => "crashes",
+    }
+}
+
+fn cells(cell: &Comparison) -> Vec<Cell> {
+    let Difference {
+        real,
+        simulated,
+        interval,
+        ..
+    } = cell.overrun;
+    let percent = |p: f64| format!("{:.2} %", p * 100.0);
+    let distance = |distance: Option<Distance>| match distance {
+        None => Cell::none(),
+        Some(Distance { d, verdict }) => Cell::new(tone(verdict), format!("{d:.3}")),
+    };
+    let takeover = cell.takeovers.map_or_else(Cell::none, |likeness| {
+        let text = format!(
+            "{} / {} ({})",
+            time(likeness.real / 1e6),
+            time(likeness.simulated / 1e6),
+            count(likeness.count)
+        );
+        Cell::new(tone(likeness.verdict), text)
+    });
+    let verdict = cell.verdict();
+    vec![
+        Cell::plain(cell.lock.name()),
+        Cell::plain(setting(cell.stage.setting.ttl)),
+        Cell::plain(cell.stage.setting.renewal.to_string()),
+        Cell::plain(breaks(cell.stage.breaks)),
+        Cell::plain(count(cell.sections)),
+        Cell::plain(percent(real)),
+        Cell::plain(percent(simulated)),
+        Cell::new(
+            tone(cell.overrun.verdict),
+            format!("{:+.2} to {:+.2}", interval[0] * 100.0, interval[1] * 100.0),
+        ),
+        distance(cell.holds),
+        distance(cell.acquires),
+        takeover,
+        Cell::new(tone(verdict), word(verdict)),
+    ]
+}
+
+const fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Agrees => "✔ agrees",
+        Verdict::Undecided => "? undecided",
+        Verdict::Differs => "✖ differs",
+    }
+}
+
+const fn tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Agrees => Tone::Good,
+        Verdict::Undecided => Tone::Doubt,
+        Verdict::Differs => Tone::Bad,
+    }
+}

@@ -1,0 +1,97 @@
+use serde::Serialize;
+
+use super::comparison::Comparison;
+use super::verdict::Verdict;
+
+/// The least probability of an overrun with which a cell says something about overruns.
+const LEAST: f64 = 1e-3;
+
+/// The whole table, and its control.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Validation {
+    /// The cells.
+    pub cells: Vec<Comparison>,
+    /// The same cells, but with TTLs in virtual time that are 10 % too long. They must differ.
+    pub control: Vec<Comparison>,
+    /// Stages whose runs proved nothing, and why: a sentence each.
+    pub left_out: Vec<String>,
+}
+
+impl Validation {
+    /// The worst verdict of all cells.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let open = (!self.left_out.is_empty() || self.cells.is_empty()).then_some(Verdict::Undecided);
+        let worst = self.cells.iter().map(Comparison::verdict).chain(open).max();
+        worst.unwrap_or(Verdict::Undecided)
+    }
+
+    /// How many cells have a probability of at least 1e-3.
+    #[must_use]
+    pub fn telling(&self) -> usize {
+        let tells = |cell: &&Comparison| cell.overrun.simulated >= LEAST;
+        self.cells.iter().filter(tells).count()
+    }
+
+    /// In how many cells the planted error was found.
+    #[must_use]
+    pub fn found(&self) -> usize {
+        // A cell may differ for another reason, which finds no planted error.
+        let differs = |cell: &&Comparison| cell.overrun.verdict == Verdict::Differs;
+        self.control.iter().filter(differs).count()
+    }
+
+    /// Whether the simulation agrees with real nodes in all cells, by a table that can find an error.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.verdict() == Verdict::Agrees && self.found() > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::plan::{Renewal, Setting, Simulated};
+    use crate::validation::{Breaks, Difference, PlayedLock, Stage};
+
+    /// A cell in which so many of 20,000 sections overran, and 50,000 of a million in virtual time.
+    fn cell(overran: u64) -> Comparison {
+        Comparison {
+            lock: PlayedLock::Single,
+            stage: Stage {
+                setting: Setting {
+                    ttl: Duration::from_millis(50),
+                    renewal: Renewal::Off,
+                },
+                breaks: Breaks::Nothing,
+                length: Duration::from_secs(20),
+                runs: 1,
+            },
+            sections: 20_000,
+            simulated: Simulated::default(),
+            overrun: Difference::of((overran, 20_000), (50_000, 1_000_000), 2),
+            holds: None,
+            acquires: None,
+            takeovers: None,
+        }
+    }
+
+    #[test]
+    fn a_table_holds_only_if_every_cell_agrees_none_is_left_out_and_it_can_find_an_error() {
+        let table = |cells: &[u64], control: &[u64], left_out: &[&str]| Validation {
+            cells: cells.iter().map(|overran| cell(*overran)).collect(),
+            control: control.iter().map(|overran| cell(*overran)).collect(),
+            left_out: left_out.iter().map(ToString::to_string).collect(),
+        };
+        let good = table(&[1_000, 1_010], &[1_600, 1_000], &[]);
+        assert!(good.holds() && good.telling() == 2 && good.found() == 1);
+        let differs = table(&[1_000, 1_600], &[1_600], &[]);
+        assert!(!differs.holds() && differs.verdict() == Verdict::Differs);
+        assert!(!table(&[1_000], &[1_000], &[]).holds(), "nothing was found");
+        let short = table(&[1_000], &[1_600], &["stage 7: the run stood still"]);
+        assert!(!short.holds() && short.verdict() == Verdict::Undecided);
+        assert!(!table(&[], &[], &[]).holds());
+    }
+}
