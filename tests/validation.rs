@@ -84,26 +84,27 @@ seed     = 11
 hosts = 3
 [swarm]
 servers  = 4
-workers  = 16
+workers  = 32
 requests = 2000
 [workload]
 kind     = "inventory"
-products = 20000
-stock    = 10000
-hold     = { median = "200ms", sigma = 0.2 }
+products = 100000
+stock    = 100
+hold     = { median = "1s", sigma = 0.2 }
 [[arm]]
 name = "recommended"
 lock = "redlock"
-ttl  = "450ms"
+ttl  = "2250ms"
 wait = "fail-fast"
 [[arm]]
 name = "smaller"
 lock = "redlock"
-ttl  = "300ms"
+ttl  = "1500ms"
 wait = "fail-fast"
 "#;
 
 /// The run is so long that the next smaller TTL is expected to be outlasted 20 times and more, and the recommended one hardly ever.
+/// The sections are so long that the stalls of a busy machine, which plan does not know of, hardly lengthen them.
 #[test]
 fn the_recommended_ttl_lasts_and_the_next_smaller_one_is_outlasted_as_often_as_predicted() {
     let _one = one_at_a_time();
@@ -111,7 +112,7 @@ fn the_recommended_ttl_lasts_and_the_next_smaller_one_is_outlasted_as_often_as_p
     let question = [
         "plan",
         "--hold",
-        "lognormal:200ms,0.2",
+        "lognormal:1s,0.2",
         "--rtt",
         "local",
         "--pause",
@@ -121,7 +122,7 @@ fn the_recommended_ttl_lasts_and_the_next_smaller_one_is_outlasted_as_often_as_p
         "--risk",
         "400/day",
         "--ttl",
-        "300ms,450ms",
+        "1500ms,2250ms",
         "--renew",
         "off",
         "--sections",
