@@ -78,7 +78,7 @@ pub struct ConsoleArgs {
     #[command(flatten)]
     pub changes: Changes,
     #[command(flatten)]
-    pub server: Server,
+    pub nodes: Nodes,
     /// The colour theme of the console [default: dark].
     #[arg(long, value_enum, value_name = "THEME")]
     pub theme: Option<Theme>,
@@ -106,6 +106,29 @@ pub struct Server {
     /// The redis-server or valkey-server to start, 6.2 or newer. If left out, the first one on PATH.
     #[arg(long, value_name = "PATH")]
     pub server_bin: Option<PathBuf>,
+}
+
+/// What the nodes of a lab run as.
+#[derive(Debug, Args)]
+pub struct Nodes {
+    #[command(flatten)]
+    pub server: Server,
+    /// What the nodes run as.
+    #[arg(long, value_enum, value_name = "LAB", default_value_t = LabKind::Process)]
+    pub lab: LabKind,
+    /// The image of the containers, with `--lab docker` [default: redis:7].
+    ///
+    /// Its redis-server or valkey-server is used, 6.2 or newer. It is pulled if it is not here.
+    #[arg(long, value_name = "IMAGE")]
+    pub image: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LabKind {
+    /// Processes of this machine.
+    Process,
+    /// Containers of a Docker engine: the one at `DOCKER_HOST`, or at its usual socket.
+    Docker,
 }
 
 #[derive(Debug, Subcommand)]
@@ -149,7 +172,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub changes: Changes,
     #[command(flatten)]
-    pub server: Server,
+    pub nodes: Nodes,
     /// Write everything the run produced to FILE, as JSON. An existing file is replaced when the run has ended.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -449,7 +472,7 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub changes: Changes,
     #[command(flatten)]
-    pub server: Server,
+    pub nodes: Nodes,
     /// Show no progress; warnings and errors are still printed.
     #[arg(long, short)]
     pub quiet: bool,

@@ -4,12 +4,12 @@ use std::io::{IsTerminal, stdin, stdout};
 use std::process::ExitCode;
 
 use lockstorm::console::{self, ConsoleOptions, ThemeName};
-use lockstorm::lab::{ServerBinary, check_temp_dir};
+use lockstorm::lab::check_temp_dir;
 use lockstorm::report::{is_dumb, render};
 use lockstorm::run::{RunOptions, start};
 use lockstorm::scenario::builtin;
 
-use super::{colour, load, nothing_left_but_to_print, print_for_people, room, run, signalled_with, usage};
+use super::{colour, load, nothing_left_but_to_print, print_for_people, room, run, server, signalled_with, usage};
 use crate::cli::{Color, ConsoleArgs, RunArgs, Theme};
 use crate::failure::{Failure, tell};
 
@@ -29,7 +29,7 @@ pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
     if let Some(warning) = scenario.as_ref().and_then(|scenario| scenario.database.url.exposed()) {
         tell(&format!("warning: {warning}"));
     }
-    let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
+    let server = server::find(&args.nodes)?;
     let catalogue = builtin::ALL
         .iter()
         .map(|scenario| (scenario.name.to_owned(), scenario.title().to_owned()))
@@ -38,7 +38,7 @@ pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
         start(
             scenario,
             RunOptions {
-                server_bin: Some(server.path.clone()),
+                server: Some(server.clone()),
                 ..RunOptions::default()
             },
         )
@@ -75,7 +75,7 @@ fn headless(args: ConsoleArgs) -> RunArgs {
     RunArgs {
         scenario: args.scenario.unwrap_or_else(|| DEFAULT.to_owned()),
         changes: args.changes,
-        server: args.server,
+        nodes: args.nodes,
         record: None,
         json: false,
         quiet: false,

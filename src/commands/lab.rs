@@ -13,7 +13,7 @@ use crate::failure::Failure;
 pub fn lab(args: &LabArgs) -> Result<ExitCode, Failure> {
     match &args.command {
         LabCommand::Down => {
-            let report = leftovers::remove()
+            let report = leftovers::remove_all()
                 .map_err(|error| Failure::error(format!("cannot remove what a crash left behind: {error}")))?;
             print(format!("{report}\n"))?;
             Ok(ExitCode::SUCCESS)

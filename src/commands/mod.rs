@@ -9,6 +9,7 @@ pub mod plan;
 pub mod recipes;
 pub mod run;
 pub mod scenarios;
+pub mod server;
 pub mod sweep;
 pub mod usage;
 

@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use lockstorm::lab::{ServerBinary, check_temp_dir};
+use lockstorm::lab::check_temp_dir;
 use lockstorm::report::{FileError, Progress, RecordFile, render};
 use lockstorm::run::{CheckResult, Ended, Record, RunOptions, headless};
 use lockstorm::scenario::warnings;
 use serde::Serialize;
 
-use super::{colour, load, nothing_left_but_to_print, print, print_for_people, room, signalled, signalled_with};
+use super::{colour, load, nothing_left_but_to_print, print, print_for_people, room, server, signalled, signalled_with};
 use crate::cli::{Color, RunArgs};
 use crate::failure::{Failure, tell};
 
@@ -23,13 +23,13 @@ pub fn run(args: &RunArgs, color: Color, ascii: bool) -> Result<ExitCode, Failur
         .transpose()
         .map_err(Failure::usage)?;
     check_temp_dir().map_err(Failure::usage)?;
-    let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
+    let server = server::find(&args.nodes)?;
     for warning in warnings(&scenario).iter().chain(&tight) {
         tell(&format!("warning: {warning}"));
     }
     let mut progress = if args.quiet { Progress::quiet() } else { Progress::new() };
     let options = RunOptions {
-        server_bin: Some(server.path),
+        server: Some(server),
         ..RunOptions::default()
     };
     let ended = headless(scenario, options, |snapshot| progress.show(snapshot));

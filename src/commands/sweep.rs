@@ -10,7 +10,7 @@ use lockstorm::run::{Ended, RunOptions, Stop, headless};
 use lockstorm::scenario::{Overrides, Scenario, Source, parse, warnings};
 use lockstorm::sweep::{Cell, Grid, Journal, Outcome, Scale, Search, all_held, start, tradeoffs, while_expectations};
 
-use super::{colour, overrides, plot_room, print_for_people, room, signalled_with};
+use super::{colour, overrides, plot_room, print_for_people, room, server, signalled_with};
 use crate::cli::{Color, SweepArgs};
 use crate::failure::{Failure, tell};
 
@@ -39,7 +39,7 @@ pub fn sweep(args: &SweepArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
         stage.scenario(cell, &conditions, stage.base.seed)?;
     }
     check_temp_dir().map_err(Failure::usage)?;
-    let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
+    let server = server::find(&args.nodes)?;
     let path = args.out.clone().unwrap_or_else(|| default_file(&args.scenario));
     let identity = [stage.base.to_toml(), conditions.join("\n")].join("\n");
     let mut journal = Journal::open(&path, identity).map_err(Failure::usage)?;
@@ -48,8 +48,8 @@ pub fn sweep(args: &SweepArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
     }
     let paint = colour::paint(color);
     let played = match &args.find_max {
-        Some(key) => search(&stage, key, &conditions, &server.path, &mut journal)?,
-        None => list(&stage, &grid, &server.path, &mut journal)?,
+        Some(key) => search(&stage, key, &conditions, &server, &mut journal)?,
+        None => list(&stage, &grid, &server, &mut journal)?,
     };
     let text = show(&played, &journal, &path, paint);
     let printed = print_for_people(text, ascii);
@@ -103,7 +103,7 @@ impl Stage {
         &self,
         cell: &Cell,
         conditions: &[String],
-        server: &Path,
+        server: &ServerBinary,
         journal: &mut Journal,
     ) -> Result<Option<Stop>, Failure> {
         for repeat in 0..self.repeat {
@@ -112,7 +112,7 @@ impl Stage {
                 continue;
             }
             let options = RunOptions {
-                server_bin: Some(server.to_owned()),
+                server: Some(server.clone()),
                 ..RunOptions::default()
             };
             let scenario = self.scenario(cell, conditions, seed)?;
@@ -137,7 +137,7 @@ impl Stage {
     }
 }
 
-fn list(stage: &Stage, grid: &Grid, server: &Path, journal: &mut Journal) -> Result<Played, Failure> {
+fn list(stage: &Stage, grid: &Grid, server: &ServerBinary, journal: &mut Journal) -> Result<Played, Failure> {
     let missing = |cell: &Cell, journal: &Journal| {
         let seeds = (0..stage.repeat).map(|repeat| stage.base.seed.wrapping_add(repeat));
         seeds.filter(|seed| !journal.has(cell, *seed)).count()
@@ -186,7 +186,7 @@ fn search(
     stage: &Stage,
     key: &str,
     conditions: &[String],
-    server: &Path,
+    server: &ServerBinary,
     journal: &mut Journal,
 ) -> Result<Played, Failure> {
     let (first, scale) = start(key, &stage.base).map_err(Failure::usage)?;

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::keeper::FaultSignal;
+use super::client::Slot;
+use super::keeper::Order;
 use super::node::Node;
 use super::nodes::Host;
 use super::proxy::Proxy;
@@ -44,12 +45,12 @@ impl Lab {
         }
         let mut hit = host;
         match action {
-            Action::Fault(Fault::Kill) => self.signal(nodes, FaultSignal::Kill)?,
-            Action::Fault(Fault::Shutdown) => self.signal(nodes, FaultSignal::Terminate)?,
-            Action::Fault(Fault::Pause) => self.signal(nodes, FaultSignal::Stop)?,
+            Action::Fault(Fault::Kill) => self.order(nodes, Order::Kill)?,
+            Action::Fault(Fault::Shutdown) => self.order(nodes, Order::ShutDown)?,
+            Action::Fault(Fault::Pause) => self.order(nodes, Order::Pause)?,
             Action::Fault(fault @ Fault::Lag { .. }) => self.proxy_for(host)?.enter(Target::Host(host), fault),
             Action::Fault(Fault::Failover { by }) => hit = self.fail_over(by, host).await?,
-            Action::Undo(Condition::Paused) => self.signal(nodes, FaultSignal::Continue)?,
+            Action::Undo(Condition::Paused) => self.order(nodes, Order::Continue)?,
             Action::Undo(Condition::Down) => self.restart(nodes).await.map_err(|error| match error {
                 LabError::NotAnswering { waited: within, .. } => LabError::NotYet { within },
                 other => other,
@@ -63,9 +64,9 @@ impl Lab {
         timeout(LIMIT, self.comes_true(action, hit)).await.unwrap_or_else(late)
     }
 
-    fn signal(&self, host: &Host, signal: FaultSignal) -> Result<(), LabError> {
+    fn order(&self, host: &Host, order: Order) -> Result<(), LabError> {
         let mut nodes = host.nodes.iter();
-        nodes.try_for_each(|node| self.site.client.signal(node.id, signal))
+        nodes.try_for_each(|node| self.site.client.order(node.id, order))
     }
 
     fn proxy_for(&self, host: HostId) -> Result<&Proxy, LabError> {
@@ -138,8 +139,8 @@ impl Lab {
                 let down = |state: &HostState| state.conditions.has(Condition::Down);
                 self.reaches(node, down).await?.map_err(unverified)?;
                 found(Finding::ProcessGone, Observer::Keeper);
-                probe::refuses(node.address(), FOREVER).await.map_err(unverified)?;
-                found(Finding::PortRefuses { port }, Observer::Connect);
+                let gone = probe::refuses(node.address(), FOREVER).await;
+                found(gone.map_err(unverified)?, Observer::Connect);
             }
             Action::Fault(Fault::Pause) => {
                 let stops = |state: &HostState| !state.is_up();
@@ -148,6 +149,11 @@ impl Lab {
                     return Err(unverified(DOWN_INSTEAD.to_owned()));
                 }
                 found(Finding::ProcessStopped, Observer::Keeper);
+                // Of a process the kernel has said that it stands still; of a container the engine has.
+                if !node.address().ip().is_loopback() {
+                    let silence = probe::silent(&node.access(), FOREVER).await;
+                    found(silence.map_err(unverified)?, Observer::Ping);
+                }
             }
             // Nothing is sent to it through the proxy, so nothing is late.
             Action::Fault(Fault::Lag { .. }) | Action::Undo(Condition::Lagging) if self.door(node).is_none() => {}
@@ -208,23 +214,24 @@ impl Lab {
         }
     }
 
-    /// Waits until the keeper reports a state that `done` accepts, or the reason why the last signal was not sent.
+    /// Waits until the keeper reports a state that `done` accepts, or the reason why the last order was not carried out.
     async fn reaches(&self, node: &Node, done: impl Fn(&HostState) -> bool) -> Result<Result<(), String>, LabError> {
         let seen = self.site.client.wait_slot(node.id, FOREVER, |slot| {
-            // The state is checked first: a process that has just ended by itself could not be signalled, but is down.
+            // The state is checked first: a server that has just ended by itself could not obey, but is down.
             if done(&slot.state) {
                 Some(Ok(()))
             } else {
                 slot.error.clone().map(Err)
             }
         });
-        let never = || Err(format!("no effect of the signal within {FOREVER:?}"));
+        let never = || Err(format!("no effect within {FOREVER:?}"));
         Ok(seen.await?.unwrap_or_else(never))
     }
 
     /// Waits until the node's process answers, or has ended.
     async fn answers(&self, node: &Node) -> Result<Result<(), String>, LabError> {
-        let Some(pid) = self.site.client.slot(node.id).pid else {
+        let Slot { pid, inside, .. } = self.site.client.slot(node.id);
+        let (Some(pid), Some(inside)) = (pid, inside) else {
             return Ok(Err(DOWN_INSTEAD.to_owned()));
         };
         let gone = self.site.client.wait_slot(node.id, FOREVER, |slot| {
@@ -232,7 +239,7 @@ impl Lab {
         });
         let access = node.access();
         tokio::select! {
-            answer = probe::answers(&access, pid, FOREVER) => Ok(answer),
+            answer = probe::answers(&access, inside, FOREVER) => Ok(answer),
             gone = gone => Ok(Err(gone?.unwrap_or_default())),
         }
     }

@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use super::docker::{self, Engine, Labels};
 use super::LabError;
 use super::programs::on_path;
 use super::version::{Flavour, Version};
@@ -34,11 +35,17 @@ pub struct ServerBinary {
     pub flavour: Flavour,
     /// Its version.
     pub version: Version,
+    /// The image that it is in, if nodes are containers; `path` is then the program's name there.
+    pub image: Option<String>,
 }
 
 impl fmt::Display for ServerBinary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.flavour, self.version)
+        write!(f, "{} {}", self.flavour, self.version)?;
+        match &self.image {
+            Some(image) => write!(f, " of the image {image}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -89,6 +96,31 @@ impl ServerBinary {
             path: absolute,
             flavour,
             version,
+            image: None,
+        })
+    }
+
+    /// The server program of an image, which is pulled if it is not here.
+    ///
+    /// # Errors
+    /// There is no engine, no such image, or no server in it that can be used.
+    pub async fn in_image(image: &str) -> Result<Self, LabError> {
+        let engine = Engine::connect().await.map_err(LabError::Docker)?;
+        let labels = Labels::of_user();
+        let (program, output) = docker::program_of(&engine, image, &labels).await.map_err(LabError::Docker)?;
+        let path = PathBuf::from(program);
+        let not = || LabError::Docker(format!("for --version {} of {image} does not print that of a server", path.display()));
+        let (flavour, version) = parse(&output).ok_or_else(not)?;
+        if version < OLDEST {
+            return Err(LabError::Docker(format!(
+                "{image} has version {version}, but {OLDEST} is the oldest that works: name another image with --image"
+            )));
+        }
+        Ok(Self {
+            path,
+            flavour,
+            version,
+            image: Some(image.to_owned()),
         })
     }
 }

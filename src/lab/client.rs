@@ -1,6 +1,7 @@
 //! Lockstorm's end of the keeper.
 
 use std::io::{BufRead, BufReader, Write};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +13,7 @@ use nix::unistd::Pid;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::keeper::{self, Ended, Event, FaultSignal, Request, Spawn};
+use super::keeper::{self, Ending, Event, Order, Request, Start};
 use super::{HostState, LabError};
 use crate::model::{Condition, How};
 
@@ -29,7 +30,7 @@ pub(super) struct Board {
 #[derive(Debug)]
 enum Keeper {
     Starting,
-    Ready(PathBuf),
+    Ready(Ground),
     /// The keeper is gone; contains its last message.
     Gone(String),
 }
@@ -39,12 +40,38 @@ enum Keeper {
 pub(super) struct Slot {
     /// How often it was started, successfully or not.
     starts: u64,
-    /// Its process id while it runs.
+    /// The id of its process on this machine, while it runs.
     pub pid: Option<u32>,
+    /// The process id that it says of itself: in a container it is another one.
+    pub inside: Option<u32>,
     /// Its state.
     pub state: HostState,
     /// Why the last request failed.
     pub error: Option<String>,
+}
+
+/// What a keeper has made before any server.
+#[derive(Debug, Clone)]
+pub(super) struct Ground {
+    /// The run directory.
+    pub dir: PathBuf,
+    /// The address of the first server, if they have addresses of their own.
+    first: Option<Ipv4Addr>,
+}
+
+impl Ground {
+    /// Where the server with this id listens.
+    pub(super) fn ip(&self, id: usize) -> Ipv4Addr {
+        // A lab has a few dozen servers.
+        let offset = u32::try_from(id).unwrap_or_default();
+        let own = |first: Ipv4Addr| Ipv4Addr::from_bits(first.to_bits().saturating_add(offset));
+        self.first.map_or(Ipv4Addr::LOCALHOST, own)
+    }
+
+    /// Whether everybody else on this machine has the same address.
+    pub(super) const fn is_loopback(&self) -> bool {
+        self.first.is_none()
+    }
 }
 
 /// A running keeper. Dropping or closing this ends the keeper, and with it every process and the run directory.
@@ -56,11 +83,12 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Starts a keeper for `processes` processes, and returns it with its run directory.
-    pub(super) async fn start(program: &Path, processes: usize) -> Result<(Self, PathBuf), LabError> {
+    /// Starts a keeper for this number of servers, processes or containers of an image, and returns it with what it has made.
+    pub(super) async fn start(program: &Path, servers: usize, image: Option<&str>) -> Result<(Self, Ground), LabError> {
         let fail = |why: String| LabError::KeeperStart(format!("{}: {why}", program.display()));
         let mut child = Command::new(program)
             .arg(keeper::ARGUMENT)
+            .args(image)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // Not inherited: a pipeline that lockstorm writes to must end with lockstorm, not with the keeper.
@@ -71,12 +99,13 @@ impl Client {
         let never = Slot {
             starts: 0,
             pid: None,
+            inside: None,
             state: down(How::Died("never started".to_owned()), Instant::now()),
             error: None,
         };
         let board = Board {
             keeper: Keeper::Starting,
-            slots: vec![never; processes],
+            slots: vec![never; servers],
         };
         let client = Self {
             stdin: Mutex::new(stdin),
@@ -89,12 +118,12 @@ impl Client {
             .name("lab-keeper".to_owned())
             .spawn(move || listen(child, stdout, &board))
             .map_err(|error| fail(error.to_string()))?;
-        let dir = client.wait_for(KEEPER_TIMEOUT, |board| match &board.keeper {
-            Keeper::Ready(dir) => Some(dir.clone()),
+        let ready = client.wait_for(KEEPER_TIMEOUT, |board| match &board.keeper {
+            Keeper::Ready(ground) => Some(ground.clone()),
             Keeper::Starting | Keeper::Gone(_) => None,
         });
-        match dir.await {
-            Ok(Some(dir)) => Ok((client, dir)),
+        match ready.await {
+            Ok(Some(ground)) => Ok((client, ground)),
             Ok(None) => {
                 client.kill();
                 client.close(KEEPER_TIMEOUT).await;
@@ -126,24 +155,24 @@ impl Client {
         }
     }
 
-    /// Starts a process. Returns once it runs.
-    pub(super) async fn spawn(&self, spawn: Spawn) -> Result<Result<u32, String>, LabError> {
-        let id = spawn.id;
+    /// Starts a server. Returns the process id that it says of itself, once it runs.
+    pub(super) async fn start_server(&self, start: Start) -> Result<Result<u32, String>, LabError> {
+        let id = start.id;
         let before = self.slot(id).starts;
-        self.send(&Request::Spawn(spawn))?;
+        self.send(&Request::Start(start))?;
         let started = self.wait_for(KEEPER_TIMEOUT, |board| {
             let slot = &board.slots[id];
-            (slot.starts > before).then(|| slot.pid.ok_or_else(|| slot.ending()))
+            (slot.starts > before).then(|| slot.inside.ok_or_else(|| slot.ending()))
         });
         Ok(started
             .await?
             .unwrap_or_else(|| Err(format!("the keeper did not start it within {KEEPER_TIMEOUT:?}"))))
     }
 
-    /// Sends a signal, and returns at once.
-    pub(super) fn signal(&self, id: usize, signal: FaultSignal) -> Result<(), LabError> {
+    /// Gives an order, and returns at once.
+    pub(super) fn order(&self, id: usize, order: Order) -> Result<(), LabError> {
         self.board.send_modify(|board| board.slots[id].error = None);
-        self.send(&Request::Signal { id, signal })
+        self.send(&Request::Order { id, order })
     }
 
     /// Waits until `look` finds something in the reports about a process; `None` after `limit`.
@@ -240,42 +269,44 @@ impl Board {
     fn note(&mut self, event: Event) {
         let since = Instant::now();
         let (id, state) = match event {
-            Event::Ready { dir } => {
-                self.keeper = Keeper::Ready(dir);
+            Event::Ready { dir, first } => {
+                self.keeper = Keeper::Ready(Ground { dir, first });
                 return;
             }
             Event::Failed { .. } => return,
-            Event::Spawned { id, pid } => {
+            Event::Started { id, pid, inside } => {
                 if let Some(slot) = self.slots.get_mut(id) {
                     *slot = Slot {
                         starts: slot.starts + 1,
                         pid: Some(pid),
+                        inside: Some(inside),
                         error: None,
                         state: HostState::up(since),
                     };
                 }
                 return;
             }
-            Event::NotSpawned { id, error } => {
+            Event::NotStarted { id, error } => {
                 if let Some(slot) = self.slots.get_mut(id) {
                     slot.starts += 1;
                     slot.error = Some(error);
                 }
                 return;
             }
-            Event::NotSignalled { id, error } => {
+            Event::NotDone { id, error } => {
                 if let Some(slot) = self.slots.get_mut(id) {
                     slot.error = Some(error);
                 }
                 return;
             }
-            Event::Exited { id, how } => (id, down(how_it_ended(how), since)),
-            Event::Stopped { id } => (id, HostState::only(Condition::Paused, None, since)),
+            Event::Ended { id, how } => (id, down(how_it_ended(how), since)),
+            Event::Paused { id } => (id, HostState::only(Condition::Paused, None, since)),
             Event::Continued { id } => (id, HostState::up(since)),
         };
         if let Some(slot) = self.slots.get_mut(id) {
             if state.conditions.has(Condition::Down) {
                 slot.pid = None;
+                slot.inside = None;
             }
             slot.state = state;
         }
@@ -293,10 +324,10 @@ impl Board {
 }
 
 /// A SIGKILL looks the same as a crash of the machine, and a node ends with exit code 0 after SIGTERM or SHUTDOWN.
-fn how_it_ended(how: Ended) -> How {
+fn how_it_ended(how: Ending) -> How {
     match how {
-        Ended::Signal(number) if number == Signal::SIGKILL as i32 => How::Killed,
-        Ended::Code(0) => How::ShutDown,
+        Ending::Signal(number) if number == Signal::SIGKILL as i32 => How::Killed,
+        Ending::Code(0) => How::ShutDown,
         other => How::Died(other.to_string()),
     }
 }

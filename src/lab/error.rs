@@ -52,6 +52,9 @@ pub enum LabError {
     /// The base directory in it, which all labs of this user share, can't be used.
     #[error("{0}")]
     BaseDir(String),
+    /// A Docker engine, or an image, can't be used.
+    #[error("{0}")]
+    Docker(String),
     /// The keeper did not start.
     #[error("the keeper process did not start: {0}")]
     KeeperStart(String),
@@ -175,6 +178,11 @@ pub enum LabError {
         /// Its version.
         version: Version,
     },
+    /// Faults of the network between nodes that are containers.
+    #[error(
+        "faults of the network between replicated nodes need nodes that are processes: play this scenario with --lab process"
+    )]
+    LinksNeedProcesses,
     /// A fault of the network in a lab without a proxy.
     #[error(
         "the network to {target} can't be changed: this lab has no proxy, which only scenarios with such a fault have"

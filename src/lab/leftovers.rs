@@ -13,6 +13,7 @@ use nix::fcntl::OFlag;
 use nix::unistd::Pid;
 
 use super::base_dir::BaseDir;
+use super::docker;
 use super::processes;
 use super::run_dir::{self, LOCK_FILE, PREFIX};
 
@@ -26,6 +27,8 @@ pub struct Report {
     pub directories: Vec<PathBuf>,
     /// The ids of the processes that were still running in them, and were killed.
     pub processes: Vec<u32>,
+    /// The number of containers.
+    pub containers: usize,
     /// Run directories whose keeper is alive, which were left alone.
     pub running: Vec<PathBuf>,
 }
@@ -33,15 +36,15 @@ pub struct Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
-        if self.directories.is_empty() && self.processes.is_empty() {
+        if self.directories.is_empty() && self.processes.is_empty() && self.containers == 0 {
             f.write_str("no lab left anything behind")?;
         } else {
-            write!(
-                f,
-                "removed {} and {}",
-                plural(self.directories.len(), "run directory", "run directories"),
-                plural(self.processes.len(), "process", "processes")
-            )?;
+            let directories = plural(self.directories.len(), "run directory", "run directories");
+            let processes = plural(self.processes.len(), "process", "processes");
+            match self.containers {
+                0 => write!(f, "removed {directories} and {processes}")?,
+                some => write!(f, "removed {directories}, {processes} and {}", plural(some, "container", "containers"))?,
+            }
         }
         if self.running.is_empty() {
             return Ok(());
@@ -82,6 +85,17 @@ pub fn remove() -> io::Result<Report> {
     // A keeper that was killed before it made its run directory leaves the base directory empty.
     base.tidy();
     first_error.map_or(Ok(report), Err)
+}
+
+/// The same, and removes containers whose run directory is gone as well, for example with all temporary files at a start of the
+/// machine. This asks a Docker engine, if there is one.
+///
+/// # Errors
+/// Those of [`remove`], and the engine's.
+pub fn remove_all() -> io::Result<Report> {
+    let mut report = remove()?;
+    report.containers += docker::leftovers::remove_without_directory()?;
+    Ok(report)
 }
 
 /// Removes one run directory and its processes, unless its keeper is alive.
@@ -126,6 +140,8 @@ fn sweep(base: &BaseDir, name: &str, report: &mut Report) -> io::Result<()> {
         return Ok(());
     }
     report.processes.extend(processes::kill_all(&path, keeper(&lock)?)?);
+    // If the engine can't be reached, the directory stays, and with it what says that there are containers.
+    report.containers += docker::leftovers::remove_of_run(&path)?;
     run_dir::remove(base, name)?;
     report.directories.push(path);
     Ok(())
@@ -169,6 +185,8 @@ mod tests {
         report.directories.push("/tmp/lockstorm-0/run-1".into());
         report.processes.extend([1, 2]);
         assert_eq!(report.to_string(), "removed 1 run directory and 2 processes");
+        report.containers = 1;
+        assert_eq!(report.to_string(), "removed 1 run directory, 2 processes and 1 container");
         report = Report::default();
         report.running.push("/tmp/lockstorm-0/run-1".into());
         assert_eq!(

@@ -8,6 +8,7 @@ mod base_dir;
 mod binary;
 mod client;
 mod cluster;
+mod docker;
 mod error;
 mod failover;
 mod gauge;
@@ -189,7 +190,8 @@ impl Lab {
             Some(first) => fixed_ports(first, &users)?,
             None => ports::find(users.len())?,
         };
-        let (client, dir) = match Client::start(&options.keeper, names.len()).await {
+        let image = options.binary.image.as_deref();
+        let (client, ground) = match Client::start(&options.keeper, names.len(), image).await {
             Ok(started) => started,
             Err(error) => {
                 // The keeper may have been killed after it made its directory, but before it reported that.
@@ -198,6 +200,7 @@ impl Lab {
             }
         };
         let client = Arc::new(client);
+        let dir = ground.dir.clone();
         let site = Site { client, dir };
         let started = async {
             let password = match spec.password {
@@ -208,7 +211,7 @@ impl Lab {
                 binary: options.binary.clone(),
                 persistence: spec.persistence,
                 password,
-                run_dir: site.dir.clone(),
+                ground,
                 start_timeout: options.start_timeout,
                 tls: options.tls.clone(),
                 replicated: spec.replicated.clone(),
@@ -480,6 +483,10 @@ fn doors(names: &[NodeName], options: &LabOptions) -> Result<Option<Doors>, LabE
     }
     let has_door = |name: &NodeName| name.host.is_some() && (name.role == Role::Lock || source::of(*name).is_some());
     let on_hosts = || names.iter().copied().filter(has_door);
+    // The doors are on loopback, where containers don't reach them.
+    if options.binary.image.is_some() && on_hosts().any(|node| source::of(node).is_some()) {
+        return Err(LabError::LinksNeedProcesses);
+    }
     for node in on_hosts() {
         let Some(address) = source::of(node) else { continue };
         let (path, version) = (options.binary.path.clone(), options.binary.version);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, watch};
 use tokio::time::sleep;
 
-use super::client::Client;
-use super::keeper::Spawn;
+use super::client::{Client, Ground};
+use super::keeper::Start;
 use super::node_name::{NodeName, Role};
 use super::own_file;
 use super::password::Password;
@@ -62,7 +62,7 @@ pub(super) struct Plan {
     pub persistence: Persistence,
     /// `None`: the nodes require no password.
     pub password: Option<Password>,
-    pub run_dir: PathBuf,
+    pub ground: Ground,
     pub start_timeout: Duration,
     /// Set if lock nodes speak TLS.
     pub tls: Option<TlsFiles>,
@@ -80,8 +80,11 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The address of a node on this port, with the lab's password.
-    fn access(&self, port: u16) -> NodeAddress {
-        NodeAddress::new(ports::loopback(port), self.password.as_ref().map(Password::text)).of_this_user()
+    fn access(&self, id: usize, port: u16) -> NodeAddress {
+        let place = SocketAddr::from((self.ground.ip(id), port));
+        let access = NodeAddress::new(place, self.password.as_ref().map(Password::text));
+        // On loopback any user of this machine may listen; an address of its own is the container's.
+        if self.ground.is_loopback() { access.of_this_user() } else { access }
     }
 }
 
@@ -101,7 +104,7 @@ impl Node {
         name: NodeName,
         mut ports: NodePorts,
     ) -> Result<Self, LabError> {
-        let dir = plan.run_dir.join(name.directory());
+        let dir = plan.ground.dir.join(name.directory());
         fs::create_dir(&dir).map_err(|source| LabError::Directory {
             path: dir.clone(),
             source,
@@ -132,7 +135,7 @@ impl Node {
             tls_port,
             bus_port: ports.bus,
             admin: Mutex::default(),
-            access: watch::Sender::new(plan.access(ports.port)),
+            access: watch::Sender::new(plan.access(id, ports.port)),
             plan: Arc::clone(plan),
             dir: dir.to_owned(),
         })
@@ -140,7 +143,12 @@ impl Node {
 
     /// Where the node is now.
     pub(super) fn address(&self) -> SocketAddr {
-        ports::loopback(self.access.borrow().port())
+        (self.ip(), self.access.borrow().port()).into()
+    }
+
+    /// Where it listens.
+    fn ip(&self) -> Ipv4Addr {
+        self.plan.ground.ip(self.id)
     }
 
     /// The same with the lab's password.
@@ -156,8 +164,7 @@ impl Node {
     /// The settings that it is given on the command line.
     fn given(&self) -> Vec<(&'static str, Vec<String>)> {
         let plan = &self.plan;
-        let port = self.address().port();
-        let mut given = settings::of(self.name.role, plan.persistence, port, &self.dir);
+        let mut given = settings::of(self.name.role, plan.persistence, self.address(), &self.dir);
         let replicated = plan.replicated.as_ref().filter(|_| self.name.role == Role::Replicated);
         given.extend(
             replicated
@@ -168,7 +175,7 @@ impl Node {
         given.extend(
             cluster
                 .into_iter()
-                .flat_map(|(spec, bus)| settings::of_cluster(spec, bus)),
+                .flat_map(|(spec, bus)| settings::of_cluster(spec, self.ip(), bus)),
         );
         let door = plan.doors.get(&self.name);
         given.extend(door.into_iter().flat_map(|door| settings::of_door(self.name, *door)));
@@ -216,11 +223,11 @@ impl Node {
         self.plan.password.as_ref().map(|password| password.file.clone())
     }
 
-    fn spawn(&self) -> Spawn {
+    fn start_request(&self) -> Start {
         // A server takes the name of a file only as its first argument.
         let file = self.file().map(|file| file.to_string_lossy().into_owned());
         let mode = (self.name.role == Role::Sentinel).then(|| "--sentinel".to_owned());
-        Spawn {
+        Start {
             id: self.id,
             program: self.plan.binary.path.clone(),
             args: file
@@ -249,7 +256,7 @@ impl Node {
                 Err(Failure::PortLost) if others == 0 => return Err(port_taken(self.address().port(), self.name)),
                 Err(Failure::PortLost) => {
                     others -= 1;
-                    self.access.send_replace(self.plan.access(ports::find(1)?[0]));
+                    self.access.send_replace(self.plan.access(self.id, ports::find(1)?[0]));
                 }
             }
         }
@@ -259,7 +266,7 @@ impl Node {
     async fn run(&self, client: &Client) -> Result<(), Failure> {
         // The log of an earlier start says nothing about this one.
         let from = fs::metadata(self.log()).map_or(0, |log| log.len());
-        let pid = match client.spawn(self.spawn()).await.map_err(Failure::Other)? {
+        let pid = match client.start_server(self.start_request()).await.map_err(Failure::Other)? {
             Ok(pid) => pid,
             Err(why) => return Err(self.died(&why, from).await),
         };
@@ -293,7 +300,8 @@ impl Node {
             });
         }
         // The server's message is the sure sign; checking the port does not depend on its language.
-        if log.contains("Address already in use") || ports::check(self.address().port()).is_err() {
+        let loopback = self.plan.ground.is_loopback();
+        if log.contains("Address already in use") || (loopback && ports::check(self.address().port()).is_err()) {
             return Failure::PortLost;
         }
         let cure = match self.name.role {

@@ -10,9 +10,12 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::stats;
 use crate::lock::NodeAddress;
+use crate::model::Finding;
 
 /// How long one answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+/// A PING that is not answered for so long is one to a server that stands still.
+const SILENCE: Duration = Duration::from_millis(200);
 /// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(5);
 /// How many bytes are read of an answer.
@@ -56,20 +59,47 @@ pub(super) async fn round_trip(address: &NodeAddress, count: usize, limit: Durat
     times.get(count / 2).copied()
 }
 
-/// Waits until nobody accepts connections; an error after `limit`.
-pub(super) async fn refuses(address: SocketAddr, limit: Duration) -> Result<(), String> {
+/// Waits until nobody accepts connections, and returns what comes instead; an error after `limit`.
+pub(super) async fn refuses(address: SocketAddr, limit: Duration) -> Result<Finding, String> {
+    let port = address.port();
     let end = Instant::now() + limit;
     loop {
         let error = timeout(ANSWER_TIMEOUT, TcpStream::connect(address))
             .await
             .map(|connected| connected.map(drop));
-        if let Ok(Err(error)) = &error
-            && error.kind() == io::ErrorKind::ConnectionRefused
-        {
-            return Ok(());
+        match error {
+            Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                return Ok(Finding::PortRefuses { port });
+            }
+            // An address of its own ends with its owner: nobody is left who could refuse. A server that is only slow has a
+            // kernel that accepts.
+            Err(_) if !address.ip().is_loopback() => return Ok(Finding::Unreachable { port }),
+            Ok(Err(error)) if is_unreachable(&error) => return Ok(Finding::Unreachable { port }),
+            _ => {}
         }
         if Instant::now() >= end {
             return Err(format!("{address} still accepts connections"));
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Whether there is no way to the address.
+fn is_unreachable(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable)
+}
+
+/// Waits until a PING is not answered for a while, and returns for how long; an error after `limit`.
+pub(super) async fn silent(address: &NodeAddress, limit: Duration) -> Result<Finding, String> {
+    let end = Instant::now() + limit;
+    loop {
+        let start = Instant::now();
+        if timeout(SILENCE, ask(address)).await.is_err() {
+            let for_us = start.elapsed().as_micros().try_into().unwrap_or(u64::MAX);
+            return Ok(Finding::Silence { for_us });
+        }
+        if Instant::now() >= end {
+            return Err("it still answers PING".to_owned());
         }
         sleep(PAUSE).await;
     }

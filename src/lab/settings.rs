@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -59,11 +59,11 @@ pub(super) fn of_door(name: NodeName, door: SocketAddr) -> Vec<(&'static str, Ve
 }
 
 /// The settings of a node, each with its values; all others have the server's defaults.
-pub(super) fn of(role: Role, persistence: Persistence, port: u16, dir: &Path) -> Vec<(&'static str, Vec<String>)> {
+pub(super) fn of(role: Role, persistence: Persistence, address: SocketAddr, dir: &Path) -> Vec<(&'static str, Vec<String>)> {
     let one = |value: &str| vec![value.to_owned()];
     let mut settings = vec![
-        ("port", one(&port.to_string())),
-        ("bind", one("127.0.0.1")),
+        ("port", one(&address.port().to_string())),
+        ("bind", one(&address.ip().to_string())),
         ("dir", one(&dir.to_string_lossy())),
         // To stdout, so that the same file gets what a program prints that never reads this setting.
         ("logfile", one("")),
@@ -96,13 +96,13 @@ pub(super) fn of_replicated(spec: &ReplicatedSpec, host: Option<HostId>) -> Vec<
 }
 
 /// What a node of the cluster is given besides. The others talk to it at the port `bus`.
-pub(super) fn of_cluster(spec: &ClusterSpec, bus: u16) -> Vec<(&'static str, Vec<String>)> {
+pub(super) fn of_cluster(spec: &ClusterSpec, ip: Ipv4Addr, bus: u16) -> Vec<(&'static str, Vec<String>)> {
     let all_slots = if spec.require_full_coverage { "yes" } else { "no" };
     vec![
         ("cluster-enabled", vec!["yes".to_owned()]),
         ("cluster-config-file", vec!["nodes.conf".to_owned()]),
         ("cluster-port", vec![bus.to_string()]),
-        ("cluster-announce-ip", vec!["127.0.0.1".to_owned()]),
+        ("cluster-announce-ip", vec![ip.to_string()]),
         ("cluster-node-timeout", vec![spec.node_timeout.as_millis().to_string()]),
         ("cluster-require-full-coverage", vec![all_slots.to_owned()]),
     ]
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn line(role: Role, persistence: Persistence) -> String {
-        arguments(&of(role, persistence, 7001, Path::new("/run/host-1"))).join(" ")
+        arguments(&of(role, persistence, ([127, 0, 0, 1], 7001).into(), Path::new("/run/host-1"))).join(" ")
     }
 
     #[test]

@@ -1,10 +1,12 @@
 use std::path::PathBuf;
 
+use crate::lab::ServerBinary;
+
 /// What a run needs besides its scenario.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
-    /// The redis-server or valkey-server to start; `None`: the first one on PATH.
-    pub server_bin: Option<PathBuf>,
+    /// The server program of the nodes; `None`: the first redis-server or valkey-server on PATH.
+    pub server: Option<ServerBinary>,
     /// The lockstorm executable that becomes the keeper; `None`: this program.
     pub keeper: Option<PathBuf>,
 }

@@ -35,7 +35,10 @@ pub(super) async fn run(
     let (scenario, mut inbox) = (Arc::new(scenario), Inbox::new(commands));
     let started = std::time::SystemTime::now();
     say(&snapshots, "starting the lab");
-    let binary = ServerBinary::find(options.server_bin.as_deref())?;
+    let binary = match options.server {
+        Some(server) => server,
+        None => ServerBinary::find(None)?,
+    };
     let mut lab_options = LabOptions::new(binary.clone())?;
     lab_options.proxy = scenario.needs_proxy();
     if let Some(keeper) = options.keeper {

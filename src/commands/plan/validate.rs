@@ -1,6 +1,5 @@
 //! `lockstorm plan --validate`: the simulation beside real nodes.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -47,7 +46,7 @@ pub fn validate(table: ValidationTable, args: &PlanArgs, color: Color, ascii: bo
             stage.setting.renewal,
             humantime::format_duration(Duration::from_secs(left.as_secs()))
         ));
-        match real(stage, args.virtually.seed, &server.path)? {
+        match real(stage, args.virtually.seed, &server)? {
             Real::Stopped(stop) => return Ok(signalled_with(stop, Ok(()))),
             Real::Void(why) => left_out.push(format!("stage {}: {why}", place + 1)),
             Real::Played(seen) => played.push((*stage, seen)),
@@ -88,7 +87,7 @@ enum Real<T> {
 }
 
 /// Plays all runs of a stage.
-fn real(stage: &Stage, seed: u64, server: &Path) -> Result<Real<Vec<Seen>>, Failure> {
+fn real(stage: &Stage, seed: u64, server: &ServerBinary) -> Result<Real<Vec<Seen>>, Failure> {
     let mut all: Vec<Seen> = Vec::new();
     for run in 0..stage.runs {
         if run > 0 {
@@ -110,10 +109,10 @@ fn real(stage: &Stage, seed: u64, server: &Path) -> Result<Real<Vec<Seen>>, Fail
 }
 
 /// Plays one run until it proves something.
-fn valid_run(stage: &Stage, seed: u64, server: &Path) -> Result<Real<Vec<Seen>>, Failure> {
+fn valid_run(stage: &Stage, seed: u64, server: &ServerBinary) -> Result<Real<Vec<Seen>>, Failure> {
     let mut attempt = 1;
     loop {
-        let record = match play(stage, seed, server.to_owned())? {
+        let record = match play(stage, seed, server.clone())? {
             Ended::Abandoned(stop) | Ended::Finished(_, Some(stop)) => return Ok(Real::Stopped(stop)),
             Ended::Finished(record, None) => record,
         };
@@ -126,14 +125,14 @@ fn valid_run(stage: &Stage, seed: u64, server: &Path) -> Result<Real<Vec<Seen>>,
     }
 }
 
-fn play(stage: &Stage, seed: u64, server: PathBuf) -> Result<Ended, Failure> {
+fn play(stage: &Stage, seed: u64, server: ServerBinary) -> Result<Ended, Failure> {
     let source = Source {
         name: "validation".to_owned(),
         text: stage.scenario(seed),
     };
     let scenario = parse(&source, &Overrides::default()).map_err(Failure::error)?;
     let options = RunOptions {
-        server_bin: Some(server),
+        server: Some(server),
         ..RunOptions::default()
     };
     headless(scenario, options, |_| ()).map_err(Failure::error)

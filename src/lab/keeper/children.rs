@@ -14,7 +14,7 @@ use nix::sys::wait::{Id, waitid};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid, getppid};
 
-use super::protocol::{Ended, Event, FaultSignal, Spawn};
+use super::protocol::{Ending, Event, Order, Start};
 
 /// How long killed orphans may take to end.
 const ORPHANS_END_TIMEOUT: Duration = Duration::from_secs(3);
@@ -25,7 +25,7 @@ pub(super) struct Children(BTreeMap<usize, Pid>);
 
 impl Children {
     /// Starts a process in a process group of its own, and returns its id.
-    pub(super) fn spawn(&mut self, spawn: &Spawn) -> io::Result<u32> {
+    pub(super) fn spawn(&mut self, spawn: &Start) -> io::Result<u32> {
         if self.0.contains_key(&spawn.id) {
             return Err(io::Error::other("it is running already"));
         }
@@ -55,11 +55,11 @@ impl Children {
         Ok(child.id())
     }
 
-    /// Signals the process and its own children (a node that writes a snapshot has one), because a host fails as one.
-    pub(super) fn signal(&self, id: usize, signal: FaultSignal) -> io::Result<()> {
+    /// Does this by a signal to the process and its own children (a node that writes a snapshot has one), because a host fails as one.
+    pub(super) fn obey(&self, id: usize, order: Order) -> io::Result<()> {
         let pid = self.0.get(&id).ok_or_else(|| io::Error::other("it is not running"))?;
         // It is not reaped yet, so the id is still its own.
-        Ok(killpg(*pid, signal.to_nix())?)
+        Ok(killpg(*pid, signal(order))?)
     }
 
     /// What has happened to the processes since the last call.
@@ -69,19 +69,19 @@ impl Children {
         self.0.retain(|&id, &mut pid| {
             loop {
                 match waitpid(pid, Some(flags)) {
-                    Ok(WaitStatus::Stopped(..)) => events.push(Event::Stopped { id }),
+                    Ok(WaitStatus::Stopped(..)) => events.push(Event::Paused { id }),
                     Ok(WaitStatus::Continued(_)) => events.push(Event::Continued { id }),
                     Ok(WaitStatus::Exited(_, code)) => {
-                        events.push(Event::Exited {
+                        events.push(Event::Ended {
                             id,
-                            how: Ended::Code(code),
+                            how: Ending::Code(code),
                         });
                         return false;
                     }
                     Ok(WaitStatus::Signaled(_, signal, _)) => {
-                        events.push(Event::Exited {
+                        events.push(Event::Ended {
                             id,
-                            how: Ended::Signal(signal as i32),
+                            how: Ending::Signal(signal as i32),
                         });
                         return false;
                     }
@@ -103,6 +103,16 @@ impl Children {
             && !self.0.values().any(|own| *own == pid)
             && waitpid(pid, Some(WaitPidFlag::WNOHANG)).is_ok()
         {}
+    }
+}
+
+/// The signal that does this.
+const fn signal(order: Order) -> Signal {
+    match order {
+        Order::Kill => Signal::SIGKILL,
+        Order::ShutDown => Signal::SIGTERM,
+        Order::Pause => Signal::SIGSTOP,
+        Order::Continue => Signal::SIGCONT,
     }
 }
 

@@ -6,6 +6,7 @@
 //! the *thread* that started them ends.
 
 mod children;
+mod containers;
 mod protocol;
 
 use std::io::{self, Read, Write};
@@ -20,10 +21,10 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
 use self::children::Children;
-pub(super) use self::protocol::{Ended, Event, FaultSignal, Request, Spawn};
+pub(super) use self::protocol::{Ending, Event, Order, Request, Start};
 use super::run_dir::RunDir;
 
-/// The hidden first argument that makes lockstorm a keeper.
+/// The hidden first argument that makes lockstorm a keeper: of processes, or of containers of the image that a second one names.
 pub const ARGUMENT: &str = "__keeper";
 
 /// Runs the keeper until its stdin ends.
@@ -54,9 +55,13 @@ fn run() -> io::Result<()> {
     let directory = RunDir::create()?;
     // Only now, because TMPDIR may be relative.
     std::env::set_current_dir("/")?;
+    if let Some(image) = std::env::args().nth(2) {
+        return containers::keep(&image, directory.path());
+    }
     let mut children = Children::default();
     emit(&Event::Ready {
         dir: directory.path().to_owned(),
+        first: None,
     })?;
     serve(&mut children, &changes)
 }
@@ -118,16 +123,20 @@ fn wait(stdin: BorrowedFd<'_>, changes: BorrowedFd<'_>) -> io::Result<(bool, boo
 
 fn obey(children: &mut Children, request: Request) -> io::Result<()> {
     match request {
-        Request::Spawn(spawn) => emit(&match children.spawn(&spawn) {
-            Ok(pid) => Event::Spawned { id: spawn.id, pid },
-            Err(error) => Event::NotSpawned {
-                id: spawn.id,
+        Request::Start(start) => emit(&match children.spawn(&start) {
+            Ok(pid) => Event::Started {
+                id: start.id,
+                pid,
+                inside: pid,
+            },
+            Err(error) => Event::NotStarted {
+                id: start.id,
                 error: error.to_string(),
             },
         }),
-        Request::Signal { id, signal } => match children.signal(id, signal) {
+        Request::Order { id, order } => match children.obey(id, order) {
             Ok(()) => Ok(()),
-            Err(error) => emit(&Event::NotSignalled {
+            Err(error) => emit(&Event::NotDone {
                 id,
                 error: error.to_string(),
             }),

@@ -1,6 +1,8 @@
-//! The messages between lockstorm and its keeper. Both are the same program, so the protocol needs no versions.
+//! The messages between lockstorm and its keeper, the same whatever the nodes run as: processes or containers. Both ends are the
+//! same program, so the protocol needs no versions.
 
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use nix::sys::signal::Signal;
@@ -10,18 +12,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(in crate::lab) enum Request {
-    /// Start a process.
-    Spawn(Spawn),
-    /// Send a signal to a process and its children.
-    Signal { id: usize, signal: FaultSignal },
+    /// Start a server.
+    Start(Start),
+    /// Do this to a server and all that it has started.
+    Order { id: usize, order: Order },
 }
 
-/// A process to start.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(in crate::lab) struct Spawn {
+/// A server to start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::lab) struct Start {
     /// The id that all later messages use for it.
     pub id: usize,
-    /// The program, an absolute path.
+    /// The program: an absolute path, or its name in an image.
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<String>,
@@ -31,64 +33,64 @@ pub(in crate::lab) struct Spawn {
     pub log: PathBuf,
 }
 
-/// The signals that faults need.
+/// What faults need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::lab) enum FaultSignal {
-    /// SIGKILL.
+pub(in crate::lab) enum Order {
+    /// End at once.
     Kill,
-    /// SIGTERM.
-    Terminate,
-    /// SIGSTOP.
-    Stop,
-    /// SIGCONT.
+    /// End in good order.
+    ShutDown,
+    /// Stand still.
+    Pause,
+    /// Go on.
     Continue,
 }
 
-impl FaultSignal {
-    pub(super) const fn to_nix(self) -> Signal {
-        match self {
-            Self::Kill => Signal::SIGKILL,
-            Self::Terminate => Signal::SIGTERM,
-            Self::Stop => Signal::SIGSTOP,
-            Self::Continue => Signal::SIGCONT,
-        }
-    }
-}
-
-/// A message from the keeper. What it says about a process comes from `waitpid`, and so from the kernel.
+/// A message from the keeper. What it says about a server comes from the kernel (`waitpid`) or from the engine of the
+/// containers.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(in crate::lab) enum Event {
     /// The keeper runs, and has made this directory.
-    Ready { dir: PathBuf },
+    Ready {
+        dir: PathBuf,
+        /// The address of the server with the id 0; the others have the next ones. `None`: all are on loopback.
+        first: Option<Ipv4Addr>,
+    },
     /// The keeper ends because of this error.
     Failed { error: String },
-    /// The process is running.
-    Spawned { id: usize, pid: u32 },
-    /// The process could not be started.
-    NotSpawned { id: usize, error: String },
-    /// The signal was not sent.
-    NotSignalled { id: usize, error: String },
-    /// The process has ended and was reaped.
-    Exited { id: usize, how: Ended },
-    /// The process is stopped.
-    Stopped { id: usize },
-    /// The process runs again.
+    /// The server is running.
+    Started {
+        id: usize,
+        /// The id of its process on this machine.
+        pid: u32,
+        /// The id that it says of itself.
+        inside: u32,
+    },
+    /// The server could not be started.
+    NotStarted { id: usize, error: String },
+    /// The order was not carried out.
+    NotDone { id: usize, error: String },
+    /// The server has ended, and nothing of it is left.
+    Ended { id: usize, how: Ending },
+    /// The server stands still.
+    Paused { id: usize },
+    /// The server goes on.
     Continued { id: usize },
 }
 
-/// How a process ended.
+/// How a server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::lab) enum Ended {
+pub(in crate::lab) enum Ending {
     /// By itself, with this exit code.
     Code(i32),
     /// By this signal.
     Signal(i32),
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Code(code) => write!(f, "exit code {code}"),

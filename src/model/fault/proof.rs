@@ -32,6 +32,11 @@ pub enum Finding {
         /// The port.
         port: u16,
     },
+    /// Nobody can be reached at the port.
+    Unreachable {
+        /// The port.
+        port: u16,
+    },
     /// The process that was started answers on the port, with its data loaded.
     Answers {
         /// The port.
@@ -61,7 +66,7 @@ pub enum Finding {
         /// How long that took, in microseconds.
         took_us: u64,
     },
-    /// Nothing has come over a connection that carried an answer before.
+    /// Nothing has come over a connection, although an answer was due.
     Silence {
         /// For how long, in microseconds.
         for_us: u64,
@@ -88,6 +93,7 @@ impl Finding {
             Self::ProcessGone => Some("processes are gone"),
             Self::ProcessStopped => Some("processes are stopped"),
             Self::PortRefuses { .. } => Some("ports refuse"),
+            Self::Unreachable { .. } => Some("ports can't be reached"),
             Self::Answers { .. } => Some("nodes answer"),
             Self::NoDelay => Some("nodes have a proxy that delays nothing"),
             Self::Silence { .. } => Some("connections are silent"),
@@ -108,7 +114,7 @@ impl Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Observer {
-    /// The keeper, by `waitpid`.
+    /// The keeper, by `waitpid` or from the engine of the containers.
     Keeper,
     /// A connect to the port.
     Connect,
@@ -130,6 +136,7 @@ impl fmt::Display for Finding {
             Self::ProcessGone => f.write_str("its process is gone"),
             Self::ProcessStopped => f.write_str("its process is stopped"),
             Self::PortRefuses { port } => write!(f, "port {port} refuses"),
+            Self::Unreachable { port } => write!(f, "port {port} can't be reached"),
             Self::Answers { port } => write!(f, "it answers on port {port}"),
             Self::RoundTrip { port, took_us } => {
                 write!(f, "a round trip on port {port} takes {}", millis(*took_us))

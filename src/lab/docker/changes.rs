@@ -1,0 +1,77 @@
+//! What happens to the containers of a lab, whoever does it.
+
+use std::collections::HashMap;
+
+use bollard::models::EventMessage;
+use bollard::query_parameters::EventsOptionsBuilder;
+use futures_util::{Stream, StreamExt};
+
+use super::labels::NODE;
+use super::{Engine, Labels, said};
+
+/// What happened to a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::lab) enum Change {
+    /// It has ended with this exit code.
+    Ended(i32),
+    /// It is frozen.
+    Paused,
+    /// It goes on.
+    Continued,
+}
+
+impl Engine {
+    /// What happens from now on to the containers with these labels, by the number of the node.
+    pub(in crate::lab) fn changes(
+        &self,
+        labels: &Labels,
+    ) -> impl Stream<Item = Result<(usize, Change), String>> + use<> {
+        let mut filters: HashMap<String, Vec<String>> = labels.filter();
+        filters.insert("type".to_owned(), vec!["container".to_owned()]);
+        let options = EventsOptionsBuilder::new().filters(&filters).build();
+        let events = self.0.events(Some(options));
+        events.filter_map(async |event| event.map(read).map_err(said).transpose())
+    }
+}
+
+/// What the message says of a node; `None` if it is about something else.
+fn read(message: EventMessage) -> Option<(usize, Change)> {
+    let attributes = message.actor?.attributes?;
+    let node = attributes.get(NODE)?.parse().ok()?;
+    let change = match message.action?.as_str() {
+        "die" => Change::Ended(attributes.get("exitCode")?.parse().ok()?),
+        "pause" => Change::Paused,
+        "unpause" => Change::Continued,
+        _ => return None,
+    };
+    Some((node, change))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(action: &str, attributes: &[(&str, &str)]) -> EventMessage {
+        let attributes = attributes.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        serde_json::from_value(serde_json::json!({
+            "Type": "container",
+            "Action": action,
+            "Actor": { "ID": "c0ffee", "Attributes": attributes.collect::<HashMap<_, _>>() },
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn only_what_changes_a_node_is_told() {
+        let third = (NODE, "3");
+        assert_eq!(read(message("pause", &[third])), Some((3, Change::Paused)));
+        assert_eq!(read(message("unpause", &[third])), Some((3, Change::Continued)));
+        assert_eq!(
+            read(message("die", &[third, ("exitCode", "137")])),
+            Some((3, Change::Ended(137)))
+        );
+        for (action, attributes) in [("kill", vec![third]), ("die", vec![third]), ("pause", vec![]), ("pause", vec![(NODE, "x")])] {
+            assert_eq!(read(message(action, &attributes)), None, "{action} {attributes:?}");
+        }
+    }
+}

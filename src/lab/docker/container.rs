@@ -1,0 +1,222 @@
+//! One container: a node of the lab.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use bollard::models::{
+    ContainerCreateBody, ContainerState, ContainerSummary, EndpointIpamConfig, EndpointSettings, HostConfig, NetworkingConfig,
+};
+use bollard::query_parameters::{
+    CreateContainerOptions, InspectContainerOptions, KillContainerOptionsBuilder, ListContainersOptionsBuilder,
+    LogsOptionsBuilder, RemoveContainerOptionsBuilder, StartContainerOptions,
+};
+use futures_util::StreamExt;
+use nix::unistd::{getegid, geteuid};
+use tokio::time::{sleep, timeout};
+
+use super::labels::RUN;
+use super::{Engine, Labels, Network, is_missing, said};
+
+/// How long the engine may take for the last lines that a container printed.
+const LAST_LINES: Duration = Duration::from_secs(1);
+/// How often a container is removed again that the engine is just removing.
+const REMOVALS: usize = 50;
+
+/// What a node is made from.
+#[derive(Debug)]
+pub(in crate::lab) struct Life<'a> {
+    pub image: &'a str,
+    pub program: &'a str,
+    pub args: &'a [String],
+    /// Its working directory, which it finds at the same path as this machine has it.
+    pub dir: &'a Path,
+    /// The run directory, in which the files are that it reads.
+    pub run_dir: &'a Path,
+    /// Its number on the network.
+    pub id: usize,
+}
+
+/// A container that was created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::lab) struct Container(String);
+
+impl Container {
+    /// Creates the container of a node, without starting it.
+    ///
+    /// It runs as this user, so that its files are this user's, and may do nothing that a server does not need.
+    pub(in crate::lab) async fn create(
+        engine: &Engine,
+        life: &Life<'_>,
+        network: &Network,
+        labels: &Labels,
+    ) -> Result<Self, String> {
+        let run_dir = life.run_dir.to_string_lossy();
+        let endpoint = EndpointSettings {
+            ipam_config: Some(EndpointIpamConfig {
+                ipv4_address: Some(network.address(life.id).to_string()),
+                ..EndpointIpamConfig::default()
+            }),
+            ..EndpointSettings::default()
+        };
+        let body = ContainerCreateBody {
+            entrypoint: Some(vec![life.program.to_owned()]),
+            cmd: Some(life.args.to_vec()),
+            working_dir: Some(life.dir.to_string_lossy().into_owned()),
+            user: Some(format!("{}:{}", geteuid(), getegid())),
+            networking_config: Some(NetworkingConfig {
+                endpoints_config: Some(HashMap::from([(network.name.clone(), endpoint)])),
+            }),
+            ..body(life.image, &labels.of_node(life.id))
+        };
+        let host = HostConfig {
+            binds: Some(vec![format!("{run_dir}:{run_dir}")]),
+            network_mode: Some(network.name.clone()),
+            ..host_config()
+        };
+        Self::with(engine, body, host).await
+    }
+
+    /// Creates a container that only says something, without a network.
+    pub(super) async fn create_asked(
+        engine: &Engine,
+        image: &str,
+        command: &[&str],
+        labels: &Labels,
+    ) -> Result<Self, String> {
+        let (program, args) = command.split_first().unwrap_or((&"", &[]));
+        let body = ContainerCreateBody {
+            entrypoint: Some(vec![(*program).to_owned()]),
+            cmd: Some(args.iter().map(ToString::to_string).collect()),
+            ..body(image, labels)
+        };
+        let host = HostConfig {
+            network_mode: Some("none".to_owned()),
+            ..host_config()
+        };
+        Self::with(engine, body, host).await
+    }
+
+    async fn with(engine: &Engine, body: ContainerCreateBody, host: HostConfig) -> Result<Self, String> {
+        let body = ContainerCreateBody {
+            host_config: Some(host),
+            ..body
+        };
+        let created = engine.0.create_container(None::<CreateContainerOptions>, body).await;
+        created.map(|created| Self(created.id)).map_err(said)
+    }
+
+    /// The engine's name for it.
+    pub(in crate::lab) fn id(&self) -> &str {
+        &self.0
+    }
+
+    /// Starts it, the first time or again.
+    pub(in crate::lab) async fn start(&self, engine: &Engine) -> Result<(), String> {
+        let started = engine.0.start_container(&self.0, None::<StartContainerOptions>).await;
+        started.map_err(said)
+    }
+
+    /// Its state, as the engine knows it.
+    pub(in crate::lab) async fn state(&self, engine: &Engine) -> Result<ContainerState, String> {
+        let found = engine.0.inspect_container(&self.0, None::<InspectContainerOptions>).await;
+        Ok(found.map_err(said)?.state.unwrap_or_default())
+    }
+
+    /// Sends it a signal.
+    pub(in crate::lab) async fn signal(&self, engine: &Engine, signal: &str) -> Result<(), String> {
+        let options = KillContainerOptionsBuilder::new().signal(signal).build();
+        engine.0.kill_container(&self.0, Some(options)).await.map_err(said)
+    }
+
+    /// Freezes all of its processes.
+    pub(in crate::lab) async fn freeze(&self, engine: &Engine) -> Result<(), String> {
+        engine.0.pause_container(&self.0).await.map_err(said)
+    }
+
+    /// Lets them go on.
+    pub(in crate::lab) async fn thaw(&self, engine: &Engine) -> Result<(), String> {
+        engine.0.unpause_container(&self.0).await.map_err(said)
+    }
+
+    /// Ends it, even if it is frozen, and removes it with its volumes.
+    pub(in crate::lab) async fn remove(&self, engine: &Engine) -> Result<(), String> {
+        let options = || RemoveContainerOptionsBuilder::new().force(true).v(true).build();
+        let mut last = String::new();
+        for _ in 0..REMOVALS {
+            match engine.0.remove_container(&self.0, Some(options())).await {
+                Ok(()) => return Ok(()),
+                Err(error) if is_missing(&error) => return Ok(()),
+                Err(error) => last = said(error),
+            }
+            // Somebody else removes it now; it is gone when the engine does not know it any more.
+            sleep(Duration::from_millis(100)).await;
+        }
+        Err(format!("cannot remove the container {}: {last}", self.0))
+    }
+
+    /// Copies what it prints from now on into a file, until it ends.
+    pub(in crate::lab) async fn copy_log(&self, engine: &Engine, since: i32, file: &Path) {
+        let options = LogsOptionsBuilder::new()
+            .follow(true)
+            .stdout(true)
+            .stderr(true)
+            .since(since)
+            .build();
+        let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(file);
+        // A log is for people who look for a cause; a lab goes on without it.
+        let Ok(mut file) = opened else { return };
+        let mut lines = std::pin::pin!(engine.0.logs(&self.0, Some(options)));
+        while let Some(Ok(part)) = lines.next().await {
+            if file.write_all(part.as_ref()).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// How long the last lines of a container that has ended may take to come.
+    pub(in crate::lab) async fn last_lines(copying: &mut tokio::task::JoinHandle<()>) {
+        let _ = timeout(LAST_LINES, copying).await;
+    }
+}
+
+/// All containers with these labels.
+pub(super) async fn all(engine: &Engine, labels: &Labels) -> Result<Vec<Container>, String> {
+    let containers = list(engine, labels).await?;
+    Ok(containers.into_iter().filter_map(|container| Some(Container(container.id?))).collect())
+}
+
+/// The run directories that containers with these labels name, each once.
+pub(super) async fn runs(engine: &Engine, labels: &Labels) -> Result<BTreeSet<String>, String> {
+    let containers = list(engine, labels).await?;
+    Ok(containers.into_iter().filter_map(|container| container.labels?.remove(RUN)).collect())
+}
+
+async fn list(engine: &Engine, labels: &Labels) -> Result<Vec<ContainerSummary>, String> {
+    let options = ListContainersOptionsBuilder::new()
+        .all(true)
+        .filters(&labels.filter())
+        .build();
+    engine.0.list_containers(Some(options)).await.map_err(said)
+}
+
+fn body(image: &str, labels: &Labels) -> ContainerCreateBody {
+    ContainerCreateBody {
+        image: Some(image.to_owned()),
+        labels: Some(labels.map()),
+        ..ContainerCreateBody::default()
+    }
+}
+
+fn host_config() -> HostConfig {
+    HostConfig {
+        cap_drop: Some(vec!["ALL".to_owned()]),
+        security_opt: Some(vec!["no-new-privileges".to_owned()]),
+        // What the server writes is in its own directory.
+        readonly_rootfs: Some(true),
+        ..HostConfig::default()
+    }
+}

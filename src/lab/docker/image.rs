@@ -1,0 +1,71 @@
+//! The server program in an image.
+
+
+use bollard::query_parameters::{CreateImageOptionsBuilder, LogsOptionsBuilder};
+use futures_util::StreamExt;
+
+use super::container::Container;
+use super::{Engine, Labels, is_missing, said};
+
+/// The programs that are looked for; the first one found is used.
+const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
+
+/// The program of the image, and what it prints for `--version`.
+pub(in crate::lab) async fn program_of(engine: &Engine, image: &str, labels: &Labels) -> Result<(String, String), String> {
+    fetch(engine, image).await?;
+    let mut last = String::new();
+    for program in PROGRAMS {
+        match version(engine, image, program, labels).await {
+            Ok(said) => return Ok((program.to_owned(), said)),
+            Err(error) => last = error,
+        }
+    }
+    Err(format!(
+        "the image {image} has neither redis-server nor valkey-server on its PATH ({last}): name another one with --image"
+    ))
+}
+
+/// Pulls the image if it is not here.
+async fn fetch(engine: &Engine, image: &str) -> Result<(), String> {
+    match engine.0.inspect_image(image).await {
+        Ok(_) => return Ok(()),
+        Err(error) if is_missing(&error) => {}
+        Err(error) => return Err(format!("cannot look for the image {image}: {}", said(error))),
+    }
+    let (name, tag) = match image.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => (name, tag),
+        _ => (image, "latest"),
+    };
+    let options = CreateImageOptionsBuilder::new().from_image(name).tag(tag).build();
+    let mut pulled = std::pin::pin!(engine.0.create_image(Some(options), None, None));
+    while let Some(progress) = pulled.next().await {
+        progress.map_err(|error| {
+            format!(
+                "the image {image} is not here and could not be pulled ({}): `docker pull {image}` where there is a network, or make \
+                 one of this machine's redis-server with docker/local-images, and name it with --image",
+                said(error)
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// What the program prints for `--version`.
+async fn version(engine: &Engine, image: &str, program: &str, labels: &Labels) -> Result<String, String> {
+    let container = Container::create_asked(engine, image, &[program, "--version"], labels).await?;
+    let printed = async {
+        container.start(engine).await?;
+        // The stream ends with the container.
+        let options = LogsOptionsBuilder::new().follow(true).stdout(true).stderr(true).build();
+        let mut lines = std::pin::pin!(engine.0.logs(container.id(), Some(options)));
+        let mut printed = String::new();
+        while let Some(Ok(part)) = lines.next().await {
+            printed.push_str(&part.to_string());
+        }
+        Ok::<_, String>(printed)
+    };
+    let printed = printed.await;
+    let removed = container.remove(engine).await;
+    let printed = printed?;
+    removed.map(|()| printed)
+}

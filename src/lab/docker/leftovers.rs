@@ -1,0 +1,52 @@
+//! What keepers that were killed have left at an engine.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use tokio::runtime::Builder;
+
+use super::{Engine, Labels, container};
+
+/// The file in a run directory that says at which engine its containers are.
+const FILE: &str = "docker";
+
+/// Notes that there may be containers of this run, before the first is made.
+pub(in crate::lab) fn note(run_dir: &Path, engine: &Engine) -> io::Result<()> {
+    fs::write(run_dir.join(FILE), engine.place())
+}
+
+/// Removes the containers and networks of the run with this directory, if it has noted that there may be some, and returns how
+/// many containers that were. Nobody may use the run any more.
+pub(in crate::lab) fn remove_of_run(run_dir: &Path) -> io::Result<usize> {
+    let place = match fs::read_to_string(run_dir.join(FILE)) {
+        Ok(place) => place,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(error),
+    };
+    alone(async {
+        let engine = Engine::at(&place).await?;
+        engine.remove_all(&Labels::of_run(run_dir)).await
+    })
+}
+
+/// Removes this user's containers and networks whose run directory is gone: nobody can be using them. Returns how many
+/// containers that were; 0 if there is no engine here.
+pub(in crate::lab) fn remove_without_directory() -> io::Result<usize> {
+    alone(async {
+        let Ok(engine) = Engine::connect().await else { return Ok(0) };
+        let mut removed = 0;
+        for run in container::runs(&engine, &Labels::of_user()).await? {
+            if !Path::new(&run).exists() {
+                removed += engine.remove_all(&Labels::of_run(Path::new(&run))).await?;
+            }
+        }
+        Ok(removed)
+    })
+}
+
+/// Runs this on a runtime of its own: what is left is removed from threads without one.
+fn alone(work: impl Future<Output = Result<usize, String>>) -> io::Result<usize> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(work).map_err(io::Error::other)
+}
