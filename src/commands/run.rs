@@ -8,7 +8,9 @@ use lockstorm::run::{CheckResult, Ended, Record, RunOptions, headless};
 use lockstorm::scenario::warnings;
 use serde::Serialize;
 
-use super::{colour, load, nothing_left_but_to_print, print, print_for_people, room, server, signalled, signalled_with};
+use super::{
+    colour, load, nothing_left_but_to_print, print, print_for_people, room, server, signalled, signalled_with,
+};
 use crate::cli::{Color, RunArgs};
 use crate::failure::{Failure, tell};
 

@@ -9,8 +9,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use super::docker::{self, Engine, Labels};
 use super::LabError;
+use super::docker::{self, Engine, Labels};
 use super::programs::on_path;
 use super::version::{Flavour, Version};
 use nix::sys::signal::{Signal, killpg};
@@ -107,9 +107,16 @@ impl ServerBinary {
     pub async fn in_image(image: &str) -> Result<Self, LabError> {
         let engine = Engine::connect().await.map_err(LabError::Docker)?;
         let labels = Labels::of_user();
-        let (program, output) = docker::program_of(&engine, image, &labels).await.map_err(LabError::Docker)?;
+        let (program, output) = docker::program_of(&engine, image, &labels)
+            .await
+            .map_err(LabError::Docker)?;
         let path = PathBuf::from(program);
-        let not = || LabError::Docker(format!("for --version {} of {image} does not print that of a server", path.display()));
+        let not = || {
+            LabError::Docker(format!(
+                "for --version {} of {image} does not print that of a server",
+                path.display()
+            ))
+        };
         let (flavour, version) = parse(&output).ok_or_else(not)?;
         if version < OLDEST {
             return Err(LabError::Docker(format!(

@@ -43,7 +43,11 @@ impl fmt::Display for Report {
             let processes = plural(self.processes.len(), "process", "processes");
             match self.containers {
                 0 => write!(f, "removed {directories} and {processes}")?,
-                some => write!(f, "removed {directories}, {processes} and {}", plural(some, "container", "containers"))?,
+                some => write!(
+                    f,
+                    "removed {directories}, {processes} and {}",
+                    plural(some, "container", "containers")
+                )?,
             }
         }
         if self.running.is_empty() {
@@ -186,7 +190,10 @@ mod tests {
         report.processes.extend([1, 2]);
         assert_eq!(report.to_string(), "removed 1 run directory and 2 processes");
         report.containers = 1;
-        assert_eq!(report.to_string(), "removed 1 run directory, 2 processes and 1 container");
+        assert_eq!(
+            report.to_string(),
+            "removed 1 run directory, 2 processes and 1 container"
+        );
         report = Report::default();
         report.running.push("/tmp/lockstorm-0/run-1".into());
         assert_eq!(

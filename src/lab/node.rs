@@ -84,7 +84,11 @@ impl Plan {
         let place = SocketAddr::from((self.ground.ip(id), port));
         let access = NodeAddress::new(place, self.password.as_ref().map(Password::text));
         // On loopback any user of this machine may listen; an address of its own is the container's.
-        if self.ground.is_loopback() { access.of_this_user() } else { access }
+        if self.ground.is_loopback() {
+            access.of_this_user()
+        } else {
+            access
+        }
     }
 }
 
@@ -266,7 +270,11 @@ impl Node {
     async fn run(&self, client: &Client) -> Result<(), Failure> {
         // The log of an earlier start says nothing about this one.
         let from = fs::metadata(self.log()).map_or(0, |log| log.len());
-        let pid = match client.start_server(self.start_request()).await.map_err(Failure::Other)? {
+        let pid = match client
+            .start_server(self.start_request())
+            .await
+            .map_err(Failure::Other)?
+        {
             Ok(pid) => pid,
             Err(why) => return Err(self.died(&why, from).await),
         };

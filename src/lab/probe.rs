@@ -62,18 +62,22 @@ pub(super) async fn round_trip(address: &NodeAddress, count: usize, limit: Durat
 /// Waits until nobody accepts connections, and returns what comes instead; an error after `limit`.
 pub(super) async fn refuses(address: SocketAddr, limit: Duration) -> Result<Finding, String> {
     let port = address.port();
+    // An address of its own ends with its owner: nobody is left who could refuse. While the owner is there, even frozen, its
+    // kernel answers at once.
+    let (patience, own) = match address.ip().is_loopback() {
+        true => (ANSWER_TIMEOUT, false),
+        false => (SILENCE, true),
+    };
     let end = Instant::now() + limit;
     loop {
-        let error = timeout(ANSWER_TIMEOUT, TcpStream::connect(address))
+        let error = timeout(patience, TcpStream::connect(address))
             .await
             .map(|connected| connected.map(drop));
         match error {
             Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 return Ok(Finding::PortRefuses { port });
             }
-            // An address of its own ends with its owner: nobody is left who could refuse. A server that is only slow has a
-            // kernel that accepts.
-            Err(_) if !address.ip().is_loopback() => return Ok(Finding::Unreachable { port }),
+            Err(_) if own => return Ok(Finding::Unreachable { port }),
             Ok(Err(error)) if is_unreachable(&error) => return Ok(Finding::Unreachable { port }),
             _ => {}
         }
@@ -86,7 +90,10 @@ pub(super) async fn refuses(address: SocketAddr, limit: Duration) -> Result<Find
 
 /// Whether there is no way to the address.
 fn is_unreachable(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable)
+    matches!(
+        error.kind(),
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable
+    )
 }
 
 /// Waits until a PING is not answered for a while, and returns for how long; an error after `limit`.

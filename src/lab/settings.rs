@@ -59,7 +59,12 @@ pub(super) fn of_door(name: NodeName, door: SocketAddr) -> Vec<(&'static str, Ve
 }
 
 /// The settings of a node, each with its values; all others have the server's defaults.
-pub(super) fn of(role: Role, persistence: Persistence, address: SocketAddr, dir: &Path) -> Vec<(&'static str, Vec<String>)> {
+pub(super) fn of(
+    role: Role,
+    persistence: Persistence,
+    address: SocketAddr,
+    dir: &Path,
+) -> Vec<(&'static str, Vec<String>)> {
     let one = |value: &str| vec![value.to_owned()];
     let mut settings = vec![
         ("port", one(&address.port().to_string())),
@@ -141,7 +146,13 @@ mod tests {
     use super::*;
 
     fn line(role: Role, persistence: Persistence) -> String {
-        arguments(&of(role, persistence, ([127, 0, 0, 1], 7001).into(), Path::new("/run/host-1"))).join(" ")
+        arguments(&of(
+            role,
+            persistence,
+            ([127, 0, 0, 1], 7001).into(),
+            Path::new("/run/host-1"),
+        ))
+        .join(" ")
     }
 
     #[test]

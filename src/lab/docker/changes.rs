@@ -52,7 +52,9 @@ mod tests {
     use super::*;
 
     fn message(action: &str, attributes: &[(&str, &str)]) -> EventMessage {
-        let attributes = attributes.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        let attributes = attributes
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()));
         serde_json::from_value(serde_json::json!({
             "Type": "container",
             "Action": action,
@@ -70,7 +72,12 @@ mod tests {
             read(message("die", &[third, ("exitCode", "137")])),
             Some((3, Change::Ended(137)))
         );
-        for (action, attributes) in [("kill", vec![third]), ("die", vec![third]), ("pause", vec![]), ("pause", vec![(NODE, "x")])] {
+        for (action, attributes) in [
+            ("kill", vec![third]),
+            ("die", vec![third]),
+            ("pause", vec![]),
+            ("pause", vec![(NODE, "x")]),
+        ] {
             assert_eq!(read(message(action, &attributes)), None, "{action} {attributes:?}");
         }
     }

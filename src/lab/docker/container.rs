@@ -8,7 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use bollard::models::{
-    ContainerCreateBody, ContainerState, ContainerSummary, EndpointIpamConfig, EndpointSettings, HostConfig, NetworkingConfig,
+    ContainerCreateBody, ContainerState, ContainerSummary, EndpointIpamConfig, EndpointSettings, HostConfig,
+    NetworkingConfig,
 };
 use bollard::query_parameters::{
     CreateContainerOptions, InspectContainerOptions, KillContainerOptionsBuilder, ListContainersOptionsBuilder,
@@ -122,7 +123,10 @@ impl Container {
 
     /// Its state, as the engine knows it.
     pub(in crate::lab) async fn state(&self, engine: &Engine) -> Result<ContainerState, String> {
-        let found = engine.0.inspect_container(&self.0, None::<InspectContainerOptions>).await;
+        let found = engine
+            .0
+            .inspect_container(&self.0, None::<InspectContainerOptions>)
+            .await;
         Ok(found.map_err(said)?.state.unwrap_or_default())
     }
 
@@ -186,13 +190,19 @@ impl Container {
 /// All containers with these labels.
 pub(super) async fn all(engine: &Engine, labels: &Labels) -> Result<Vec<Container>, String> {
     let containers = list(engine, labels).await?;
-    Ok(containers.into_iter().filter_map(|container| Some(Container(container.id?))).collect())
+    Ok(containers
+        .into_iter()
+        .filter_map(|container| Some(Container(container.id?)))
+        .collect())
 }
 
 /// The run directories that containers with these labels name, each once.
 pub(super) async fn runs(engine: &Engine, labels: &Labels) -> Result<BTreeSet<String>, String> {
     let containers = list(engine, labels).await?;
-    Ok(containers.into_iter().filter_map(|container| container.labels?.remove(RUN)).collect())
+    Ok(containers
+        .into_iter()
+        .filter_map(|container| container.labels?.remove(RUN))
+        .collect())
 }
 
 async fn list(engine: &Engine, labels: &Labels) -> Result<Vec<ContainerSummary>, String> {

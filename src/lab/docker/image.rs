@@ -1,6 +1,5 @@
 //! The server program in an image.
 
-
 use bollard::query_parameters::{CreateImageOptionsBuilder, LogsOptionsBuilder};
 use futures_util::StreamExt;
 
@@ -11,7 +10,11 @@ use super::{Engine, Labels, is_missing, said};
 const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
 
 /// The program of the image, and what it prints for `--version`.
-pub(in crate::lab) async fn program_of(engine: &Engine, image: &str, labels: &Labels) -> Result<(String, String), String> {
+pub(in crate::lab) async fn program_of(
+    engine: &Engine,
+    image: &str,
+    labels: &Labels,
+) -> Result<(String, String), String> {
     fetch(engine, image).await?;
     let mut last = String::new();
     for program in PROGRAMS {
@@ -42,7 +45,7 @@ async fn fetch(engine: &Engine, image: &str) -> Result<(), String> {
         progress.map_err(|error| {
             format!(
                 "the image {image} is not here and could not be pulled ({}): `docker pull {image}` where there is a network, or make \
-                 one of this machine's redis-server with docker/local-images, and name it with --image",
+                 one of this machine's redis-server with docker/local-image, and name it with --image",
                 said(error)
             )
         })?;

@@ -34,7 +34,9 @@ pub(in crate::lab) fn remove_of_run(run_dir: &Path) -> io::Result<usize> {
 /// containers that were; 0 if there is no engine here.
 pub(in crate::lab) fn remove_without_directory() -> io::Result<usize> {
     alone(async {
-        let Ok(engine) = Engine::connect().await else { return Ok(0) };
+        let Ok(engine) = Engine::connect().await else {
+            return Ok(0);
+        };
         let mut removed = 0;
         for run in container::runs(&engine, &Labels::of_user()).await? {
             if !Path::new(&run).exists() {

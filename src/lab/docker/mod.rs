@@ -54,7 +54,9 @@ impl Engine {
             ));
         }
         let docker = Docker::connect_with_host(place).map_err(|error| {
-            format!("{place} can't be used as a Docker engine ({error}): set DOCKER_HOST to unix:///PATH or tcp://HOST:PORT")
+            format!(
+                "{place} can't be used as a Docker engine ({error}): set DOCKER_HOST to unix:///PATH or tcp://HOST:PORT"
+            )
         })?;
         match timeout(HELLO, docker.negotiate_version()).await {
             Ok(Ok(docker)) => Ok(Self(docker, place.to_owned())),

@@ -32,7 +32,9 @@ impl Network {
             // network, and then for the same one on purpose.
             let subnet = free_subnet(engine, name, labels).await?;
             let Some(base) = base_of(&subnet) else {
-                return Err(format!("the engine makes networks with the subnet {subnet}; IPv4 is needed"));
+                return Err(format!(
+                    "the engine makes networks with the subnet {subnet}; IPv4 is needed"
+                ));
             };
             match create(engine, name, labels, Some(subnet)).await {
                 Ok(()) => {
@@ -71,7 +73,9 @@ async fn create(engine: &Engine, name: &str, labels: &Labels, subnet: Option<Str
         ..NetworkCreateRequest::default()
     };
     let created = engine.0.create_network(request).await;
-    created.map(drop).map_err(|error| format!("cannot create a network: {}", said(error)))
+    created
+        .map(drop)
+        .map_err(|error| format!("cannot create a network: {}", said(error)))
 }
 
 /// A subnet that nobody uses now.

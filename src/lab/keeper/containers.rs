@@ -180,7 +180,11 @@ impl Containers {
                 let event = match result {
                     Ok(pid) => {
                         server.log = Some(self.common.copy_log(&made));
-                        Event::Started { id, pid, inside: INSIDE }
+                        Event::Started {
+                            id,
+                            pid,
+                            inside: INSIDE,
+                        }
                     }
                     Err(error) => Event::NotStarted { id, error },
                 };
@@ -277,7 +281,10 @@ impl Common {
     fn copy_log(&self, made: &Made) -> JoinHandle<()> {
         let (engine, made) = (self.engine.clone(), made.clone());
         // Whole seconds; the first lines of this start may come again after those of the one before.
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_secs();
         let since = i32::try_from(since).unwrap_or_default().saturating_sub(1);
         tokio::spawn(async move { made.container.copy_log(&engine, since, &made.start.log).await })
     }
