@@ -6,8 +6,8 @@ use bollard::models::EventMessage;
 use bollard::query_parameters::EventsOptionsBuilder;
 use futures_util::{Stream, StreamExt};
 
-use super::labels::NODE;
-use super::{Engine, Labels, said};
+use super::engine::{Engine, said};
+use super::labels::{Labels, NODE};
 
 /// What happened to a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,8 +19,9 @@ use futures_util::StreamExt;
 use nix::unistd::{getegid, geteuid};
 use tokio::time::{sleep, timeout};
 
-use super::labels::RUN;
-use super::{Engine, Labels, Network, is_missing, said};
+use super::engine::{Engine, is_missing, said};
+use super::labels::{Labels, RUN};
+use super::network::Network;
 
 /// How long the engine may take for the last lines that a container printed.
 const LAST_LINES: Duration = Duration::from_secs(1);

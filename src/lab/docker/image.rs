@@ -4,7 +4,8 @@ use bollard::query_parameters::{CreateImageOptionsBuilder, LogsOptionsBuilder};
 use futures_util::StreamExt;
 
 use super::container::Container;
-use super::{Engine, Labels, is_missing, said};
+use super::engine::{Engine, is_missing, said};
+use super::labels::Labels;
 
 /// The programs that are looked for; the first one found is used.
 const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];

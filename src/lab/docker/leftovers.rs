@@ -6,7 +6,10 @@ use std::path::Path;
 
 use tokio::runtime::Builder;
 
-use super::{Engine, Labels, container};
+use super::container;
+use super::engine::Engine;
+use super::labels::Labels;
+use super::removal::remove_all;
 
 /// The file in a run directory that says at which engine its containers are.
 const FILE: &str = "docker";
@@ -26,7 +29,7 @@ pub(in crate::lab) fn remove_of_run(run_dir: &Path) -> io::Result<usize> {
     };
     alone(async {
         let engine = Engine::at(&place).await?;
-        engine.remove_all(&Labels::of_run(run_dir)).await
+        remove_all(&engine, &Labels::of_run(run_dir)).await
     })
 }
 
@@ -40,7 +43,7 @@ pub(in crate::lab) fn remove_without_directory() -> io::Result<usize> {
         let mut removed = 0;
         for run in container::runs(&engine, &Labels::of_user()).await? {
             if !Path::new(&run).exists() {
-                removed += engine.remove_all(&Labels::of_run(Path::new(&run))).await?;
+                removed += remove_all(&engine, &Labels::of_run(Path::new(&run))).await?;
             }
         }
         Ok(removed)

@@ -6,7 +6,8 @@ use std::net::Ipv4Addr;
 use bollard::models::{Ipam, IpamConfig, NetworkCreateRequest};
 use bollard::query_parameters::{InspectNetworkOptions, ListNetworksOptionsBuilder};
 
-use super::{Engine, Labels, said};
+use super::engine::{Engine, is_missing, said};
+use super::labels::Labels;
 
 /// How often another subnet is taken if somebody else has taken the one that was found.
 const TRIES: usize = 5;
@@ -106,7 +107,7 @@ pub(super) async fn remove_all(engine: &Engine, labels: &Labels) -> Result<(), S
     let mut failed = None;
     for id in networks.into_iter().filter_map(|network| network.id) {
         if let Err(error) = engine.0.remove_network(&id).await
-            && !super::is_missing(&error)
+            && !is_missing(&error)
         {
             failed.get_or_insert(said(error));
         }

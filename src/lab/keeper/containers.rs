@@ -15,7 +15,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinHandle;
 
 use super::protocol::{Ending, Event, Order, Request, Start};
-use crate::lab::docker::{Change, Container, Engine, Labels, Life, Network, leftovers};
+use crate::lab::docker::{self, Change, Container, Engine, Labels, Life, Network, leftovers};
 
 /// A server in a container of its own is its first process.
 const INSIDE: u32 = 1;
@@ -59,8 +59,8 @@ struct Made {
 /// What became of an order.
 enum Done {
     Started(Made, Result<u32, String>),
-    NotMade(usize, String),
-    NotDone(usize, String),
+    Unmade(usize, String),
+    Refused(usize, String),
     /// Everything that it has printed was copied, too.
     Ended(usize, Ending),
 }
@@ -73,7 +73,7 @@ pub(super) fn keep(image: &str, run_dir: &Path) -> io::Result<()> {
         let engine = Engine::connect().await.map_err(io::Error::other)?;
         leftovers::note(run_dir, &engine)?;
         let result = serve(&engine, image, &labels, run_dir).await;
-        let removed = engine.remove_all(&labels).await.map_err(io::Error::other);
+        let removed = docker::remove_all(&engine, &labels).await.map_err(io::Error::other);
         result.and(removed.map(drop))
     });
     // A read of stdin may still be under way; it must not hold up the end.
@@ -151,7 +151,7 @@ impl Containers {
                             let started = common.started(&made.container).await;
                             Done::Started(made, started)
                         }
-                        Err(error) => Done::NotMade(id, error),
+                        Err(error) => Done::Unmade(id, error),
                     };
                     // If nobody listens any more, the lab is coming to its end.
                     let _ = done.send(result);
@@ -165,7 +165,7 @@ impl Containers {
                         None => Err("it is not running".to_owned()),
                     };
                     if let Err(error) = result {
-                        let _ = done.send(Done::NotDone(id, error));
+                        let _ = done.send(Done::Refused(id, error));
                     }
                 });
             }
@@ -196,8 +196,8 @@ impl Containers {
                     None => Ok(()),
                 }
             }
-            Done::NotMade(id, error) => super::emit(&Event::NotStarted { id, error }),
-            Done::NotDone(id, error) => super::emit(&Event::NotDone { id, error }),
+            Done::Unmade(id, error) => super::emit(&Event::NotStarted { id, error }),
+            Done::Refused(id, error) => super::emit(&Event::NotDone { id, error }),
             Done::Ended(id, how) => super::emit(&Event::Ended { id, how }),
         }
     }

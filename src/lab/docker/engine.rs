@@ -1,0 +1,97 @@
+//! The connection to an engine, and what it says of failures.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use bollard::Docker;
+use bollard::errors::Error;
+use tokio::time::timeout;
+
+/// How long the engine may take to say which version it is.
+const HELLO: Duration = Duration::from_secs(10);
+/// Where Docker listens if nothing else is said.
+const SOCKET: &str = "/var/run/docker.sock";
+
+/// A connection to an engine, whose API version was agreed upon.
+#[derive(Debug, Clone)]
+pub(in crate::lab) struct Engine(pub(super) Docker, String);
+
+impl Engine {
+    /// The engine at `DOCKER_HOST`, or at its usual socket.
+    ///
+    /// # Errors
+    /// In words, with what to do.
+    pub(in crate::lab) async fn connect() -> Result<Self, String> {
+        let place = std::env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty());
+        Self::at(&place.unwrap_or_else(|| format!("unix://{SOCKET}"))).await
+    }
+
+    /// The engine at this address.
+    pub(super) async fn at(place: &str) -> Result<Self, String> {
+        let path = place.strip_prefix("unix://");
+        if let Some(path) = path
+            && !Path::new(path).exists()
+        {
+            return Err(format!(
+                "there is no Docker engine at {path}: start Docker, or set DOCKER_HOST to its address"
+            ));
+        }
+        let docker = Docker::connect_with_host(place).map_err(|error| {
+            format!(
+                "{place} can't be used as a Docker engine ({error}): set DOCKER_HOST to unix:///PATH or tcp://HOST:PORT"
+            )
+        })?;
+        match timeout(HELLO, docker.negotiate_version()).await {
+            Ok(Ok(docker)) => Ok(Self(docker, place.to_owned())),
+            Ok(Err(error)) => Err(unusable(place, &error)),
+            Err(_) => Err(format!(
+                "what listens at {place} has not answered like a Docker engine within {HELLO:?}: set DOCKER_HOST to one"
+            )),
+        }
+    }
+
+    /// Where it is.
+    pub(super) fn place(&self) -> &str {
+        &self.1
+    }
+}
+
+/// Why what listens there can't be used.
+fn unusable(place: &str, error: &Error) -> String {
+    match io_kind(error) {
+        Some(io::ErrorKind::PermissionDenied) => format!(
+            "no permission to use the Docker engine at {place}: run as a user who has it (often the group `docker`; it is as good \
+             as being root)"
+        ),
+        Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => {
+            format!("no Docker engine answers at {place}: start Docker, or set DOCKER_HOST to its address")
+        }
+        _ => format!("what listens at {place} is not a Docker engine ({error}): set DOCKER_HOST to one"),
+    }
+}
+
+/// The error of the operating system behind another one.
+fn io_kind(error: &Error) -> Option<io::ErrorKind> {
+    let mut source: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = source {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return Some(error.kind());
+        }
+        source = error.source();
+    }
+    None
+}
+
+/// What the engine says of a failure, without the words of the library.
+pub(super) fn said(error: Error) -> String {
+    match error {
+        Error::DockerResponseServerError { message, .. } => message.trim().to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Whether the engine has no such thing, or not any more.
+pub(super) fn is_missing(error: &Error) -> bool {
+    matches!(error, Error::DockerResponseServerError { status_code: 404, .. })
+}

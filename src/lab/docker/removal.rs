@@ -1,0 +1,23 @@
+use super::container;
+use super::engine::Engine;
+use super::labels::Labels;
+use super::network;
+
+/// Removes all containers and networks with these labels, even paused ones, and returns how many containers that were.
+///
+/// # Errors
+/// In words. What could be removed is gone then.
+pub(in crate::lab) async fn remove_all(engine: &Engine, labels: &Labels) -> Result<usize, String> {
+    let mut failed = None;
+    let containers = container::all(engine, labels).await?;
+    let count = containers.len();
+    for container in containers {
+        if let Err(error) = container.remove(engine).await {
+            failed.get_or_insert(error);
+        }
+    }
+    if let Err(error) = network::remove_all(engine, labels).await {
+        failed.get_or_insert(error);
+    }
+    failed.map_or(Ok(count), Err)
+}
