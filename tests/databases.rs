@@ -315,6 +315,7 @@ fn dies(words: &str, harm: impl FnOnce(&mut Postgres, &mut Run<'_>)) -> Record {
         assert!(!said.contains(&format!("redlock: {damage}")), "{said}");
     }
     assert!(!ended.stdout.contains('✔'), "{said}");
+    println!("{said}");
     record
 }
 

@@ -55,6 +55,8 @@ struct Board {
     asked: Option<Instant>,
     /// Since when every read has failed, and the error of the first.
     failing: Option<(Instant, String)>,
+    /// Why no later read can succeed.
+    over: Option<String>,
 }
 
 /// A running auditor, with its newest result.
@@ -195,6 +197,7 @@ impl Auditor {
             let looked = self.look().await.err();
             self.note(looked.as_ref().map(ToString::to_string));
             if let Some(error) = looked.filter(|error| !error.may_pass()) {
+                lock(&self.board).over = Some(error.to_string());
                 closing.cancelled().await;
                 return Err(error);
             }
@@ -243,6 +246,9 @@ impl LiveAudit {
     /// the stock, must be lost. A store that does not answer is not lost: it may recover.
     pub fn lost(&self) -> Option<String> {
         let board = lock(&self.board);
+        if board.over.is_some() {
+            return board.over.clone();
+        }
         let (since, why) = board.failing.as_ref()?;
         (since.elapsed() >= LOST).then(|| why.clone())
     }

@@ -44,8 +44,10 @@ pub const SQLITE_TABLES: &str = "
 pub const SQLITE_SESSION: &str = "PRAGMA synchronous = OFF; PRAGMA busy_timeout = 60000";
 
 /// PostgreSQL: in the schema of the session. Orders get their numbers one transaction at a time (the lock is held until
-/// its end), so a lower number never appears after a higher one, and the ledger can be read from any point on.
+/// its end), so a lower number never appears after a higher one, and the ledger can be read from any point on. The session
+/// that makes the tables waits for the disk, so that a crash leaves them.
 pub const POSTGRES_TABLES: &str = "
+    SET synchronous_commit TO on;
     CREATE TABLE catalogue (
         cache TEXT NOT NULL, key BIGINT NOT NULL, page BIGINT NOT NULL, value TEXT NOT NULL,
         PRIMARY KEY (cache, key, page)
