@@ -74,7 +74,7 @@ update = "atomic"
 /// One hot key that sixteen workers want when it expires.
 const STAMPEDE: &str = r#"
 title    = "A small stampede"
-duration = "8s"
+duration = "5s"
 warmup   = "2s"
 seed     = 1
 
@@ -140,7 +140,7 @@ lock = "local"
 [[arm]]
 name = "redlock"
 lock = "redlock"
-ttl  = "30s"
+ttl  = "5s"
 
 [expect]
 "redlock.acquired"     = "> 0"
@@ -167,8 +167,9 @@ struct Ended {
 }
 
 impl<'a> Run<'a> {
-    fn start(place: &'a Place, url: Option<&str>) -> Self {
+    fn start(place: &'a Place, url: Option<&str>, more: &[&str]) -> Self {
         let mut arguments = vec!["--record", "out.json", "--log", "log"];
+        arguments.extend(more);
         if url.is_some() {
             arguments.extend(["--set", BY_ENV]);
         }
@@ -202,7 +203,7 @@ impl<'a> Run<'a> {
         assert!(processes(self.place.path()) > 1, "lockstorm and its servers run");
     }
 
-    /// Waits for its end. It has left nothing behind, and has not written the password of `url` anywhere.
+    /// Waits for its end. It has left nothing behind, and has not written the `secret` anywhere.
     fn end(mut self, secret: &str) -> Ended {
         let mut stdout = String::new();
         self.stderr.read_to_string(&mut self.said).unwrap();
@@ -244,7 +245,7 @@ fn same_verdicts(name: &'static str, text: &str, same: &[(&str, fn(&Figures) -> 
     let server = Database::start();
     let play = |url: Option<&str>| {
         let place = Place::new(name, text);
-        let ended = Run::start(&place, url).end("no password is here");
+        let ended = Run::start(&place, url, &[]).end("no password is here");
         assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
         ended.record.unwrap()
     };
@@ -289,12 +290,12 @@ fn a_stampede_has_the_same_verdicts_on_both_databases() {
     same_verdicts("stampede.toml", STAMPEDE, &[]);
 }
 
-/// Plays the long sale, does something to its server while it sells, and checks what is told of that: the run ends as
+/// Plays the long sale for this time, does something to its server while it sells, and checks what is told of that: the run ends as
 /// inconclusive, names the database with `words`, and no damage by the lock is reported.
-fn dies(words: &str, harm: impl FnOnce(&mut Postgres, &mut Run<'_>)) -> Record {
+fn dies(words: &str, duration: &str, harm: impl FnOnce(&mut Postgres, &mut Run<'_>)) -> Record {
     let mut server = Postgres::start();
     let place = Place::new("long.toml", LONG);
-    let mut run = Run::start(&place, Some(&server.url()));
+    let mut run = Run::start(&place, Some(&server.url()), &["--duration", duration]);
     run.until_it_sells();
     harm(&mut server, &mut run);
     let ended = run.end(server.password());
@@ -315,21 +316,22 @@ fn dies(words: &str, harm: impl FnOnce(&mut Postgres, &mut Run<'_>)) -> Record {
         assert!(!said.contains(&format!("redlock: {damage}")), "{said}");
     }
     assert!(!ended.stdout.contains('✔'), "{said}");
-    println!("{said}");
     record
 }
 
 #[test]
 #[ignore = "needs PostgreSQL's programs: make test-postgres"]
 fn a_postgresql_that_dies_for_good_is_named() {
-    let record = dies("its database was lost in mid-run", |server, _| server.stop("immediate"));
+    let record = dies("its database was lost in mid-run", "3s", |server, _| {
+        server.stop("immediate")
+    });
     assert_ne!(record.partial, [""; 0]);
 }
 
 #[test]
 #[ignore = "needs PostgreSQL's programs: make test-postgres"]
 fn a_postgresql_that_crashes_and_comes_back_at_once_counts_nothing_that_came_later() {
-    let record = dies("has crashed and started again", |server, run| {
+    let record = dies("has crashed and started again", "8s", |server, run| {
         server.stop("immediate");
         server.restart();
         run.until("local: its books can't be read: the database has crashed");
@@ -340,7 +342,7 @@ fn a_postgresql_that_crashes_and_comes_back_at_once_counts_nothing_that_came_lat
 #[test]
 #[ignore = "needs PostgreSQL's programs: make test-postgres"]
 fn a_postgresql_that_crashes_and_comes_back_later_counts_nothing_that_came_later() {
-    dies("has crashed and started again", |server, _| {
+    dies("has crashed and started again", "12s", |server, _| {
         server.stop("immediate");
         sleep(Duration::from_secs(2));
         server.restart();
@@ -350,7 +352,7 @@ fn a_postgresql_that_crashes_and_comes_back_later_counts_nothing_that_came_later
 #[test]
 #[ignore = "needs PostgreSQL's programs: make test-postgres"]
 fn a_postgresql_that_is_restarted_in_order_keeps_its_books_but_proves_nothing() {
-    let record = dies("its database was lost in mid-run", |server, _| {
+    let record = dies("its database was lost in mid-run", "6s", |server, _| {
         server.stop("fast");
         server.restart();
     });
@@ -360,7 +362,7 @@ fn a_postgresql_that_is_restarted_in_order_keeps_its_books_but_proves_nothing() 
 #[test]
 #[ignore = "needs PostgreSQL's programs: make test-postgres"]
 fn a_postgresql_whose_processes_stay_stopped_is_named() {
-    dies("its books can't be read: no answer within", |server, run| {
+    dies("its books can't be read: no answer within", "5s", |server, run| {
         server.pause();
         run.until("redlock: its database has not answered for 2 s");
     });
@@ -369,7 +371,7 @@ fn a_postgresql_whose_processes_stay_stopped_is_named() {
 /// A run that must be refused because of its database. Returns what it said.
 fn refused(url: &str, secret: &str) -> String {
     let place = Place::new("long.toml", LONG);
-    let ended = Run::start(&place, Some(url)).end(secret);
+    let ended = Run::start(&place, Some(url), &[]).end(secret);
     assert_eq!(ended.code, Some(1), "{}{}", ended.stdout, ended.stderr);
     assert!(
         ended.record.is_none() && !ended.stdout.contains("arm"),

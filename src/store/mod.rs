@@ -52,7 +52,7 @@ pub enum StoreError {
         within: Duration,
     },
     /// A statement failed.
-    #[error("the database: {0}")]
+    #[error("the database: {}", in_words(.0))]
     Statement(#[from] sqlx::Error),
     /// A row is missing.
     #[error("the database has no {0}")]
@@ -87,6 +87,13 @@ impl StoreError {
             _ => false,
         }
     }
+}
+
+/// What a database said, without the line of its own source code; or what went wrong before it said something.
+fn in_words(error: &sqlx::Error) -> String {
+    error
+        .as_database_error()
+        .map_or_else(|| error.to_string(), |error| error.message().to_owned())
 }
 
 /// The databases have no unsigned numbers. Ours are far below the limit, because rows are counted and not hashed.
