@@ -127,7 +127,7 @@ impl Postgres {
         &self.password
     }
 
-    /// Ends the server in one of the ways of pg_ctl; `immediate` is like a crash.
+    /// Ends the server in one of the ways of `pg_ctl`; `immediate` is like a crash.
     pub fn stop(&mut self, mode: &str) {
         let mut stop = program("pg_ctl", self.dir.path());
         stop.arg("-D").arg(data(self.dir.path())).args(["stop", "-m", mode]);
@@ -225,12 +225,12 @@ fn program(name: &str, dir: &Path) -> Command {
 fn succeed(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| {
         panic!(
-            "{:?} does not run ({error}): run this test by `.ci/postgres COMMAND`, or put PostgreSQL's programs on PATH",
-            command.get_program()
+            "{} does not run ({error}): run this test by `.ci/postgres COMMAND`, or put PostgreSQL's programs on PATH",
+            command.get_program().display()
         )
     });
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{:?}: {said}", command.get_program());
+    assert!(output.status.success(), "{}: {said}", command.get_program().display());
 }
 
 /// Starts the server of a cluster and waits until it is ready; `None` if it has ended instead.
