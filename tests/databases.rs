@@ -149,6 +149,9 @@ ttl  = "5s"
 "redlock.errors"       = "< 1000000000"
 "#;
 
+/// A figure that a test compares.
+type Figure = fn(&Figures) -> u64;
+
 /// A run that goes on.
 struct Run<'a> {
     place: &'a Place,
@@ -241,7 +244,7 @@ fn arm<'a>(record: &'a Record, name: &str) -> &'a ArmRecord {
 }
 
 /// Plays a scenario on SQLite and on PostgreSQL: all expectations hold on both. `same` are figures that must be the same.
-fn same_verdicts(name: &'static str, text: &str, same: &[(&str, fn(&Figures) -> u64)]) {
+fn same_verdicts(name: &'static str, text: &str, same: &[(&str, Figure)]) {
     let server = Database::start();
     let play = |url: Option<&str>| {
         let place = Place::new(name, text);
@@ -323,7 +326,7 @@ fn dies(words: &str, duration: &str, harm: impl FnOnce(&mut Postgres, &mut Run<'
 #[ignore = "needs PostgreSQL's programs: make test-postgres"]
 fn a_postgresql_that_dies_for_good_is_named() {
     let record = dies("its database was lost in mid-run", "3s", |server, _| {
-        server.stop("immediate")
+        server.stop("immediate");
     });
     assert_ne!(record.partial, [""; 0]);
 }
