@@ -5,7 +5,7 @@ SCENARIO ?= failover
 # The directory where rustup installs cargo, for shells that don't have it in PATH yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: run test test-root setup install bench help
+.PHONY: run test test-root test-postgres setup install bench help
 
 run: setup ## run a scenario (another one: `make run SCENARIO=stampede`), in the console or, without a terminal, headless
 	$(CARGO) run --release --locked -- $(SCENARIO)
@@ -17,6 +17,10 @@ test: setup ## all tests
 test-root: setup ## the tests that act as other users, as root
 	$(CARGO) test --locked --test other_users --test leftovers --test outputs --test needs -- --ignored \
 		$$(unshare -m true 2>/dev/null || echo --skip a_full_temporary_directory)
+
+# They start PostgreSQL servers of their own; where its programs are missing, this says so.
+test-postgres: setup ## the tests on PostgreSQL
+	@.ci/postgres $(CARGO) test --locked --no-fail-fast --test store --test databases --test endings --test secrets -- --ignored
 
 setup: ## install a Redis server if there is none; check cargo and cc
 	@.ci/setup

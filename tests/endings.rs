@@ -17,6 +17,7 @@ use lockstorm::run::{ArmRecord, Record};
 use nix::sys::signal::Signal;
 use sqlx::{Connection, SqliteConnection};
 use support::place::{Place, send};
+use support::postgres::Database;
 use support::proxy::Proxy;
 
 /// Long enough for any machine.
@@ -385,15 +386,16 @@ fn a_database_that_comes_back_within_the_load_leaves_the_record_whole() {
 /// A run of the two arms on PostgreSQL behind a proxy.
 struct Remote {
     proxy: Proxy,
-    /// The URL of the server itself.
-    url: String,
+    /// The server itself.
+    database: Database,
     /// The URL of the server behind the proxy.
     set: String,
 }
 
 impl Remote {
     fn new() -> Self {
-        let url = std::env::var("LOCKSTORM_TEST_POSTGRES").expect("LOCKSTORM_TEST_POSTGRES is set");
+        let database = Database::start();
+        let url = database.url();
         let (scheme, rest) = url.split_once("://").expect("a URL");
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let (user, host) = authority
@@ -410,7 +412,7 @@ impl Remote {
         Self {
             set: format!("database.url={behind}"),
             proxy,
-            url,
+            database,
         }
     }
 
@@ -421,7 +423,9 @@ impl Remote {
             .build()
             .unwrap();
         let found = runtime.block_on(async {
-            let mut connection = sqlx::PgConnection::connect(&self.url).await.expect("a connection");
+            let mut connection = sqlx::PgConnection::connect(self.database.url())
+                .await
+                .expect("a connection");
             sqlx::query_scalar::<_, String>("SELECT nspname::text FROM pg_namespace")
                 .fetch_all(&mut connection)
                 .await
@@ -451,7 +455,7 @@ fn left(record: &Record) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
+#[ignore = "needs PostgreSQL's programs: make test-postgres"]
 fn a_postgresql_that_hangs_in_mid_run_makes_the_record_partial_and_the_next_run_tidies_up() {
     let (place, remote) = (place(), Remote::new());
     let mut run = start(&place, &[&remote.set, "duration=6s"]);
@@ -480,7 +484,7 @@ fn a_postgresql_that_hangs_in_mid_run_makes_the_record_partial_and_the_next_run_
 }
 
 #[test]
-#[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
+#[ignore = "needs PostgreSQL's programs: make test-postgres"]
 fn a_postgresql_that_is_cut_off_for_good_makes_the_record_partial() {
     let (place, remote) = (place(), Remote::new());
     let mut run = start(&place, &[&remote.set, "duration=6s"]);
@@ -495,7 +499,7 @@ fn a_postgresql_that_is_cut_off_for_good_makes_the_record_partial() {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
+#[ignore = "needs PostgreSQL's programs: make test-postgres"]
 fn a_postgresql_that_goes_on_within_the_load_leaves_the_record_whole() {
     let (place, remote) = (place(), Remote::new());
     let mut run = start(&place, &[&remote.set, "duration=10s"]);
@@ -511,7 +515,7 @@ fn a_postgresql_that_goes_on_within_the_load_leaves_the_record_whole() {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
+#[ignore = "needs PostgreSQL's programs: make test-postgres"]
 fn a_second_signal_ends_a_run_whose_postgresql_hangs() {
     let (place, remote) = (place(), Remote::new());
     let mut run = start(&place, &[&remote.set]);
@@ -530,7 +534,7 @@ fn a_second_signal_ends_a_run_whose_postgresql_hangs() {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
+#[ignore = "needs PostgreSQL's programs: make test-postgres"]
 fn a_postgresql_that_hangs_between_connecting_and_the_load_ends_the_set_up() {
     let (place, remote) = (place(), Remote::new());
     remote.proxy.freeze();
@@ -541,7 +545,7 @@ fn a_postgresql_that_hangs_between_connecting_and_the_load_ends_the_set_up() {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
+#[ignore = "needs PostgreSQL's programs: make test-postgres"]
 fn a_signal_during_the_set_up_leaves_no_schema() {
     let (place, remote) = (place(), Remote::new());
     let run = start(&place, &[&remote.set]);
@@ -560,7 +564,7 @@ fn a_signal_during_the_set_up_leaves_no_schema() {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
+#[ignore = "needs PostgreSQL's programs: make test-postgres"]
 fn a_schema_that_somebody_uses_is_left_with_a_warning_and_goes_with_the_next_run() {
     let (place, remote) = (place(), Remote::new());
     let mut run = start(&place, &[&remote.set, "duration=4s"]);
@@ -571,7 +575,9 @@ fn a_schema_that_somebody_uses_is_left_with_a_warning_and_goes_with_the_next_run
         .build()
         .unwrap();
     let user = runtime.block_on(async {
-        let mut user = sqlx::PgConnection::connect(&remote.url).await.expect("a connection");
+        let mut user = sqlx::PgConnection::connect(remote.database.url())
+            .await
+            .expect("a connection");
         let read = format!("BEGIN; LOCK TABLE {used}.catalogue IN ACCESS SHARE MODE");
         sqlx::raw_sql(sqlx::AssertSqlSafe(read))
             .execute(&mut user)

@@ -1,5 +1,7 @@
 //! No output of ours contains the password of a database, no matter how its URL is written and what is wrong with it.
 
+mod support;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -9,6 +11,7 @@ use lockstorm::run::Record;
 use lockstorm::scenario::{Overrides, Source, parse, warnings};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use support::postgres::Database;
 use tempfile::TempDir;
 
 /// A part of every password here.
@@ -277,10 +280,11 @@ fn a_url_comes_from_the_environment_where_it_is_asked_for() {
 
 /// A record is run again with the password from another place.
 #[test]
-#[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://user:password@… and run with --ignored"]
+#[ignore = "needs PostgreSQL's programs: make test-postgres"]
 fn a_record_can_be_run_again_without_the_password_in_it() {
-    let url = std::env::var("LOCKSTORM_TEST_POSTGRES").expect("LOCKSTORM_TEST_POSTGRES is set");
-    let whole = url::Url::parse(&url).expect("a URL");
+    let database = Database::start();
+    let url = database.url();
+    let whole = url::Url::parse(url).expect("a URL");
     let password = whole.password().expect("a URL with a password");
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("my.toml"), SCENARIO).unwrap();
@@ -307,11 +311,11 @@ fn a_record_can_be_run_again_without_the_password_in_it() {
         format!("{SCENARIO}[database]\nurl_env = \"MY_DB\"\n"),
     )
     .unwrap();
-    let by_env = run("my.toml", &[("MY_DB", &url)]);
+    let by_env = run("my.toml", &[("MY_DB", url)]);
     assert!(by_env.scenario_toml.contains("url_env = \"MY_DB\""));
     fs::write(
         directory.path().join("my.toml"),
-        format!("{SCENARIO}[database]\nurl = {}\n", quoted(&url)),
+        format!("{SCENARIO}[database]\nurl = {}\n", quoted(url)),
     )
     .unwrap();
     let first = run("my.toml", &[]);
@@ -325,10 +329,11 @@ fn a_record_can_be_run_again_without_the_password_in_it() {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://user:password@… and run with --ignored"]
+#[ignore = "needs PostgreSQL's programs: make test-postgres"]
 fn a_login_that_is_refused_says_where_a_password_may_come_from() {
-    let url = std::env::var("LOCKSTORM_TEST_POSTGRES").expect("LOCKSTORM_TEST_POSTGRES is set");
-    let mut wrong = url::Url::parse(&url).expect("a URL");
+    let database = Database::start();
+    let url = database.url();
+    let mut wrong = url::Url::parse(url).expect("a URL");
     wrong.set_password(Some(SECRET)).expect("a URL with a host");
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("my.toml"), SCENARIO).unwrap();

@@ -1,10 +1,13 @@
 //! The database: the same tests on SQLite and on PostgreSQL.
 
+mod support;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use lockstorm::scenario::{Catalogue, DatabaseSpec, Initial, ServiceTime};
 use lockstorm::store::{ArmDatabase, Mark, Order, Store, StoreError, Token};
+use support::postgres::Database;
 
 const NO_TIME: Duration = Duration::ZERO;
 
@@ -494,11 +497,12 @@ macro_rules! on_both {
             })*
         }
         mod postgres {
+            use super::Database;
+
             $(#[tokio::test]
-            #[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
+            #[ignore = "needs PostgreSQL's programs: make test-postgres"]
             async fn $test() {
-                let url = std::env::var("LOCKSTORM_TEST_POSTGRES").expect("LOCKSTORM_TEST_POSTGRES is set");
-                super::$test(&url).await;
+                super::$test(Database::start().url()).await;
             })*
         }
     };
@@ -515,16 +519,17 @@ on_both!(
 
 /// The schemas of killed runs are dropped; those of living runs, and those that are not ours, stay untouched.
 #[tokio::test]
-#[ignore = "needs PostgreSQL: set LOCKSTORM_TEST_POSTGRES=postgres://… and run with --ignored"]
+#[ignore = "needs PostgreSQL's programs: make test-postgres"]
 async fn schemas_of_killed_runs_are_swept() {
     use sqlx::{AssertSqlSafe, Connection};
 
-    let url = std::env::var("LOCKSTORM_TEST_POSTGRES").expect("LOCKSTORM_TEST_POSTGRES is set");
+    let database = Database::start();
+    let url = database.url();
     let dir = tempfile::tempdir().expect("a directory");
-    let mut connection = sqlx::PgConnection::connect(&url).await.expect("a connection");
+    let mut connection = sqlx::PgConnection::connect(url).await.expect("a connection");
     let (killed, living) = (
-        place(&url, "killed", dir.path()).await,
-        place(&url, "living", dir.path()).await,
+        place(url, "killed", dir.path()).await,
+        place(url, "living", dir.path()).await,
     );
     let theirs = format!("lockstorm_theirs_{}", std::process::id());
     let create = AssertSqlSafe(format!("CREATE SCHEMA {theirs}"));
@@ -534,7 +539,7 @@ async fn schemas_of_killed_runs_are_swept() {
     // Its connection ends like that of a killed process. The server notices that a little later.
     drop(killed);
     while there(&mut connection).await[0] {
-        place(&url, "next", dir.path())
+        place(url, "next", dir.path())
             .await
             .remove(TEST_TIMEOUT)
             .await

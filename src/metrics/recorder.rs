@@ -48,6 +48,8 @@ pub struct Newest {
     pub lacking: Vec<NoVote>,
     /// The error of the first request that failed in the database or the cache.
     pub first_error: Option<String>,
+    /// The error of the first request that lost its database.
+    pub lost_database: Option<String>,
     /// When the newest measured request ended.
     pub end: Option<Instant>,
 }
@@ -326,6 +328,13 @@ impl Counter<'_> {
         self.put(|batch, newest| {
             batch.sums.counts[Count::Errors] += 1;
             newest.first_error.get_or_insert_with(error);
+        });
+    }
+
+    /// Notes that the database was lost under a request, which is counted by [`Recorder::failed`].
+    pub fn lost_database(&self, error: impl FnOnce() -> String) {
+        self.put(|_, newest| {
+            newest.lost_database.get_or_insert_with(error);
         });
     }
 

@@ -55,6 +55,8 @@ struct Board {
     asked: Option<Instant>,
     /// Since when every read has failed, and the error of the first.
     failing: Option<(Instant, String)>,
+    /// Why no later read can succeed.
+    over: Option<String>,
 }
 
 /// A running auditor, with its newest result.
@@ -87,6 +89,17 @@ pub(super) enum AuditError {
     Cache(#[from] CacheError),
     #[error("product {product} has {units} units, but its last order in the ledger left {noted}: somebody else wrote")]
     Contradiction { product: u64, noted: u64, units: u64 },
+    #[error(
+        "the database has crashed and started again, and may have forgotten its last sales: none that came later is counted"
+    )]
+    Crashed,
+}
+
+impl AuditError {
+    /// Whether another read may succeed.
+    const fn may_pass(&self) -> bool {
+        matches!(self, Self::Store(_) | Self::Cache(_))
+    }
 }
 
 impl Auditor {
@@ -112,6 +125,7 @@ impl Auditor {
                 Source::Database(store) => store.orders_since(self.last_order, PAGE).await?,
                 Source::Redis(cache) => orders_in_cache(self.last_order, PAGE, cache).await?,
             };
+            self.still_remembers().await?;
             for order in &orders {
                 self.audit.add(order, &self.timeline);
                 self.last_order = self.last_order.max(order.id);
@@ -136,9 +150,18 @@ impl Auditor {
             });
             lock(&self.board).pages += 1;
         }
+        self.still_remembers().await?;
         match self.audit.contradiction(&left) {
             None => Ok(()),
             Some((product, noted, units)) => Err(AuditError::Contradiction { product, noted, units }),
+        }
+    }
+
+    /// Fails if what was read so far may come from after a crash. The cache node does not start again under the same run.
+    async fn still_remembers(&self) -> Result<(), AuditError> {
+        match &self.source {
+            Source::Database(store) if store.has_crashed().await? => Err(AuditError::Crashed),
+            Source::Database(_) | Source::Redis(_) => Ok(()),
         }
     }
 
@@ -168,11 +191,16 @@ impl Auditor {
     }
 
     /// Reads again and again until `closing` is cancelled, then reads the rest. A read that fails is tried again until the
-    /// run gives up; a contradiction is final.
+    /// run gives up; a contradiction and a crash are final.
     async fn work(mut self, closing: CancellationToken) -> Result<(), AuditError> {
         while !closing.is_cancelled() {
-            let looked = self.look().await;
-            self.note(looked.err().map(|error| error.to_string()));
+            let looked = self.look().await.err();
+            self.note(looked.as_ref().map(ToString::to_string));
+            if let Some(error) = looked.filter(|error| !error.may_pass()) {
+                lock(&self.board).over = Some(error.to_string());
+                closing.cancelled().await;
+                return Err(error);
+            }
             tokio::select! {
                 () = sleep(EVERY) => {}
                 () = closing.cancelled() => {}
@@ -180,7 +208,7 @@ impl Auditor {
         }
         loop {
             match self.close().await {
-                Err(error @ (AuditError::Store(_) | AuditError::Cache(_))) => self.note(Some(error.to_string())),
+                Err(error) if error.may_pass() => self.note(Some(error.to_string())),
                 closed => return closed,
             }
             sleep(AGAIN).await;
@@ -218,6 +246,9 @@ impl LiveAudit {
     /// the stock, must be lost. A store that does not answer is not lost: it may recover.
     pub fn lost(&self) -> Option<String> {
         let board = lock(&self.board);
+        if board.over.is_some() {
+            return board.over.clone();
+        }
         let (since, why) = board.failing.as_ref()?;
         (since.elapsed() >= LOST).then(|| why.clone())
     }

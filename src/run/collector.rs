@@ -30,6 +30,7 @@ pub(super) struct Collector {
     /// The last `lacking` that was not empty.
     last_lacking: Vec<NoVote>,
     first_error: Option<String>,
+    lost_database: Option<String>,
 }
 
 /// How the arm's lock fared in a second that has just ended.
@@ -54,6 +55,7 @@ impl Collector {
             lacking: Vec::new(),
             last_lacking: Vec::new(),
             first_error: None,
+            lost_database: None,
         }
     }
 
@@ -104,6 +106,9 @@ impl Collector {
         }
         if self.first_error.is_none() {
             self.first_error.clone_from(&newest.first_error);
+        }
+        if self.lost_database.is_none() {
+            self.lost_database.clone_from(&newest.lost_database);
         }
         self.totals.ended(newest.end);
     }
@@ -216,6 +221,11 @@ impl Collector {
     /// The error of the first request that failed in the database or the cache.
     pub const fn first_error(&self) -> Option<&String> {
         self.first_error.as_ref()
+    }
+
+    /// The error of the first request that lost its database.
+    pub const fn lost_database(&self) -> Option<&String> {
+        self.lost_database.as_ref()
     }
 
     pub const fn books(&self) -> &Books {

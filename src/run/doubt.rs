@@ -34,6 +34,13 @@ impl Arm {
         Some(self.books_lost(&why))
     }
 
+    /// Why the arm's figures are not those of its lock alone, if its database was lost while requests used it: nobody knows
+    /// what became of those, and the requests after them had to do their work again.
+    pub(super) fn without_database(&self) -> Option<String> {
+        let why = self.collector.lost_database()?;
+        Some(format!("{}: its database was lost in mid-run: {why}", self.spec.name))
+    }
+
     fn books_lost(&self, why: &str) -> String {
         format!("{}: its books can't be read: {why}", self.spec.name)
     }

@@ -47,7 +47,8 @@ impl Engine {
         let in_cache = ledger.is_some_and(|ledger| ledger.stock_in == StockIn::Redis);
         let ledger = if in_cache { "the cache node" } else { "its database" };
         for index in 0..self.arms.len() {
-            if let Some(text) = self.arms[index].unreadable() {
+            let arm = &self.arms[index];
+            for text in [arm.without_database(), arm.unreadable()].into_iter().flatten() {
                 self.doubt(index, text);
             }
             let arm = &mut self.arms[index];

@@ -148,6 +148,7 @@ impl ArmDatabase {
                 format!("no answer within {}", humantime::format_duration(within))
             }
             Err(StoreError::Open { source, .. }) => source.to_string(),
+            Err(StoreError::Refused { said, .. }) => said,
             Err(error) => error.to_string(),
         };
         Err(format!(

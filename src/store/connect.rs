@@ -18,8 +18,30 @@ pub(super) const OPEN: Duration = Duration::from_mins(1);
 /// The port of PostgreSQL if its URL has none.
 const POSTGRES_PORT: u16 = 5432;
 
-/// The error codes of PostgreSQL for a refused login: `invalid_authorization_specification`, `invalid_password`.
-const LOGIN: [&str; 2] = ["28000", "28P01"];
+/// Where a password may come from.
+const PASSWORD: &str = "a password comes from PGPASSWORD, from the file that PGPASSFILE names (or ~/.pgpass; mode 0600), or \
+                        from the URL in the variable that database.url_env names";
+
+/// What to do about the error codes with which PostgreSQL refuses a run.
+const CURES: [(&str, &str); 7] = [
+    ("28000", PASSWORD),
+    ("28P01", PASSWORD),
+    ("3D000", "make it (CREATE DATABASE), or name another one in the URL"),
+    (
+        "42501",
+        "each arm gets a schema of its own: grant the right to make schemas (GRANT CREATE ON DATABASE ... TO ...), or use another \
+         user or database",
+    ),
+    (
+        "53300",
+        "end other programs' connections, lower database.pool, or raise max_connections",
+    ),
+    ("57P01", "it is being shut down: start it, then try again"),
+    ("57P03", "it is starting or shutting down: try again once it is up"),
+];
+
+/// What to do if nothing can be heard from it.
+const NOBODY: &str = "check that a database listens there, and that host and port in the URL are right";
 
 /// A database to connect to.
 #[derive(Clone)]
@@ -92,16 +114,23 @@ impl Server {
 
     pub fn failed(&self, source: Error) -> StoreError {
         let place = self.name.clone();
-        let login = source
-            .as_database_error()
-            .filter(|error| error.code().is_some_and(|code| LOGIN.contains(&&*code)));
-        match login {
-            Some(error) => StoreError::Login {
-                place,
-                said: error.message().to_owned(),
-            },
-            None => StoreError::Open { place, source },
+        let refused = |said: &str, cure| StoreError::Refused {
+            place: place.clone(),
+            said: said.to_owned(),
+            cure,
+        };
+        match &source {
+            Error::Database(error) => {
+                let cure = error.code().and_then(|code| CURES.iter().find(|(of, _)| *of == code));
+                if let Some((_, cure)) = cure {
+                    return refused(error.message(), cure);
+                }
+            }
+            // Only a socket gives this; what is wrong with a file, SQLite says in its own words.
+            Error::Io(error) => return refused(&error.to_string(), NOBODY),
+            _ => {}
         }
+        StoreError::Open { place, source }
     }
 
     pub fn silent(&self, within: Duration) -> StoreError {

@@ -29,16 +29,15 @@ pub enum StoreError {
         /// Its error.
         source: sqlx::Error,
     },
-    /// It refuses this user or password.
-    #[error(
-        "{place}: {said}; a password comes from PGPASSWORD, from the file that PGPASSFILE names (or ~/.pgpass; mode 0600), or from \
-         the URL in the variable that database.url_env names"
-    )]
-    Login {
+    /// It refuses this run, for a reason with a cure.
+    #[error("{place}: {said}; {cure}")]
+    Refused {
         /// The database, in words, without its password.
         place: String,
         /// Its error message.
         said: String,
+        /// What to do.
+        cure: &'static str,
     },
     /// It did not answer within this time, while connections were opened or tables created.
     #[error(
@@ -53,7 +52,7 @@ pub enum StoreError {
         within: Duration,
     },
     /// A statement failed.
-    #[error("the database: {0}")]
+    #[error("the database: {}", in_words(.0))]
     Statement(#[from] sqlx::Error),
     /// A row is missing.
     #[error("the database has no {0}")]
@@ -68,6 +67,33 @@ pub enum StoreError {
         /// The worker that drew it.
         owner: String,
     },
+}
+
+/// The classes of PostgreSQL's errors that end a connection: a connection exception, an operator's intervention (the server
+/// is shut down, has crashed, or is starting).
+const ENDS: [&str; 2] = ["08", "57P"];
+
+impl StoreError {
+    /// Whether a statement had no answer because its connection, or the whole database, has gone. Nobody knows then whether
+    /// it was carried out.
+    #[must_use]
+    pub fn is_loss(&self) -> bool {
+        let Self::Statement(error) = self else { return false };
+        match error {
+            sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::PoolTimedOut => true,
+            sqlx::Error::Database(error) => error
+                .code()
+                .is_some_and(|code| ENDS.iter().any(|class| code.starts_with(class))),
+            _ => false,
+        }
+    }
+}
+
+/// What a database said, without the line of its own source code; or what went wrong before it said something.
+fn in_words(error: &sqlx::Error) -> String {
+    error
+        .as_database_error()
+        .map_or_else(|| error.to_string(), |error| error.message().to_owned())
 }
 
 /// The databases have no unsigned numbers. Ours are far below the limit, because rows are counted and not hashed.

@@ -7,6 +7,9 @@
 //! The fence is in the rows of the stock too (`drawn`, `token`, `holder`), so that its check is part of the statement that
 //! it guards. Statements that don't change the units append no order.
 //!
+//! Sessions don't wait for the disk, so a PostgreSQL that crashes and starts again has forgotten its last sales, and what is
+//! sold from then on would look like damage by the lock. A crash empties unlogged tables, so the row in `uncrashed` tells.
+//!
 //! An order notes the units that its sale left. Of two successive orders the second must leave one unit less than the
 //! first; otherwise it has overwritten the sales in between. So the ledger alone shows each lost update, with its time.
 
@@ -34,14 +37,17 @@ pub const SQLITE_TABLES: &str = "
     CREATE TRIGGER sale AFTER UPDATE OF units ON stock BEGIN
         INSERT INTO orders (product, units, buyer, at_us, measured)
         VALUES (NEW.product, NEW.units, NEW.buyer, NEW.at_us, NEW.measured);
-    END";
+    END;
+    CREATE TABLE uncrashed (since BIGINT NOT NULL)";
 
 /// SQLite: a session does not sync (that would matter only after a power loss), and waits for its turn to write.
 pub const SQLITE_SESSION: &str = "PRAGMA synchronous = OFF; PRAGMA busy_timeout = 60000";
 
 /// PostgreSQL: in the schema of the session. Orders get their numbers one transaction at a time (the lock is held until
-/// its end), so a lower number never appears after a higher one, and the ledger can be read from any point on.
+/// its end), so a lower number never appears after a higher one, and the ledger can be read from any point on. The session
+/// that makes the tables waits for the disk, so that a crash leaves them.
 pub const POSTGRES_TABLES: &str = "
+    SET synchronous_commit TO on;
     CREATE TABLE catalogue (
         cache TEXT NOT NULL, key BIGINT NOT NULL, page BIGINT NOT NULL, value TEXT NOT NULL,
         PRIMARY KEY (cache, key, page)
@@ -67,7 +73,8 @@ pub const POSTGRES_TABLES: &str = "
         VALUES (NEW.product, NEW.units, NEW.buyer, NEW.at_us, NEW.measured);
         RETURN NULL;
     END $$;
-    CREATE TRIGGER sale AFTER UPDATE OF units ON stock FOR EACH ROW EXECUTE FUNCTION sale()";
+    CREATE TRIGGER sale AFTER UPDATE OF units ON stock FOR EACH ROW EXECUTE FUNCTION sale();
+    CREATE UNLOGGED TABLE uncrashed (since BIGINT NOT NULL)";
 
 /// PostgreSQL: a session works in the schema of its arm, does not wait for the disk, and reads committed data.
 pub fn postgres_session(schema: &str) -> String {
@@ -119,6 +126,9 @@ pub async fn build(connection: &mut AnyConnection, tables: &'static str, initial
     sqlx::query(FILL_STOCK)
         .bind(signed(initial.products))
         .bind(signed(initial.stock))
+        .execute(&mut *connection)
+        .await?;
+    sqlx::query("INSERT INTO uncrashed (since) VALUES (0)")
         .execute(&mut *connection)
         .await?;
     for rows in &initial.catalogue {

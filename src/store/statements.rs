@@ -16,6 +16,7 @@ const SELL_ONE: &str = "UPDATE stock SET units = units - 1, buyer = $2, at_us = 
     WHERE product = $1 AND units > 0";
 const ORDERS_SINCE: &str = "SELECT id, product, units, at_us, measured, buyer FROM orders WHERE id > $1 ORDER BY id
     LIMIT $2";
+const UNCRASHED: &str = "SELECT COUNT(*) FROM uncrashed";
 const STOCK: &str = "SELECT product, units FROM stock WHERE product >= $1 AND product < $2 ORDER BY product";
 const STOCK_OTHER_THAN: &str = "SELECT product, units FROM stock WHERE product >= $1 AND product < $2 AND units <> $3
     ORDER BY product";
@@ -165,6 +166,16 @@ impl Store {
             buyer,
         };
         Ok(rows.into_iter().map(order).collect())
+    }
+
+    /// Whether the server has crashed and started again since the tables were made. It may have forgotten its last sales then,
+    /// so nothing that was read before this was asked proves anything.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn has_crashed(&self) -> Result<bool, StoreError> {
+        let rows: i64 = sqlx::query_scalar(UNCRASHED).fetch_one(&self.pool).await?;
+        Ok(rows == 0)
     }
 
     /// Units left of each of these products, in the order of the products.

@@ -66,6 +66,9 @@ impl Workload {
             Err(failed) => {
                 tracing::debug!(arm = tools.arm.name, server = %tools.server, worker, "{failed}");
                 counter.failed(|| failed.to_string());
+                if matches!(&failed, Failed::Store(error) if error.is_loss()) {
+                    counter.lost_database(|| failed.to_string());
+                }
             }
         }
         Done::Ended

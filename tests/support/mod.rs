@@ -8,6 +8,7 @@ pub mod listener;
 pub mod moving;
 pub mod password;
 pub mod place;
+pub mod postgres;
 pub mod proxy;
 pub mod sentinel;
 pub mod swarm;
