@@ -12,7 +12,7 @@ use bollard::models::{
     NetworkingConfig,
 };
 use bollard::query_parameters::{
-    CreateContainerOptions, InspectContainerOptions, KillContainerOptionsBuilder, ListContainersOptionsBuilder,
+    CreateContainerOptionsBuilder, InspectContainerOptions, KillContainerOptionsBuilder, ListContainersOptionsBuilder,
     LogsOptionsBuilder, RemoveContainerOptionsBuilder, StartContainerOptions,
 };
 use futures_util::StreamExt;
@@ -79,7 +79,7 @@ impl Container {
             network_mode: Some(network.name.clone()),
             ..host_config()
         };
-        Self::with(engine, body, host).await
+        Self::with(engine, Some(name_of(life)), body, host).await
     }
 
     /// Creates a container that only says something, without a network.
@@ -99,15 +99,21 @@ impl Container {
             network_mode: Some("none".to_owned()),
             ..host_config()
         };
-        Self::with(engine, body, host).await
+        Self::with(engine, None, body, host).await
     }
 
-    async fn with(engine: &Engine, body: ContainerCreateBody, host: HostConfig) -> Result<Self, String> {
+    async fn with(
+        engine: &Engine,
+        name: Option<String>,
+        body: ContainerCreateBody,
+        host: HostConfig,
+    ) -> Result<Self, String> {
+        let options = name.map(|name| CreateContainerOptionsBuilder::new().name(&name).build());
         let body = ContainerCreateBody {
             host_config: Some(host),
             ..body
         };
-        let created = engine.0.create_container(None::<CreateContainerOptions>, body).await;
+        let created = engine.0.create_container(options, body).await;
         created.map(|created| Self(created.id)).map_err(said)
     }
 
@@ -212,6 +218,12 @@ async fn list(engine: &Engine, labels: &Labels) -> Result<Vec<ContainerSummary>,
         .filters(&labels.filter())
         .build();
     engine.0.list_containers(Some(options)).await.map_err(said)
+}
+
+/// The name that people see: `lockstorm-run-0a1b2c3d-host-1`.
+fn name_of(life: &Life<'_>) -> String {
+    let last = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    format!("lockstorm-{}-{}", last(life.run_dir), last(life.dir))
 }
 
 fn body(image: &str, labels: &Labels) -> ContainerCreateBody {
