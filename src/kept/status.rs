@@ -11,7 +11,7 @@ use crate::model::{HostId, Ongoing, ReplicationRole};
 
 /// How each host of this lab is now.
 pub(super) async fn hosts(lab: &Lab) -> Vec<HostStatus> {
-    let roles = lab.replication_roles().await;
+    let roles = roles(lab).await;
     let ids = lab.lock_nodes().into_iter().map(|(host, _)| host);
     ids.map(|id| host(lab, &roles, id)).collect()
 }
@@ -21,6 +21,18 @@ pub(super) fn doubt(lab: &Lab) -> Option<String> {
     lab.keeper_stopped().then(|| {
         "somebody has stopped the lab's keeper, so these states may be old: continue it with `kill -CONT`".to_owned()
     })
+}
+
+/// What the replicated nodes say that they are.
+async fn roles(lab: &Lab) -> BTreeMap<NodeName, ReplicationRole> {
+    let mut roles = lab.replication_roles().await;
+    let is_missing =
+        |name: &NodeName| name.role == Role::Replicated && lab.node_state(*name).is_up() && !roles.contains_key(name);
+    // Sentinels make nodes close all connections. The first question notices that, and the second one is sent over a new one.
+    if lab.names().any(|name| is_missing(&name)) {
+        roles.extend(lab.replication_roles().await);
+    }
+    roles
 }
 
 fn host(lab: &Lab, roles: &BTreeMap<NodeName, ReplicationRole>, id: HostId) -> HostStatus {
