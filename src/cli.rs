@@ -35,6 +35,7 @@ Examples:
   lockstorm my.toml --set swarm.rate=200/s
   lockstorm run stampede --record out.json
   lockstorm scenarios show flash-sale > my.toml
+  lockstorm lab up                      keep three hosts for a program of your own
 
 Exit codes:
   0    all expectations held

@@ -11,7 +11,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::MutexGuard;
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, getsid};
 use redis::{Client, Connection};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -85,7 +86,7 @@ impl Place {
     }
 
     /// The URLs with the password, as a program gets them from the line of the output that exports them.
-    fn urls(&self, output: &str, variable: &str) -> Vec<String> {
+    fn urls(output: &str, variable: &str) -> Vec<String> {
         let line = output
             .lines()
             .find(|line| line.contains(&format!("export {variable}=")));
@@ -140,7 +141,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         // Only a test that fails leaves anything; its keeper ends its servers.
         for pid in self.processes() {
-            let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+            let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
         }
     }
 }
@@ -166,34 +167,29 @@ fn refuses(port: u16) -> bool {
     TcpStream::connect(("127.0.0.1", port)).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }
 
-fn state<'a>(status: &'a Value, host: usize) -> &'a str {
+fn state(status: &Value, host: usize) -> &str {
     status["hosts"][host - 1]["nodes"][0]["state"]
         .as_str()
         .expect("a state")
 }
 
 #[test]
-fn a_program_uses_a_lab_that_breaks_and_goes() {
+fn a_program_uses_a_lab_and_others_see_no_password() {
     // Too long for a socket, and with characters that mean something to a shell.
     let place = Place::named(&format!("it's $HOME {}", "long ".repeat(20)));
     let (code, out, err) = place.lab(&["up", "--port", "0"]);
     assert_eq!(code, 0, "{err}");
-    let urls = place.urls(&out, "REDIS_URLS");
+    let urls = Place::urls(&out, "REDIS_URLS");
     assert_eq!(urls.len(), 3, "{out}");
     let password = urls[0].split(['@', ':']).nth(2).expect("a password").to_owned();
     assert_eq!(password.len(), 64, "{password}");
-    let ports: Vec<u16> = urls.iter().map(|url| port_of(url)).collect();
-    for (host, port) in ports.iter().enumerate() {
-        assert!(
-            out.contains(&format!("host {}  redis://127.0.0.1:{port}\n", host + 1)),
-            "{out}"
-        );
+    for (host, url) in urls.iter().enumerate() {
+        let shown = format!("host {}  redis://127.0.0.1:{}\n", host + 1, port_of(url));
+        assert!(out.contains(&shown), "{out}");
     }
     let run = place.runs().pop().expect("a run directory");
     let mode = |path: PathBuf| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     assert_eq!((mode(run.clone()), mode(run.join("urls"))), (0o700, 0o600));
-
-    // It works.
     for url in &urls {
         let mut connection = connect(url);
         let _: () = redis::cmd("SET")
@@ -204,23 +200,50 @@ fn a_program_uses_a_lab_that_breaks_and_goes() {
         let got: String = redis::cmd("GET").arg("key").query(&mut connection).expect("it is read");
         assert_eq!(got, *url);
     }
-    // And nobody gets in without the password.
-    let open = Client::open(format!("redis://127.0.0.1:{}", ports[0])).expect("a URL");
+    let open = Client::open(format!("redis://127.0.0.1:{}", port_of(&urls[0]))).expect("a URL");
     let denied = open
         .get_connection_with_timeout(TEST_TIMEOUT)
         .and_then(|mut connection| ping(&mut connection));
     assert!(denied.is_err_and(|error| error.to_string().contains("NOAUTH")));
 
     let mut said = out + &err;
-    let mut lab = |arguments: &[&str]| {
+    let file = run.join("urls").to_string_lossy().into_owned();
+    for (arguments, part) in [
+        (&["kill", "1"][..], "host 1 killed"),
+        (&["status"], "down (killed)"),
+        (&["status", "--json"], &file),
+        (&["restore", "1"], "host 1 is back"),
+        (&["up", "--port", "0"], "a lab is kept already"),
+    ] {
         let (code, out, err) = place.lab(arguments);
-        said += &(out.clone() + &err);
+        assert!(code == 0 && out.contains(part), "{arguments:?}: {out}{err}");
+        said += &(out + &err);
+        for pid in place.processes() {
+            let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            assert!(!String::from_utf8_lossy(&words).contains(&password), "process {pid}");
+        }
+    }
+    let out = place.good(&["down"]);
+    assert!(out.starts_with("the kept lab is down: its processes are gone"), "{out}");
+    assert!(place.runs().is_empty() && urls.iter().all(|url| refuses(port_of(url))));
+    place.is_clean();
+    assert!(!(said + &out).contains(&password));
+}
+
+#[test]
+fn what_breaks_is_verified_and_told() {
+    let place = Place::new();
+    let urls = Place::urls(&place.good(&["up", "--port", "0"]), "REDIS_URLS");
+    let ports: Vec<u16> = urls.iter().map(|url| port_of(url)).collect();
+    let lab = |arguments: &[&str]| {
+        let (code, out, err) = place.lab(arguments);
         (code, out + &err)
     };
+    let good = |text: String| (0, text + "\n");
     let refused = format!("port {} refuses", ports[0]);
     assert_eq!(
         lab(&["kill", "1"]),
-        (0, format!("host 1 killed: its process is gone and {refused}\n"))
+        good(format!("host 1 killed: its process is gone and {refused}"))
     );
     assert!(refuses(ports[0]) && !refuses(ports[1]));
     let status = place.status();
@@ -229,7 +252,7 @@ fn a_program_uses_a_lab_that_breaks_and_goes() {
         (&status["hosts"][0]["up"], &status["hosts"][1]["up"]),
         (&false.into(), &true.into())
     );
-    let (code, table) = lab(&["status"]);
+    let table = place.good(&["status"]);
     let row = |host: &str| {
         table
             .lines()
@@ -238,47 +261,58 @@ fn a_program_uses_a_lab_that_breaks_and_goes() {
             .to_owned()
     };
     assert!(
-        code == 0 && row("1 ").contains("down (killed)") && row("2 ").contains("up "),
+        row("1 ").contains("down (killed)") && row("2 ").contains(" up "),
         "{table}"
     );
 
     // Obstacles.
-    let nothing = "kill host 1: nothing to do: it is already down (killed)\n".to_owned();
-    assert_eq!(lab(&["kill", "1"]), (0, nothing));
+    let nothing = "kill host 1: nothing to do: it is already down (killed)";
+    assert_eq!(lab(&["kill", "1"]), good(nothing.to_owned()));
     let first = "cannot pause host 1: it is down (killed); restart it first with `lockstorm lab restore 1`";
     assert_eq!(lab(&["pause", "1"]), (1, format!("lockstorm: {first}\n")));
     assert_eq!(
         lab(&["restore", "2"]),
-        (0, "host 2 is up: nothing to restore\n".to_owned())
+        good("host 2 is up: nothing to restore".to_owned())
     );
 
     // It comes back where it was, and has forgotten everything.
-    assert_eq!(
-        lab(&["restore", "1"]),
-        (0, format!("host 1 is back EMPTY: it answers on port {}\n", ports[0]))
-    );
-    let forgotten: Option<String> = redis::cmd("GET")
-        .arg("key")
-        .query(&mut connect(&urls[0]))
-        .expect("it answers");
-    assert_eq!(forgotten, None);
+    let set = |url: &str| {
+        redis::cmd("SET")
+            .arg("key")
+            .arg(1)
+            .query::<()>(&mut connect(url))
+            .expect("it is written")
+    };
+    let get = |url: &str| {
+        redis::cmd("GET")
+            .arg("key")
+            .query::<Option<u8>>(&mut connect(url))
+            .expect("it is read")
+    };
+    let back = format!("host 1 is back EMPTY: it answers on port {}", ports[0]);
+    assert_eq!(lab(&["restore", "1"]), good(back.clone()));
+    set(&urls[0]);
+    assert_eq!(get(&urls[0]), Some(1));
+    assert_eq!(lab(&["kill", "1"]).0, 0);
+    assert_eq!(lab(&["restore", "1"]), good(back));
+    assert_eq!(get(&urls[0]), None);
 
     // A host that is paused says nothing.
     let mut connection = connect(&urls[1]);
     assert_eq!(ping(&mut connection).expect("it answers"), "PONG");
     assert_eq!(
         lab(&["pause", "2"]),
-        (0, "host 2 paused: its process is stopped\n".to_owned())
+        good("host 2 paused: its process is stopped".to_owned())
     );
     connection
         .set_read_timeout(Some(Duration::from_millis(300)))
         .expect("a timeout");
     assert!(ping(&mut connection).expect_err("it is paused").is_timeout());
     assert_eq!(state(&place.status(), 2), "paused");
-    let answers = format!("host 2 resumed: it answers on port {}\n", ports[1]);
+    let answers = format!("host 2 resumed: it answers on port {}", ports[1]);
     assert_eq!(
         lab(&["restore", "2,3"]),
-        (0, format!("{answers}host 3 is up: nothing to restore\n"))
+        good(format!("{answers}\nhost 3 is up: nothing to restore"))
     );
     assert_eq!(ping(&mut connect(&urls[1])).expect("it answers"), "PONG");
 
@@ -290,27 +324,8 @@ fn a_program_uses_a_lab_that_breaks_and_goes() {
     );
     assert!(refuses(ports[0]) && refuses(ports[1]) && !refuses(ports[2]));
     assert_eq!(lab(&["restore", "all"]).0, 0);
-
-    // Others see no password.
-    for pid in place.processes() {
-        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        assert!(!String::from_utf8_lossy(&words).contains(&password), "process {pid}");
-    }
-    let (code, text) = lab(&["status", "--json"]);
-    assert!(
-        code == 0 && text.contains(&run.join("urls").to_string_lossy().into_owned()),
-        "{text}"
-    );
-
-    let (code, text) = lab(&["down"]);
-    assert!(
-        code == 0 && text.starts_with("the kept lab is down: its processes are gone"),
-        "{text}"
-    );
-    assert!(place.runs().is_empty());
-    assert!(ports.iter().all(|port| refuses(*port)));
+    place.good(&["down"]);
     place.is_clean();
-    assert!(!said.contains(&password), "{said}");
 }
 
 #[test]
@@ -386,7 +401,7 @@ fn one_lab_is_kept_at_a_time() {
     for up in started {
         let (code, out, err) = parts_of(up.wait_with_output().expect("it ends"));
         assert_eq!(code, Some(0), "{out}{err}");
-        nodes.push(place.urls(&out, "REDIS_URLS"));
+        nodes.push(Place::urls(&out, "REDIS_URLS"));
     }
     assert!(nodes.iter().all(|urls| *urls == nodes[0]), "they all have the same lab");
     eventually("one lab is left", || place.runs().len() == 1);
@@ -413,21 +428,39 @@ fn one_lab_is_kept_at_a_time() {
 fn a_pipeline_ends_although_the_lab_goes_on() {
     let place = Place::new();
     let script = format!("'{}' lab up --port 0 | cat", env!("CARGO_BIN_EXE_lockstorm"));
-    let piped = Command::new("sh")
-        .args(["-c", &script])
-        .env("TMPDIR", &place.labs)
-        .output()
-        .expect("a shell");
-    assert!(String::from_utf8_lossy(&piped.stdout).contains("export REDIS_URLS="));
-    for end in [0, 1, 2] {
-        let is_of =
-            |pid: &u32| fs::read_link(format!("/proc/{pid}/fd/{end}")).is_ok_and(|at| at.starts_with("/dev/pts"));
+    let mut shell = Command::new("sh");
+    let piped = shell.args(["-c", &script]).env("TMPDIR", &place.labs).output();
+    assert!(String::from_utf8_lossy(&piped.expect("a shell").stdout).contains("export REDIS_URLS="));
+    assert_eq!(place.status()["hosts"].as_array().map(Vec::len), Some(3));
+    place.good(&["down"]);
+    place.is_clean();
+}
+
+#[test]
+fn the_background_has_nothing_of_the_terminal() {
+    let place = Place::new();
+    let streams = ["in", "out", "err"].map(|name| place.directory.path().join(name));
+    let [input, out, err] = streams
+        .each_ref()
+        .map(|path| fs::File::create_new(path).expect("a file"));
+    let mut up = place.command(&["lab", "up", "--port", "0"]);
+    let status = up.stdin(input).stdout(out).stderr(err).status().expect("lockstorm");
+    assert!(status.success());
+    // The process that keeps it, its keeper, and four servers.
+    let living = place.processes();
+    assert_eq!(living.len(), 6, "{living:?}");
+    for pid in &living {
+        let open = fs::read_dir(format!("/proc/{pid}/fd"))
+            .expect("our own process")
+            .flatten();
+        let open: Vec<PathBuf> = open.filter_map(|fd| fs::read_link(fd.path()).ok()).collect();
         assert!(
-            !place.processes().iter().any(|pid| is_of(pid)),
-            "a process has a terminal open"
+            !open.iter().any(|path| streams.contains(path)),
+            "process {pid}: {open:?}"
         );
     }
-    assert_eq!(place.status()["hosts"].as_array().map(Vec::len), Some(3));
+    let service = Pid::from_raw(place.service().cast_signed());
+    assert_eq!(getsid(Some(service)), Ok(service), "a Ctrl-C would reach it");
     place.good(&["down"]);
     place.is_clean();
 }
@@ -562,7 +595,7 @@ fn sentinels_name_the_master_of_a_replicated_lab() {
     let place = Place::new();
     let out = place.good(&["up", "--port", "0", "--replicated", "--persistence", "aof-always"]);
     assert!(out.contains("export SENTINEL_MASTER=lockstorm\n"), "{out}");
-    let sentinels = place.urls(&out, "SENTINEL_URLS");
+    let sentinels = Place::urls(&out, "SENTINEL_URLS");
     assert_eq!(sentinels.len(), 3);
     let status = place.status();
     let master = &status["hosts"][0]["nodes"][1];
@@ -599,7 +632,7 @@ fn without_a_password_the_urls_are_whole() {
         "{out}"
     );
     assert!(!place.runs()[0].join("urls").exists());
-    let url = place.urls(&out, "REDIS_URLS").remove(0);
+    let url = Place::urls(&out, "REDIS_URLS").remove(0);
     assert_eq!(ping(&mut connect(&url)).expect("it answers"), "PONG");
     place.good(&["down"]);
     place.is_clean();

@@ -90,7 +90,9 @@ impl Kept {
         let process = process_of(&stream);
         let asked = async {
             socket::send(&mut stream, request).await.map_err(gone)?;
-            let answer = socket::receive::<Answer>(&mut stream).await.map_err(strange)?;
+            let answer = socket::receive::<Answer>(&mut stream)
+                .await
+                .map_err(|error| strange(&error))?;
             // It closes the connection once it has nothing more to do.
             let _ = socket::receive::<Answer>(&mut stream).await;
             Ok(answer)
@@ -111,7 +113,7 @@ fn process_of(stream: &UnixStream) -> Option<u32> {
     stream.peer_cred().ok()?.pid()?.try_into().ok()
 }
 
-fn strange(error: io::Error) -> KeptError {
+fn strange(error: &io::Error) -> KeptError {
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::Other => KeptError::Strange(error.to_string()),
         _ => KeptError::Ended(error.to_string()),
