@@ -634,7 +634,7 @@ pub struct UpArgs {
     #[arg(long)]
     pub foreground: bool,
     #[command(flatten)]
-    pub server: Server,
+    pub nodes: Nodes,
 }
 
 /// Show the kept lab: its hosts, how they are since when, and where.

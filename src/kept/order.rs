@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::lab::{LabError, ServerBinary};
 use crate::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
 
 /// The lab that somebody wants to have.
@@ -17,11 +18,21 @@ pub struct Order {
     pub replicated: bool,
     /// Whether nodes require a password.
     pub password: bool,
-    /// The server program of all nodes.
+    /// The server program of all nodes, on this machine or in the image.
     pub server: PathBuf,
+    /// The image of all nodes, if they are containers.
+    pub image: Option<String>,
 }
 
 impl Order {
+    /// The server program of all nodes.
+    pub(super) async fn binary(&self) -> Result<ServerBinary, LabError> {
+        match &self.image {
+            Some(image) => ServerBinary::in_image(image).await,
+            None => ServerBinary::find(Some(&self.server)),
+        }
+    }
+
     /// The same for the lab.
     pub(super) fn spec(&self) -> LabSpec {
         LabSpec {

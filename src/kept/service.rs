@@ -16,7 +16,7 @@ use super::order::Order;
 use super::request::{Request, Verb};
 use super::urls::Urls;
 use super::{act, socket, status};
-use crate::lab::{Lab, LabOptions, OpenedRun, ServerBinary};
+use crate::lab::{Lab, LabOptions, OpenedRun};
 use crate::run::{Stop, Stops};
 
 /// How often it looks whether the keeper is still there.
@@ -61,7 +61,7 @@ impl Service {
     /// # Errors
     /// The lab did not start, or another lab is kept already. Nothing is left of this one then.
     pub async fn up(order: Order, tell: impl Fn(&str) + Send + Sync) -> Result<Self, KeptError> {
-        let binary = ServerBinary::find(Some(&order.server))?;
+        let binary = order.binary().await?;
         let server = binary.to_string();
         let options = LabOptions {
             // Programs keep the URLs that they were given.

@@ -7,7 +7,7 @@ use tokio::runtime::Builder;
 
 use super::{failure, no_answer, words};
 use crate::cli::UpArgs;
-use crate::commands::{print_for_people, signalled};
+use crate::commands::{print_for_people, server, signalled};
 use crate::failure::{Failure, tell};
 
 /// The fewest hosts that a replicated lab has: otherwise there is no majority of Sentinels without one of them.
@@ -22,7 +22,7 @@ pub fn up(args: &UpArgs, ascii: bool) -> Result<ExitCode, Failure> {
         )));
     }
     check_temp_dir().map_err(Failure::usage)?;
-    let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
+    let server = server::find(&args.nodes)?;
     let order = Order {
         hosts: args.hosts.into(),
         port: (args.port > 0).then_some(args.port),
@@ -30,6 +30,7 @@ pub fn up(args: &UpArgs, ascii: bool) -> Result<ExitCode, Failure> {
         replicated: args.replicated,
         password: !args.no_password,
         server: server.path.clone(),
+        image: server.image.clone(),
     };
     if let Some(status) = kept()? {
         return already(&order, &status, ascii);
