@@ -281,7 +281,7 @@ fn what_breaks_is_verified_and_told() {
             .arg("key")
             .arg(1)
             .query::<()>(&mut connect(url))
-            .expect("it is written")
+            .expect("it is written");
     };
     let get = |url: &str| {
         redis::cmd("GET")
@@ -416,7 +416,7 @@ fn one_lab_is_kept_at_a_time() {
     let (code, out, err) = place.lab(&["up", "--port", "0", "--persistence", "rdb"]);
     assert!(code == 1 && out.is_empty(), "{out}");
     assert!(
-        err.contains("ordered in another way (3 hosts on free ports, persistence none, with a password)"),
+        err.contains("ordered in another way (3 hosts on free ports, persistence none, with a password, "),
         "{err}"
     );
     assert_eq!(place.service(), service);

@@ -66,9 +66,10 @@ fn kept() -> Result<Option<Status>, Failure> {
 fn already(order: &Order, status: &Status, ascii: bool) -> Result<ExitCode, Failure> {
     if status.order != *order {
         return Err(Failure::error(format!(
-            "a lab is kept already, and it was ordered in another way ({}): use it (`lockstorm lab status`), or take it down \
+            "a lab is kept already, and it was ordered in another way ({}, {}): use it (`lockstorm lab status`), or take it down \
              first with `lockstorm lab down`",
-            words::order(&status.order)
+            words::order(&status.order),
+            status.server
         )));
     }
     print_for_people(format!("a lab is kept already\n\n{}", words::how_to_use(status)), ascii)?;
