@@ -99,13 +99,16 @@ impl Place {
         text.split(',').map(str::to_owned).collect()
     }
 
-    /// The processes that were started with our directory for temporary files, and still run.
+    /// The processes that work below our directory for temporary files, or were started with it, and still run. A server writes
+    /// over its environment, and works in the directory of its node.
     fn processes(&self) -> Vec<u32> {
         let ours = format!("TMPDIR={}", self.labs.display());
+        let labs = self.labs.canonicalize().expect("our own directory");
         let entries = fs::read_dir("/proc").expect("the processes").flatten();
         let is_ours = |pid: &u32| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|&byte| byte == 0).any(|one| one == ours.as_bytes())
+            let works_in = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+            works_in.starts_with(&labs) || environment.split(|&byte| byte == 0).any(|one| one == ours.as_bytes())
         };
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         pids.filter(is_ours).collect()
