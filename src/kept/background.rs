@@ -1,5 +1,5 @@
 //! The process in the background that keeps a lab. Whoever starts it writes the [`Order`] to its stdin, a line of JSON, reads
-//! from its stdout how it gets on ([`Report`]), and writes [`KEEP`] once the lab is ready. If stdin ends before that, nobody
+//! from its stdout how it gets on (`Report`), and writes `keep` once the lab is ready. If stdin ends before that, nobody
 //! wants the lab any more, and it is taken down.
 
 use std::io::{self, BufRead, Write};
