@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use lockstorm::bench::CASES;
 use lockstorm::lab::NodeName;
 use lockstorm::plan::{self, ClockJumps, Extent, NodeCrashes, Pauses, Renewal, Spread};
-use lockstorm::scenario::builtin;
+use lockstorm::scenario::{Persistence, Words, builtin};
 use lockstorm::sweep::Axis;
 
 /// A terminal chaos lab and benchmark suite for distributed locks on Redis.
@@ -35,6 +35,7 @@ Examples:
   lockstorm my.toml --set swarm.rate=200/s
   lockstorm run stampede --record out.json
   lockstorm scenarios show flash-sale > my.toml
+  lockstorm lab up                      keep three hosts for a program of your own
 
 Exit codes:
   0    all expectations held
@@ -529,12 +530,15 @@ pub struct BenchArgs {
     pub quiet: bool,
 }
 
-/// Manage the labs on this machine.
+/// Keep a lab for a program of your own, break it, and manage the labs on this machine.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
     after_help = "\
 Examples:
+  lockstorm lab up
+  lockstorm lab kill 1
+  lockstorm lab restore 1
   lockstorm lab down
   lockstorm lab cli 1"
 )]
@@ -545,9 +549,39 @@ pub struct LabArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
-    /// Remove what a crash left behind: processes and directories of labs that are no longer in use.
+    Up(UpArgs),
+    Status(StatusArgs),
+    /// Kill hosts of the kept lab: all processes of a host end at once, by SIGKILL.
+    #[command(after_help = "\
+Examples:
+  lockstorm lab kill 1
+  lockstorm lab kill 1 3
+  lockstorm lab kill majority
+
+Exit codes: 0 it was verified that they are down, or they were before, 1 error, 2 usage, 5 not verified in time.")]
+    Kill(HostsArgs),
+    /// Pause hosts of the kept lab: all processes of a host stop in the middle of their work, by SIGSTOP.
     ///
-    /// Labs in use and other people's processes are not touched. Every start of a lab does the same.
+    /// Connections stay open, and nothing answers.
+    #[command(after_help = "\
+Examples:
+  lockstorm lab pause 2
+  lockstorm lab pause 1,2
+
+Exit codes: 0 it was verified that they are paused, or they were before, 1 error, 2 usage, 5 not verified in time.")]
+    Pause(HostsArgs),
+    /// Restore hosts of the kept lab: one that is down is started again, one that is paused goes on.
+    #[command(after_help = "\
+Examples:
+  lockstorm lab restore 1
+  lockstorm lab restore all
+
+Exit codes: 0 it was verified that they answer, or nothing was wrong with them, 1 error, 2 usage, 5 not verified in time.")]
+    Restore(HostsArgs),
+    /// Take the kept lab down, and remove what a crash left behind.
+    ///
+    /// It returns when all processes of the lab are gone. Of labs that crashed it removes the processes and directories; every
+    /// start of a lab does that too. Labs of runs and other people's processes are not touched.
     #[command(after_help = "\
 Examples:
   lockstorm lab down")]
@@ -562,6 +596,66 @@ Examples:
   lockstorm lab cli cache -- INFO keyspace
   lockstorm lab cli 2 --lab 1a2b3c4d -- --latency")]
     Cli(CliArgs),
+}
+
+/// Start a lab and keep it for a program of your own.
+///
+/// A process in the background keeps it until `lockstorm lab down`. The URLs of its nodes are printed without their password; a
+/// file that only you can read has them with it. One lab can be kept at a time, beside any number of runs.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm lab up
+  lockstorm lab up --hosts 5 --port 0 --persistence aof-always
+  lockstorm lab up --replicated --no-password
+  lockstorm lab up --foreground            in a container, or as a service
+
+Exit codes: 0 the lab is up, or one that was ordered in the same way was already kept (with --foreground: it is down again, by \
+`lab down` or a signal), 1 error, or a lab is kept that was ordered in another way, 2 usage, 129, 130, 131 and 143 ended by \
+SIGHUP, SIGINT, SIGQUIT and SIGTERM while it started.")]
+pub struct UpArgs {
+    /// How many hosts, 1 to 9.
+    #[arg(long, value_name = "N", default_value = "3", value_parser = value_parser!(u8).range(1..=9))]
+    pub hosts: u8,
+    /// The port of host 1. The other hosts, the cache node and then whatever else there is have the next ports. 0: any ports that
+    /// are free.
+    #[arg(long, value_name = "PORT", default_value = "7001")]
+    pub port: u16,
+    /// What a node keeps when it is killed and started again: none, rdb, aof-everysec or aof-always.
+    #[arg(long, value_name = "HOW", default_value = "none", value_parser = persistence)]
+    pub persistence: Persistence,
+    /// Start a master, its replicas and their Sentinels on the hosts, too. It needs 3 hosts.
+    #[arg(long)]
+    pub replicated: bool,
+    /// Let everybody on this machine use the nodes, without a password.
+    #[arg(long)]
+    pub no_password: bool,
+    /// Keep it in the foreground, until Ctrl-C or `lockstorm lab down`.
+    #[arg(long)]
+    pub foreground: bool,
+    #[command(flatten)]
+    pub nodes: Nodes,
+}
+
+/// Show the kept lab: its hosts, how they are since when, and where.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm lab status
+  lockstorm lab status --json | jq '.hosts[] | select(.up | not) | .host'
+
+Exit codes: 0 a lab is kept, 1 error, 2 usage, 3 no lab is kept, 5 its keeper is stopped, so that nobody can tell how it is.")]
+pub struct StatusArgs {
+    /// Print it as JSON; `null` if no lab is kept.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct HostsArgs {
+    /// The numbers of the hosts (1, 1 3, 1,3 or 1-2), or minority, majority or all.
+    #[arg(value_name = "HOST", required = true)]
+    pub hosts: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -660,6 +754,10 @@ fn three_or_five(text: &str) -> Result<usize, String> {
             "write 3 or 5, the sizes that are searched; an even number survives no more than one node fewer".to_owned(),
         ),
     }
+}
+
+fn persistence(text: &str) -> Result<Persistence, String> {
+    Persistence::of_word(text).ok_or_else(|| format!("write one of {}", Persistence::words().join(", ")))
 }
 
 fn rounds(text: &str) -> Result<usize, String> {

@@ -9,6 +9,7 @@
 pub mod bench;
 pub mod console;
 pub mod fault;
+pub mod kept;
 pub mod lab;
 pub mod metrics;
 pub mod model;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use clap::Parser;
 use cli::{Cli, Command};
 use failure::Failure;
+use lockstorm::kept::background;
 use lockstorm::lab::keeper;
 use lockstorm::output::stderr;
 use log::Log;
@@ -24,12 +25,13 @@ use tikv_jemallocator::Jemalloc;
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
-    // Not a command for users: lockstorm starts itself in this way.
-    if env::args_os()
-        .nth(1)
-        .is_some_and(|argument| argument == keeper::ARGUMENT)
-    {
+    // Not commands for users: lockstorm starts itself in these ways.
+    let first = env::args_os().nth(1);
+    if first.as_ref().is_some_and(|argument| argument == keeper::ARGUMENT) {
         return keeper::main();
+    }
+    if first.is_some_and(|argument| argument == background::ARGUMENT) {
+        return background::main();
     }
     // A file that reaches its size limit (ulimit -f) then gives an error, like a full disk, and doesn't end the process.
     // The handler does nothing; programs that we start don't inherit it.
@@ -69,7 +71,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Recipes(args)) => commands::recipes::recipes(&args, cli.color, cli.ascii),
         Some(Command::Sweep(args)) => commands::sweep::sweep(&args, cli.color, cli.ascii),
         Some(Command::Bench(args)) => commands::bench::bench(&args, cli.color, cli.ascii),
-        Some(Command::Lab(args)) => commands::lab::lab(&args),
+        Some(Command::Lab(args)) => commands::lab::lab(&args, cli.ascii),
         Some(Command::Completions(args)) => commands::docs::completions(&args),
         Some(Command::Man(args)) => commands::docs::man(&args),
     }

@@ -56,7 +56,7 @@ fn refused(arguments: &[&str], parts: &[&str]) {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    let commands: [&[&str]; 13] = [
+    let commands: [&[&str]; 18] = [
         &[],
         &["run"],
         &["plan"],
@@ -67,6 +67,11 @@ fn every_command_has_help_with_examples() {
         &["check"],
         &["bench"],
         &["lab"],
+        &["lab", "up"],
+        &["lab", "status"],
+        &["lab", "kill"],
+        &["lab", "pause"],
+        &["lab", "restore"],
         &["lab", "down"],
         &["completions"],
         &["man"],

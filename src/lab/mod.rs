@@ -21,6 +21,7 @@ mod links;
 mod node;
 mod node_name;
 mod nodes;
+mod opened_run;
 mod own_file;
 mod password;
 mod ports;
@@ -57,6 +58,7 @@ pub use self::base_dir::check_temp_dir;
 pub use self::binary::ServerBinary;
 pub use self::error::LabError;
 pub use self::node_name::{NodeName, Role};
+pub use self::opened_run::OpenedRun;
 pub use self::probe_keys::Kept;
 #[cfg(feature = "peers")]
 pub(crate) use self::redis_client::connection_info;

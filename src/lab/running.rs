@@ -74,8 +74,8 @@ impl Running {
         let mut labs = Self::all().map_err(|error| wrong(error.to_string()))?;
         if labs.is_empty() {
             return Err(wrong(
-                "no lab of yours is running: start a scenario, for example `lockstorm single-vs-redlock`; labs of \
-                 another TMPDIR are not seen"
+                "no lab of yours is running: start one with `lockstorm lab up`, or a scenario, for example `lockstorm \
+                 single-vs-redlock`; labs of another TMPDIR are not seen"
                     .to_owned(),
             ));
         }
@@ -87,7 +87,10 @@ impl Running {
     }
 
     /// All labs of this user that are up, newest first.
-    fn all() -> io::Result<Vec<Self>> {
+    ///
+    /// # Errors
+    /// The directory of all labs can't be used.
+    pub fn all() -> io::Result<Vec<Self>> {
         let mut labs = Vec::new();
         let Some(base) = BaseDir::open()? else { return Ok(labs) };
         for entry in base.dir.entries()? {
@@ -98,6 +101,18 @@ impl Running {
         }
         labs.sort_by_key(|lab| std::cmp::Reverse(lab.started));
         Ok(labs)
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Its run directory.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// The lab in this directory, if its keeper is alive and all its nodes were started.

@@ -22,14 +22,16 @@ impl Engine {
 
     /// What a host that is back still knows.
     fn memory(&self, host: HostId, held: &[(usize, u64)]) -> String {
-        if self.scenario.lab.persistence != Persistence::None {
-            return format!("{host} is back with what it kept");
+        let persistence = self.scenario.lab.persistence;
+        let back = is_back(host, persistence);
+        if persistence != Persistence::None {
+            return back;
         }
         if held.is_empty() {
-            return format!("{host} is back EMPTY: no lock was held there");
+            return format!("{back}: no lock was held there");
         }
         let parts: Vec<String> = held.iter().map(|&(arm, locks)| self.forgotten(arm, locks)).collect();
-        format!("{host} is back EMPTY: {}", parts.join("; "))
+        format!("{back}: {}", parts.join("; "))
     }
 
     /// What it means for an arm that a host which kept the keys of `locks` of its locks is now empty.
@@ -79,6 +81,17 @@ impl Engine {
             })
             .filter(|(_, locks)| *locks > 0)
             .collect()
+    }
+}
+
+/// That a host which was down is back, and whether it still knows what it had.
+#[must_use]
+pub fn is_back(host: HostId, persistence: Persistence) -> String {
+    match persistence {
+        Persistence::None => format!("{host} is back EMPTY"),
+        Persistence::Rdb | Persistence::AofEverysec | Persistence::AofAlways => {
+            format!("{host} is back with what it kept")
+        }
     }
 }
 

@@ -65,6 +65,7 @@ pub use handle::{RunHandle, start};
 pub use headless::{Ended, headless};
 pub use lacking::{lacking, lacking_in_short};
 pub use ladder::{TTLS, ladder};
+pub use meaning::is_back;
 pub use options::RunOptions;
 pub use outlasted::{Outlasted, Part};
 pub use record::{ArmRecord, CheckedExpectation, Machine, Record, RoundTripRecord, Timeouts};

@@ -1,0 +1,38 @@
+use std::process::ExitCode;
+
+use lockstorm::kept::{Acted, Answer, Choice, Effect, Request, Verb, find};
+
+use super::{failure, no_answer, words};
+use crate::cli::HostsArgs;
+use crate::commands::print_for_people;
+use crate::failure::{Failure, tell};
+
+/// Breaks or mends hosts of the kept lab.
+pub fn act(verb: Verb, args: &HostsArgs, ascii: bool) -> Result<ExitCode, Failure> {
+    let hosts = Choice::read(&args.hosts).map_err(Failure::usage)?;
+    let kept = find().map_err(failure)?.ok_or_else(|| Failure::error(words::NONE))?;
+    let acted = match kept.ask(&Request::Act { verb, hosts }).map_err(failure)? {
+        Answer::Acted(acted) => acted,
+        Answer::Refused(why) => return Err(Failure::usage(why)),
+        _ => return Err(no_answer()),
+    };
+    let (good, bad): (Vec<Acted>, Vec<Acted>) = acted
+        .into_iter()
+        .partition(|acted| matches!(acted.effect, Effect::Verified | Effect::Already));
+    let text: String = good.iter().map(|acted| format!("{}\n", acted.words)).collect();
+    print_for_people(text, ascii)?;
+    for acted in &bad {
+        tell(&acted.words);
+    }
+    Ok(
+        match bad
+            .iter()
+            .map(|acted| acted.effect)
+            .max_by_key(|effect| *effect == Effect::Failed)
+        {
+            None => ExitCode::SUCCESS,
+            Some(Effect::Late) => ExitCode::from(5),
+            Some(_) => ExitCode::FAILURE,
+        },
+    )
+}

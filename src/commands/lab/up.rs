@@ -1,0 +1,120 @@
+use std::process::ExitCode;
+
+use lockstorm::kept::{Answer, End, KeptError, Launched, Order, Request, Service, Status, find, launch};
+use lockstorm::lab::{LabOptions, ServerBinary, check_temp_dir};
+use lockstorm::run::{Stop, Stops};
+use tokio::runtime::Builder;
+
+use super::{failure, no_answer, words};
+use crate::cli::UpArgs;
+use crate::commands::{print_for_people, server, signalled};
+use crate::failure::{Failure, tell};
+
+/// The fewest hosts that a replicated lab has: otherwise there is no majority of Sentinels without one of them.
+const REPLICATED_HOSTS: u8 = 3;
+
+/// Starts a lab and keeps it, in the background or here.
+pub fn up(args: &UpArgs, ascii: bool) -> Result<ExitCode, Failure> {
+    if args.replicated && args.hosts < REPLICATED_HOSTS {
+        return Err(Failure::usage(format!(
+            "--replicated needs {REPLICATED_HOSTS} hosts or more, because Sentinels decide by majority; --hosts is {}",
+            args.hosts
+        )));
+    }
+    check_temp_dir().map_err(Failure::usage)?;
+    let server = server::find(&args.nodes)?;
+    let order = Order {
+        hosts: args.hosts.into(),
+        port: (args.port > 0).then_some(args.port),
+        persistence: args.persistence,
+        replicated: args.replicated,
+        password: !args.no_password,
+        server: server.path.clone(),
+        image: server.image.clone(),
+    };
+    if let Some(status) = kept()? {
+        return already(&order, &status, ascii);
+    }
+    let started = if args.foreground {
+        foreground(&order, ascii)
+    } else {
+        background(&order, server, ascii)
+    };
+    // Another one may have been started at the same time; then our ports are taken, or it was the first to be kept.
+    match started {
+        Err(started) => match kept()? {
+            Some(status) => already(&order, &status, ascii),
+            None => Err(started),
+        },
+        started => started,
+    }
+}
+
+/// The lab that is kept now, if there is one.
+fn kept() -> Result<Option<Status>, Failure> {
+    let Some(kept) = find().map_err(failure)? else {
+        return Ok(None);
+    };
+    match kept.ask(&Request::Status).map_err(failure)? {
+        Answer::Status(status) => Ok(Some(*status)),
+        Answer::Refused(why) => Err(Failure::error(why)),
+        _ => Err(no_answer()),
+    }
+}
+
+/// A lab is kept already. That is as good as a new one if it was ordered in the same way.
+fn already(order: &Order, status: &Status, ascii: bool) -> Result<ExitCode, Failure> {
+    if status.order != *order {
+        return Err(Failure::error(format!(
+            "a lab is kept already, and it was ordered in another way ({}, {}): use it (`lockstorm lab status`), or take it down \
+             first with `lockstorm lab down`",
+            words::order(&status.order),
+            status.server
+        )));
+    }
+    print_for_people(format!("a lab is kept already\n\n{}", words::how_to_use(status)), ascii)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn background(order: &Order, server: ServerBinary, ascii: bool) -> Result<ExitCode, Failure> {
+    let program = LabOptions::new(server).map_err(Failure::error)?.keeper;
+    match launch(order, &program, tell).map_err(failure)? {
+        Launched::Ready(status) => {
+            print_for_people(words::how_to_use(&status), ascii)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Launched::Stopped(stop) => Ok(stopped(stop)),
+    }
+}
+
+fn foreground(order: &Order, ascii: bool) -> Result<ExitCode, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(Failure::error)?.block_on(async {
+        let mut stops =
+            Stops::listen().map_err(|error| Failure::error(format!("cannot listen for signals: {error}")))?;
+        let service = tokio::select! {
+            service = Service::up(order.clone(), tell) => service.map_err(failure)?,
+            // The keeper ends what has been started, a moment later.
+            stop = stops.next() => return Ok(stopped(stop)),
+        };
+        let text = words::how_to_use(&service.status().await);
+        // The lab is kept whether or not somebody reads this.
+        if let Err(unread) = print_for_people(text, ascii) {
+            unread.report();
+        }
+        match service.serve(&mut stops).await {
+            End::Asked | End::Signal(_) => {
+                tell("the lab is down");
+                Ok(ExitCode::SUCCESS)
+            }
+            End::KeeperGone(why) => Err(failure(KeptError::Ended(format!(
+                "its keeper is gone ({why}), and all hosts with it"
+            )))),
+        }
+    })
+}
+
+fn stopped(stop: Stop) -> ExitCode {
+    tell("stopped before the lab was up; nothing is left of it");
+    signalled(stop)
+}

@@ -1,0 +1,149 @@
+//! What is said about a kept lab.
+
+use std::path::Path;
+use std::time::Duration;
+
+use humantime::format_duration;
+use lockstorm::kept::{HostStatus, NodeStatus, Order, Status};
+use lockstorm::model::printable;
+use lockstorm::scenario::Words;
+
+/// That there is none, and what to do.
+pub const NONE: &str = "no lab is kept: start one with `lockstorm lab up`; labs of another TMPDIR are not seen";
+
+/// Where the lab is, and how to use and to break it.
+pub fn how_to_use(status: &Status) -> String {
+    let urls = &status.urls;
+    let mut text = format!(
+        "lab {} is up: {}, {}\n",
+        status.lab,
+        order(&status.order),
+        status.server
+    );
+    text += "\nlock nodes\n";
+    for (host, url) in status.hosts.iter().zip(&urls.nodes) {
+        text += &format!("  {}  {url}\n", host.host);
+    }
+    if let Some(master) = &urls.master_name {
+        text += &format!("Sentinels of the master {master}\n");
+        for (host, url) in status.hosts.iter().zip(&urls.sentinels) {
+            text += &format!("  {}  {url}\n", host.host);
+        }
+    }
+    text += match urls.nodes_file {
+        Some(_) => "\nfor your program, with the password, from files that only you can read\n",
+        None => "\nfor your program; no password is needed\n",
+    };
+    text += &variable("REDIS_URLS", urls.nodes_file.as_deref(), &urls.nodes);
+    if let Some(master) = &urls.master_name {
+        text += &variable("SENTINEL_URLS", urls.sentinels_file.as_deref(), &urls.sentinels);
+        text += &format!("  export SENTINEL_MASTER={master}\n");
+    }
+    text + "
+to break it
+  lockstorm lab kill 1       its processes end at once
+  lockstorm lab pause 1      they hang, with their connections open
+  lockstorm lab restore 1    it is started again, or goes on
+  lockstorm lab status       how the hosts are
+  lockstorm lab cli 1        redis-cli on host 1
+  lockstorm lab down         ends the lab
+"
+}
+
+/// A line for a shell that gives programs these URLs.
+fn variable(name: &str, file: Option<&Path>, urls: &[String]) -> String {
+    match file {
+        Some(file) => format!("  export {name}=\"$(cat {})\"\n", quoted(file)),
+        None => format!("  export {name}={}\n", urls.join(",")),
+    }
+}
+
+/// A path as one word for a shell.
+fn quoted(path: &Path) -> String {
+    let text = printable(&path.to_string_lossy());
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
+    if text.chars().all(is_plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+/// How a lab was ordered: `3 hosts from port 7001, persistence none`.
+pub fn order(order: &Order) -> String {
+    let mut parts = vec![match (order.hosts, order.port) {
+        (1, Some(port)) => format!("1 host on port {port}"),
+        (hosts, Some(port)) => format!("{hosts} hosts from port {port} on"),
+        (1, None) => "1 host on a free port".to_owned(),
+        (hosts, None) => format!("{hosts} hosts on free ports"),
+    }];
+    parts.push(format!("persistence {}", order.persistence.word()));
+    parts.extend(
+        order
+            .replicated
+            .then(|| "with a master, replicas and Sentinels".to_owned()),
+    );
+    parts.push(
+        if order.password {
+            "with a password"
+        } else {
+            "without a password"
+        }
+        .to_owned(),
+    );
+    parts.join(", ")
+}
+
+/// A table of the hosts.
+pub fn status(status: &Status) -> String {
+    let mut text = format!(
+        "lab {}: {}, {}; kept by process {} since {}\n\n",
+        status.lab,
+        order(&status.order),
+        status.server,
+        status.process,
+        status.since
+    );
+    let heads = ["host", "node", "address", "state", "since"].map(str::to_owned);
+    let rows = status
+        .hosts
+        .iter()
+        .flat_map(|host| host.nodes.iter().map(|node| row(host, node)));
+    let rows: Vec<[String; 5]> = std::iter::once(heads).chain(rows).collect();
+    for row in &rows {
+        let cells = row.iter().enumerate().map(|(column, cell)| {
+            let width = rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+            format!("{cell:width$}")
+        });
+        text += cells.collect::<Vec<_>>().join("  ").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+fn row(host: &HostStatus, node: &NodeStatus) -> [String; 5] {
+    // A lab that another version has started may give any number.
+    let age = Duration::try_from_secs_f64(node.for_s).unwrap_or_default();
+    let age = format_duration(Duration::from_secs(age.as_secs()));
+    [
+        host.host.0.to_string(),
+        node.role.clone(),
+        node.address.clone(),
+        printable(&node.state),
+        format!("{} ({age})", node.since),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_for_a_shell() {
+        assert_eq!(
+            quoted(Path::new("/tmp/lockstorm-0/run-1a/urls")),
+            "/tmp/lockstorm-0/run-1a/urls"
+        );
+        assert_eq!(quoted(Path::new("/tmp/it's $(me)/urls")), r"'/tmp/it'\''s $(me)/urls'");
+    }
+}

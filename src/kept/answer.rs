@@ -1,0 +1,97 @@
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::order::Order;
+use super::urls::Urls;
+use crate::model::HostId;
+
+/// What the process that keeps a lab answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// How the lab is.
+    Status(Box<Status>),
+    /// What became of each host, in the order of the request.
+    Acted(Vec<Acted>),
+    /// The request makes no sense for this lab.
+    Refused(String),
+    /// The lab is down: all its processes are gone, and its directory too.
+    Down,
+}
+
+/// What became of a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acted {
+    /// The host.
+    pub host: HostId,
+    /// Whether it is as it was meant to be.
+    pub effect: Effect,
+    /// What was verified, or what is in the way, in words.
+    pub words: String,
+}
+
+/// What became of an action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Its effect was verified.
+    Verified,
+    /// The host was already as it was meant to be.
+    Already,
+    /// The effect was not verified in time; it may still come.
+    Late,
+    /// It failed.
+    Failed,
+}
+
+/// A lab that is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Its id.
+    pub lab: String,
+    /// Its run directory.
+    pub directory: PathBuf,
+    /// The process that keeps it.
+    pub process: u32,
+    /// Since when it is up, in UTC.
+    pub since: String,
+    /// For example `redis-server 7.0.15`.
+    pub server: String,
+    /// How it was ordered.
+    pub order: Order,
+    /// How its hosts are.
+    pub hosts: Vec<HostStatus>,
+    /// Why nobody can tell how its hosts are now, if that is so.
+    pub doubt: Option<String>,
+    /// Where the cache node of the lab is. No fault hits it.
+    pub cache: String,
+    /// What programs need to use it.
+    pub urls: Urls,
+}
+
+/// How a host is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostStatus {
+    /// Its number.
+    pub host: HostId,
+    /// Whether nothing is wrong with it.
+    pub up: bool,
+    /// Its nodes.
+    pub nodes: Vec<NodeStatus>,
+}
+
+/// How a node is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeStatus {
+    /// What it is: `lock node`, `master`, `replica`, `Sentinel`.
+    pub role: String,
+    /// Where it is.
+    pub address: String,
+    /// Its state: `up`, or what is wrong with it, `down (killed)`.
+    pub state: String,
+    /// Since when, in UTC.
+    pub since: String,
+    /// For how long, in seconds.
+    pub for_s: f64,
+}

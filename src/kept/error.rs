@@ -1,0 +1,93 @@
+use std::fmt::Display;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::lab::LabError;
+
+/// Why a lab can't be kept, or not be asked; each message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum KeptError {
+    /// The lab did not start.
+    #[error("{}", words(.0))]
+    Lab(LabError),
+    /// Another kept lab was faster.
+    #[error("another lab is kept already: `lockstorm lab status` shows it, and `lockstorm lab down` takes it down")]
+    Another,
+    /// The system refused something.
+    #[error("cannot {what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// Why it was refused.
+        source: io::Error,
+    },
+    /// The process that should keep the lab has ended.
+    #[error("the process that keeps the lab has ended: {0}; start again with `lockstorm lab up`")]
+    Ended(String),
+    /// It says nothing.
+    #[error(
+        "the process that keeps the lab {} does not answer within {within:?}{}; once that process ends, its keeper takes the \
+         lab down", directory.display(), named(*process)
+    )]
+    Silent {
+        /// The lab's run directory.
+        directory: PathBuf,
+        /// Its process id, if it is known.
+        process: Option<u32>,
+        /// How long it was waited for.
+        within: Duration,
+    },
+    /// Its answer can't be read.
+    #[error(
+        "the answer of the process that keeps the lab can't be read ({0}): if another version of lockstorm has started it, use \
+         that one"
+    )]
+    Strange(String),
+    /// There is no lab, for the reason that the process in the background gave.
+    #[error("{0}")]
+    Failed(String),
+    /// The order is impossible on any machine.
+    #[error("{0}")]
+    Impossible(String),
+}
+
+impl KeptError {
+    pub(super) fn system(what: impl Display, source: io::Error) -> Self {
+        Self::System {
+            what: what.to_string(),
+            source,
+        }
+    }
+
+    /// Whether what was asked for is impossible, so that nothing was started.
+    #[must_use]
+    pub const fn is_usage(&self) -> bool {
+        matches!(self, Self::Impossible(_) | Self::Lab(LabError::PortRange { .. }))
+    }
+}
+
+impl From<LabError> for KeptError {
+    fn from(error: LabError) -> Self {
+        Self::Lab(error)
+    }
+}
+
+/// The lab's message, with what to do about ports at this command.
+fn words(error: &LabError) -> String {
+    match error {
+        LabError::PortTaken { port, why, node } => format!(
+            "port {port} for {node} {why}: end what listens there, or choose other ports with --port (0: any that are free)"
+        ),
+        LabError::PortRange { port, count } => {
+            format!("--port {port} leaves no room for {count} ports: the last port is 65535")
+        }
+        other => other.to_string(),
+    }
+}
+
+fn named(process: Option<u32>) -> String {
+    process.map_or_else(String::new, |process| {
+        format!(": is process {process} stopped? `kill -CONT {process}` continues it, `kill -KILL {process}` ends it")
+    })
+}

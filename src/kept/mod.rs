@@ -1,0 +1,30 @@
+//! A lab that is kept for a program of the user's own, until it is taken down.
+//!
+//! The lab belongs to a process in the background, in a session of its own: lockstorm, run again ([`background`]). It starts
+//! the lab as a run does, so the lab's keeper cleans up if that process ends in any way. While it keeps the lab it answers at
+//! a Unix socket in the run directory, which only this user can open: one [`Request`] and one [`Answer`] for each connection,
+//! a line of JSON each. Its [`Service`] can be had in the foreground too.
+
+mod act;
+mod answer;
+pub mod background;
+mod choice;
+mod error;
+mod found;
+mod launch;
+mod order;
+mod request;
+mod service;
+mod socket;
+mod status;
+mod urls;
+
+pub use answer::{Acted, Answer, Effect, HostStatus, NodeStatus, Status};
+pub use choice::Choice;
+pub use error::KeptError;
+pub use found::{Kept, find};
+pub use launch::{Launched, launch};
+pub use order::Order;
+pub use request::{Request, Verb};
+pub use service::{End, Service};
+pub use urls::Urls;

@@ -1,0 +1,204 @@
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use humantime::format_rfc3339_seconds;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+use super::answer::{Acted, Answer, Status};
+use super::choice::Choice;
+use super::error::KeptError;
+use super::order::Order;
+use super::request::{Request, Verb};
+use super::urls::Urls;
+use super::{act, socket, status};
+use crate::lab::{Lab, LabOptions, OpenedRun};
+use crate::run::{Stop, Stops};
+
+/// How often it looks whether the keeper is still there.
+const LOOK: Duration = Duration::from_millis(250);
+/// The pause after a connection could not be accepted, because too many files are open.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A lab that is up, and the socket at which it can be asked.
+#[derive(Debug)]
+pub struct Service {
+    kept: Arc<KeptLab>,
+    listener: UnixListener,
+    /// Held as long as this lab is the one that is kept.
+    _claim: File,
+}
+
+/// What answers need.
+#[derive(Debug)]
+struct KeptLab {
+    lab: Lab,
+    run: OpenedRun,
+    order: Order,
+    server: String,
+    since: SystemTime,
+    urls: Urls,
+}
+
+/// Why a kept lab is down.
+#[derive(Debug)]
+pub enum End {
+    /// Somebody asked for it.
+    Asked,
+    /// A signal came.
+    Signal(Stop),
+    /// Its keeper has gone, with its last message, and all hosts with it.
+    KeeperGone(String),
+}
+
+impl Service {
+    /// Starts the lab, and listens. Says meanwhile what it waits for.
+    ///
+    /// # Errors
+    /// The lab did not start, or another lab is kept already. Nothing is left of this one then.
+    pub async fn up(order: Order, tell: impl Fn(&str) + Send + Sync) -> Result<Self, KeptError> {
+        let binary = order.binary().await?;
+        let server = binary.to_string();
+        let options = LabOptions {
+            // Programs keep the URLs that they were given.
+            ports_stay: true,
+            ..LabOptions::new(binary)?
+        };
+        let lab = Lab::up_telling(&order.spec(), options, tell).await?;
+        match prepare(&lab) {
+            Ok((run, listener, claim, urls)) => Ok(Self {
+                kept: Arc::new(KeptLab {
+                    lab,
+                    run,
+                    order,
+                    server,
+                    since: SystemTime::now(),
+                    urls,
+                }),
+                listener,
+                _claim: claim,
+            }),
+            Err(error) => {
+                lab.down().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// How the lab is.
+    pub async fn status(&self) -> Status {
+        self.kept.status().await
+    }
+
+    /// Takes the lab down. Returns when all processes are gone.
+    pub async fn down(self) {
+        self.kept.lab.down().await;
+    }
+
+    /// Answers until somebody asks for the end or a signal does, or the keeper is gone. Then the lab is taken down; this returns
+    /// when all processes are gone.
+    pub async fn serve(self, stops: &mut Stops) -> End {
+        let (ask_for_end, mut end_asked) = mpsc::channel(1);
+        let mut look = interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut whom = None;
+        let end = loop {
+            tokio::select! {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        let (kept, ask_for_end) = (Arc::clone(&self.kept), ask_for_end.clone());
+                        tokio::spawn(async move {
+                            // Whoever asked may be gone; nobody else wants to know.
+                            let _ = converse(&kept, stream, ask_for_end).await;
+                        });
+                    }
+                    Err(_) => sleep(PAUSE).await,
+                },
+                Some(stream) = end_asked.recv() => {
+                    whom = Some(stream);
+                    break End::Asked;
+                }
+                stop = stops.next() => break End::Signal(stop),
+                _ = look.tick() => if let Some(words) = self.kept.lab.keeper_gone() {
+                    break End::KeeperGone(words);
+                },
+            }
+        };
+        self.kept.lab.down().await;
+        if let Some(mut stream) = whom {
+            // The lab is down whether or not somebody hears it.
+            let _ = socket::send(&mut stream, &Answer::Down).await;
+        }
+        end
+    }
+}
+
+/// Makes a lab the one that is kept, and whatever its users need.
+fn prepare(lab: &Lab) -> Result<(OpenedRun, UnixListener, File, Urls), KeptError> {
+    let cannot = |what: &'static str| move |error: io::Error| KeptError::system(format!("{what} of the lab"), error);
+    let run = OpenedRun::open(lab.dir()).map_err(cannot("open the run directory"))?;
+    let claim = run.claim().map_err(cannot("lock the directory"))?;
+    let claim = claim.ok_or(KeptError::Another)?;
+    let urls = Urls::of(lab, &run).map_err(cannot("write the URLs"))?;
+    // Last, because whoever sees the socket expects the rest.
+    let listener = socket::listen(&run).map_err(cannot("listen at the socket"))?;
+    Ok((run, listener, claim, urls))
+}
+
+/// Answers one request, or passes on that somebody asks for the end.
+async fn converse(kept: &Arc<KeptLab>, mut stream: UnixStream, end: mpsc::Sender<UnixStream>) -> io::Result<()> {
+    let received = timeout(socket::LINE_TIMEOUT, socket::receive(&mut stream)).await?;
+    let answer = match received {
+        Ok(None) => return Ok(()),
+        Ok(Some(Request::Down)) => {
+            // If it is full, or nobody receives any more, the end has begun already; the connection closes with it.
+            let _ = end.try_send(stream);
+            return Ok(());
+        }
+        Ok(Some(Request::Status)) => Answer::Status(Box::new(kept.status().await)),
+        Ok(Some(Request::Act { verb, hosts })) => kept.act(verb, &hosts).await,
+        Err(error) => Answer::Refused(format!(
+            "the process that keeps the lab does not know this request ({error}): if another version of lockstorm has \
+             started it, use that one"
+        )),
+    };
+    socket::send(&mut stream, &answer).await
+}
+
+impl KeptLab {
+    async fn status(&self) -> Status {
+        let id = self.run.path().file_name().unwrap_or_default().to_string_lossy();
+        Status {
+            lab: id.trim_start_matches("run-").to_owned(),
+            directory: self.run.path().to_owned(),
+            process: std::process::id(),
+            since: format_rfc3339_seconds(self.since).to_string(),
+            server: self.server.clone(),
+            order: self.order.clone(),
+            hosts: status::hosts(&self.lab).await,
+            doubt: status::doubt(&self.lab),
+            cache: self.lab.cache().to_string(),
+            urls: self.urls.clone(),
+        }
+    }
+
+    /// Acts on several hosts at once.
+    async fn act(self: &Arc<Self>, verb: Verb, hosts: &Choice) -> Answer {
+        let hosts = match hosts.of(self.order.hosts) {
+            Ok(hosts) => hosts,
+            Err(why) => return Answer::Refused(why),
+        };
+        let mut under_way = JoinSet::new();
+        for host in hosts.iter().copied() {
+            let kept = Arc::clone(self);
+            under_way.spawn(async move { act::act(&kept.lab, kept.order.persistence, verb, host).await });
+        }
+        let mut acted: Vec<Acted> = under_way.join_all().await;
+        acted.sort_by_key(|acted| hosts.iter().position(|host| *host == acted.host));
+        Answer::Acted(acted)
+    }
+}

@@ -1,0 +1,81 @@
+//! How the nodes of a kept lab are.
+
+use std::collections::BTreeMap;
+use std::time::{Instant, SystemTime};
+
+use humantime::format_rfc3339_seconds;
+
+use super::answer::{HostStatus, NodeStatus};
+use crate::lab::{HostState, Lab, NodeName, Role};
+use crate::model::{HostId, Ongoing, ReplicationRole};
+
+/// How each host of this lab is now.
+pub(super) async fn hosts(lab: &Lab) -> Vec<HostStatus> {
+    let roles = roles(lab).await;
+    let ids = lab.lock_nodes().into_iter().map(|(host, _)| host);
+    ids.map(|id| host(lab, &roles, id)).collect()
+}
+
+/// Why nobody can tell how they are, if that is so.
+pub(super) fn doubt(lab: &Lab) -> Option<String> {
+    lab.keeper_stopped().then(|| {
+        "somebody has stopped the lab's keeper, so these states may be old: continue it with `kill -CONT`".to_owned()
+    })
+}
+
+/// What the replicated nodes say that they are.
+async fn roles(lab: &Lab) -> BTreeMap<NodeName, ReplicationRole> {
+    let mut roles = lab.replication_roles().await;
+    let is_missing =
+        |name: &NodeName| name.role == Role::Replicated && lab.node_state(*name).is_up() && !roles.contains_key(name);
+    // Sentinels make nodes close all connections. The first question notices that, and the second one is sent over a new one.
+    if lab.names().any(|name| is_missing(&name)) {
+        roles.extend(lab.replication_roles().await);
+    }
+    roles
+}
+
+fn host(lab: &Lab, roles: &BTreeMap<NodeName, ReplicationRole>, id: HostId) -> HostStatus {
+    let nodes = lab.names().filter(|name| name.host == Some(id));
+    HostStatus {
+        host: id,
+        up: lab.state(id).is_up(),
+        nodes: nodes.map(|name| node(lab, roles.get(&name), name)).collect(),
+    }
+}
+
+fn node(lab: &Lab, role: Option<&ReplicationRole>, name: NodeName) -> NodeStatus {
+    let role = match (name.role, role) {
+        (_, Some(role)) => role.to_string(),
+        (Role::Lock, _) => "lock node".to_owned(),
+        (Role::Sentinel, _) => "Sentinel".to_owned(),
+        // It does not answer now.
+        (_, None) => "replicated node".to_owned(),
+    };
+    let state = lab.node_state(name);
+    NodeStatus {
+        role,
+        address: lab.address(name).map(|address| address.to_string()).unwrap_or_default(),
+        for_s: state.changed.elapsed().as_secs_f64(),
+        since: moment(state.changed),
+        state: words(&state),
+    }
+}
+
+/// `up`, `down (killed)`.
+fn words(state: &HostState) -> String {
+    if state.is_up() {
+        return "up".to_owned();
+    }
+    let one = |ongoing: &Ongoing<Instant>| {
+        let how = ongoing.how.as_ref().map_or_else(String::new, |how| format!(" ({how})"));
+        format!("{}{how}", ongoing.condition.word())
+    };
+    state.conditions.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// This instant in UTC, by the machine's clock as it goes now.
+fn moment(instant: Instant) -> String {
+    let now = SystemTime::now();
+    format_rfc3339_seconds(now.checked_sub(instant.elapsed()).unwrap_or(now)).to_string()
+}
