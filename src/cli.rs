@@ -142,6 +142,7 @@ pub enum Command {
     Sweep(SweepArgs),
     Bench(BenchArgs),
     Lab(LabArgs),
+    Doctor(DoctorArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -528,6 +529,40 @@ pub struct BenchArgs {
     /// Show no progress; warnings and errors are still printed.
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// Find out whether a set of servers is fit for locks.
+///
+/// Asks each server, and tries one lock on it, whose key is deleted at once and expires after 2 s in any case. Nothing else is
+/// changed. Prints what was found, why it matters, and what to do.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm doctor redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+  URLS='rediss://app:secret@a.example rediss://app:secret@b.example' lockstorm doctor --urls-env URLS
+  lockstorm doctor redis://127.0.0.1:7001 --ttl 2s --node-timeout 20ms --json
+
+Exit codes: 0 fit, also with warnings; 1 error; 2 usage; 3 something has to be changed first; 5 something could not be told")]
+pub struct DoctorArgs {
+    /// The servers, for example `redis://user:password@host:6379` (`rediss://` for TLS). Others can see what stands here while the
+    /// program runs: see --urls-env.
+    #[arg(value_name = "URL", required_unless_present = "urls_env")]
+    pub urls: Vec<String>,
+    /// Take the URLs from this environment variable, with spaces or commas between them.
+    #[arg(long, value_name = "NAME", conflicts_with = "urls")]
+    pub urls_env: Option<String>,
+    /// The longest TTL of your locks.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration, allow_hyphen_values = true)]
+    pub ttl: Duration,
+    /// How long your locks wait for a server's reply.
+    #[arg(long, value_name = "DURATION", default_value = "40ms", value_parser = duration, allow_hyphen_values = true)]
+    pub node_timeout: Duration,
+    /// What the keys of your locks begin with, if the servers' users may use no others.
+    #[arg(long, value_name = "PREFIX", default_value = "")]
+    pub prefix: String,
+    /// Print the findings as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Keep a lab for a program of your own, break it, and manage the labs on this machine.

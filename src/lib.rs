@@ -8,6 +8,7 @@
 
 pub mod bench;
 pub mod console;
+pub mod doctor;
 pub mod fault;
 pub mod kept;
 pub mod lab;

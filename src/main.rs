@@ -68,6 +68,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Scenarios(args)) => commands::scenarios::scenarios(&args),
         Some(Command::Check(args)) => commands::scenarios::check(&args),
         Some(Command::Plan(args)) => commands::plan::plan(*args, cli.color, cli.ascii),
+        Some(Command::Doctor(args)) => commands::doctor::doctor(&args, cli.color, cli.ascii),
         Some(Command::Recipes(args)) => commands::recipes::recipes(&args, cli.color, cli.ascii),
         Some(Command::Sweep(args)) => commands::sweep::sweep(&args, cli.color, cli.ascii),
         Some(Command::Bench(args)) => commands::bench::bench(&args, cli.color, cli.ascii),

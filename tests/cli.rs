@@ -56,7 +56,7 @@ fn refused(arguments: &[&str], parts: &[&str]) {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    let commands: [&[&str]; 18] = [
+    let commands: [&[&str]; 19] = [
         &[],
         &["run"],
         &["plan"],
@@ -66,6 +66,7 @@ fn every_command_has_help_with_examples() {
         &["scenarios", "show"],
         &["check"],
         &["bench"],
+        &["doctor"],
         &["lab"],
         &["lab", "up"],
         &["lab", "status"],
@@ -114,6 +115,7 @@ fn help_names_only_existing_commands() {
             "sweep",
             "bench",
             "lab",
+            "doctor",
             "completions",
             "man",
             "help"

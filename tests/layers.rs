@@ -14,7 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["console"],
     &["report"],
     &["validation"],
-    &["bench", "kept", "plan", "recipes", "sweep"],
+    &["bench", "doctor", "kept", "plan", "recipes", "sweep"],
     &["run"],
     &["swarm"],
     &["workload"],
@@ -303,8 +303,8 @@ fn circle(uses: &BTreeMap<&[String], BTreeSet<Vec<String>>>) -> Option<Vec<Strin
 
 /// Folders in which no two files use each other, directly or through others.
 const WITHOUT_CIRCLES: &[&str] = &[
-    "bench", "console", "fault", "kept", "lab", "metrics", "model", "needs", "oracle", "output", "recipes", "report",
-    "run", "scenario", "store", "swarm", "timer", "workload",
+    "bench", "console", "doctor", "fault", "kept", "lab", "metrics", "model", "needs", "oracle", "output", "recipes",
+    "report", "run", "scenario", "store", "swarm", "timer", "workload",
 ];
 
 /// The uses among the modules of a folder, or of all modules if there is no folder.

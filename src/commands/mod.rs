@@ -4,6 +4,7 @@ pub mod bench;
 pub mod colour;
 pub mod console;
 pub mod docs;
+pub mod doctor;
 pub mod lab;
 pub mod plan;
 pub mod recipes;

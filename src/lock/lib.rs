@@ -119,6 +119,8 @@ pub use guard::{Guard, HeldLock, LateVotes};
 pub use lock::Lock;
 pub use node::address::{BadAddress, NodeAddress};
 pub use node::options::{NodeOptions, WaitReplicas};
+pub use node::reply::Reply;
+pub use node::session::{Session, SessionError};
 pub use nodes::Nodes;
 pub use options::AcquireOptions;
 pub use outcome::Outcome;

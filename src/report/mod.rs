@@ -2,6 +2,7 @@
 
 mod bench;
 mod columns;
+mod doctor;
 mod figures;
 mod file;
 mod paint;
@@ -19,8 +20,10 @@ mod tables;
 mod tests;
 mod text;
 mod validation;
+mod wrap;
 
 pub use bench::render_bench;
+pub use doctor::render_diagnosis;
 pub use file::{FileError, RecordFile};
 pub use paint::Paint;
 pub use plan::{Given, plan_csv, plan_page, render_plan};

@@ -1,11 +1,9 @@
 //! Recipes for two holders of one lock, as text.
 
 use super::paint::{Paint, Tone};
+use super::wrap::hanging;
 use crate::metrics::units::counted;
 use crate::recipes::{Described, Kind, spare_nodes};
-
-/// Columns of a line.
-const WIDTH: usize = 100;
 
 /// The recipes for one number of nodes.
 #[must_use]
@@ -46,39 +44,5 @@ fn one(recipe: &Described, paint: Paint) -> String {
         None => {
             "     In virtual time only: a scenario can't set a node's clock or hold back a single message.\n".to_owned()
         }
-    }
-}
-
-/// The text in lines, the first behind `head`, the others as far to the right.
-fn hanging(head: &str, text: &str) -> String {
-    let indent = head.chars().count();
-    let (mut lines, mut column) = (head.to_owned(), indent);
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if column > indent && column + 1 + length > WIDTH {
-            lines += &format!("\n{}", " ".repeat(indent));
-            column = indent;
-        }
-        if column > indent {
-            lines.push(' ');
-            column += 1;
-        }
-        lines += word;
-        column += length;
-    }
-    lines + "\n"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_lines_hang_and_nothing_is_lost() {
-        let text = "word ".repeat(60);
-        let lines = hanging("  1. ", text.trim());
-        assert!(lines.lines().count() > 2 && lines.lines().all(|line| line.chars().count() <= WIDTH));
-        assert!(lines.lines().skip(1).all(|line| line.starts_with("     word")));
-        assert_eq!(lines.matches("word").count(), 60);
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod question;
 pub(crate) mod queue;
 mod replication;
 pub(crate) mod reply;
+pub(crate) mod session;
 pub(crate) mod stream;
 #[cfg(feature = "tls")]
 mod tls;

@@ -4,9 +4,9 @@ use std::str;
 
 use crate::Cause;
 
-/// One reply.
+/// One reply of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Reply {
+pub enum Reply {
     /// `+OK`.
     Ok,
     /// A number.
@@ -40,7 +40,8 @@ pub(crate) struct Malformed;
 
 impl Reply {
     /// The value of a field, in an array of names and values.
-    pub(crate) fn field<'a>(fields: &'a [Self], name: &str) -> Option<&'a str> {
+    #[must_use]
+    pub fn field<'a>(fields: &'a [Self], name: &str) -> Option<&'a str> {
         fields.chunks_exact(2).find_map(|pair| match pair {
             [Self::Text(key), Self::Text(value)] if key == name => Some(value.as_str()),
             _ => None,

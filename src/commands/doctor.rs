@@ -1,0 +1,74 @@
+//! `lockstorm doctor`: whether servers are fit for locks.
+
+use std::env;
+use std::process::ExitCode;
+
+use lockstorm::doctor::{Diagnosis, Fitness, Settings, examine};
+use lockstorm::lock::NodeAddress;
+use lockstorm::report::render_diagnosis;
+use tokio::runtime::Builder;
+use tokio::task::JoinSet;
+
+use super::{colour, print, print_for_people};
+use crate::cli::{Color, DoctorArgs};
+use crate::failure::Failure;
+
+/// Asks all servers at once, and prints what was found.
+pub fn doctor(args: &DoctorArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
+    let addresses = addresses(args)?;
+    let settings = Settings {
+        ttl: args.ttl,
+        node_timeout: args.node_timeout,
+        prefix: args.prefix.clone(),
+    };
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::error)?;
+    let facts = runtime.block_on(async {
+        let mut asked = JoinSet::new();
+        for (place, address) in addresses.into_iter().enumerate() {
+            let settings = settings.clone();
+            asked.spawn(async move { (place, examine(&address, &settings).await) });
+        }
+        let mut facts = asked.join_all().await;
+        facts.sort_by_key(|(place, _)| *place);
+        facts.into_iter().map(|(_, facts)| facts).collect::<Vec<_>>()
+    });
+    let diagnosis = Diagnosis::of(&facts, &settings);
+    if args.json {
+        print(serde_json::to_string_pretty(&diagnosis).map_err(Failure::error)? + "\n")?;
+    } else {
+        print_for_people(render_diagnosis(&diagnosis, colour::paint(color)), ascii)?;
+    }
+    Ok(ExitCode::from(match diagnosis.fitness {
+        Fitness::Fit => 0,
+        Fitness::Unfit => 3,
+        Fitness::Unknown => 5,
+    }))
+}
+
+fn addresses(args: &DoctorArgs) -> Result<Vec<NodeAddress>, Failure> {
+    let urls = match &args.urls_env {
+        None => args.urls.clone(),
+        Some(name) => {
+            let text = env::var(name).map_err(|_| {
+                Failure::usage(format!(
+                    "the environment variable {name}, named by --urls-env, is not set: put the URLs into it"
+                ))
+            })?;
+            let between = |c: char| c.is_whitespace() || c == ',';
+            text.split(between)
+                .filter(|url| !url.is_empty())
+                .map(str::to_owned)
+                .collect()
+        }
+    };
+    if urls.is_empty() {
+        return Err(Failure::usage(
+            "there is no URL: name the servers, for example redis://127.0.0.1:6379",
+        ));
+    }
+    let read = urls.iter().map(|url| NodeAddress::parse(url).map_err(Failure::usage));
+    read.collect()
+}

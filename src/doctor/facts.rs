@@ -1,0 +1,70 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What is known of a server before it is asked, and what it said.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// Host and port.
+    pub name: String,
+    /// Whether it is on this machine, by its address.
+    pub is_loopback: bool,
+    /// Whether the way to it is encrypted.
+    pub uses_tls: bool,
+    /// What it said, or why it could not be asked.
+    pub server: Result<Server, String>,
+}
+
+/// What a server said.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// The fields of `INFO`, or the server's error.
+    pub info: Result<BTreeMap<String, String>, String>,
+    /// The settings that `CONFIG GET` shows, or the server's error.
+    pub config: Result<BTreeMap<String, String>, String>,
+    /// The `run_id` that a second connection found.
+    pub second_run_id: Option<String>,
+    /// Whether it lets everybody in who reaches it, without a password.
+    pub is_open: bool,
+    /// How long PINGs took, shortest first.
+    pub round_trips: Vec<Duration>,
+    /// Its clock, if it tells the time.
+    pub clock: Option<Clock>,
+    /// Whether a lock could be acquired, extended and released, or the reason why not; `None`: it was not tried, because the server
+    /// can't keep locks.
+    pub lock: Option<Result<(), String>>,
+}
+
+/// A server's clock, compared with ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Clock {
+    /// How far it is ahead, in microseconds; negative: behind.
+    pub ahead_us: i64,
+    /// How far off this may be, in microseconds: half of the round trip in which it was asked.
+    pub within_us: i64,
+}
+
+impl Server {
+    /// A field of `INFO`.
+    pub(super) fn info(&self, field: &str) -> Option<&str> {
+        self.info.as_ref().ok()?.get(field).map(String::as_str)
+    }
+
+    /// A setting.
+    pub(super) fn config(&self, name: &str) -> Option<&str> {
+        self.config.as_ref().ok()?.get(name).map(String::as_str)
+    }
+
+    /// A number in `INFO`.
+    pub(super) fn number(&self, field: &str) -> Option<u64> {
+        self.info(field)?.parse().ok()
+    }
+
+    /// The round trip that this share of PINGs did not exceed, for example 0.99.
+    pub(super) fn round_trip(&self, share: f64) -> Option<Duration> {
+        let count = self.round_trips.len();
+        // A share of at most 1 of a few dozen.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let rank = (share * count as f64).ceil() as usize;
+        self.round_trips.get(rank.clamp(1, count.max(1)) - 1).copied()
+    }
+}

@@ -1,0 +1,124 @@
+use serde::Serialize;
+use strum::{Display, EnumIter};
+
+/// What is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Display, EnumIter)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
+pub enum Check {
+    /// It answers, and lets us in.
+    Reach,
+    /// It is a Redis or Valkey that is new enough.
+    Version,
+    /// It is one server, and neither a cluster, a Sentinel nor a proxy.
+    Kind,
+    /// It is a master, and nobody fails over from it.
+    Replication,
+    /// It never drops a lock to make room.
+    Eviction,
+    /// What becomes of its locks when it is started again.
+    Persistence,
+    /// The user may do what a lock needs.
+    Permission,
+    /// It answers in time.
+    #[strum(serialize = "round trip")]
+    RoundTrip,
+    /// Its clock.
+    Clock,
+    /// Who else may read and write its locks.
+    Access,
+    /// No server is counted twice.
+    Twice,
+    /// How many servers there are.
+    Number,
+}
+
+impl Check {
+    /// Why it matters.
+    #[must_use]
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::Reach => "a server that can't be asked gives no vote",
+            Self::Version => {
+                "the scripts and commands of locks need version 6.2; different versions fail in different ways"
+            }
+            Self::Kind => {
+                "each vote must come from a machine that fails by itself: a cluster, a Sentinel or what stands behind a proxy is \
+                 not one"
+            }
+            Self::Replication => {
+                "replication is asynchronous: a replica that takes over does not know the newest locks, and somebody else gets them"
+            }
+            Self::Eviction => "an evicted key is a lock that two can hold",
+            Self::Persistence => "a server that comes back empty grants the locks that it had granted before",
+            Self::Permission => {
+                "a lock that can't be extended or deleted is lost, or blocks everybody until its TTL is over"
+            }
+            Self::RoundTrip => "each round trip is taken off the validity, and a vote that comes too late is none",
+            Self::Clock => {
+                "keys expire by the server's own clock: how far it is off does not matter, but that it is set while locks are held does"
+            }
+            Self::Access => "whoever may write to the server may delete and take locks",
+            Self::Twice => "two votes that fail together are one",
+            Self::Number => "a quorum is more than half",
+        }
+    }
+}
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// As it should be.
+    Good,
+    /// It works, but one should know.
+    Warning,
+    /// It could not be told.
+    Unknown,
+    /// Not fit for locks.
+    Bad,
+}
+
+/// The result of one check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The check.
+    pub check: Check,
+    /// The server; `None`: the set.
+    pub server: Option<String>,
+    /// The result.
+    pub verdict: Verdict,
+    /// What was seen.
+    pub seen: String,
+    /// What to do about it, if it is not good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cure: Option<String>,
+}
+
+impl Finding {
+    pub(super) fn good(check: Check, seen: impl Into<String>) -> Self {
+        Self::new(check, Verdict::Good, seen, None)
+    }
+
+    pub(super) fn warning(check: Check, seen: impl Into<String>, cure: impl Into<String>) -> Self {
+        Self::new(check, Verdict::Warning, seen, Some(cure.into()))
+    }
+
+    pub(super) fn bad(check: Check, seen: impl Into<String>, cure: impl Into<String>) -> Self {
+        Self::new(check, Verdict::Bad, seen, Some(cure.into()))
+    }
+
+    pub(super) fn unknown(check: Check, seen: impl Into<String>, cure: impl Into<String>) -> Self {
+        Self::new(check, Verdict::Unknown, seen, Some(cure.into()))
+    }
+
+    fn new(check: Check, verdict: Verdict, seen: impl Into<String>, cure: Option<String>) -> Self {
+        Self {
+            check,
+            server: None,
+            verdict,
+            seen: seen.into(),
+            cure,
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Whether a set of servers is fit for locks.
+//!
+//! [`examine`] asks each server for its [`Facts`]; the checks are pure functions of these, and [`Diagnosis`] is what they found.
+
+mod checks;
+mod diagnosis;
+mod examine;
+mod facts;
+mod finding;
+mod settings;
+
+pub use self::diagnosis::{Diagnosis, Fitness};
+pub use self::examine::examine;
+pub use self::facts::{Clock, Facts, Server};
+pub use self::finding::{Check, Finding, Verdict};
+pub use self::settings::Settings;

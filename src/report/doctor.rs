@@ -1,0 +1,67 @@
+//! What was found of servers for locks, as text.
+
+use super::paint::{Paint, Tone};
+use super::wrap::hanging;
+use crate::doctor::{Diagnosis, Finding, Fitness, Verdict};
+use crate::metrics::units::counted;
+
+/// The findings of each server and of the set, and the verdict.
+#[must_use]
+pub fn render_diagnosis(diagnosis: &Diagnosis, paint: Paint) -> String {
+    let mut text = String::new();
+    let mut of: Option<&Option<String>> = None;
+    let mut told = Vec::new();
+    for finding in &diagnosis.findings {
+        if of != Some(&finding.server) {
+            let name = finding.server.as_deref().unwrap_or("all together");
+            let gap = if of.is_some() { "\n" } else { "" };
+            text += &format!("{gap}{}\n", paint.apply(Tone::Strong, name));
+            of = Some(&finding.server);
+        }
+        // What three servers have in common is explained once.
+        let again = told.contains(&(finding.check, &finding.cure));
+        told.push((finding.check, &finding.cure));
+        text += &one(finding, again, paint);
+    }
+    text + &format!("\n{}\n", verdict(diagnosis, paint))
+}
+
+fn one(finding: &Finding, again: bool, paint: Paint) -> String {
+    let (mark, tone) = match finding.verdict {
+        Verdict::Good => ("✔", Tone::Good),
+        Verdict::Warning => ("!", Tone::Doubt),
+        Verdict::Unknown => ("?", Tone::Doubt),
+        Verdict::Bad => ("✖", Tone::Bad),
+    };
+    let name = finding.check.to_string();
+    let mut text = hanging(&format!("  {} {name:<12} ", paint.apply(tone, mark)), &finding.seen);
+    if again && finding.cure.is_some() {
+        text += "                 (see above)\n";
+    } else if let Some(cure) = &finding.cure {
+        text += &hanging("                 why: ", finding.check.why());
+        text += &hanging("                 do:  ", cure);
+    }
+    text
+}
+
+fn verdict(diagnosis: &Diagnosis, paint: Paint) -> String {
+    let [warnings, unknown, bad] =
+        [Verdict::Warning, Verdict::Unknown, Verdict::Bad].map(|verdict| diagnosis.count(verdict) as u64);
+    let warned = match warnings {
+        0 => String::new(),
+        some => format!(", with {}", counted(some, "warning", "warnings")),
+    };
+    match diagnosis.fitness {
+        Fitness::Fit => format!("{} Fit for locks{warned}.", paint.apply(Tone::Good, "✔")),
+        Fitness::Unfit => format!(
+            "{} Not fit for locks: {} to be changed first{warned}.",
+            paint.apply(Tone::Bad, "✖"),
+            counted(bad, "thing has", "things have")
+        ),
+        Fitness::Unknown => format!(
+            "{} It can't be told whether they are fit for locks: {} not be seen{warned}.",
+            paint.apply(Tone::Doubt, "?"),
+            counted(unknown, "thing could", "things could")
+        ),
+    }
+}

@@ -1,0 +1,335 @@
+//! `lockstorm doctor` on real servers: each planted fault is found, and nothing else.
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Output};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+use support::{RedisServer, eventually, serial};
+
+/// The password of the user `app`.
+const PASSWORD: &str = "s3cret-of-app";
+/// The options of a server that is as it should be.
+const SOUND: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
+
+/// A server on which only the user `app` is let in, and only to do this.
+fn server(options: &[&str], rules: &[&str]) -> RedisServer {
+    let mut all = SOUND.to_vec();
+    all.extend(options);
+    let server = RedisServer::start_with(&all);
+    let mut user = redis::cmd("ACL");
+    user.arg("SETUSER")
+        .arg("app")
+        .arg("on")
+        .arg(format!(">{PASSWORD}"))
+        .arg(rules);
+    let _: String = server.query(&user);
+    server
+}
+
+/// Closes the door to everybody without a password. The server can be asked as `app` only from then on.
+fn shut(server: &RedisServer) {
+    let _: String = server.query(redis::cmd("ACL").arg("SETUSER").arg("default").arg("off"));
+}
+
+fn sound() -> RedisServer {
+    server(&[], &["~*", "&*", "+@all"])
+}
+
+fn url(address: SocketAddr) -> String {
+    format!("redis://app:{PASSWORD}@{address}")
+}
+
+fn doctor(urls: &[String], arguments: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_lockstorm"))
+        .args(["doctor", "--urls-env", "URLS"])
+        .args(arguments)
+        .env("URLS", urls.join(" "))
+        .output()
+        .unwrap();
+    for printed in [&output.stdout, &output.stderr] {
+        assert!(!String::from_utf8_lossy(printed).contains(PASSWORD), "{output:?}");
+    }
+    output
+}
+
+/// The findings that are not good, as "check verdict", each once and in order; the exit code.
+fn found(urls: &[String]) -> (Vec<String>, i32) {
+    // A busy machine must not make a slow server of a fast one.
+    found_with(urls, &["--node-timeout", "10s"])
+}
+
+fn found_with(urls: &[String], arguments: &[&str]) -> (Vec<String>, i32) {
+    let output = doctor(urls, &[&["--json"], arguments].concat());
+    let diagnosis: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let mut found: Vec<String> = Vec::new();
+    for finding in diagnosis["findings"].as_array().unwrap() {
+        let word = |field: &str| finding[field].as_str().unwrap();
+        assert_eq!(finding["cure"].is_string(), word("verdict") != "good", "{finding}");
+        let text = format!("{} {}", word("check"), word("verdict"));
+        if word("verdict") != "good" && !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found.sort();
+    (found, output.status.code().unwrap())
+}
+
+/// The trio with this server in place of its third, which everybody may ask.
+fn found_beside(third: &str) -> (Vec<String>, i32) {
+    let pair = [sound(), sound()];
+    pair.iter().for_each(shut);
+    let urls: Vec<String> = pair
+        .iter()
+        .map(|server| url(server.addr()))
+        .chain([third.to_owned()])
+        .collect();
+    found(&urls)
+}
+
+fn keys(server: &RedisServer) -> usize {
+    let client = redis::Client::open(url(server.addr())).unwrap();
+    redis::cmd("DBSIZE")
+        .query(&mut client.get_connection().unwrap())
+        .unwrap()
+}
+
+#[test]
+fn a_sound_trio_is_fit_and_no_key_is_left() {
+    let _turn = serial();
+    let trio = [sound(), sound(), sound()];
+    trio.iter().for_each(shut);
+    let urls: Vec<String> = trio.iter().map(|server| url(server.addr())).collect();
+    assert_eq!(found(&urls), (vec![], 0));
+    assert!(trio.iter().all(|server| keys(server) == 0));
+    let output = doctor(&urls, &["--node-timeout", "10s"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.ends_with("✔ Fit for locks.\n"), "{text}");
+    assert_eq!(
+        text.matches("a lock was acquired, extended and released").count(),
+        3,
+        "{text}"
+    );
+    let ascii = doctor(&urls, &["--ascii"]);
+    assert!(ascii.stdout.is_ascii());
+}
+
+#[test]
+fn each_planted_fault_is_found_by_its_own_check() {
+    let _turn = serial();
+    let all = ["~*", "&*", "+@all"];
+    let beside = |options: &[&str], rules: &[&str]| {
+        let third = server(options, rules);
+        shut(&third);
+        let found = found_beside(&url(third.addr()));
+        if rules.contains(&"+@all") {
+            assert_eq!(keys(&third), 0, "{options:?}");
+        }
+        found
+    };
+    let only = |what: &str, code: i32| (vec![what.to_owned()], code);
+    assert_eq!(
+        beside(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"], &all),
+        only("eviction bad", 3)
+    );
+    assert_eq!(
+        beside(&["--maxmemory-policy", "allkeys-lru"], &all),
+        only("eviction warning", 0)
+    );
+    assert_eq!(
+        beside(&["--maxmemory", "100mb"], &all),
+        (vec![], 0),
+        "a limit alone is none"
+    );
+    assert_eq!(
+        beside(&["--appendfsync", "everysec"], &all),
+        only("persistence warning", 0)
+    );
+    assert_eq!(beside(&["--appendonly", "no"], &all), only("persistence warning", 0));
+    assert_eq!(beside(&["--cluster-enabled", "yes"], &all), only("kind bad", 3));
+    assert_eq!(
+        beside(&[], &["~*", "&*", "+@all", "-@scripting"]),
+        only("permission bad", 3)
+    );
+    assert_eq!(beside(&[], &["~other:*", "&*", "+@all"]), only("permission bad", 3));
+    assert_eq!(
+        beside(&[], &["~*", "&*", "+@all", "-info"]),
+        (vec!["kind unknown".to_owned(), "twice unknown".to_owned()], 5)
+    );
+    assert_eq!(
+        beside(&[], &["~*", "&*", "+@all", "-config"]),
+        only("persistence unknown", 5)
+    );
+    assert_eq!(beside(&[], &["~*", "&*", "+@all", "-time"]), only("clock unknown", 5));
+}
+
+#[test]
+fn what_the_readme_says_a_user_needs_is_enough() {
+    let _turn = serial();
+    let third = server(
+        &[],
+        &[
+            "~locks:*",
+            "&lockstorm:*",
+            "+set",
+            "+get",
+            "+del",
+            "+pexpire",
+            "+eval",
+            "+evalsha",
+            "+script|load",
+            "+hello",
+            "+ping",
+            "+publish",
+            "+subscribe",
+            "+info",
+            "+config|get",
+            "+time",
+        ],
+    );
+    shut(&third);
+    let arguments = ["--node-timeout", "10s", "--prefix", "locks:"];
+    assert_eq!(
+        found_with(&[url(third.addr())], &arguments),
+        (vec!["number warning".to_owned()], 0)
+    );
+}
+
+#[test]
+fn who_else_may_come_in_and_how_many_there_are_is_told() {
+    let _turn = serial();
+    let third = sound();
+    let open = (vec!["access warning".to_owned()], 0);
+    assert_eq!(
+        found_beside(&url(third.addr())),
+        open,
+        "the default user needs no password"
+    );
+    assert_eq!(keys(&third), 0);
+    let pair = [sound(), sound()];
+    pair.iter().for_each(shut);
+    let urls: Vec<String> = pair.iter().map(|server| url(server.addr())).collect();
+    assert_eq!(found(&urls), (vec!["number warning".to_owned()], 0));
+    assert_eq!(found(&urls[..1]), (vec!["number warning".to_owned()], 0));
+    // The same server by two names.
+    let again = format!("redis://app:{PASSWORD}@localhost:{}", pair[0].port());
+    let three = [urls, vec![again]].concat();
+    assert_eq!(found(&three), (vec!["twice bad".to_owned()], 3));
+}
+
+#[test]
+fn a_replica_and_its_master_are_told() {
+    let _turn = serial();
+    let (master, replica) = (sound(), sound());
+    let _: String = replica.query(redis::cmd("REPLICAOF").arg("127.0.0.1").arg(master.port()));
+    eventually("the replica follows", || {
+        let info: String = replica.query(redis::cmd("INFO").arg("replication"));
+        info.contains("master_link_status:up")
+    });
+    [&master, &replica].into_iter().for_each(shut);
+    assert_eq!(
+        found_beside(&url(replica.addr())),
+        (vec!["replication bad".to_owned()], 3)
+    );
+    assert_eq!(
+        found_beside(&url(master.addr())),
+        (vec!["replication warning".to_owned()], 0)
+    );
+}
+
+/// Passes connections on, each to the next of these servers, and holds every reply back for a while.
+fn relay(servers: Vec<SocketAddr>, delay: Duration) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for (client, server) in listener.incoming().zip(servers.into_iter().cycle()) {
+            let Ok(client) = client else { return };
+            let server = TcpStream::connect(server).unwrap();
+            let copy = |mut from: TcpStream, mut to: TcpStream, delay| {
+                thread::spawn(move || {
+                    let mut buffer = vec![0; 65_536];
+                    while let Ok(n @ 1..) = from.read(&mut buffer) {
+                        thread::sleep(delay);
+                        if to.write_all(&buffer[..n]).is_err() {
+                            return;
+                        }
+                    }
+                })
+            };
+            copy(client.try_clone().unwrap(), server.try_clone().unwrap(), Duration::ZERO);
+            copy(server, client, delay);
+        }
+    });
+    address
+}
+
+#[test]
+fn what_stands_in_front_of_a_server_is_told() {
+    let _turn = serial();
+    let behind = [sound(), sound()];
+    behind.iter().for_each(shut);
+    let balancer = relay(behind.iter().map(RedisServer::addr).collect(), Duration::ZERO);
+    assert_eq!(found_beside(&url(balancer)), (vec!["kind bad".to_owned()], 3));
+    let one = relay(vec![behind[0].addr()], Duration::ZERO);
+    assert_eq!(found_beside(&url(one)), (vec![], 0));
+    // Far away: each reply takes 60 ms, and the default timeout is 40.
+    let far = relay(vec![behind[0].addr()], Duration::from_millis(60));
+    let found = found_with(&[url(far)], &[]).0;
+    assert!(found.contains(&"round_trip bad".to_owned()), "{found:?}");
+}
+
+#[test]
+fn a_server_that_cannot_be_used_is_told_with_the_reason() {
+    let _turn = serial();
+    let third = sound();
+    shut(&third);
+    let wrong = format!("redis://app:wr0ng@{}", third.addr());
+    assert_eq!(found_beside(&wrong).1, 3);
+    let text = String::from_utf8(doctor(&[wrong], &[]).stdout).unwrap();
+    assert!(text.contains("WRONGPASS") && !text.contains("wr0ng"), "{text}");
+
+    let nobody = format!("redis://127.0.0.1:{}", support::free_port());
+    let text = String::from_utf8(doctor(&[nobody], &[]).stdout).unwrap();
+    assert!(text.contains("refused"), "{text}");
+
+    let web = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = web.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in web.incoming().flatten() {
+            let mut stream = stream;
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let output = doctor(&[format!("redis://{address}")], &[]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("not a Redis"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn bad_input_is_named_in_one_line() {
+    let refused = |arguments: &[&str], words: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_lockstorm"))
+            .arg("doctor")
+            .args(arguments)
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            (output.status.code(), told.lines().count()),
+            (Some(2), 1),
+            "{arguments:?}: {told}"
+        );
+        assert!(told.contains(words), "{words}: {told}");
+    };
+    refused(&["http://:pass-w0rd@127.0.0.1"], "write it like redis://");
+    refused(&["--urls-env", "LOCKSTORM_NO_SUCH_URLS"], "LOCKSTORM_NO_SUCH_URLS");
+    refused(&["redis://127.0.0.1", "--ttl", "soon"], "--ttl");
+    refused(&[], "URL");
+}
