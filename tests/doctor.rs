@@ -156,9 +156,25 @@ fn each_planted_fault_is_found_by_its_own_check() {
         only("permission bad", 3)
     );
     assert_eq!(beside(&[], &["~other:*", "&*", "+@all"]), only("permission bad", 3));
+    for less in ["-publish", "-subscribe", "-pttl"] {
+        assert_eq!(
+            beside(&[], &["~*", "&*", "+@all", less]),
+            only("permission warning", 0),
+            "{less}"
+        );
+    }
+    assert_eq!(
+        beside(&["--no-appendfsync-on-rewrite", "yes"], &all),
+        only("persistence warning", 0)
+    );
     assert_eq!(
         beside(&[], &["~*", "&*", "+@all", "-info"]),
-        (vec!["kind unknown".to_owned(), "twice unknown".to_owned()], 5)
+        (
+            ["kind", "twice", "version"]
+                .map(|check| format!("{check} unknown"))
+                .into(),
+            5
+        )
     );
     assert_eq!(
         beside(&[], &["~*", "&*", "+@all", "-config"]),
@@ -170,27 +186,10 @@ fn each_planted_fault_is_found_by_its_own_check() {
 #[test]
 fn what_the_readme_says_a_user_needs_is_enough() {
     let _turn = serial();
-    let third = server(
-        &[],
-        &[
-            "~locks:*",
-            "&lockstorm:*",
-            "+set",
-            "+get",
-            "+del",
-            "+pexpire",
-            "+eval",
-            "+evalsha",
-            "+script|load",
-            "+hello",
-            "+ping",
-            "+publish",
-            "+subscribe",
-            "+info",
-            "+config|get",
-            "+time",
-        ],
-    );
+    let rules = "~locks:* resetchannels &lockstorm:released:* +set +get +del +pexpire +pttl +eval +evalsha +script|load +publish \
+                 +subscribe +unsubscribe +ping";
+    let asked = ["+info", "+config|get", "+time"];
+    let third = server(&[], &rules.split_whitespace().chain(asked).collect::<Vec<_>>());
     shut(&third);
     let arguments = ["--node-timeout", "10s", "--prefix", "locks:"];
     assert_eq!(

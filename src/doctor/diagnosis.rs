@@ -4,6 +4,7 @@ use super::checks;
 use super::facts::Facts;
 use super::finding::{Finding, Verdict};
 use super::settings::Settings;
+use crate::model::printable;
 
 /// Everything that was found.
 #[derive(Debug, Clone, Serialize)]
@@ -35,6 +36,8 @@ impl Diagnosis {
             let found = checks::of_server(server, settings).into_iter();
             let named = |finding: Finding| Finding {
                 server: Some(server.name.clone()),
+                // Whatever a server says, it must not reach a terminal as more than text.
+                seen: printable(&finding.seen),
                 ..finding
             };
             findings.extend(found.map(named));

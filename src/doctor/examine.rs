@@ -5,9 +5,11 @@ use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::facts::{Clock, Facts, Server};
+use super::facts::{Clock, Facts, Refused, Server, Trial, Unreached};
 use super::settings::Settings;
-use crate::lock::{NodeAddress, NodeOptions, Nodes, Redlock, Reply, Session, SessionError, Wait};
+use crate::lock::{
+    Cause, NodeAddress, NodeOptions, Nodes, NotExtended, Redlock, Refusal, Reply, Session, SessionError, Wait,
+};
 
 /// How many PINGs are measured.
 const PINGS: usize = 50;
@@ -18,7 +20,7 @@ const TRIAL_TTL: Duration = Duration::from_secs(2);
 /// How long the trial waits for a server: it asks whether it may, not how fast.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(1);
 /// The settings that matter.
-const SETTINGS: [&str; 2] = ["appendfsync", "min-replicas-to-write"];
+const SETTINGS: [&str; 3] = ["appendfsync", "min-replicas-to-write", "no-appendfsync-on-rewrite"];
 
 /// Everything that the checks need to know of a server.
 pub async fn examine(address: &NodeAddress, settings: &Settings) -> Facts {
@@ -28,22 +30,24 @@ pub async fn examine(address: &NodeAddress, settings: &Settings) -> Facts {
         name: address.to_string(),
         is_loopback: host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()),
         uses_tls: address.uses_tls(),
-        server: server.map_err(|error| why(&error)),
+        server: server.map_err(unreached),
     }
 }
 
-/// Why a server could not be asked, in words.
-fn why(error: &SessionError) -> String {
-    let SessionError::Io(io) = error else {
-        return error.to_string();
+/// Why a server could not be asked.
+fn unreached(error: SessionError) -> Unreached {
+    let io = match error {
+        SessionError::Denied(text) => return Unreached::Denied(text),
+        SessionError::Tls(text) => return Unreached::Tls(text),
+        SessionError::Io(io) => io,
     };
-    match io.kind() {
+    Unreached::Silent(match io.kind() {
         ErrorKind::ConnectionRefused => "connection refused: nobody listens there".to_owned(),
         ErrorKind::TimedOut => format!("no answer within {:?}", NodeOptions::default().connect_timeout),
         ErrorKind::InvalidData => "what answers there is not a Redis or Valkey".to_owned(),
         ErrorKind::UnexpectedEof => "it closes the connection".to_owned(),
         _ => io.to_string(),
-    }
+    })
 }
 
 async fn ask_all(address: &NodeAddress, settings: &Settings) -> Result<Server, SessionError> {
@@ -64,10 +68,9 @@ async fn ask_all(address: &NodeAddress, settings: &Settings) -> Result<Server, S
         // Others can't grant a lock, whatever the user may do.
         !is("role", "slave") && !is("cluster_enabled", "1") && !is("redis_mode", "sentinel")
     });
-    let lock = if may_lock || info.is_err() {
-        Some(trial(address, settings, &mut session).await)
-    } else {
-        None
+    let trial = match may_lock || info.is_err() {
+        true => Some(trial(address, settings, &mut session, &mut second).await?),
+        false => None,
     };
     Ok(Server {
         info,
@@ -76,23 +79,24 @@ async fn ask_all(address: &NodeAddress, settings: &Settings) -> Result<Server, S
         is_open,
         round_trips,
         clock,
-        lock,
+        trial,
     })
 }
 
-/// Whether somebody without a password may run commands there.
-async fn is_open(address: &NodeAddress, options: &NodeOptions) -> bool {
+/// Whether somebody without a password may run commands there; `None` if that can't be told.
+async fn is_open(address: &NodeAddress, options: &NodeOptions) -> Option<bool> {
     let scheme = if address.uses_tls() { "rediss" } else { "redis" };
     let host = match address.host() {
         ip if ip.contains(':') => format!("[{ip}]"),
         host => host.to_owned(),
     };
-    let Ok(anonymous) = NodeAddress::parse(&format!("{scheme}://{host}:{}", address.port())) else {
-        return false;
-    };
-    match Session::open(&anonymous, options).await {
-        Ok(mut session) => matches!(session.ask(&["PING"]).await, Ok(Reply::Ok | Reply::Text(_))),
-        Err(_) => false,
+    let anonymous = NodeAddress::parse(&format!("{scheme}://{host}:{}", address.port())).ok()?;
+    let mut session = Session::open(&anonymous, options).await.ok()?;
+    match session.ask(&["PING"]).await.ok()? {
+        Reply::Error(text) if text.starts_with("NOAUTH") => Some(false),
+        // The default user is let in, but it may do little, or something else is wrong.
+        Reply::Error(_) => None,
+        _ => Some(true),
     }
 }
 
@@ -170,8 +174,39 @@ fn micros(time: Duration) -> i64 {
     i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// Acquires, extends and releases a lock by the engine itself, and sees that its key is gone.
-async fn trial(address: &NodeAddress, settings: &Settings, session: &mut Session) -> Result<(), String> {
+/// Acquires, extends and releases a lock by the engine itself, and sees that its key is gone. Then it tries what locks can do
+/// without; `last` is of no more use after that.
+async fn trial(
+    address: &NodeAddress,
+    settings: &Settings,
+    session: &mut Session,
+    last: &mut Session,
+) -> Result<Trial, SessionError> {
+    let key = format!("{}lockstorm-doctor-{:016x}", settings.prefix, rand::random::<u64>());
+    let lock = try_lock(address, &key).await;
+    // Who may not delete by a script may perhaps delete; otherwise the key is gone after its TTL.
+    session.ask(&["DEL", &key]).await?;
+    let channel = format!("lockstorm:released:{key}");
+    let mut missing = Vec::new();
+    for (name, command) in [
+        ("PTTL", ["PTTL", &key, ""]),
+        ("PUBLISH", ["PUBLISH", &channel, "doctor"]),
+        // After this one the connection takes nothing else.
+        ("SUBSCRIBE", ["SUBSCRIBE", &channel, ""]),
+    ] {
+        let words = command
+            .iter()
+            .copied()
+            .filter(|word| !word.is_empty())
+            .collect::<Vec<_>>();
+        if let Reply::Error(_) = last.ask(&words).await? {
+            missing.push(name);
+        }
+    }
+    Ok(Trial { lock, missing })
+}
+
+async fn try_lock(address: &NodeAddress, key: &str) -> Result<(), Refused> {
     let options = NodeOptions {
         node_timeout: TRIAL_TIMEOUT,
         ..NodeOptions::default()
@@ -180,15 +215,32 @@ async fn trial(address: &NodeAddress, settings: &Settings, session: &mut Session
         .ttl(TRIAL_TTL)
         .wait(Wait::FailFast, TRIAL_TIMEOUT)
         .build();
-    let key = format!("{}lockstorm-doctor-{:016x}", settings.prefix, rand::random::<u64>());
-    let guard = redlock.acquire(&key).await.map_err(|refusal| refusal.to_string())?;
+    let guard = redlock.acquire(key).await.map_err(|refusal| match &refusal {
+        Refusal::NotPermitted { causes } => not_permitted(causes),
+        Refusal::NoQuorum { .. } | Refusal::Contended | Refusal::Expired { .. } | Refusal::Unknown { .. } => {
+            Refused::Failed(refusal.to_string())
+        }
+    })?;
     let extended = guard.extend().await;
     let released = guard.release().await;
-    // Who may not delete by script may perhaps delete; otherwise the key is gone after its TTL.
-    let _ = session.ask(&["DEL", &key]).await;
-    extended.map_err(|error| error.to_string())?;
+    extended.map_err(|error| match &error {
+        NotExtended::NoQuorum { causes } if may_not(causes) => not_permitted(causes),
+        _ => Refused::Failed(error.to_string()),
+    })?;
     match released.deleted {
-        0 => Err("the lock could not be deleted".to_owned()),
+        0 => Err(Refused::Failed("the lock could not be deleted".to_owned())),
         _ => Ok(()),
     }
+}
+
+fn may_not(causes: &[Option<Cause>]) -> bool {
+    causes
+        .iter()
+        .flatten()
+        .any(|cause| matches!(cause, Cause::NoPermission(_)))
+}
+
+fn not_permitted(causes: &[Option<Cause>]) -> Refused {
+    let words: Vec<String> = causes.iter().flatten().map(ToString::to_string).collect();
+    Refused::NotPermitted(words.join(", "))
 }

@@ -11,7 +11,36 @@ pub struct Facts {
     /// Whether the way to it is encrypted.
     pub uses_tls: bool,
     /// What it said, or why it could not be asked.
-    pub server: Result<Server, String>,
+    pub server: Result<Server, Unreached>,
+}
+
+/// Why a server could not be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unreached {
+    /// Nobody answers, or something else does.
+    Silent(String),
+    /// It refused the user, the password or the database; its own words.
+    Denied(String),
+    /// The TLS handshake failed.
+    Tls(String),
+}
+
+/// What became of a lock that was acquired, extended and released to see whether that works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trial {
+    /// Whether all of it worked.
+    pub lock: Result<(), Refused>,
+    /// The commands that the user may not run and that locks can do without, at the cost of waiting longer.
+    pub missing: Vec<&'static str>,
+}
+
+/// Why a trial failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// The user lacks a permission; the server's words.
+    NotPermitted(String),
+    /// Something else.
+    Failed(String),
 }
 
 /// What a server said.
@@ -23,15 +52,14 @@ pub struct Server {
     pub config: Result<BTreeMap<String, String>, String>,
     /// The `run_id` that a second connection found.
     pub second_run_id: Option<String>,
-    /// Whether it lets everybody in who reaches it, without a password.
-    pub is_open: bool,
+    /// Whether it lets everybody in who reaches it, without a password; `None`: that could not be told.
+    pub is_open: Option<bool>,
     /// How long PINGs took, shortest first.
     pub round_trips: Vec<Duration>,
     /// Its clock, if it tells the time.
     pub clock: Option<Clock>,
-    /// Whether a lock could be acquired, extended and released, or the reason why not; `None`: it was not tried, because the server
-    /// can't keep locks.
-    pub lock: Option<Result<(), String>>,
+    /// What became of a lock; `None`: none was tried, because the server can't keep locks.
+    pub trial: Option<Trial>,
 }
 
 /// A server's clock, compared with ours.

@@ -11,6 +11,6 @@ mod settings;
 
 pub use self::diagnosis::{Diagnosis, Fitness};
 pub use self::examine::examine;
-pub use self::facts::{Clock, Facts, Server};
+pub use self::facts::{Clock, Facts, Refused, Server, Trial, Unreached};
 pub use self::finding::{Check, Finding, Verdict};
 pub use self::settings::Settings;

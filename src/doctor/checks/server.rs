@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::doctor::facts::{Facts, Server};
+use crate::doctor::facts::{Facts, Refused, Server, Trial, Unreached};
 use crate::doctor::finding::{Check, Finding};
 use crate::doctor::settings::Settings;
 
@@ -17,13 +17,11 @@ const SHOW: &str = "allow the user to read it (`ACL SETUSER … +info +config|ge
 pub(in crate::doctor) fn of_server(facts: &Facts, settings: &Settings) -> Vec<Finding> {
     let server = match &facts.server {
         Ok(server) => server,
-        Err(why) => {
-            let cure = "check address, user and password, and that the server runs and listens there";
-            return vec![Finding::bad(Check::Reach, why, cure)];
-        }
+        Err(why) => return vec![unreached(why)],
     };
     let mut findings = vec![Finding::good(Check::Reach, "it answers")];
     match &server.info {
+        Ok(_) if is_sentinel(server) => findings.extend([version(server), kind(server)]),
         Ok(_) => findings.extend([
             version(server),
             kind(server),
@@ -37,9 +35,28 @@ pub(in crate::doctor) fn of_server(facts: &Facts, settings: &Settings) -> Vec<Fi
             SHOW,
         )),
     }
-    findings.extend(server.lock.as_ref().map(|tried| permission(tried, settings)));
+    findings.extend(server.trial.as_ref().map(|tried| permission(tried, settings)));
     findings.extend([round_trip(server, settings), clock(server), access(facts, server)]);
     findings
+}
+
+fn unreached(why: &Unreached) -> Finding {
+    let (text, cure) = match why {
+        Unreached::Silent(text) => (text, "check the address, and that the server runs and listens there"),
+        Unreached::Denied(text) => (text, "check user, password and database in the URL"),
+        Unreached::Tls(text) => (
+            text,
+            "check that the port speaks TLS, that its certificate names the host of the URL and is valid, and that this machine trusts \
+             who signed it (SSL_CERT_FILE names another authority)",
+        ),
+    };
+    Finding::bad(Check::Reach, text, cure)
+}
+
+fn is_sentinel(server: &Server) -> bool {
+    ["redis_mode", "server_mode"]
+        .into_iter()
+        .any(|field| server.info(field) == Some("sentinel"))
 }
 
 fn version(server: &Server) -> Finding {
@@ -63,7 +80,7 @@ fn version(server: &Server) -> Finding {
 }
 
 fn kind(server: &Server) -> Finding {
-    if server.info("redis_mode") == Some("sentinel") || server.info("server_mode") == Some("sentinel") {
+    if is_sentinel(server) {
         return Finding::bad(
             Check::Kind,
             "it is a Sentinel, which keeps no locks",
@@ -83,7 +100,7 @@ fn kind(server: &Server) -> Finding {
             "two connections reached two servers: a proxy or load balancer stands in between",
             "name the servers themselves",
         ),
-        (Some(_), Some(_)) => Finding::good(Check::Kind, "one server, without cluster mode"),
+        (Some(_), Some(_)) => Finding::good(Check::Kind, "the same server on both connections, without cluster mode"),
         _ => Finding::unknown(
             Check::Kind,
             "INFO has no run_id, as behind some proxies",
@@ -93,13 +110,14 @@ fn kind(server: &Server) -> Finding {
 }
 
 fn replication(server: &Server) -> Finding {
-    let replicas = server.number("connected_slaves").unwrap_or(0);
+    let replicas = server.number("connected_slaves");
     let least = server
         .config("min-replicas-to-write")
         .and_then(|text| text.parse::<u64>().ok());
     match server.info("role") {
-        Some("master") if replicas == 0 => Finding::good(Check::Replication, "a master without replicas"),
-        Some("master") => {
+        Some("master") if replicas == Some(0) => Finding::good(Check::Replication, "a master without replicas"),
+        Some("master") if replicas.is_some() => {
+            let replicas = replicas.unwrap_or_default();
             let kept = match least {
                 Some(0) => ", and takes writes without any (min-replicas-to-write 0)".to_owned(),
                 Some(least) => format!(", and takes writes only with {least} (min-replicas-to-write)"),
@@ -120,13 +138,16 @@ fn replication(server: &Server) -> Finding {
             "it is a replica, which takes no writes",
             "name its master, or make it one (`REPLICAOF NO ONE`)",
         ),
-        _ => Finding::unknown(Check::Replication, "INFO does not say its role", SHOW),
+        _ => Finding::unknown(Check::Replication, "INFO does not say its role and its replicas", SHOW),
     }
 }
 
 fn eviction(server: &Server) -> Finding {
-    let evicted = server.number("evicted_keys").unwrap_or(0);
-    let (Some(limit), Some(policy)) = (server.number("maxmemory"), server.info("maxmemory_policy")) else {
+    let (Some(limit), Some(policy), Some(evicted)) = (
+        server.number("maxmemory"),
+        server.info("maxmemory_policy"),
+        server.number("evicted_keys"),
+    ) else {
         return Finding::unknown(Check::Eviction, "INFO does not say the policy", SHOW);
     };
     let cure = "CONFIG SET maxmemory-policy noeviction, also in redis.conf; keep caches on another server";
@@ -164,7 +185,23 @@ fn persistence(server: &Server, ttl: Duration) -> Finding {
         ttl.as_secs() + 1
     );
     let aof = server.info("aof_enabled") == Some("1");
+    if aof
+        && server
+            .info("aof_last_write_status")
+            .is_some_and(|status| status != "ok")
+    {
+        return Finding::bad(
+            Check::Persistence,
+            "its last write to the append-only file failed",
+            "see its log; the disk may be full",
+        );
+    }
     match (aof, server.config("appendfsync")) {
+        (true, Some("always")) if server.config("no-appendfsync-on-rewrite") == Some("yes") => Finding::warning(
+            Check::Persistence,
+            "each write is on disk before it is answered, but not while the file is rewritten",
+            "CONFIG SET no-appendfsync-on-rewrite no, also in redis.conf",
+        ),
         (true, Some("always")) => Finding::good(Check::Persistence, "each write is on disk before it is answered"),
         (true, None) => Finding::unknown(Check::Persistence, "it does not say how often its file is synced", SHOW),
         (true, Some(often)) => Finding::warning(
@@ -176,16 +213,36 @@ fn persistence(server: &Server, ttl: Duration) -> Finding {
     }
 }
 
-fn permission(tried: &Result<(), String>, settings: &Settings) -> Finding {
-    match tried {
-        Ok(()) => Finding::good(Check::Permission, "a lock was acquired, extended and released"),
-        Err(why) => Finding::bad(
+fn permission(trial: &Trial, settings: &Settings) -> Finding {
+    let keys = match settings.prefix.as_str() {
+        "" => "~PREFIX*",
+        prefix => &format!("~{prefix}*"),
+    };
+    let prefix = match settings.prefix.is_empty() {
+        true => "; if the user may use keys with a prefix only, name it with --prefix",
+        false => "",
+    };
+    let allow = format!(
+        "ACL SETUSER … {keys} &lockstorm:released:* +set +get +del +pexpire +pttl +eval +evalsha +script|load +publish +subscribe \
+         +unsubscribe +ping{prefix}"
+    );
+    match &trial.lock {
+        Ok(()) if trial.missing.is_empty() => {
+            Finding::good(Check::Permission, "a lock was acquired, extended and released")
+        }
+        Ok(()) => Finding::warning(
             Check::Permission,
-            why,
             format!(
-                "ACL SETUSER … ~{}* &lockstorm:* +set +get +del +pexpire +eval +evalsha +script|load +hello +ping +publish +subscribe",
-                settings.prefix
+                "the user may lock, but not {}: waiting for a lock takes longer",
+                trial.missing.join(", ")
             ),
+            allow,
+        ),
+        Err(Refused::NotPermitted(why)) => Finding::bad(Check::Permission, why, allow),
+        Err(Refused::Failed(why)) => Finding::bad(
+            Check::Permission,
+            format!("a lock could not be had: {why}"),
+            "repair what the server complains of, and look again",
         ),
     }
 }
@@ -209,7 +266,7 @@ fn round_trip(server: &Server, settings: &Settings) -> Finding {
     let cure = "use servers that are nearer, or a longer node timeout (see what `lockstorm plan` says of the TTL then)";
     if median >= limit {
         Finding::bad(Check::RoundTrip, seen, cure)
-    } else if p99 * 2 >= limit {
+    } else if p99 * 2 >= limit || p99 * 10 >= settings.ttl {
         Finding::warning(Check::RoundTrip, seen, cure)
     } else {
         Finding::good(Check::RoundTrip, seen)
@@ -235,13 +292,23 @@ fn clock(server: &Server) -> Finding {
                     set one day, and what it skips is taken off every TTL";
         return Finding::warning(Check::Clock, seen, cure);
     }
+    if clock.within_us > CLOCK_LIMIT_US {
+        return Finding::unknown(Check::Clock, seen, "look at it from a machine that is nearer");
+    }
     Finding::good(Check::Clock, seen)
 }
 
 fn access(facts: &Facts, server: &Server) -> Finding {
     let cure = "give the server a password (requirepass, or ACL users with `ACL SETUSER default off`), and name it as \
                 redis://user:password@host";
-    match (facts.is_loopback, server.is_open, facts.uses_tls) {
+    let Some(is_open) = server.is_open else {
+        return Finding::unknown(
+            Check::Access,
+            "it could not be told whether it lets everybody in",
+            "see what `ACL GETUSER default` says on the server; `ACL SETUSER default off` closes it",
+        );
+    };
+    match (facts.is_loopback, is_open, facts.uses_tls) {
         (false, true, _) => Finding::bad(
             Check::Access,
             "everybody who reaches it over the network may take and delete locks",
@@ -259,5 +326,179 @@ fn access(facts: &Facts, server: &Server) -> Finding {
         ),
         (_, false, true) => Finding::good(Check::Access, "a password, over TLS"),
         (true, false, false) => Finding::good(Check::Access, "a password, on this machine"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::doctor::facts::Clock;
+    use crate::doctor::finding::Verdict;
+
+    fn map(fields: &[(&str, &str)]) -> BTreeMap<String, String> {
+        fields
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect()
+    }
+
+    /// A server as it should be, in another place.
+    fn sound() -> Facts {
+        Facts {
+            name: "10.0.0.1:6379".to_owned(),
+            is_loopback: false,
+            uses_tls: true,
+            server: Ok(Server {
+                info: Ok(map(&[
+                    ("redis_version", "7.0.15"),
+                    ("redis_mode", "standalone"),
+                    ("run_id", "a"),
+                    ("role", "master"),
+                    ("connected_slaves", "0"),
+                    ("maxmemory", "0"),
+                    ("maxmemory_policy", "noeviction"),
+                    ("evicted_keys", "0"),
+                    ("aof_enabled", "1"),
+                ])),
+                config: Ok(map(&[("appendfsync", "always")])),
+                second_run_id: Some("a".to_owned()),
+                is_open: Some(false),
+                round_trips: vec![Duration::from_millis(1); 50],
+                clock: Some(Clock {
+                    ahead_us: -900,
+                    within_us: 400,
+                }),
+                trial: Some(Trial {
+                    lock: Ok(()),
+                    missing: Vec::new(),
+                }),
+            }),
+        }
+    }
+
+    /// What is not good after this change.
+    fn found(change: impl FnOnce(&mut Facts, &mut Server)) -> Vec<(Check, Verdict)> {
+        let mut facts = sound();
+        let mut server = facts.server.clone().unwrap();
+        change(&mut facts, &mut server);
+        facts.server = Ok(server);
+        let settings = Settings {
+            ttl: Duration::from_secs(10),
+            node_timeout: Duration::from_millis(40),
+            prefix: String::new(),
+        };
+        let findings = of_server(&facts, &settings).into_iter();
+        let not_good = findings.filter(|finding| finding.verdict != Verdict::Good);
+        not_good.map(|finding| (finding.check, finding.verdict)).collect()
+    }
+
+    fn with(field: &str, value: &str) -> Vec<(Check, Verdict)> {
+        found(|_, server| {
+            server.info.as_mut().unwrap().insert(field.to_owned(), value.to_owned());
+        })
+    }
+
+    fn without(field: &str) -> Vec<(Check, Verdict)> {
+        found(|_, server| {
+            server.info.as_mut().unwrap().remove(field).unwrap();
+        })
+    }
+
+    #[test]
+    fn a_sound_server_gives_no_cause_for_complaint() {
+        assert_eq!(found(|_, _| {}), []);
+    }
+
+    #[test]
+    fn what_is_said_is_judged() {
+        let bad = |check| vec![(check, Verdict::Bad)];
+        assert_eq!(with("redis_version", "6.0.16"), bad(Check::Version));
+        assert_eq!(with("redis_version", "10.0.0"), []);
+        assert_eq!(with("redis_mode", "sentinel"), bad(Check::Kind));
+        assert_eq!(with("cluster_enabled", "1"), bad(Check::Kind));
+        assert_eq!(with("run_id", "b"), bad(Check::Kind));
+        assert_eq!(with("role", "slave"), bad(Check::Replication));
+        assert_eq!(with("aof_last_write_status", "err"), bad(Check::Persistence));
+        let warning = |check| vec![(check, Verdict::Warning)];
+        assert_eq!(with("connected_slaves", "2"), warning(Check::Replication));
+        assert_eq!(with("evicted_keys", "5"), warning(Check::Eviction));
+        assert_eq!(with("aof_enabled", "0"), warning(Check::Persistence));
+    }
+
+    #[test]
+    fn what_is_not_said_is_unknown() {
+        let unknown = |check| vec![(check, Verdict::Unknown)];
+        for (field, check) in [
+            ("redis_version", Check::Version),
+            ("run_id", Check::Kind),
+            ("role", Check::Replication),
+            ("connected_slaves", Check::Replication),
+            ("maxmemory", Check::Eviction),
+            ("maxmemory_policy", Check::Eviction),
+            ("evicted_keys", Check::Eviction),
+        ] {
+            assert_eq!(without(field), unknown(check), "{field}");
+        }
+        assert_eq!(found(|_, server| server.clock = None), unknown(Check::Clock));
+        assert_eq!(found(|_, server| server.is_open = None), unknown(Check::Access));
+        assert_eq!(found(|_, server| server.round_trips.clear()), unknown(Check::RoundTrip));
+        assert_eq!(
+            found(|_, server| server.config = Err("NOPERM".to_owned())),
+            unknown(Check::Persistence)
+        );
+    }
+
+    #[test]
+    fn a_clock_is_judged_by_what_is_sure() {
+        let of = |ahead_us, within_us| found(|_, server| server.clock = Some(Clock { ahead_us, within_us }));
+        assert_eq!(of(2_000_000, 1_000), [(Check::Clock, Verdict::Warning)]);
+        assert_eq!(of(-2_000_000, 1_000), [(Check::Clock, Verdict::Warning)]);
+        assert_eq!(of(600_000, 200_000), []);
+        assert_eq!(of(600_000, 700_000), [(Check::Clock, Verdict::Unknown)]);
+    }
+
+    #[test]
+    fn who_may_come_in_matters_more_over_a_network() {
+        let of = |is_loopback, is_open, uses_tls| {
+            let found = found(|facts, server| {
+                (facts.is_loopback, facts.uses_tls) = (is_loopback, uses_tls);
+                server.is_open = Some(is_open);
+            });
+            found.first().map(|found| found.1)
+        };
+        assert_eq!(of(false, true, true), Some(Verdict::Bad));
+        assert_eq!(of(false, false, false), Some(Verdict::Warning));
+        assert_eq!(of(true, true, false), Some(Verdict::Warning));
+        assert_eq!(of(true, false, false), None);
+    }
+
+    #[test]
+    fn slow_servers_are_judged_by_the_timeout_and_the_ttl() {
+        let of = |slow: usize, millis: u64| {
+            found(|_, server| {
+                let count = server.round_trips.len();
+                server.round_trips[count - slow..].fill(Duration::from_millis(millis));
+            })
+        };
+        assert_eq!(of(50, 40), [(Check::RoundTrip, Verdict::Bad)]);
+        assert_eq!(of(1, 20), [(Check::RoundTrip, Verdict::Warning)]);
+        assert_eq!(of(1, 19), []);
+    }
+
+    #[test]
+    fn a_server_that_was_not_reached_has_one_finding_with_a_cure_of_its_own() {
+        let mut cures = std::collections::BTreeSet::new();
+        for why in [
+            Unreached::Silent("x".to_owned()),
+            Unreached::Denied("x".to_owned()),
+            Unreached::Tls("x".to_owned()),
+        ] {
+            let finding = unreached(&why);
+            assert_eq!((finding.check, finding.verdict), (Check::Reach, Verdict::Bad));
+            cures.insert(finding.cure.unwrap());
+        }
+        assert_eq!(cures.len(), 3);
     }
 }

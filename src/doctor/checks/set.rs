@@ -70,8 +70,17 @@ fn versions(facts: &[Facts]) -> Finding {
     let versions: BTreeSet<&str> = said
         .filter_map(|said| said.info("valkey_version").or_else(|| said.info("redis_version")))
         .collect();
+    let said = facts
+        .iter()
+        .filter_map(|server| server.server.as_ref().ok()?.info.as_ref().ok())
+        .count();
     let all = versions.into_iter().collect::<Vec<_>>();
     match all.as_slice() {
+        [one] if said < facts.len() => Finding::unknown(
+            Check::Version,
+            format!("{one} on those that said it"),
+            "repair what keeps the others from answering, and look again",
+        ),
         [] => Finding::unknown(
             Check::Version,
             "no server said its version",
