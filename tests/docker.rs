@@ -175,7 +175,7 @@ fn image_of(place: &Place, name: &str, script: &str) {
 #[ignore = "needs a Docker engine: .ci/docker"]
 fn containers_give_the_verdicts_that_processes_give() {
     let place = Place::new();
-    for scenario in ["flash-sale", "quorum-loss", "failover"] {
+    for scenario in ["flash-sale", "quorum-loss", "single-vs-redlock", "failover"] {
         let output = place.run(scenario, IMAGE);
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{scenario}: {}\n{text}", told(&output));

@@ -16,6 +16,8 @@ use crate::model::Finding;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// A PING that is not answered for so long is one to a server that stands still.
 const SILENCE: Duration = Duration::from_millis(200);
+/// Nobody is at an address whose kernel does not answer so long, on a network within this machine.
+const UNREACHED: Duration = Duration::from_millis(100);
 /// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(5);
 /// How many bytes are read of an answer.
@@ -66,7 +68,7 @@ pub(super) async fn refuses(address: SocketAddr, limit: Duration) -> Result<Find
     // kernel answers at once.
     let (patience, own) = match address.ip().is_loopback() {
         true => (ANSWER_TIMEOUT, false),
-        false => (SILENCE, true),
+        false => (UNREACHED, true),
     };
     let end = Instant::now() + limit;
     loop {

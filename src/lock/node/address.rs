@@ -6,13 +6,17 @@ use std::{fmt, io};
 
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout_at};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::node::listener;
 use crate::node::stream::Stream;
 #[cfg(feature = "tls")]
 use crate::node::tls::Tls;
 use crate::node::url::{self, Url};
+
+/// How long an answer is waited for before a node is dialled once more.
+const DIAL_AGAIN: Duration = Duration::from_millis(250);
 
 /// A node's address that can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -213,8 +217,7 @@ impl NodeAddress {
     /// Connects, by `until` at the latest. The connection breaks if the peer acknowledges nothing for `give_up` although
     /// something was sent to it. The kernel of a stopped node still acknowledges.
     pub(crate) async fn connect(&self, give_up: Duration, until: Instant) -> io::Result<Stream> {
-        let connect = TcpStream::connect((self.host.as_str(), self.port));
-        let stream = timeout_at(until, connect).await??;
+        let stream = timeout_at(until, self.dial()).await??;
         // Checked at once, so that the listener found is the one that accepted the connection.
         self.check()?;
         // Errors are ignored: without these options the connection is slower, or takes longer to break, but it works.
@@ -229,6 +232,20 @@ impl NodeAddress {
             return Ok(Stream::Tls(tls.handshake(stream, until).await?.into()));
         }
         Ok(Stream::Plain(stream))
+    }
+
+    /// Dials, and once more beside it whenever there is no answer for a while; the first answer counts. A packet that was lost,
+    /// because the machine was just down or the network cut, is repeated by the kernel only after a second: until then a node that
+    /// is back would be missed. (The same idea for several addresses is RFC 8305.)
+    async fn dial(&self) -> io::Result<TcpStream> {
+        let mut dials = JoinSet::new();
+        loop {
+            let (host, port) = (self.host.clone(), self.port);
+            dials.spawn(async move { TcpStream::connect((host, port)).await });
+            if let Ok(Some(answer)) = timeout(DIAL_AGAIN, dials.join_next()).await {
+                return answer.map_err(io::Error::other)?;
+            }
+        }
     }
 
     /// The arguments of `AUTH`: user, if given, and password. `None` without a password, even if there is a user.
