@@ -80,6 +80,8 @@ pub struct ConsoleArgs {
     pub changes: Changes,
     #[command(flatten)]
     pub nodes: Nodes,
+    #[command(flatten)]
+    pub consent: Consent,
     /// The colour theme of the console [default: dark].
     #[arg(long, value_enum, value_name = "THEME")]
     pub theme: Option<Theme>,
@@ -114,9 +116,12 @@ pub struct Server {
 pub struct Nodes {
     #[command(flatten)]
     pub server: Server,
-    /// What the nodes run as.
-    #[arg(long, value_enum, value_name = "LAB", default_value_t = LabKind::Process)]
-    pub lab: LabKind,
+    /// What the nodes run as: `process` (of this machine), `docker` (new containers), or `compose` (those of a stack that is up).
+    ///
+    /// The Docker engine is the one at `DOCKER_HOST`, or at its usual socket. If more than one stack is up, name its Compose
+    /// project: `compose:NAME`. [default: the environment variable `LOCKSTORM_LAB`, or process]
+    #[arg(long, value_name = "LAB", value_parser = Known(labs).try_map(|word| lab(&word)), hide_possible_values = true)]
+    pub lab: Option<LabKind>,
     /// The image of the containers, with `--lab docker` [default: redis:7].
     ///
     /// Its redis-server or valkey-server is used, 6.2 or newer. It is pulled if it is not here.
@@ -124,12 +129,22 @@ pub struct Nodes {
     pub image: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// What a run may do without asking.
+#[derive(Debug, Args)]
+pub struct Consent {
+    /// Send load to the servers that `lab.nodes` names, even on other machines, without asking.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LabKind {
     /// Processes of this machine.
     Process,
-    /// Containers of a Docker engine: the one at `DOCKER_HOST`, or at its usual socket.
+    /// New containers.
     Docker,
+    /// The containers of a stack that is up: of this Compose project, or of the only one.
+    Compose(Option<String>),
 }
 
 #[derive(Debug, Subcommand)]
@@ -175,6 +190,8 @@ pub struct RunArgs {
     pub changes: Changes,
     #[command(flatten)]
     pub nodes: Nodes,
+    #[command(flatten)]
+    pub consent: Consent,
     /// Write everything the run produced to FILE, as JSON. An existing file is replaced when the run has ended.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -475,6 +492,8 @@ pub struct SweepArgs {
     pub changes: Changes,
     #[command(flatten)]
     pub nodes: Nodes,
+    #[command(flatten)]
+    pub consent: Consent,
     /// Show no progress; warnings and errors are still printed.
     #[arg(long, short)]
     pub quiet: bool,
@@ -767,6 +786,24 @@ impl TypedValueParser for Known {
 /// The built-in scenarios.
 pub fn scenarios() -> Vec<&'static str> {
     builtin::ALL.iter().map(|scenario| scenario.name).collect()
+}
+
+/// What the nodes of a lab can run as.
+fn labs() -> Vec<&'static str> {
+    vec!["process", "docker", "compose"]
+}
+
+/// Reads what the nodes of a lab run as.
+pub fn lab(text: &str) -> Result<LabKind, String> {
+    match text {
+        "process" => Ok(LabKind::Process),
+        "docker" => Ok(LabKind::Docker),
+        "compose" => Ok(LabKind::Compose(None)),
+        _ => match text.strip_prefix("compose:") {
+            Some(project) if !project.is_empty() => Ok(LabKind::Compose(Some(project.to_owned()))),
+            _ => Err("write process, docker, compose, or compose:PROJECT".to_owned()),
+        },
+    }
 }
 
 /// The cases of the bench.

@@ -11,7 +11,7 @@ use lockstorm::model::{
     Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, ServerId, Target,
 };
 use lockstorm::run::{self, Command, Health, Knob, Live, Phase, RunError, Snapshot, Stop};
-use lockstorm::scenario::{LockKind, Update};
+use lockstorm::scenario::{GivenNodes, LockKind, Update};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -712,6 +712,29 @@ fn keys_that_do_nothing_say_why() {
         let status = app.status().unwrap_or_default();
         assert!(status.contains(why), "{keys}: {status}");
     }
+    let mut elsewhere = picture::storm();
+    let mut scenario = (*elsewhere.scenario).clone();
+    scenario.lab.nodes = Some(GivenNodes {
+        urls: Vec::new(),
+        urls_env: None,
+        exposed: None,
+    });
+    elsewhere.scenario = scenario.into();
+    let mut elsewhere = showing(elsewhere);
+    for (keys, done) in [
+        ("1k", "killed"),
+        ("2x", "shut down"),
+        ("2p", "paused"),
+        ("1b", "bounced"),
+        ("2r", "restarted"),
+        ("1f", "failed over"),
+    ] {
+        assert_eq!(commands(press(&mut elsewhere, keys)), [], "{keys}");
+        let why = format!("is not ours, so it can't be {done}");
+        let status = elsewhere.status().unwrap_or_default();
+        assert!(status.contains(&why), "{keys}: {status}");
+    }
+    assert_eq!(commands(press(&mut elsewhere, "s1k")).len(), 1, "app servers are ours");
     let mut closed = showing(picture::stampeded());
     assert_eq!(commands(press(&mut closed, "A")), []);
     assert!(closed.status().unwrap_or_default().contains("closed loop"));

@@ -1,8 +1,9 @@
 //! Nodes as containers, on a real Docker engine. `.ci/docker` runs these where there is one.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -100,7 +101,7 @@ struct Other(String);
 
 impl Other {
     fn start() -> Self {
-        Self(docker(&["run", "-d", "--label", "lockstorm.node=0", IMAGE]))
+        Self(docker(&["run", "-d", "--label", "lockstorm.place=host-1", IMAGE]))
     }
 }
 
@@ -132,9 +133,9 @@ fn docker(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The node's container in the only lab.
-fn container(id: usize) -> String {
-    let filter = format!("label=lockstorm.node={id}");
+/// The container of a host in the only lab.
+fn container(host: usize) -> String {
+    let filter = format!("label=lockstorm.place=host-{host}");
     docker(&["ps", "-a", "-q", "--filter", &filter]).trim().to_owned()
 }
 
@@ -220,17 +221,22 @@ do  = "shutdown"
 on  = "host:2"
 for = "1s"
 [[fault]]
-at  = "9s"
+at  = "8500ms"
 do  = "lag"
 on  = "host:3"
 delay = "20ms"
 for = "1s"
 [[fault]]
-at  = "11s"
+at  = "10s"
+do  = "cut"
+on  = "host:3"
+for = "1s"
+[[fault]]
+at  = "12s"
 do  = "pause"
 on  = "host:2"
 [[fault]]
-at  = "12s"
+at  = "13s"
 do  = "kill"
 on  = "host:2"
 [expect]
@@ -267,6 +273,20 @@ fn every_fault_takes_effect_and_is_proven() {
     assert_eq!(with(&["host 1 killed", "process is gone and port"]), 1, "{told}");
     assert_eq!(with(&["host 2 killed", "process is gone and port"]), 1, "{told}");
     assert_eq!(with(&["host 2 shut down", "process is gone and port"]), 1, "{told}");
+    assert_eq!(
+        with(&[
+            "host 3 cut",
+            "its container has left the network and port",
+            "can't be reached"
+        ]),
+        1,
+        "{told}"
+    );
+    assert_eq!(
+        with(&["host 3 uncut", "its container is in the network again and it answers"]),
+        1,
+        "{told}"
+    );
     // What is on disk survives, as on a machine that is switched on again.
     assert_eq!(with(&["EMPTY"]), 0, "{told}");
     nothing_is_left();
@@ -315,11 +335,11 @@ fn what_somebody_else_does_to_a_container_is_told() {
         .unwrap();
     eventually("a lab is up", || place.card().is_some());
     sleep(Duration::from_secs(3));
-    docker(&["pause", &container(0)]);
+    docker(&["pause", &container(1)]);
     sleep(Duration::from_secs(2));
-    docker(&["unpause", &container(0)]);
+    docker(&["unpause", &container(1)]);
     sleep(Duration::from_secs(1));
-    docker(&["kill", &container(1)]);
+    docker(&["kill", &container(2)]);
     sleep(Duration::from_secs(1));
     send(&child, Signal::SIGINT);
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
@@ -340,7 +360,7 @@ fn nothing_outlives_a_run_that_is_killed_even_if_a_container_is_frozen() {
     let place = Place::new();
     place.file("quiet.toml", QUIET);
     let mut child = place.running("quiet.toml");
-    docker(&["pause", &container(1)]);
+    docker(&["pause", &container(2)]);
     child.kill().unwrap();
     child.wait().unwrap();
     eventually("the keeper has removed its containers", || {
@@ -363,7 +383,7 @@ fn what_a_killed_keeper_leaves_is_removed_and_nothing_else() {
         .trim()
         .parse()
         .unwrap();
-    let first = ours(&["ps", "-q", "--filter", "label=lockstorm.node=0"]);
+    let first = ours(&["ps", "-q", "--filter", "label=lockstorm.place=host-1"]);
     docker(&["pause", &first[0]]);
     // Stopped, it can't clean up after the keeper.
     send(&child, Signal::SIGSTOP);
@@ -438,7 +458,6 @@ fn what_cannot_be_used_is_refused_in_one_line() {
     let socket = place.tmp.path().join("no.sock");
     let listener = UnixListener::bind(&socket).unwrap();
     let closing = std::thread::spawn(move || {
-        use std::io::Write;
         let (mut stream, _) = listener.accept().unwrap();
         stream.write_all(b"-ERR unknown command\r\n").unwrap();
     });
@@ -463,4 +482,92 @@ fn what_cannot_be_used_is_refused_in_one_line() {
     assert!(told.contains("no memory today"), "the end of its log: {told}");
     nothing_is_left();
     docker(&["rmi", "lockstorm-test:none", "lockstorm-test:dies"]);
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn a_kept_lab_of_containers_is_broken_mended_and_taken_down() {
+    let place = Place::new();
+    let lab = |arguments: &[&str]| {
+        let output = place.lockstorm(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", told(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let up = lab(&["lab", "up", "--lab", "docker", "--image", IMAGE, "--port", "0"]);
+    assert!(up.contains("REDIS_URLS"), "{up}");
+    assert_eq!(ours(&["ps", "-q"]).len(), 4);
+    lab(&["lab", "kill", "1"]);
+    lab(&["lab", "pause", "2"]);
+    assert_eq!(docker(&["ps", "-q", "--filter", "status=paused"]).lines().count(), 1);
+    assert_eq!(ours(&["ps", "-q"]).len(), 3, "one is dead");
+    let status = lab(&["lab", "status"]);
+    assert!(
+        status.contains("down (killed)") && status.contains("paused"),
+        "{status}"
+    );
+    lab(&["lab", "restore", "all"]);
+    assert_eq!(ours(&["ps", "-q", "--filter", "status=running"]).len(), 4);
+    lab(&["lab", "down"]);
+    nothing_is_left();
+}
+
+/// An engine that can do everything but freeze containers: between it and the real one.
+fn engine_without_freezer(socket: &Path) {
+    let listener = UnixListener::bind(socket).unwrap();
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (Ok(client), Ok(engine)) = (client, UnixStream::connect("/var/run/docker.sock")) else {
+                return;
+            };
+            let (mut answers, mut to_client) = (engine.try_clone().unwrap(), client.try_clone().unwrap());
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut answers, &mut to_client);
+                // An attached stream ends with its container.
+                let _ = to_client.shutdown(std::net::Shutdown::Both);
+            });
+            std::thread::spawn(move || refuse_to_freeze(client, engine));
+        }
+    });
+}
+
+fn refuse_to_freeze(mut client: UnixStream, mut engine: UnixStream) {
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(read @ 1..) = client.read(&mut buffer) {
+        let request = &buffer[..read];
+        let freezes = request.starts_with(b"POST ") && request.windows(11).any(|part| part == b"/pause HTTP");
+        let written = if freezes {
+            let why = r#"{"message":"no freezer on this machine"}"#;
+            let head = format!(
+                "HTTP/1.1 500 Error\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+                why.len()
+            );
+            client.write_all((head + why).as_bytes())
+        } else {
+            engine.write_all(request)
+        };
+        if written.is_err() {
+            break;
+        }
+    }
+    let _ = engine.shutdown(std::net::Shutdown::Both);
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn an_engine_that_can_not_freeze_makes_a_pause_inconclusive() {
+    let place = Place::new();
+    let paused = QUIET.replace("60s", "4s")
+        + "[[fault]]\nat = \"1s\"\ndo = \"pause\"\non = \"host:1\"\n[expect]\n\"redlock.lost_updates\" = \"== 0\"\n";
+    place.file("paused.toml", &paused);
+    let socket = place.tmp.path().join("engine.sock");
+    engine_without_freezer(&socket);
+    let output = place
+        .lockstorm(&["run", "paused.toml", "--lab", "docker", "--image", IMAGE])
+        .env("DOCKER_HOST", format!("unix://{}", socket.display()))
+        .output()
+        .unwrap();
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(5), "{told}");
+    assert!(told.contains("no freezer on this machine"), "{told}");
+    nothing_is_left();
 }

@@ -22,6 +22,7 @@ async fn up(down_after: Duration) -> Lab {
         hosts: 3,
         persistence: Persistence::None,
         port: None,
+        nodes: None,
         password: Password::Random,
         replicated: Some(ReplicatedSpec {
             down_after,

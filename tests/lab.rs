@@ -44,6 +44,7 @@ fn spec(hosts: usize, persistence: Persistence) -> LabSpec {
         password: Password::Random,
         replicated: None,
         cluster: None,
+        nodes: None,
     }
 }
 
@@ -56,14 +57,18 @@ fn options() -> LabOptions {
 
 /// The addresses of the lock nodes.
 fn nodes(lab: &Lab) -> Vec<SocketAddr> {
-    let of_role = |node: &NodeSettings| (node.name.role == Role::Lock).then_some(node.address);
+    let of_role = |node: &NodeSettings| (node.name.role == Role::Lock).then(|| place(node));
     lab.settings().iter().filter_map(of_role).collect()
 }
 
 fn cache(lab: &Lab) -> SocketAddr {
     let settings = lab.settings();
     let cache = settings.iter().find(|node| node.name == NodeName::CACHE);
-    cache.expect("the cache node").address
+    place(cache.expect("the cache node"))
+}
+
+fn place(node: &NodeSettings) -> SocketAddr {
+    node.address.parse().expect("an address")
 }
 
 /// The process id of a host's lock node.
@@ -144,7 +149,7 @@ async fn hosts_and_cache_come_up_and_answer() {
     }
     let settings = lab.settings();
     assert_eq!(settings.len(), 4);
-    assert_eq!(settings[0].address, nodes(&lab)[0]);
+    assert_eq!(place(&settings[0]), nodes(&lab)[0]);
     assert_eq!(settings[0].settings["maxmemory-policy"], "noeviction");
     let mode = fs::metadata(lab.dir()).expect("the run directory").permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
@@ -807,7 +812,7 @@ async fn the_ports_of_a_cluster_come_last() {
     assert_eq!(port(NodeName::CACHE), Some(first + 3));
     let mut settings = lab.settings();
     settings.retain(|node| node.name.role.is_in_cluster());
-    let mut ports: Vec<u16> = settings.iter().map(|node| node.address.port()).collect();
+    let mut ports: Vec<u16> = settings.iter().map(|node| place(node).port()).collect();
     let bus = |node: &NodeSettings| node.settings["cluster-port"].parse::<u16>().expect("a port");
     ports.extend(settings.iter().map(bus));
     ports.sort_unstable();
@@ -1119,6 +1124,7 @@ async fn fixed_ports_are_used_or_the_taken_one_is_named() {
         password: Password::Random,
         replicated: None,
         cluster: None,
+        nodes: None,
     };
     let lab = Lab::up(&fixed, options()).await.expect("up");
     let ports: Vec<u16> = nodes(&lab)
@@ -1155,6 +1161,7 @@ async fn fixed_ports_are_used_or_the_taken_one_is_named() {
         password: Password::Random,
         replicated: None,
         cluster: None,
+        nodes: None,
     };
     assert!(matches!(
         Lab::up(&last, options()).await,
@@ -1353,6 +1360,26 @@ async fn restart_without_its_port(lab: &Lab) -> (TcpListener, Result<Verified<In
 }
 
 #[tokio::test]
+async fn a_host_that_is_a_process_can_not_be_cut_off() {
+    let _one = alone().await;
+    let cuts = LabOptions {
+        cuts: true,
+        ..options()
+    };
+    let refused = Lab::up(&spec(2, Persistence::None), cuts).await.unwrap_err();
+    assert!(matches!(refused, LabError::CutsNeedContainers), "{refused}");
+    assert!(refused.to_string().contains("--lab docker"), "{refused}");
+    let lab = Lab::up(&spec(2, Persistence::None), options()).await.expect("up");
+    let cut = Action::Fault(Fault::Cut {
+        direction: Direction::Both,
+    });
+    let refused = lab.apply(cut, HostId(1)).await.unwrap_err();
+    assert!(matches!(refused, LabError::CutsNeedContainers), "{refused}");
+    assert!(lab.state(HostId(1)).is_up());
+    lab.down().await;
+}
+
+#[tokio::test]
 async fn a_node_whose_port_is_taken_comes_back_at_another_one_and_everything_follows() {
     let _one = alone().await;
     for proxy in [false, true] {
@@ -1381,7 +1408,7 @@ async fn everything_follows(lab: &Lab, proxy: bool) {
     );
     let settings = &lab.settings()[0];
     assert_eq!(
-        (settings.settings["port"].clone(), settings.address),
+        (settings.settings["port"].clone(), place(settings)),
         (port.to_string(), after[0])
     );
     // The door of a proxy stays where it is, and leads to the node.

@@ -21,12 +21,12 @@ const LAYERS: &[&[&str]] = &[
     &["oracle"],
     &["fault"],
     &["lab"],
-    &["lock"],
     &["store"],
     &["needs"],
     &["scenario"],
     &["metrics"],
     &["model", "output", "timer"],
+    &["lock"],
 ];
 
 /// The program, which uses the library by its name and may use all of it.

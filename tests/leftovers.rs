@@ -244,6 +244,7 @@ fn spec(hosts: usize) -> LabSpec {
         password: Password::Random,
         replicated: None,
         cluster: None,
+        nodes: None,
     }
 }
 

@@ -31,6 +31,7 @@ async fn up(proxy: bool, down_after: Duration) -> Lab {
         hosts: 3,
         persistence: Persistence::None,
         port: None,
+        nodes: None,
         password: Password::Random,
         replicated: Some(ReplicatedSpec {
             down_after,

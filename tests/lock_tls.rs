@@ -3,85 +3,23 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::env;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use std::{env, fs};
 
 use lockstorm::lock::{BadAddress, NodeOptions, Nodes, Redlock, RedlockBuilder, Refusal};
 use lockstorm::model::Cause;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, IsCa};
 use redis::cmd;
-use support::{RedisServer, TEST_TIMEOUT, eventually, free_port, serial, server_bin};
-use tempfile::TempDir;
+use support::authority::{Authority, needs_tls};
+use support::{RedisServer, TEST_TIMEOUT, eventually, serial};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 /// Holds what a test needs when it runs itself again in a process that trusts an authority of ours.
 const TASK: &str = "LOCKSTORM_TEST_TLS";
-
-/// Fails if the server has no TLS. Such a server refuses its first TLS option, any other the second, so it never runs.
-fn needs_tls() {
-    let output = Command::new(server_bin())
-        .args(["--tls-port", "0", "--port", "none"])
-        .output()
-        .unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    let has_tls = !String::from_utf8_lossy(&said).contains("tls-port");
-    assert!(has_tls, "{} is built without TLS", server_bin().display());
-}
-
-/// An authority that signs certificates, with its files.
-struct Authority {
-    dir: TempDir,
-    issuer: CertifiedIssuer<'static, KeyPair>,
-}
-
-impl Authority {
-    fn new(name: &str) -> Self {
-        let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("authority.pem"), issuer.pem()).unwrap();
-        Self { dir, issuer }
-    }
-
-    fn file(&self) -> PathBuf {
-        self.dir.path().join("authority.pem")
-    }
-
-    /// A server with a certificate for `name`, and its TLS port. Its other port speaks plain text.
-    fn server(&self, name: &str, options: &[&str]) -> (RedisServer, u16) {
-        self.server_with(&CertificateParams::new([name.to_owned()]).unwrap(), options)
-    }
-
-    fn server_with(&self, params: &CertificateParams, options: &[&str]) -> (RedisServer, u16) {
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        let port = free_port();
-        let file = |ending: &str, text: String| {
-            let path = self.dir.path().join(format!("{port}.{ending}"));
-            fs::write(&path, text).unwrap();
-            path.to_str().unwrap().to_owned()
-        };
-        let (certificate, key) = (file("pem", certificate.pem()), file("key", key.serialize_pem()));
-        let authority = self.file();
-        let tls_port = port.to_string();
-        let mut all = vec!["--tls-port", &tls_port, "--tls-cert-file", &certificate];
-        all.extend([
-            "--tls-key-file",
-            &key,
-            "--tls-ca-cert-file",
-            authority.to_str().unwrap(),
-        ]);
-        all.extend(["--tls-auth-clients", "no"]);
-        all.extend(options);
-        (RedisServer::start_with(&all), port)
-    }
-}
 
 /// Runs a test of this file in a process of its own that trusts only this authority.
 fn run_again(test: &str, authority: &Path, task: &str) {

@@ -427,8 +427,8 @@ fn links_are_between_hosts_with_replicated_nodes() {
         ("link:1-2,2-1", "", "fault.1.on: names the link of hosts 2 and 1 twice"),
         (
             "host:1",
-            "",
-            "fault.1.do: a host can't be cut; it can be killed, shut down, paused, lagged, failed over to, unlagged, resumed or restarted",
+            "direction = \"there\"\n",
+            "fault.1.direction: a host is cut off both ways; only links can be cut one way",
         ),
         (
             "server:1",

@@ -193,6 +193,7 @@ impl Bench {
     /// The same work with another lock.
     fn workload(&self, arm: ArmSpec, lock: Lock) -> Workload {
         let tools = Tools {
+            key_prefix: "".into(),
             arm: Arc::new(arm),
             locks: [lock.clone(), lock],
             store: self.store.clone(),

@@ -42,6 +42,7 @@ fn on_nodes(urls: &[String], example: impl AsyncFnOnce(Nodes) -> Outcome) -> Out
             password: Password::Random,
             replicated: None,
             cluster: None,
+            nodes: None,
         };
         let lab = Lab::up(&spec, LabOptions::new(ServerBinary::find(None)?)?).await?;
         let addresses: Vec<_> = lab.lock_nodes().into_iter().map(|(_, address)| address).collect();

@@ -87,6 +87,7 @@ impl<'a> Labs<'a> {
             password: Password::Random,
             replicated: None,
             cluster: None,
+            nodes: None,
         };
         Lab::up(&spec, options).await
     }

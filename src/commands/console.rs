@@ -9,12 +9,17 @@ use lockstorm::report::{is_dumb, render};
 use lockstorm::run::{RunOptions, start};
 use lockstorm::scenario::builtin;
 
-use super::{colour, load, nothing_left_but_to_print, print_for_people, room, run, server, signalled_with, usage};
-use crate::cli::{Color, ConsoleArgs, RunArgs, Theme};
+use super::{
+    colour, elsewhere, load, nothing_left_but_to_print, print_for_people, room, run, server, signalled_with, usage,
+};
+use crate::cli::{Color, ConsoleArgs, LabKind, RunArgs, Theme};
 use crate::failure::{Failure, tell};
 
 /// The scenario of a headless run that names none.
 const DEFAULT: &str = "single-vs-redlock";
+/// The same in a stack: what its profile is for, and what all of them can play.
+const DEFAULT_WITH_SENTINELS: &str = "failover";
+const DEFAULT_IN_STACK: &str = "quorum-loss";
 
 /// Opens the console. All mistakes in the request are reported before the terminal changes.
 pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
@@ -23,11 +28,23 @@ pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
     let scenario = scenario.transpose()?;
     // A terminal that can't move its cursor can't show the console.
     if !(stdin().is_terminal() && stdout().is_terminal()) || is_dumb() {
-        return run::run(&headless(args), color, ascii);
+        return run::run(&headless(args)?, color, ascii);
     }
     check_temp_dir().map_err(Failure::usage)?;
     if let Some(warning) = scenario.as_ref().and_then(|scenario| scenario.database.url.exposed()) {
         tell(&format!("warning: {warning}"));
+    }
+    if let Some(warning) = scenario
+        .as_ref()
+        .and_then(|scenario| scenario.lab.nodes.as_ref()?.exposed.as_ref())
+    {
+        tell(&format!("warning: {warning}"));
+    }
+    if let Some(scenario) = &scenario {
+        room(scenario).map_err(Failure::usage)?;
+        for doubt in elsewhere::admit(scenario, &args.nodes, &args.consent)? {
+            tell(&format!("warning: {doubt}"));
+        }
     }
     let server = server::find(&args.nodes)?;
     let catalogue = builtin::ALL
@@ -43,13 +60,12 @@ pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
             },
         )
     };
-    if let Some(scenario) = &scenario {
-        room(scenario).map_err(Failure::usage)?;
-    }
     let in_one_line = |text: String| text.replace('\n', "; ");
     let reload = |name: &str| {
         let scenario = load(name, &args.changes).map_err(|errors| in_one_line(errors.to_string()))?;
         room(&scenario).map_err(in_one_line)?;
+        elsewhere::admit_unasked(&scenario, &args.nodes, &args.consent)
+            .map_err(|failure| in_one_line(failure.message().to_owned()))?;
         Ok(scenario)
     };
     let options = ConsoleOptions {
@@ -71,15 +87,24 @@ pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
         .map_or(Ok(ExitCode::SUCCESS), |failure| Err(Failure::error(failure)))
 }
 
-fn headless(args: ConsoleArgs) -> RunArgs {
-    RunArgs {
-        scenario: args.scenario.unwrap_or_else(|| DEFAULT.to_owned()),
+fn headless(args: ConsoleArgs) -> Result<RunArgs, Failure> {
+    let scenario = match (args.scenario, server::kind(&args.nodes)?) {
+        (Some(scenario), _) => scenario,
+        (None, LabKind::Compose(project)) => match server::has_sentinels(project.as_deref())? {
+            true => DEFAULT_WITH_SENTINELS.to_owned(),
+            false => DEFAULT_IN_STACK.to_owned(),
+        },
+        (None, LabKind::Process | LabKind::Docker) => DEFAULT.to_owned(),
+    };
+    Ok(RunArgs {
+        scenario,
         changes: args.changes,
         nodes: args.nodes,
+        consent: args.consent,
         record: None,
         json: false,
         quiet: false,
-    }
+    })
 }
 
 const fn theme(theme: Theme) -> ThemeName {

@@ -21,6 +21,21 @@ pub fn doctor(args: &DoctorArgs, color: Color, ascii: bool) -> Result<ExitCode, 
         node_timeout: args.node_timeout,
         prefix: args.prefix.clone(),
     };
+    let diagnosis = diagnose(addresses, &settings)?;
+    if args.json {
+        print(serde_json::to_string_pretty(&diagnosis).map_err(Failure::error)? + "\n")?;
+    } else {
+        print_for_people(render_diagnosis(&diagnosis, colour::paint(color)), ascii)?;
+    }
+    Ok(ExitCode::from(match diagnosis.fitness {
+        Fitness::Fit => 0,
+        Fitness::Unfit => 3,
+        Fitness::Unknown => 5,
+    }))
+}
+
+/// Asks all servers at once.
+pub fn diagnose(addresses: Vec<NodeAddress>, settings: &Settings) -> Result<Diagnosis, Failure> {
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build()
@@ -35,17 +50,7 @@ pub fn doctor(args: &DoctorArgs, color: Color, ascii: bool) -> Result<ExitCode, 
         facts.sort_by_key(|(place, _)| *place);
         facts.into_iter().map(|(_, facts)| facts).collect::<Vec<_>>()
     });
-    let diagnosis = Diagnosis::of(&facts, &settings);
-    if args.json {
-        print(serde_json::to_string_pretty(&diagnosis).map_err(Failure::error)? + "\n")?;
-    } else {
-        print_for_people(render_diagnosis(&diagnosis, colour::paint(color)), ascii)?;
-    }
-    Ok(ExitCode::from(match diagnosis.fitness {
-        Fitness::Fit => 0,
-        Fitness::Unfit => 3,
-        Fitness::Unknown => 5,
-    }))
+    Ok(Diagnosis::of(&facts, settings))
 }
 
 fn addresses(args: &DoctorArgs) -> Result<Vec<NodeAddress>, Failure> {

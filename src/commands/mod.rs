@@ -5,6 +5,7 @@ pub mod colour;
 pub mod console;
 pub mod docs;
 pub mod doctor;
+pub mod elsewhere;
 pub mod lab;
 pub mod plan;
 pub mod recipes;
@@ -14,6 +15,7 @@ pub mod server;
 pub mod sweep;
 pub mod usage;
 
+use std::env;
 use std::io::{self, ErrorKind, IsTerminal};
 use std::process::ExitCode;
 
@@ -25,6 +27,9 @@ use lockstorm::scenario::{Overrides, Scenario, ScenarioErrors, Source, parse};
 
 use crate::cli::Changes;
 use crate::failure::{Failure, tell};
+
+/// The URL of the database of all scenarios, as `--set database.url=URL` would give it.
+const DATABASE: &str = "LOCKSTORM_DATABASE";
 
 /// Prints to standard output, as long as somebody reads it. A reader that has seen enough (`| head`) is not an error.
 fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
@@ -77,8 +82,14 @@ fn room(scenario: &Scenario) -> Result<Vec<String>, String> {
 }
 
 fn overrides(changes: &Changes) -> Overrides {
+    let set = |key: &str| changes.set.iter().any(|set| set.starts_with(key));
+    // What the command line says is more than what the environment says.
+    let database = env::var(DATABASE)
+        .ok()
+        .filter(|url| !url.is_empty() && !set("database.url="));
+    let database = database.map(|url| format!("database.url={url}"));
     Overrides {
-        set: changes.set.clone(),
+        set: database.into_iter().chain(changes.set.iter().cloned()).collect(),
         seed: changes.seed,
         duration: changes.duration,
     }

@@ -9,7 +9,8 @@ use lockstorm::scenario::warnings;
 use serde::Serialize;
 
 use super::{
-    colour, load, nothing_left_but_to_print, print, print_for_people, room, server, signalled, signalled_with,
+    colour, elsewhere, load, nothing_left_but_to_print, print, print_for_people, room, server, signalled,
+    signalled_with,
 };
 use crate::cli::{Color, RunArgs};
 use crate::failure::{Failure, tell};
@@ -25,8 +26,9 @@ pub fn run(args: &RunArgs, color: Color, ascii: bool) -> Result<ExitCode, Failur
         .transpose()
         .map_err(Failure::usage)?;
     check_temp_dir().map_err(Failure::usage)?;
+    let doubts = elsewhere::admit(&scenario, &args.nodes, &args.consent)?;
     let server = server::find(&args.nodes)?;
-    for warning in warnings(&scenario).iter().chain(&tight) {
+    for warning in warnings(&scenario).iter().chain(&tight).chain(&doubts) {
         tell(&format!("warning: {warning}"));
     }
     let mut progress = if args.quiet { Progress::quiet() } else { Progress::new() };

@@ -1,30 +1,54 @@
-//! The server program that the nodes of a lab run.
+//! The program that the nodes of a lab run.
 
-use lockstorm::lab::ServerBinary;
+use std::env;
+
+use lockstorm::lab::{LabError, ServerBinary, stack_has_sentinels};
 use tokio::runtime::Builder;
 
-use crate::cli::{LabKind, Nodes};
+use crate::cli::{self, LabKind, Nodes};
 use crate::failure::Failure;
 
 /// The image of containers if none is named.
 const IMAGE: &str = "redis:7";
+/// Says what the nodes run as if the command line does not.
+const LAB: &str = "LOCKSTORM_LAB";
 
-/// Finds the program that the command line asks for, on this machine or in an image.
+/// Finds the program that the command line asks for, on this machine, in an image, or in a stack.
 pub fn find(nodes: &Nodes) -> Result<ServerBinary, Failure> {
-    let explicit = nodes.server.server_bin.as_deref();
-    match nodes.lab {
-        LabKind::Process if nodes.image.is_some() => Err(Failure::usage(
-            "--image names what containers are made of: add --lab docker, or leave it out",
+    let (program, image) = (nodes.server.server_bin.as_deref(), nodes.image.as_deref());
+    let lab = kind(nodes)?;
+    match lab {
+        LabKind::Docker | LabKind::Compose(_) if program.is_some() => Err(Failure::usage(
+            "--server-bin names a program of this machine, but containers run the one of their image: name that with --lab docker \
+             --image, or leave it out",
         )),
-        LabKind::Process => ServerBinary::find(explicit).map_err(Failure::error),
-        LabKind::Docker if explicit.is_some() => Err(Failure::usage(
-            "--server-bin names a program of this machine, but --lab docker runs the one of an image: name that with --image",
+        LabKind::Process | LabKind::Compose(_) if image.is_some() => Err(Failure::usage(
+            "--image names what new containers are made of: add --lab docker, or leave it out",
         )),
-        LabKind::Docker => {
-            let runtime = Builder::new_current_thread().enable_all().build();
-            let runtime = runtime.map_err(Failure::error)?;
-            let image = nodes.image.as_deref().unwrap_or(IMAGE);
-            runtime.block_on(ServerBinary::in_image(image)).map_err(Failure::error)
-        }
+        LabKind::Process => ServerBinary::find(program).map_err(Failure::error),
+        LabKind::Docker => at_engine(ServerBinary::in_image(image.unwrap_or(IMAGE))),
+        LabKind::Compose(project) => at_engine(ServerBinary::in_stack(project.as_deref())),
     }
+}
+
+/// What the nodes run as.
+pub fn kind(nodes: &Nodes) -> Result<LabKind, Failure> {
+    if let Some(lab) = &nodes.lab {
+        return Ok(lab.clone());
+    }
+    match env::var(LAB) {
+        Ok(text) if !text.is_empty() => cli::lab(&text)
+            .map_err(|why| Failure::usage(format!("the environment variable {LAB} is \"{text}\": {why}"))),
+        _ => Ok(LabKind::Process),
+    }
+}
+
+/// Whether the nodes of a stack can play scenarios with Sentinels.
+pub fn has_sentinels(project: Option<&str>) -> Result<bool, Failure> {
+    at_engine(stack_has_sentinels(project))
+}
+
+fn at_engine<T>(found: impl Future<Output = Result<T, LabError>>) -> Result<T, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(Failure::error)?.block_on(found).map_err(Failure::error)
 }

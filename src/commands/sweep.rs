@@ -10,7 +10,7 @@ use lockstorm::run::{Ended, RunOptions, Stop, headless};
 use lockstorm::scenario::{Overrides, Scenario, Source, parse, warnings};
 use lockstorm::sweep::{Cell, Grid, Journal, Outcome, Scale, Search, all_held, start, tradeoffs, while_expectations};
 
-use super::{colour, overrides, plot_room, print_for_people, room, server, signalled_with};
+use super::{colour, elsewhere, overrides, plot_room, print_for_people, room, server, signalled_with};
 use crate::cli::{Color, SweepArgs};
 use crate::failure::{Failure, tell};
 
@@ -39,11 +39,12 @@ pub fn sweep(args: &SweepArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
         stage.scenario(cell, &conditions, stage.base.seed)?;
     }
     check_temp_dir().map_err(Failure::usage)?;
+    let doubts = elsewhere::admit(&stage.base, &args.nodes, &args.consent)?;
     let server = server::find(&args.nodes)?;
     let path = args.out.clone().unwrap_or_else(|| default_file(&args.scenario));
     let identity = [stage.base.to_toml(), conditions.join("\n")].join("\n");
     let mut journal = Journal::open(&path, identity).map_err(Failure::usage)?;
-    for warning in warnings(&stage.base) {
+    for warning in warnings(&stage.base).iter().chain(&doubts) {
         tell(&format!("warning: {warning}"));
     }
     let paint = colour::paint(color);

@@ -10,7 +10,7 @@ use lockstorm::output::stderr;
 use lockstorm::scenario::ScenarioErrors;
 
 use super::{colour, print};
-use crate::cli::{Cli, Color, ConsoleArgs, LabKind};
+use crate::cli::{Cli, Color, ConsoleArgs};
 use crate::failure::Failure;
 
 /// Prints the help or the version if they were asked for, and otherwise what is wrong and how to mend it.
@@ -62,7 +62,7 @@ pub fn no_console_arguments(args: &ConsoleArgs) -> Result<(), Failure> {
         (args.changes.seed.is_some(), "--seed"),
         (args.changes.duration.is_some(), "--duration"),
         (args.nodes.server.server_bin.is_some(), "--server-bin"),
-        (args.nodes.lab != LabKind::Process, "--lab"),
+        (args.nodes.lab.is_some(), "--lab"),
         (args.nodes.image.is_some(), "--image"),
         (args.theme.is_some(), "--theme"),
     ];

@@ -206,7 +206,14 @@ impl App {
         if let Some(Expected::After(action)) = self.orders.expected(target) {
             now.undergo(action, Duration::ZERO);
         }
+        let is_elsewhere = matches!(target, Target::Host(_)) && !snapshot.scenario.lab.are_ours();
+        if is_elsewhere && let Some(done) = done_to_process(act) {
+            return Err(not_ours(target, done));
+        }
         let action = meant(act, target, &now)?;
+        if is_elsewhere && action.needs_process() {
+            return Err(not_ours(target, action.verbs()[2]));
+        }
         if let (Action::Fault(Fault::Failover { .. }), Target::Host(host)) = (action, target) {
             can_lead(host, snapshot)?;
         }
@@ -354,6 +361,22 @@ const fn is_of_overlay(act: Act) -> bool {
     )
 }
 
+/// What a key does to the process of a host, whatever its condition; `None` if it may do something else.
+fn done_to_process(act: Act) -> Option<&'static str> {
+    match act {
+        Act::Fault(fault) => Some(Action::Fault(fault))
+            .filter(|action| action.needs_process())
+            .map(|action| action.verbs()[2]),
+        Act::Bounce => Some("bounced"),
+        Act::PauseOrResume => Some("paused"),
+        _ => None,
+    }
+}
+
+fn not_ours(target: Target, done: &str) -> String {
+    format!("{target} is not ours, so it can't be {done}: s and a digit pick an app server")
+}
+
 /// Why a host can't be made to have the master.
 fn can_lead(host: HostId, snapshot: &Snapshot) -> Result<(), String> {
     if snapshot.scenario.lab.replicated.is_none() {
@@ -375,7 +398,7 @@ fn meant(act: Act, target: Target, now: &Conditions<Duration>) -> Result<Action,
         Act::Bounce => Action::Fault(Fault::Kill),
         Act::PauseOrResume if now.has(Condition::Paused) => Action::Undo(Condition::Paused),
         Act::PauseOrResume => Action::Fault(Fault::Pause),
-        _ => match now.first() {
+        _ => match now.first_to_undo() {
             Some(ongoing) => Action::Undo(ongoing.condition),
             None => return Err(format!("{target} is up")),
         },

@@ -45,6 +45,7 @@ impl Order {
             },
             replicated: self.replicated.then(ReplicatedSpec::default),
             cluster: None,
+            nodes: None,
         }
     }
 }

@@ -39,6 +39,9 @@ impl Lab {
     /// [`Lab::comes_true`] waits for it.
     pub async fn apply(&self, action: Action, host: HostId) -> Result<Verified<Instant>, LabError> {
         let nodes = self.nodes.host(host)?;
+        if !nodes.are_ours() && action.needs_process() {
+            return Err(LabError::NotOurs(host, action.verbs()[2]));
+        }
         let _turn = nodes.turn.lock().await;
         if let Some(obstacle) = action.obstacle(TargetKind::Host, &self.state(host).conditions) {
             return Err(impossible(action, host, obstacle));
@@ -56,9 +59,13 @@ impl Lab {
                 other => other,
             })?,
             Action::Undo(Condition::Lagging) => self.proxy_for(host)?.leave(Target::Host(host), Condition::Lagging),
-            Action::Fault(Fault::Cut { .. }) | Action::Undo(Condition::Cut) => {
-                return Err(impossible(action, host, Obstacle::NotFor(action, TargetKind::Host)));
+            Action::Fault(Fault::Cut { .. }) | Action::Undo(Condition::Cut)
+                if !nodes.nodes.iter().all(|node| node.is_container()) =>
+            {
+                return Err(LabError::CutsNeedContainers);
             }
+            Action::Fault(Fault::Cut { .. }) => self.order(nodes, Order::Leave)?,
+            Action::Undo(Condition::Cut) => self.order(nodes, Order::Rejoin)?,
         }
         let late = |_| Err(LabError::NotYet { within: LIMIT });
         timeout(LIMIT, self.comes_true(action, hit)).await.unwrap_or_else(late)
@@ -133,7 +140,7 @@ impl Lab {
                 at: Instant::now(),
             });
         };
-        let port = node.address().port();
+        let port = node.access().port();
         match action {
             Action::Fault(Fault::Kill | Fault::Shutdown) => {
                 let down = |state: &HostState| state.conditions.has(Condition::Down);
@@ -150,7 +157,7 @@ impl Lab {
                 }
                 found(Finding::ProcessStopped, Observer::Keeper);
                 // Of a process the kernel has said that it stands still; of a container the engine has.
-                if !node.address().ip().is_loopback() {
+                if node.is_container() {
                     let silence = probe::silent(&node.access(), FOREVER).await;
                     found(silence.map_err(unverified)?, Observer::Ping);
                 }
@@ -178,8 +185,21 @@ impl Lab {
                 failover::takes_writes(node).await;
                 found(Finding::TakesWrites { host: host.id }, Observer::Write);
             }
-            Action::Fault(Fault::Cut { .. }) | Action::Undo(Condition::Cut) => {
-                return Err(impossible(action, host.id, Obstacle::NotFor(action, TargetKind::Host)));
+            Action::Fault(Fault::Cut { .. }) => {
+                self.is_cut(node, true).await?.map_err(unverified)?;
+                found(Finding::LeftNetwork, Observer::Keeper);
+                let gone = probe::refuses(node.address(), FOREVER).await;
+                found(gone.map_err(unverified)?, Observer::Connect);
+            }
+            Action::Undo(Condition::Cut) => {
+                self.is_cut(node, false).await?.map_err(unverified)?;
+                found(Finding::InNetwork, Observer::Keeper);
+                node.look_where(&self.site.client);
+                // One that is down, or frozen, does not answer in any network.
+                if self.node_state(node.name).conditions.answers() {
+                    self.answers(node).await?.map_err(unverified)?;
+                    found(Finding::Answers { port }, Observer::Ping);
+                }
             }
             Action::Undo(Condition::Paused) => {
                 let goes_on = |state: &HostState| !state.conditions.has(Condition::Paused);
@@ -208,7 +228,9 @@ impl Lab {
                         took_us: took.as_micros().try_into().unwrap_or(u64::MAX),
                     });
                 }
-                _ if !self.node_state(node.name).conditions.answers() => return None,
+                _ if !self.node_state(node.name).conditions.answers() || self.site.client.slot(node.id).cut => {
+                    return None;
+                }
                 _ => {}
             }
         }
@@ -226,6 +248,15 @@ impl Lab {
         });
         let never = || Err(format!("no effect within {FOREVER:?}"));
         Ok(seen.await?.unwrap_or_else(never))
+    }
+
+    /// Waits until the keeper reports whether a node is in its network, or the reason why the last order was not carried out.
+    async fn is_cut(&self, node: &Node, cut: bool) -> Result<Result<(), String>, LabError> {
+        let seen = self.site.client.wait_slot(node.id, FOREVER, |slot| match &slot.error {
+            _ if slot.cut == cut => Some(Ok(())),
+            error => error.clone().map(Err),
+        });
+        Ok(seen.await?.unwrap_or(Ok(())))
     }
 
     /// Waits until the node's process answers, or has ended.

@@ -10,7 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::LabError;
-use super::docker::{self, Engine, Labels};
+use super::containers::Containers;
+use super::docker::{self, Engine, Labels, Stack};
 use super::programs::on_path;
 use super::version::{Flavour, Version};
 use nix::sys::signal::{Signal, killpg};
@@ -35,15 +36,15 @@ pub struct ServerBinary {
     pub flavour: Flavour,
     /// Its version.
     pub version: Version,
-    /// The image that it is in, if nodes are containers; `path` is then the program's name there.
-    pub image: Option<String>,
+    /// The containers that it is in, if nodes are containers; `path` is then the program's name there.
+    pub containers: Option<Containers>,
 }
 
 impl fmt::Display for ServerBinary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.flavour, self.version)?;
-        match &self.image {
-            Some(image) => write!(f, " of the image {image}"),
+        match &self.containers {
+            Some(containers) => write!(f, " of {containers}"),
             None => Ok(()),
         }
     }
@@ -96,7 +97,7 @@ impl ServerBinary {
             path: absolute,
             flavour,
             version,
-            image: None,
+            containers: None,
         })
     }
 
@@ -106,8 +107,23 @@ impl ServerBinary {
     /// There is no engine, no such image, or no server in it that can be used.
     pub async fn in_image(image: &str) -> Result<Self, LabError> {
         let engine = Engine::connect().await.map_err(LabError::Docker)?;
-        let labels = Labels::of_user();
-        let (program, output) = docker::program_of(&engine, image, &labels)
+        Self::of(&engine, image, Containers::Of(image.to_owned())).await
+    }
+
+    /// The server program of a stack that is up: of this Compose project, or of the only one that there is.
+    ///
+    /// # Errors
+    /// There is no engine, no such stack, or no server in its image that can be used.
+    pub async fn in_stack(project: Option<&str>) -> Result<Self, LabError> {
+        let engine = Engine::connect().await.map_err(LabError::Docker)?;
+        let stack = Stack::find(&engine, project).await.map_err(LabError::Docker)?;
+        let image = stack.image().unwrap_or_default();
+        Self::of(&engine, image, Containers::In(stack.project.clone())).await
+    }
+
+    async fn of(engine: &Engine, image: &str, containers: Containers) -> Result<Self, LabError> {
+        let labels = Labels::of_process();
+        let (program, output) = docker::program_of(engine, image, &labels)
             .await
             .map_err(LabError::Docker)?;
         let path = PathBuf::from(program);
@@ -127,7 +143,7 @@ impl ServerBinary {
             path,
             flavour,
             version,
-            image: Some(image.to_owned()),
+            containers: Some(containers),
         })
     }
 }

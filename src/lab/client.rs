@@ -1,7 +1,7 @@
 //! Lockstorm's end of the keeper.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,8 @@ use nix::unistd::Pid;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::keeper::{self, Ending, Event, Order, Request, Start};
+use super::containers::Containers;
+use super::keeper::{self, Addresses, Ending, Event, Order, Request, Start, Watch};
 use super::{HostState, LabError};
 use crate::model::{Condition, How};
 
@@ -25,6 +26,8 @@ const KEEPER_TIMEOUT: Duration = Duration::from_secs(20);
 pub(super) struct Board {
     keeper: Keeper,
     slots: Vec<Slot>,
+    /// The servers from which keys of the run could not be removed, and why.
+    keys_left: Vec<(usize, String)>,
 }
 
 #[derive(Debug)]
@@ -44,10 +47,16 @@ pub(super) struct Slot {
     pub pid: Option<u32>,
     /// The process id that it says of itself: in a container it is another one.
     pub inside: Option<u32>,
+    /// Where it was told to listen when it was started last, if nobody could know that before.
+    pub at: Option<SocketAddr>,
     /// Its state.
     pub state: HostState,
+    /// Whether it was taken out of its network.
+    pub cut: bool,
     /// Why the last request failed.
     pub error: Option<String>,
+    /// Why keys can't be removed from it at the end, if it is not ours and that is so.
+    pub lacks: Option<String>,
 }
 
 /// What a keeper has made before any server.
@@ -55,22 +64,23 @@ pub(super) struct Slot {
 pub(super) struct Ground {
     /// The run directory.
     pub dir: PathBuf,
-    /// The address of the first server, if they have addresses of their own.
-    first: Option<Ipv4Addr>,
+    addresses: Addresses,
 }
 
 impl Ground {
-    /// Where the server with this id listens.
+    /// Where the server with this id will listen; a placeholder if nobody knows that yet.
     pub(super) fn ip(&self, id: usize) -> Ipv4Addr {
         // A lab has a few dozen servers.
         let offset = u32::try_from(id).unwrap_or_default();
-        let own = |first: Ipv4Addr| Ipv4Addr::from_bits(first.to_bits().saturating_add(offset));
-        self.first.map_or(Ipv4Addr::LOCALHOST, own)
+        match self.addresses {
+            Addresses::From(first) => Ipv4Addr::from_bits(first.to_bits().saturating_add(offset)),
+            Addresses::Loopback | Addresses::Told => Ipv4Addr::LOCALHOST,
+        }
     }
 
     /// Whether everybody else on this machine has the same address.
     pub(super) const fn is_loopback(&self) -> bool {
-        self.first.is_none()
+        matches!(self.addresses, Addresses::Loopback)
     }
 }
 
@@ -83,12 +93,17 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Starts a keeper for this number of servers, processes or containers of an image, and returns it with what it has made.
-    pub(super) async fn start(program: &Path, servers: usize, image: Option<&str>) -> Result<(Self, Ground), LabError> {
+    /// Starts a keeper for this number of servers, processes or containers, and returns it with what it has made.
+    pub(super) async fn start(
+        program: &Path,
+        servers: usize,
+        containers: Option<&Containers>,
+    ) -> Result<(Self, Ground), LabError> {
         let fail = |why: String| LabError::KeeperStart(format!("{}: {why}", program.display()));
         let mut child = Command::new(program)
             .arg(keeper::ARGUMENT)
-            .args(image)
+            .args(containers.into_iter().flat_map(Containers::arguments))
+            .envs(authorities())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // Not inherited: a pipeline that lockstorm writes to must end with lockstorm, not with the keeper.
@@ -100,12 +115,16 @@ impl Client {
             starts: 0,
             pid: None,
             inside: None,
+            at: None,
+            cut: false,
             state: down(How::Died("never started".to_owned()), Instant::now()),
             error: None,
+            lacks: None,
         };
         let board = Board {
             keeper: Keeper::Starting,
             slots: vec![never; servers],
+            keys_left: Vec::new(),
         };
         let client = Self {
             stdin: Mutex::new(stdin),
@@ -129,6 +148,8 @@ impl Client {
                 client.close(KEEPER_TIMEOUT).await;
                 Err(fail(format!("no answer within {KEEPER_TIMEOUT:?}")))
             }
+            // What an engine says is clear by itself.
+            Err(LabError::KeeperGone(why)) if containers.is_some() => Err(LabError::Docker(why)),
             Err(LabError::KeeperGone(why)) => Err(fail(why)),
             Err(error) => Err(error),
         }
@@ -167,6 +188,24 @@ impl Client {
         Ok(started
             .await?
             .unwrap_or_else(|| Err(format!("the keeper did not start it within {KEEPER_TIMEOUT:?}"))))
+    }
+
+    /// Watches a server that is not ours from now on. Returns once it has answered.
+    pub(super) async fn watch(&self, watch: Watch) -> Result<Result<(), String>, LabError> {
+        let id = watch.id;
+        self.send(&Request::Watch(watch))?;
+        let answered = self.wait_for(KEEPER_TIMEOUT, |board| {
+            let slot = &board.slots[id];
+            (slot.starts > 0).then(|| slot.error.clone().map_or(Ok(()), Err))
+        });
+        Ok(answered
+            .await?
+            .unwrap_or_else(|| Err(format!("no answer within {KEEPER_TIMEOUT:?}"))))
+    }
+
+    /// The servers from which keys of the run could not be removed, and why; known once the keeper is gone.
+    pub(super) fn keys_left(&self) -> Vec<(usize, String)> {
+        self.board.borrow().keys_left.clone()
     }
 
     /// Gives an order, and returns at once.
@@ -245,6 +284,13 @@ impl Slot {
     }
 }
 
+/// Where the authorities for TLS are, if the environment says so: the keeper works in another directory.
+fn authorities() -> Option<(&'static str, PathBuf)> {
+    const FILE: &str = "SSL_CERT_FILE";
+    let file = std::env::var_os(FILE)?;
+    Some((FILE, std::path::absolute(file).ok()?))
+}
+
 /// Copies the keeper's reports to the board until it ends, then reaps it.
 fn listen(mut child: Child, stdout: Option<ChildStdout>, board: &watch::Sender<Board>) {
     let mut last_words = None;
@@ -269,21 +315,36 @@ impl Board {
     fn note(&mut self, event: Event) {
         let since = Instant::now();
         let (id, state) = match event {
-            Event::Ready { dir, first } => {
-                self.keeper = Keeper::Ready(Ground { dir, first });
+            Event::Ready { dir, addresses } => {
+                self.keeper = Keeper::Ready(Ground { dir, addresses });
                 return;
             }
             Event::Failed { .. } => return,
-            Event::Started { id, pid, inside } => {
+            Event::Started { id, pid, inside, at } => {
                 if let Some(slot) = self.slots.get_mut(id) {
                     *slot = Slot {
                         starts: slot.starts + 1,
                         pid: Some(pid),
                         inside: Some(inside),
+                        at,
+                        cut: false,
                         error: None,
+                        lacks: None,
                         state: HostState::up(since),
                     };
                 }
+                return;
+            }
+            Event::Reached { id, lacks } => {
+                if let Some(slot) = self.slots.get_mut(id) {
+                    slot.starts += 1;
+                    slot.lacks = lacks.or(slot.lacks.take());
+                    slot.state = HostState::up(since);
+                }
+                return;
+            }
+            Event::KeysLeft { id, why } => {
+                self.keys_left.push((id, why));
                 return;
             }
             Event::NotStarted { id, error } => {
@@ -299,7 +360,21 @@ impl Board {
                 }
                 return;
             }
+            Event::Left { id } => {
+                if let Some(slot) = self.slots.get_mut(id) {
+                    slot.cut = true;
+                }
+                return;
+            }
+            Event::Rejoined { id, at } => {
+                if let Some(slot) = self.slots.get_mut(id) {
+                    slot.cut = false;
+                    slot.at = at;
+                }
+                return;
+            }
             Event::Ended { id, how } => (id, down(how_it_ended(how), since)),
+            Event::Gone { id, why } => (id, down(How::Gone(why), since)),
             Event::Paused { id } => (id, HostState::only(Condition::Paused, None, since)),
             Event::Continued { id } => (id, HostState::up(since)),
         };

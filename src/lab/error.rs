@@ -106,6 +106,19 @@ pub enum LabError {
         /// The last lines of its log, each on a line of its own.
         log: String,
     },
+    /// A server that is not ours can't be asked.
+    #[error("{node} ({url}) can't be reached: {why}")]
+    NotReached {
+        /// The node.
+        node: NodeName,
+        /// Its URL without its password.
+        url: String,
+        /// The reason.
+        why: String,
+    },
+    /// An action that needs a process of ours.
+    #[error("{0} is not ours (lab.nodes): its server can't be {1}; a lag, and faults of app servers, can be had")]
+    NotOurs(HostId, &'static str),
     /// A server runs but does not answer as a Redis node.
     #[error("{node} did not answer at {address} within {waited:?} ({why}); the end of its log:{log}")]
     NotAnswering {
@@ -183,6 +196,11 @@ pub enum LabError {
         "faults of the network between replicated nodes need nodes that are processes: play this scenario with --lab process"
     )]
     LinksNeedProcesses,
+    /// Cutting off a host that is no container.
+    #[error(
+        "a host that is a process can't be cut off from its network: play this scenario with --lab docker, or cut links"
+    )]
+    CutsNeedContainers,
     /// A fault of the network in a lab without a proxy.
     #[error(
         "the network to {target} can't be changed: this lab has no proxy, which only scenarios with such a fault have"

@@ -85,6 +85,7 @@ mod tests {
             password: Password::Random,
             replicated: None,
             cluster: None,
+            nodes: None,
         }
     }
 

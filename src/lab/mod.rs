@@ -8,6 +8,7 @@ mod base_dir;
 mod binary;
 mod client;
 mod cluster;
+mod containers;
 mod docker;
 mod error;
 mod failover;
@@ -38,6 +39,7 @@ mod running;
 mod settings;
 mod site;
 mod source;
+mod stack;
 mod state;
 mod stats;
 #[cfg(test)]
@@ -56,6 +58,7 @@ use tokio::task::JoinSet;
 
 pub use self::base_dir::check_temp_dir;
 pub use self::binary::ServerBinary;
+pub use self::containers::Containers;
 pub use self::error::LabError;
 pub use self::node_name::{NodeName, Role};
 pub use self::opened_run::OpenedRun;
@@ -67,6 +70,7 @@ pub use self::replication::MASTER_NAME;
 pub(crate) use self::run_dir::RunDir;
 pub use self::running::Running;
 pub use self::settings::{NodeSettings, TlsFiles};
+pub use self::stack::stack_has_sentinels;
 pub use self::state::HostState;
 pub use self::stats::NodeStats;
 pub(crate) use self::stats::connect;
@@ -107,6 +111,8 @@ pub struct LabOptions {
     pub tls: Option<TlsFiles>,
     /// Whether there is a proxy between the nodes of the hosts and those who use them. Faults of the network need it.
     pub proxy: bool,
+    /// Whether hosts will be cut off, which only containers can be.
+    pub cuts: bool,
     /// Whether a node must come back at its port even if somebody else has taken that while it was down, because its users
     /// keep its first address. With ports that the scenario chose it must in any case.
     pub ports_stay: bool,
@@ -129,6 +135,7 @@ impl LabOptions {
             start_timeout: Duration::from_secs(10),
             tls: None,
             proxy: false,
+            cuts: false,
             ports_stay: false,
         })
     }
@@ -144,6 +151,7 @@ pub struct Lab {
     /// In front of the nodes of the hosts, if a fault needs it.
     proxy: Option<Proxy>,
     links: Links,
+    key_prefix: String,
 }
 
 impl Lab {
@@ -175,13 +183,11 @@ impl Lab {
         options: LabOptions,
         awaited: &Awaited<'_>,
     ) -> Result<Self, LabError> {
-        if spec.cluster.is_some() && options.binary.version < CLUSTER_SINCE {
-            return Err(LabError::NoCluster {
-                path: options.binary.path,
-                version: options.binary.version,
-            });
-        }
+        can_be_played(spec, &options)?;
         check_temp_dir()?;
+        let containers = options.binary.containers.as_ref();
+        let found = containers.is_some_and(Containers::are_found);
+        stack::check(containers, &names, spec).await?;
         BaseDir::open().map_err(|error| LabError::BaseDir(error.to_string()))?;
         // If the leftovers of a crash can't be removed, the lab starts all the same.
         let _ = tokio::task::spawn_blocking(leftovers::remove).await;
@@ -190,10 +196,11 @@ impl Lab {
         let doors = doors(&names, &options)?;
         let ports = match spec.port {
             Some(first) => fixed_ports(first, &users)?,
+            // Each will say where it listens.
+            None if found => vec![0; users.len()],
             None => ports::find(users.len())?,
         };
-        let image = options.binary.image.as_deref();
-        let (client, ground) = match Client::start(&options.keeper, names.len(), image).await {
+        let (client, ground) = match Client::start(&options.keeper, names.len(), containers).await {
             Ok(started) => started,
             Err(error) => {
                 // The keeper may have been killed after it made its directory, but before it reported that.
@@ -203,11 +210,17 @@ impl Lab {
         };
         let client = Arc::new(client);
         let dir = ground.dir.clone();
-        let site = Site { client, dir };
+        let patience = match spec.are_ours() {
+            true => Duration::ZERO,
+            false => keeper::REMOVAL,
+        };
+        let site = Site { client, dir, patience };
+        let key_prefix = key_prefix(spec);
         let started = async {
             let password = match spec.password {
-                scenario::Password::Random => Some(Password::create(&site.dir)?),
-                scenario::Password::Off => None,
+                scenario::Password::Random if !found => Some(Password::create(&site.dir)?),
+                // What a stack requires is not known here.
+                scenario::Password::Random | scenario::Password::Off => None,
             };
             let plan = Plan {
                 binary: options.binary.clone(),
@@ -222,11 +235,16 @@ impl Lab {
                     Some(doors) => doors.places().map_err(LabError::Proxy)?,
                     None => BTreeMap::new(),
                 },
+                given: spec.nodes.iter().flat_map(|nodes| nodes.urls.clone()).collect(),
+                key_prefix: key_prefix.clone(),
                 ports_fixed: spec.port.is_some(),
                 ports_stay: spec.port.is_some() || options.ports_stay,
             };
-            awaited.servers(names.len());
+            awaited.servers(spec.processes());
             let nodes = Nodes::start(&site.client, plan, on_ports(&names, &ports)).await?;
+            if found {
+                stack::adopt(&nodes).await?;
+            }
             let behind = |name| nodes.get(name).map(|node| node.follow());
             let proxy = match doors {
                 Some(doors) => Some(Proxy::start(doors, behind).await.map_err(LabError::Proxy)?),
@@ -255,6 +273,7 @@ impl Lab {
                 nodes,
                 proxy,
                 links: Links::default(),
+                key_prefix,
             }),
             Err(error) => {
                 site.clear().await;
@@ -267,6 +286,25 @@ impl Lab {
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.site.dir
+    }
+
+    /// What all keys begin with that are kept on the lock nodes: nothing, unless these are not ours.
+    #[must_use]
+    pub fn key_prefix(&self) -> &str {
+        &self.key_prefix
+    }
+
+    /// Whether a node is a process of ours.
+    #[must_use]
+    pub fn is_ours(&self, name: NodeName) -> bool {
+        self.nodes.get(name).is_none_or(|node| node.is_ours)
+    }
+
+    /// The nodes from which keys that are left can't be removed at the end, and why.
+    #[must_use]
+    pub fn keys_stay(&self) -> Vec<(NodeName, String)> {
+        let lacks = |node: &Arc<Node>| Some((node.name, self.site.client.slot(node.id).lacks?));
+        self.nodes.all().filter_map(lacks).collect()
     }
 
     /// Where each host's lock node is used now, in the order of the hosts, with the lab's password: at the proxy, if there is
@@ -471,11 +509,28 @@ impl Lab {
         roles
     }
 
-    /// Ends all processes, even paused ones, and removes the run directory. Returns when both are gone. A second call does
-    /// nothing.
-    pub async fn down(&self) {
+    /// Ends all processes, even paused ones, and removes the run directory; and from nodes that are not ours, the run's keys.
+    /// Returns when all that is gone, with the nodes that still have keys, and why. A second call does nothing.
+    pub async fn down(&self) -> Vec<(NodeName, String)> {
         self.site.clear().await;
+        let named = |(id, why): (usize, String)| {
+            let node = self.nodes.all().find(|node| node.id == id)?;
+            Some((node.name, why))
+        };
+        self.site.client.keys_left().into_iter().filter_map(named).collect()
     }
+}
+
+/// Checks that nodes of this kind can do what the lab is for.
+fn can_be_played(spec: &LabSpec, options: &LabOptions) -> Result<(), LabError> {
+    if spec.cluster.is_some() && options.binary.version < CLUSTER_SINCE {
+        let (path, version) = (options.binary.path.clone(), options.binary.version);
+        return Err(LabError::NoCluster { path, version });
+    }
+    if options.cuts && options.binary.containers.is_none() {
+        return Err(LabError::CutsNeedContainers);
+    }
+    Ok(())
 }
 
 /// Doors for the nodes of the hosts, if there is a proxy. Nodes that reach each other need addresses of their own for that.
@@ -486,7 +541,7 @@ fn doors(names: &[NodeName], options: &LabOptions) -> Result<Option<Doors>, LabE
     let has_door = |name: &NodeName| name.host.is_some() && (name.role == Role::Lock || source::of(*name).is_some());
     let on_hosts = || names.iter().copied().filter(has_door);
     // The doors are on loopback, where containers don't reach them.
-    if options.binary.image.is_some() && on_hosts().any(|node| source::of(node).is_some()) {
+    if options.binary.containers.is_some() && on_hosts().any(|node| source::of(node).is_some()) {
         return Err(LabError::LinksNeedProcesses);
     }
     for node in on_hosts() {
@@ -500,9 +555,22 @@ fn doors(names: &[NodeName], options: &LabOptions) -> Result<Option<Doors>, LabE
     Doors::open(on_hosts()).map(Some).map_err(LabError::Proxy)
 }
 
-/// The door of this proxy to a node, with the lab's password.
+/// The door of this proxy to a node, with the node's password.
 fn door(proxy: Option<&Proxy>, node: &Node) -> Option<NodeAddress> {
-    Some(node.access().at(proxy?.door(node.name)?))
+    let door = proxy?.door(node.name)?;
+    Some(match node.is_ours {
+        true => node.access().at(door),
+        // It may be over TLS, and must then prove its own name. Only our own door gets its password.
+        false => node.access().through(door).of_this_user(),
+    })
+}
+
+/// What the keys of a run begin with on nodes that are not ours, where others have keys, too.
+fn key_prefix(spec: &LabSpec) -> String {
+    match spec.are_ours() {
+        true => String::new(),
+        false => format!("lockstorm:{:08x}:", rand::random::<u32>()),
+    }
 }
 
 /// The nodes with their ports: the first ports in the order of the nodes, and then the second ports of those that have one.

@@ -1,4 +1,4 @@
-//! One server process: its start, its checks, its restart.
+//! One server: its start, its checks, its restart; or a server that is not ours, which is only watched.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -12,16 +12,16 @@ use tokio::sync::{Mutex, watch};
 use tokio::time::sleep;
 
 use super::client::{Client, Ground};
-use super::keeper::Start;
+use super::keeper::{Start, Watch};
 use super::node_name::{NodeName, Role};
 use super::own_file;
 use super::password::Password;
 use super::ports::NodePorts;
 use super::settings::{self, NodeSettings, TlsFiles};
 use super::stats::Admin;
-use super::{LabError, ServerBinary, ports, probe, processes};
+use super::{Containers, LabError, ServerBinary, ports, probe, processes};
 use crate::lock::NodeAddress;
-use crate::scenario::{ClusterSpec, Persistence, ReplicatedSpec};
+use crate::scenario::{ClusterSpec, NodeUrl, Persistence, ReplicatedSpec};
 
 /// How many other ports are tried if somebody else takes one first.
 const PORT_TRIES: usize = 10;
@@ -44,6 +44,8 @@ pub(super) struct Node {
     /// Its number in messages to the keeper.
     pub id: usize,
     pub name: NodeName,
+    /// Whether it is a process of ours.
+    pub is_ours: bool,
     /// Its TLS port, if it has one.
     pub tls_port: Option<u16>,
     /// The port at which the other nodes of the cluster talk to it, if it is in one.
@@ -72,6 +74,10 @@ pub(super) struct Plan {
     pub cluster: Option<ClusterSpec>,
     /// Where nodes are reached that are behind a door of the proxy.
     pub doors: BTreeMap<NodeName, SocketAddr>,
+    /// The lock nodes that are not ours, in the order of the hosts.
+    pub given: Vec<NodeUrl>,
+    /// What all keys on them begin with.
+    pub key_prefix: String,
     /// Whether the scenario chose the ports.
     pub ports_fixed: bool,
     /// Whether a node must come back at the port at which it was started.
@@ -79,9 +85,14 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// The URL of a node that is not ours.
+    pub(super) fn given(&self, name: NodeName) -> Option<&NodeUrl> {
+        let host = name.host.filter(|_| name.role == Role::Lock)?;
+        self.given.get(host.index())
+    }
+
     /// The address of a node on this port, with the lab's password.
-    fn access(&self, id: usize, port: u16) -> NodeAddress {
-        let place = SocketAddr::from((self.ground.ip(id), port));
+    fn access(&self, place: SocketAddr) -> NodeAddress {
         let access = NodeAddress::new(place, self.password.as_ref().map(Password::text));
         // On loopback any user of this machine may listen; an address of its own is the container's.
         if self.ground.is_loopback() {
@@ -136,23 +147,65 @@ impl Node {
         Ok(Self {
             id,
             name,
+            is_ours: true,
             tls_port,
             bus_port: ports.bus,
             admin: Mutex::default(),
-            access: watch::Sender::new(plan.access(id, ports.port)),
+            access: watch::Sender::new(plan.access((plan.ground.ip(id), ports.port).into())),
             plan: Arc::clone(plan),
             dir: dir.to_owned(),
         })
     }
 
-    /// Where the node is now.
-    pub(super) fn address(&self) -> SocketAddr {
-        (self.ip(), self.access.borrow().port()).into()
+    /// Watches a server that is not ours from now on, once it answers.
+    pub(super) async fn watch(
+        client: &Client,
+        plan: &Arc<Plan>,
+        id: usize,
+        name: NodeName,
+        url: &NodeUrl,
+    ) -> Result<Self, LabError> {
+        let not_reached = |why: String| LabError::NotReached {
+            node: name,
+            url: url.to_string(),
+            why,
+        };
+        let address = NodeAddress::parse(url.reveal()).map_err(|error| not_reached(error.why))?;
+        let watch = Watch {
+            id,
+            url: url.reveal().to_owned(),
+            prefix: plan.key_prefix.clone(),
+        };
+        client.watch(watch).await?.map_err(not_reached)?;
+        Ok(Self {
+            id,
+            name,
+            is_ours: false,
+            tls_port: None,
+            bus_port: None,
+            admin: Mutex::default(),
+            access: watch::Sender::new(address),
+            plan: Arc::clone(plan),
+            dir: PathBuf::new(),
+        })
     }
 
-    /// Where it listens.
-    fn ip(&self) -> Ipv4Addr {
-        self.plan.ground.ip(self.id)
+    /// Where the node, which is ours, is now.
+    pub(super) fn address(&self) -> SocketAddr {
+        let access = self.access.borrow();
+        // It was made from an address.
+        let ip = access.host().parse().unwrap_or(Ipv4Addr::LOCALHOST);
+        (ip, access.port()).into()
+    }
+
+    /// Whether it is in a container.
+    pub(super) fn is_container(&self) -> bool {
+        self.plan.binary.containers.is_some()
+    }
+
+    /// Whether it is in a container that somebody else has made.
+    fn is_found(&self) -> bool {
+        self.plan.binary.containers.as_ref().is_some_and(Containers::are_found)
     }
 
     /// The same with the lab's password.
@@ -179,23 +232,34 @@ impl Node {
         given.extend(
             cluster
                 .into_iter()
-                .flat_map(|(spec, bus)| settings::of_cluster(spec, self.ip(), bus)),
+                .flat_map(|(spec, bus)| settings::of_cluster(spec, self.address().ip(), bus)),
         );
         let door = plan.doors.get(&self.name);
         given.extend(door.into_iter().flat_map(|door| settings::of_door(self.name, *door)));
         let tls = self.plan.tls.as_ref().zip(self.tls_port);
         given.extend(tls.into_iter().flat_map(|(files, port)| settings::of_tls(files, port)));
+        if self.is_found() {
+            given.retain(|(name, _)| settings::can_change(name));
+        }
         given
     }
 
     /// How it is started now, for the record.
     pub(super) fn settings(&self) -> NodeSettings {
+        if !self.is_ours {
+            return NodeSettings {
+                name: self.name,
+                address: self.access().to_string(),
+                server: "not ours".to_owned(),
+                settings: BTreeMap::new(),
+            };
+        }
         let said = self.plan.password.as_ref();
         let said = said.map(|_| ("requirepass".to_owned(), "random".to_owned()));
         let given = self.given().into_iter();
         NodeSettings {
             name: self.name,
-            address: self.address(),
+            address: self.address().to_string(),
             server: self.plan.binary.to_string(),
             settings: given
                 .map(|(name, values)| (name.to_owned(), values.join(" ")))
@@ -260,9 +324,17 @@ impl Node {
                 Err(Failure::PortLost) if others == 0 => return Err(port_taken(self.address().port(), self.name)),
                 Err(Failure::PortLost) => {
                     others -= 1;
-                    self.access.send_replace(self.plan.access(self.id, ports::find(1)?[0]));
+                    let place = SocketAddr::new(self.address().ip(), ports::find(1)?[0]);
+                    self.access.send_replace(self.plan.access(place));
                 }
             }
+        }
+    }
+
+    /// Takes the address that the keeper has told, if it has.
+    pub(super) fn look_where(&self, client: &Client) {
+        if let Some(place) = client.slot(self.id).at {
+            self.access.send_replace(self.plan.access(place));
         }
     }
 
@@ -278,6 +350,7 @@ impl Node {
             Ok(pid) => pid,
             Err(why) => return Err(self.died(&why, from).await),
         };
+        self.look_where(client);
         let access = self.access();
         let ended = client.wait_slot(self.id, self.plan.start_timeout, |slot| slot.state.ended());
         tokio::select! {

@@ -33,6 +33,11 @@ impl Host {
         HostState::of_all(reported).with(&imposed)
     }
 
+    /// Whether its nodes are processes of ours.
+    pub(super) fn are_ours(&self) -> bool {
+        self.nodes.iter().all(|node| node.is_ours)
+    }
+
     /// How much longer a round trip to this host takes because it lags.
     pub(super) fn delay(&self) -> Duration {
         let imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,7 +69,8 @@ pub(super) struct Nodes {
 
 impl Nodes {
     /// Starts these nodes on these ports: the Sentinels, then all others, so that a program that can't be a Sentinel is refused
-    /// before anything else runs. A node whose port is taken gets another one, unless the ports are fixed.
+    /// before anything else runs. A node whose port is taken gets another one, unless the ports are fixed. Nodes that are not ours are watched
+    /// instead.
     pub(super) async fn start(
         client: &Arc<Client>,
         plan: Plan,
@@ -80,7 +86,12 @@ impl Nodes {
             let mut starting = JoinSet::new();
             for (id, (name, ports)) in at_once {
                 let (client, plan) = (Arc::clone(client), Arc::clone(&plan));
-                starting.spawn(async move { Node::start(&client, &plan, id, name, ports).await });
+                starting.spawn(async move {
+                    match plan.given(name) {
+                        Some(url) => Node::watch(&client, &plan, id, name, url).await,
+                        None => Node::start(&client, &plan, id, name, ports).await,
+                    }
+                });
             }
             while let Some(node) = starting.join_next().await {
                 let node = node.map_err(|error| LabError::KeeperGone(error.to_string()))?;

@@ -50,11 +50,11 @@ pub(super) async fn who(address: &NodeAddress) -> Option<u32> {
 /// How long a PING and its reply take at this address: the median of `count`, one after the other over a connection of
 /// their own. `None` if one takes longer than `limit`, or the node does not answer.
 pub(super) async fn round_trip(address: &NodeAddress, count: usize, limit: Duration) -> Option<Duration> {
-    let mut connection = stats::connect(address, limit).await.ok()?;
+    let mut session = stats::open(address, limit).await.ok()?;
     let mut times = Vec::with_capacity(count);
     for _ in 0..count {
         let start = Instant::now();
-        redis::cmd("PING").exec_async(&mut connection).await.ok()?;
+        session.ask(&["PING"]).await.ok()?;
         times.push(start.elapsed());
     }
     times.sort_unstable();

@@ -106,6 +106,12 @@ impl RunDir {
         }))
     }
 
+    /// Leaves it as it is, for whoever cleans up next.
+    pub(super) fn leave(self) {
+        // The lock ends with this process.
+        std::mem::forget(self);
+    }
+
     /// Its name, for [`RunDir::adopt`].
     pub(crate) fn name(&self) -> &str {
         &self.name

@@ -34,7 +34,12 @@ pub(super) fn announce(run_dir: &Path, nodes: &Nodes) -> Result<(), LabError> {
     // Otherwise older addresses could replace newer ones.
     let _turn = nodes.listing.lock().unwrap_or_else(PoisonError::into_inner);
     let card = Card {
-        nodes: nodes.all().map(|node| (node.name, node.address())).collect(),
+        // Nobody gets the password of a server that is not ours from us.
+        nodes: nodes
+            .all()
+            .filter(|node| node.is_ours)
+            .map(|node| (node.name, node.address()))
+            .collect(),
         // Every lab has a cache node, so there is a program.
         server: nodes
             .all()

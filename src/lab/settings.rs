@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -15,9 +15,9 @@ pub struct NodeSettings {
     /// The node: `role`, and `host` if it is on one.
     #[serde(flatten)]
     pub name: NodeName,
-    /// Its address.
-    pub address: SocketAddr,
-    /// Program and version, for example `redis-server 7.0.15`.
+    /// Its address: host and port.
+    pub address: String,
+    /// Program and version, for example `redis-server 7.0.15`; `not ours` of a server that we have not started.
     pub server: String,
     /// The settings that it was started with; all others have the server's defaults.
     pub settings: BTreeMap<String, String>,
@@ -101,7 +101,7 @@ pub(super) fn of_replicated(spec: &ReplicatedSpec, host: Option<HostId>) -> Vec<
 }
 
 /// What a node of the cluster is given besides. The others talk to it at the port `bus`.
-pub(super) fn of_cluster(spec: &ClusterSpec, ip: Ipv4Addr, bus: u16) -> Vec<(&'static str, Vec<String>)> {
+pub(super) fn of_cluster(spec: &ClusterSpec, ip: IpAddr, bus: u16) -> Vec<(&'static str, Vec<String>)> {
     let all_slots = if spec.require_full_coverage { "yes" } else { "no" };
     vec![
         ("cluster-enabled", vec!["yes".to_owned()]),
@@ -131,6 +131,11 @@ fn of_data(role: Role, persistence: Persistence) -> Vec<(&'static str, Vec<Strin
     ];
     settings.extend(fsync.map(|fsync| ("appendfsync", one(fsync))));
     settings
+}
+
+/// Whether a server that runs can be given this setting.
+pub(super) fn can_change(name: &str) -> bool {
+    !matches!(name, "port" | "bind" | "dir" | "logfile" | "daemonize" | "databases")
 }
 
 /// Settings as command line arguments.

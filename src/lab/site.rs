@@ -15,12 +15,14 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) struct Site {
     pub client: Arc<Client>,
     pub dir: PathBuf,
+    /// How long the end may take longer, since keys are removed from servers that are not ours.
+    pub patience: Duration,
 }
 
 impl Site {
     /// Ends all processes, even paused ones, and removes the run directory. Returns when both are gone.
     pub(super) async fn clear(&self) {
-        if !self.client.close(END_TIMEOUT).await {
+        if !self.client.close(END_TIMEOUT + self.patience).await {
             self.client.kill();
             self.client.close(END_TIMEOUT).await;
         }

@@ -7,7 +7,7 @@ use redis::{AsyncConnectionConfig, RedisResult};
 use tokio::time::timeout;
 
 use super::redis_client;
-use crate::lock::NodeAddress;
+use crate::lock::{NodeAddress, NodeOptions, Reply, Session, SessionError};
 
 /// How long a node may take to report its statistics, connecting included.
 pub(super) const STATS_TIMEOUT: Duration = Duration::from_millis(200);
@@ -25,13 +25,17 @@ pub struct NodeStats {
     pub ping: Duration,
 }
 
-/// The connection over which the statistics of one node are read; made when it is needed.
+/// The connections over which one node is asked; each is made when it is needed.
 #[derive(Default)]
-pub(super) struct Admin(Option<MultiplexedConnection>);
+pub(super) struct Admin {
+    roles: Option<MultiplexedConnection>,
+    /// By the lock engine, which speaks TLS.
+    stats: Option<Session>,
+}
 
 impl std::fmt::Debug for Admin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Admin").field(&self.0.is_some()).finish()
+        f.debug_tuple("Admin").field(&self.stats.is_some()).finish()
     }
 }
 
@@ -39,7 +43,7 @@ impl Admin {
     /// Asks the node for its role; `None` if it does not answer in time.
     pub(super) async fn role(&mut self, address: &NodeAddress) -> Option<Vec<redis::Value>> {
         // As below.
-        let connection = self.0.take();
+        let connection = self.roles.take();
         let answer = timeout(STATS_TIMEOUT, async {
             let mut connection = match connection {
                 Some(connection) => connection,
@@ -49,25 +53,25 @@ impl Admin {
             Ok::<_, redis::RedisError>((role, connection))
         });
         let (role, connection) = answer.await.ok()?.ok()?;
-        self.0 = Some(connection);
+        self.roles = Some(connection);
         Some(role)
     }
 
-    /// Asks the node; `None` if it does not answer in time.
+    /// Asks the node; `None` if it does not answer in time, or does not say.
     pub(super) async fn ask(&mut self, address: &NodeAddress) -> Option<NodeStats> {
         // After any error the next call connects again.
-        let mut connection = self.0.take();
+        let session = self.stats.take();
         let stats = timeout(STATS_TIMEOUT, async {
-            let mut connection = match connection.take() {
-                Some(connection) => connection,
-                None => connect(address, STATS_TIMEOUT).await?,
+            let mut session = match session {
+                Some(session) => session,
+                None => open(address, STATS_TIMEOUT).await?,
             };
-            let stats = ask(&mut connection).await?;
-            Ok::<_, redis::RedisError>((stats, connection))
+            let stats = ask(&mut session).await?;
+            Ok::<_, SessionError>((stats, session))
         });
-        let (stats, connection) = stats.await.ok()?.ok()?;
-        self.0 = Some(connection);
-        Some(stats)
+        let (stats, session) = stats.await.ok()?.ok()?;
+        self.stats = Some(session);
+        stats
     }
 }
 
@@ -81,17 +85,28 @@ pub(crate) async fn connect(address: &NodeAddress, limit: Duration) -> RedisResu
         .await
 }
 
-async fn ask(connection: &mut MultiplexedConnection) -> RedisResult<NodeStats> {
+/// A session with a node, in which each answer may take so long.
+pub(super) async fn open(address: &NodeAddress, limit: Duration) -> Result<Session, SessionError> {
+    let options = NodeOptions {
+        connect_timeout: limit,
+        ..NodeOptions::default()
+    };
+    Session::open(address, &options).await
+}
+
+async fn ask(session: &mut Session) -> Result<Option<NodeStats>, SessionError> {
     let start = Instant::now();
-    redis::cmd("PING").exec_async(connection).await?;
+    session.ask(&["PING"]).await?;
     let ping = start.elapsed();
-    let info: String = redis::cmd("INFO").query_async(connection).await?;
-    Ok(NodeStats {
+    let Reply::Text(info) = session.ask(&["INFO"]).await? else {
+        return Ok(None);
+    };
+    Ok(Some(NodeStats {
         ops_per_sec: field(&info, "instantaneous_ops_per_sec"),
         keys: keys(&info),
         used_memory: field(&info, "used_memory"),
         ping,
-    })
+    }))
 }
 
 /// The number after `name:` in INFO; 0 if there is none.

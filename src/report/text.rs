@@ -84,7 +84,10 @@ fn head(record: &Record, paint: Paint) -> String {
         ),
         (None, Some(n)) => format!("{} per arm", counted(n, "request", "requests")),
     };
-    let server = record.nodes.first().map_or("no server", |node| node.server.as_str());
+    let server = match scenario.lab.are_ours() {
+        true => record.nodes.first().map_or("no server", |node| node.server.as_str()),
+        false => "servers that are not ours",
+    };
     // Another program may have written the record.
     let title = printable(&format!("{} · {}", scenario.name, scenario.title));
     let replicated = scenario.lab.replicated.as_ref();

@@ -70,6 +70,7 @@ mod tests {
             hosts: 3,
             persistence: Persistence::None,
             port: None,
+            nodes: None,
             password: Password::Random,
             replicated: None,
             cluster: Some(ClusterSpec {

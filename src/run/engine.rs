@@ -90,7 +90,10 @@ impl Engine {
                 new_master: None,
                 cluster: LiveCluster::default(),
                 handle: lab,
-                server_name: binary.to_string().into(),
+                server_name: match scenario.lab.are_ours() {
+                    true => binary.to_string().into(),
+                    false => "servers not ours".into(),
+                },
             },
             swarm: LiveSwarm {
                 servers,

@@ -1,4 +1,5 @@
-//! Watches for changes in the lab that nobody ordered: a process that was killed, stopped or continued from outside.
+//! Watches for changes in the lab that nobody ordered: a process that was killed, stopped or continued from outside, a server
+//! that is not ours and does not answer.
 
 use crate::lab::{HostState, Lab, NodeName};
 use crate::model::{Condition, HostId, How};
@@ -107,6 +108,22 @@ fn changed(seen: &mut HostState, now: HostState) -> Option<(HostState, HostState
     (now.changed != seen.changed).then(|| (std::mem::replace(seen, now.clone()), now))
 }
 
+/// What happened to a server that is not ours, in words.
+pub(super) fn change_elsewhere(before: &HostState, after: &HostState) -> String {
+    if let Some(down) = after.conditions.get(Condition::Down) {
+        let why = down.how.as_ref().map_or_else(String::new, |how| format!(" ({how})"));
+        return format!("does not run any more{why}");
+    }
+    let paused = |state: &HostState| state.conditions.has(Condition::Paused);
+    match (before.is_up(), after.is_up()) {
+        (_, false) => "does not answer any more",
+        (false, true) if paused(before) => "answers again",
+        (false, true) => "is back; whether it still has its locks is not known",
+        (true, true) => "was away for a moment; whether it still has its locks is not known",
+    }
+    .to_owned()
+}
+
 /// What happened to a process from outside, in words.
 pub(super) fn outside_change(before: &HostState, after: &HostState) -> String {
     if let Some(down) = after.conditions.get(Condition::Down) {
@@ -157,6 +174,28 @@ mod tests {
             "went on for a moment and was stopped again, by signals from outside"
         );
         assert_eq!(outside_change(&paused, &up), "was resumed by a signal from outside");
+    }
+
+    #[test]
+    fn words_for_changes_elsewhere() {
+        let since = Instant::now();
+        let up = HostState::up(since);
+        let silent = HostState::only(Condition::Paused, None, since);
+        let gone = HostState::only(Condition::Down, Some(How::Gone("connection refused".to_owned())), since);
+        let unknown = "whether it still has its locks is not known";
+        for (before, after, words) in [
+            (
+                &up,
+                &gone,
+                "does not run any more (gone: connection refused)".to_owned(),
+            ),
+            (&gone, &up, format!("is back; {unknown}")),
+            (&up, &up, format!("was away for a moment; {unknown}")),
+            (&up, &silent, "does not answer any more".to_owned()),
+            (&silent, &up, "answers again".to_owned()),
+        ] {
+            assert_eq!(change_elsewhere(before, after), words);
+        }
     }
 
     #[test]

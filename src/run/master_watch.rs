@@ -116,6 +116,7 @@ mod tests {
             hosts: 3,
             persistence: Persistence::None,
             port: None,
+            nodes: None,
             password: Password::Random,
             replicated: Some(ReplicatedSpec {
                 // Only the test moves the master, however slow the machine is.

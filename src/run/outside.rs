@@ -3,7 +3,7 @@
 
 use super::auditor::LiveAudit;
 use super::engine::Engine;
-use super::lab_watch::{Change, outside_change};
+use super::lab_watch::{Change, change_elsewhere, outside_change};
 use crate::lab::Role;
 use crate::model::{Condition, HostId};
 use crate::scenario::StockIn;
@@ -18,7 +18,11 @@ impl Engine {
                     let goes_on = after.is_up() && before.conditions.has(Condition::Paused);
                     let hit = node.host.filter(|_| !after.is_up());
                     let consequence = hit.map_or_else(String::new, |host| self.consequence(host));
-                    let text = format!("{node} {}{consequence}", outside_change(&before, &after));
+                    let what = match self.lab.handle.is_ours(node) {
+                        true => outside_change(&before, &after),
+                        false => change_elsewhere(&before, &after),
+                    };
+                    let text = format!("{node} {what}{consequence}");
                     match node.role {
                         Role::Cache if !goes_on => self.lose(text),
                         Role::Lock
@@ -37,8 +41,13 @@ impl Engine {
                 ),
                 Change::KeeperStopped(false) => self.warn("the keeper process was resumed".to_owned()),
                 Change::Keeper(words) => {
+                    let others = if self.scenario.lab.are_ours() {
+                        "all hosts and "
+                    } else {
+                        ""
+                    };
                     self.lose(format!(
-                        "the keeper process is gone ({words}), and all hosts and the cache node with it: the load ends"
+                        "the keeper process is gone ({words}), and {others}the cache node with it: the load ends"
                     ));
                 }
             }

@@ -20,7 +20,7 @@ use super::snapshot::{Phase, Snapshot};
 use crate::lab::{Lab, LabOptions, NodeName, NodeStats, ServerBinary};
 use crate::metrics::units::micros;
 use crate::model::{ClusterNode, EventKind};
-use crate::scenario::Scenario;
+use crate::scenario::{FaultSpec, Scenario};
 
 /// How long a run that was stopped before its load began may take to remove what it made.
 const TAKE_BACK: Duration = Duration::from_secs(1);
@@ -41,6 +41,7 @@ pub(super) async fn run(
     };
     let mut lab_options = LabOptions::new(binary.clone())?;
     lab_options.proxy = scenario.needs_proxy();
+    lab_options.cuts = scenario.faults.iter().any(FaultSpec::cuts_host);
     if let Some(keeper) = options.keeper {
         lab_options.keeper = keeper;
     }
@@ -69,8 +70,14 @@ pub(super) async fn run(
             Err(error)
         }
     };
-    lab.down().await;
-    record
+    let keys_left =
+        lab.down().await.into_iter().map(|(node, why)| {
+            format!("{node}: keys of this run may be left there ({why}); they expire within their TTL")
+        });
+    record.map(|mut record| {
+        record.warnings.extend(keys_left);
+        record
+    })
 }
 
 /// Starts the swarm, unless an order to stop comes first: then what was made so far is removed.
@@ -124,6 +131,11 @@ impl Engine {
                 micros(adds_us)
             );
             self.log.push(EventKind::Proxy { adds_us }, text);
+        }
+        for (node, why) in self.lab.handle.keys_stay() {
+            self.warn(format!(
+                "{node}: keys that are left can't be removed at the end ({why}); they expire within their TTL. Its user needs SCAN"
+            ));
         }
         let begin = Instant::now();
         // One instant for all arms: everything that a request does belongs to the part in which the request began.

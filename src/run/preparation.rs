@@ -76,6 +76,7 @@ impl Preparation<'_> {
             servers: swarm.servers,
             ramp: swarm.ramp,
             nodes: self.lab.follow_lock_nodes(),
+            key_prefix: self.lab.key_prefix().into(),
             replicated: self.replicated(),
             cluster: self.lab.cluster_nodes(),
             cache: self.lab.cache(),

@@ -16,6 +16,8 @@
 //! | `persistence` | `"none"`, `"rdb"`, `"aof-everysec"`, `"aof-always"` | `"none"` |
 //! | `port` | of host 1; the others and the cache node follow, and none of them changes | free ones |
 //! | `password` | `"random"`: nodes ask for one that only this user can read; `"off"`: they let everybody in | `"random"` |
+//! | `nodes` | lock nodes that are not ours, one on each host: `["redis://user@host:6379", …]`, or `rediss://` for TLS; then `hosts` follows from it, `persistence`, `port` and `password` are their owner's, a TTL is 10 minutes at most, and hosts can only lag | our own |
+//! | `nodes_env` | the environment variable that holds these URLs, with spaces or commas between them; not with `nodes` | |
 //! | **`[lab.replicated]`** | only if an arm has `topology = "replicated"` | |
 //! | `down_after` | how long a Sentinel waits for an answer before it takes a node for down | `"3s"` |
 //! | `failover_timeout` | how long a Sentinel waits before it tries a failover again | `"10s"` |
@@ -75,9 +77,9 @@
 //! | `wait_timeout` | how long the master waits for them; shorter than `ttl` | `"200ms"`, at most a quarter of `ttl` |
 //! | **`[[fault]]`** | numbered from 1 in the order of the file, 1,000 at most | |
 //! | `at`, `when` or `after` | `"10s"`; `"redlock.holding >= 32 and redlock.partial == 0"`; `"fault:1 + 300ms"` | one is required |
-//! | `do` | `"kill"`, `"shutdown"`, `"pause"`, `"lag"`, `"cut"`, `"failover"`, `"resume"`, `"restart"`, `"unlag"`, `"uncut"`; on app servers kill, pause and resume, on links lag, cut and their ends | required |
+//! | `do` | `"kill"`, `"shutdown"`, `"pause"`, `"lag"`, `"cut"`, `"failover"`, `"resume"`, `"restart"`, `"unlag"`, `"uncut"`; on app servers kill, pause and resume, on links lag, cut and their ends; a host can be cut only with `--lab docker` or `compose` | required |
 //! | `delay` | of a lag: how much later everything arrives, each way; up to `"1m"` | required there |
-//! | `direction` | of a lag or cut: `"both"`, `"there"` or `"back"`; there is to a host, from the first host of a link to the second, from the master to its replicas, from a Sentinel to whom it asks | `"both"` |
+//! | `direction` | of a lag or of the cut of a link: `"both"`, `"there"` or `"back"`; there is to a host, from the first host of a link to the second, from the master to its replicas, from a Sentinel to whom it asks | `"both"` |
 //! | `by` | of a failover: `"sentinel"` (a Sentinel is told to, and chooses) or `"hand"` (each node and each Sentinel is told) | required there |
 //! | `on` | `"host:1,2"`, `"minority"`, `"majority"`, `"all"`, `"server:3"`; `"primary"` and `"replicas"` are the hosts that have the master and its replicas when the fault starts (without replicated nodes `"primary"` is host 1); of a failover by hand the new master, left out: the most advanced replica; between hosts with replicated nodes `"link:1-2,1-3"`, `"replication"`, `"sentinels"` | required, but not of a failover |
 //! | `for` | then it is undone, counted from its verified effect | it stays |
@@ -94,6 +96,7 @@ mod database_url;
 mod error;
 mod forms;
 mod lock;
+mod node_url;
 mod overrides;
 mod read;
 mod reader;
@@ -113,12 +116,13 @@ pub use condition::{Expectation, Op, Trigger};
 pub use database_url::DatabaseUrl;
 pub use error::{ScenarioError, ScenarioErrors};
 pub use lock::{Follow, LockKind, LockNodes, Topology, Voter};
+pub use node_url::NodeUrl;
 pub use overrides::Overrides;
 pub use read::parse;
 pub use source::Source;
 pub use spec::{
-    ArmSpec, Arrivals, Balance, ClusterSpec, DatabaseSpec, FaultSpec, FaultStart, Fence, LabSpec, OnLoss, Password,
-    Persistence, Popularity, Renew, ReplicatedSpec, ServiceTime, SwarmSpec, Update,
+    ArmSpec, Arrivals, Balance, ClusterSpec, DatabaseSpec, FaultSpec, FaultStart, Fence, GivenNodes, LabSpec, OnLoss,
+    Password, Persistence, Popularity, Renew, ReplicatedSpec, ServiceTime, SwarmSpec, Update,
 };
 pub(crate) use suggest::hint;
 pub use warnings::warnings;

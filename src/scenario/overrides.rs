@@ -71,14 +71,17 @@ impl Overrides {
     }
 }
 
-/// The flag as it was typed, without possible secrets: the values of keys that look like a database's, and URLs.
+/// The flag as it was typed, without possible secrets: the values of keys that look like a database's or a node's, and URLs.
 fn flag(assignment: &str) -> String {
     let (key, value) = assignment.split_once('=').unwrap_or((assignment, ""));
     let plain = key.to_lowercase();
     let is_harmless = [".pool", ".read", ".read.median", ".read.sigma"]
         .iter()
         .any(|end| plain.trim_end().ends_with(end));
-    let sounds_secret = ["data", "url", "pass", "pg"].iter().any(|word| plain.contains(word)) && !is_harmless;
+    let sounds_secret = ["data", "url", "pass", "pg", "nodes"]
+        .iter()
+        .any(|word| plain.contains(word))
+        && !is_harmless;
     let flag = format!("--set {assignment}");
     if sounds_secret && !value.contains("://") && value.trim() != "sqlite" && assignment.contains('=') {
         return format!("--set {key}=…");

@@ -8,8 +8,9 @@ use strum::VariantArray;
 use super::condition::Trigger;
 use super::database_url::DatabaseUrl;
 use super::lock::{Follow, LockKind, LockNodes, Topology, Voter};
+use super::node_url::NodeUrl;
 use crate::metrics::units::counted;
-use crate::model::{Action, Condition, Fault, HostId, Seat, Targets, Wait};
+use crate::model::{Action, Condition, Fault, HostId, Seat, TargetKind, Targets, Wait};
 
 /// The hosts of the lab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,14 +31,30 @@ pub struct LabSpec {
     /// The cluster; `None` if no arm uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterSpec>,
+    /// The lock nodes, one for each host, if they are not ours; `None`: they are processes of our own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<GivenNodes>,
 }
 
 impl LabSpec {
+    /// The longest TTL of a lock on nodes that are not ours. Whatever happens to us, nothing of ours stays there for longer.
+    pub const LONGEST_TTL_ELSEWHERE: Duration = Duration::from_mins(10);
+
+    /// Whether the lock nodes are processes of our own, which can be broken.
+    #[must_use]
+    pub const fn are_ours(&self) -> bool {
+        self.nodes.is_none()
+    }
+
     /// How many server processes the lab has: on each host a lock node, and if there are replicated nodes one of them and a
-    /// Sentinel; on each host of the cluster two of its nodes; and the cache node.
+    /// Sentinel; on each host of the cluster two of its nodes; and the cache node. Lock nodes that are not ours are none of them.
     #[must_use]
     pub fn processes(&self) -> usize {
-        let on_each = if self.replicated.is_some() { 3 } else { 1 };
+        let on_each = match (self.are_ours(), &self.replicated) {
+            (false, _) => 0,
+            (true, None) => 1,
+            (true, Some(_)) => 3,
+        };
         let in_cluster = if self.cluster.is_some() {
             2 * self.cluster_hosts()
         } else {
@@ -51,6 +68,19 @@ impl LabSpec {
     pub fn cluster_hosts(&self) -> usize {
         self.hosts.min(ClusterSpec::HOSTS)
     }
+}
+
+/// Lock nodes that are not ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenNodes {
+    /// Their URLs, in the order of the hosts.
+    pub urls: Vec<NodeUrl>,
+    /// The environment variable that these came from, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub urls_env: Option<String>,
+    /// Who else can read the passwords in the place where they were written, and how to prevent that.
+    #[serde(skip)]
+    pub exposed: Option<String>,
 }
 
 /// A master with a replica on each other host, and a Sentinel on every host.
@@ -286,10 +316,10 @@ pub struct ArmSpec {
 }
 
 impl ArmSpec {
-    /// The name of the keys of one of its locks.
+    /// The name of the keys of one of its locks, all of which begin with this prefix.
     #[must_use]
-    pub fn key(&self, lock: &str) -> String {
-        format!("{}:{lock}", self.name)
+    pub fn key(&self, prefix: &str, lock: &str) -> String {
+        format!("{prefix}{}:{lock}", self.name)
     }
 
     /// Whether its lock is on a master that a replica may replace: on the replicated nodes, or on the cluster.
@@ -446,9 +476,15 @@ impl FaultSpec {
     #[must_use]
     pub fn needs_proxy(&self) -> bool {
         match self.action {
-            Action::Fault(fault) => fault.brings().is_some_and(Condition::is_by_proxy),
+            Action::Fault(fault) => fault.brings().is_some_and(Condition::is_by_proxy) && !self.cuts_host(),
             Action::Undo(_) => false,
         }
+    }
+
+    /// Whether it cuts a host off, which only containers can be.
+    #[must_use]
+    pub fn cuts_host(&self) -> bool {
+        matches!(self.action, Action::Fault(Fault::Cut { .. })) && self.targets.kind() == Some(TargetKind::Host)
     }
 }
 

@@ -104,7 +104,7 @@ impl Lines {
 }
 
 /// Removes possible secrets from URLs where none belongs, because errors quote what they don't understand. Only the reader
-/// of `database.url` sees the whole URL. The title of a scenario may contain one.
+/// of `database.url` and of `lab.nodes` sees the whole URL. The title of a scenario may contain one.
 pub(super) fn hide_urls(root: &mut Table) {
     for (key, node) in root {
         match (&mut node.value, key.as_str()) {
@@ -115,9 +115,26 @@ pub(super) fn hide_urls(root: &mut Table) {
                     }
                 }
             }
+            (Value::Table(lab), "lab") => {
+                for (key, node) in lab
+                    .iter_mut()
+                    .filter(|(key, node)| key != "nodes" || !is_text(&node.value))
+                {
+                    hide(key, &mut node.value);
+                }
+            }
             (Value::Text(title), "title") if !title.contains('@') => {}
             (value, _) => hide(key, value),
         }
+    }
+}
+
+/// Whether it is text, or a list of texts.
+fn is_text(value: &Value) -> bool {
+    match value {
+        Value::Text(_) => true,
+        Value::Array(items) => items.iter().all(|item| matches!(item.value, Value::Text(_))),
+        _ => false,
     }
 }
 

@@ -20,6 +20,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<String> {
     lines.extend(too_late(scenario));
     lines.extend(undone_failovers(scenario));
     lines.extend(scenario.database.url.exposed().map(str::to_owned));
+    lines.extend(scenario.lab.nodes.as_ref().and_then(|nodes| nodes.exposed.clone()));
     lines.extend(left_out(scenario));
     lines.extend(unused_database(scenario));
     lines

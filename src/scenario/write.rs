@@ -7,7 +7,7 @@ use strum::VariantArray;
 use super::applicable::applicable;
 use super::arm_key::ArmKey;
 use super::forms::{renew, service_time, wait};
-use super::spec::{ArmSpec, FaultSpec, FaultStart};
+use super::spec::{ArmSpec, FaultSpec, FaultStart, GivenNodes};
 use super::value::show;
 use super::whole::Scenario;
 use super::workload::{self, WorkloadName};
@@ -15,7 +15,7 @@ use super::writer::{Writer, float, quote, time};
 use crate::model::{Action, Direction, Link, Parameters, Target, TargetKind, Targets, Wait, Way};
 
 impl Scenario {
-    /// The scenario as it runs. [`super::parse`] reads it back to an equal one, except for a password of its database.
+    /// The scenario as it runs. [`super::parse`] reads it back to an equal one, except for a password of its database or its nodes.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut out = Writer::new();
@@ -26,9 +26,20 @@ impl Scenario {
         out.pair("seed", self.seed);
         out.header("[lab]");
         out.pair("hosts", self.lab.hosts);
-        out.word("persistence", self.lab.persistence);
-        out.optional("port", self.lab.port);
-        out.word("password", self.lab.password);
+        match &self.lab.nodes {
+            None => {
+                out.word("persistence", self.lab.persistence);
+                out.optional("port", self.lab.port);
+                out.word("password", self.lab.password);
+            }
+            Some(GivenNodes {
+                urls_env: Some(name), ..
+            }) => out.pair("nodes_env", quote(name)),
+            Some(GivenNodes { urls, .. }) => {
+                let urls: Vec<String> = urls.iter().map(|url| quote(&url.to_string())).collect();
+                out.pair("nodes", format_args!("[{}]", urls.join(", ")));
+            }
+        }
         if let Some(replicated) = &self.lab.replicated {
             out.header("[lab.replicated]");
             out.pair("down_after", time(replicated.down_after));

@@ -29,6 +29,8 @@ pub struct ServerPlan {
     pub ramp: Duration,
     /// Where the lock node of each host is, in the order in which round trips are counted.
     pub nodes: Vec<(HostId, watch::Receiver<NodeAddress>)>,
+    /// What the keys of all locks begin with.
+    pub key_prefix: Arc<str>,
     /// The replicated nodes, if there are any.
     pub replicated: Option<ReplicatedNodes>,
     /// The nodes of the cluster, if there is one: those that began as masters, and those that began as replicas.

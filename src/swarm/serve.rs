@@ -136,6 +136,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
         let hurry = plan.hurry.child_token();
         let tools = Tools {
             arm: arm.spec.clone(),
+            key_prefix: Arc::clone(&plan.key_prefix),
             locks: [warm_up, lock],
             store,
             cache,

@@ -35,7 +35,7 @@ pub async fn stuck_locks(
     for arm in &plan.arms {
         let lock = locks.of(&arm.spec, plan.seed)?;
         let uses_nodes = arm.spec.lock.uses_nodes();
-        trials.push(uses_nodes.then(|| try_all(&lock, &arm.spec, names, until)));
+        trials.push(uses_nodes.then(|| try_all(&lock, &arm.spec, &plan.key_prefix, names, until)));
     }
     let mut stuck = Vec::new();
     for trial in trials {
@@ -48,11 +48,11 @@ pub async fn stuck_locks(
 }
 
 /// Starts to try all of these locks. Each task tells whether it had its lock.
-fn try_all(lock: &Lock, spec: &ArmSpec, names: &[String], until: Instant) -> JoinSet<bool> {
+fn try_all(lock: &Lock, spec: &ArmSpec, prefix: &str, names: &[String], until: Instant) -> JoinSet<bool> {
     let turns = Arc::new(Semaphore::new(AT_ONCE));
     let mut trials = JoinSet::new();
     for name in names {
-        let (lock, key, turns) = (lock.clone(), spec.key(name), Arc::clone(&turns));
+        let (lock, key, turns) = (lock.clone(), spec.key(prefix, name), Arc::clone(&turns));
         let options = AcquireOptions {
             ttl: spec.ttl,
             renew: None,

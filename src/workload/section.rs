@@ -21,7 +21,7 @@ impl Tools {
     /// Acquires the arm's lock for `what` and counts the outcome. An arm without a lock acquires nothing.
     pub(super) async fn enter<'a>(&'a self, counter: Counter<'a>, what: &str) -> Result<Section<'a>, Failed> {
         let asked = Instant::now();
-        let key = self.arm.key(what);
+        let key = self.arm.key(&self.key_prefix, what);
         let options = self.options();
         let pending = self.waiting.begin(asked);
         let acquired = tokio::select! {

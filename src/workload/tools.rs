@@ -19,6 +19,8 @@ use crate::timer::Timer;
 pub struct Tools {
     /// The arm.
     pub arm: Arc<ArmSpec>,
+    /// What the keys of its locks begin with.
+    pub key_prefix: Arc<str>,
     /// Its lock, on the connections of this app server: one that counts for the warm-up, and one for the measured part.
     pub locks: [Lock; 2],
     /// Its tables, on the connections of this app server.

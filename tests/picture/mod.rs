@@ -73,6 +73,7 @@ pub fn inventory() -> Scenario {
             password: Password::Random,
             replicated: None,
             cluster: None,
+            nodes: None,
         },
         swarm: SwarmSpec {
             servers: 4,

@@ -1,6 +1,7 @@
 //! Real servers for integration tests.
 #![allow(dead_code)] // each test file uses a part of it
 
+pub mod authority;
 pub mod belief;
 pub mod cluster;
 pub mod intermediary;

@@ -1,7 +1,7 @@
 use std::process::ExitCode;
 
 use lockstorm::kept::{Answer, End, KeptError, Launched, Order, Request, Service, Status, find, launch};
-use lockstorm::lab::{LabOptions, ServerBinary, check_temp_dir};
+use lockstorm::lab::{Containers, LabOptions, ServerBinary, check_temp_dir};
 use lockstorm::run::{Stop, Stops};
 use tokio::runtime::Builder;
 
@@ -30,7 +30,15 @@ pub fn up(args: &UpArgs, ascii: bool) -> Result<ExitCode, Failure> {
         replicated: args.replicated,
         password: !args.no_password,
         server: server.path.clone(),
-        image: server.image.clone(),
+        image: match &server.containers {
+            Some(Containers::Of(image)) => Some(image.clone()),
+            Some(Containers::In(_)) => {
+                return Err(Failure::usage(
+                    "a stack is kept by Compose: `docker compose -f docker/compose.yaml up -d`; leave out --lab compose",
+                ));
+            }
+            None => None,
+        },
     };
     if let Some(status) = kept()? {
         return already(&order, &status, ascii);

@@ -1,13 +1,14 @@
 //! What happens to the containers of a lab, whoever does it.
 
 use std::collections::HashMap;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use bollard::models::EventMessage;
 use bollard::query_parameters::EventsOptionsBuilder;
 use futures_util::{Stream, StreamExt};
 
 use super::engine::{Engine, said};
-use super::labels::{Labels, NODE};
+use super::labels::{Labels, PLACE};
 
 /// What happened to a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,30 +22,36 @@ pub(in crate::lab) enum Change {
 }
 
 impl Engine {
-    /// What happens from now on to the containers with these labels, by the number of the node.
+    /// What happens from now on to the containers with these labels, by the place of the node.
     pub(in crate::lab) fn changes(
         &self,
         labels: &Labels,
-    ) -> impl Stream<Item = Result<(usize, Change), String>> + use<> {
+    ) -> impl Stream<Item = Result<(String, Change), String>> + use<> {
+        // The request is sent only when somebody waits; what happens until then is told afterwards.
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_secs()
+            .to_string();
         let mut filters: HashMap<String, Vec<String>> = labels.filter();
         filters.insert("type".to_owned(), vec!["container".to_owned()]);
-        let options = EventsOptionsBuilder::new().filters(&filters).build();
+        let options = EventsOptionsBuilder::new().since(&now).filters(&filters).build();
         let events = self.0.events(Some(options));
         events.filter_map(async |event| event.map(read).map_err(said).transpose())
     }
 }
 
 /// What the message says of a node; `None` if it is about something else.
-fn read(message: EventMessage) -> Option<(usize, Change)> {
+fn read(message: EventMessage) -> Option<(String, Change)> {
     let attributes = message.actor?.attributes?;
-    let node = attributes.get(NODE)?.parse().ok()?;
+    let place = attributes.get(PLACE)?.clone();
     let change = match message.action?.as_str() {
         "die" => Change::Ended(attributes.get("exitCode")?.parse().ok()?),
         "pause" => Change::Paused,
         "unpause" => Change::Continued,
         _ => return None,
     };
-    Some((node, change))
+    Some((place, change))
 }
 
 #[cfg(test)]
@@ -65,19 +72,15 @@ mod tests {
 
     #[test]
     fn only_what_changes_a_node_is_told() {
-        let third = (NODE, "3");
-        assert_eq!(read(message("pause", &[third])), Some((3, Change::Paused)));
-        assert_eq!(read(message("unpause", &[third])), Some((3, Change::Continued)));
+        let third = (PLACE, "host-3");
+        let of_third = |change| Some(("host-3".to_owned(), change));
+        assert_eq!(read(message("pause", &[third])), of_third(Change::Paused));
+        assert_eq!(read(message("unpause", &[third])), of_third(Change::Continued));
         assert_eq!(
             read(message("die", &[third, ("exitCode", "137")])),
-            Some((3, Change::Ended(137)))
+            of_third(Change::Ended(137))
         );
-        for (action, attributes) in [
-            ("kill", vec![third]),
-            ("die", vec![third]),
-            ("pause", vec![]),
-            ("pause", vec![(NODE, "x")]),
-        ] {
+        for (action, attributes) in [("kill", vec![third]), ("die", vec![third]), ("pause", vec![])] {
             assert_eq!(read(message(action, &attributes)), None, "{action} {attributes:?}");
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
@@ -25,6 +26,8 @@ use super::network::Network;
 
 /// How long the engine may take for the last lines that a container printed.
 const LAST_LINES: Duration = Duration::from_secs(1);
+/// The label of containers that `compose run` has made.
+const ONE_OFF: &str = "com.docker.compose.oneoff";
 /// How often a container is removed again that the engine is just removing.
 const REMOVALS: usize = 50;
 
@@ -42,9 +45,21 @@ pub(in crate::lab) struct Life<'a> {
     pub id: usize,
 }
 
-/// A container that was created.
+impl Life<'_> {
+    /// Which node of the lab it is.
+    fn place(&self) -> String {
+        place_of(self.dir)
+    }
+}
+
+/// Which node of a lab has this directory.
+pub(in crate::lab) fn place_of(dir: &Path) -> String {
+    dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// A container that there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::lab) struct Container(String);
+pub(in crate::lab) struct Container(pub(super) String);
 
 impl Container {
     /// Creates the container of a node, without starting it.
@@ -72,7 +87,7 @@ impl Container {
             networking_config: Some(NetworkingConfig {
                 endpoints_config: Some(HashMap::from([(network.name.clone(), endpoint)])),
             }),
-            ..body(life.image, &labels.of_node(life.id))
+            ..body(life.image, &labels.of_node(&life.place()))
         };
         let host = HostConfig {
             binds: Some(vec![format!("{run_dir}:{run_dir}")]),
@@ -82,11 +97,12 @@ impl Container {
         Self::with(engine, Some(name_of(life)), body, host).await
     }
 
-    /// Creates a container that only says something, without a network.
+    /// Creates a container that only says something, without a network, perhaps with a name. It is gone when it has ended.
     pub(super) async fn create_asked(
         engine: &Engine,
         image: &str,
         command: &[&str],
+        name: Option<String>,
         labels: &Labels,
     ) -> Result<Self, String> {
         let (program, args) = command.split_first().unwrap_or((&"", &[]));
@@ -97,9 +113,11 @@ impl Container {
         };
         let host = HostConfig {
             network_mode: Some("none".to_owned()),
+            // Who is killed meanwhile can't remove it.
+            auto_remove: Some(true),
             ..host_config()
         };
-        Self::with(engine, None, body, host).await
+        Self::with(engine, name, body, host).await
     }
 
     async fn with(
@@ -135,6 +153,30 @@ impl Container {
             .inspect_container(&self.0, None::<InspectContainerOptions>)
             .await;
         Ok(found.map_err(said)?.state.unwrap_or_default())
+    }
+
+    /// Lets it run, whether it was frozen, has ended, or runs already.
+    pub(in crate::lab) async fn revive(&self, engine: &Engine) -> Result<(), String> {
+        let state = self.state(engine).await?;
+        match (state.running, state.paused) {
+            (Some(true), Some(true)) => self.thaw(engine).await,
+            (Some(true), _) => Ok(()),
+            _ => self.start(engine).await,
+        }
+    }
+
+    /// Its address in its network; `None` if it has none, because it has ended.
+    pub(in crate::lab) async fn address(&self, engine: &Engine) -> Result<Option<Ipv4Addr>, String> {
+        let found = engine
+            .0
+            .inspect_container(&self.0, None::<InspectContainerOptions>)
+            .await;
+        let networks = found
+            .map_err(said)?
+            .network_settings
+            .and_then(|settings| settings.networks);
+        let mut addresses = networks.into_iter().flatten().filter_map(|(_, end)| end.ip_address);
+        Ok(addresses.find_map(|address| address.parse().ok()))
     }
 
     /// Sends it a signal.
@@ -212,18 +254,33 @@ pub(super) async fn runs(engine: &Engine, labels: &Labels) -> Result<BTreeSet<St
         .collect())
 }
 
+/// All containers that have labels with these names, except those that Compose has made for one command.
+pub(super) async fn list_having(engine: &Engine, names: &[&str]) -> Result<Vec<ContainerSummary>, String> {
+    let names = names.iter().map(ToString::to_string).collect();
+    let mut found = list_by(engine, &HashMap::from([("label".to_owned(), names)])).await?;
+    let is_one_off = |container: &ContainerSummary| {
+        let labels = container.labels.as_ref();
+        labels
+            .and_then(|labels| labels.get(ONE_OFF))
+            .is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    };
+    found.retain(|container| !is_one_off(container));
+    Ok(found)
+}
+
 async fn list(engine: &Engine, labels: &Labels) -> Result<Vec<ContainerSummary>, String> {
-    let options = ListContainersOptionsBuilder::new()
-        .all(true)
-        .filters(&labels.filter())
-        .build();
+    list_by(engine, &labels.filter()).await
+}
+
+async fn list_by(engine: &Engine, filters: &HashMap<String, Vec<String>>) -> Result<Vec<ContainerSummary>, String> {
+    let options = ListContainersOptionsBuilder::new().all(true).filters(filters).build();
     engine.0.list_containers(Some(options)).await.map_err(said)
 }
 
 /// The name that people see: `lockstorm-run-0a1b2c3d-host-1`.
 fn name_of(life: &Life<'_>) -> String {
-    let last = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    format!("lockstorm-{}-{}", last(life.run_dir), last(life.dir))
+    let run = life.run_dir.file_name().unwrap_or_default().to_string_lossy();
+    format!("lockstorm-{run}-{}", life.place())
 }
 
 fn body(image: &str, labels: &Labels) -> ContainerCreateBody {

@@ -61,8 +61,8 @@ impl Engine {
 fn unusable(place: &str, error: &Error) -> String {
     match io_kind(error) {
         Some(io::ErrorKind::PermissionDenied) => format!(
-            "no permission to use the Docker engine at {place}: run as a user who has it (often the group `docker`; it is as good \
-             as being root)"
+            "no permission to use the Docker engine at {place}: run as a user who has it (often one of the group `docker`; in the stack of \
+             docker/compose.yaml set DOCKER_GID to the group of the socket); it is as good as being root"
         ),
         Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => {
             format!("no Docker engine answers at {place}: start Docker, or set DOCKER_HOST to its address")

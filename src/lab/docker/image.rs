@@ -1,7 +1,10 @@
 //! The server program in an image.
 
-use bollard::query_parameters::{CreateImageOptionsBuilder, LogsOptionsBuilder};
+use std::time::Duration;
+
+use bollard::query_parameters::{AttachContainerOptionsBuilder, CreateImageOptionsBuilder};
 use futures_util::StreamExt;
+use tokio::time::timeout;
 
 use super::container::Container;
 use super::engine::{Engine, is_missing, said};
@@ -9,6 +12,9 @@ use super::labels::Labels;
 
 /// The programs that are looked for; the first one found is used.
 const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
+
+/// How long a program may take to say its version; a container of a busy engine starts within seconds.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// The program of the image, and what it prints for `--version`.
 pub(in crate::lab) async fn program_of(
@@ -56,19 +62,31 @@ async fn fetch(engine: &Engine, image: &str) -> Result<(), String> {
 
 /// What the program prints for `--version`.
 async fn version(engine: &Engine, image: &str, program: &str, labels: &Labels) -> Result<String, String> {
-    let container = Container::create_asked(engine, image, &[program, "--version"], labels).await?;
+    let container = Container::create_asked(engine, image, &[program, "--version"], None, labels).await?;
     let printed = async {
+        // Before it starts, because nothing of it is left when it has ended.
+        let options = AttachContainerOptionsBuilder::new()
+            .stream(true)
+            .stdout(true)
+            .stderr(true)
+            .build();
+        let mut lines = engine
+            .0
+            .attach_container(container.id(), Some(options))
+            .await
+            .map_err(said)?
+            .output;
         container.start(engine).await?;
-        // The stream ends with the container.
-        let options = LogsOptionsBuilder::new().follow(true).stdout(true).stderr(true).build();
-        let mut lines = std::pin::pin!(engine.0.logs(container.id(), Some(options)));
         let mut printed = String::new();
         while let Some(Ok(part)) = lines.next().await {
             printed.push_str(&part.to_string());
         }
         Ok::<_, String>(printed)
     };
-    let printed = printed.await;
+    let printed = timeout(ANSWER, printed).await.unwrap_or_else(|_| {
+        let seconds = ANSWER.as_secs();
+        Err(format!("`{program} --version` did not end within {seconds} s"))
+    });
     let removed = container.remove(engine).await;
     let printed = printed?;
     removed.map(|()| printed)

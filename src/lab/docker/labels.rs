@@ -8,10 +8,13 @@ pub(super) const RUN: &str = "lockstorm.run";
 /// The id of the user whose lab it is.
 const USER: &str = "lockstorm.user";
 /// The machine on which that directory is: an engine may be used from several.
-const MACHINE: &str = "lockstorm.machine";
-
-/// The number of the node in its lab.
-pub(super) const NODE: &str = "lockstorm.node";
+pub(super) const MACHINE: &str = "lockstorm.machine";
+/// Which node of a lab it is: `host-1`, `cache`.
+pub(in crate::lab) const PLACE: &str = "lockstorm.place";
+/// The port at which a node listens that somebody else has made.
+pub(super) const PORT: &str = "lockstorm.port";
+/// The Compose project that a container belongs to, by Compose itself.
+pub(super) const PROJECT: &str = "com.docker.compose.project";
 
 /// What says of a container or network whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,16 +28,25 @@ impl Labels {
         labels
     }
 
+    /// Those of what this process makes for a moment: it stands for the directory, which is gone when the process is (Linux).
+    pub(in crate::lab) fn of_process() -> Self {
+        Self::of_run(&Path::new("/proc").join(std::process::id().to_string()))
+    }
+
     /// Those that all labs of this user on this machine have.
     pub(in crate::lab) fn of_user() -> Self {
-        let machine = gethostname().unwrap_or_default().to_string_lossy().into_owned();
-        Self(vec![(USER, geteuid().to_string()), (MACHINE, machine)])
+        Self(vec![(USER, geteuid().to_string()), (MACHINE, machine())])
+    }
+
+    /// Those that Compose gives to all containers of a project.
+    pub(in crate::lab) fn of_project(project: &str) -> Self {
+        Self(vec![(PROJECT, project.to_owned())])
     }
 
     /// Those of a node besides.
-    pub(super) fn of_node(&self, id: usize) -> Self {
+    pub(super) fn of_node(&self, place: &str) -> Self {
         let mut labels = self.clone();
-        labels.0.push((NODE, id.to_string()));
+        labels.0.push((PLACE, place.to_owned()));
         labels
     }
 
@@ -49,4 +61,9 @@ impl Labels {
         let equal = self.0.iter().map(|(name, value)| format!("{name}={value}"));
         HashMap::from([("label".to_owned(), equal.collect())])
     }
+}
+
+/// The name of this machine; in a container, the first part of the container's id.
+pub(super) fn machine() -> String {
+    gethostname().unwrap_or_default().to_string_lossy().into_owned()
 }

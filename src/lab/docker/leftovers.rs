@@ -7,28 +7,41 @@ use std::path::Path;
 use tokio::runtime::Builder;
 
 use super::container;
+use super::endpoints::rejoin_all;
 use super::engine::Engine;
 use super::labels::Labels;
 use super::removal::remove_all;
+use super::stack::Stack;
 
 /// The file in a run directory that says at which engine its containers are.
 const FILE: &str = "docker";
 
-/// Notes that there may be containers of this run, before the first is made.
-pub(in crate::lab) fn note(run_dir: &Path, engine: &Engine) -> io::Result<()> {
-    fs::write(run_dir.join(FILE), engine.place())
+/// Notes that there may be containers of this run, before the first is made, and which stack it uses, if it does.
+pub(in crate::lab) fn note(run_dir: &Path, engine: &Engine, project: Option<&str>) -> io::Result<()> {
+    fs::write(
+        run_dir.join(FILE),
+        [engine.place(), project.unwrap_or_default()].join("\n"),
+    )
 }
 
 /// Removes the containers and networks of the run with this directory, if it has noted that there may be some, and returns how
-/// many containers that were. Nobody may use the run any more.
+/// many containers that were. The stack that it used is mended. Nobody may use the run any more.
 pub(in crate::lab) fn remove_of_run(run_dir: &Path) -> io::Result<usize> {
-    let place = match fs::read_to_string(run_dir.join(FILE)) {
-        Ok(place) => place,
+    let noted = match fs::read_to_string(run_dir.join(FILE)) {
+        Ok(noted) => noted,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         Err(error) => return Err(error),
     };
     alone(async {
-        let engine = Engine::at(&place).await?;
+        let (place, project) = noted.split_once('\n').unwrap_or((&noted, ""));
+        let engine = Engine::at(place).await?;
+        // A stack that is gone needs no mending.
+        if !project.is_empty()
+            && let Ok(stack) = Stack::find(&engine, Some(project)).await
+        {
+            rejoin_all(&engine, run_dir).await;
+            stack.mend(&engine).await?;
+        }
         remove_all(&engine, &Labels::of_run(run_dir)).await
     })
 }

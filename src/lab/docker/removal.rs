@@ -1,3 +1,5 @@
+use futures_util::future::join_all;
+
 use super::container;
 use super::engine::Engine;
 use super::labels::Labels;
@@ -11,10 +13,9 @@ pub(in crate::lab) async fn remove_all(engine: &Engine, labels: &Labels) -> Resu
     let mut failed = None;
     let containers = container::all(engine, labels).await?;
     let count = containers.len();
-    for container in containers {
-        if let Err(error) = container.remove(engine).await {
-            failed.get_or_insert(error);
-        }
+    let removals = containers.iter().map(|container| container.remove(engine));
+    for error in join_all(removals).await.into_iter().filter_map(Result::err) {
+        failed.get_or_insert(error);
     }
     if let Err(error) = network::remove_all(engine, labels).await {
         failed.get_or_insert(error);

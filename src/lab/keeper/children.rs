@@ -59,7 +59,8 @@ impl Children {
     pub(super) fn obey(&self, id: usize, order: Order) -> io::Result<()> {
         let pid = self.0.get(&id).ok_or_else(|| io::Error::other("it is not running"))?;
         // It is not reaped yet, so the id is still its own.
-        Ok(killpg(*pid, signal(order))?)
+        let signal = signal(order).ok_or_else(|| io::Error::other("only a container can leave its network"))?;
+        Ok(killpg(*pid, signal)?)
     }
 
     /// What has happened to the processes since the last call.
@@ -107,12 +108,13 @@ impl Children {
 }
 
 /// The signal that does this.
-const fn signal(order: Order) -> Signal {
+const fn signal(order: Order) -> Option<Signal> {
     match order {
-        Order::Kill => Signal::SIGKILL,
-        Order::ShutDown => Signal::SIGTERM,
-        Order::Pause => Signal::SIGSTOP,
-        Order::Continue => Signal::SIGCONT,
+        Order::Kill => Some(Signal::SIGKILL),
+        Order::ShutDown => Some(Signal::SIGTERM),
+        Order::Pause => Some(Signal::SIGSTOP),
+        Order::Continue => Some(Signal::SIGCONT),
+        Order::Leave | Order::Rejoin => None,
     }
 }
 

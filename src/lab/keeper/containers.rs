@@ -4,121 +4,122 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use futures_util::StreamExt;
+use futures_util::{Stream, StreamExt};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::timeout;
 
-use super::protocol::{Ending, Event, Order, Request, Start};
-use crate::lab::docker::{self, Change, Container, Engine, Labels, Life, Network, leftovers};
+use super::emit::emit;
+use super::protocol::{Ending, Event, Order, Request};
+use super::supply::{Had, Supply};
+use crate::lab::containers::Containers;
+use crate::lab::docker::{self, Change, Container, Endpoints, Engine, Labels, place_of};
+use crate::lab::run_dir::RunDir;
 
 /// A server in a container of its own is its first process.
 const INSIDE: u32 = 1;
 /// The exit code of a container whose process was ended by SIGKILL.
 const KILLED: i32 = 128 + 9;
 
-/// What all containers of a lab have in common.
-struct Common {
-    engine: Engine,
-    image: String,
-    labels: Labels,
-    network: Network,
-    run_dir: PathBuf,
-}
+/// How long orders that are under way at the end may take.
+const LAST_ORDERS: Duration = Duration::from_secs(10);
 
-/// The containers of a lab.
-struct Containers {
-    common: Arc<Common>,
-    servers: BTreeMap<usize, Server>,
+/// The servers of a lab.
+struct Servers {
+    engine: Engine,
+    supply: Arc<Supply>,
+    all: BTreeMap<usize, Server>,
     /// Orders are carried out side by side; this is where their results go.
     done: UnboundedSender<Done>,
+    orders: JoinSet<()>,
 }
 
 /// A server that was to be started at least once.
 #[derive(Default)]
 struct Server {
-    made: Option<Made>,
+    /// Which node of the lab it is.
+    place: String,
+    had: Option<Had>,
+    /// The networks that it has left.
+    left: Option<Endpoints>,
     /// How it has ended since the last order to start it, if it has.
     ended: Option<Ending>,
     /// Copies what it prints.
     log: Option<JoinHandle<()>>,
 }
 
-/// A container, and what it was made from.
-#[derive(Clone)]
-struct Made {
-    start: Start,
-    container: Container,
-}
-
 /// What became of an order.
 enum Done {
-    Started(Made, Result<u32, String>),
+    Started(Had, Result<(u32, Option<SocketAddr>), String>),
     Unmade(usize, String),
     Refused(usize, String),
+    /// What it does is reported as a change.
+    Obeyed,
+    Left(usize, Endpoints),
+    Rejoined(usize, Option<SocketAddr>),
     /// Everything that it has printed was copied, too.
     Ended(usize, Ending),
 }
 
-/// Keeps the containers of the lab in `run_dir` until stdin ends, then removes them and their network.
-pub(super) fn keep(image: &str, run_dir: &Path) -> io::Result<()> {
+/// Keeps the containers of the lab in this directory until stdin ends, then removes them and their network. If the engine does not
+/// let them be removed, the directory stays: the next start finds it, and tries again.
+pub(super) fn keep(containers: &Containers, directory: RunDir) -> io::Result<()> {
+    let run_dir = directory.path();
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    let result = runtime.block_on(async {
-        let labels = Labels::of_run(run_dir);
+    let ended: io::Result<_> = runtime.block_on(async {
         let engine = Engine::connect().await.map_err(io::Error::other)?;
-        leftovers::note(run_dir, &engine)?;
-        let result = serve(&engine, image, &labels, run_dir).await;
-        let removed = docker::remove_all(&engine, &labels).await.map_err(io::Error::other);
-        result.and(removed.map(drop))
+        let (result, closed) = match Supply::open(&engine, containers, run_dir).await {
+            Ok(supply) => {
+                let supply = Arc::new(supply);
+                let result = serve(&engine, &supply, run_dir).await;
+                (result, supply.close().await)
+            }
+            Err(error) => {
+                let removed = docker::remove_all(&engine, &Labels::of_run(run_dir)).await;
+                (Err(error), removed.map(drop))
+            }
+        };
+        Ok((result, closed.map_err(io::Error::other)))
     });
     // A read of stdin may still be under way; it must not hold up the end.
     runtime.shutdown_background();
-    result
+    let (result, closed) = ended?;
+    if closed.is_err() {
+        directory.leave();
+    }
+    result.and(closed)
 }
 
-async fn serve(engine: &Engine, image: &str, labels: &Labels, run_dir: &Path) -> io::Result<()> {
+async fn serve(engine: &Engine, supply: &Arc<Supply>, run_dir: &Path) -> io::Result<()> {
     // Before anything is started, so that nothing is missed.
-    let mut changes = std::pin::pin!(engine.changes(labels));
-    let name = run_dir.file_name().unwrap_or_default().to_string_lossy();
-    let network = Network::create(engine, &format!("lockstorm-{name}"), labels).await;
-    let network = network.map_err(io::Error::other)?;
-    super::emit(&Event::Ready {
+    let changes = std::pin::pin!(engine.changes(&supply.changing()));
+    emit(&Event::Ready {
         dir: run_dir.to_owned(),
-        first: Some(network.address(0)),
+        addresses: supply.addresses(),
     })?;
     let (done, mut results) = mpsc::unbounded_channel();
-    let common = Common {
+    let mut servers = Servers {
         engine: engine.clone(),
-        image: image.to_owned(),
-        labels: labels.clone(),
-        network,
-        run_dir: run_dir.to_owned(),
-    };
-    let mut containers = Containers {
-        common: Arc::new(common),
-        servers: BTreeMap::new(),
+        supply: Arc::clone(supply),
+        all: BTreeMap::new(),
         done,
+        orders: JoinSet::new(),
     };
-    let mut requests = requests();
-    let lost = |why: &str| io::Error::other(format!("the Docker engine does not report any more{why}"));
-    loop {
-        tokio::select! {
-            request = requests.recv() => match request {
-                Some(request) => containers.obey(request?),
-                None => return Ok(()),
-            },
-            change = changes.next() => match change {
-                Some(change) => containers.note(change.map_err(|error| lost(&format!(": {error}")))?)?,
-                None => return Err(lost("")),
-            },
-            Some(done) = results.recv() => containers.tell(done)?,
-        }
-    }
+    let result = servers.serve(changes, &mut results).await;
+    // A container that is just being made would otherwise be made after the others are removed.
+    let _ = timeout(LAST_ORDERS, async {
+        while servers.orders.join_next().await.is_some() {}
+    })
+    .await;
+    result
 }
 
 /// The requests that come on stdin, until it ends.
@@ -136,20 +137,50 @@ fn requests() -> UnboundedReceiver<io::Result<Request>> {
     receive
 }
 
-impl Containers {
+impl Servers {
+    /// Does what is asked and tells what happens, until stdin ends.
+    async fn serve(
+        &mut self,
+        mut changes: Pin<&mut impl Stream<Item = Result<(String, Change), String>>>,
+        results: &mut UnboundedReceiver<Done>,
+    ) -> io::Result<()> {
+        let mut requests = requests();
+        let lost = |why: &str| io::Error::other(format!("the Docker engine does not report any more{why}"));
+        loop {
+            tokio::select! {
+                request = requests.recv() => match request {
+                    Some(request) => self.obey(request?),
+                    None => return Ok(()),
+                },
+                change = changes.next() => match change {
+                    Some(change) => self.note(change.map_err(|error| lost(&format!(": {error}")))?)?,
+                    None => return Err(lost("")),
+                },
+                Some(done) = results.recv() => self.tell(done)?,
+                Some(_) = self.orders.join_next() => {}
+            }
+        }
+    }
+
     fn obey(&mut self, request: Request) {
-        let (common, done) = (Arc::clone(&self.common), self.done.clone());
+        let (engine, supply, done) = (self.engine.clone(), Arc::clone(&self.supply), self.done.clone());
         match request {
+            // Not offered: the command line refuses it.
+            Request::Watch(watch) => {
+                let why = "containers are not offered beside servers that are not ours".to_owned();
+                let _ = done.send(Done::Unmade(watch.id, why));
+            }
             Request::Start(start) => {
-                let server = self.servers.entry(start.id).or_default();
+                let server = self.all.entry(start.id).or_default();
                 server.ended = None;
-                let made = server.made.clone();
-                tokio::spawn(async move {
+                server.place = place_of(&start.dir);
+                let before = server.had.clone();
+                self.orders.spawn(async move {
                     let id = start.id;
-                    let result = match common.made(start, made).await {
-                        Ok(made) => {
-                            let started = common.started(&made.container).await;
-                            Done::Started(made, started)
+                    let result = match supply.container(start, before).await {
+                        Ok(had) => {
+                            let started = supply.start(&had).await;
+                            Done::Started(had, started)
                         }
                         Err(error) => Done::Unmade(id, error),
                     };
@@ -158,15 +189,15 @@ impl Containers {
                 });
             }
             Request::Order { id, order } => {
-                let made = self.servers.get(&id).and_then(|server| server.made.clone());
-                tokio::spawn(async move {
-                    let result = match made {
-                        Some(made) => common.carry_out(&made.container, order).await,
+                let server = self.all.get(&id);
+                let had = server.and_then(|server| server.had.clone());
+                let left = server.and_then(|server| server.left.clone());
+                self.orders.spawn(async move {
+                    let result = match had {
+                        Some(had) => carry_out(id, order, &engine, &supply, &had, left).await,
                         None => Err("it is not running".to_owned()),
                     };
-                    if let Err(error) = result {
-                        let _ = done.send(Done::Refused(id, error));
-                    }
+                    let _ = done.send(result.unwrap_or_else(|error| Done::Refused(id, error)));
                 });
             }
         }
@@ -174,56 +205,71 @@ impl Containers {
 
     fn tell(&mut self, done: Done) -> io::Result<()> {
         match done {
-            Done::Started(made, result) => {
-                let id = made.start.id;
-                let server = self.servers.entry(id).or_default();
+            Done::Started(had, result) => {
+                let id = had.start.id;
+                let server = self.all.entry(id).or_default();
                 let event = match result {
-                    Ok(pid) => {
-                        server.log = Some(self.common.copy_log(&made));
+                    Ok((pid, at)) => {
+                        server.log = Some(copy_log(&self.engine, &had));
                         Event::Started {
                             id,
                             pid,
                             inside: INSIDE,
+                            at,
                         }
                     }
                     Err(error) => Event::NotStarted { id, error },
                 };
-                server.made = Some(made);
-                super::emit(&event)?;
+                server.had = Some(had);
+                emit(&event)?;
                 // It may have ended before its start was reported.
                 match server.ended {
                     Some(how) => self.end(id, how),
                     None => Ok(()),
                 }
             }
-            Done::Unmade(id, error) => super::emit(&Event::NotStarted { id, error }),
-            Done::Refused(id, error) => super::emit(&Event::NotDone { id, error }),
-            Done::Ended(id, how) => super::emit(&Event::Ended { id, how }),
+            Done::Unmade(id, error) => emit(&Event::NotStarted { id, error }),
+            Done::Obeyed => Ok(()),
+            Done::Left(id, left) => {
+                self.all.entry(id).or_default().left = Some(left);
+                emit(&Event::Left { id })
+            }
+            Done::Rejoined(id, at) => {
+                self.all.entry(id).or_default().left = None;
+                emit(&Event::Rejoined { id, at })
+            }
+            Done::Refused(id, error) => emit(&Event::NotDone { id, error }),
+            Done::Ended(id, how) => emit(&Event::Ended { id, how }),
         }
     }
 
-    fn note(&mut self, (id, change): (usize, Change)) -> io::Result<()> {
+    fn note(&mut self, (place, change): (String, Change)) -> io::Result<()> {
+        let known = self.all.iter().find(|(_, server)| server.place == place);
+        let Some(id) = known.map(|(&id, _)| id) else {
+            // A stack may have nodes that this lab does not use.
+            return Ok(());
+        };
         match change {
             Change::Ended(code) => {
                 let how = match code {
                     KILLED => Ending::Signal(KILLED - 128),
                     code => Ending::Code(code),
                 };
-                if let Some(server) = self.servers.get_mut(&id) {
+                if let Some(server) = self.all.get_mut(&id) {
                     server.ended = Some(how);
                 }
                 self.end(id, how)
             }
-            Change::Paused => super::emit(&Event::Paused { id }),
-            Change::Continued => super::emit(&Event::Continued { id }),
+            Change::Paused => emit(&Event::Paused { id }),
+            Change::Continued => emit(&Event::Continued { id }),
         }
     }
 
     /// Tells that a server has ended, once its last words are in its log.
     fn end(&mut self, id: usize, how: Ending) -> io::Result<()> {
-        let log = self.servers.get_mut(&id).and_then(|server| server.log.take());
+        let log = self.all.get_mut(&id).and_then(|server| server.log.take());
         let Some(mut log) = log else {
-            return super::emit(&Event::Ended { id, how });
+            return emit(&Event::Ended { id, how });
         };
         let done = self.done.clone();
         tokio::spawn(async move {
@@ -234,58 +280,38 @@ impl Containers {
     }
 }
 
-impl Common {
-    /// The container for this server: the one that there is, if it was made from the same.
-    async fn made(&self, start: Start, made: Option<Made>) -> Result<Made, String> {
-        if let Some(made) = made {
-            if made.start == start {
-                return Ok(made);
-            }
-            made.container.remove(&self.engine).await?;
-        }
-        let life = Life {
-            image: &self.image,
-            program: &start.program.to_string_lossy(),
-            args: &start.args,
-            dir: &start.dir,
-            run_dir: &self.run_dir,
-            id: start.id,
-        };
-        let container = Container::create(&self.engine, &life, &self.network, &self.labels).await?;
-        Ok(Made { start, container })
-    }
-
-    /// Starts a container, and returns the id of its process on the engine's machine.
-    async fn started(&self, container: &Container) -> Result<u32, String> {
-        container.start(&self.engine).await?;
-        let state = container.state(&self.engine).await?;
-        // One that has ended already is reported as ended.
-        Ok(state.pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or_default())
-    }
-
-    async fn carry_out(&self, container: &Container, order: Order) -> Result<(), String> {
-        match order {
-            Order::Kill => container.signal(&self.engine, "SIGKILL").await,
-            Order::ShutDown => container.signal(&self.engine, "SIGTERM").await,
-            Order::Continue => container.thaw(&self.engine).await,
-            Order::Pause => {
-                container.freeze(&self.engine).await?;
-                match container.state(&self.engine).await?.paused {
-                    Some(true) => Ok(()),
-                    _ => Err("the engine can't freeze it".to_owned()),
-                }
+async fn carry_out(
+    id: usize,
+    order: Order,
+    engine: &Engine,
+    supply: &Supply,
+    had: &Had,
+    left: Option<Endpoints>,
+) -> Result<Done, String> {
+    let container = &had.container;
+    match order {
+        Order::Kill => container.signal(engine, "SIGKILL").await?,
+        Order::ShutDown => container.signal(engine, "SIGTERM").await?,
+        Order::Continue => container.thaw(engine).await?,
+        Order::Pause => {
+            container.freeze(engine).await?;
+            if container.state(engine).await?.paused != Some(true) {
+                return Err("the engine can't freeze it".to_owned());
             }
         }
+        Order::Leave => return Ok(Done::Left(id, supply.take_out(had).await?)),
+        Order::Rejoin => return Ok(Done::Rejoined(id, supply.put_back(had, left).await?)),
     }
+    Ok(Done::Obeyed)
+}
 
-    fn copy_log(&self, made: &Made) -> JoinHandle<()> {
-        let (engine, made) = (self.engine.clone(), made.clone());
-        // Whole seconds; the first lines of this start may come again after those of the one before.
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default()
-            .as_secs();
-        let since = i32::try_from(since).unwrap_or_default().saturating_sub(1);
-        tokio::spawn(async move { made.container.copy_log(&engine, since, &made.start.log).await })
-    }
+fn copy_log(engine: &Engine, had: &Had) -> JoinHandle<()> {
+    let (engine, had) = (engine.clone(), had.clone());
+    // Whole seconds; the first lines of this start may come again after those of the one before.
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs();
+    let since = i32::try_from(since).unwrap_or_default().saturating_sub(1);
+    tokio::spawn(async move { had.container.copy_log(&engine, since, &had.start.log).await })
 }

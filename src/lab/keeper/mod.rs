@@ -1,15 +1,20 @@
 //! The keeper: lockstorm, run again as a small process in a session of its own, which starts every server of a lab.
 //!
 //! It reads requests from stdin and reports events on stdout, one JSON message per line. When lockstorm ends in any way,
-//! even by SIGKILL, that stdin closes; the keeper then kills what it started, removes the run directory and ends. It has
-//! only one thread, because `PR_SET_PDEATHSIG`, which ends the servers if the keeper itself is killed (Linux), fires when
+//! even by SIGKILL, that stdin closes; the keeper then kills what it started, removes the run's keys from servers that are not
+//! ours, removes the run directory and ends. All servers are started by its main thread, because `PR_SET_PDEATHSIG`, which ends the servers if the keeper itself is killed (Linux), fires when
 //! the *thread* that started them ends.
 
 mod children;
 mod containers;
+mod emit;
 mod protocol;
+mod removal;
+mod supply;
+mod watched;
+mod witness;
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
@@ -21,10 +26,14 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
 use self::children::Children;
-pub(super) use self::protocol::{Ending, Event, Order, Request, Start};
+use self::emit::emit;
+pub(super) use self::protocol::{Addresses, Ending, Event, Order, Request, Start, Watch};
+pub(super) use self::watched::REMOVAL;
+use self::watched::Watched;
+use super::containers::Containers;
 use super::run_dir::RunDir;
 
-/// The hidden first argument that makes lockstorm a keeper: of processes, or of containers of the image that a second one names.
+/// The hidden first argument that makes lockstorm a keeper: of processes, or of the [`Containers`] that two more name.
 pub const ARGUMENT: &str = "__keeper";
 
 /// Runs the keeper until its stdin ends.
@@ -50,20 +59,22 @@ fn run() -> io::Result<()> {
     // Servers write their configuration files anew, with the passwords in them, and their data.
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o077));
     let changes = signals()?;
-    // Dropped in reverse order, even after a panic: first the children are killed and reaped, then the directory is
-    // removed.
+    // Dropped in reverse order, even after a panic: first the children are killed and reaped, then keys are removed from
+    // the servers of others, then the directory.
     let directory = RunDir::create()?;
     // Only now, because TMPDIR may be relative.
     std::env::set_current_dir("/")?;
-    if let Some(image) = std::env::args().nth(2) {
-        return containers::keep(&image, directory.path());
+    let mut more = std::env::args().skip(2);
+    if let Some(containers) = more.next().zip(more.next()) {
+        return containers::keep(&Containers::from_arguments(containers)?, directory);
     }
+    let mut watched = Watched::default();
     let mut children = Children::default();
     emit(&Event::Ready {
         dir: directory.path().to_owned(),
-        first: None,
+        addresses: Addresses::Loopback,
     })?;
-    serve(&mut children, &changes)
+    serve(&mut children, &mut watched, &changes)
 }
 
 /// Makes the signals that would end the keeper harmless, and returns a stream that becomes readable with each SIGCHLD. The
@@ -79,7 +90,7 @@ fn signals() -> io::Result<UnixStream> {
     Ok(read)
 }
 
-fn serve(children: &mut Children, mut changes: &UnixStream) -> io::Result<()> {
+fn serve(children: &mut Children, watched: &mut Watched, mut changes: &UnixStream) -> io::Result<()> {
     let stdin = io::stdin();
     let mut pending = Vec::new();
     let mut buffer = [0; 4096];
@@ -101,7 +112,7 @@ fn serve(children: &mut Children, mut changes: &UnixStream) -> io::Result<()> {
             pending.extend_from_slice(&buffer[..n]);
             while let Some(end) = pending.iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = pending.drain(..=end).collect();
-                obey(children, serde_json::from_slice(&line)?)?;
+                obey(children, watched, serde_json::from_slice(&line)?)?;
             }
         }
     }
@@ -121,13 +132,15 @@ fn wait(stdin: BorrowedFd<'_>, changes: BorrowedFd<'_>) -> io::Result<(bool, boo
     }
 }
 
-fn obey(children: &mut Children, request: Request) -> io::Result<()> {
+fn obey(children: &mut Children, watched: &mut Watched, request: Request) -> io::Result<()> {
     match request {
+        Request::Watch(watch) => watched.add(watch),
         Request::Start(start) => emit(&match children.spawn(&start) {
             Ok(pid) => Event::Started {
                 id: start.id,
                 pid,
                 inside: pid,
+                at: None,
             },
             Err(error) => Event::NotStarted {
                 id: start.id,
@@ -142,12 +155,4 @@ fn obey(children: &mut Children, request: Request) -> io::Result<()> {
             }),
         },
     }
-}
-
-fn emit(event: &Event) -> io::Result<()> {
-    let mut line = serde_json::to_vec(event)?;
-    line.push(b'\n');
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(&line)?;
-    stdout.flush()
 }

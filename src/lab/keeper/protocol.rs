@@ -2,7 +2,7 @@
 //! same program, so the protocol needs no versions.
 
 use std::fmt;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use nix::sys::signal::Signal;
@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 pub(in crate::lab) enum Request {
     /// Start a server.
     Start(Start),
+    /// Watch a server that is not ours, and remove the run's keys from it at the end.
+    Watch(Watch),
     /// Do this to a server and all that it has started.
     Order { id: usize, order: Order },
 }
@@ -33,6 +35,24 @@ pub(in crate::lab) struct Start {
     pub log: PathBuf,
 }
 
+/// A server to watch. Its URL has a password, which is why it comes by a pipe.
+#[derive(Serialize, Deserialize)]
+pub(in crate::lab) struct Watch {
+    /// The id that all later messages use for it.
+    pub id: usize,
+    /// Its URL.
+    pub url: String,
+    /// What the keys of the run begin with.
+    pub prefix: String,
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the password.
+        f.debug_tuple("Watch").field(&self.id).finish()
+    }
+}
+
 /// What faults need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -45,18 +65,34 @@ pub(in crate::lab) enum Order {
     Pause,
     /// Go on.
     Continue,
+    /// Leave the network.
+    Leave,
+    /// Be in the network again.
+    Rejoin,
+}
+
+/// Where the servers of a lab are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::lab) enum Addresses {
+    /// All are on loopback, as is everybody else on this machine.
+    Loopback,
+    /// The one with the id 0 is here, and the others have the next addresses.
+    From(Ipv4Addr),
+    /// Each start tells.
+    Told,
 }
 
 /// A message from the keeper. What it says about a server comes from the kernel (`waitpid`) or from the engine of the
-/// containers.
+/// containers; about one that is not ours, from its answers.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(in crate::lab) enum Event {
     /// The keeper runs, and has made this directory.
     Ready {
         dir: PathBuf,
-        /// The address of the server with the id 0; the others have the next ones. `None`: all are on loopback.
-        first: Option<Ipv4Addr>,
+        /// Where its servers will be.
+        addresses: Addresses,
     },
     /// The keeper ends because of this error.
     Failed { error: String },
@@ -67,6 +103,8 @@ pub(in crate::lab) enum Event {
         pid: u32,
         /// The id that it says of itself.
         inside: u32,
+        /// Where it listens, if nobody could know that before.
+        at: Option<SocketAddr>,
     },
     /// The server could not be started.
     NotStarted { id: usize, error: String },
@@ -74,10 +112,28 @@ pub(in crate::lab) enum Event {
     NotDone { id: usize, error: String },
     /// The server has ended, and nothing of it is left.
     Ended { id: usize, how: Ending },
+    /// The server has left its network.
+    Left { id: usize },
+    /// The server is in its network again.
+    Rejoined {
+        id: usize,
+        /// Where it listens, if nobody could know that before.
+        at: Option<SocketAddr>,
+    },
     /// The server stands still.
     Paused { id: usize },
     /// The server goes on.
     Continued { id: usize },
+    /// A server that is not ours answers.
+    Reached {
+        id: usize,
+        /// Why keys could not be removed there, if that was tried and is so.
+        lacks: Option<String>,
+    },
+    /// A server that is not ours can't be asked any more.
+    Gone { id: usize, why: String },
+    /// The run's keys could not all be removed from a server that is not ours.
+    KeysLeft { id: usize, why: String },
 }
 
 /// How a server ended.

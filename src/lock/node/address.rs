@@ -135,6 +135,17 @@ impl NodeAddress {
         }
     }
 
+    /// The same node, reached through what listens at `addr` and passes on every byte: a tunnel or a proxy. Over TLS the node must
+    /// still have a certificate for its own host.
+    #[must_use]
+    pub fn through(&self, addr: SocketAddr) -> Self {
+        Self {
+            host: addr.ip().to_string(),
+            port: addr.port(),
+            ..self.clone()
+        }
+    }
+
     /// The same user, password and database on another host, over TLS if this is.
     ///
     /// # Errors

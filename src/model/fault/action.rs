@@ -16,6 +16,12 @@ pub enum Action {
 }
 
 impl Action {
+    /// Whether it is done to the processes of hosts, so that it is impossible where those are not ours.
+    #[must_use]
+    pub const fn needs_process(self) -> bool {
+        !matches!(self, Self::Fault(Fault::Lag { .. }) | Self::Undo(Condition::Lagging))
+    }
+
     /// An action of each kind, in the order in which messages list them. The parameters of the faults mean nothing.
     pub fn kinds() -> impl Iterator<Item = Self> {
         let faults = Fault::kinds().map(Self::Fault);

@@ -31,7 +31,7 @@ pub(super) struct Row {
     pub ends: &'static [Condition],
     /// Whether the kernel reports it for a host's processes; otherwise the lab keeps track of it.
     pub reported: bool,
-    /// Whether it is brought about on the way to the host, by the lab's proxy.
+    /// Whether it is brought about on the way to its target, by the lab's proxy. (A host is cut by the engine of its containers.)
     pub by_proxy: bool,
     /// Whether its target still answers.
     pub answers: bool,
@@ -72,7 +72,7 @@ impl Condition {
                 symbol: "╳",
                 undo: "uncut",
                 undo_verbs: ["uncut", "uncutting", "uncut"],
-                undone_on: &[TargetKind::Link],
+                undone_on: &[TargetKind::Host, TargetKind::Link],
                 ends: &[],
                 reported: false,
                 by_proxy: true,

@@ -52,6 +52,12 @@ impl<T> Conditions<T> {
         self.0.first()
     }
 
+    /// The condition to undo first: the effect of undoing others could not be seen on a target that is cut off.
+    #[must_use]
+    pub fn first_to_undo(&self) -> Option<&Ongoing<T>> {
+        self.get(Condition::Cut).or_else(|| self.first())
+    }
+
     /// The details of this condition, if the target has it.
     #[must_use]
     pub fn get(&self, condition: Condition) -> Option<&Ongoing<T>> {

@@ -13,6 +13,8 @@ pub enum How {
     ShutDown,
     /// In another way, for example by an exit code or a signal.
     Died(String),
+    /// A server that is not ours can't be asked any more, for this reason.
+    Gone(String),
     /// Everything takes this much longer on these ways.
     Delayed(Duration, Direction),
     /// Nothing arrives on these ways.
@@ -25,6 +27,7 @@ impl fmt::Display for How {
             Self::Killed => f.write_str("killed"),
             Self::ShutDown => f.write_str("shut down"),
             Self::Died(how) => write!(f, "died: {how}"),
+            Self::Gone(why) => write!(f, "gone: {why}"),
             Self::Delayed(delay, Direction::Both) => write!(f, "{} each way", setting(*delay)),
             Self::Delayed(delay, direction) => write!(f, "{} {direction}", setting(*delay)),
             Self::Silenced(direction) => direction.fmt(f),

@@ -100,9 +100,9 @@ impl Fault {
                 word: "cut",
                 verbs: ["cut", "cutting", "cut"],
                 mark: 'C',
-                hits: &[(TargetKind::Link, "")],
+                hits: &[(TargetKind::Host, ""), (TargetKind::Link, "")],
                 brings: Some(Condition::Cut),
-                not_while: &[],
+                not_while: &[Condition::Down],
             },
             Self::Failover { .. } => Row {
                 word: "failover",

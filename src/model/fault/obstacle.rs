@@ -34,6 +34,12 @@ impl Action {
                 let mut not_while = fault.row().not_while.iter();
                 not_while.find_map(|condition| now.get(*condition))
             }
+            // Whether a server that is cut off runs again can't be verified.
+            Self::Undo(condition @ (Condition::Down | Condition::Paused))
+                if now.has(condition) && now.has(Condition::Cut) =>
+            {
+                now.get(Condition::Cut)
+            }
             Self::Undo(condition) if now.has(condition) && condition.is_undone_on(kind) => None,
             Self::Undo(condition) => match now.first() {
                 None if self.is_for(kind) => return Some(Obstacle::Not(condition)),
@@ -99,6 +105,23 @@ mod tests {
 
     fn words(action: Action, kind: TargetKind, conditions: &Conditions<()>) -> Option<String> {
         action.obstacle(kind, conditions).map(|obstacle| obstacle.to_string())
+    }
+
+    #[test]
+    fn a_host_that_is_cut_off_is_reconnected_before_anything_else_is_undone() {
+        let direction = Direction::Both;
+        let mut cut = Conditions::only(Condition::Paused, None, ());
+        cut.undergo(Action::Fault(Fault::Cut { direction }), ());
+        let words_of = |action, conditions: &Conditions<()>| words(action, TargetKind::Host, conditions);
+        let first = Some("is cut (both ways); uncut it first");
+        assert_eq!(words_of(Action::Undo(Condition::Paused), &cut).as_deref(), first);
+        cut.undergo(Action::Fault(Fault::Kill), ());
+        assert_eq!(words_of(Action::Undo(Condition::Down), &cut).as_deref(), first);
+        assert_eq!(
+            cut.first_to_undo().map(|ongoing| ongoing.condition),
+            Some(Condition::Cut)
+        );
+        assert_eq!(words_of(Action::Undo(Condition::Cut), &cut), None);
     }
 
     #[test]

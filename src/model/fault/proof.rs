@@ -73,6 +73,10 @@ pub enum Finding {
     },
     /// The proxy carries everything again between nodes that do not answer.
     NoCut,
+    /// The engine has taken a container out of its network.
+    LeftNetwork,
+    /// A container is in its network again.
+    InNetwork,
     /// The runtime of an app server was dropped.
     RuntimeGone,
     /// The thread of an app server is blocked.
@@ -97,6 +101,8 @@ impl Finding {
             Self::Answers { .. } => Some("nodes answer"),
             Self::NoDelay => Some("nodes have a proxy that delays nothing"),
             Self::Silence { .. } => Some("connections are silent"),
+            Self::LeftNetwork => Some("containers have left the network"),
+            Self::InNetwork => Some("containers are in the network again"),
             Self::RoundTrip { .. }
             | Self::TakesWrites { .. }
             | Self::Arrives { .. }
@@ -147,6 +153,8 @@ impl fmt::Display for Finding {
             Self::Arrives { took_us } => write!(f, "a write arrives after {}", millis(*took_us)),
             Self::Confirmed { took_us } => write!(f, "a write is confirmed after {}", millis(*took_us)),
             Self::Silence { for_us } => write!(f, "nothing has arrived for {}", millis(*for_us)),
+            Self::LeftNetwork => f.write_str("its container has left the network"),
+            Self::InNetwork => f.write_str("its container is in the network again"),
             Self::RuntimeGone => f.write_str("its runtime is gone"),
             Self::ThreadBlocked => f.write_str("its thread is blocked"),
             Self::ThreadRuns => f.write_str("its thread runs again"),

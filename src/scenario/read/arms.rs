@@ -122,6 +122,7 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
         on_loss: keys.or(ArmKey::OnLoss, OnLoss::CarryOn, value::one_of),
     };
     check_lease(table, &arm);
+    check_nodes(table, &arm, lab);
     if lock.needs_majority() && table.sound(&["lock", "hosts"]) && arm.hosts.is_none() && lab.hosts < 3 {
         table.complain("lock", too_few_hosts(lab.hosts));
     }
@@ -209,6 +210,32 @@ fn check_lease(table: &Reader<'_>, arm: &ArmSpec) {
         let why =
             format!("{timeout} is not shorter than the TTL of {ttl}: waiting for one slow node would use up the lock");
         table.complain("node_timeout", why);
+    }
+}
+
+/// Checks whether such a lock can be on nodes that are not ours.
+fn check_nodes(table: &Reader<'_>, arm: &ArmSpec, lab: &LabSpec) {
+    if lab.are_ours() {
+        return;
+    }
+    let (ttl, longest) = (value::show(arm.ttl), value::show(LabSpec::LONGEST_TTL_ELSEWHERE));
+    if arm.lock.uses_nodes() && arm.ttl > LabSpec::LONGEST_TTL_ELSEWHERE {
+        let why = format!(
+            "{ttl} is too long on nodes that are not ours: whatever happens, nothing may stay there for more than {longest}"
+        );
+        table.complain("ttl", why);
+    }
+    let key = if arm.lock == LockKind::Cluster {
+        "lock"
+    } else {
+        "topology"
+    };
+    if arm.topology != Topology::Independent && table.sound(&["lock", "topology"]) {
+        table.complain(
+            key,
+            "the nodes are not ours (lab.nodes): each must be a server that knows no other, so only lock = \"single\" and \"redlock\" \
+             with topology = \"independent\" can use them",
+        );
     }
 }
 

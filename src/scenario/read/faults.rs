@@ -44,6 +44,7 @@ pub(super) fn read(
                     hosts: lab.hosts,
                     servers,
                     replicated: lab.replicated.is_some(),
+                    ours: lab.are_ours(),
                 },
                 known,
             )
@@ -74,6 +75,8 @@ struct Sizes {
     servers: usize,
     /// Whether the hosts have replicated nodes.
     replicated: bool,
+    /// Whether the lock nodes are processes of our own.
+    ours: bool,
 }
 
 fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, known: Known<'_>) -> FaultSpec {
@@ -87,8 +90,26 @@ fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, known: Known<'_>) 
         Action::Fault(Fault::Failover { .. }) => table.or("on", Targets::By(Seat::Replicas), on),
         _ => table.need("on", Targets::Named(Vec::new()), "\"host:1\"", on),
     };
-    if let Action::Fault(Fault::Failover { by }) = action {
+    if !sizes.ours && table.sound(&["do", "on"]) && targets.kind() != Some(TargetKind::Server) && action.needs_process()
+    {
+        let done = action.verbs()[2];
+        let why = format!(
+            "the nodes are not ours (lab.nodes), so no host can be {done}; what needs no process of theirs can be done: a lag of \
+             hosts, and faults of app servers"
+        );
+        table.complain("do", why);
+    } else if let Action::Fault(Fault::Failover { by }) = action {
         failover(table, by, &targets, sizes.replicated);
+    }
+    if let Action::Fault(Fault::Cut {
+        direction: Direction::There | Direction::Back,
+    }) = action
+        && targets.kind() == Some(TargetKind::Host)
+    {
+        table.complain(
+            "direction",
+            "a host is cut off both ways; only links can be cut one way",
+        );
     }
     let lasts = table.get("for", value::positive);
     let caption = table.get("caption", value::caption);

@@ -12,6 +12,8 @@ use super::super::spec::{
 };
 use super::super::tree::{Origin, Value};
 use super::super::value;
+use super::nodes;
+use crate::metrics::units::counted;
 
 /// The shortest and the longest period of Sentinels: below the first they do little else, and above the second it would slow
 /// down what they publish.
@@ -20,7 +22,27 @@ const SENTINEL_PERIODS: [Duration; 2] = [Duration::from_millis(10), Duration::fr
 const MOST_WORKERS: usize = 100_000;
 
 pub(super) fn lab(mut reader: Reader<'_>) -> LabSpec {
-    let hosts = reader.or("hosts", 3, value::size(1..=9));
+    let nodes = nodes::read(&mut reader);
+    let hosts = reader.get("hosts", value::size(1..=9));
+    if let Some(nodes) = nodes {
+        let count = nodes.urls.len();
+        if let Some(hosts) = hosts.filter(|hosts| *hosts != count) {
+            let servers = counted(count as u64, "server", "servers");
+            let why = format!("{hosts} contradicts nodes, which names {servers}, one on each host; leave it out");
+            reader.complain("hosts", why);
+        }
+        reader.finish();
+        return LabSpec {
+            hosts: count,
+            persistence: Persistence::None,
+            port: None,
+            password: Password::Random,
+            replicated: None,
+            cluster: None,
+            nodes: Some(nodes),
+        };
+    }
+    let hosts = hosts.unwrap_or(3);
     let persistence = reader.or("persistence", Persistence::None, value::one_of);
     // Hosts listen on port, port + 1, …, and the cache node on port + hosts.
     let last = u64::from(u16::MAX) - hosts as u64;
@@ -40,6 +62,7 @@ pub(super) fn lab(mut reader: Reader<'_>) -> LabSpec {
         password,
         replicated,
         cluster,
+        nodes: None,
     }
 }
 

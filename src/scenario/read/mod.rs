@@ -6,6 +6,7 @@ mod condition;
 mod expectations;
 mod faults;
 mod general;
+mod nodes;
 
 use std::time::Duration;
 

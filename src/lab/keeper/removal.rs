@@ -1,0 +1,86 @@
+//! Removes the keys of a run from a server that is not ours.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::witness::{open, words};
+use crate::lock::{NodeAddress, Reply, Session, SessionError};
+
+/// How long each answer may take.
+const LIMIT: Duration = Duration::from_secs(2);
+/// How many keys the server looks at for each question.
+const AT_ONCE: &str = "1000";
+/// The pause before the next look. Commands of a Lockstorm that was killed may still be on their way.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Removes all keys that begin with this. Returns when a second look has found none.
+pub(super) async fn remove(address: &NodeAddress, prefix: &str) -> Result<(), String> {
+    let mut session = open(address, LIMIT).await.map_err(|error| words(&error))?;
+    let mut looks = 0;
+    loop {
+        looks += 1;
+        let removed = look(&mut session, prefix).await?;
+        if removed == 0 && looks > 1 {
+            return Ok(());
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Why the keys could not be removed; `None` if they could.
+pub(super) async fn obstacle(address: &NodeAddress, prefix: &str) -> Option<String> {
+    let tried = async {
+        let mut session = open(address, LIMIT).await.map_err(|error| words(&error))?;
+        scan(&mut session, "0", prefix).await
+    };
+    tried.await.err()
+}
+
+/// Goes through all keys once, and returns how many were removed.
+async fn look(session: &mut Session, prefix: &str) -> Result<usize, String> {
+    let (mut cursor, mut removed) = ("0".to_owned(), 0);
+    loop {
+        let (next, keys) = scan(session, &cursor, prefix).await?;
+        // SCAN finds what matches, and nothing else; that it is ours is checked all the same before it is deleted.
+        let keys: Vec<&str> = keys
+            .iter()
+            .map(String::as_str)
+            .filter(|key| key.starts_with(prefix))
+            .collect();
+        if !keys.is_empty() {
+            let delete: Vec<&str> = std::iter::once("DEL").chain(keys.iter().copied()).collect();
+            answer(session.ask(&delete).await)?;
+            removed += keys.len();
+        }
+        if next == "0" {
+            return Ok(removed);
+        }
+        cursor = next;
+    }
+}
+
+/// The next cursor, and keys that begin with this.
+async fn scan(session: &mut Session, cursor: &str, prefix: &str) -> Result<(String, Vec<String>), String> {
+    let pattern = format!("{prefix}*");
+    let command = ["SCAN", cursor, "MATCH", &pattern, "COUNT", AT_ONCE];
+    let text = |reply| match reply {
+        Reply::Text(text) => Some(text),
+        _ => None,
+    };
+    let Reply::Array(parts) = answer(session.ask(&command).await)? else {
+        return Err("it does not answer SCAN with keys".to_owned());
+    };
+    match <[Reply; 2]>::try_from(parts) {
+        Ok([Reply::Text(next), Reply::Array(keys)]) => Ok((next, keys.into_iter().filter_map(text).collect())),
+        _ => Err("it does not answer SCAN with keys".to_owned()),
+    }
+}
+
+fn answer(reply: Result<Reply, SessionError>) -> Result<Reply, String> {
+    match reply {
+        Ok(Reply::Error(error)) => Err(error),
+        Ok(reply) => Ok(reply),
+        Err(error) => Err(words(&error)),
+    }
+}

@@ -1,0 +1,96 @@
+//! The nodes of a stack that somebody else has brought up: they are made as if they had just been started for this lab.
+
+use redis::{Cmd, RedisResult};
+
+use super::containers::Containers;
+use super::docker::{Engine, Stack};
+use super::node::Node;
+use super::node_name::{NodeName, Role};
+use super::nodes::Nodes;
+use super::replication::MASTER_NAME;
+use super::{LabError, readiness};
+use crate::model::HostId;
+use crate::scenario::LabSpec;
+
+/// What the server has for a node of which the scenario says nothing.
+const USUAL_PRIORITY: &str = "100";
+
+/// Checks, before anything is touched, that a stack has a container for each of these nodes. New containers and processes are
+/// always there.
+pub(super) async fn check(containers: Option<&Containers>, names: &[NodeName], spec: &LabSpec) -> Result<(), LabError> {
+    let Some(Containers::In(project)) = containers else {
+        return Ok(());
+    };
+    if let Some(port) = spec.port {
+        return Err(LabError::Docker(format!(
+            "lab.port = {port} can't be had: the nodes of the stack {project} listen where they do; leave it out"
+        )));
+    }
+    let found = async {
+        let engine = Engine::connect().await?;
+        let stack = Stack::find(&engine, Some(project)).await?;
+        stack.has_all(names.iter().map(|name| name.directory()))
+    };
+    found.await.map_err(LabError::Docker)
+}
+
+/// Whether a stack that is up has a Sentinel: that of this Compose project, or the only one.
+///
+/// # Errors
+/// There is no engine, or no such stack.
+pub async fn stack_has_sentinels(project: Option<&str>) -> Result<bool, LabError> {
+    let sentinel = NodeName::on(HostId(1), Role::Sentinel);
+    let found = async {
+        let engine = Engine::connect().await?;
+        let stack = Stack::find(&engine, project).await?;
+        Ok(stack.has_all([sentinel.directory()].into_iter()).is_ok())
+    };
+    found.await.map_err(LabError::Docker)
+}
+
+/// Empties the nodes and gives them the settings of the lab, also for their next starts.
+pub(super) async fn adopt(nodes: &Nodes) -> Result<(), LabError> {
+    // As long as a Sentinel watches the others, it tells them whom to follow.
+    let (sentinels, others): (Vec<_>, Vec<_>) = nodes.all().partition(|node| node.name.role == Role::Sentinel);
+    for node in sentinels.into_iter().chain(others) {
+        adopt_one(node).await?;
+    }
+    Ok(())
+}
+
+async fn adopt_one(node: &Node) -> Result<(), LabError> {
+    let told = async {
+        let mut connection = readiness::connect(node).await?;
+        if node.name.role == Role::Sentinel {
+            // An error: it watches nobody yet.
+            let _: RedisResult<()> = command(&["SENTINEL", "REMOVE", MASTER_NAME])
+                .exec_async(&mut connection)
+                .await;
+            return Ok(());
+        }
+        if node.name.role == Role::Replicated {
+            command(&["REPLICAOF", "NO", "ONE"]).exec_async(&mut connection).await?;
+            command(&["CONFIG", "SET", "replica-priority", USUAL_PRIORITY])
+                .exec_async(&mut connection)
+                .await?;
+        }
+        for (name, value) in &node.settings().settings {
+            command(&["CONFIG", "SET", name, value])
+                .exec_async(&mut connection)
+                .await?;
+        }
+        command(&["FLUSHALL"]).exec_async(&mut connection).await?;
+        // So that a restart does not find what an earlier run has saved. Where nothing can be written, nothing has been.
+        let _: RedisResult<()> = command(&["SAVE"]).exec_async(&mut connection).await;
+        command(&["CONFIG", "REWRITE"]).exec_async(&mut connection).await
+    };
+    told.await.map_err(|error| readiness::failed(node.name, &error))
+}
+
+fn command(words: &[&str]) -> Cmd {
+    let mut command = Cmd::new();
+    for word in words {
+        command.arg(word);
+    }
+    command
+}

@@ -1,0 +1,115 @@
+//! `lab.nodes` and `lab.nodes_env`: lock nodes that are not ours.
+
+use std::env;
+
+use super::super::node_url::NodeUrl;
+use super::super::reader::Reader;
+use super::super::spec::GivenNodes;
+use super::super::tree::{Origin, Value};
+use super::super::value;
+
+/// The most nodes: one on each host.
+const MOST: usize = 9;
+/// What such a node has of its own.
+const OWN: [&str; 5] = ["persistence", "port", "password", "replicated", "cluster"];
+/// The place where nobody else can read a password.
+const ELSEWHERE: &str = "put the URLs into an environment variable and name that in lab.nodes_env";
+
+/// The nodes of a lab that are not ours; `None` if all are ours, or after a mistake. What contradicts them is refused.
+pub(super) fn read(reader: &mut Reader<'_>) -> Option<GivenNodes> {
+    if reader.has("nodes") || reader.has("nodes_env") {
+        reader.refuse(
+            &OWN,
+            "contradicts nodes: those servers are not ours, and are as their owner has made them; leave one of the two out",
+        );
+    }
+    let urls = reader.get("nodes", |value| urls(&texts(value)?));
+    let from_env = match reader.has("nodes") {
+        true => {
+            let why = "contradicts nodes: the URLs come from one of them; leave the other out";
+            reader.refuse(&["nodes_env"], why);
+            None
+        }
+        false => reader.get("nodes_env", of_variable),
+    };
+    if let Some((urls, name)) = from_env {
+        return Some(GivenNodes {
+            urls,
+            urls_env: Some(name),
+            exposed: None,
+        });
+    }
+    let urls = urls?;
+    let has_password = urls.iter().any(NodeUrl::has_password);
+    let exposed = match reader.origin("nodes") {
+        _ if !has_password => None,
+        Origin::Flag(_) => Some(format!(
+            "lab.nodes: everybody on this machine can see a command line, and there is a password in this one; {ELSEWHERE}"
+        )),
+        Origin::Line(_) | Origin::File if reader.log.can_others_read() => Some(format!(
+            "lab.nodes: others on this machine can read this file, and there is a password in it: chmod 600 it, or {ELSEWHERE}"
+        )),
+        Origin::Line(_) | Origin::File => None,
+    };
+    Some(GivenNodes {
+        urls,
+        urls_env: None,
+        exposed,
+    })
+}
+
+/// A list of texts, or one text with spaces or commas between them.
+fn texts(value: &Value) -> Result<Vec<String>, String> {
+    match value {
+        Value::Array(items) => items.iter().map(|item| value::text(&item.value)).collect(),
+        Value::Text(text) => Ok(split(text)),
+        other => Err(format!(
+            "is {}; write a list of URLs: [\"redis://user@host:6379\", …]",
+            other.kind()
+        )),
+    }
+}
+
+fn split(text: &str) -> Vec<String> {
+    let between = |c: char| c.is_whitespace() || c == ',';
+    let parts = text.split(between).filter(|part| !part.is_empty());
+    parts.map(str::to_owned).collect()
+}
+
+fn urls(texts: &[String]) -> Result<Vec<NodeUrl>, String> {
+    match texts.len() {
+        0 => return Err("names no server; write a URL for each, like \"redis://user@host:6379\"".to_owned()),
+        1..=MOST => {}
+        many => return Err(format!("names {many} servers; {MOST} at most")),
+    }
+    let mut urls: Vec<NodeUrl> = Vec::new();
+    for text in texts {
+        urls.push(text.parse()?);
+    }
+    for (n, url) in urls.iter().enumerate() {
+        if urls[..n].iter().any(|other| other.server() == url.server()) {
+            let url = url.server();
+            return Err(format!("names {url} twice: two votes that fail together are one"));
+        }
+    }
+    Ok(urls)
+}
+
+fn of_variable(value: &Value) -> Result<(Vec<NodeUrl>, String), String> {
+    let name = value::text(value)?;
+    // If somebody wrote a URL itself here by mistake, the message must not repeat it.
+    if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err("is not the name of an environment variable; the URLs themselves belong to lab.nodes".to_owned());
+    }
+    let text = env::var(&name).unwrap_or_default();
+    match split(&text).as_slice() {
+        [] => Err(format!(
+            "the environment variable {name} is missing or empty; it must hold the servers' URLs, with spaces or commas between \
+             them"
+        )),
+        texts => match urls(texts) {
+            Ok(urls) => Ok((urls, name)),
+            Err(why) => Err(format!("the environment variable {name}: {why}")),
+        },
+    }
+}
