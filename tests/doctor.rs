@@ -60,7 +60,7 @@ fn doctor(urls: &[String], arguments: &[&str]) -> Output {
 /// The findings that are not good, as "check verdict", each once and in order; the exit code.
 fn found(urls: &[String]) -> (Vec<String>, i32) {
     // A busy machine must not make a slow server of a fast one.
-    found_with(urls, &["--node-timeout", "10s"])
+    found_with(urls, &["--node-timeout", "9s"])
 }
 
 fn found_with(urls: &[String], arguments: &[&str]) -> (Vec<String>, i32) {
@@ -106,7 +106,7 @@ fn a_sound_trio_is_fit_and_no_key_is_left() {
     let urls: Vec<String> = trio.iter().map(|server| url(server.addr())).collect();
     assert_eq!(found(&urls), (vec![], 0));
     assert!(trio.iter().all(|server| keys(server) == 0));
-    let output = doctor(&urls, &["--node-timeout", "10s"]);
+    let output = doctor(&urls, &["--node-timeout", "9s"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.ends_with("✔ Fit for locks.\n"), "{text}");
     assert_eq!(
@@ -191,7 +191,7 @@ fn what_the_readme_says_a_user_needs_is_enough() {
     let asked = ["+info", "+config|get", "+time"];
     let third = server(&[], &rules.split_whitespace().chain(asked).collect::<Vec<_>>());
     shut(&third);
-    let arguments = ["--node-timeout", "10s", "--prefix", "locks:"];
+    let arguments = ["--node-timeout", "9s", "--prefix", "locks:"];
     assert_eq!(
         found_with(&[url(third.addr())], &arguments),
         (vec!["number warning".to_owned()], 0)
@@ -282,6 +282,35 @@ fn what_stands_in_front_of_a_server_is_told() {
 }
 
 #[test]
+fn a_server_that_is_far_but_near_enough_is_fit() {
+    let _turn = serial();
+    let server = sound();
+    shut(&server);
+    let far = relay(vec![server.addr()], Duration::from_millis(100));
+    let (found, code) = found_with(&[url(far)], &["--node-timeout", "600ms"]);
+    assert_eq!((found, code), (vec!["number warning".to_owned()], 0));
+    assert_eq!(keys(&server), 0);
+}
+
+#[test]
+fn a_server_that_wants_a_password_or_has_no_place_says_so() {
+    let _turn = serial();
+    let third = sound();
+    let _: String = third.query(redis::cmd("CONFIG").arg("SET").arg("requirepass").arg(PASSWORD));
+    let output = doctor(&[format!("redis://{}", third.addr())], &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("NOAUTH") && text.contains("put user and password into the URL"),
+        "{text}"
+    );
+    assert!(!text.contains("ACL SETUSER"), "{text}");
+    let fourth = server(&[], &["~*", "&*", "+@all", "-del"]);
+    shut(&fourth);
+    let text = String::from_utf8(doctor(&[url(fourth.addr())], &[]).stdout).unwrap();
+    assert!(text.contains("NOPERM") && text.contains("+del"), "{text}");
+}
+
+#[test]
 fn a_server_that_cannot_be_used_is_told_with_the_reason() {
     let _turn = serial();
     let third = sound();
@@ -330,5 +359,12 @@ fn bad_input_is_named_in_one_line() {
     refused(&["http://:pass-w0rd@127.0.0.1"], "write it like redis://");
     refused(&["--urls-env", "LOCKSTORM_NO_SUCH_URLS"], "LOCKSTORM_NO_SUCH_URLS");
     refused(&["redis://127.0.0.1", "--ttl", "soon"], "--ttl");
+    refused(&["redis://127.0.0.1", "--ttl", "0s"], "--ttl");
+    let output = doctor(&[format!("redis://app:a {PASSWORD} b@127.0.0.1")], &[]);
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("URL 1: "),
+        "{output:?}"
+    );
+    assert_eq!(output.status.code(), Some(2));
     refused(&[], "URL");
 }

@@ -471,7 +471,7 @@ fn a_server_that_goes_and_comes_back_is_told() {
     let connected = |server: &RedisServer| keys(server).iter().any(|(key, _)| key.contains(":redlock:"));
     eventually("it runs", || servers.iter().all(connected));
     servers[1].kill();
-    told("host 2 does not run any more (gone: connection refused)");
+    told("host 2 can't be asked any more: connection refused");
     servers[1].restart();
     told("host 2 is back; whether it still has its locks is not known");
     servers[2].pause();
@@ -481,7 +481,7 @@ fn a_server_that_goes_and_comes_back_is_told() {
     eventually("it goes on", || connected(&servers[1]));
     // The single lock has nothing without its node.
     servers[0].kill();
-    told("host 1 does not run any more (gone: connection refused)");
+    told("host 1 can't be asked any more: connection refused");
     kill(pid, Signal::SIGINT).unwrap();
     assert_eq!(run.wait_with_output().unwrap().status.code(), Some(130));
     listener.join().unwrap();
@@ -522,6 +522,57 @@ fn a_fault_on_a_server_that_is_gone_proves_nothing() {
         said.contains("cannot lag host 2: it is down (gone: connection refused)"),
         "{said}"
     );
+}
+
+#[test]
+fn servers_that_all_go_away_leave_nothing_to_praise() {
+    let _turn = serial();
+    let mut servers = [RedisServer::start(), RedisServer::start(), RedisServer::start()];
+    let urls: Vec<_> = servers.iter().map(|server| plain(server.addr())).collect();
+    // Without the expectation that would fail by itself.
+    let scenario = SCENARIO.replace("\"redlock.acquired\" = \">= 10\"\n", "");
+    let place = Place::new(&scenario, &urls);
+    let run = place.start(&[]);
+    eventually("the lab is up", || servers[0].calls("scan") > 0);
+    servers.iter_mut().for_each(RedisServer::kill);
+    let (code, said) = said(&run.wait_with_output().unwrap());
+    if code == 1 {
+        // The machine was so slow that they were gone before the lab had them.
+        return assert!(said.contains("host"), "{said}");
+    }
+    assert_eq!(code, 5, "{said}");
+    for host in 1..=3 {
+        assert!(said.contains(&format!("host {host} can't be asked any more")), "{said}");
+    }
+    assert!(
+        said.contains("redlock: no quorum at the end: host 1, host 2, host 3 went away without an order"),
+        "{said}"
+    );
+    assert!(!said.contains("✔"), "{said}");
+}
+
+#[test]
+fn servers_that_take_no_writes_any_more_prove_nothing_and_have_no_stuck_keys() {
+    let _turn = serial();
+    let servers = [RedisServer::start(), RedisServer::start(), RedisServer::start()];
+    let urls: Vec<_> = servers.iter().map(|server| plain(server.addr())).collect();
+    let place = Place::new(SCENARIO, &urls);
+    let run = place.start(&[]);
+    eventually("it runs", || {
+        servers
+            .iter()
+            .all(|server| keys(server).iter().any(|(key, _)| key.contains(":redlock:")))
+    });
+    for server in &servers {
+        let _: String = server.query(cmd("REPLICAOF").arg("127.0.0.1").arg(support::free_port()));
+    }
+    let (code, said) = said(&run.wait_with_output().unwrap());
+    assert_eq!(code, 5, "{said}");
+    assert!(
+        said.contains("redlock: locks could not be had at the end: host 1 a replica"),
+        "{said}"
+    );
+    assert!(!said.contains("stayed taken"), "{said}");
 }
 
 /// An address of this machine that is not loopback, if it has one.
@@ -594,6 +645,8 @@ fn a_password_in_a_file_or_on_the_command_line_is_warned_of_and_hidden() {
         format!("lab.nodes=[\"redis://app:{SECRET}@h\", 7]"),
         format!("lab.nodes_env=redis://app:{SECRET}@h"),
         format!("lab.port=redis://app:{SECRET}@h"),
+        format!("lab.nodes=redis://app:a {SECRET} b@h"),
+        format!("lab.nodes={SECRET}"),
     ] {
         let (code, said) = check(&["--set", &wrong]);
         assert_eq!(code, 2, "{said}");

@@ -13,6 +13,9 @@ use super::{colour, print, print_for_people};
 use crate::cli::{Color, DoctorArgs};
 use crate::failure::Failure;
 
+/// How a URL is written.
+const HOW: &str = "write it like redis://user:password@host:6379/0";
+
 /// Asks all servers at once, and prints what was found.
 pub fn doctor(args: &DoctorArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
     let addresses = addresses(args)?;
@@ -74,6 +77,12 @@ fn addresses(args: &DoctorArgs) -> Result<Vec<NodeAddress>, Failure> {
             "there is no URL: name the servers, for example redis://127.0.0.1:6379",
         ));
     }
-    let read = urls.iter().map(|url| NodeAddress::parse(url).map_err(Failure::usage));
+    if args.ttl.is_zero() || args.node_timeout.is_zero() {
+        return Err(Failure::usage("--ttl and --node-timeout must be longer than 0"));
+    }
+    // Not the text itself: a piece of a password may look like a URL of its own.
+    let read = (1..).zip(&urls).map(|(n, url)| {
+        NodeAddress::parse(url).map_err(|error| Failure::usage(format!("URL {n}: {}; {HOW}", error.why)))
+    });
     read.collect()
 }

@@ -16,9 +16,9 @@ const PINGS: usize = 50;
 /// How often the clock is asked; the closest answer counts.
 const CLOCK_ASKS: usize = 8;
 /// How long the lock of the trial lives at most.
-const TRIAL_TTL: Duration = Duration::from_secs(2);
+const TRIAL_TTL: Duration = Duration::from_secs(10);
 /// How long the trial waits for a server: it asks whether it may, not how fast.
-const TRIAL_TIMEOUT: Duration = Duration::from_secs(1);
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(3);
 /// The settings that matter.
 const SETTINGS: [&str; 3] = ["appendfsync", "min-replicas-to-write", "no-appendfsync-on-rewrite"];
 
@@ -45,7 +45,8 @@ fn unreached(error: SessionError) -> Unreached {
         ErrorKind::ConnectionRefused => "connection refused: nobody listens there".to_owned(),
         ErrorKind::TimedOut => format!("no answer within {:?}", NodeOptions::default().connect_timeout),
         ErrorKind::InvalidData => "what answers there is not a Redis or Valkey".to_owned(),
-        ErrorKind::UnexpectedEof => "it closes the connection".to_owned(),
+        // A server that allows no more clients says so and closes at once, which may be seen before what it says.
+        ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => return Unreached::Closed,
         _ => io.to_string(),
     })
 }
@@ -185,7 +186,11 @@ async fn trial(
     let key = format!("{}lockstorm-doctor-{:016x}", settings.prefix, rand::random::<u64>());
     let lock = try_lock(address, &key).await;
     // Who may not delete by a script may perhaps delete; otherwise the key is gone after its TTL.
-    session.ask(&["DEL", &key]).await?;
+    let deleted = session.ask(&["DEL", &key]).await?;
+    let lock = match (lock, deleted) {
+        (Err(Refused::Failed(_)), Reply::Error(why)) if why.starts_with("NOPERM") => Err(Refused::NotPermitted(why)),
+        (lock, _) => lock,
+    };
     let channel = format!("lockstorm:released:{key}");
     let mut missing = Vec::new();
     for (name, command) in [
@@ -217,15 +222,18 @@ async fn try_lock(address: &NodeAddress, key: &str) -> Result<(), Refused> {
         .build();
     let guard = redlock.acquire(key).await.map_err(|refusal| match &refusal {
         Refusal::NotPermitted { causes } => not_permitted(causes),
-        Refusal::NoQuorum { .. } | Refusal::Contended | Refusal::Expired { .. } | Refusal::Unknown { .. } => {
-            Refused::Failed(refusal.to_string())
-        }
+        Refusal::Expired { .. } => Refused::Late,
+        Refusal::NoQuorum { causes } | Refusal::Unknown { causes } if is_late(causes) => Refused::Late,
+        Refusal::NoQuorum { causes } | Refusal::Unknown { causes } => Refused::Failed(words(causes)),
+        Refusal::Contended => Refused::Failed(refusal.to_string()),
     })?;
     let extended = guard.extend().await;
     let released = guard.release().await;
     extended.map_err(|error| match &error {
         NotExtended::NoQuorum { causes } if may_not(causes) => not_permitted(causes),
-        _ => Refused::Failed(error.to_string()),
+        NotExtended::NoQuorum { causes } if is_late(causes) => Refused::Late,
+        NotExtended::NoQuorum { causes } => Refused::Failed(words(causes)),
+        NotExtended::Lost => Refused::Failed(error.to_string()),
     })?;
     match released.deleted {
         0 => Err(Refused::Failed("the lock could not be deleted".to_owned())),
@@ -240,7 +248,19 @@ fn may_not(causes: &[Option<Cause>]) -> bool {
         .any(|cause| matches!(cause, Cause::NoPermission(_)))
 }
 
+fn is_late(causes: &[Option<Cause>]) -> bool {
+    causes
+        .iter()
+        .flatten()
+        .any(|cause| matches!(cause, Cause::Timeout | Cause::Suspect | Cause::Busy))
+}
+
 fn not_permitted(causes: &[Option<Cause>]) -> Refused {
+    Refused::NotPermitted(words(causes))
+}
+
+/// What the only server said.
+fn words(causes: &[Option<Cause>]) -> String {
     let words: Vec<String> = causes.iter().flatten().map(ToString::to_string).collect();
-    Refused::NotPermitted(words.join(", "))
+    words.join(", ")
 }

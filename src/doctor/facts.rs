@@ -21,6 +21,8 @@ pub enum Unreached {
     Silent(String),
     /// It refused the user, the password or the database; its own words.
     Denied(String),
+    /// It closes the connection.
+    Closed,
     /// The TLS handshake failed.
     Tls(String),
 }
@@ -39,6 +41,8 @@ pub struct Trial {
 pub enum Refused {
     /// The user lacks a permission; the server's words.
     NotPermitted(String),
+    /// It did not answer in time, not even in a few seconds.
+    Late,
     /// Something else.
     Failed(String),
 }

@@ -74,22 +74,19 @@ fn doubt(expectation: &Expectation, arm: &ArmRecord, held: bool, circumstances: 
 }
 
 /// Damage that shows only later, as overselling does once the stock is sold out. Until then "none" says nothing about an
-/// arm with the damage that shows earlier, and "not enough" says nothing if there is enough of that.
+/// arm with the damage that shows earlier, and "not enough" says nothing if there is enough of that. Damage without an earlier sign
+/// shows as soon as anything is done: of an arm that did nothing, "none" says nothing.
 fn could_not_show(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<String> {
-    let Alarm::Damage(Evidence {
-        shows,
-        until,
-        before: Some(before),
-    }) = expectation.metric.row().alarm
-    else {
+    let Alarm::Damage(Evidence { shows, until, before }) = expectation.metric.row().alarm else {
         return None;
     };
     let from_above = expectation.is_from_above();
-    let before = before.peak().of(&arm.figures);
-    let is_hidden = if from_above {
-        held && before > 0.0
-    } else {
-        !held && expectation.op.holds(before, expectation.bound)
+    let before = before.map(|before| before.peak().of(&arm.figures));
+    let is_hidden = match before {
+        // Nothing was done that could have done damage.
+        None => from_above && held,
+        Some(before) if from_above => held && before > 0.0,
+        Some(before) => !held && expectation.op.holds(before, expectation.bound),
     };
     let title = expectation.metric.title();
     (is_hidden && !shows(&arm.figures)).then(|| format!("{title} is not measurable until {until}"))
@@ -201,6 +198,33 @@ mod tests {
         );
         assert_eq!(result(3, 3, true, no_fault), CheckResult::Failed, "damage is damage");
         assert_eq!(result(3, 3, true, stopped), CheckResult::Failed);
+    }
+
+    #[test]
+    fn an_arm_that_took_no_order_shows_nothing() {
+        let judge = |orders, lost_updates, op| {
+            let mut scenario = scenario();
+            (scenario.expect[0].metric, scenario.expect[0].op) = (Metric::LostUpdates, op);
+            let mut arm = record(None);
+            (arm.figures.orders, arm.figures.lost_updates) = (orders, lost_updates);
+            arm.figures.lost_updates_peak = lost_updates;
+            check_all(&scenario, &[arm], WHOLE).remove(0)
+        };
+        let nothing = judge(0, 0, Op::Equal);
+        assert_eq!(nothing.result, CheckResult::Inconclusive);
+        assert!(
+            nothing
+                .text
+                .ends_with("lost updates is not measurable until the first order"),
+            "{}",
+            nothing.text
+        );
+        assert_eq!(judge(1, 0, Op::Equal).result, CheckResult::Held);
+        assert_eq!(
+            judge(0, 0, Op::Greater).result,
+            CheckResult::Failed,
+            "there was no damage"
+        );
     }
 
     #[test]

@@ -1,13 +1,18 @@
 //! Watches for changes in the lab that nobody ordered: a process that was killed, stopped or continued from outside, a server
 //! that is not ours and does not answer.
 
-use crate::lab::{HostState, Lab, NodeName};
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use crate::lab::{HostState, Lab, NodeName, Role};
 use crate::model::{Condition, HostId, How};
 
 /// The last known states of the lab's processes, and how many orders are under way for each.
 #[derive(Debug)]
 pub(super) struct LabWatch {
     nodes: Vec<Seen>,
+    /// Hosts whose lock nodes went away without an order, and are not back.
+    lost: BTreeSet<HostId>,
     pub keeper_gone: bool,
     keeper_stopped: bool,
 }
@@ -36,16 +41,21 @@ pub(super) enum Change {
 }
 
 impl LabWatch {
-    /// Starts from the present states.
+    /// Starts from nodes that are up, as they were when the lab was: one that has gone since is the first change.
     pub fn new(lab: &Lab) -> Self {
+        let up = |state: HostState| match state.is_up() {
+            true => state,
+            false => HostState::up(Instant::now()),
+        };
         let seen = |node| Seen {
             node,
-            state: lab.node_state(node),
+            state: up(lab.node_state(node)),
             port: port(lab, node),
             orders: 0,
         };
         Self {
             nodes: lab.names().map(seen).collect(),
+            lost: BTreeSet::new(),
             keeper_gone: false,
             keeper_stopped: false,
         }
@@ -60,6 +70,11 @@ impl LabWatch {
                 seen.orders.saturating_sub(1)
             };
         }
+    }
+
+    /// Whether this host went away without an order and is not back.
+    pub fn is_lost(&self, host: HostId) -> bool {
+        self.lost.contains(&host)
     }
 
     /// What has changed since the last look without an order. That a node moved was never ordered.
@@ -84,9 +99,17 @@ impl LabWatch {
             {
                 changes.push(Change::Moved(seen.node, [before, now]));
             }
-            if let Some((before, after)) = changed(&mut seen.state, lab.node_state(seen.node))
-                && seen.orders == 0
-            {
+            let Some((before, after)) = changed(&mut seen.state, lab.node_state(seen.node)) else {
+                continue;
+            };
+            if let (Some(host), Role::Lock) = (seen.node.host, seen.node.role) {
+                match after.is_up() {
+                    true => _ = self.lost.remove(&host),
+                    false if seen.orders == 0 => _ = self.lost.insert(host),
+                    false => {}
+                }
+            }
+            if seen.orders == 0 {
                 changes.push(Change::Node(seen.node, before, after));
             }
         }
@@ -111,8 +134,12 @@ fn changed(seen: &mut HostState, now: HostState) -> Option<(HostState, HostState
 /// What happened to a server that is not ours, in words.
 pub(super) fn change_elsewhere(before: &HostState, after: &HostState) -> String {
     if let Some(down) = after.conditions.get(Condition::Down) {
-        let why = down.how.as_ref().map_or_else(String::new, |how| format!(" ({how})"));
-        return format!("does not run any more{why}");
+        let why = match &down.how {
+            Some(How::Gone(why)) => format!(": {why}"),
+            Some(how) => format!(": {how}"),
+            None => String::new(),
+        };
+        return format!("can't be asked any more{why}");
     }
     let paused = |state: &HostState| state.conditions.has(Condition::Paused);
     match (before.is_up(), after.is_up()) {
@@ -146,8 +173,6 @@ pub(super) fn outside_change(before: &HostState, after: &HostState) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
 
     #[test]
@@ -184,11 +209,7 @@ mod tests {
         let gone = HostState::only(Condition::Down, Some(How::Gone("connection refused".to_owned())), since);
         let unknown = "whether it still has its locks is not known";
         for (before, after, words) in [
-            (
-                &up,
-                &gone,
-                "does not run any more (gone: connection refused)".to_owned(),
-            ),
+            (&up, &gone, "can't be asked any more: connection refused".to_owned()),
             (&gone, &up, format!("is back; {unknown}")),
             (&up, &up, format!("was away for a moment; {unknown}")),
             (&up, &silent, "does not answer any more".to_owned()),

@@ -6,7 +6,7 @@ use super::engine::Engine;
 use super::lab_watch::{Change, change_elsewhere, outside_change};
 use crate::lab::Role;
 use crate::model::{Condition, HostId};
-use crate::scenario::StockIn;
+use crate::scenario::{LockNodes, StockIn};
 
 impl Engine {
     /// Logs what changed in the lab without an order. The death of a lock node is a fault like any other; without the
@@ -72,6 +72,31 @@ impl Engine {
                 };
                 self.warn(text);
             }
+        }
+    }
+
+    /// Notes the arms that had no quorum at the end because of hosts that went away without an order and did not come back: their
+    /// locks were never shown to hold until then.
+    pub(super) fn doubt_arms_without_nodes(&mut self) {
+        self.watch();
+        for index in 0..self.arms.len() {
+            let spec = &self.arms[index].spec;
+            if !matches!(spec.nodes(), LockNodes::OneHost | LockNodes::EveryHost) {
+                continue;
+            }
+            let hosts = spec.hosts_in(&self.scenario.lab);
+            let up = hosts.iter().filter(|host| self.lab.handle.state(**host).is_up());
+            let lost = hosts.iter().filter(|host| self.lab.watch.is_lost(**host));
+            let lost: Vec<String> = lost.map(ToString::to_string).collect();
+            if up.count() * 2 > hosts.len() || lost.is_empty() {
+                continue;
+            }
+            let text = format!(
+                "{}: no quorum at the end: {} went away without an order, and did not come back",
+                spec.name,
+                lost.join(", ")
+            );
+            self.doubt(index, text);
         }
     }
 

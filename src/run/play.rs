@@ -59,6 +59,7 @@ pub(super) async fn run(
     };
     let record = match engine.play(&mut inbox).await {
         Ok(stopped) => {
+            engine.doubt_arms_without_nodes();
             let interrupted = engine.drain(stopped, &mut inbox).await;
             if !interrupted {
                 engine.try_keys(&mut inbox).await;

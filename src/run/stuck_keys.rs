@@ -8,16 +8,19 @@ use tokio::time::sleep;
 use super::arm::Arm;
 use super::command::{Command, Inbox};
 use super::engine::Engine;
+use super::lacking::lacking;
 use super::pace::TICK;
 use super::preparation::Preparation;
 use crate::metrics::Recorder;
 use crate::model::{EventKind, HostId};
-use crate::swarm::{ArmPlan, stuck_locks};
+use crate::swarm::{ArmPlan, Patience, stuck_locks};
 
 /// How many keys are tried, of the first of the workload.
 const MOST: usize = 1_000;
 /// How much longer than the longest TTL a key may be taken.
 const MARGIN: Duration = Duration::from_secs(1);
+/// How long locks are tried that servers refuse which are not ours. It is not known that this is about to end, as it is of ours.
+const REFUSED: Duration = Duration::from_secs(5);
 /// After this time the user is told what the run waits for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -41,6 +44,11 @@ impl Engine {
             .iter()
             .map(|arm| self.swarm.live_settings.ttl(arm.spec.ttl).max(arm.spec.ttl));
         let within = ttls.max().unwrap_or_default() + MARGIN;
+        let are_ours = self.scenario.lab.are_ours();
+        let for_each = Patience {
+            taken: within,
+            refused: if are_ours { within } else { within.min(REFUSED) },
+        };
         let preparation = Preparation {
             scenario: &self.scenario,
             lab: &self.lab.handle,
@@ -62,7 +70,7 @@ impl Engine {
         };
         let arms = self.arms.iter().enumerate().map(arm_plan).collect();
         let plan = preparation.server_plan(self.swarm.servers.len(), arms);
-        let mut trial = std::pin::pin!(stuck_locks(&plan, &names, within));
+        let mut trial = std::pin::pin!(stuck_locks(&plan, &names, for_each));
         let mut patience = std::pin::pin!(sleep(PATIENCE));
         let mut tick = tokio::time::interval(TICK);
         let mut told = false;
@@ -84,8 +92,17 @@ impl Engine {
             // What was refused since something failed meanwhile is not stuck.
             Ok(_) if !self.all_is_well() => {}
             Ok(stuck) => {
-                for (arm, stuck) in self.arms.iter_mut().zip(stuck) {
-                    arm.stuck = stuck;
+                for (index, tried) in stuck.into_iter().enumerate() {
+                    let Some(tried) = tried else { continue };
+                    let spec = &self.arms[index].spec;
+                    // What a server of ours does follows from the scenario. Another one was changed by somebody else.
+                    match lacking(spec, &tried.refused).filter(|_| !are_ours) {
+                        None => self.arms[index].stuck = Some(tried.failed),
+                        Some(why) => {
+                            let text = format!("{}: locks could not be had at the end: {why}", spec.name);
+                            self.doubt(index, text);
+                        }
+                    }
                 }
             }
             Err(error) => tracing::warn!("the keys could not be tried: {error}"),

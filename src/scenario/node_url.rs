@@ -44,9 +44,11 @@ impl NodeUrl {
 impl FromStr for NodeUrl {
     type Err = String;
 
-    /// For TLS this reads the authorities that the machine trusts. The error never contains a password.
+    /// For TLS this reads the authorities that the machine trusts. The error contains nothing of the text.
     fn from_str(text: &str) -> Result<Self, String> {
-        let address = NodeAddress::parse(text).map_err(|error| error.to_string())?;
+        let how = "write it like redis://user:password@host:6379/0";
+        // Not the text itself: a piece of a password may look like a URL of its own.
+        let address = NodeAddress::parse(text).map_err(|error| format!("{}; {how}", error.why))?;
         // As it is written, since special characters of a user are written as %XX.
         let (scheme, rest) = text.split_once("://").unwrap_or(("redis", text));
         let login = rest.split(['/', '?']).next().and_then(|login| login.rsplit_once('@'));
@@ -129,7 +131,7 @@ mod tests {
             "redis://:s3cret@h/x#",
         ] {
             let error = wrong.parse::<NodeUrl>().unwrap_err();
-            assert!(!error.contains("s3cret") || wrong == "s3cret", "{error}");
+            assert!(!error.contains("s3cret"), "{error}");
         }
     }
 }

@@ -18,4 +18,4 @@ pub use app_server::AppServer;
 pub use error::SwarmError;
 pub use load::Load;
 pub use plan::{ArmPlan, ReplicatedNodes, ServerPlan};
-pub use trial::stuck_locks;
+pub use trial::{Patience, stuck_locks};

@@ -10,8 +10,8 @@ use tokio::time::sleep;
 use super::error::SwarmError;
 use super::locks::Locks;
 use super::plan::ServerPlan;
-use crate::lock::{AcquireOptions, Lock};
-use crate::model::Wait;
+use crate::lock::{AcquireOptions, Lock, Refusal};
+use crate::model::{NoVote, Wait};
 use crate::scenario::ArmSpec;
 
 /// How many locks of an arm are tried at once.
@@ -19,36 +19,60 @@ const AT_ONCE: usize = 32;
 /// The pause before a lock that was not to be had is tried again.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// What became of the locks of an arm.
+#[derive(Debug, Default)]
+pub struct Tried {
+    /// How many could not be had.
+    pub failed: u64,
+    /// Why the lock nodes gave no votes to one of these, if they did not say that somebody holds it.
+    pub refused: Vec<NoVote>,
+}
+
+/// How long locks are tried.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// How long one that somebody seems to hold is tried.
+    pub taken: Duration,
+    /// How long one is tried that the nodes refuse, or don't answer for.
+    pub refused: Duration,
+}
+
 /// Tries to acquire each of these locks in each arm, over connections of its own, again and again until it has had it once or
-/// the time is over: `within` from now. Returns how many could not be had, for each arm; `None` for an arm without lock nodes.
+/// the time is over. Returns what became of them, for each arm; `None` for an arm without lock nodes.
 ///
 /// # Errors
 /// The plan has no node for an arm.
 pub async fn stuck_locks(
     plan: &ServerPlan,
     names: &[String],
-    within: Duration,
-) -> Result<Vec<Option<u64>>, SwarmError> {
+    patience: Patience,
+) -> Result<Vec<Option<Tried>>, SwarmError> {
     let locks = Locks::connect(plan).await;
-    let until = Instant::now() + within;
+    let began = Instant::now();
     let mut trials = Vec::new();
     for arm in &plan.arms {
         let lock = locks.of(&arm.spec, plan.seed)?;
         let uses_nodes = arm.spec.lock.uses_nodes();
-        trials.push(uses_nodes.then(|| try_all(&lock, &arm.spec, &plan.key_prefix, names, until)));
+        trials.push(uses_nodes.then(|| try_all(&lock, &arm.spec, &plan.key_prefix, names, (began, patience))));
     }
     let mut stuck = Vec::new();
     for trial in trials {
         stuck.push(match trial {
-            Some(mut locks) => Some(count_failed(&mut locks).await),
+            Some(mut locks) => Some(all(&mut locks).await),
             None => None,
         });
     }
     Ok(stuck)
 }
 
-/// Starts to try all of these locks. Each task tells whether it had its lock.
-fn try_all(lock: &Lock, spec: &ArmSpec, prefix: &str, names: &[String], until: Instant) -> JoinSet<bool> {
+/// Starts to try all of these locks. Each task tells why it did not have its lock, if that is so.
+fn try_all(
+    lock: &Lock,
+    spec: &ArmSpec,
+    prefix: &str,
+    names: &[String],
+    (began, patience): (Instant, Patience),
+) -> JoinSet<Option<Refusal>> {
     let turns = Arc::new(Semaphore::new(AT_ONCE));
     let mut trials = JoinSet::new();
     for name in names {
@@ -66,13 +90,22 @@ fn try_all(lock: &Lock, spec: &ArmSpec, prefix: &str, names: &[String], until: I
             loop {
                 // Nobody closes it. A lock that is taken must not keep others waiting, so the turn ends with the attempt.
                 let turn = turns.acquire().await;
-                if let Ok(guard) = lock.acquire(&key, &options).await {
-                    guard.release().await;
-                    return true;
-                }
+                let refusal = match lock.acquire(&key, &options).await {
+                    Ok(guard) => {
+                        guard.release().await;
+                        return None;
+                    }
+                    Err(refusal) => refusal,
+                };
                 drop(turn);
-                if Instant::now() >= until {
-                    return false;
+                let patience = match refusal {
+                    Refusal::Contended | Refusal::Expired { .. } => patience.taken,
+                    Refusal::NoQuorum { .. } | Refusal::NotPermitted { .. } | Refusal::Unknown { .. } => {
+                        patience.refused
+                    }
+                };
+                if began.elapsed() >= patience {
+                    return Some(refusal);
                 }
                 sleep(PAUSE).await;
             }
@@ -81,10 +114,19 @@ fn try_all(lock: &Lock, spec: &ArmSpec, prefix: &str, names: &[String], until: I
     trials
 }
 
-async fn count_failed(trials: &mut JoinSet<bool>) -> u64 {
-    let mut failed = 0;
-    while let Some(had) = trials.join_next().await {
-        failed += u64::from(!had.unwrap_or(false));
+async fn all(trials: &mut JoinSet<Option<Refusal>>) -> Tried {
+    let mut tried = Tried::default();
+    while let Some(ended) = trials.join_next().await {
+        match ended {
+            Ok(None) => {}
+            Ok(Some(refusal)) => {
+                tried.failed += 1;
+                if tried.refused.is_empty() {
+                    tried.refused = NoVote::all_of(refusal.causes()).collect();
+                }
+            }
+            Err(_) => tried.failed += 1,
+        }
     }
-    failed
+    tried
 }

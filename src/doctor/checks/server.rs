@@ -19,6 +19,11 @@ pub(in crate::doctor) fn of_server(facts: &Facts, settings: &Settings) -> Vec<Fi
         Ok(server) => server,
         Err(why) => return vec![unreached(why)],
     };
+    if let Err(why) = &server.info
+        && why.starts_with("NOAUTH")
+    {
+        return vec![unreached(&Unreached::Denied(why.clone()))];
+    }
     let mut findings = vec![Finding::good(Check::Reach, "it answers")];
     match &server.info {
         Ok(_) if is_sentinel(server) => findings.extend([version(server), kind(server)]),
@@ -42,10 +47,22 @@ pub(in crate::doctor) fn of_server(facts: &Facts, settings: &Settings) -> Vec<Fi
 
 fn unreached(why: &Unreached) -> Finding {
     let (text, cure) = match why {
-        Unreached::Silent(text) => (text, "check the address, and that the server runs and listens there"),
-        Unreached::Denied(text) => (text, "check user, password and database in the URL"),
+        Unreached::Silent(text) => (
+            text.as_str(),
+            "check the address, and that the server runs and listens there",
+        ),
+        Unreached::Denied(text) if text.starts_with("NOAUTH") => (
+            text.as_str(),
+            "put user and password into the URL: redis://user:password@host",
+        ),
+        Unreached::Denied(text) => (text.as_str(), "check user, password and database in the URL"),
+        Unreached::Closed => (
+            "it closes the connection",
+            "see its log: it may speak TLS only (write rediss://), have as many clients as it allows (maxclients), or let nobody in \
+             from here (bind, protected-mode)",
+        ),
         Unreached::Tls(text) => (
-            text,
+            text.as_str(),
             "check that the port speaks TLS, that its certificate names the host of the URL and is valid, and that this machine trusts \
              who signed it (SSL_CERT_FILE names another authority)",
         ),
@@ -239,6 +256,16 @@ fn permission(trial: &Trial, settings: &Settings) -> Finding {
             allow,
         ),
         Err(Refused::NotPermitted(why)) => Finding::bad(Check::Permission, why, allow),
+        Err(Refused::Late) => Finding::unknown(
+            Check::Permission,
+            "a lock was tried, and the server did not answer in 3 s",
+            "look again when it is not busy, or from a machine that is nearer",
+        ),
+        Err(Refused::Failed(why)) if why.contains("NOREPLICAS") => Finding::bad(
+            Check::Permission,
+            format!("a lock could not be had: {why}"),
+            "attach the replicas that it waits for, or CONFIG SET min-replicas-to-write 0",
+        ),
         Err(Refused::Failed(why)) => Finding::bad(
             Check::Permission,
             format!("a lock could not be had: {why}"),
@@ -264,6 +291,11 @@ fn round_trip(server: &Server, settings: &Settings) -> Finding {
         millis(limit)
     );
     let cure = "use servers that are nearer, or a longer node timeout (see what `lockstorm plan` says of the TTL then)";
+    if settings.ttl <= limit {
+        let ttl = humantime::format_duration(settings.ttl);
+        let seen = format!("{seen}, and the TTL of {ttl} is not longer: a lock may have expired when its votes are in");
+        return Finding::bad(Check::RoundTrip, seen, "choose a TTL of many node timeouts");
+    }
     if median >= limit {
         Finding::bad(Check::RoundTrip, seen, cure)
     } else if p99 * 2 >= limit || p99 * 10 >= settings.ttl {
@@ -488,17 +520,65 @@ mod tests {
     }
 
     #[test]
+    fn a_ttl_that_the_node_timeout_uses_up_is_bad() {
+        let of = |ttl| {
+            let settings = Settings {
+                ttl: Duration::from_millis(ttl),
+                node_timeout: Duration::from_millis(40),
+                prefix: String::new(),
+            };
+            let found = of_server(&sound(), &settings).into_iter();
+            found
+                .filter(|found| found.check == Check::RoundTrip)
+                .map(|found| found.verdict)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!((of(40), of(41)), (vec![Verdict::Bad], vec![Verdict::Good]));
+    }
+
+    #[test]
+    fn what_a_lock_met_is_told_with_its_cure() {
+        let of = |lock| {
+            let mut facts = sound();
+            let mut server = facts.server.clone().unwrap();
+            server.trial = Some(Trial {
+                lock: Err(lock),
+                missing: Vec::new(),
+            });
+            facts.server = Ok(server);
+            let settings = Settings {
+                ttl: Duration::from_secs(10),
+                node_timeout: Duration::from_millis(40),
+                prefix: String::new(),
+            };
+            let found = of_server(&facts, &settings).into_iter();
+            let found: Vec<_> = found.filter(|found| found.check == Check::Permission).collect();
+            (found[0].verdict, found[0].cure.clone().unwrap())
+        };
+        assert_eq!(of(Refused::Late).0, Verdict::Unknown);
+        let (verdict, cure) = of(Refused::Failed("not ready: NOREPLICAS Not enough".to_owned()));
+        assert!(
+            verdict == Verdict::Bad && cure.contains("min-replicas-to-write"),
+            "{cure}"
+        );
+        let (verdict, cure) = of(Refused::NotPermitted("NOPERM".to_owned()));
+        assert!(verdict == Verdict::Bad && cure.contains("ACL SETUSER"), "{cure}");
+    }
+
+    #[test]
     fn a_server_that_was_not_reached_has_one_finding_with_a_cure_of_its_own() {
         let mut cures = std::collections::BTreeSet::new();
         for why in [
             Unreached::Silent("x".to_owned()),
             Unreached::Denied("x".to_owned()),
+            Unreached::Denied("NOAUTH x".to_owned()),
+            Unreached::Closed,
             Unreached::Tls("x".to_owned()),
         ] {
             let finding = unreached(&why);
             assert_eq!((finding.check, finding.verdict), (Check::Reach, Verdict::Bad));
             cures.insert(finding.cure.unwrap());
         }
-        assert_eq!(cures.len(), 3);
+        assert_eq!(cures.len(), 5);
     }
 }

@@ -91,6 +91,7 @@ pub(super) fn words(error: &SessionError) -> String {
             }
             _ => error.to_string(),
         },
-        error => error.to_string(),
+        SessionError::Denied(error) => format!("it refuses us: {error}"),
+        error @ SessionError::Tls(_) => error.to_string(),
     }
 }

@@ -63,7 +63,10 @@ impl fmt::Debug for NodeAddress {
 
 impl fmt::Display for NodeAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.host, self.port)
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
     }
 }
 
@@ -296,6 +299,10 @@ mod tests {
         assert_eq!(
             format!("{known} {known:?}"),
             "127.0.0.1:6379 NodeAddress(127.0.0.1:6379)"
+        );
+        assert_eq!(
+            NodeAddress::parse("redis://[::1]:7000").unwrap().to_string(),
+            "[::1]:7000"
         );
         let plain = NodeAddress::from(SocketAddr::from(([127, 0, 0, 1], 6379)));
         assert_eq!((plain.credentials(), plain.database()), (None, 0));

@@ -83,8 +83,8 @@ fn urls(texts: &[String]) -> Result<Vec<NodeUrl>, String> {
         many => return Err(format!("names {many} servers; {MOST} at most")),
     }
     let mut urls: Vec<NodeUrl> = Vec::new();
-    for text in texts {
-        urls.push(text.parse()?);
+    for (n, text) in (1..).zip(texts) {
+        urls.push(text.parse().map_err(|why| format!("URL {n}: {why}"))?);
     }
     for (n, url) in urls.iter().enumerate() {
         if urls[..n].iter().any(|other| other.server() == url.server()) {
