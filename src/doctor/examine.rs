@@ -216,7 +216,10 @@ async fn try_lock(address: &NodeAddress, key: &str) -> Result<(), Refused> {
         node_timeout: TRIAL_TIMEOUT,
         ..NodeOptions::default()
     };
-    let redlock = Redlock::builder(Nodes::connect(std::slice::from_ref(address), options))
+    let nodes = Nodes::connect(std::slice::from_ref(address), options);
+    // A lock waits for a first connection no longer than a near server needs for it.
+    nodes.ready(TRIAL_TIMEOUT).await;
+    let redlock = Redlock::builder(nodes)
         .ttl(TRIAL_TTL)
         .wait(Wait::FailFast, TRIAL_TIMEOUT)
         .build();
