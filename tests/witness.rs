@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use lockstorm::metrics::{Count, Figures, Point, Time};
-use lockstorm::model::{Action, Condition, Fault, ServerId, Target};
+use lockstorm::model::{Action, Condition, Fault, OrderId, ServerId, Target};
 use lockstorm::run::{ArmRecord, Command, Record, RunHandle, RunOptions, start};
 use lockstorm::scenario::{Overrides, Source, parse};
 use sqlx::Connection;
@@ -461,7 +461,8 @@ fn a_killed_app_server_drops_its_requests_and_gets_no_more() {
             });
         }
         let target = server(1);
-        run.order(Command::Fault { action, target });
+        let order = OrderId::default();
+        run.order(Command::Fault { action, target, order });
     }
     support::eventually("it is dead", || {
         let snapshot = run.handle.snapshots.borrow();
@@ -476,6 +477,7 @@ fn a_killed_app_server_drops_its_requests_and_gets_no_more() {
     run.order(Command::Fault {
         action: Action::Fault(Fault::Kill),
         target,
+        order: OrderId::default(),
     });
     let all = |figures: &Figures| figures.servers.iter().map(|server| server.offered).sum::<u64>();
     support::eventually("requests find no app server", || {

@@ -162,17 +162,22 @@ impl App {
         let target = self.selected;
         let snapshot = self.live()?;
         let action = self.wanted(act, target, snapshot)?;
+        let order = self.orders.next();
         let (command, steps, verb): (_, Vec<Action>, _) = match (act, target) {
             (Act::Bounce, Target::Host(id)) => {
                 let steps = [Some(action), action.undo(target.kind())]
                     .into_iter()
                     .flatten()
                     .collect();
-                (Command::Bounce(id), steps, ["bounce", "bouncing"])
+                (Command::Bounce { host: id, order }, steps, ["bounce", "bouncing"])
             }
             _ => {
                 let [verb, under_way, _] = action.verbs();
-                (Command::Fault { action, target }, vec![action], [verb, under_way])
+                (
+                    Command::Fault { action, target, order },
+                    vec![action],
+                    [verb, under_way],
+                )
             }
         };
         // The other views show the hosts, and so the effect.
@@ -184,8 +189,7 @@ impl App {
                 verb[0]
             ));
         }
-        let events = snapshot.events.clone();
-        self.orders.add(target, &steps, &events);
+        self.orders.add(target, &steps);
         self.status = Some(format!("{} {target} …", verb[1]));
         self.receipt = true;
         Ok(vec![Intent::Command(command)])

@@ -263,7 +263,7 @@ impl App {
         self.picker = None;
         self.overlay = None;
         self.fault_seen = false;
-        self.orders = Orders::default();
+        self.orders.clear();
         self.knobs = OrderedKnobs::default();
         self.notes.clear();
         self.scroll = 0;
@@ -372,7 +372,7 @@ impl App {
     /// show their result. A run whose load has ended carries out no more orders.
     fn settle(&mut self, snapshot: &Snapshot) {
         if !matches!(snapshot.phase, Phase::WarmUp | Phase::Running) {
-            self.orders = Orders::default();
+            self.orders.clear();
             if std::mem::take(&mut self.receipt) {
                 self.status = None;
             }

@@ -1,25 +1,26 @@
 //! What keys have ordered for hosts and app servers and no snapshot shows as done. A key acts on the state that was
 //! ordered, not on the last snapshot.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
-use crate::model::{Action, Event, EventKind, Target};
+use crate::model::{Action, Event, EventKind, OrderId, Target};
 
 /// The orders under way, oldest first. The run carries out those of one target one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     open: Vec<Pending>,
-    /// For each target, the first event that can belong to its next order.
-    from: HashMap<Target, u64>,
+    /// The number of the next order.
+    next: OrderId,
 }
 
 #[derive(Debug)]
 struct Pending {
+    id: OrderId,
     target: Target,
     /// The actions still to be done: two for a bounce, otherwise one.
     steps: VecDeque<Action>,
-    /// The event of the first of these actions, once the run has logged it.
-    event: Option<u64>,
+    /// Whether the run has logged the first of these actions.
+    is_logged: bool,
     is_bounce: bool,
 }
 
@@ -42,17 +43,26 @@ pub(super) struct Done {
 }
 
 impl Orders {
-    /// Adds an order that is given now; `events` are the events before it.
-    pub fn add(&mut self, target: Target, steps: &[Action], events: &[Event]) {
-        let next = events.last().map_or(0, |event| event.id + 1);
-        let from = self.from.entry(target).or_default();
-        *from = next.max(*from);
+    /// The number that the next order will have.
+    pub const fn next(&self) -> OrderId {
+        self.next
+    }
+
+    /// Adds an order that is given now, with the next number.
+    pub fn add(&mut self, target: Target, steps: &[Action]) {
         self.open.push(Pending {
+            id: self.next,
             target,
             steps: steps.iter().copied().collect(),
-            event: None,
+            is_logged: false,
             is_bounce: steps.len() > 1,
         });
+        self.next.0 += 1;
+    }
+
+    /// Forgets all orders under way: the run carries out no more.
+    pub fn clear(&mut self) {
+        self.open.clear();
     }
 
     /// The state that the orders under way will bring a target into; `None` if there are none.
@@ -68,17 +78,8 @@ impl Orders {
     /// Takes in new events and forgets the orders that are done. Returns how the last of them ended.
     pub fn settle(&mut self, events: &[Event]) -> Option<Done> {
         let mut last = None;
-        let mut waiting: Vec<Target> = Vec::new();
-        let from = &mut self.from;
         self.open.retain_mut(|order| {
-            // The orders of a target are carried out one after the other.
-            if waiting.contains(&order.target) {
-                return true;
-            }
-            let done = order.follow(from.entry(order.target).or_default(), events);
-            if done.is_none() {
-                waiting.push(order.target);
-            }
+            let done = order.follow(events);
             let is_open = done.is_none();
             last = done.or(last.take());
             is_open
@@ -94,21 +95,19 @@ impl Orders {
 
 impl Pending {
     /// Follows the order as far as the events go. Returns how it ended, if it did.
-    fn follow(&mut self, from: &mut u64, events: &[Event]) -> Option<Done> {
+    fn follow(&mut self, events: &[Event]) -> Option<Done> {
         while let Some(&step) = self.steps.front() {
-            let id = match self.event {
-                Some(id) => id,
-                None => events.iter().find(|event| is_of(event, step, self.target, *from))?.id,
+            let event = events.iter().find(|event| is_step(event, self.id, step));
+            let (effect, failed) = match event {
+                Some(event) => outcome(event),
+                // Snapshots carry only the newest events: one that is missing now was done long ago.
+                None => (self.is_logged, false),
             };
-            self.event = Some(id);
-            *from = id + 1;
-            // Snapshots carry only the newest events: one that is missing was done long ago.
-            let event = events.iter().find(|event| event.id == id);
-            let (effect, failed) = event.map_or((true, false), outcome);
+            self.is_logged = event.is_some();
             if !effect && !failed {
                 return None;
             }
-            self.event = None;
+            self.is_logged = false;
             self.steps.pop_front();
             if failed || self.steps.is_empty() {
                 let text = event.map(|event| event.text.clone()).unwrap_or_default();
@@ -119,9 +118,8 @@ impl Pending {
     }
 }
 
-fn is_of(event: &Event, step: Action, of: Target, from: u64) -> bool {
-    event.id >= from
-        && matches!(&event.kind, EventKind::Fault { action, target, .. } if *action == step && *target == of)
+fn is_step(event: &Event, id: OrderId, step: Action) -> bool {
+    matches!(&event.kind, EventKind::Fault { action, order, .. } if *order == Some(id) && *action == step)
 }
 
 /// Whether the effect is verified, and whether the action failed.
@@ -139,13 +137,14 @@ mod tests {
 
     const HOST: Target = Target::Host(HostId(1));
 
-    fn event(id: u64, action: Action, effect_at: Option<f64>) -> Event {
+    fn event(id: u64, action: Action, order: Option<u64>, effect_at: Option<f64>) -> Event {
         Event {
             id,
             at: 1.0,
             kind: EventKind::Fault {
                 action,
                 target: HOST,
+                order: order.map(OrderId),
                 effect_at,
                 proof: Vec::new(),
                 error: None,
@@ -156,44 +155,47 @@ mod tests {
 
     #[test]
     fn an_order_counts_until_its_own_event_is_done() {
-        let before = [event(0, Action::Fault(Fault::Pause), Some(1.0))];
+        let pause = Action::Fault(Fault::Pause);
         let mut orders = Orders::default();
-        orders.add(HOST, &[Action::Fault(Fault::Pause)], &before);
-        assert_eq!(orders.settle(&before), None, "an older pause is not this one");
-        assert_eq!(
-            orders.expected(HOST),
-            Some(Expected::After(Action::Fault(Fault::Pause)))
-        );
-        assert_eq!(
-            orders.settle(&[event(1, Action::Fault(Fault::Pause), None)]),
-            None,
-            "asked for, not done"
-        );
-        let done = orders
-            .settle(&[event(1, Action::Fault(Fault::Pause), Some(1.1))])
-            .expect("done");
+        orders.add(HOST, &[pause]);
+        // The schedule pauses the same host in the same instant.
+        let mut events = vec![event(0, pause, None, Some(1.0))];
+        assert_eq!(orders.settle(&events), None, "that is not this one");
+        assert_eq!(orders.expected(HOST), Some(Expected::After(pause)));
+        events.push(event(1, pause, Some(0), None));
+        assert_eq!(orders.settle(&events), None, "asked for, not done");
+        events[1] = event(1, pause, Some(0), Some(1.1));
+        let done = orders.settle(&events).expect("done");
         assert_eq!((done.text.as_str(), done.failed), ("pause host 1", false));
         assert!(orders.is_empty() && orders.expected(HOST).is_none());
     }
 
     #[test]
+    fn an_order_whose_event_is_not_shown_any_more_is_done() {
+        let pause = Action::Fault(Fault::Pause);
+        let mut orders = Orders::default();
+        orders.add(HOST, &[pause]);
+        assert_eq!(orders.settle(&[event(3, pause, Some(0), None)]), None);
+        assert_eq!(orders.settle(&[]).map(|done| done.failed), Some(false));
+    }
+
+    #[test]
     fn orders_of_a_target_are_done_one_after_the_other() {
         let mut orders = Orders::default();
-        for action in [
+        let steps = [
             Action::Fault(Fault::Pause),
             Action::Undo(Condition::Paused),
             Action::Fault(Fault::Pause),
-        ] {
-            orders.add(HOST, &[action], &[]);
-        }
+        ];
+        steps.iter().for_each(|action| orders.add(HOST, &[*action]));
         let two = [
-            event(0, Action::Fault(Fault::Pause), Some(1.0)),
-            event(1, Action::Undo(Condition::Paused), Some(1.1)),
+            event(0, steps[0], Some(0), Some(1.0)),
+            event(1, steps[1], Some(1), Some(1.1)),
         ];
         assert!(orders.settle(&two).is_some());
         assert_eq!(
             orders.expected(HOST),
-            Some(Expected::After(Action::Fault(Fault::Pause))),
+            Some(Expected::After(steps[2])),
             "the third is open"
         );
         assert_eq!(orders.settle(&two), None, "and the first is not counted for it");
@@ -201,23 +203,21 @@ mod tests {
 
     #[test]
     fn a_bounce_is_done_when_the_host_is_back_or_was_not_killed() {
-        let killed = event(0, Action::Fault(Fault::Kill), Some(1.0));
+        let bounce = [Action::Fault(Fault::Kill), Action::Undo(Condition::Down)];
+        let killed = event(0, bounce[0], Some(0), Some(1.0));
         let mut orders = Orders::default();
-        orders.add(HOST, &[Action::Fault(Fault::Kill), Action::Undo(Condition::Down)], &[]);
+        orders.add(HOST, &bounce);
         assert_eq!(orders.settle(std::slice::from_ref(&killed)), None);
         assert_eq!(orders.expected(HOST), Some(Expected::Bounce));
-        assert!(
-            orders
-                .settle(&[killed, event(1, Action::Undo(Condition::Down), Some(1.4))])
-                .is_some()
-        );
+        let back = event(1, bounce[1], Some(0), Some(1.4));
+        assert!(orders.settle(&[killed, back]).is_some());
         assert!(orders.is_empty());
 
-        let mut failed = event(2, Action::Fault(Fault::Kill), None);
+        let mut failed = event(2, bounce[0], Some(1), None);
         if let EventKind::Fault { error, .. } = &mut failed.kind {
             *error = Some("is down already".to_owned());
         }
-        orders.add(HOST, &[Action::Fault(Fault::Kill), Action::Undo(Condition::Down)], &[]);
+        orders.add(HOST, &bounce);
         assert_eq!(orders.settle(&[failed]).map(|done| done.failed), Some(true));
         assert!(orders.is_empty());
     }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Action, HostId, Proof, Target};
+use super::{Action, HostId, OrderId, Proof, Target};
 
 /// Something that happened during a run, for the event log, the time axis and the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,8 @@ pub enum EventKind {
         action: Action,
         /// Its target.
         target: Target,
+        /// The order that it carries out; null if the scenario ordered it.
+        order: Option<OrderId>,
         /// When its effect was verified, in seconds like `at`; null while it is under way, or if it failed.
         effect_at: Option<f64>,
         /// How the effect was verified, by whom and when, in seconds like `at`.

@@ -51,3 +51,8 @@ impl fmt::Display for ServerId {
         write!(f, "app server {}", self.0)
     }
 }
+
+/// An order that somebody gives a run. Whoever gives it chooses the number; its events carry it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct OrderId(pub u64);

@@ -21,7 +21,7 @@ pub use fault::{
     Action, Condition, Conditions, Direction, Fault, Finding, How, Link, Observer, Obstacle, Ongoing, Parameters,
     Proof, Seat, Seats, Target, TargetKind, Targets, Verified, Way,
 };
-pub use id::{HostId, ServerId};
+pub use id::{HostId, OrderId, ServerId};
 pub use no_vote::NoVote;
 pub use outcome::Outcomes;
 pub use printable::printable;

@@ -153,6 +153,7 @@ fn fault(event: &Event) -> Option<(Tone, String)> {
         effect_at,
         error,
         proof,
+        ..
     } = &event.kind
     else {
         return None;

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use crate::model::{Action, HostId, Target};
+use crate::model::{Action, HostId, OrderId, Target};
 
 /// What the console, a test or a signal handler can ask of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,10 +13,17 @@ pub enum Command {
         action: Action,
         /// The target.
         target: Target,
+        /// The number of this order, which its event will carry.
+        order: OrderId,
     },
     /// Kill a host, and bring it back [`Command::BOUNCE`] after its death was verified. It comes back empty unless it
     /// persists its data.
-    Bounce(HostId),
+    Bounce {
+        /// The host.
+        host: HostId,
+        /// The number of this order, which the events of both steps will carry.
+        order: OrderId,
+    },
     /// Turn a knob.
     Turn(Knob),
     /// End the load now: waiting acquires and simulated work are given up, the ledger is read, and the record is made.

@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use super::effect::Effect;
 use super::snapshot::Snapshot;
-use crate::model::{Action, Event, EventKind, Proof, Target};
+use crate::model::{Action, Event, EventKind, OrderId, Proof, Target};
 
 /// All events of a run, in the order of their causes.
 #[derive(Debug)]
@@ -64,10 +64,11 @@ impl EventLog {
     }
 
     /// Logs a fault that is ordered now; its effect follows.
-    pub fn fault(&mut self, action: Action, target: Target, why: Option<&str>) -> u64 {
+    pub fn fault(&mut self, action: Action, target: Target, order: Option<OrderId>, why: Option<&str>) -> u64 {
         let kind = EventKind::Fault {
             action,
             target,
+            order,
             effect_at: None,
             proof: Vec::new(),
             error: None,
@@ -89,6 +90,7 @@ impl EventLog {
             effect_at,
             proof,
             error,
+            ..
         } = &mut event.kind
         else {
             return;

@@ -8,7 +8,7 @@ use super::engine::Engine;
 use super::faults::{Place, Report};
 use super::snapshot::Phase;
 use crate::fault::{Due, Schedule};
-use crate::model::{Action, Fault, HostId, Target, Targets};
+use crate::model::{Action, Fault, HostId, OrderId, Target, Targets};
 use crate::scenario::{FaultSpec, FaultStart};
 use crate::swarm::AppServer;
 
@@ -28,25 +28,27 @@ impl Engine {
             self.warn(format!("fault {fault} had no effect: {why}"));
         }
         for due in due {
-            self.order_fault(due.action, due.target, Some(due));
+            let order = self.faults.orders.get(&due.fault).copied();
+            self.order_fault(due.action, due.target, order, Some(due));
         }
     }
 
     /// Kills a host now and brings it back once its death was verified. It counts as a fault like the scenario's own.
-    pub(super) fn bounce(&mut self, host: HostId) {
-        self.faults.schedule.add(FaultSpec {
+    pub(super) fn bounce(&mut self, host: HostId, order: OrderId) {
+        let fault = self.faults.schedule.add(FaultSpec {
             start: FaultStart::At(Duration::ZERO),
             action: Fault::Kill.into(),
             targets: Targets::Named(vec![Target::Host(host)]),
             lasts: Some(Command::BOUNCE),
             caption: None,
         });
+        self.faults.orders.insert(fault, order);
         self.due_faults();
     }
 
     /// Orders a fault, by key or by schedule, and logs it.
-    pub(super) fn order_fault(&mut self, action: Action, target: Target, due: Option<Due>) {
-        let event = self.log.fault(action, target, self.who(due).as_deref());
+    pub(super) fn order_fault(&mut self, action: Action, target: Target, order: Option<OrderId>, due: Option<Due>) {
+        let event = self.log.fault(action, target, order, self.who(due).as_deref());
         let held = match (action, target) {
             // Read now, while the host is still down: once it is back, others get the locks that it forgot.
             (Action::Undo(condition), Target::Host(host)) if condition.forgets() => self.locks_on(host),

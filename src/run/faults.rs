@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -5,7 +6,7 @@ use tokio::sync::mpsc;
 use super::effect::Effect;
 use crate::fault::{Due, Schedule};
 use crate::lab::{Lab, LabError};
-use crate::model::{Action, HostId, Link, Observer, ServerId, Target};
+use crate::model::{Action, HostId, Link, Observer, OrderId, ServerId, Target};
 use crate::scenario::FaultSpec;
 use crate::swarm::{AppServer, SwarmError};
 
@@ -13,6 +14,8 @@ use crate::swarm::{AppServer, SwarmError};
 #[derive(Debug)]
 pub(super) struct Faults {
     pub schedule: Schedule,
+    /// The orders that have added a fault to the schedule, by its number.
+    pub orders: HashMap<usize, OrderId>,
     reports: mpsc::UnboundedSender<Report>,
     inbox: mpsc::UnboundedReceiver<Report>,
 }
@@ -43,6 +46,7 @@ impl Faults {
         let (reports, inbox) = mpsc::unbounded_channel();
         Self {
             schedule: Schedule::new(faults),
+            orders: HashMap::new(),
             reports,
             inbox,
         }

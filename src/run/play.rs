@@ -166,8 +166,8 @@ impl Engine {
             tokio::select! {
                 command = inbox.next() => match command {
                     Command::Stop => return Ok(true),
-                    Command::Fault { action, target } => self.order_fault(action, target, None),
-                    Command::Bounce(host) => self.bounce(host),
+                    Command::Fault { action, target, order } => self.order_fault(action, target, Some(order), None),
+                    Command::Bounce { host, order } => self.bounce(host, order),
                     Command::Turn(knob) => self.turn(knob),
                 },
                 report = self.faults.report() => self.fault_reported(report),
