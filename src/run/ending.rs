@@ -47,8 +47,9 @@ impl Ticks {
 
 impl Engine {
     /// Ends the load: no further request begins, and those under way may end. Requests that wait for a lock are given up
-    /// after [`ProgressLimit::QUIET`], or at once if the run was `stopped`; the others are waited for as long as some of
-    /// them end. If it is told to stop once more, it waits for nothing. Returns whether the run was told to stop at all.
+    /// after [`ProgressLimit::QUIET`]; the others are waited for as long as some of them end, and their work may take
+    /// as long as the scenario says. If the run was `stopped`, waiting requests and simulated work are given up at once. If it is told
+    /// to stop once more, it waits for nothing. Returns whether the run was told to stop at all.
     pub(super) async fn drain(&mut self, stopped: bool, inbox: &mut Inbox) -> bool {
         let began = Instant::now();
         self.timing.timeline.end(began);
@@ -57,7 +58,7 @@ impl Engine {
         self.swarm.load.end();
         self.stage.phase = Phase::Draining;
         self.log.push_at(end, EventKind::Phase, "the load has ended");
-        let mut limit = ProgressLimit::new(began, ProgressLimit::QUIET);
+        let mut limit = ProgressLimit::new(began, ProgressLimit::QUIET + self.longest_work());
         limit.moved(self.ended_requests(), began);
         let (mut stops, mut given_up) = (usize::from(stopped), None);
         self.stage.gives_up_at = Some(limit.until());
@@ -69,8 +70,12 @@ impl Engine {
         while !self.swarm.servers.iter().all(AppServer::has_ended) {
             let now = Instant::now();
             limit.moved(self.ended_requests(), now);
+            if stops > 0 {
+                self.swarm.hurry.give_up_all();
+                limit.patience(ProgressLimit::QUIET);
+            }
             if given_up.is_none() && (stops > 0 || now >= began + ProgressLimit::QUIET) {
-                self.swarm.hurry.cancel();
+                self.swarm.hurry.give_up_waiting();
                 given_up = Some(now);
                 if stops == 0 && !limit.is_over(now) {
                     let text = format!(
@@ -88,7 +93,7 @@ impl Engine {
                 } else if now >= began + ProgressLimit::MOST {
                     format!("{} s were not enough", ProgressLimit::MOST.as_secs())
                 } else {
-                    let quiet = ProgressLimit::QUIET.as_secs();
+                    let quiet = limit.quiet().as_secs();
                     format!("none ended for {quiet} s, so the database or the cache node hangs or is too slow")
                 };
                 self.abandon(&why, &mut ticks, inbox).await;
@@ -106,6 +111,13 @@ impl Engine {
     /// How soon given-up requests end: one may still be in a read of the database, which takes its simulated time.
     fn grace(&self) -> Duration {
         (GRACE + 3 * self.scenario.database.read.median).min(ProgressLimit::QUIET)
+    }
+
+    /// How long the simulated work of a request may well take: twice its 99th percentile.
+    fn longest_work(&self) -> Duration {
+        let spec = self.scenario.workload.about().live_time(&self.scenario.database);
+        let longest = 2.0 * self.swarm.live_settings.hold(spec).p99();
+        Duration::try_from_secs_f64(longest).map_or(ProgressLimit::MOST, |longest| longest.min(ProgressLimit::MOST))
     }
 
     /// Requests that have ended so far.

@@ -3,7 +3,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
 use super::arm::Arm;
 use super::clock_watch::ClockWatch;
@@ -31,7 +30,7 @@ use crate::metrics::{Figures, Metric, NodeLoad, Timeline};
 use crate::model::EventKind;
 use crate::scenario::{Scenario, Voter};
 use crate::swarm::{AppServer, Load};
-use crate::workload::LiveSettings;
+use crate::workload::{Hurry, LiveSettings};
 
 /// A run from its lab to its record. It lives on one thread and owns everything that app servers don't.
 pub(super) struct Engine {
@@ -60,7 +59,7 @@ impl Engine {
         binary: &ServerBinary,
         lab: Arc<Lab>,
         snapshots: watch::Sender<Arc<Snapshot>>,
-        hurry: CancellationToken,
+        hurry: Hurry,
     ) -> Result<Self, RunError> {
         let (live_settings, knobs) = (Arc::new(LiveSettings::default()), snapshots.borrow().knobs);
         enough_connections(&scenario).await?;

@@ -1,17 +1,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio_util::sync::CancellationToken;
-
 use crate::swarm::{AppServer, Load};
-use crate::workload::LiveSettings;
+use crate::workload::{Hurry, LiveSettings};
 
 /// The app servers of a run and their load.
 pub(super) struct LiveSwarm {
     pub servers: Vec<AppServer>,
     pub load: Load,
-    /// Cancelled when the run must end: waiting acquires and simulated work are given up.
-    pub hurry: CancellationToken,
+    /// What is given up when the run must end.
+    pub hurry: Hurry,
     /// The settings that can change during a run.
     pub live_settings: Arc<LiveSettings>,
 }

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
 
 use super::command::{Command, Inbox};
 use super::engine::Engine;
@@ -21,6 +20,7 @@ use crate::lab::{Lab, LabOptions, NodeName, NodeStats, ServerBinary};
 use crate::metrics::units::micros;
 use crate::model::{ClusterNode, EventKind};
 use crate::scenario::{FaultSpec, Scenario};
+use crate::workload::Hurry;
 
 /// How long a run that was stopped before its load began may take to remove what it made.
 const TAKE_BACK: Duration = Duration::from_secs(1);
@@ -89,11 +89,11 @@ async fn set_up(
     snapshots: watch::Sender<Arc<Snapshot>>,
     inbox: &mut Inbox,
 ) -> Result<Engine, RunError> {
-    let hurry = CancellationToken::new();
+    let hurry = Hurry::new();
     let mut starting = std::pin::pin!(Engine::start(scenario, binary, lab, snapshots, hurry.clone()));
     tokio::select! {
         engine = &mut starting => return engine,
-        () = stopped(inbox) => hurry.cancel(),
+        () = stopped(inbox) => hurry.give_up_all(),
     }
     // It ends by itself after its present step, and removes what it made. We don't wait for a database that hangs.
     if let Ok(Ok(mut engine)) = timeout(TAKE_BACK, starting).await {
@@ -269,6 +269,7 @@ impl Engine {
             });
             let ended = arm.collector.collect();
             super::announce::damage(arm, worst, &mut self.log);
+            super::announce::stalls(arm, &mut self.log);
             super::announce::sold_out(arm, &mut self.log);
             super::announce::failures(arm, &mut self.log);
             if let Some(ended) = ended {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
 use super::arm::Arm;
 use super::error::RunError;
@@ -14,7 +13,7 @@ use crate::model::ServerId;
 use crate::scenario::Scenario;
 use crate::store::{self, ArmDatabase};
 use crate::swarm::{AppServer, ArmPlan, Load, ReplicatedNodes, ServerPlan};
-use crate::workload::LiveSettings;
+use crate::workload::{Hurry, LiveSettings};
 
 /// How long it may take to drop the schemas of a run that did not begin.
 const TAKE_BACK: Duration = Duration::from_secs(2);
@@ -26,8 +25,8 @@ pub(super) struct Preparation<'a> {
     pub live_settings: &'a Arc<LiveSettings>,
     pub timeline: &'a Arc<Timeline>,
     pub load: &'a Load,
-    /// Cancelled when the run is stopped before its load begins.
-    pub hurry: &'a CancellationToken,
+    /// Gives up everything when the run is stopped before its load begins.
+    pub hurry: &'a Hurry,
 }
 
 impl Preparation<'_> {
@@ -100,7 +99,7 @@ impl Preparation<'_> {
     }
 
     fn still_wanted(&self) -> Result<(), RunError> {
-        if self.hurry.is_cancelled() {
+        if self.hurry.is_all() {
             return Err(RunError::Stopped);
         }
         Ok(())

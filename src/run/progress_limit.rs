@@ -45,6 +45,16 @@ impl ProgressLimit {
         self.until = self.until.min(now + left);
     }
 
+    /// How long nothing may move before the wait is over.
+    pub const fn quiet(&self) -> Duration {
+        self.quiet
+    }
+
+    /// Changes that.
+    pub const fn patience(&mut self, quiet: Duration) {
+        self.quiet = quiet;
+    }
+
     /// When the wait is over if nothing moves.
     pub fn until(&self) -> Instant {
         self.until.min(self.moved + self.quiet)

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
 use super::intake::Intake;
 use super::load::Load;
@@ -14,7 +13,7 @@ use crate::metrics::{Recorder, RoundTrips};
 use crate::model::{HostId, ServerId};
 use crate::scenario::{ArmSpec, DatabaseSpec, WorkloadSpec};
 use crate::store::ArmDatabase;
-use crate::workload::{HeldLocks, LiveSettings, Waiting};
+use crate::workload::{HeldLocks, Hurry, LiveSettings, Waiting};
 
 /// What an app server is made from.
 #[derive(Debug, Clone)]
@@ -45,8 +44,8 @@ pub struct ServerPlan {
     pub live_settings: Arc<LiveSettings>,
     /// The scenario's seed.
     pub seed: u64,
-    /// When this is cancelled, waiting acquires and simulated work are given up.
-    pub hurry: CancellationToken,
+    /// Gives up waiting acquires, or simulated work too.
+    pub hurry: Hurry,
     /// The arms.
     pub arms: Vec<ArmPlan>,
     /// Counts how long the lock nodes take to answer.

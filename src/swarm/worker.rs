@@ -4,12 +4,11 @@ use std::time::{Duration, Instant};
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
-use tokio_util::sync::CancellationToken;
 
 use super::intake::Intake;
 use crate::metrics::Recorder;
 use crate::timer::Timer;
-use crate::workload::{Done, Workload};
+use crate::workload::{Done, Hurry, Workload};
 
 /// A request that begins later than this after its intended start counts as late.
 const LATE: Duration = Duration::from_millis(10);
@@ -21,8 +20,8 @@ pub(super) struct Crew {
     pub intake: Arc<Intake>,
     pub recorder: Arc<Recorder>,
     pub timer: Timer,
-    /// When this is cancelled, workers that have not begun yet never will.
-    pub hurry: CancellationToken,
+    /// When waiting requests are given up, workers that have not begun yet never will.
+    pub hurry: Hurry,
     /// Workers with this number or a higher one end after their present request.
     pub wanted: AtomicUsize,
     /// Workers that have not ended. The run reads it.
@@ -49,7 +48,7 @@ pub(super) fn spawn(crew: &Arc<Crew>, number: usize, delay: Duration) -> tokio::
         tokio::select! {
             biased;
             () = crew.timer.sleep(delay) => work(&crew, number).await,
-            () = crew.hurry.cancelled() => {}
+            () = crew.hurry.waiting() => {}
         }
     })
 }

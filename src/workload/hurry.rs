@@ -1,0 +1,61 @@
+use tokio_util::sync::CancellationToken;
+
+/// Tells requests that the run must end. Those that wait for a lock can be given up alone, while work under a lock goes on.
+#[derive(Debug, Clone)]
+pub struct Hurry {
+    all: CancellationToken,
+    waiting: CancellationToken,
+}
+
+impl Hurry {
+    /// Nothing is given up yet.
+    #[must_use]
+    pub fn new() -> Self {
+        let all = CancellationToken::new();
+        Self {
+            waiting: all.child_token(),
+            all,
+        }
+    }
+
+    /// One that follows this one, for many requests that ask often.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        Self {
+            all: self.all.child_token(),
+            waiting: self.waiting.child_token(),
+        }
+    }
+
+    /// Gives up the requests that wait for a lock, and those that have not begun.
+    pub fn give_up_waiting(&self) {
+        self.waiting.cancel();
+    }
+
+    /// Gives up these and all simulated work.
+    pub fn give_up_all(&self) {
+        self.all.cancel();
+    }
+
+    /// Whether all work is given up.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        self.all.is_cancelled()
+    }
+
+    /// Resolves once waiting requests are given up.
+    pub async fn waiting(&self) {
+        self.waiting.cancelled().await;
+    }
+
+    /// Resolves once all work is given up.
+    pub async fn all(&self) {
+        self.all.cancelled().await;
+    }
+}
+
+impl Default for Hurry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
