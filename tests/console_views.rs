@@ -8,7 +8,7 @@ use std::time::Duration;
 use lockstorm::console::{App, ConsoleOptions, Intent, Message, Saving, ThemeName, View, keys, views};
 use lockstorm::metrics::{Count, RecentTenths};
 use lockstorm::model::{
-    Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, ServerId, Target,
+    Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, OrderId, ServerId, Target,
 };
 use lockstorm::run::{self, Command, Health, Knob, Live, Phase, RunError, Snapshot, Stop};
 use lockstorm::scenario::{GivenNodes, LockKind, Update};
@@ -630,16 +630,23 @@ fn keys_are_bound_once_and_all_are_in_the_help() {
     }
 }
 
+/// The commands, all with the same number.
 fn commands(orders: Vec<Intent>) -> Vec<Command> {
-    let command = |order| match order {
-        Intent::Command(command) => Some(command),
+    let command = |intent| match intent {
+        Intent::Command(mut command) => {
+            if let Command::Fault { order, .. } | Command::Bounce { order, .. } = &mut command {
+                *order = OrderId::default();
+            }
+            Some(command)
+        }
         _ => None,
     };
     orders.into_iter().filter_map(command).collect()
 }
 
 fn fault(action: Action, target: Target) -> Vec<Command> {
-    vec![Command::Fault { action, target }]
+    let order = OrderId::default();
+    vec![Command::Fault { action, target, order }]
 }
 
 #[test]
@@ -659,7 +666,9 @@ fn faults_go_to_what_is_selected() {
         commands(press(&mut fresh(), "1p")),
         fault(Action::Fault(Fault::Pause), first)
     );
-    assert_eq!(commands(press(&mut fresh(), "1b")), [Command::Bounce(HostId(1))]);
+    let order = OrderId::default();
+    let bounce = Command::Bounce { host: HostId(1), order };
+    assert_eq!(commands(press(&mut fresh(), "1b")), [bounce]);
     // Host 2 is down, host 3 is paused.
     assert_eq!(
         commands(press(&mut app, "2r")),
@@ -896,6 +905,7 @@ fn the_final_rate_is_the_mean_over_the_run() {
     let mut snapshot = picture::storm();
     for arm in &mut snapshot.arms {
         arm.figures.throughput = 123.4;
+        arm.figures.answered = arm.figures.orders;
     }
     let means = |snapshot: Snapshot| {
         let screen = text(&draw(&showing(snapshot), (120, 36)));
@@ -911,12 +921,14 @@ fn the_final_rate_is_the_mean_over_the_run() {
 #[test]
 fn the_head_says_which_rate_it_is() {
     for size in [(120, 36), (80, 24)] {
-        let running = text(&draw(&showing(picture::storm()), size));
+        let running = text(&draw(&showing(picture::calm(picture::inventory(), 12.3)), size));
         assert!(running.contains("ok/s 5 s") && running.contains(" 398 "), "{running}");
+        let sold_out = text(&draw(&showing(picture::storm()), size));
+        assert!(sold_out.contains(" sold out "), "nobody compares its rate: {sold_out}");
         let mut app = showing(picture::finished(picture::storm(), results_of_expectations()));
         press(&mut app, "v");
         let over = text(&draw(&app, size));
-        assert!(over.contains("ok/s") && !over.contains("ok/s 5 s"), "{over}");
+        assert!(over.contains("sold/s") && !over.contains("ok/s"), "{over}");
     }
 }
 
@@ -955,6 +967,7 @@ fn thousands_stand_apart_everywhere() {
         arm.figures.outcomes.contended = 4_321;
         arm.figures.oversold = 2_345;
         arm.live.per_second = 3_210.0;
+        arm.figures.sold_out_all = false;
     }
     snapshot.knobs.workers = 1_024;
     let mut app = showing(snapshot);
@@ -986,6 +999,7 @@ fn nothing_is_drawn_that_turns_the_writing_or_has_no_width() {
         picture::calm(scenario, 12.3),
         Action::Fault(Fault::Kill),
         Target::Host(HostId(1)),
+        None,
         Some(12.3),
     );
     running.scheduled = vec![bad.clone()];
@@ -1168,8 +1182,14 @@ fn the_wait_for_the_end_is_counted_down_and_says_what_the_key_does_now() {
     assert!(screen.contains("q again: quits without the summary"), "{screen}");
 }
 
-/// The snapshot with one more event for this action on this target.
-fn and_then(mut snapshot: Snapshot, action: Action, target: Target, effect_at: Option<f64>) -> Snapshot {
+/// The snapshot with one more event for this action on this target: the first step of the order with this number, or the schedule's.
+fn and_then(
+    mut snapshot: Snapshot,
+    action: Action,
+    target: Target,
+    order: Option<u64>,
+    effect_at: Option<f64>,
+) -> Snapshot {
     let events = Arc::make_mut(&mut snapshot.events);
     let id = events.last().map_or(0, |event| event.id + 1);
     events.push(lockstorm::model::Event {
@@ -1178,6 +1198,7 @@ fn and_then(mut snapshot: Snapshot, action: Action, target: Target, effect_at: O
         kind: lockstorm::model::EventKind::Fault {
             action,
             target,
+            order: order.map(OrderId),
             effect_at,
             proof: Vec::new(),
             error: None,
@@ -1210,7 +1231,8 @@ fn a_key_acts_on_the_state_that_was_ordered_not_on_the_last_picture() {
         ),
     ] {
         let mut app = showing(picture::calm(picture::inventory(), 12.3));
-        let expected = expected.map(|action| Command::Fault { action, target });
+        let order = OrderId::default();
+        let expected = expected.map(|action| Command::Fault { action, target, order });
         assert_eq!(commands(press(&mut app, keys)), expected, "{keys}");
     }
     for (keys, why) in [
@@ -1238,9 +1260,10 @@ fn a_key_acts_on_the_state_that_was_ordered_not_on_the_last_picture() {
         fault(Action::Undo(Condition::Paused), host)
     );
     let both = and_then(
-        and_then(calm(), Action::Fault(Fault::Pause), host, Some(12.3)),
+        and_then(calm(), Action::Fault(Fault::Pause), host, Some(0), Some(12.3)),
         Action::Undo(Condition::Paused),
         host,
+        Some(1),
         Some(12.4),
     );
     app.update(Message::Snapshot(Arc::new(both)));
@@ -1256,20 +1279,16 @@ fn an_order_has_a_receipt_until_it_is_done_also_while_the_display_is_frozen() {
         press(&mut app, if frozen { " k" } else { "k" });
         let screen = |app: &App| text(&draw(app, (80, 24)));
         assert!(screen(&app).contains("killing host 1 …"), "{}", screen(&app));
-        app.update(Message::Snapshot(Arc::new(and_then(
-            calm(),
-            Action::Fault(Fault::Kill),
-            host,
-            None,
-        ))));
+        // The schedule kills the same host in the same instant: that is no receipt of this order.
+        let scheduled = || and_then(calm(), Action::Fault(Fault::Kill), host, None, Some(12.3));
+        app.update(Message::Snapshot(Arc::new(scheduled())));
+        assert!(screen(&app).contains("killing host 1 …"), "{}", screen(&app));
+        let asked = and_then(scheduled(), Action::Fault(Fault::Kill), host, Some(0), None);
+        app.update(Message::Snapshot(Arc::new(asked)));
         assert!(screen(&app).contains("killing host 1 …"), "{}", screen(&app));
         app.take_dirty();
-        app.update(Message::Snapshot(Arc::new(and_then(
-            calm(),
-            Action::Fault(Fault::Kill),
-            host,
-            Some(12.4),
-        ))));
+        let done = and_then(scheduled(), Action::Fault(Fault::Kill), host, Some(0), Some(12.4));
+        app.update(Message::Snapshot(Arc::new(done)));
         assert!(app.take_dirty());
         assert!(!screen(&app).contains("killing"), "{}", screen(&app));
         let lines = screen(&app);
@@ -1449,6 +1468,7 @@ fn scheduled_faults_are_announced_and_no_hint_spoils_them() {
         snapshot,
         Action::Fault(Fault::Kill),
         Target::Host(HostId(2)),
+        None,
         Some(12.3),
     );
     let screen = text(&draw(&showing(down), (120, 36)));

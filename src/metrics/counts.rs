@@ -27,6 +27,12 @@ pub enum Count {
     Aborted,
     Fenced,
     Errors,
+    Stalled,
+}
+
+impl Count {
+    /// The counts that records had from the beginning; one written before a count was there lacks its field.
+    const FIRST: usize = Self::Errors as usize + 1;
 }
 
 /// The value of each count. In a record each is a field.
@@ -87,7 +93,7 @@ impl<'de> Deserialize<'de> for Counts {
         for (place, n) in counts
             .0
             .iter_mut()
-            .zip(fields::read(deserializer, &names, names.len())?)
+            .zip(fields::read(deserializer, &names, Count::FIRST)?)
         {
             *place = n;
         }

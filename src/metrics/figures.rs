@@ -130,6 +130,9 @@ pub struct Figures {
     pub lost_updates: u64,
     /// The largest value that it ever had.
     pub lost_updates_peak: u64,
+    /// How many updates at most were lost to sections that this machine held up until their lock had expired.
+    #[serde(default)]
+    pub lost_by_stalls: u64,
     /// Whether the whole stock is sold (`inventory`): before that, overselling cannot show in full.
     pub sold_out_all: bool,
     /// The second in which the first update was lost, by the time of the sale that proves it.

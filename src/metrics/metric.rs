@@ -42,6 +42,7 @@ pub enum Metric {
     HoldP99,
     LocksLost,
     Overran,
+    Stalled,
     Aborted,
     Offered,
     Begun,
@@ -51,6 +52,8 @@ pub enum Metric {
     NeverBegun,
     Answered,
     Throughput,
+    SoldPerSecond,
+    SoldOutPerSecond,
     Late,
     ResponseP50,
     ResponseP90,
@@ -378,6 +381,13 @@ impl Metric {
                 Doubt,
                 "sections that outlasted the validity of their lock, of all sections: also those of buyers who find the stock sold out, which are short",
             ),
+            Self::Stalled => row(
+                "stalled",
+                Counted(Count::Stalled),
+                LockNodes,
+                Doubt,
+                "of the sections that `overran`, those that would not have if this machine had let their app server run: the damage that they do is not the lock's",
+            ),
             Self::Aborted => row(
                 "aborted",
                 Counted(Count::Aborted),
@@ -440,6 +450,20 @@ impl Metric {
                 Load,
                 Plain,
                 "`answered` a second, until the arm's own finish or else until the load ended",
+            ),
+            Self::SoldPerSecond => row(
+                "sold/s",
+                PerSecond(|f| share(f, f.orders)),
+                Inventory,
+                Plain,
+                "the part of `throughput` that sold something",
+            ),
+            Self::SoldOutPerSecond => row(
+                "sold out/s",
+                PerSecond(|f| share(f, f.counts[Count::SoldOut])),
+                Inventory,
+                Plain,
+                "the part of `throughput` that found its product sold out, which is quick: an arm that sells out early has more of them",
             ),
             Self::Late => row(
                 "late",
@@ -676,6 +700,20 @@ impl Metric {
         }
     }
 
+    /// How much of it the stalls of this machine explain: sections that it held up until their lock had expired.
+    #[must_use]
+    pub fn by_stalls(self, figures: &Figures) -> f64 {
+        let stalled = figures.counts[Count::Stalled];
+        let explained = match self {
+            Self::Overran | Self::LocksLost | Self::Stalled => stalled,
+            Self::LostUpdates | Self::LostUpdatesPeak | Self::Oversold => figures.lost_by_stalls,
+            // A list does not say who has damaged it.
+            Self::DuplicatePages | Self::MissingPages if stalled > 0 => u64::MAX,
+            _ => 0,
+        };
+        (explained as f64).min(self.of(figures))
+    }
+
     /// The figure to show where there is room for one, if this one is expected to have some value; `None` if it is not a
     /// verdict.
     #[must_use]
@@ -735,6 +773,11 @@ impl Metric {
             Value::Duration(read, _) => read(figures).count > 0,
         }
     }
+}
+
+/// The part of the throughput that some of the answers are.
+fn share(figures: &Figures, answers: u64) -> f64 {
+    figures.throughput * answers as f64 / figures.answered.max(1) as f64
 }
 
 const fn row(title: &'static str, value: Value, group: Group, alarm: Alarm, meaning: &'static str) -> Row {

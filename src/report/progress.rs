@@ -214,7 +214,11 @@ fn arms(snapshot: &Snapshot) -> String {
 
 fn arm_in_short(arm: &ArmView, workload: &WorkloadSpec) -> String {
     let figures = &arm.figures;
-    let mut text = format!("{} {}/s", arm.name, rate(figures.throughput));
+    // Buyers who find nothing left are quick: with them, rates of arms would not compare.
+    let mut text = match figures.counts[Count::SoldOut] {
+        0 => format!("{} {}/s", arm.name, rate(figures.throughput)),
+        _ => format!("{} {} sold/s", arm.name, rate(Metric::SoldPerSecond.of(figures))),
+    };
     if figures.acquire_us.count > 0 {
         text += &format!(" p99 {}", micros(figures.acquire_us.p99));
     }

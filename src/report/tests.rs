@@ -95,6 +95,7 @@ fn sales() -> Record {
         let mut figures = Figures {
             counts: [(Count::Completed, 1600), (Count::SoldOut, 1400)].into(),
             offered: 1600,
+            answered: 1600,
             throughput: 398.4,
             times: [(Time::Response, quantiles(4_200, 31_000, 120_000))].into(),
             orders: 200,
@@ -144,6 +145,7 @@ fn sales() -> Record {
         kind: EventKind::Fault {
             action,
             target: Target::Host(HostId(1)),
+            order: None,
             effect_at,
             proof: Vec::new(),
             error: error.map(str::to_owned),

@@ -1,6 +1,6 @@
 use super::cell::Cell;
 use super::outcome::{ArmOutcome, Outcome};
-use crate::metrics::{Count, Figures, Quantiles, Time};
+use crate::metrics::{Count, Figures, Metric, Quantiles, Time};
 
 /// What one arm did with one setting, over all repeats.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +23,10 @@ pub struct Tradeoff {
     pub oversold: Option<u64>,
     /// Answers a second.
     pub throughput: f64,
+    /// Those of them that sold something, and those that found their product sold out.
+    pub sold: [f64; 2],
+    /// Requests that did not get their lock.
+    pub gave_up: u64,
     /// The worst p99 of an acquire, in microseconds.
     pub acquire_p99_us: u64,
     /// How long others waited for the locks of killed app servers; `None` if no such lock was granted again.
@@ -67,6 +71,9 @@ fn sum(cell: &Cell, arm: String, plays: &[&Outcome]) -> Tradeoff {
         })
         .collect();
     let total = |of: &dyn Fn(&Figures) -> u64| figures.iter().map(|(figures, _)| of(figures)).sum::<u64>();
+    let mean = |metric: Metric| -> f64 {
+        figures.iter().map(|(figures, _)| metric.of(figures)).sum::<f64>() / (figures.len().max(1) as f64)
+    };
     let seconds: f64 = figures.iter().map(|(_, elapsed)| elapsed).sum::<f64>().max(1e-9);
     let renewals = |figures: &Figures| -> f64 {
         let nodes = &figures.nodes;
@@ -83,7 +90,9 @@ fn sum(cell: &Cell, arm: String, plays: &[&Outcome]) -> Tradeoff {
         overran: total(&|figures| figures.counts[Count::Overran]),
         lost_updates: Some(total(&|figures| figures.lost_updates)).filter(|lost| *lost > 0 || orders > 0),
         oversold: Some(oversold).filter(|oversold| *oversold > 0 || all_sold_out),
-        throughput: figures.iter().map(|(figures, _)| figures.throughput).sum::<f64>() / (figures.len().max(1) as f64),
+        throughput: mean(Metric::Throughput),
+        sold: [Metric::SoldPerSecond, Metric::SoldOutPerSecond].map(mean),
+        gave_up: total(&|figures| figures.counts[Count::GaveUp]),
         acquire_p99_us: figures
             .iter()
             .map(|(figures, _)| figures.acquire_us.p99)

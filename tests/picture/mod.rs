@@ -294,6 +294,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
             },
             acquire_us: if locks { acquire_us } else { Quantiles::default() },
             times: [(Time::Response, response)].into(),
+            answered: 398 * seconds,
             throughput: 398.0,
             orders: 160 * seconds,
             ..Figures::default()
@@ -343,6 +344,7 @@ fn fault(id: u64, at: f64, action: Action, target: Target, effect: Option<f64>) 
         kind: EventKind::Fault {
             action,
             target,
+            order: None,
             effect_at: effect.map(|after| at + after),
             proof: Vec::new(),
             error: None,

@@ -42,8 +42,9 @@ const COMMON: [(Column, u8); 6] = [
 ];
 
 /// Counts that get a column only if they are not zero, with their rank.
-const EXTRAS: ([Metric; 6], u8) = (
+const EXTRAS: ([Metric; 7], u8) = (
     [
+        Metric::Stalled,
         Metric::Errors,
         Metric::LocksLost,
         Metric::Fenced,
@@ -77,7 +78,9 @@ impl TableColumn {
     /// knowing.
     const fn is_worth_its_zeros(self) -> bool {
         match self.column {
-            Column::Figure(metric) => metric.is_damage() || self.is_headline || matches!(metric, Metric::Throughput),
+            Column::Figure(metric) => {
+                metric.is_damage() || self.is_headline || matches!(metric.unit(), Unit::PerSecond)
+            }
             column => matches!(column, Column::ThroughputNow),
         }
     }
@@ -126,11 +129,17 @@ fn style_of(cell: &Cell, theme: &Theme) -> Style {
 }
 
 /// The columns of a workload, in the order of the table. After the load its last seconds say nothing, so the mean until
-/// the arm's finish is shown instead.
+/// the arm's finish is shown instead: of sales, if there were any, since buyers who find nothing left are quick.
 fn columns(workload: &WorkloadSpec, arms: &[Arm<'_>], is_over: bool) -> Vec<TableColumn> {
     let display = workload.about().display();
+    let has_sold = arms.iter().any(|arm| arm.figures.orders > 0);
+    let mean = if has_sold {
+        Metric::SoldPerSecond
+    } else {
+        Metric::Throughput
+    };
     let common = COMMON.into_iter().map(|(column, rank)| match column {
-        Column::ThroughputNow if is_over => TableColumn::new(Column::Figure(Metric::Throughput), rank),
+        Column::ThroughputNow if is_over => TableColumn::new(Column::Figure(mean), rank),
         column => TableColumn::new(column, rank),
     });
     let (extras, rank) = EXTRAS;

@@ -16,6 +16,9 @@ pub(crate) const LOAD: &[Shown] = &[
     IfAny(Figure(Metric::Unfinished)),
     IfAny(Figure(Metric::NeverBegun)),
     Always(Figure(Metric::Throughput)),
+    IfAny(Figure(Metric::SoldPerSecond)),
+    IfAny(Figure(Metric::SoldOutPerSecond)),
+    IfAny(Figure(Metric::GaveUp)),
     IfAny(AfterTheEnd),
     IfAny(FinishedAt),
     Always(Figure(Metric::Late)),
@@ -24,7 +27,6 @@ pub(crate) const LOAD: &[Shown] = &[
     Always(Figure(Metric::ServiceP50)),
     Always(Figure(Metric::ServiceP99)),
     Always(Figure(Metric::LagP99)),
-    IfAny(Figure(Metric::GaveUp)),
     IfAny(Figure(Metric::Fenced)),
     IfAny(Figure(Metric::Errors)),
 ];
@@ -38,6 +40,9 @@ pub(super) fn throughput_now(arm: &Arm<'_>) -> Option<Cell> {
     let now = arm.now?;
     Some(if now.done {
         Cell::new(Tone::Faint, "done")
+    } else if arm.figures.sold_out_all {
+        // Buyers who find nothing left are quick, so their rate compares with no other.
+        Cell::new(Tone::Faint, "sold out")
     } else {
         Cell::plain(short_rate(now.live.per_second))
     })

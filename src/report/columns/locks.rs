@@ -38,6 +38,7 @@ pub(crate) const SECTIONS: &[Shown] = &[
     Always(Figure(Metric::HoldP99)),
     IfAny(Figure(Metric::LocksLost)),
     Always(Figure(Metric::Overran)),
+    IfAny(Figure(Metric::Stalled)),
     IfAny(Figure(Metric::Aborted)),
 ];
 

@@ -26,7 +26,7 @@ pub(crate) fn table(title: &str, columns: &[Shown], arms: &[Arm<'_>]) -> Table {
 }
 
 fn is_worth_it(shown: Shown, arms: &[Arm<'_>]) -> bool {
-    let is_zero = |cell: Cell| matches!(cell.text.as_str(), "0" | "✔ 0" | "? 0");
+    let is_zero = |cell: Cell| matches!(cell.text.as_str(), "0" | "0.0" | "✔ 0" | "? 0");
     match shown {
         Shown::Always(_) => true,
         Shown::IfAny(column) => !arms.iter().filter_map(|arm| cell(column, arm)).all(is_zero),

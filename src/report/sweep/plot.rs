@@ -191,6 +191,8 @@ mod tests {
             lost_updates: None,
             oversold: None,
             throughput: 100.0,
+            sold: [0.0; 2],
+            gave_up: 0,
             acquire_p99_us: 1000,
             takeover: takeover_us.map(|p50_us| Takeover { p50_us, max_us: p50_us }),
             renewals_per_second: 0.0,

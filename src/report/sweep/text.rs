@@ -1,6 +1,7 @@
 //! A sweep as text: what each setting did, arm by arm.
 
 use super::plot::plot_sweep;
+use crate::metrics::Metric;
 use crate::metrics::units::{count, micros, rate};
 use crate::plan::formulas::wilson;
 use crate::report::figures::percent;
@@ -24,7 +25,10 @@ pub fn render_sweep(rows: &[Tradeoff], paint: Paint, plot: Option<(u16, u16)>) -
             "95 % interval",
             "lost updates",
             "oversold",
-            "ok/s",
+            Metric::Throughput.title(),
+            Metric::SoldPerSecond.title(),
+            Metric::SoldOutPerSecond.title(),
+            Metric::GaveUp.title(),
             "acquire p99",
         ]
         .map(str::to_owned),
@@ -84,7 +88,10 @@ fn cells(row: &Tradeoff, with_takeover: bool) -> Vec<Cell> {
     cells.extend(overran);
     cells.push(damage(row.lost_updates));
     cells.push(damage(row.oversold));
+    let if_any = |value: f64, text: String| if value > 0.0 { Cell::plain(text) } else { Cell::none() };
     cells.push(Cell::plain(rate(row.throughput)));
+    cells.extend(row.sold.map(|sold| if_any(sold, rate(sold))));
+    cells.push(if_any(row.gave_up as f64, count(row.gave_up)));
     cells.push(Cell::plain(micros(row.acquire_p99_us)));
     if with_takeover {
         let time = |us: Option<u64>| us.map_or_else(Cell::none, |us| Cell::plain(micros(us)));
