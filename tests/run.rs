@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use lockstorm::metrics::{Count, Time};
 use lockstorm::model::{
     Action, Cause, CauseKind, CheckResult, Condition, Conditions, Direction, Event, EventKind, Fault, HostId, How,
-    NoVote, ReplicationRole, ServerId, Target, Way,
+    NoVote, OrderId, ReplicationRole, ServerId, Target, Way,
 };
 use lockstorm::report;
 use lockstorm::run::{self, Behind, Command, Health, Knob, Phase, Record, RunHandle, RunOptions, Snapshot};
@@ -111,7 +111,8 @@ impl Run {
     }
 
     fn fault(&self, action: Action, target: Target) {
-        self.order(Command::Fault { action, target });
+        let order = OrderId::default();
+        self.order(Command::Fault { action, target, order });
     }
 
     fn stop(self) -> Record {
@@ -452,7 +453,10 @@ fn a_bounce_says_what_it_did_to_held_locks() {
     let run = Run::start(CLOSED, &["workload.hold=3s", "arm.redlock.lock=single"]);
     let before = run.until("locks are held", |s| s.arms[0].figures.holding >= 4);
     assert_eq!(before.arms[0].live.health, Health::Well);
-    run.order(Command::Bounce(HostId(1)));
+    run.order(Command::Bounce {
+        host: HostId(1),
+        order: OrderId(7),
+    });
     let after = run.until("host 1 is back", |s| is_said(s, "host 1 is back EMPTY: "));
     let event = after
         .events
@@ -463,7 +467,143 @@ fn a_bounce_says_what_it_did_to_held_locks() {
     let forgotten: u64 = words[5].parse().unwrap_or_else(|_| panic!("{}", event.text));
     assert!((1..=8).contains(&forgotten), "{}", event.text);
     assert!(event.text.contains(" of redlock are forgotten"), "{}", event.text);
+    let carried_out = |event: &Event| match &event.kind {
+        EventKind::Fault { action, order, .. } => Some((*action, order.expect("it carries out an order"))),
+        _ => None,
+    };
+    let steps = [Action::Fault(Fault::Kill), Action::Undo(Condition::Down)];
+    assert_eq!(
+        after.events.iter().filter_map(carried_out).collect::<Vec<_>>(),
+        steps.map(|step| (step, OrderId(7)))
+    );
     run.stop();
+}
+
+/// A thread of this process with this name, as the tools of the system know it.
+#[cfg(target_os = "linux")]
+fn thread_called(name: &str) -> Option<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").ok()?;
+    tasks.flatten().find_map(|task| {
+        let is_it = std::fs::read_to_string(task.path().join("comm")).ok()?.trim() == name;
+        is_it.then(|| task.file_name().to_string_lossy().into_owned())
+    })
+}
+
+/// App server 1 gets next to no processor time: its thread runs only when its processor has nothing else to do, and it always has.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_starved_machine_does_to_a_lock_is_not_the_locks_fault() {
+    const LOCK: [&str; 5] = [
+        "workload.products=1",
+        "workload.hold=60ms",
+        "swarm.workers=1",
+        "arm.redlock.ttl=300ms",
+        "swarm.think=5ms",
+    ];
+    let _lab = one_at_a_time();
+    let run = Run::start(CLOSED, &LOCK);
+    let thread = thread_called("app-server-1").expect("app server 1 has a thread");
+    let system = |command: &str| {
+        let done = std::process::Command::new("sh")
+            .args(["-c", command])
+            .status()
+            .expect("sh runs");
+        assert!(done.success(), "{command}");
+    };
+    system(&format!("taskset -p -c 0 {thread} >/dev/null && chrt -i -p 0 {thread}"));
+    let hog = "exec timeout 60 taskset -c 0 sh -c 'while :; do :; done'";
+    let mut hogs: Vec<_> = (0..4)
+        .map(|_| {
+            std::process::Command::new("sh")
+                .args(["-c", hog])
+                .spawn()
+                .expect("sh runs")
+        })
+        .collect();
+    let seen = run.until("a sale is lost to it", |s| {
+        s.arms[0].figures.counts[Count::Stalled] > 0 && s.arms[0].figures.lost_updates_peak > 0
+    });
+    hogs.iter_mut().for_each(|hog| {
+        // `timeout` ends what it has started.
+        system(&format!("kill {}", hog.id()));
+        let _ = hog.wait();
+    });
+    assert!(is_said(&seen, "redlock: this machine held a section up"));
+    let record = run.stop();
+    let arm = &record.arms[0];
+    assert!(
+        arm.figures.lost_by_stalls >= arm.figures.lost_updates_peak,
+        "{:#?}",
+        arm.figures
+    );
+    assert!(
+        arm.doubt
+            .as_deref()
+            .is_some_and(|why| why.contains("too busy for a verdict")),
+        "{:?}",
+        record.inconclusive
+    );
+}
+
+/// The same by a pause that was ordered is what the run is about.
+#[test]
+fn a_pause_that_was_ordered_is_no_stall_of_the_machine() {
+    let _lab = one_at_a_time();
+    let run = Run::start(
+        CLOSED,
+        &[
+            "workload.products=1",
+            "workload.hold=60ms",
+            "swarm.workers=1",
+            "arm.redlock.ttl=300ms",
+            "swarm.think=5ms",
+        ],
+    );
+    let server = Target::Server(ServerId(1));
+    run.until("a section was paused beyond its TTL", |s| {
+        let conditions = &s.servers[0].conditions;
+        if conditions.has(Condition::Paused) {
+            sleep(Duration::from_millis(400));
+            run.fault(Action::Undo(Condition::Paused), server);
+        } else if s.arms[0].figures.counts[Count::Overran] == 0 {
+            run.fault(Action::Fault(Fault::Pause), server);
+            sleep(Duration::from_millis(100));
+        }
+        s.arms[0].figures.counts[Count::Overran] > 0
+    });
+    let record = run.stop();
+    assert_eq!(
+        record.arms[0].figures.counts[Count::Stalled],
+        0,
+        "{:#?}",
+        record.arms[0].figures
+    );
+    assert_eq!(record.arms[0].doubt, None);
+}
+
+/// It has no other answer to go by, and no hold is too long to be waited for.
+#[test]
+fn a_section_that_outlasts_the_load_by_seconds_ends() {
+    let _lab = one_at_a_time();
+    let run = Run::start(
+        CLOSED,
+        &[
+            "duration=1s",
+            "swarm.workers=1",
+            "swarm.servers=1",
+            "workload.hold=6500ms",
+            "arm.redlock.ttl=20s",
+        ],
+    );
+    let record = run.0.finish().expect("a record");
+    let figures = &record.arms[0].figures;
+    assert_eq!(
+        (figures.counts[Count::Completed], figures.unfinished),
+        (1, 0),
+        "{:?}",
+        record.warnings
+    );
+    assert_eq!((record.partial.len(), figures.orders), (0, 1));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use lockstorm::scenario::{
 use lockstorm::store::{ArmDatabase, Store};
 use lockstorm::timer::Timer;
 use lockstorm::workload::{
-    Cache, Done, LiveSettings, Tools, Workload, connect_cache, orders_in_cache, prepare_cache, stock_in_cache,
+    Cache, Done, Hurry, LiveSettings, Tools, Workload, connect_cache, orders_in_cache, prepare_cache, stock_in_cache,
     stock_sold_in_cache,
 };
 use rand::SeedableRng;
@@ -23,7 +23,6 @@ use rand::rngs::SmallRng;
 use redis::{FromRedisValue, cmd};
 use support::RedisServer;
 use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 const fn ms(millis: u64) -> Duration {
@@ -125,7 +124,7 @@ struct Bench {
     spec: WorkloadSpec,
     recorder: Arc<Recorder>,
     live_settings: Arc<LiveSettings>,
-    hurry: CancellationToken,
+    hurry: Hurry,
     after: TaskTracker,
     store: Store,
     cache: Cache,
@@ -175,7 +174,7 @@ impl Bench {
             spec,
             recorder: Arc::new(Recorder::new(Arc::new(timeline))),
             live_settings: Arc::new(LiveSettings::new()),
-            hurry: CancellationToken::new(),
+            hurry: Hurry::new(),
             after: TaskTracker::new(),
             store,
             cache,
@@ -200,6 +199,7 @@ impl Bench {
             cache: self.cache.clone(),
             live_settings: Arc::clone(&self.live_settings),
             timer: Timer::start(),
+            stalls: Arc::default(),
             hurry: self.hurry.clone(),
             waiting: Arc::default(),
             held_locks: Arc::default(),
@@ -1028,7 +1028,7 @@ fn waiting_acquires_are_given_up_unfinished_when_the_run_must_end() {
         let request = bench.start(0);
         tokio::time::sleep(ms(20)).await;
         assert!(!request.is_finished(), "it waits for as long as it may");
-        bench.hurry.cancel();
+        bench.hurry.give_up_waiting();
         assert_eq!(request.await.expect("a worker"), Done::Cancelled);
         assert_eq!(
             counted(&bench.recorder.swap(Tally::default())),
@@ -1046,7 +1046,10 @@ fn simulated_work_is_given_up_unfinished_when_the_run_must_end() {
         let bench = Bench::new(&node, waiting(LockKind::Single), sells(StockIn::Database, hour), ms(0)).await;
         let request = bench.start(0);
         tokio::time::sleep(ms(20)).await;
-        bench.hurry.cancel();
+        bench.hurry.give_up_waiting();
+        tokio::time::sleep(ms(20)).await;
+        assert!(!request.is_finished(), "only those who wait for a lock are given up");
+        bench.hurry.give_up_all();
         assert_eq!(request.await.expect("a worker"), Done::Cancelled);
         assert_eq!(bench.books().await, (0, 10));
         let held: u64 = bench.query("EXISTS", &["arm:product:0"]);

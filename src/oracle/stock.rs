@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::metrics::{Timeline, When};
-use crate::store::Order;
+use crate::store::{Order, STALLED};
 
 /// The books of one arm: the append-only order ledger, read in order. The ledger is the truth.
 ///
@@ -42,6 +42,9 @@ pub struct Books {
     pub lost_updates: u64,
     /// Its highest value so far.
     pub lost_updates_peak: u64,
+    /// How many updates at most were lost to sales that this machine held up until their lock had expired: those that such a sale
+    /// overwrote, and itself.
+    pub lost_by_stalls: u64,
     /// When the first update was lost, in microseconds since second 0.
     pub first_lost_us: Option<i64>,
     /// When the first unit was oversold, in microseconds since second 0.
@@ -139,6 +142,9 @@ impl StockAudit {
         books.oversold += beyond;
         books.lost_updates = books.lost_updates + product.lost.max(0).cast_unsigned() - before;
         books.lost_updates_peak = books.lost_updates_peak.max(books.lost_updates);
+        if order.buyer.ends_with(STALLED) {
+            books.lost_by_stalls += lost.max(0).cast_unsigned() + 1;
+        }
         if books.lost_updates > 0 {
             books.first_lost_us.get_or_insert(order.at_us);
         }
@@ -220,6 +226,11 @@ mod tests {
         }
 
         fn part(&mut self, product: u64, units: u64, measured: bool) -> Books {
+            let buyer = format!("s{}w7", (self.orders + 1) % 2 + 1);
+            self.by(product, units, measured, &buyer)
+        }
+
+        fn by(&mut self, product: u64, units: u64, measured: bool, buyer: &str) -> Books {
             self.orders += 1;
             let order = Order {
                 id: self.orders,
@@ -227,7 +238,7 @@ mod tests {
                 units,
                 at_us: self.orders * 100_000,
                 measured,
-                buyer: format!("s{}w7", self.orders % 2 + 1),
+                buyer: buyer.to_owned(),
             };
             self.audit.add(&order, &self.timeline);
             self.audit.books()
@@ -266,6 +277,23 @@ mod tests {
         let books = ledger.sale(0, 7);
         assert_eq!((books.orders, books.lost_updates, books.oversold), (4, 1, 0));
         assert_eq!(books.first_lost_us, Some(400_000));
+    }
+
+    #[test]
+    fn a_stalled_sale_explains_what_it_overwrites_and_that_it_may_be_overwritten() {
+        let mut ledger = Ledger::new(2, 10);
+        let held_up = |ledger: &mut Ledger, product, units| ledger.by(product, units, true, "s1w7!");
+        ledger.sale(0, 9);
+        ledger.sale(0, 8);
+        // It had read 10.
+        assert_eq!(held_up(&mut ledger, 0, 9).lost_by_stalls, 3);
+        // It is overwritten by one that had read 10 as well.
+        assert_eq!(held_up(&mut ledger, 1, 9).lost_by_stalls, 4);
+        let books = ledger.sale(1, 9);
+        assert_eq!((books.lost_updates, books.lost_by_stalls), (3, 4));
+        // Others' damage is not explained.
+        assert_eq!(ledger.sale(1, 9).lost_by_stalls, 4);
+        assert_eq!(ledger.audit.news().servers.len(), 2, "it is an order of app server 1");
     }
 
     #[test]

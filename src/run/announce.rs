@@ -16,8 +16,12 @@ pub(super) fn damage(arm: &mut Arm, worst: Option<(usize, u64)>, log: &mut Event
         log.push(
             event.clone(),
             format!(
-                "{name}: first lost updates: {} so far (one sale overwrote another)",
-                count(books.lost_updates)
+                "{name}: first lost updates: {} so far ({})",
+                count(books.lost_updates),
+                match books.lost_by_stalls {
+                    0 => "one sale overwrote another",
+                    _ => "of sales that this machine held up until their lock had expired",
+                }
             ),
         );
         arm.announced.lost_updates = books.lost_updates;
@@ -29,6 +33,18 @@ pub(super) fn damage(arm: &mut Arm, worst: Option<(usize, u64)>, log: &mut Event
         let text = format!("{name}: oversold by {} so far{product}", count(books.oversold));
         log.push(event, text);
         arm.announced.oversold = books.oversold;
+    }
+}
+
+/// Announces that this machine held a section up until its lock had expired.
+pub(super) fn stalls(arm: &mut Arm, log: &mut EventLog) {
+    if !arm.stalled && arm.collector.stalled() > 0 {
+        let text = format!(
+            "{}: this machine held a section up until its lock had expired: it is too busy, and damage from now on may be its own",
+            arm.spec.name
+        );
+        log.push(EventKind::Warning, text);
+        arm.stalled = true;
     }
 }
 

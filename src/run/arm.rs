@@ -23,6 +23,8 @@ pub(super) struct Arm {
     pub announced: Books,
     /// Whether it has been announced that requests fail.
     pub failing: bool,
+    /// Whether it has been announced that this machine holds its sections up.
+    pub stalled: bool,
     pub activity: Activity,
     /// Why the run can prove nothing good about this arm: its books were lost for a while, or something is missing.
     pub doubts: Vec<String>,
@@ -74,6 +76,7 @@ impl Arm {
             blocked: false,
             announced: Books::default(),
             failing: false,
+            stalled: false,
             activity: Activity::default(),
             doubts: Vec::new(),
             missing: Vec::new(),

@@ -213,6 +213,11 @@ impl Collector {
         self.totals.counts()[Count::Completed]
     }
 
+    /// Sections that this machine held up until their lock had expired.
+    pub fn stalled(&self) -> u64 {
+        self.totals.counts()[Count::Stalled]
+    }
+
     /// Measured requests that got an answer so far.
     pub fn answered(&self) -> u64 {
         self.totals.counts().answered()

@@ -2,8 +2,9 @@
 
 use super::arm::Arm;
 use super::engine::Engine;
+use super::flaws::{Doubt, Leaves};
 use crate::metrics::Metric;
-use crate::metrics::units::{count, counted};
+use crate::metrics::units::{count, counted, figure};
 use crate::metrics::{Count, Figures};
 use crate::scenario::Expectation;
 
@@ -18,6 +19,18 @@ pub(super) fn failures(name: &str, figures: &Figures, first: Option<&str>, expec
         .any(|expectation| expectation.arm == name && expectation.metric == Metric::Errors);
     let many = figures.counts[Count::Errors].saturating_mul(FEW) > figures.counts[Count::Completed];
     (many && figures.counts[Count::Errors] > 0 && !expected).then(|| failed(name, figures, first))
+}
+
+/// Why damage in an arm does not speak against its lock: this machine did it.
+pub(super) fn too_busy(name: &str, figures: &Figures) -> Option<String> {
+    let done = Metric::proven(figures).find(|metric| metric.by_stalls(figures) > 0.0)?;
+    let sections = counted(figures.counts[Count::Stalled], "section", "sections");
+    Some(format!(
+        "{name}: {sections} were held up by this machine until their lock had expired; up to {} of its {} come from that: it is \
+         too busy for a verdict",
+        figure(done, done.by_stalls(figures)),
+        done.title(),
+    ))
 }
 
 /// How many requests of an arm failed, with the error of the first.
@@ -69,13 +82,25 @@ impl Engine {
         of_arms.chain(&self.flaws.missing).cloned().collect()
     }
 
-    /// Why nothing good can be said about an arm with these figures.
-    pub(super) fn doubt_of(&self, arm: usize, figures: &Figures) -> Option<String> {
+    /// Everything that casts doubt on an arm with these figures, of the whole run first.
+    pub(super) fn doubts_of(&self, arm: usize, figures: &Figures) -> Vec<Doubt> {
         let arm = &self.arms[arm];
         let first = arm.collector.first_error().map(String::as_str);
-        let failures = || failures(&arm.spec.name, figures, first, &self.scenario.expect);
-        let own = || arm.doubts.first().cloned();
-        self.flaws.reasons().into_iter().next().or_else(own).or_else(failures)
+        let failures = failures(&arm.spec.name, figures, first, &self.scenario.expect);
+        let own = arm
+            .doubts
+            .iter()
+            .cloned()
+            .chain(failures)
+            .chain(too_busy(&arm.spec.name, figures));
+        let mut doubts = self.flaws.doubts();
+        doubts.extend(own.map(|why| Doubt::new(Leaves::Damage, why)));
+        doubts
+    }
+
+    /// Why nothing good can be said about an arm with these figures.
+    pub(super) fn doubt_of(&self, arm: usize, figures: &Figures) -> Option<String> {
+        self.doubts_of(arm, figures).into_iter().next().map(|doubt| doubt.why)
     }
 }
 
@@ -83,6 +108,26 @@ impl Engine {
 mod tests {
     use super::*;
     use crate::scenario::Op;
+
+    #[test]
+    fn a_machine_that_holds_sections_up_is_too_busy_if_that_did_damage() {
+        let figures = |stalled, lost, lost_by_stalls| Figures {
+            counts: [(Count::Stalled, stalled)].into(),
+            lost_updates: lost,
+            lost_updates_peak: lost,
+            lost_by_stalls,
+            ..Figures::default()
+        };
+        assert_eq!(too_busy("redlock", &figures(2, 0, 2)), None, "nothing was lost");
+        assert_eq!(too_busy("redlock", &figures(0, 3, 0)), None, "the lock lost it");
+        assert_eq!(
+            too_busy("redlock", &figures(2, 3, 4)).as_deref(),
+            Some(
+                "redlock: 2 sections were held up by this machine until their lock had expired; up to 3 of its lost updates come \
+                 from that: it is too busy for a verdict"
+            )
+        );
+    }
 
     #[test]
     fn more_than_one_failure_in_a_hundred_is_a_doubt_unless_failures_are_expected() {

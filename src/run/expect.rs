@@ -1,42 +1,27 @@
+use super::flaws::{Doubt, Leaves};
 use super::record::{ArmRecord, CheckedExpectation};
+use crate::metrics::units::figure;
 use crate::metrics::{Alarm, Evidence};
 use crate::model::CheckResult;
 use crate::scenario::{Expectation, Scenario};
 
-/// The circumstances in which a run's figures prove something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Circumstances<'a> {
-    /// What the run needs and has lost.
-    pub lost: Option<&'a str>,
-    /// Why a scheduled fault had no effect.
-    pub unmet: Option<&'a str>,
-    /// Whether it was stopped before its end.
-    pub interrupted: bool,
-    /// What makes every figure worthless.
-    pub void: Option<&'a str>,
-}
-
-/// Compares the scenario's expectations with the arms' figures.
-pub(super) fn check_all(
-    scenario: &Scenario,
-    arms: &[ArmRecord],
-    circumstances: Circumstances<'_>,
-) -> Vec<CheckedExpectation> {
+/// Compares the scenario's expectations with the arms' figures; `doubts` are those of each arm.
+pub(super) fn check_all(scenario: &Scenario, arms: &[ArmRecord], doubts: &[Vec<Doubt>]) -> Vec<CheckedExpectation> {
     scenario
         .expect
         .iter()
         .filter_map(|expectation| {
-            let arm = arms.iter().find(|arm| arm.name == expectation.arm)?;
-            Some(check(expectation, arm, circumstances))
+            let (arm, doubts) = arms.iter().zip(doubts).find(|(arm, _)| arm.name == expectation.arm)?;
+            Some(check(expectation, arm, doubts))
         })
         .collect()
 }
 
-fn check(expectation: &Expectation, arm: &ArmRecord, circumstances: Circumstances<'_>) -> CheckedExpectation {
+fn check(expectation: &Expectation, arm: &ArmRecord, doubts: &[Doubt]) -> CheckedExpectation {
     let value = expectation.judged().of(&arm.figures);
     let held = expectation.op.holds(value, expectation.bound);
     let name = format!("{}.{}", expectation.arm, expectation.metric.name());
-    let (result, why) = match doubt(expectation, arm, held, circumstances) {
+    let (result, why) = match doubt(expectation, arm, held, doubts) {
         Some(why) => (CheckResult::Inconclusive, format!("; but {why}")),
         None if held => (CheckResult::Held, String::new()),
         None => (CheckResult::Failed, String::new()),
@@ -51,26 +36,36 @@ fn check(expectation: &Expectation, arm: &ArmRecord, circumstances: Circumstance
 }
 
 /// Why the figure proves nothing either way, if that is the case.
-fn doubt(expectation: &Expectation, arm: &ArmRecord, held: bool, circumstances: Circumstances<'_>) -> Option<String> {
-    let from_above = expectation.is_from_above();
+fn doubt(expectation: &Expectation, arm: &ArmRecord, held: bool, doubts: &[Doubt]) -> Option<String> {
     let decided = expectation.decided(&arm.figures);
-    // Damage is read from the books and stays damage, no matter what is lost or fails later.
-    let damage = decided == Some(false) && expectation.metric.is_damage();
-    if let Some(void) = circumstances.void {
-        Some(format!("{void}, so it proves nothing"))
-    } else if let (Some(lost), false) = (circumstances.lost, damage) {
-        Some(lost.to_owned())
-    } else if let (Some(unmet), true) = (circumstances.unmet, held || !from_above) {
-        Some(unmet.to_owned())
-    } else if let (Some(doubt), false, None) = (&arm.doubt, damage, circumstances.unmet) {
-        Some(doubt.clone())
-    } else if circumstances.interrupted && decided.is_none() {
-        Some("the run was stopped before its end".to_owned())
-    } else if !expectation.metric.is_known(&arm.figures) {
-        Some("there was nothing to measure".to_owned())
-    } else {
-        could_not_show(expectation, arm, held)
+    let stands = |doubt: &&Doubt| match doubt.leaves {
+        Leaves::Nothing => false,
+        Leaves::Damage => decided == Some(false) && expectation.metric.is_damage(),
+        Leaves::Excess => !held && expectation.is_from_above(),
+        Leaves::Decided => decided.is_some(),
+    };
+    match doubts.iter().find(|doubt| !stands(doubt)) {
+        Some(Doubt { leaves, why }) => Some(match leaves {
+            Leaves::Nothing => format!("{why}, so it proves nothing"),
+            _ => why.clone(),
+        }),
+        None if !expectation.metric.is_known(&arm.figures) => Some("there was nothing to measure".to_owned()),
+        None => by_stalls(expectation, arm, held).or_else(|| could_not_show(expectation, arm, held)),
     }
+}
+
+/// What this machine did itself, by holding up sections until their lock had expired, says nothing about the lock: neither that it is
+/// broken, nor that it broke as expected.
+fn by_stalls(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<String> {
+    let judged = expectation.judged();
+    let (value, by_stalls) = (judged.of(&arm.figures), judged.by_stalls(&arm.figures));
+    let without = expectation.op.holds(value - by_stalls, expectation.bound);
+    (without != held).then(|| {
+        format!(
+            "up to {} of them come from sections that this machine held up until their lock had expired: it is too busy",
+            figure(judged, by_stalls)
+        )
+    })
 }
 
 /// Damage that shows only later, as overselling does once the stock is sold out. Until then "none" says nothing about an
@@ -97,7 +92,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::metrics::{Figures, Metric, Point, Quantiles, Series};
+    use crate::metrics::{Count, Figures, Metric, Point, Quantiles, Series};
     use crate::scenario::{Op, Overrides, Source, builtin, parse};
 
     fn scenario() -> Scenario {
@@ -117,14 +112,8 @@ mod tests {
         scenario
     }
 
-    fn judge(
-        oversold: u64,
-        lost_updates: u64,
-        sold_out_all: bool,
-        doubt: Option<&str>,
-        circumstances: Circumstances<'_>,
-    ) -> CheckedExpectation {
-        let mut arm = record(doubt);
+    fn judge(oversold: u64, lost_updates: u64, sold_out_all: bool, doubts: &[Doubt]) -> CheckedExpectation {
+        let mut arm = record();
         arm.figures = Figures {
             oversold,
             lost_updates,
@@ -132,15 +121,15 @@ mod tests {
             sold_out_all,
             ..Figures::default()
         };
-        check_all(&scenario(), &[arm], circumstances).remove(0)
+        check_all(&scenario(), &[arm], &[doubts.to_vec()]).remove(0)
     }
 
-    fn record(doubt: Option<&str>) -> ArmRecord {
+    fn record() -> ArmRecord {
         ArmRecord {
             name: "redlock".to_owned(),
             lock: String::new(),
             ttl_ms: 1.0,
-            doubt: doubt.map(str::to_owned),
+            doubt: None,
             figures: Figures::default(),
             histograms: BTreeMap::new(),
             series: Series::default(),
@@ -149,55 +138,127 @@ mod tests {
         }
     }
 
-    fn result(oversold: u64, lost_updates: u64, sold_out_all: bool, circumstances: Circumstances<'_>) -> CheckResult {
-        judge(oversold, lost_updates, sold_out_all, None, circumstances).result
+    fn doubts(all: &[(Leaves, &str)]) -> Vec<Doubt> {
+        all.iter()
+            .map(|(leaves, why)| Doubt::new(*leaves, (*why).to_owned()))
+            .collect()
     }
 
-    const WHOLE: Circumstances<'static> = Circumstances {
-        lost: None,
-        unmet: None,
-        interrupted: false,
-        void: None,
-    };
+    const DOUBTS: [(Leaves, &str); 4] = [
+        (Leaves::Nothing, "the machine's wall clock stepped"),
+        (Leaves::Damage, "redlock: 11 of 1,000 requests failed"),
+        (Leaves::Excess, "fault 1 never fired"),
+        (Leaves::Decided, "the run was stopped before its end"),
+    ];
+
+    /// Each kind of expectation, and which of the doubts leave its result standing.
+    #[test]
+    fn each_doubt_leaves_what_it_can_not_explain_and_none_hides_another() {
+        let figures = Figures {
+            oversold: 3,
+            lost_updates: 3,
+            lost_updates_peak: 3,
+            orders: 10,
+            throughput: 10.0,
+            sold_out_all: true,
+            acquire_us: Quantiles {
+                count: 10,
+                p99: 10,
+                ..Quantiles::default()
+            },
+            ..Figures::default()
+        };
+        #[rustfmt::skip]
+        let table = [
+            // Damage: an upper bound that is broken stays so, one that holds may break later, and too little may grow.
+            (Metric::Oversold, Op::Equal, 0.0, CheckResult::Failed, [false, true, true, true]),
+            (Metric::LostUpdates, Op::AtMost, 2.0, CheckResult::Failed, [false, true, true, true]),
+            (Metric::Oversold, Op::AtMost, 3.0, CheckResult::Held, [false; 4]),
+            (Metric::Oversold, Op::AtLeast, 3.0, CheckResult::Held, [false, false, false, true]),
+            (Metric::Oversold, Op::Greater, 3.0, CheckResult::Failed, [false; 4]),
+            (Metric::LostUpdates, Op::AtLeast, 3.0, CheckResult::Held, [false; 4]),
+            // Counts that only grow.
+            (Metric::Orders, Op::Less, 10.0, CheckResult::Failed, [false, false, true, true]),
+            (Metric::Orders, Op::AtMost, 10.0, CheckResult::Held, [false; 4]),
+            (Metric::Orders, Op::AtLeast, 10.0, CheckResult::Held, [false, false, false, true]),
+            (Metric::Orders, Op::AtLeast, 11.0, CheckResult::Failed, [false; 4]),
+            // Figures that rise and fall.
+            (Metric::Throughput, Op::Less, 10.0, CheckResult::Failed, [false, false, true, false]),
+            (Metric::Throughput, Op::AtLeast, 10.0, CheckResult::Held, [false; 4]),
+            (Metric::AcquireP99, Op::Less, 10.0, CheckResult::Failed, [false, false, true, false]),
+            (Metric::AcquireP99, Op::AtMost, 10.0, CheckResult::Held, [false; 4]),
+            (Metric::AcquireP99, Op::Greater, 10.0, CheckResult::Failed, [false; 4]),
+        ];
+        for (metric, op, bound, without, stands) in table {
+            let what = format!("{} {} {bound}", metric.name(), op.sign());
+            let mut scenario = scenario();
+            let expectation = &mut scenario.expect[0];
+            (expectation.metric, expectation.op, expectation.bound) = (metric, op, bound);
+            let mut arm = record();
+            arm.figures = figures.clone();
+            // Every set of doubts: its result stands if each of them leaves it standing.
+            for set in 0..1_usize << DOUBTS.len() {
+                let is_in = |doubt: &usize| set & (1 << doubt) != 0;
+                let of_set: Vec<usize> = (0..DOUBTS.len()).filter(is_in).collect();
+                let expected = match of_set.iter().all(|doubt| stands[*doubt]) {
+                    true => without,
+                    false => CheckResult::Inconclusive,
+                };
+                let mut all = doubts(&of_set.iter().map(|doubt| DOUBTS[*doubt]).collect::<Vec<_>>());
+                for _ in 0..2 {
+                    let checked = check_all(&scenario, std::slice::from_ref(&arm), &[all.clone()]).remove(0);
+                    assert_eq!(checked.result, expected, "{what}, with {all:?}: {}", checked.text);
+                    all.reverse();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn damage_that_the_machine_explains_proves_nothing_and_more_than_that_does() {
+        let judge = |metric, op, bound, lost_by_stalls| {
+            let mut scenario = scenario();
+            let expectation = &mut scenario.expect[0];
+            (expectation.metric, expectation.op, expectation.bound) = (metric, op, bound);
+            let mut arm = record();
+            arm.figures = Figures {
+                counts: [(Count::Overran, 5), (Count::Stalled, 4)].into(),
+                orders: 100,
+                lost_updates: 3,
+                lost_updates_peak: 3,
+                lost_by_stalls,
+                ..Figures::default()
+            };
+            check_all(&scenario, &[arm], &[vec![]]).remove(0)
+        };
+        let explained = judge(Metric::LostUpdates, Op::Equal, 0.0, 7);
+        assert_eq!(explained.result, CheckResult::Inconclusive);
+        assert!(explained.text.contains("; but up to 3 of them"), "{}", explained.text);
+        for (metric, op, bound, lost_by_stalls, result) in [
+            (Metric::LostUpdates, Op::Equal, 0.0, 2, CheckResult::Failed),
+            (Metric::LostUpdates, Op::Equal, 0.0, 0, CheckResult::Failed),
+            (Metric::LostUpdates, Op::AtLeast, 3.0, 0, CheckResult::Held),
+            (Metric::LostUpdates, Op::AtLeast, 3.0, 1, CheckResult::Inconclusive),
+            (Metric::LostUpdates, Op::AtLeast, 2.0, 1, CheckResult::Held),
+            (Metric::Overran, Op::Equal, 0.0, 0, CheckResult::Failed),
+            (Metric::Overran, Op::AtMost, 1.0, 0, CheckResult::Inconclusive),
+            (Metric::Orders, Op::AtLeast, 100.0, 7, CheckResult::Held),
+        ] {
+            let checked = judge(metric, op, bound, lost_by_stalls);
+            assert_eq!(checked.result, result, "{lost_by_stalls}: {}", checked.text);
+        }
+    }
 
     #[test]
     fn a_zero_counts_only_if_something_else_could_have_shown() {
-        let no_fault = Circumstances {
-            unmet: Some("fault 1 never fired"),
-            ..WHOLE
-        };
-        let stopped = Circumstances {
-            interrupted: true,
-            ..WHOLE
-        };
-        let stepped = Circumstances {
-            void: Some("the machine's wall clock stepped"),
-            ..WHOLE
-        };
+        let result = |oversold, lost_updates, sold_out_all| judge(oversold, lost_updates, sold_out_all, &[]).result;
+        assert_eq!(result(0, 0, true), CheckResult::Held);
+        assert_eq!(result(3, 3, true), CheckResult::Failed);
         assert_eq!(
-            result(3, 3, true, stepped),
-            CheckResult::Inconclusive,
-            "keys expired by a wrong clock"
-        );
-        assert_eq!(result(0, 0, true, WHOLE), CheckResult::Held);
-        assert_eq!(result(3, 3, true, WHOLE), CheckResult::Failed);
-        assert_eq!(
-            result(0, 2, false, WHOLE),
+            result(0, 2, false),
             CheckResult::Inconclusive,
             "lost updates that unsold stock hides"
         );
-        assert_eq!(
-            result(0, 0, true, no_fault),
-            CheckResult::Inconclusive,
-            "the fault never happened"
-        );
-        assert_eq!(
-            result(0, 0, true, stopped),
-            CheckResult::Inconclusive,
-            "it might have come later"
-        );
-        assert_eq!(result(3, 3, true, no_fault), CheckResult::Failed, "damage is damage");
-        assert_eq!(result(3, 3, true, stopped), CheckResult::Failed);
     }
 
     #[test]
@@ -205,10 +266,10 @@ mod tests {
         let judge = |orders, lost_updates, op| {
             let mut scenario = scenario();
             (scenario.expect[0].metric, scenario.expect[0].op) = (Metric::LostUpdates, op);
-            let mut arm = record(None);
+            let mut arm = record();
             (arm.figures.orders, arm.figures.lost_updates) = (orders, lost_updates);
             arm.figures.lost_updates_peak = lost_updates;
-            check_all(&scenario, &[arm], WHOLE).remove(0)
+            check_all(&scenario, &[arm], &[vec![]]).remove(0)
         };
         let nothing = judge(0, 0, Op::Equal);
         assert_eq!(nothing.result, CheckResult::Inconclusive);
@@ -229,17 +290,14 @@ mod tests {
 
     #[test]
     fn a_run_that_was_stopped_decides_only_what_can_not_change_any_more() {
-        let stopped = Circumstances {
-            interrupted: true,
-            ..WHOLE
-        };
+        let stopped = doubts(&DOUBTS[3..]);
         let judge = |metric, op, bound| {
             let mut scenario = scenario();
             scenario.expect[0].metric = metric;
             (scenario.expect[0].op, scenario.expect[0].bound) = (op, bound);
-            let mut arm = record(None);
+            let mut arm = record();
             (arm.figures.orders, arm.figures.throughput) = (10, 10.0);
-            check_all(&scenario, &[arm], stopped)[0].result
+            check_all(&scenario, &[arm], &[stopped.clone()])[0].result
         };
         for (op, [below, at, above]) in [
             (
@@ -277,10 +335,10 @@ mod tests {
             let mut scenario = scenario();
             let expectation = &mut scenario.expect[0];
             (expectation.op, expectation.bound) = (Op::AtLeast, 10.0);
-            let mut arm = record(None);
+            let mut arm = record();
             (arm.figures.oversold, arm.figures.lost_updates_peak) = (oversold, lost_updates_peak);
             arm.figures.sold_out_all = sold_out_all;
-            check_all(&scenario, &[arm], WHOLE)[0].result
+            check_all(&scenario, &[arm], &[vec![]])[0].result
         };
         assert_eq!(judge(0, 39, false), CheckResult::Inconclusive, "39 would have shown");
         assert_eq!(judge(0, 9, false), CheckResult::Failed, "9 are too few anyway");
@@ -289,30 +347,17 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_or_failed_proves_nothing_but_damage() {
-        let lost = Circumstances {
-            lost: Some("the cache node died"),
-            ..WHOLE
-        };
-        assert_eq!(result(0, 0, true, lost), CheckResult::Inconclusive);
-        assert_eq!(result(3, 3, true, lost), CheckResult::Failed, "the books say so");
-        let failing = Some("redlock: 11 of 1,000 requests failed");
-        assert_eq!(judge(0, 0, true, failing, WHOLE).result, CheckResult::Inconclusive);
-        assert_eq!(judge(3, 3, true, failing, WHOLE).result, CheckResult::Failed);
-    }
-
-    #[test]
     fn what_was_never_measured_is_not_fast() {
         let judge = |count| {
             let mut scenario = scenario();
             let expectation = &mut scenario.expect[0];
             (expectation.metric, expectation.op, expectation.bound) = (Metric::AcquireP99, Op::AtMost, 5_000.0);
-            let mut arm = record(None);
+            let mut arm = record();
             arm.figures.acquire_us = Quantiles {
                 count,
                 ..Quantiles::default()
             };
-            check_all(&scenario, &[arm], WHOLE).remove(0)
+            check_all(&scenario, &[arm], &[vec![]]).remove(0)
         };
         assert_eq!(judge(1).result, CheckResult::Held);
         let nothing = judge(0);
@@ -325,11 +370,11 @@ mod tests {
 
     #[test]
     fn a_checked_expectation_says_figure_and_bound_alike() {
-        let said = judge(1400, 1400, true, None, WHOLE).text;
+        let said = judge(1400, 1400, true, &[]).text;
         assert_eq!(said, "redlock: oversold 1,400 (expected = 0)");
-        let unmet = Some("fault 1 never fired: single.holding reached 31 of 48");
+        let unmet = doubts(&[(Leaves::Excess, "fault 1 never fired: single.holding reached 31 of 48")]);
         assert_eq!(
-            judge(0, 0, true, None, Circumstances { unmet, ..WHOLE }).text,
+            judge(0, 0, true, &unmet).text,
             "redlock: oversold 0 (expected = 0); but fault 1 never fired: single.holding reached 31 of 48"
         );
     }

@@ -7,7 +7,8 @@ use super::command::Inbox;
 use super::doubt;
 use super::engine::Engine;
 use super::error::RunError;
-use super::expect::{self, Circumstances};
+use super::expect;
+use super::flaws::{Doubt, Leaves};
 use super::record::{ArmRecord, Machine, Record, RoundTripRecord, Timeouts};
 use super::snapshot::Phase;
 use crate::lock::NodeOptions;
@@ -36,19 +37,20 @@ impl Engine {
         self.warn_of_lag();
         self.warn_of_turned_knobs();
         let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
-        let expectations = expect::check_all(
-            &self.scenario,
-            &arms,
-            Circumstances {
-                lost: self.flaws.lost.first().map(String::as_str),
-                unmet: self.flaws.unmet.first().map(String::as_str),
-                interrupted,
-                void: self.flaws.void.first().map(String::as_str),
-            },
-        );
-        let mut inconclusive = self.flaws.reasons();
-        inconclusive.extend(arms.iter().filter_map(|arm| arm.doubt.clone()));
+        let mut doubts: Vec<Vec<Doubt>> = arms
+            .iter()
+            .enumerate()
+            .map(|(index, arm)| self.doubts_of(index, &arm.figures))
+            .collect();
+        let whole_run = self.flaws.doubts();
+        let reasons = whole_run.iter().chain(doubts.iter().flatten());
+        let mut inconclusive: Vec<String> = reasons.map(|doubt| doubt.why.clone()).collect();
         inconclusive.extend(self.all_missing());
+        if interrupted {
+            let stopped = Doubt::new(Leaves::Decided, "the run was stopped before its end".to_owned());
+            doubts.iter_mut().for_each(|of_arm| of_arm.push(stopped.clone()));
+        }
+        let expectations = expect::check_all(&self.scenario, &arms, &doubts);
         let mut said = HashSet::new();
         inconclusive.retain(|reason| said.insert(reason.clone()));
         self.stage.phase = Phase::Finished {

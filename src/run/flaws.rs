@@ -11,13 +11,43 @@ pub(super) struct Flaws {
     pub unmet: Vec<String>,
 }
 
+/// A reason to doubt figures. Doubts are a set: none of them makes another one smaller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Doubt {
+    pub leaves: Leaves,
+    pub why: String,
+}
+
+/// Which results stand in spite of a doubt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leaves {
+    /// None.
+    Nothing,
+    /// Damage: it is read from the books, and whatever is lost or fails later does not undo it.
+    Damage,
+    /// An upper bound that is broken: a fault that did not come true broke nothing.
+    Excess,
+    /// What can't change any more.
+    Decided,
+}
+
 impl Flaws {
-    /// Why the whole run can prove nothing good: losses, what voids it, scheduled faults without effect.
-    pub fn reasons(&self) -> Vec<String> {
-        [&self.lost, &self.void, &self.unmet]
-            .into_iter()
-            .flatten()
-            .cloned()
-            .collect()
+    /// What casts doubt on every figure of the run: losses, what voids it, scheduled faults without effect.
+    pub fn doubts(&self) -> Vec<Doubt> {
+        let all = |leaves, reasons: &[String]| -> Vec<Doubt> {
+            reasons.iter().map(|why| Doubt::new(leaves, why.clone())).collect()
+        };
+        [
+            all(Leaves::Damage, &self.lost),
+            all(Leaves::Nothing, &self.void),
+            all(Leaves::Excess, &self.unmet),
+        ]
+        .concat()
+    }
+}
+
+impl Doubt {
+    pub const fn new(leaves: Leaves, why: String) -> Self {
+        Self { leaves, why }
     }
 }

@@ -198,6 +198,7 @@ impl Totals {
             oversold: books.oversold,
             lost_updates: books.lost_updates,
             lost_updates_peak: books.lost_updates_peak,
+            lost_by_stalls: books.lost_by_stalls,
             sold_out_all: books.sold_out,
             first_lost_at: books.first_lost_us.map(|us| us as f64 / 1e6),
             db_hits_per_expiry: self.expiries.hits_per_expiry(),

@@ -24,13 +24,17 @@ const STOCK_OTHER_THAN: &str = "SELECT product, units FROM stock WHERE product >
 /// The fields of an order besides its product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark<'a> {
-    /// The buyer.
+    /// The buyer: app server and worker, `s1w3`, and [`STALLED`] behind it if this machine held up the sale until its lock had
+    /// expired.
     pub buyer: &'a str,
     /// When the sale was sent, in microseconds since second 0 of the run; negative before it.
     pub at_us: i64,
     /// Whether the request belongs to the measured part of the run.
     pub measured: bool,
 }
+
+/// Ends the name of a buyer whose sale this machine held up until its lock had expired.
+pub const STALLED: char = '!';
 
 /// An order of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]

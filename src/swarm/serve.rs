@@ -14,7 +14,7 @@ use super::plan::{ArmState, ServerPlan};
 use super::worker::{self, Crew, mix};
 use crate::lock::Gauges;
 use crate::timer::Timer;
-use crate::workload::{HeldLocks, Tools, Waiting, Workload, connect_cache};
+use crate::workload::{HeldLocks, Stalls, Tools, Waiting, Workload, connect_cache};
 
 /// Connects, reports that, and follows commands until it is told to end. Returns when that was: from then on no task of this
 /// thread runs, so nothing is sent any more.
@@ -23,8 +23,8 @@ pub(super) async fn serve(
     inbox: mpsc::UnboundedReceiver<ServerCommand>,
     report: oneshot::Sender<Result<Vec<ArmState>, SwarmError>>,
 ) -> Instant {
-    let after = TaskTracker::new();
-    let (crews, held_locks) = match crews(&plan, &after).await {
+    let (after, stalls) = (TaskTracker::new(), Arc::new(Stalls::new()));
+    let (crews, held_locks) = match crews(&plan, &stalls, &after).await {
         Ok((crews, states)) => {
             let held_locks: Vec<_> = states.iter().map(|state| Arc::clone(&state.held_locks)).collect();
             let _ = report.send(Ok(states));
@@ -35,7 +35,7 @@ pub(super) async fn serve(
             return Instant::now();
         }
     };
-    follow(&plan, &crews, inbox, after).await;
+    follow(&plan, &crews, inbox, &stalls, after).await;
     let end = Instant::now();
     // No other task of this thread runs again, so nothing is released any more.
     for held in &held_locks {
@@ -49,6 +49,7 @@ async fn follow(
     plan: &ServerPlan,
     crews: &[Arc<Crew>],
     mut inbox: mpsc::UnboundedReceiver<ServerCommand>,
+    stalls: &Stalls,
     after: TaskTracker,
 ) {
     let mut workers: Vec<Vec<tokio::task::JoinHandle<()>>> = crews.iter().map(|_| Vec::new()).collect();
@@ -64,6 +65,7 @@ async fn follow(
                 if gate.recv().is_err() {
                     return;
                 }
+                stalls.goes_on();
                 let _ = resumed.send(Instant::now());
             }
             ServerCommand::Kill => return,
@@ -111,8 +113,15 @@ fn staff(
     }
 }
 
-async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), SwarmError> {
+async fn crews(
+    plan: &ServerPlan,
+    stalls: &Arc<Stalls>,
+    after: &TaskTracker,
+) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), SwarmError> {
     let timer = Timer::start();
+    let (watched, its_timer) = (Arc::clone(stalls), timer.clone());
+    // It ends with the runtime.
+    tokio::spawn(async move { watched.watch(&its_timer).await });
     let locks = Locks::connect(plan).await;
     let (mut crews, mut states) = (Vec::new(), Vec::new());
     for (index, arm) in plan.arms.iter().enumerate() {
@@ -133,7 +142,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
         let active = Arc::new(AtomicUsize::new(0));
         let waiting = Arc::new(Waiting::default());
         let held_locks = Arc::new(HeldLocks::default());
-        let hurry = plan.hurry.child_token();
+        let hurry = plan.hurry.child();
         let tools = Tools {
             arm: arm.spec.clone(),
             key_prefix: Arc::clone(&plan.key_prefix),
@@ -143,6 +152,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
             waiting: waiting.clone(),
             held_locks: held_locks.clone(),
             live_settings: plan.live_settings.clone(),
+            stalls: Arc::clone(stalls),
             timer: timer.clone(),
             hurry: hurry.clone(),
             after: after.clone(),

@@ -99,7 +99,8 @@ impl Inventory {
         };
         self.think(counter, rng).await?;
         section.check()?;
-        let mark = mark(by, counter);
+        let buyer = section.buyer(by);
+        let mark = mark(&buyer, counter);
         match (self.stock_in, token) {
             (StockIn::Database, None) => self.tools.store.sell(product, left, mark).await?,
             (StockIn::Database, Some(token)) => self.tools.store.sell_fenced(product, left, token, mark).await?,
@@ -153,7 +154,8 @@ impl Inventory {
     ) -> Result<bool, Failed> {
         self.think(counter, rng).await?;
         section.check()?;
-        let mark = mark(by, counter);
+        let buyer = section.buyer(by);
+        let mark = mark(&buyer, counter);
         match self.stock_in {
             StockIn::Database => Ok(self.tools.store.sell_one(product, mark).await?),
             StockIn::Redis => {
@@ -176,7 +178,7 @@ impl Inventory {
             tokio::select! {
                 biased;
                 () = self.tools.timer.sleep(time) => {}
-                () = self.tools.hurry.cancelled() => return Err(Failed::Cancelled),
+                () = self.tools.hurry.all() => return Err(Failed::Cancelled),
             }
             counter.time(Time::Overshoot, start.elapsed().saturating_sub(time));
         }

@@ -6,12 +6,14 @@ mod cache_fill;
 mod failed;
 mod filler;
 mod held_locks;
+mod hurry;
 mod inventory;
 mod list;
 mod live_settings;
 mod object;
 mod random;
 mod section;
+mod stalls;
 mod tools;
 mod waiting;
 
@@ -20,8 +22,10 @@ use rand::rngs::SmallRng;
 pub use cache::{CACHE_CONNECT_TIMEOUT, CACHE_REPLY_TIMEOUT, Cache, CacheError, connect_cache};
 pub use cache_fill::CacheFill;
 pub use held_locks::{HeldEntry, HeldLocks};
+pub use hurry::Hurry;
 pub use inventory::{Inventory, batches, orders_in_cache, prepare_cache, stock_in_cache, stock_sold_in_cache};
 pub use live_settings::LiveSettings;
+pub use stalls::Stalls;
 pub use tools::Tools;
 pub use waiting::Waiting;
 

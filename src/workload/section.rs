@@ -1,4 +1,5 @@
-use std::time::Instant;
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
 
 use super::failed::Failed;
 use super::held_locks::HeldEntry;
@@ -6,6 +7,10 @@ use super::tools::Tools;
 use crate::lock::{AcquireOptions, Guard};
 use crate::metrics::{Count, Counter, Time};
 use crate::scenario::OnLoss;
+use crate::store::STALLED;
+
+/// The part of a TTL that is valid, roughly: the rest is for clocks that drift apart.
+const VALID: f64 = 0.99;
 
 /// The part of a request that holds the lock; arms without a lock have one too. End it with [`Section::leave`].
 pub(super) struct Section<'a> {
@@ -15,6 +20,8 @@ pub(super) struct Section<'a> {
     held: Option<HeldEntry<'a>>,
     guard: Guard,
     since: Instant,
+    /// How long its thread had stood still before.
+    stalls: Duration,
 }
 
 impl Tools {
@@ -27,7 +34,7 @@ impl Tools {
         let acquired = tokio::select! {
             biased;
             acquired = self.lock(counter.part()).acquire(&key, &options) => acquired,
-            () = self.hurry.cancelled() => return Err(Failed::Cancelled),
+            () = self.hurry.waiting() => return Err(Failed::Cancelled),
         };
         drop(pending);
         let since = Instant::now();
@@ -49,6 +56,7 @@ impl Tools {
                     held: self.held_locks.enter(&guard),
                     guard,
                     since,
+                    stalls: self.stalls.sum(),
                 })
             }
             Err(refusal) => {
@@ -87,9 +95,33 @@ impl Section<'_> {
         Ok(())
     }
 
+    /// The buyer `by`, as an order names it that is written now.
+    pub(super) fn buyer<'b>(&self, by: &'b str) -> Cow<'b, str> {
+        match self.is_stalled() {
+            true => format!("{by}{STALLED}").into(),
+            false => by.into(),
+        }
+    }
+
     /// Whether the lock, as far as it knows, still keeps everybody else out.
     pub(super) fn is_ours(&self) -> bool {
         self.tools.arm.lock.is_some() && !self.guard.is_lost()
+    }
+
+    /// Whether the lock's validity is over only because its thread stood still although nobody paused it: without that, the section
+    /// would have been in time, or the next renewal.
+    pub(super) fn is_stalled(&self) -> bool {
+        let Some(lock) = self.guard.held_lock().filter(|_| self.guard.overran()) else {
+            return false;
+        };
+        let arm = &self.tools.arm;
+        let ttl = self.tools.live_settings.ttl(arm.ttl);
+        let explains = match arm.renew.interval(ttl) {
+            Some(interval) => ttl.saturating_sub(interval),
+            None => lock.asked().elapsed().saturating_sub(ttl.mul_f64(VALID)),
+        };
+        let stood_still = self.tools.stalls.sum().saturating_sub(self.stalls);
+        !stood_still.is_zero() && stood_still >= explains
     }
 
     /// Counts the hold time, the votes and a lost lock, and releases the lock. `worked`: there was something to do. What a section
@@ -107,6 +139,9 @@ impl Section<'_> {
         }
         if self.guard.overran() {
             counter.count(Count::Overran);
+        }
+        if self.is_stalled() {
+            counter.count(Count::Stalled);
         }
         self.count_late_votes();
         drop(self.held);

@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::cache::Cache;
 use super::held_locks::HeldLocks;
+use super::hurry::Hurry;
 use super::live_settings::LiveSettings;
+use super::stalls::Stalls;
 use super::waiting::Waiting;
 use crate::lock::Lock;
 use crate::metrics::Part;
@@ -33,10 +34,12 @@ pub struct Tools {
     pub held_locks: Arc<HeldLocks>,
     /// The knobs of the run.
     pub live_settings: Arc<LiveSettings>,
+    /// How long the thread of its workers has stood still.
+    pub stalls: Arc<Stalls>,
     /// The timer for simulated times.
     pub timer: Timer,
-    /// When this is cancelled, waiting acquires and simulated work are given up.
-    pub hurry: CancellationToken,
+    /// Gives up waiting acquires, or simulated work too.
+    pub hurry: Hurry,
     /// Tasks that go on for a moment after their request has ended.
     pub after: TaskTracker,
     /// The app server.
