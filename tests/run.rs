@@ -523,11 +523,11 @@ fn what_a_starved_machine_does_to_a_lock_is_not_the_locks_fault() {
     let seen = run.until("a sale is lost to it", |s| {
         s.arms[0].figures.counts[Count::Stalled] > 0 && s.arms[0].figures.lost_updates_peak > 0
     });
-    hogs.iter_mut().for_each(|hog| {
+    for hog in &mut hogs {
         // `timeout` ends what it has started.
         system(&format!("kill {}", hog.id()));
         let _ = hog.wait();
-    });
+    }
     assert!(is_said(&seen, "redlock: this machine held a section up"));
     let record = run.stop();
     let arm = &record.arms[0];

@@ -187,7 +187,9 @@ mod tests {
             Action::Undo(Condition::Paused),
             Action::Fault(Fault::Pause),
         ];
-        steps.iter().for_each(|action| orders.add(HOST, &[*action]));
+        for action in steps {
+            orders.add(HOST, &[action]);
+        }
         let two = [
             event(0, steps[0], Some(0), Some(1.0)),
             event(1, steps[1], Some(1), Some(1.1)),

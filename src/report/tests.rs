@@ -87,10 +87,28 @@ fn quantiles(p50: u64, p99: u64, max: u64) -> Quantiles {
     }
 }
 
+/// A fault on host 1.
+fn fault(id: u64, at: f64, action: Action, effect_at: Option<f64>, error: Option<&str>) -> Event {
+    Event {
+        id,
+        at,
+        kind: EventKind::Fault {
+            action,
+            target: Target::Host(HostId(1)),
+            order: None,
+            effect_at,
+            proof: Vec::new(),
+            error: error.map(str::to_owned),
+        },
+        text: String::new(),
+    }
+}
+
 fn sales() -> Record {
     let mut scenario = scenario("flash-sale");
-    let arms = ["none", "single", "redlock"];
-    scenario.arms.retain(|arm| arms.contains(&arm.name.as_str()));
+    scenario
+        .arms
+        .retain(|arm| ["none", "single", "redlock"].contains(&arm.name.as_str()));
     let mut record = record(scenario, |name| {
         let mut figures = Figures {
             counts: [(Count::Completed, 1600), (Count::SoldOut, 1400)].into(),
@@ -139,19 +157,6 @@ fn sales() -> Record {
         figures.sold_out_all = name != "single";
         figures
     });
-    let fault = |id, at, action, effect_at, error: Option<&str>| Event {
-        id,
-        at,
-        kind: EventKind::Fault {
-            action,
-            target: Target::Host(HostId(1)),
-            order: None,
-            effect_at,
-            proof: Vec::new(),
-            error: error.map(str::to_owned),
-        },
-        text: String::new(),
-    };
     record.events = vec![
         fault(0, 8.0, Fault::Kill.into(), Some(8.003), None),
         fault(

@@ -297,7 +297,7 @@ mod tests {
             (scenario.expect[0].op, scenario.expect[0].bound) = (op, bound);
             let mut arm = record();
             (arm.figures.orders, arm.figures.throughput) = (10, 10.0);
-            check_all(&scenario, &[arm], &[stopped.clone()])[0].result
+            check_all(&scenario, &[arm], std::slice::from_ref(&stopped))[0].result
         };
         for (op, [below, at, above]) in [
             (

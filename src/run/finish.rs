@@ -48,7 +48,9 @@ impl Engine {
         inconclusive.extend(self.all_missing());
         if interrupted {
             let stopped = Doubt::new(Leaves::Decided, "the run was stopped before its end".to_owned());
-            doubts.iter_mut().for_each(|of_arm| of_arm.push(stopped.clone()));
+            for of_arm in &mut doubts {
+                of_arm.push(stopped.clone());
+            }
         }
         let expectations = expect::check_all(&self.scenario, &arms, &doubts);
         let mut said = HashSet::new();

@@ -88,12 +88,12 @@ mod tests {
             sleep(LONG);
             stalls.goes_on();
             timer.sleep(2 * BEAT).await;
-            let paused = stalls.sum() - before;
+            let paused = stalls.sum().saturating_sub(before);
             sleep(LONG);
             // It is known before the next beat, and counted once.
-            let at_once = stalls.sum() - before - paused;
+            let at_once = stalls.sum().saturating_sub(before + paused);
             timer.sleep(3 * BEAT).await;
-            let stalled = stalls.sum() - before - paused;
+            let stalled = stalls.sum().saturating_sub(before + paused);
             assert!(
                 at_once + 2 * BEAT >= LONG && stalled >= at_once,
                 "{at_once:?} {stalled:?}"
