@@ -58,6 +58,7 @@ fn total(rows: &[(u64, u64)]) -> u64 {
 const fn by(buyer: &str) -> Mark<'_> {
     Mark {
         buyer,
+        stalled: false,
         at_us: 0,
         measured: true,
     }
@@ -115,6 +116,7 @@ async fn reads_and_sells(url: &str) {
 
     let warm_up = Mark {
         buyer: "o'brien",
+        stalled: false,
         at_us: -1_500_000,
         measured: false,
     };
@@ -122,6 +124,7 @@ async fn reads_and_sells(url: &str) {
     store.sell(1, 9, by("s2w1")).await.expect("the same unit again");
     let later = Mark {
         at_us: 2_500_000,
+        stalled: true,
         ..by("s1w1")
     };
     assert!(store.sell_one(2, later).await.expect("a sale"));
@@ -138,7 +141,7 @@ async fn reads_and_sells(url: &str) {
         units,
         at_us: mark.at_us,
         measured: mark.measured,
-        buyer: mark.buyer.to_owned(),
+        buyer: mark.name(),
     };
     assert_eq!(
         store.orders_since(0, u32::MAX).await.expect("orders"),

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::metrics::{Timeline, When};
-use crate::store::{Order, STALLED};
+use crate::store::Order;
 
 /// The books of one arm: the append-only order ledger, read in order. The ledger is the truth.
 ///
@@ -142,7 +142,7 @@ impl StockAudit {
         books.oversold += beyond;
         books.lost_updates = books.lost_updates + product.lost.max(0).cast_unsigned() - before;
         books.lost_updates_peak = books.lost_updates_peak.max(books.lost_updates);
-        if order.buyer.ends_with(STALLED) {
+        if order.is_stalled() {
             books.lost_by_stalls += lost.max(0).cast_unsigned() + 1;
         }
         if books.lost_updates > 0 {

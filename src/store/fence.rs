@@ -71,7 +71,7 @@ impl Store {
             .bind(signed(token.number))
             .bind(token.owner)
             .bind(signed(left))
-            .bind(mark.buyer)
+            .bind(mark.name())
             .bind(mark.at_us)
             .bind(i64::from(mark.measured))
             .execute(&self.pool)

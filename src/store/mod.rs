@@ -14,7 +14,7 @@ mod statements;
 pub use arm_database::ArmDatabase;
 pub use fence::Token;
 pub use room::room;
-pub use statements::{Mark, Order, STALLED, Store, Value};
+pub use statements::{Mark, Order, Store, Value};
 
 use std::time::Duration;
 

@@ -24,17 +24,30 @@ const STOCK_OTHER_THAN: &str = "SELECT product, units FROM stock WHERE product >
 /// The fields of an order besides its product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark<'a> {
-    /// The buyer: app server and worker, `s1w3`, and [`STALLED`] behind it if this machine held up the sale until its lock had
-    /// expired.
+    /// The buyer: app server and worker, `s1w3`.
     pub buyer: &'a str,
+    /// Whether this machine held up the sale until its lock had expired.
+    pub stalled: bool,
     /// When the sale was sent, in microseconds since second 0 of the run; negative before it.
     pub at_us: i64,
     /// Whether the request belongs to the measured part of the run.
     pub measured: bool,
 }
 
-/// Ends the name of a buyer whose sale this machine held up until its lock had expired.
-pub const STALLED: char = '!';
+/// Ends the name of a buyer whose sale was stalled.
+const STALLED: char = '!';
+
+impl Mark<'_> {
+    /// The buyer, as an order names it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let mut name = self.buyer.to_owned();
+        if self.stalled {
+            name.push(STALLED);
+        }
+        name
+    }
+}
 
 /// An order of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +62,16 @@ pub struct Order {
     pub at_us: i64,
     /// As in [`Mark`].
     pub measured: bool,
-    /// As in [`Mark`].
+    /// As [`Mark::name`] made it.
     pub buyer: String,
+}
+
+impl Order {
+    /// As in [`Mark`].
+    #[must_use]
+    pub fn is_stalled(&self) -> bool {
+        self.buyer.ends_with(STALLED)
+    }
 }
 
 /// A pool of connections to the tables of one arm, of one app server.
@@ -124,7 +145,7 @@ impl Store {
         let result = sqlx::query(SELL)
             .bind(signed(product))
             .bind(signed(left))
-            .bind(mark.buyer)
+            .bind(mark.name())
             .bind(mark.at_us)
             .bind(i64::from(mark.measured))
             .execute(&self.pool)
@@ -142,7 +163,7 @@ impl Store {
     pub async fn sell_one(&self, product: u64, mark: Mark<'_>) -> Result<bool, StoreError> {
         let result = sqlx::query(SELL_ONE)
             .bind(signed(product))
-            .bind(mark.buyer)
+            .bind(mark.name())
             .bind(mark.at_us)
             .bind(i64::from(mark.measured))
             .execute(&self.pool)

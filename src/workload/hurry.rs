@@ -1,4 +1,4 @@
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
 /// Tells requests that the run must end. Those that wait for a lock can be given up alone, while work under a lock goes on.
 #[derive(Debug, Clone)]
@@ -44,13 +44,13 @@ impl Hurry {
     }
 
     /// Resolves once waiting requests are given up.
-    pub async fn waiting(&self) {
-        self.waiting.cancelled().await;
+    pub fn waiting(&self) -> WaitForCancellationFuture<'_> {
+        self.waiting.cancelled()
     }
 
     /// Resolves once all work is given up.
-    pub async fn all(&self) {
-        self.all.cancelled().await;
+    pub fn all(&self) -> WaitForCancellationFuture<'_> {
+        self.all.cancelled()
     }
 }
 

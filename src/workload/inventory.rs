@@ -99,8 +99,7 @@ impl Inventory {
         };
         self.think(counter, rng).await?;
         section.check()?;
-        let buyer = section.buyer(by);
-        let mark = mark(&buyer, counter);
+        let mark = mark(by, section, counter);
         match (self.stock_in, token) {
             (StockIn::Database, None) => self.tools.store.sell(product, left, mark).await?,
             (StockIn::Database, Some(token)) => self.tools.store.sell_fenced(product, left, token, mark).await?,
@@ -154,8 +153,7 @@ impl Inventory {
     ) -> Result<bool, Failed> {
         self.think(counter, rng).await?;
         section.check()?;
-        let buyer = section.buyer(by);
-        let mark = mark(&buyer, counter);
+        let mark = mark(by, section, counter);
         match self.stock_in {
             StockIn::Database => Ok(self.tools.store.sell_one(product, mark).await?),
             StockIn::Redis => {
@@ -186,9 +184,10 @@ impl Inventory {
     }
 }
 
-fn mark<'a>(buyer: &'a str, counter: Counter<'_>) -> Mark<'a> {
+fn mark<'a>(buyer: &'a str, section: &Section<'_>, counter: Counter<'_>) -> Mark<'a> {
     Mark {
         buyer,
+        stalled: section.is_stalled(),
         at_us: counter.micros(),
         measured: counter.part() == Part::Measured,
     }
@@ -203,7 +202,7 @@ fn row(product: u64, left: u64, mark: Mark<'_>) -> String {
 }
 
 fn note(mark: Mark<'_>) -> String {
-    format!("{} {} {}", mark.at_us, u8::from(mark.measured), mark.buyer)
+    format!("{} {} {}", mark.at_us, u8::from(mark.measured), mark.name())
 }
 
 /// Parses an element of the list; `id` is its position, from 1.

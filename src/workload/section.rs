@@ -1,13 +1,12 @@
-use std::borrow::Cow;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::failed::Failed;
 use super::held_locks::HeldEntry;
+use super::stalls::Moment;
 use super::tools::Tools;
 use crate::lock::{AcquireOptions, Guard};
 use crate::metrics::{Count, Counter, Time};
 use crate::scenario::OnLoss;
-use crate::store::STALLED;
 
 /// The part of a TTL that is valid, roughly: the rest is for clocks that drift apart.
 const VALID: f64 = 0.99;
@@ -19,9 +18,7 @@ pub(super) struct Section<'a> {
     /// Removed before the lock is released.
     held: Option<HeldEntry<'a>>,
     guard: Guard,
-    since: Instant,
-    /// How long its thread had stood still before.
-    stalls: Duration,
+    since: Moment,
 }
 
 impl Tools {
@@ -37,12 +34,12 @@ impl Tools {
             () = self.hurry.waiting() => return Err(Failed::Cancelled),
         };
         drop(pending);
-        let since = Instant::now();
+        let took = asked.elapsed();
         let counted = self.arm.lock.is_some();
         match acquired {
             Ok(guard) => {
                 if counted {
-                    counter.acquired(since - asked);
+                    counter.acquired(took);
                 }
                 // Another node may become its master.
                 let moves = self.arm.has_master();
@@ -55,13 +52,12 @@ impl Tools {
                     counter,
                     held: self.held_locks.enter(&guard),
                     guard,
-                    since,
-                    stalls: self.stalls.sum(),
+                    since: self.stalls.now(),
                 })
             }
             Err(refusal) => {
                 if counted {
-                    counter.refused(since - asked, refusal.outcome(), refusal.causes());
+                    counter.refused(took, refusal.outcome(), refusal.causes());
                 }
                 Err(Failed::Refused)
             }
@@ -95,14 +91,6 @@ impl Section<'_> {
         Ok(())
     }
 
-    /// The buyer `by`, as an order names it that is written now.
-    pub(super) fn buyer<'b>(&self, by: &'b str) -> Cow<'b, str> {
-        match self.is_stalled() {
-            true => format!("{by}{STALLED}").into(),
-            false => by.into(),
-        }
-    }
-
     /// Whether the lock, as far as it knows, still keeps everybody else out.
     pub(super) fn is_ours(&self) -> bool {
         self.tools.arm.lock.is_some() && !self.guard.is_lost()
@@ -120,7 +108,7 @@ impl Section<'_> {
             Some(interval) => ttl.saturating_sub(interval),
             None => lock.asked().elapsed().saturating_sub(ttl.mul_f64(VALID)),
         };
-        let stood_still = self.tools.stalls.sum().saturating_sub(self.stalls);
+        let (_, stood_still) = self.tools.stalls.since(self.since);
         !stood_still.is_zero() && stood_still >= explains
     }
 
@@ -128,7 +116,7 @@ impl Section<'_> {
     /// needed of its lock says nothing about a TTL if there was not.
     pub(super) async fn leave(self, worked: bool) {
         let counter = self.counter;
-        counter.time(Time::Hold, self.since.elapsed());
+        counter.time(Time::Hold, self.tools.stalls.since(self.since).0);
         // A lock's validity counts from the attempt that acquired it. A request is too large to keep that time too.
         if let Some(lock) = self.guard.held_lock().filter(|_| worked) {
             counter.time(Time::Needed, lock.asked().elapsed());

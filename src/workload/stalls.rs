@@ -17,6 +17,13 @@ pub struct Stalls {
     sum_us: AtomicU64,
 }
 
+/// A moment of a thread, small enough for each request to keep.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    at_us: u64,
+    sum_us: u64,
+}
+
 impl Stalls {
     /// None so far.
     #[must_use]
@@ -45,9 +52,23 @@ impl Stalls {
         self.due_us.store(micros(due), Ordering::Relaxed);
     }
 
+    /// This moment.
+    pub(super) fn now(&self) -> Moment {
+        Moment {
+            at_us: micros(self.origin.elapsed()),
+            sum_us: micros(self.sum()),
+        }
+    }
+
+    /// The time since then, and how much of it the thread stood still.
+    pub(super) fn since(&self, then: Moment) -> (Duration, Duration) {
+        let now = self.now();
+        let from = |then: u64, now: u64| Duration::from_micros(now.saturating_sub(then));
+        (from(then.at_us, now.at_us), from(then.sum_us, now.sum_us))
+    }
+
     /// How long it has stood still so far, in all.
-    #[must_use]
-    pub fn sum(&self) -> Duration {
+    fn sum(&self) -> Duration {
         let [due, before] = [&self.due_us, &self.sum_us].map(|us| Duration::from_micros(us.load(Ordering::Relaxed)));
         let late = self.origin.elapsed().saturating_sub(due);
         before + if late > USUAL { late } else { Duration::ZERO }

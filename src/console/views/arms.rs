@@ -129,14 +129,12 @@ fn style_of(cell: &Cell, theme: &Theme) -> Style {
 }
 
 /// The columns of a workload, in the order of the table. After the load its last seconds say nothing, so the mean until
-/// the arm's finish is shown instead: of sales, if there were any, since buyers who find nothing left are quick.
+/// the arm's finish is shown instead: that of sales where there is a stock, since buyers who find nothing left are quick.
 fn columns(workload: &WorkloadSpec, arms: &[Arm<'_>], is_over: bool) -> Vec<TableColumn> {
     let display = workload.about().display();
-    let has_sold = arms.iter().any(|arm| arm.figures.orders > 0);
-    let mean = if has_sold {
-        Metric::SoldPerSecond
-    } else {
-        Metric::Throughput
+    let mean = match workload.ledger() {
+        Some(_) => Metric::SoldPerSecond,
+        None => Metric::Throughput,
     };
     let common = COMMON.into_iter().map(|(column, rank)| match column {
         Column::ThroughputNow if is_over => TableColumn::new(Column::Figure(mean), rank),
