@@ -51,7 +51,7 @@ pub struct Outage {
     /// The second in which the fault took effect.
     pub at: f64,
     /// Milliseconds from then until an attempt that was asked after it was granted, or told by enough nodes that somebody else
-    /// holds the lock. If none was refused for lack of nodes before, only the time in which answers were due.
+    /// holds the lock, without the time in which nobody asked.
     pub ms: u64,
     /// Whether that has happened. Otherwise it lasts, or lasted until the end.
     pub over: bool,

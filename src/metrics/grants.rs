@@ -21,8 +21,8 @@ struct Answers {
     granted: u64,
     /// The first that shows that locks were to be had.
     had: Option<Had>,
-    /// Whether one was refused for lack of nodes.
-    refused: bool,
+    /// When the first was asked that was refused for lack of nodes.
+    refused: Option<i64>,
     /// When the last answer came.
     last: i64,
 }
@@ -51,7 +51,7 @@ impl Grants {
         let one = Answers {
             granted,
             had: had.then_some(Had { answered, asked }),
-            refused: !had,
+            refused: (!had).then_some(asked),
             last: answered,
         };
         self.put((asked.div_euclid(SLOT_US), by), one);
@@ -84,12 +84,12 @@ impl Grants {
         later.filter_map(|(_, answers)| answers.had).min()
     }
 
-    /// Whether an attempt was refused for lack of nodes that was asked after `from`, not in its slot, and no later than `to`.
+    /// When the first attempt was asked after `from`, not in its slot, and no later than `to`, that was refused for lack of nodes.
     #[must_use]
-    pub fn refused_between(&self, from: i64, to: i64) -> bool {
+    pub fn first_refused(&self, from: i64, to: i64) -> Option<i64> {
         let later = self.0.range((from.div_euclid(SLOT_US) + 1, None)..);
         let mut meant = later.take_while(|((slot, _), _)| *slot <= to.div_euclid(SLOT_US));
-        meant.any(|(_, answers)| answers.refused)
+        meant.find_map(|(_, answers)| answers.refused)
     }
 
     /// How long after this time the last answer came to what was asked before, or in its slot.
@@ -129,7 +129,7 @@ impl Grants {
                 let known = known.get_mut();
                 known.granted += new.granted;
                 known.had = known.had.into_iter().chain(new.had).min();
-                known.refused |= new.refused;
+                known.refused = known.refused.into_iter().chain(new.refused).min();
                 known.last = known.last.max(new.last);
             }
         }
@@ -165,9 +165,14 @@ mod tests {
         grants.not_granted(995_000, 1_200_000, false);
         grants.not_granted(1_500_000, 1_550_000, false);
         assert_eq!(grants.first_had_after(0), None);
-        let refused = |from, to| grants.refused_between(from, to);
-        assert!(refused(1_000_000, i64::MAX) && refused(1_000_000, 1_500_000) && refused(0, 1_000_000));
-        assert!(!refused(1_000_000, 1_400_000) && !refused(1_500_000, i64::MAX));
+        let refused = |from, to| grants.first_refused(from, to);
+        assert_eq!(refused(1_000_000, i64::MAX), Some(1_500_000));
+        assert_eq!(refused(1_000_000, 1_500_000), Some(1_500_000));
+        assert_eq!(refused(0, 1_000_000), Some(995_000));
+        assert_eq!(
+            (refused(1_000_000, 1_400_000), refused(1_500_000, i64::MAX)),
+            (None, None)
+        );
     }
 
     #[test]

@@ -8,6 +8,9 @@ use crate::metrics::{Grants, Outage};
 /// How long grants are kept, in microseconds: the effect of a fault, or a new master, may be noted so much later than it was.
 const KEPT_US: i64 = 60_000_000;
 
+/// Who is refused within this time of an effect, in microseconds, shows that it has been so since.
+const SOON_US: i64 = 1_000_000;
+
 /// The grants of one arm, what they say of each hit, and which of them an old master gave. Times are microseconds from second 0.
 #[derive(Debug, Default)]
 pub(super) struct Availability {
@@ -25,8 +28,8 @@ struct Hit {
     at: i64,
     /// The number of the fault, which may have several targets; `None` if nothing else belongs to this one.
     fault: Option<usize>,
-    /// Whether an attempt was refused for lack of nodes before locks were to be had again.
-    refused: bool,
+    /// When the first attempt was asked that was refused for lack of nodes before locks were to be had again.
+    refused: Option<i64>,
     /// How long it was until they were, once they are.
     lasted: Option<i64>,
 }
@@ -38,19 +41,26 @@ impl Hit {
             return;
         }
         let had = grants.first_had_after(self.at);
-        self.refused |= grants.refused_between(self.at, had.map_or(i64::MAX, |had| had.answered));
+        let until = had.map_or(i64::MAX, |had| had.answered);
+        self.refused = self.refused.or_else(|| grants.first_refused(self.at, until));
         self.lasted = had.map(|had| {
-            let whole = had.answered - self.at;
-            // The time in which nobody asked shows nothing: what counts is how long answers took, also those to what was asked
-            // before.
+            // Without a refusal what counts is how long answers took, also those to what was asked before.
             let seen = had.answered - had.asked + grants.late_at(self.at);
-            if self.refused { whole } else { seen.min(whole) }
+            let unrefused = || seen.min(had.answered - self.at);
+            self.since().map_or_else(unrefused, |since| had.answered - since)
         });
+    }
+
+    /// Since when locks were not to be had, if somebody was refused: since the effect, if that was soon after it. A longer time in
+    /// which nobody asked shows nothing.
+    fn since(&self) -> Option<i64> {
+        let first = self.refused?;
+        Some(if first - self.at <= SOON_US { self.at } else { first })
     }
 
     /// What has been seen of it until `now`; `None` if nobody has asked since.
     fn outage(&self, now: i64) -> Option<Outage> {
-        let lasts = || self.refused.then_some(now - self.at);
+        let lasts = || self.since().map(|since| now - since);
         Some(Outage {
             at: self.at as f64 / 1e6,
             ms: u64::try_from(self.lasted.or_else(lasts)? / 1000).unwrap_or(0),
@@ -80,7 +90,7 @@ impl Availability {
         let mut hit = Hit {
             at,
             fault,
-            refused: false,
+            refused: None,
             lasted: None,
         };
         hit.look(&self.grants);
@@ -211,12 +221,12 @@ mod tests {
         arm.take(&before, 8 * SECOND);
         arm.take(&others(&[(9 * SECOND, true)]), 10 * SECOND);
         assert_eq!(lengths(&arm, 20 * SECOND), [(501, true)]);
-        // Who asks first is refused, however late: it has been so since the effect.
+        // Who asks first is refused, long after the effect: nobody knows what was before.
         arm.outage_from(10 * SECOND, None);
         arm.take(&others(&[(13 * SECOND, false)]), 14 * SECOND);
         arm.settle(200 * SECOND);
         arm.take(&grants(&[(201 * SECOND, 1)]), 202 * SECOND);
-        assert_eq!(lengths(&arm, 300 * SECOND)[1], (191_001, true));
+        assert_eq!(lengths(&arm, 300 * SECOND)[1], (188_001, true));
     }
 
     #[test]
