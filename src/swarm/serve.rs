@@ -141,7 +141,9 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
         // The warm-up is counted apart.
         let warm_up = lock.counted_by(Arc::new(Gauges::default()));
         let gauges = [warm_up.gauges(), lock.gauges()];
-        gauges.iter().for_each(|gauges| note_refusals(gauges, arm));
+        for gauges in &gauges {
+            note_refusals(gauges, arm);
+        }
         let active = Arc::new(AtomicUsize::new(0));
         let waiting = Arc::new(Waiting::default());
         let held_locks = Arc::new(HeldLocks::default());
