@@ -140,6 +140,12 @@ fn findings(verified: &Verified<Instant>) -> BTreeMap<&str, &Finding> {
     proofs.map(|proof| (proof.of.as_str(), &proof.finding)).collect()
 }
 
+/// How long after the effect it was known on all connections.
+fn known_after(verified: &Verified<Instant>) -> Duration {
+    let known = verified.proof.iter().map(|proof| proof.at).max();
+    known.expect("a proof").saturating_duration_since(verified.at)
+}
+
 /// All ports that a node tells others: of its master, of its replicas, of other Sentinels.
 fn told(lab: &Lab) -> BTreeMap<NodeName, BTreeSet<u16>> {
     let mut told = BTreeMap::new();
@@ -243,10 +249,12 @@ async fn a_lag_of_replication_is_what_it_claims() {
     let _one = alone().await;
     let lab = up_patient().await;
     assert!(shortest(&lab, [1, 2]) < DELAY);
+    let ordered = Instant::now();
     let verified = lab
         .apply_to_link(lag(Direction::There), Link::Replication)
         .await
         .expect("lagged");
+    assert!(ordered <= verified.at && known_after(&verified) >= DELAY);
     let found = findings(&verified);
     for host in [2, 3] {
         let Some(Finding::Arrives { took_us }) = found.get(data(host).to_string().as_str()) else {
@@ -295,11 +303,13 @@ async fn a_lag_of_replication_is_what_it_claims() {
 async fn a_cut_is_silent_and_heals() {
     let _one = alone().await;
     let lab = up_patient().await;
+    let ordered = Instant::now();
     let verified = lab
         .apply_to_link(cut(Direction::Both), Link::Replication)
         .await
         .expect("cut");
     assert_eq!(verified.prose(), "2 connections are silent");
+    assert!(ordered <= verified.at && known_after(&verified) >= Duration::from_millis(300));
     assert_eq!(carried(&lab, [1, 2], DELAY), None);
     let roles = lab.replication_roles().await;
     for host in [2, 3] {

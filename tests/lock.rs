@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lockstorm::lock::{AcquireOptions, Gauges, Guard, Lock, NodeOptions, Nodes, NotExtended, Refusal};
 use lockstorm::model::{Cause, Outcome, Wait};
@@ -117,6 +117,11 @@ fn without_a_minority_it_goes_on_and_without_a_majority_it_says_why() {
     let _turn = serial();
     let mut trio = Trio::start();
     let lock = trio.redlock();
+    let refused: Arc<Mutex<Vec<(Instant, Outcome)>>> = Arc::default();
+    let (start, hook) = (Instant::now(), Arc::clone(&refused));
+    let note = move |asked, outcome| hook.lock().unwrap().push((asked, outcome));
+    assert!(lock.gauges().on_refused_attempt(note), "no hook was set before");
+    assert!(!lock.gauges().on_refused_attempt(|_, _| panic!("the first one stays")));
     let guard = trio.acquire(&lock, &OPTIONS).unwrap();
     trio.until("all three voted", async || guard.votes() == 3);
     assert_eq!(trio.acquire(&lock, &OPTIONS).unwrap_err().outcome(), Outcome::Contended);
@@ -136,6 +141,15 @@ fn without_a_minority_it_goes_on_and_without_a_majority_it_says_why() {
         refusal.to_string(),
         "no quorum: node 1 refused, node 2 voted, node 3 refused"
     );
+
+    let refused = refused.lock().unwrap().clone();
+    let outcomes: Vec<Outcome> = refused.iter().map(|(_, outcome)| *outcome).collect();
+    assert_eq!(
+        outcomes,
+        [Outcome::Contended, Outcome::NoQuorum],
+        "and nothing of what was granted"
+    );
+    assert!(start <= refused[0].0 && refused[0].0 < refused[1].0, "{refused:?}");
 
     trio.servers[2].restart();
     trio.until("two nodes are connected", async || {

@@ -497,6 +497,121 @@ fn granted_in_the_cut(record: &Record) -> u64 {
     })
 }
 
+/// One lock that is nearly always held, so that whoever asks for it hears that somebody has it.
+const ONE_PRODUCT: &str = r#"
+title    = "One lock, held for three seconds at a time"
+duration = "9s"
+seed     = 42
+[swarm]
+servers = 3
+workers = 4
+[workload]
+kind     = "inventory"
+products = 1
+stock    = 1000
+hold     = "3s"
+[[arm]]
+name = "single"
+lock = "single"
+ttl  = "6s"
+[[arm]]
+name = "redlock"
+lock = "redlock"
+ttl  = "6s"
+[expect]
+"redlock.unavailable_ms" = "< 1000"
+"#;
+
+fn one_product(fault: &str) -> Record {
+    let name = "one product".to_owned();
+    let text = format!("{ONE_PRODUCT}{fault}");
+    play_source(&Source { name, text }, &[])
+}
+
+#[test]
+fn a_lock_that_somebody_holds_is_to_be_had_and_one_whose_node_is_away_is_not() {
+    let _lab = one_at_a_time();
+    let server =
+        "\"single.unavailable_ms\" = \"< 1000\"\n[[fault]]\nat = \"1500ms\"\ndo = \"kill\"\non = \"server:3\"\n";
+    let record = held("the death of an app server", one_product(server));
+    for arm in &record.arms {
+        assert_eq!(arm.figures.outages.len(), 1, "{}: {:?}", arm.name, arm.figures.outages);
+    }
+    let node = "\"single.unavailable_ms\" = \">= 2000\"\n[[fault]]\nat = \"1500ms\"\ndo = \"kill\"\non = \"host:1\"\nfor = \"2s\"\n";
+    let record = held("the death of a node", one_product(node));
+    let outage = arm(&record, "single").figures.longest_outage();
+    assert!(outage.over, "{outage:?}");
+}
+
+/// With one product one app server hears that the lock is held while the other one waits in vain for a replica.
+const TWO_LINKS: &str = r#"
+title    = "The master is cut from both replicas"
+duration = "5s"
+seed     = 42
+[lab.replicated]
+down_after = "60s"
+[swarm]
+servers = 2
+workers = 2
+[workload]
+kind     = "inventory"
+products = 1
+stock    = 100000
+hold     = "1ms"
+[[arm]]
+name          = "wait 1"
+lock          = "single"
+topology      = "replicated"
+wait_replicas = 1
+wait_timeout  = "100ms"
+ttl           = "2s"
+[[fault]]
+at  = "1s"
+do  = "cut"
+on  = "link:1-2,1-3"
+for = "1s"
+"#;
+
+#[test]
+fn a_cut_of_two_links_is_one_outage_and_lasts_from_its_effect_which_is_before_its_proof() {
+    let _lab = one_at_a_time();
+    let (name, text) = ("two links".to_owned(), TWO_LINKS.to_owned());
+    let record = play_source(&Source { name, text }, &[]);
+    let figures = &arm(&record, "wait 1").figures;
+    let [outage] = figures.outages[..] else {
+        panic!("one cut: {:?}\n{}", figures.outages, told(&record));
+    };
+    assert!(outage.over && outage.ms >= 1000, "{outage:?}\n{}", told(&record));
+    // For each order: when it was given, its effect, and the last proof of that.
+    let orders = |wanted: &str| -> Vec<[f64; 3]> {
+        let of = |event: &lockstorm::model::Event| match &event.kind {
+            EventKind::Fault {
+                action,
+                effect_at: Some(effect),
+                proof,
+                ..
+            } if action.word() == wanted => {
+                let proved = proof.iter().map(|proof| proof.at).fold(0.0, f64::max);
+                Some([event.at, *effect, proved])
+            }
+            _ => None,
+        };
+        record.events.iter().filter_map(of).collect()
+    };
+    let (cuts, uncuts) = (orders("cut"), orders("uncut"));
+    assert_eq!((cuts.len(), uncuts.len()), (2, 2), "{}", told(&record));
+    let last = |time: usize| cuts.iter().map(|cut| cut[time]).fold(0.0, f64::max);
+    for [ordered, effect, proved] in &cuts {
+        assert!(ordered <= effect && effect + 0.3 <= *proved, "{cuts:?}");
+    }
+    for [ordered, ..] in &uncuts {
+        assert!(
+            (1.0..1.0 + last(2) - last(1)).contains(&(ordered - last(1))),
+            "{cuts:?} {uncuts:?}"
+        );
+    }
+}
+
 #[test]
 fn a_job_slower_than_its_ttl_needs_renewal() {
     let _lab = one_at_a_time();

@@ -184,7 +184,7 @@ impl Schedule {
         due
     }
 
-    /// Takes the result of a [`Due`]. Only one that began a fault matters: `effect` is when it was verified, `None` if it
+    /// Takes the result of a [`Due`]. Only one that began a fault matters: `effect` is since when it is there, `None` if it
     /// failed.
     pub fn reported(&mut self, due: Due, effect: Option<Duration>) {
         if due.undo {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::try_join_all;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -26,6 +27,33 @@ const DOWN_INSTEAD: &str = "it went down instead";
 const NO_ANSWER: &str = "it does not answer any more";
 /// How long a node may take to answer, without what is due to the network.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// What was found on a node.
+#[derive(Debug)]
+struct Found {
+    of: String,
+    /// Since when all of it holds.
+    since: Option<Instant>,
+    proof: Vec<Proof<Instant>>,
+}
+
+impl Found {
+    /// Adds what is so just now.
+    fn add(&mut self, finding: Finding, by: Observer) {
+        self.add_since(Instant::now(), finding, by);
+    }
+
+    /// Adds what only time could show: it is so since the answer was due that is late, or has not come.
+    fn add_since(&mut self, since: Instant, finding: Finding, by: Observer) {
+        self.since = self.since.max(Some(since));
+        self.proof.push(Proof {
+            finding,
+            by,
+            of: self.of.clone(),
+            at: Instant::now(),
+        });
+    }
+}
 
 impl Lab {
     /// Carries out `action` on all nodes of `host`, and returns when the effect on every one is verified: a killed or shut
@@ -115,39 +143,36 @@ impl Lab {
     /// # Errors
     /// The effect can't come any more: a node is in another state, or the keeper is gone.
     pub async fn comes_true(&self, action: Action, host: HostId) -> Result<Verified<Instant>, LabError> {
-        let (host, mut proof) = (self.nodes.host(host)?, Vec::new());
-        for node in &host.nodes {
-            proof.extend(self.effect_on(host, node, action).await?);
-        }
-        let at = Instant::now();
+        let host = self.nodes.host(host)?;
+        // All at once: what time shows would be later on each node.
+        let found = try_join_all(host.nodes.iter().map(|node| self.effect_on(host, node, action))).await?;
+        let last = found.iter().filter_map(|found| found.since).max();
+        let at = last.unwrap_or_else(Instant::now);
+        let proof = found.into_iter().flat_map(|found| found.proof).collect();
         host.undergo(action, at);
         Ok(Verified { at, proof })
     }
 
     /// Waits until an action has taken effect on a node, and returns the proof.
-    async fn effect_on(&self, host: &Host, node: &Node, action: Action) -> Result<Vec<Proof<Instant>>, LabError> {
+    async fn effect_on(&self, host: &Host, node: &Node, action: Action) -> Result<Found, LabError> {
         let unverified = |why: String| LabError::Unverified {
             action,
             node: node.name,
             why,
         };
-        let mut proof = Vec::new();
-        let mut found = |finding, by| {
-            proof.push(Proof {
-                finding,
-                by,
-                of: node.name.to_string(),
-                at: Instant::now(),
-            });
+        let mut found = Found {
+            of: node.name.to_string(),
+            since: None,
+            proof: Vec::new(),
         };
         let port = node.access().port();
         match action {
             Action::Fault(Fault::Kill | Fault::Shutdown) => {
                 let down = |state: &HostState| state.conditions.has(Condition::Down);
                 self.reaches(node, down).await?.map_err(unverified)?;
-                found(Finding::ProcessGone, Observer::Keeper);
+                found.add(Finding::ProcessGone, Observer::Keeper);
                 let gone = probe::refuses(node.address(), FOREVER).await;
-                found(gone.map_err(unverified)?, Observer::Connect);
+                found.add(gone.map_err(unverified)?, Observer::Connect);
             }
             Action::Fault(Fault::Pause) => {
                 let stops = |state: &HostState| !state.is_up();
@@ -155,11 +180,12 @@ impl Lab {
                 if !self.node_state(node.name).conditions.has(Condition::Paused) {
                     return Err(unverified(DOWN_INSTEAD.to_owned()));
                 }
-                found(Finding::ProcessStopped, Observer::Keeper);
+                found.add(Finding::ProcessStopped, Observer::Keeper);
                 // Of a process the kernel has said that it stands still; of a container the engine has.
                 if node.is_container() {
                     let silence = probe::silent(&node.access(), FOREVER).await;
-                    found(silence.map_err(unverified)?, Observer::Ping);
+                    let (since, silence) = silence.map_err(unverified)?;
+                    found.add_since(since, silence, Observer::Ping);
                 }
             }
             // Nothing is sent to it through the proxy, so nothing is late.
@@ -167,66 +193,73 @@ impl Lab {
             Action::Fault(Fault::Lag { delay, direction }) => {
                 let later = delay * direction.times();
                 let round_trip = self.round_trip(node, later, |took| took >= later).await;
-                found(
-                    round_trip.ok_or_else(|| unverified(NO_ANSWER.to_owned()))?,
-                    Observer::Ping,
-                );
+                let (since, round_trip) = round_trip.ok_or_else(|| unverified(NO_ANSWER.to_owned()))?;
+                found.add_since(since, round_trip, Observer::Ping);
             }
             Action::Undo(Condition::Lagging) => {
                 let later = host.delay();
                 match self.round_trip(node, later, |took| took < later).await {
-                    Some(round_trip) => found(round_trip, Observer::Ping),
+                    Some((_, round_trip)) => found.add(round_trip, Observer::Ping),
                     // Its network is in order again, whatever else it suffers from.
-                    None => found(Finding::NoDelay, Observer::Proxy),
+                    None => found.add(Finding::NoDelay, Observer::Proxy),
                 }
             }
             Action::Fault(Fault::Failover { .. }) if node.name.role != Role::Replicated => {}
             Action::Fault(Fault::Failover { .. }) => {
                 failover::takes_writes(node).await;
-                found(Finding::TakesWrites { host: host.id }, Observer::Write);
+                found.add(Finding::TakesWrites { host: host.id }, Observer::Write);
             }
             Action::Fault(Fault::Cut { .. }) => {
                 self.is_cut(node, true).await?.map_err(unverified)?;
-                found(Finding::LeftNetwork, Observer::Keeper);
+                let since = Instant::now();
+                found.add(Finding::LeftNetwork, Observer::Keeper);
                 let gone = probe::refuses(node.address(), FOREVER).await;
-                found(gone.map_err(unverified)?, Observer::Connect);
+                found.add_since(since, gone.map_err(unverified)?, Observer::Connect);
             }
             Action::Undo(Condition::Cut) => {
                 self.is_cut(node, false).await?.map_err(unverified)?;
-                found(Finding::InNetwork, Observer::Keeper);
+                found.add(Finding::InNetwork, Observer::Keeper);
                 node.look_where(&self.site.client);
                 // One that is down, or frozen, does not answer in any network.
                 if self.node_state(node.name).conditions.answers() {
                     self.answers(node).await?.map_err(unverified)?;
-                    found(Finding::Answers { port }, Observer::Ping);
+                    found.add(Finding::Answers { port }, Observer::Ping);
                 }
             }
             Action::Undo(Condition::Paused) => {
                 let goes_on = |state: &HostState| !state.conditions.has(Condition::Paused);
                 self.reaches(node, goes_on).await?.map_err(unverified)?;
                 self.answers(node).await?.map_err(unverified)?;
-                found(Finding::Answers { port }, Observer::Ping);
+                found.add(Finding::Answers { port }, Observer::Ping);
             }
             Action::Undo(Condition::Down) => {
                 self.answers(node).await?.map_err(unverified)?;
-                found(Finding::Answers { port }, Observer::Ping);
+                found.add(Finding::Answers { port }, Observer::Ping);
             }
         }
-        Ok(proof)
+        Ok(found)
     }
 
-    /// Measures round trips to the place where a node is used, until one is as `wanted`; `None` if the node stops to answer.
-    async fn round_trip(&self, node: &Node, later: Duration, wanted: impl Fn(Duration) -> bool) -> Option<Finding> {
+    /// Measures round trips to the place where a node is used, until one is as `wanted`, and returns when that began, with the
+    /// opening of its connection; `None` if the node stops to answer.
+    async fn round_trip(
+        &self,
+        node: &Node,
+        later: Duration,
+        wanted: impl Fn(Duration) -> bool,
+    ) -> Option<(Instant, Finding)> {
         let entrance = self.entrance(node);
         // A new connection needs a few round trips before the one that is measured.
         let limit = later * 4 + ANSWER_TIMEOUT;
         loop {
+            let start = Instant::now();
             match probe::round_trip(&entrance, 1, limit).await {
                 Some(took) if wanted(took) => {
-                    return Some(Finding::RoundTrip {
+                    let finding = Finding::RoundTrip {
                         port: entrance.port(),
                         took_us: took.as_micros().try_into().unwrap_or(u64::MAX),
-                    });
+                    };
+                    return Some((start, finding));
                 }
                 _ if !self.node_state(node.name).conditions.answers() || self.site.client.slot(node.id).cut => {
                     return None;

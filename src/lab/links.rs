@@ -28,7 +28,21 @@ const ROUND_TRIPS: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What was found for one connection.
-type Found = (String, (Finding, Observer));
+#[derive(Debug)]
+struct Found {
+    /// Since when it is so: since the measurement began that shows it, or for a silence since the last byte before it.
+    since: Instant,
+    proof: Proof<Instant>,
+}
+
+impl Found {
+    /// Found just now.
+    fn new(since: Instant, of: String, (finding, by): (Finding, Observer)) -> Self {
+        let at = Instant::now();
+        let proof = Proof { finding, by, of, at };
+        Self { since, proof }
+    }
+}
 
 impl Lab {
     /// What is wrong with a link: what the lab has done to it.
@@ -125,11 +139,8 @@ impl Lab {
                     Condition::Cut => Finding::NoCut,
                     Condition::Down | Condition::Paused | Condition::Lagging => Finding::NoDelay,
                 };
-                return Ok(verified(
-                    &state,
-                    action,
-                    vec![(target.to_string(), (finding, Observer::Proxy))],
-                ));
+                let found = Found::new(Instant::now(), target.to_string(), (finding, Observer::Proxy));
+                return Ok(verified(&state, action, vec![found]));
             }
             let count = candidates.len();
             let mut measuring = JoinSet::new();
@@ -142,7 +153,7 @@ impl Lab {
                 measuring.spawn(async move {
                     let mut gauge = opened(what, present.delay).await?;
                     let took = gauge.measure(present.delay + ANSWER_TIMEOUT).await.ok()??;
-                    (took < most).then(|| (gauge.of(), gauge.took(took)))
+                    (took < most).then(|| Found::new(Instant::now(), gauge.of(), gauge.took(took)))
                 });
             }
             let found: Vec<Found> = measuring.join_all().await.into_iter().flatten().collect();
@@ -183,11 +194,13 @@ impl Lab {
             measuring.spawn(async move {
                 loop {
                     let limit = if present.cut { SILENCE } else { ANSWER_TIMEOUT } + present.delay;
+                    // Nothing has come since the measurement before.
+                    let since = Instant::now();
                     match gauge.measure(limit).await.ok()? {
                         Some(took) if !present.cut && took >= present.delay => {
-                            return Some((gauge.of(), gauge.took(took)));
+                            return Some(Found::new(since, gauge.of(), gauge.took(took)));
                         }
-                        None if present.cut => return Some((gauge.of(), gauge.silent(limit))),
+                        None if present.cut => return Some(Found::new(since, gauge.of(), gauge.silent(limit))),
                         // It was under way before, or the machine is busy.
                         Some(_) | None => {}
                     }
@@ -253,14 +266,14 @@ fn limit(action: Action, state: &LinkState) -> Duration {
     LIMIT + delay * ROUND_TRIPS
 }
 
-/// Notes that an action on a link has taken effect now.
+/// Notes that an action on a link has taken effect: since it is so on each of these connections.
 fn verified(state: &LinkState, action: Action, found: Vec<Found>) -> Verified<Instant> {
-    let at = Instant::now();
+    let last = found.iter().map(|found| found.since).max();
+    let at = last.unwrap_or_else(Instant::now);
     state.undergo(action, at);
-    let proof = |(of, (finding, by))| Proof { finding, by, of, at };
     Verified {
         at,
-        proof: found.into_iter().map(proof).collect(),
+        proof: found.into_iter().map(|found| found.proof).collect(),
     }
 }
 

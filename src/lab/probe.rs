@@ -98,14 +98,14 @@ fn is_unreachable(error: &io::Error) -> bool {
     )
 }
 
-/// Waits until a PING is not answered for a while, and returns for how long; an error after `limit`.
-pub(super) async fn silent(address: &NodeAddress, limit: Duration) -> Result<Finding, String> {
+/// Waits until a PING is not answered for a while, and returns since when, and for how long; an error after `limit`.
+pub(super) async fn silent(address: &NodeAddress, limit: Duration) -> Result<(std::time::Instant, Finding), String> {
     let end = Instant::now() + limit;
     loop {
         let start = Instant::now();
         if timeout(SILENCE, ask(address)).await.is_err() {
             let for_us = start.elapsed().as_micros().try_into().unwrap_or(u64::MAX);
-            return Ok(Finding::Silence { for_us });
+            return Ok((start.into_std(), Finding::Silence { for_us }));
         }
         if Instant::now() >= end {
             return Err("it still answers PING".to_owned());

@@ -1,6 +1,10 @@
+use std::fmt;
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::time::Instant;
 
+use crate::Outcome;
 use crate::protocol::Command;
 
 /// The number of commands sent to one node for locks. A script that is sent again because the node did not know it counts
@@ -35,6 +39,17 @@ pub struct Gauges {
     failed: AtomicU64,
     waits: AtomicU64,
     sent: [NodeSent; MAX_NODES_APART],
+    refusals: Hook,
+}
+
+/// A callback that gets when the nodes were asked by an attempt that has failed, and what it came to.
+#[derive(Default)]
+struct Hook(OnceLock<Box<dyn Fn(Instant, Outcome) + Send + Sync>>);
+
+impl fmt::Debug for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Hook").field(&self.0.get().is_some()).finish()
+    }
 }
 
 impl Gauges {
@@ -101,8 +116,19 @@ impl Gauges {
         self.attempts.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn fail(&self) {
-        self.failed.fetch_add(1, Relaxed);
+    /// Calls `hook` for each attempt that fails from now on, with when it asked its nodes and what it came to. One acquire may
+    /// make many. The callers' tasks call it, so it must be quick. Returns false and changes nothing if there is a hook already.
+    pub fn on_refused_attempt(&self, hook: impl Fn(Instant, Outcome) + Send + Sync + 'static) -> bool {
+        self.refusals.0.set(Box::new(hook)).is_ok()
+    }
+
+    pub(crate) fn refuse(&self, asked: Instant, outcome: Outcome) {
+        if matches!(outcome, Outcome::NoQuorum | Outcome::Unknown) {
+            self.failed.fetch_add(1, Relaxed);
+        }
+        if let Some(hook) = self.refusals.0.get() {
+            hook(asked, outcome);
+        }
     }
 
     pub(crate) fn hold(&self) {

@@ -50,7 +50,8 @@ pub struct NodeLoad {
 pub struct Outage {
     /// The second in which the fault took effect.
     pub at: f64,
-    /// Milliseconds from then until the first lock was granted that was asked for after it.
+    /// Milliseconds from then until an attempt that was asked after it was granted, or told by enough nodes that somebody else
+    /// holds the lock, without the time in which nobody asked.
     pub ms: u64,
     /// Whether that has happened. Otherwise it lasts, or lasted until the end.
     pub over: bool,
@@ -148,7 +149,7 @@ pub struct Figures {
     /// Locks held now with fewer votes than there are nodes.
     pub partial: u64,
     /// One for each fault that took effect, and on replicated nodes for each master that became a replica, in arms with lock
-    /// nodes.
+    /// nodes, if somebody asked for a lock after it. Of a fault with several targets it is the longest.
     #[serde(default)]
     pub outages: Vec<Outage>,
     /// Locks that an old master granted after a new one was writable.

@@ -1,4 +1,5 @@
-//! Granted locks, by when they were asked for and by the server that granted them.
+//! Granted locks, by when they were asked for and by the server that granted them, and what other attempts show of whether
+//! locks were to be had.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -7,33 +8,59 @@ use std::net::SocketAddr;
 /// The width of the slots in which grants are counted, in microseconds.
 const SLOT_US: i64 = 10_000;
 
-/// How many locks were asked for in each slot of 10 ms and granted, and when the first of them was granted. Times are
-/// microseconds from second 0.
+/// How many locks were asked for in each slot of 10 ms and granted, and what else was answered to what was asked in it. Times
+/// are microseconds from second 0.
 ///
-/// A grant counts from when its successful attempt was *asked*: a reply to what was asked before a fault may still come after it.
+/// An attempt counts from when it was *asked*: a reply to what was asked before a fault may still come after it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Grants(BTreeMap<(i64, Option<SocketAddr>), Granted>);
+pub struct Grants(BTreeMap<(i64, Option<SocketAddr>), Answers>);
 
+/// What was answered to the attempts that were asked in one slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Granted {
-    count: u64,
-    first: i64,
+struct Answers {
+    granted: u64,
+    /// The first that shows that locks were to be had.
+    had: Option<Had>,
+    /// When the first was asked that was refused for lack of nodes.
+    refused: Option<i64>,
+    /// When the last answer came.
+    last: i64,
+}
+
+/// An attempt that shows that locks were to be had: it was granted, or enough nodes answered, and somebody else holds the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Had {
+    /// When it was answered.
+    pub answered: i64,
+    /// When it was asked.
+    pub asked: i64,
 }
 
 impl Grants {
     /// Counts a lock that was asked for and granted at these times. `by` is the server that granted it, if that matters.
     pub fn count(&mut self, asked: i64, granted: i64, by: Option<SocketAddr>) {
-        let one = Granted {
-            count: 1,
-            first: granted,
+        self.answered(asked, granted, by, (1, true));
+    }
+
+    /// Notes an attempt that was not granted: because somebody else holds the lock (`held`), or for lack of nodes.
+    pub fn not_granted(&mut self, asked: i64, answered: i64, held: bool) {
+        self.answered(asked, answered, None, (0, held));
+    }
+
+    fn answered(&mut self, asked: i64, answered: i64, by: Option<SocketAddr>, (granted, had): (u64, bool)) {
+        let one = Answers {
+            granted,
+            had: had.then_some(Had { answered, asked }),
+            refused: (!had).then_some(asked),
+            last: answered,
         };
         self.put((asked.div_euclid(SLOT_US), by), one);
     }
 
     /// Adds all of `other`.
     pub fn add(&mut self, other: &Self) {
-        for (slot, granted) in &other.0 {
-            self.put(*slot, *granted);
+        for (slot, answers) in &other.0 {
+            self.put(*slot, *answers);
         }
     }
 
@@ -49,12 +76,28 @@ impl Grants {
         self.0.clear();
     }
 
-    /// When the first lock was granted that was asked for after this time. What was asked for in the same slot does not count,
-    /// since it may have been before, so the result is at most 10 ms too late.
+    /// The first answer to what was asked after this time that shows that locks were to be had. What was asked in the same slot
+    /// does not count, since it may have been before, so the result is at most 10 ms too late.
     #[must_use]
-    pub fn first_asked_after(&self, time: i64) -> Option<i64> {
+    pub fn first_had_after(&self, time: i64) -> Option<Had> {
         let later = self.0.range((time.div_euclid(SLOT_US) + 1, None)..);
-        later.map(|(_, granted)| granted.first).min()
+        later.filter_map(|(_, answers)| answers.had).min()
+    }
+
+    /// When the first attempt was asked after `from`, not in its slot, and no later than `to`, that was refused for lack of nodes.
+    #[must_use]
+    pub fn first_refused(&self, from: i64, to: i64) -> Option<i64> {
+        let later = self.0.range((from.div_euclid(SLOT_US) + 1, None)..);
+        let mut meant = later.take_while(|((slot, _), _)| *slot <= to.div_euclid(SLOT_US));
+        meant.find_map(|(_, answers)| answers.refused)
+    }
+
+    /// How long after this time the last answer came to what was asked before, or in its slot.
+    #[must_use]
+    pub fn late_at(&self, time: i64) -> i64 {
+        let earlier = self.0.range(..(time.div_euclid(SLOT_US) + 1, None));
+        let last = earlier.map(|(_, answers)| answers.last).max();
+        last.map_or(0, |last| (last - time).max(0))
     }
 
     /// How many locks were asked for after `time`, not in its slot, and granted by these servers.
@@ -62,7 +105,7 @@ impl Grants {
     pub fn granted_after(&self, time: i64, servers: &[SocketAddr]) -> u64 {
         let later = self.0.range((time.div_euclid(SLOT_US).saturating_add(1), None)..);
         let by_them = later.filter(|((_, by), _)| by.is_some_and(|by| servers.contains(&by)));
-        by_them.map(|(_, granted)| granted.count).sum()
+        by_them.map(|(_, answers)| answers.granted).sum()
     }
 
     /// How many locks each of these servers has granted that were asked for after its time, not in its slot; all together.
@@ -74,18 +117,20 @@ impl Grants {
             let since = by.as_ref().and_then(|by| servers.get(by));
             since.is_some_and(|since| *slot > since.div_euclid(SLOT_US))
         });
-        by_them.map(|(_, granted)| granted.count).sum()
+        by_them.map(|(_, answers)| answers.granted).sum()
     }
 
-    fn put(&mut self, slot: (i64, Option<SocketAddr>), new: Granted) {
+    fn put(&mut self, slot: (i64, Option<SocketAddr>), new: Answers) {
         match self.0.entry(slot) {
             Entry::Vacant(vacant) => {
                 vacant.insert(new);
             }
             Entry::Occupied(mut known) => {
                 let known = known.get_mut();
-                known.count += new.count;
-                known.first = known.first.min(new.first);
+                known.granted += new.granted;
+                known.had = known.had.into_iter().chain(new.had).min();
+                known.refused = known.refused.into_iter().chain(new.refused).min();
+                known.last = known.last.max(new.last);
             }
         }
     }
@@ -104,11 +149,30 @@ mod tests {
         let mut grants = Grants::default();
         // Asked before 1 s, although granted after it.
         grants.count(995_000, 1_200_000, None);
-        assert_eq!(grants.first_asked_after(1_000_000), None);
+        assert_eq!(grants.first_had_after(1_000_000), None);
+        assert_eq!(grants.late_at(1_000_000), 200_000);
         grants.count(1_500_000, 1_900_000, None);
-        grants.count(1_700_000, 1_800_000, None);
-        assert_eq!(grants.first_asked_after(1_000_000), Some(1_800_000));
-        assert_eq!(grants.first_asked_after(-5), Some(1_200_000));
+        grants.not_granted(1_700_000, 1_800_000, true);
+        let had = |time| grants.first_had_after(time).map(|had| (had.asked, had.answered));
+        assert_eq!(had(1_000_000), Some((1_700_000, 1_800_000)));
+        assert_eq!(had(-5), Some((995_000, 1_200_000)));
+        assert_eq!((grants.late_at(-5), grants.late_at(2_000_000)), (0, 0));
+    }
+
+    #[test]
+    fn a_refusal_counts_from_when_it_was_asked() {
+        let mut grants = Grants::default();
+        grants.not_granted(995_000, 1_200_000, false);
+        grants.not_granted(1_500_000, 1_550_000, false);
+        assert_eq!(grants.first_had_after(0), None);
+        let refused = |from, to| grants.first_refused(from, to);
+        assert_eq!(refused(1_000_000, i64::MAX), Some(1_500_000));
+        assert_eq!(refused(1_000_000, 1_500_000), Some(1_500_000));
+        assert_eq!(refused(0, 1_000_000), Some(995_000));
+        assert_eq!(
+            (refused(1_000_000, 1_400_000), refused(1_500_000, i64::MAX)),
+            (None, None)
+        );
     }
 
     #[test]

@@ -307,7 +307,7 @@ impl Metric {
                 Largest(|f| f.longest_outage().ms, |f| f.outages.len() as u64),
                 LockNodes,
                 Plain,
-                "the longest time, in milliseconds, from the effect of a fault, or from when the master became a replica, until the first lock was granted that was asked for after it. It is as fine as the load: somebody must ask",
+                "the longest time, in milliseconds, from the effect of a fault, or from when the master became a replica, until a lock was to be had again: until an attempt that was asked after it was granted, or enough nodes answered that somebody else holds the lock. A lock that waits for replicas must be granted. It is as fine as the load: time in which nobody asked does not count (who is refused for lack of nodes within a second of the effect shows that it has been so since), and if nobody asked at all, it is not known",
             ),
             Self::Stuck => row(
                 "stuck",

@@ -31,7 +31,7 @@ pub struct Tally {
     pub batches: Vec<Batch>,
     /// Cleared batches, to be used again.
     spare: Vec<Batch>,
-    /// Granted locks.
+    /// Granted locks, and what else shows whether locks were to be had.
     pub grants: Grants,
     /// Each grant of a lock that is watched.
     pub watched_grants: Vec<WatchedGrant>,
@@ -182,6 +182,15 @@ impl Recorder {
     /// Exchanges the tally for an empty one: the way in which the collector reads.
     pub fn swap(&self, empty: Tally) -> Tally {
         std::mem::replace(&mut self.kept().tally, empty)
+    }
+
+    /// Notes an attempt at a lock that was asked at `asked` and has failed just now, whatever part of the run it belongs to:
+    /// because somebody else holds the lock (`held`), or for lack of nodes.
+    pub fn not_granted(&self, asked: Instant, held: bool) {
+        let mut kept = self.kept();
+        // Read under the lock, as all times.
+        let [asked, at] = [asked, Instant::now()].map(|at| self.timeline.micros(at));
+        kept.tally.grants.not_granted(asked, at, held);
     }
 
     /// Keeps the grants of these locks one by one from now on.

@@ -29,9 +29,9 @@ pub enum EventKind {
         target: Target,
         /// The order that it carries out; null if the scenario ordered it.
         order: Option<OrderId>,
-        /// When its effect was verified, in seconds like `at`; null while it is under way, or if it failed.
+        /// Since when it is in effect, in seconds like `at`; null while that is not proved, or if it failed.
         effect_at: Option<f64>,
-        /// How the effect was verified, by whom and when, in seconds like `at`.
+        /// How the effect was proved, by whom and when, in seconds like `at`: what only time shows is proved later than it begins.
         proof: Vec<Proof<f64>>,
         /// Why the effect could not be verified.
         error: Option<String>,

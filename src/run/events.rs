@@ -77,7 +77,7 @@ impl EventLog {
         self.push(kind, format!("{}{why}", action.on(target)))
     }
 
-    /// Adds the effect to fault `id`: when it was verified and what that means, or why there was none. `why` says who
+    /// Adds the effect to fault `id`: since when it is there and what that means, or why there was none. `why` says who
     /// ordered it.
     pub fn effect(&mut self, id: u64, effect: Effect, meaning: &str, why: Option<&str>) {
         let origin = self.origin;

@@ -109,7 +109,8 @@ impl Engine {
                 let arm = &self.arms[index].spec;
                 // An arm that has nothing left to do asks for no lock.
                 if arm.lock.uses_nodes() && !self.swarm.is_done(index) {
-                    self.arms[index].collector.outage_from(verified.at);
+                    let fault = due.map(|due| due.fault);
+                    self.arms[index].collector.outage_from(verified.at, fault);
                 }
             }
         }

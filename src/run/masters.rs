@@ -83,7 +83,7 @@ impl Engine {
             .iter_mut()
             .filter(|arm| arm.spec.topology == Topology::Replicated)
         {
-            arm.collector.outage_from(now);
+            arm.collector.outage_from(now, None);
         }
         let text = format!("{host} has the master no longer: its node is a replica now");
         self.log.push_at(now, EventKind::Demoted { host }, text);

@@ -10,9 +10,9 @@ use tokio_util::task::TaskTracker;
 use super::control::ServerCommand;
 use super::error::SwarmError;
 use super::locks::Locks;
-use super::plan::{ArmState, ServerPlan};
+use super::plan::{ArmPlan, ArmState, ServerPlan};
 use super::worker::{self, Crew, mix};
-use crate::lock::Gauges;
+use crate::lock::{Gauges, Outcome};
 use crate::timer::Timer;
 use crate::workload::{HeldLocks, Stalls, Tools, Waiting, Workload, connect_cache};
 
@@ -113,6 +113,17 @@ fn staff(
     }
 }
 
+/// Lets the recorder of an arm know of the attempts at its lock that fail.
+fn note_refusals(gauges: &Gauges, arm: &ArmPlan) {
+    let (recorder, confirmed) = (Arc::clone(&arm.recorder), arm.spec.wait_replicas > 0);
+    // These gauges are ours alone, so no other hook is set.
+    gauges.on_refused_attempt(move |asked, outcome| match outcome {
+        // Whether replicas would have confirmed it was not tried. The holder may be one who hears just now that they don't.
+        Outcome::Contended if confirmed => {}
+        _ => recorder.not_granted(asked, outcome == Outcome::Contended),
+    });
+}
+
 async fn crews(
     plan: &ServerPlan,
     stalls: &Arc<Stalls>,
@@ -139,6 +150,9 @@ async fn crews(
         // The warm-up is counted apart.
         let warm_up = lock.counted_by(Arc::new(Gauges::default()));
         let gauges = [warm_up.gauges(), lock.gauges()];
+        for gauges in &gauges {
+            note_refusals(gauges, arm);
+        }
         let active = Arc::new(AtomicUsize::new(0));
         let waiting = Arc::new(Waiting::default());
         let held_locks = Arc::new(HeldLocks::default());

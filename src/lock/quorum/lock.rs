@@ -20,7 +20,7 @@ use crate::protocol::{
     quorum,
 };
 use crate::waiting::subscriptions::Subscriptions;
-use crate::{AcquireOptions, Cause, Gauges, Nodes, NotExtended, Outcome, Refusal, clock};
+use crate::{AcquireOptions, Cause, Gauges, Nodes, NotExtended, Refusal, clock};
 
 /// One attempt and the state of its commands. The caller owns it; its queued commands share it.
 pub(crate) struct QuorumLock {
@@ -162,7 +162,8 @@ impl QuorumLock {
             self.gauges.change_partial(false, state.attempt.is_partial());
             return None;
         }
-        let (votes, elapsed) = (state.attempt.votes(), now - state.attempt.start());
+        let (votes, asked) = (state.attempt.votes(), state.attempt.start());
+        let elapsed = now - asked;
         let nodes = 0..self.nodes.len();
         let held = nodes.filter(|&node| state.attempt.vote(node) == Vote::Held).collect();
         let causes = self.causes(&state);
@@ -173,9 +174,7 @@ impl QuorumLock {
             Decision::Unknown => Refusal::Unknown { causes },
             Decision::NoQuorum | Decision::Granted => Refusal::no_quorum(quorum(self.nodes.len()), causes),
         };
-        if matches!(refusal.outcome(), Outcome::NoQuorum | Outcome::Unknown) {
-            self.gauges.fail();
-        }
+        self.gauges.refuse(clock::instant(asked).into_std(), refusal.outcome());
         Some(FailedAttempt {
             decision,
             refusal,

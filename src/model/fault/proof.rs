@@ -171,7 +171,7 @@ fn millis(micros: u64) -> String {
 /// The verified effect of an action.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verified<T> {
-    /// When it was verified.
+    /// Since when it is in effect. What is found by waiting, as a silence, is proved later.
     pub at: T,
     /// The proof.
     pub proof: Vec<Proof<T>>,
