@@ -281,7 +281,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "SPREAD", value_parser = plan::spread, allow_hyphen_values = true,
         conflicts_with_all = ["record", "hold_from"])]
     pub hold: Option<Spread>,
-    /// Measured holds: CSV, an HdrHistogram's percentiles (.hgrm), or the text of a Prometheus histogram.
+    /// Measured holds, a file of 512 MB at most: CSV, an HdrHistogram's percentiles (.hgrm), or the text of a Prometheus histogram.
     #[arg(long, value_name = "FILE", conflicts_with = "record")]
     pub hold_from: Option<PathBuf>,
     /// The unit of the numbers in that file, if it does not say it.
