@@ -458,8 +458,8 @@ Examples:
 KEY is a dotted path as in --set. Without a dot it is a key of every arm with lock nodes (ttl, renew, node_timeout), or of the \
 swarm (rate, workers, servers, think).
 
-Exit codes: 0 all settings were played, 1 error, 2 usage or bad input, 129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and \
-SIGTERM. Damage does not change the exit code."
+Exit codes: 0 all settings were played, 1 error, or another sweep is writing to the same file, 2 usage or bad input, 129, 130, \
+131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM. Damage does not change the exit code."
 )]
 pub struct SweepArgs {
     /// A built-in scenario (`lockstorm scenarios` lists them) or a file.
