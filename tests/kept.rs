@@ -727,7 +727,7 @@ fn what_only_looks_like_a_lab_keeps_nobody_waiting() {
         assert!(code == 1 && err.lines().count() == 1, "{err}");
         assert!(err.contains(&file) && err.contains("remove it"), "{err}");
         assert_eq!(place.soon(&["status"]).0, NONE, "the kept lab is down");
-        assert_eq!(place.runs(), [planted.clone()]);
+        assert_eq!(place.runs(), std::slice::from_ref(&planted));
         fs::remove_dir_all(planted).expect("removed");
         assert_eq!(place.soon(&["down"]).0, 0, "{file}");
     }

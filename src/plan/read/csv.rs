@@ -8,7 +8,7 @@ use super::unit::TimeUnit;
 /// The values in seconds. The first line may name the columns; the one whose name begins with "hold" counts, or the only one.
 /// The unit is that of the column's name (`hold_ms`), of each value (`12ms`), or `unit`.
 pub(super) fn read(lines: &mut Lines<'_>, unit: Option<TimeUnit>) -> Result<Vec<f64>, String> {
-    lines.from_start()?;
+    lines.rewind()?;
     let mut table: Option<(usize, Option<TimeUnit>)> = None;
     let mut values = Vec::new();
     while let Some((number, line)) = lines.next()? {

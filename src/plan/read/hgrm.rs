@@ -6,7 +6,7 @@ use super::unit::TimeUnit;
 
 /// The header by which such a file is known, which is in its first lines.
 pub(super) fn is_one(lines: &mut Lines<'_>) -> Result<bool, String> {
-    lines.from_start()?;
+    lines.rewind()?;
     while let Some((_, line)) = lines.next()?.filter(|(number, _)| *number <= 20) {
         let mut words = line.split_whitespace();
         if words.next() == Some("Value") && words.next() == Some("Percentile") && words.next() == Some("TotalCount") {
@@ -20,7 +20,7 @@ pub(super) fn is_one(lines: &mut Lines<'_>) -> Result<bool, String> {
 pub(super) fn read(lines: &mut Lines<'_>, unit: Option<TimeUnit>) -> Result<(Vec<(f64, f64)>, f64), String> {
     let unit = unit.ok_or("a .hgrm file does not say its unit; say --unit us, ms or s")?;
     let mut points: Vec<(f64, f64)> = Vec::new();
-    lines.from_start()?;
+    lines.rewind()?;
     let mut is_head = true;
     while let Some((number, line)) = lines.next()? {
         if is_head {

@@ -28,10 +28,10 @@ impl<'a> Lines<'a> {
     }
 
     /// Goes back to the first line.
-    pub fn from_start(&mut self) -> Result<&mut Self, String> {
+    pub fn rewind(&mut self) -> Result<(), String> {
         self.file.rewind().map_err(|error| format!("cannot be read: {error}"))?;
         *self = Self::of(self.file, self.size);
-        Ok(self)
+        Ok(())
     }
 
     /// The next line without its end, and its number from 1.

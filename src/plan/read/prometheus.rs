@@ -7,7 +7,7 @@ use super::unit::TimeUnit;
 
 /// Whether the text has such a line.
 pub(super) fn is_one(lines: &mut Lines<'_>) -> Result<bool, String> {
-    lines.from_start()?;
+    lines.rewind()?;
     while let Some((_, line)) = lines.next()? {
         if bucket(line).is_some() {
             return Ok(true);
@@ -20,7 +20,7 @@ pub(super) fn is_one(lines: &mut Lines<'_>) -> Result<bool, String> {
 /// the same bound and other labels are added up. A name without a unit is in seconds, as Prometheus recommends.
 pub(super) fn read(lines: &mut Lines<'_>, unit: Option<TimeUnit>) -> Result<(Vec<(f64, f64)>, f64), String> {
     let (mut names, mut counts) = (BTreeSet::new(), BTreeMap::new());
-    lines.from_start()?;
+    lines.rewind()?;
     while let Some((line_number, line)) = lines.next()? {
         let Some((name, bound, count)) = bucket(line) else {
             continue;
