@@ -55,10 +55,15 @@ pub fn regular(file: File) -> io::Result<File> {
 /// # Errors
 /// It has more than `most` MB, or the system refuses.
 pub fn whole(file: &File, most: u64) -> io::Result<Vec<u8>> {
+    let too_large = || io::Error::other(format!("it is larger than {most} MB"));
+    if file.metadata()?.len() > most << 20 {
+        return Err(too_large());
+    }
+    // It may grow meanwhile.
     let mut bytes = Vec::new();
     file.take((most << 20) + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most << 20 {
-        return Err(io::Error::other(format!("it is larger than {most} MB")));
+        return Err(too_large());
     }
     Ok(bytes)
 }
