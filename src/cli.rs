@@ -281,7 +281,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "SPREAD", value_parser = plan::spread, allow_hyphen_values = true,
         conflicts_with_all = ["record", "hold_from"])]
     pub hold: Option<Spread>,
-    /// Measured holds: CSV, an HdrHistogram's percentiles (.hgrm), or the text of a Prometheus histogram.
+    /// Measured holds, a file of 512 MB at most: CSV, an HdrHistogram's percentiles (.hgrm), or the text of a Prometheus histogram.
     #[arg(long, value_name = "FILE", conflicts_with = "record")]
     pub hold_from: Option<PathBuf>,
     /// The unit of the numbers in that file, if it does not say it.
@@ -458,8 +458,8 @@ Examples:
 KEY is a dotted path as in --set. Without a dot it is a key of every arm with lock nodes (ttl, renew, node_timeout), or of the \
 swarm (rate, workers, servers, think).
 
-Exit codes: 0 all settings were played, 1 error, 2 usage or bad input, 129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and \
-SIGTERM. Damage does not change the exit code."
+Exit codes: 0 all settings were played, 1 error, or another sweep is writing to the same file, 2 usage or bad input, 129, 130, \
+131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM. Damage does not change the exit code."
 )]
 pub struct SweepArgs {
     /// A built-in scenario (`lockstorm scenarios` lists them) or a file.

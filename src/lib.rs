@@ -10,6 +10,7 @@ pub mod bench;
 pub mod console;
 pub mod doctor;
 pub mod fault;
+pub mod input;
 pub mod kept;
 pub mod lab;
 pub mod metrics;

@@ -454,7 +454,10 @@ fn what_cannot_be_used_is_refused_in_one_line() {
         &with_engine("unix:///nowhere/docker.sock"),
         &["no Docker engine at /nowhere/docker.sock", "start Docker"],
     );
-    refused(&with_engine("nonsense"), &["nonsense can't be used", "DOCKER_HOST"]);
+    refused(
+        &with_engine("nonsense"),
+        &["DOCKER_HOST can't be used", "tcp://HOST:PORT"],
+    );
     let socket = place.tmp.path().join("no.sock");
     let listener = UnixListener::bind(&socket).unwrap();
     let closing = std::thread::spawn(move || {

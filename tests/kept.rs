@@ -5,14 +5,15 @@ mod support;
 use std::fs;
 use std::io::ErrorKind;
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::MutexGuard;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, getsid};
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, getsid, mkfifo};
 use redis::{Client, Connection};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -64,6 +65,18 @@ impl Place {
         let output = self.command(&[&["lab"], arguments].concat()).output();
         let (code, out, err) = parts_of(output.expect("lockstorm"));
         (code.expect("an exit code"), out, err)
+    }
+
+    /// The same, for one that may not wait.
+    fn soon(&self, arguments: &[&str]) -> (i32, String, String) {
+        let command = self.command(&[&["lab"], arguments].concat());
+        let output = assert_cmd::Command::from_std(command).timeout(TEST_TIMEOUT).output();
+        let (code, out, err) = parts_of(output.expect("lockstorm"));
+        (
+            code.unwrap_or_else(|| panic!("{arguments:?} waits: {out}{err}")),
+            out,
+            err,
+        )
     }
 
     /// The same for one that succeeds; returns what it prints.
@@ -683,5 +696,54 @@ fn a_run_is_left_alone() {
     let ended: Output = run.wait_with_output().expect("it ends");
     let (code, out, err) = parts_of(ended);
     assert_eq!(code, Some(130), "{out}{err}");
+    place.is_clean();
+}
+
+/// Whatever has the names of our files, nobody waits for it and nothing is done with it.
+#[test]
+fn what_only_looks_like_a_lab_keeps_nobody_waiting() {
+    type Plant = fn(&Path);
+    let plants: [(&str, Plant); 4] = [
+        ("keeper.lock", |file| mkfifo(file, Mode::S_IRWXU).expect("a pipe")),
+        ("keeper.lock", |file| symlink("/dev/tty", file).expect("a link")),
+        ("keeper.lock", |file| fs::create_dir(file).expect("a directory")),
+        ("docker", |file| {
+            fs::write(file.with_file_name("keeper.lock"), "").expect("a file");
+            mkfifo(file, Mode::S_IRWXU).expect("a pipe");
+        }),
+    ];
+    for (name, plant) in plants {
+        let place = Place::new();
+        place.good(&["up", "--port", "0"]);
+        let base = place.runs()[0].parent().expect("the directory of all labs").to_owned();
+        let planted = base.join("run-00000001");
+        fs::create_dir(&planted).expect("a directory");
+        plant(&planted.join(name));
+        let file = planted.join(name).display().to_string();
+
+        assert_eq!(place.soon(&["status"]).0, 0, "{file}");
+        assert_eq!(place.soon(&["up", "--port", "0"]).0, 0, "{file}");
+        let (code, _, err) = place.soon(&["down"]);
+        assert!(code == 1 && err.lines().count() == 1, "{err}");
+        assert!(err.contains(&file) && err.contains("remove it"), "{err}");
+        assert_eq!(place.soon(&["status"]).0, NONE, "the kept lab is down");
+        assert_eq!(place.runs(), std::slice::from_ref(&planted));
+        fs::remove_dir_all(planted).expect("removed");
+        assert_eq!(place.soon(&["down"]).0, 0, "{file}");
+    }
+}
+
+/// A keeper that holds its lock, but whose card nobody can read.
+#[test]
+fn a_card_that_is_a_pipe_is_no_lab() {
+    let place = Place::new();
+    place.good(&["up", "--port", "0"]);
+    let service = place.service();
+    let run = place.runs().pop().expect("a run directory");
+    let card = run.join("lab.json");
+    fs::remove_file(&card).expect("removed");
+    mkfifo(&card, Mode::S_IRWXU).expect("a pipe");
+    assert_eq!(place.soon(&["status"]).0, NONE);
+    send(service, Signal::SIGTERM);
     place.is_clean();
 }

@@ -25,7 +25,7 @@ const LAYERS: &[&[&str]] = &[
     &["needs"],
     &["scenario"],
     &["metrics"],
-    &["model", "output", "timer"],
+    &["input", "model", "output", "timer"],
     &["lock"],
 ];
 

@@ -1,12 +1,14 @@
 //! `lockstorm plan` from outside: what it recommends, in text, JSON and CSV, and what it refuses.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::process::{Output, Stdio};
 
 use assert_cmd::Command;
+use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -397,4 +399,53 @@ fn bad_input_is_refused_in_one_line() {
         &["--hold", "20ms", "--ttl", &ttls.join(",")],
         &["12000 settings are too many"],
     );
+}
+
+/// Files of any kind that somebody names are read or refused, and never waited for.
+#[test]
+fn only_regular_files_are_read_and_none_without_end() {
+    let dir = TempDir::new().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (pipe, line, large) = (path("pipe"), path("line"), path("large"));
+    mkfifo(pipe.as_str(), Mode::S_IRWXU).unwrap();
+    let sparse = |path: &str, bytes| fs::File::create(path).unwrap().set_len(bytes).unwrap();
+    sparse(&line, 100 << 20);
+    sparse(&large, 513 << 20);
+    for (file, said) in [
+        (pipe.as_str(), "is a pipe"),
+        ("/dev/zero", "is a device"),
+        (dir.path().to_str().unwrap(), "is a directory"),
+        (&line, "line 1: is longer than 64 KiB"),
+        (&large, "is larger than 512 MB"),
+    ] {
+        refused(&["--hold-from", file], &[file, said]);
+    }
+    for (file, said) in [
+        (pipe.as_str(), "is a pipe"),
+        ("/dev/zero", "is a device"),
+        (&large, "is larger than 256 MB"),
+    ] {
+        refused(&[file], &[file, said]);
+        refused(&[file, "--replay", "1"], &[file, said]);
+    }
+}
+
+/// The values are kept, and not the text.
+#[test]
+fn many_holds_take_little_memory() {
+    const LINES: u32 = 4_000_000;
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("holds.csv");
+    let mut file = BufWriter::new(fs::File::create(&path).unwrap());
+    writeln!(file, "id,hold_us").unwrap();
+    for n in 0..LINES {
+        writeln!(file, "{n},{}", 1 + u64::from(n) * 7919 % 3_999_971).unwrap();
+    }
+    file.flush().unwrap();
+    drop(file);
+    let text = planned(&["--hold-from", path.to_str().unwrap(), "--risk", "1e9/day"], 0);
+    assert!(text.contains("4,000,000") || text.contains("4000000"), "{text}");
+    // Of all programs that this test has started; each value takes 8 bytes, and twice that while their list grows.
+    let most = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap().max_rss() / 1024;
+    assert!(most < 150, "{most} MB for {LINES} values");
 }

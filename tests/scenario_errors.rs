@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use lockstorm::model::{HostId, Seat, Target, Targets};
 use lockstorm::scenario::{ClusterSpec, Fence, Follow, Overrides, ReplicatedSpec, Scenario, Source, parse, warnings};
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 
 const INVENTORY: &str = r#"
 [workload]
@@ -375,7 +377,11 @@ fn sources_that_are_not_scenarios() {
     );
     std::fs::write(path("record.json"), "{\n  \"format\": 2\n}").expect("written");
     assert!(error(&path("record.json")).contains("is JSON, not a scenario; if it is a record, `jq -r .scenario_toml "));
-    assert!(error("/dev/zero").contains("longer than 1 MiB"));
+    assert!(error("/dev/zero").contains("it is a device"));
+    mkfifo(path("pipe").as_str(), Mode::S_IRWXU).expect("a pipe");
+    assert!(error(&path("pipe")).contains("it is a pipe"));
+    std::fs::write(path("long"), vec![b'#'; (1 << 20) + 1]).expect("written");
+    assert!(error(&path("long")).contains("larger than 1 MB"));
     assert!(error("").contains("is not a scenario"));
 }
 

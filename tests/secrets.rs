@@ -346,3 +346,47 @@ fn a_login_that_is_refused_says_where_a_password_may_come_from() {
     );
     assert!(!said.contains(SECRET) && !said.contains("at line"), "{said}");
 }
+
+/// The address of a Docker engine, right and wrong. Nothing listens at port 1.
+#[test]
+fn a_password_in_the_address_of_a_docker_engine_is_never_shown() {
+    for address in [
+        "tcp://me:hunter2@127.0.0.1:1",
+        "tcp://hunter2@127.0.0.1:1",
+        "tcp://me:hunt/er2@127.0.0.1:1",
+        "tcp://me:a@hunter2@127.0.0.1:1",
+        "tcp://127.0.0.1:1/?password=hunter2",
+        "tcp://127.0.0.1:1#hunter2",
+        "http://me:hunter2@127.0.0.1:1",
+        "https://me:hunter2@127.0.0.1:1",
+        "ssh://me:hunter2@127.0.0.1",
+        "unix://me:hunter2@/nowhere/docker.sock",
+        "unix:///nowhere/docker.sock?password=hunter2",
+        "tcp:me:hunter2@127.0.0.1:1",
+        "me:hunter2@127.0.0.1:1",
+        "tcp://me:hunter2",
+        "me:hunter2",
+        "hunter2",
+    ] {
+        let directory = TempDir::new().unwrap();
+        fs::write(directory.path().join("my.toml"), SCENARIO).unwrap();
+        let environment = [("DOCKER_HOST", address)];
+        for arguments in [
+            "run my.toml --lab docker --image x --log log --record out.json",
+            "lab up --lab docker --image x --log log",
+            "lab status --log log",
+            "lab down --log log",
+        ] {
+            let arguments: Vec<&str> = arguments.split(' ').collect();
+            let (code, all) = everything(directory.path(), &words(&arguments), &environment);
+            assert!(!all.contains(SECRET), "{address}: {arguments:?}: {all}");
+            if arguments.contains(&"docker") {
+                assert_eq!(code, Some(1), "{address}: {all}");
+                assert!(all.contains("DOCKER_HOST"), "{address}: {all}");
+            }
+        }
+        for run in fs::read_dir(directory.path()).unwrap().flatten() {
+            assert!(run.file_type().unwrap().is_file(), "{address}: {run:?} is left");
+        }
+    }
+}

@@ -2,12 +2,14 @@
 
 mod support;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
 use lockstorm::scenario::{Catalogue, DatabaseSpec, Initial, ServiceTime};
 use lockstorm::store::{ArmDatabase, Mark, Order, Store, StoreError, Token};
-use support::postgres::Database;
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use support::postgres::{Database, Postgres};
 
 const NO_TIME: Duration = Duration::ZERO;
 
@@ -41,7 +43,14 @@ fn initial() -> Initial {
 
 /// Names for one run: tests run beside each other, and on a PostgreSQL server that has run them before.
 fn run_id(test: &str) -> String {
-    format!("{test}-{}", std::process::id())
+    let mut hasher = DefaultHasher::new();
+    (test, std::process::id()).hash(&mut hasher);
+    format!("run-{:08x}", hasher.finish() >> 32)
+}
+
+/// The schema of the first arm of such a run.
+fn schema_of(run_id: &str) -> String {
+    format!("lockstorm_{}_0", run_id.replace('-', "_"))
 }
 
 async fn place(url: &str, test: &str, dir: &std::path::Path) -> ArmDatabase {
@@ -520,54 +529,215 @@ on_both!(
     a_stampede_queues_for_connections
 );
 
-/// The schemas of killed runs are dropped; those of living runs, and those that are not ours, stay untouched.
+/// The schemas of killed runs are dropped, and those of living runs stay untouched.
 #[tokio::test]
 #[ignore = "needs PostgreSQL's programs: make test-postgres"]
 async fn schemas_of_killed_runs_are_swept() {
-    use sqlx::{AssertSqlSafe, Connection};
-
     let database = Database::start();
     let url = database.url();
     let dir = tempfile::tempdir().expect("a directory");
-    let mut connection = sqlx::PgConnection::connect(url).await.expect("a connection");
+    let mut connection = connect(url).await;
     let (killed, living) = (
         place(url, "killed", dir.path()).await,
         place(url, "living", dir.path()).await,
     );
-    let theirs = format!("lockstorm_theirs_{}", std::process::id());
-    let create = AssertSqlSafe(format!("CREATE SCHEMA {theirs}"));
-    sqlx::raw_sql(create).execute(&mut connection).await.expect("a schema");
-    assert_eq!(there(&mut connection).await, [true, true, true]);
+    let names = ["killed", "living"].map(|test| schema_of(&run_id(test)));
+    assert_eq!(there(&mut connection, &names).await, [true, true]);
 
     // Its connection ends like that of a killed process. The server notices that a little later.
     drop(killed);
-    while there(&mut connection).await[0] {
-        place(url, "next", dir.path())
-            .await
-            .remove(TEST_TIMEOUT)
-            .await
-            .expect("the schema goes");
+    while there(&mut connection, &names).await[0] {
+        next_run(url, dir.path()).await;
     }
-    assert_eq!(there(&mut connection).await, [false, true, true]);
+    assert_eq!(there(&mut connection, &names).await, [false, true]);
     living.remove(TEST_TIMEOUT).await.expect("the schema goes");
-    assert_eq!(there(&mut connection).await, [false, false, true]);
-    let drop = AssertSqlSafe(format!("DROP SCHEMA {theirs}"));
-    sqlx::raw_sql(drop)
-        .execute(&mut connection)
-        .await
-        .expect("it was left alone");
+    assert_eq!(there(&mut connection, &names).await, [false, false]);
 }
 
-/// Which schemas of the test above exist.
-async fn there(connection: &mut sqlx::PgConnection) -> Vec<bool> {
+async fn connect(url: &str) -> PgConnection {
+    PgConnection::connect(url).await.expect("a connection")
+}
+
+async fn execute(connection: &mut PgConnection, statements: impl Into<String>) {
+    let done = sqlx::raw_sql(AssertSqlSafe(statements.into()))
+        .execute(connection)
+        .await;
+    done.expect("it is done");
+}
+
+/// Which of these schemas exist.
+async fn there(connection: &mut PgConnection, names: &[String]) -> Vec<bool> {
     let mut there = Vec::new();
-    for name in ["killed", "living", "theirs"] {
-        let found = sqlx::query_scalar("SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname LIKE $1)")
-            .bind(format!("lockstorm_{name}_{}%", std::process::id()))
+    for name in names {
+        let found = sqlx::query_scalar("SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)")
+            .bind(name)
             .fetch_one(&mut *connection);
         there.push(found.await.expect("an answer"));
     }
     there
+}
+
+/// A run that begins and ends.
+async fn next_run(url: &str, dir: &std::path::Path) {
+    let place = place(url, "next", dir).await;
+    place.remove(TEST_TIMEOUT).await.expect("the schema goes");
+}
+
+const MARK: &str = "made by lockstorm for one run; safe to drop when it is over";
+
+/// A server with two users who can make schemas; the first is who runs Lockstorm. The URLs of both, and a connection of each.
+async fn two_users(server: &Postgres) -> ([String; 2], [PgConnection; 2]) {
+    server.run(
+        "CREATE ROLE mine LOGIN PASSWORD 'pass'; CREATE ROLE theirs LOGIN PASSWORD 'pass';
+         GRANT CREATE ON DATABASE postgres TO mine, theirs; GRANT CREATE ON SCHEMA public TO theirs",
+    );
+    let urls = ["mine", "theirs"].map(|user| format!("postgres://{user}:pass@{}/postgres", server.addr()));
+    let connections = [connect(&urls[0]).await, connect(&urls[1]).await];
+    (urls, connections)
+}
+
+/// A schema of this name with a row in it, with a comment or without.
+async fn make_schema(connection: &mut PgConnection, name: &str, comment: Option<&str>) {
+    let quoted = format!("\"{}\"", name.replace('"', "\"\""));
+    execute(
+        connection,
+        format!("CREATE SCHEMA {quoted}; CREATE TABLE {quoted}.rows AS SELECT 1 AS row"),
+    )
+    .await;
+    if let Some(comment) = comment {
+        execute(connection, format!("COMMENT ON SCHEMA {quoted} IS '{comment}'")).await;
+    }
+}
+
+/// Another user names and marks schemas so that a run of ours might take a third one for its own.
+#[tokio::test]
+#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+async fn a_run_drops_no_schema_that_is_not_its_users_own_and_marked() {
+    let server = Postgres::start();
+    let (urls, [mut mine, mut theirs]) = two_users(&server).await;
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut names: Vec<String> = Vec::new();
+    // What their marked names would mean without their quotes.
+    for name in ["prod", "lockstorm_run_deadbeef_0", "lockstorm_run_00000001_0"] {
+        make_schema(&mut mine, name, None).await;
+        names.push(name.to_owned());
+    }
+    // Ours, but marked otherwise, or renamed by somebody who keeps it.
+    make_schema(&mut mine, "lockstorm_run_00000002_0", Some("safe to keep")).await;
+    make_schema(&mut mine, "kept", Some(MARK)).await;
+    names.extend(["lockstorm_run_00000002_0", "kept"].map(str::to_owned));
+    for name in [
+        "Prod",
+        "PROD",
+        "lockstorm_run_DEADBEEF_0",
+        "LOCKSTORM_RUN_00000001_0",
+        "x\" CASCADE; DROP SCHEMA prod",
+        "lockstorm_run_00000003_0",
+        "lockstorm_run_00000003_0\", prod, \"Prod",
+    ] {
+        make_schema(&mut theirs, name, Some(MARK)).await;
+        names.push(name.to_owned());
+    }
+    // Where the search path of our user leads first, nothing is what it seems to be.
+    execute(&mut mine, "ALTER ROLE mine SET search_path TO public, pg_catalog").await;
+    let false_mark = format!(
+        "CREATE FUNCTION public.obj_description(oid, name) RETURNS text LANGUAGE sql AS $$ SELECT '{MARK}' $$;
+         CREATE FUNCTION public.hashtext(text) RETURNS int LANGUAGE sql AS $$ SELECT (random() * 1e9)::int $$;
+         CREATE FUNCTION public.pg_get_userbyid(oid) RETURNS name LANGUAGE sql AS $$ SELECT 'mine'::name $$;
+         CREATE FUNCTION public.is(name, text) RETURNS bool LANGUAGE sql AS $$ SELECT true $$;
+         CREATE OPERATOR public.= (LEFTARG = name, RIGHTARG = text, FUNCTION = public.is)"
+    );
+    execute(&mut theirs, false_mark).await;
+    // Of a run that was killed.
+    make_schema(&mut mine, "lockstorm_run_00000004_0", Some(MARK)).await;
+
+    // The superuser may drop everything, and yet is not the owner.
+    for url in [&urls[0], &server.url()] {
+        next_run(url, dir.path()).await;
+        let left: Vec<_> = there(&mut mine, &names).await.into_iter().zip(&names).collect();
+        assert!(left.iter().all(|(there, _)| *there), "{left:?}");
+    }
+    let swept = ["lockstorm_run_00000004_0".to_owned()];
+    assert_eq!(there(&mut mine, &swept).await, [false], "the sweep took place");
+}
+
+/// Of two names for which the lock has the same number, each is protected.
+#[tokio::test]
+#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+async fn names_that_share_a_lock_protect_each_other_s_schemas() {
+    let server = Postgres::start();
+    let url = &server.url();
+    let mut connection = connect(url).await;
+    let found = sqlx::query_as(
+        "SELECT min(id), max(id) FROM (SELECT 'run-' || lpad(to_hex(n), 8, '0') AS id FROM generate_series(1, 500000) AS n) AS ids
+         GROUP BY hashtext('lockstorm_' || replace(id, '-', '_') || '_0') HAVING count(*) > 1 LIMIT 1",
+    );
+    let (one, other): (String, String) = found.fetch_one(&mut connection).await.expect("two such names");
+    let dir = tempfile::tempdir().expect("a directory");
+    let create = async |id: &str| ArmDatabase::create(&database(url), 0, id, dir.path(), &initial()).await;
+    let first = create(&one).await.expect("the tables are made");
+    let second = create(&other).await.expect("the tables are made");
+    first.remove(TEST_TIMEOUT).await.expect("the schema goes");
+    let locks = async |connection: &mut PgConnection| -> i64 {
+        let locks = sqlx::query_scalar("SELECT count(*) FROM pg_locks WHERE classid = 1819239275");
+        locks.fetch_one(connection).await.expect("an answer")
+    };
+    let held = locks(&mut connection).await;
+    drop(first);
+    while locks(&mut connection).await == held {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    next_run(url, dir.path()).await;
+    let names = [one, other].map(|id| schema_of(&id));
+    assert_eq!(there(&mut connection, &names).await, [false, true]);
+    second.remove(TEST_TIMEOUT).await.expect("the schema goes");
+    assert_eq!(there(&mut connection, &names).await, [false, false]);
+}
+
+/// The schema of a run is renamed and another one gets its name, in mid-run and between the look at it and its end.
+#[tokio::test]
+#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+async fn a_schema_that_took_the_name_of_ours_stays() {
+    let server = Postgres::start();
+    let (urls, [mut mine, _]) = two_users(&server).await;
+    let dir = tempfile::tempdir().expect("a directory");
+    let name = schema_of(&run_id("swapped"));
+    let swap = format!("ALTER SCHEMA {name} RENAME TO ours; ALTER SCHEMA prod RENAME TO {name}");
+    let back = format!("ALTER SCHEMA {name} RENAME TO prod; DROP SCHEMA ours CASCADE");
+    let names = [name.clone(), "ours".to_owned()];
+    make_schema(&mut mine, "prod", None).await;
+
+    let run = place(&urls[0], "swapped", dir.path()).await;
+    execute(&mut mine, swap.clone()).await;
+    let told = run.remove(TEST_TIMEOUT).await.expect_err("it is not ours");
+    assert!(told.contains(&format!("has no schema {name} any more")), "{told}");
+    assert_eq!(there(&mut mine, &names).await, [true, true]);
+    execute(&mut mine, back).await;
+    drop(run);
+
+    // A statement that drops waits at this gate before it looks for the schema.
+    server.run(
+        "CREATE FUNCTION public.gate() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+             PERFORM pg_advisory_lock(1);
+             WHILE NOT pg_try_advisory_lock(2) LOOP PERFORM pg_sleep(0.01); END LOOP;
+         END $$;
+         CREATE EVENT TRIGGER gate ON ddl_command_start WHEN TAG IN ('DROP SCHEMA') EXECUTE FUNCTION public.gate()",
+    );
+    execute(&mut mine, "SELECT pg_advisory_lock(2)").await;
+    let run = place(&urls[0], "swapped", dir.path()).await;
+    let removing = tokio::spawn(async move { run.remove(TEST_TIMEOUT).await });
+    let waits = "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 1 AND classid = 0)";
+    while !sqlx::query_scalar::<_, bool>(waits)
+        .fetch_one(&mut mine)
+        .await
+        .expect("an answer")
+    {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    execute(&mut mine, swap).await;
+    execute(&mut mine, "SELECT pg_advisory_unlock(2)").await;
+    removing.await.expect("it ends").expect_err("it is not ours");
+    assert_eq!(there(&mut mine, &names).await, [true, true]);
 }
 
 #[tokio::test]
@@ -597,7 +767,7 @@ async fn arms_do_not_share_tables() {
 async fn errors_name_the_database_and_no_password() {
     let dir = tempfile::tempdir().expect("a directory");
     let create = |url: &'static str, dir: std::path::PathBuf| async move {
-        let created = ArmDatabase::create(&database(url), 0, "errors", &dir, &initial()).await;
+        let created = ArmDatabase::create(&database(url), 0, &run_id("errors"), &dir, &initial()).await;
         created.expect_err("nothing to open").to_string()
     };
     // Port 1 of loopback refuses connections.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::sys::signal::{Signal, kill};
@@ -152,6 +152,67 @@ fn an_interrupted_sweep_shows_what_it_has_and_leaves_nothing_running() {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(left.len(), 2, "a lab's directory is left: {left:?}");
+}
+
+/// A sweep that is under way, and the lines that it tells from now on.
+fn begin(place: &Place, arguments: &[&str]) -> (Child, impl Iterator<Item = String>) {
+    let mut command = place.command(arguments);
+    let mut sweep = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let told = BufReader::new(sweep.stderr.take().unwrap()).lines().map(Result::unwrap);
+    (sweep, told)
+}
+
+const JOURNAL: &str = "sale.sweep.jsonl";
+
+#[test]
+fn one_journal_has_one_sweep_at_a_time_and_a_killed_one_leaves_it_free() {
+    let _lab = one_at_a_time();
+    let place = Place::new();
+    let over = ["sale.toml", "--over", "ttl=4s,5s"];
+    let (mut first, mut told) = begin(&place, &over);
+    assert!(told.any(|line| line.contains("(2 of 2)")));
+    let (_, refused) = texts(&place.sweep(&over), 1);
+    assert!(refused.lines().count() == 1, "{refused}");
+    for part in [JOURNAL, "another sweep", "--out"] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_eq!(lines(&place.path(JOURNAL)).len(), 2, "nobody else has written to it");
+
+    let (_, stderr) = texts(&place.sweep(&over), 0);
+    assert!(
+        stderr.contains("1 results are there already, 1 are missing"),
+        "{stderr}"
+    );
+    let results = lines(&place.path(JOURNAL));
+    assert!(
+        results.len() == 3 && results[1]["cell"] != results[2]["cell"],
+        "{results:?}"
+    );
+}
+
+#[test]
+fn a_sweep_whose_journal_is_taken_away_or_replaced_says_so() {
+    let _lab = one_at_a_time();
+    for replacement in [None, Some("dear diary\n")] {
+        let place = Place::new();
+        let (sweep, mut told) = begin(&place, &["sale.toml", "--over", "ttl=4s,5s"]);
+        assert!(told.any(|line| line.contains("(1 of 2)")));
+        fs::rename(place.path(JOURNAL), place.path("away")).unwrap();
+        if let Some(text) = replacement {
+            fs::write(place.path(JOURNAL), text).unwrap();
+        }
+        let rest: Vec<String> = told.collect();
+        texts(&sweep.wait_with_output().unwrap(), 1);
+        let said = rest.last().unwrap();
+        assert!(
+            said.contains(JOURNAL) && said.contains("removed or replaced"),
+            "{rest:?}"
+        );
+        let now = fs::read_to_string(place.path(JOURNAL)).ok();
+        assert_eq!(now.as_deref(), replacement);
+    }
 }
 
 #[test]

@@ -8,7 +8,9 @@ use lockstorm::lab::{ServerBinary, check_temp_dir};
 use lockstorm::report::{Paint, render_sweep};
 use lockstorm::run::{Ended, RunOptions, Stop, headless};
 use lockstorm::scenario::{Overrides, Scenario, Source, parse, warnings};
-use lockstorm::sweep::{Cell, Grid, Journal, Outcome, Scale, Search, all_held, start, tradeoffs, while_expectations};
+use lockstorm::sweep::{
+    Cell, Grid, Journal, JournalError, Outcome, Scale, Search, all_held, start, tradeoffs, while_expectations,
+};
 
 use super::{colour, elsewhere, overrides, plot_room, print_for_people, room, server, signalled_with};
 use crate::cli::{Color, SweepArgs};
@@ -43,7 +45,10 @@ pub fn sweep(args: &SweepArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
     let server = server::find(&args.nodes)?;
     let path = args.out.clone().unwrap_or_else(|| default_file(&args.scenario));
     let identity = [stage.base.to_toml(), conditions.join("\n")].join("\n");
-    let mut journal = Journal::open(&path, identity).map_err(Failure::usage)?;
+    let mut journal = Journal::open(&path, identity).map_err(|error| match error {
+        JournalError::Busy(_) => Failure::error(error),
+        _ => Failure::usage(error),
+    })?;
     for warning in warnings(&stage.base).iter().chain(&doubts) {
         tell(&format!("warning: {warning}"));
     }

@@ -8,14 +8,12 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cap_std::fs::{OpenOptions, OpenOptionsExt};
-use nix::fcntl::OFlag;
 use nix::unistd::Pid;
 
 use super::base_dir::BaseDir;
 use super::docker;
 use super::processes;
-use super::run_dir::{self, LOCK_FILE, PREFIX};
+use super::run_dir::{self, PREFIX};
 
 /// How long to wait for a process that a dead keeper had just forked. It lives for microseconds once it gets a core.
 const FORKED: Duration = Duration::from_secs(2);
@@ -119,11 +117,7 @@ fn sweep(base: &BaseDir, name: &str, report: &mut Report) -> io::Result<()> {
         return Ok(());
     };
     let path = base.path.join(name);
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits());
-    let lock = match run.open_with(LOCK_FILE, &options) {
+    let lock = match run_dir::open_lock(&run, &path) {
         // It has no lock file: its keeper got no further than creating it, or somebody is removing it. Then it is empty.
         // If it is not empty, it is not ours, and stays.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -133,7 +127,7 @@ fn sweep(base: &BaseDir, name: &str, report: &mut Report) -> io::Result<()> {
             }
             return Ok(());
         }
-        opened => opened?.into_std(),
+        opened => opened?,
     };
     if !is_free(&lock)? {
         report.running.push(path);

@@ -2,7 +2,7 @@
 //! read.
 
 use std::fmt;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,12 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 
 use super::LabError;
+use crate::input;
 
 /// The file in the run directory. Servers read it as their configuration file at each start.
 const FILE: &str = "nodes.conf";
+/// The largest such file that is read, in MB.
+const LARGEST: u64 = 1;
 /// The start of the line with a node's own password.
 const OWN: &str = "requirepass ";
 
@@ -56,9 +59,9 @@ impl Password {
 
 /// The password in a run directory; `None` if its nodes require none.
 pub(super) fn read(run_dir: &Path) -> io::Result<Option<String>> {
-    match fs::read_to_string(run_dir.join(FILE)) {
+    match input::open_own(&run_dir.join(FILE)).and_then(|file| input::whole(&file, LARGEST)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        text => Ok(text?
+        text => Ok(String::from_utf8_lossy(&text?)
             .lines()
             .find_map(|line| line.strip_prefix(OWN))
             .map(ToOwned::to_owned)),

@@ -17,6 +17,7 @@ use nix::fcntl::OFlag;
 use nix::unistd::geteuid;
 
 use super::base_dir::BaseDir;
+use crate::input;
 
 /// The file in a run directory that the keeper locks; it contains the keeper's process id.
 pub(super) const LOCK_FILE: &str = "keeper.lock";
@@ -81,12 +82,10 @@ impl RunDir {
         let Some(base) = BaseDir::open()?.filter(|_| name.starts_with(PREFIX)) else {
             return Ok(None);
         };
-        let mut options = OpenOptions::new();
-        options.write(true).custom_flags(OFlag::O_NOFOLLOW.bits());
-        let lock = open(&base.dir, name).and_then(|run| run.open_with(LOCK_FILE, &options));
-        let lock = match lock {
+        let path = base.path.join(name);
+        let lock = match open(&base.dir, name).and_then(|run| open_lock(&run, &path)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            lock => lock?.into_std(),
+            lock => lock?,
         };
         match lock.try_lock() {
             Err(TryLockError::WouldBlock) => return Ok(None),
@@ -97,7 +96,6 @@ impl RunDir {
         if lock.metadata()?.nlink() == 0 {
             return Ok(None);
         }
-        let path = base.path.join(name);
         Ok(Some(Self {
             base,
             name: name.to_owned(),
@@ -158,6 +156,27 @@ fn lock(base: &Dir, name: &str) -> io::Result<Option<File>> {
     }
     writeln!(file, "{}", std::process::id())?;
     Ok(Some(file))
+}
+
+/// Opens the lock file of the run directory at this path. What is no file of a keeper keeps nobody waiting and leads nowhere;
+/// the error names it.
+pub(super) fn open_lock(run: &Dir, path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .write(true)
+        .custom_flags((input::AT_ONCE | OFlag::O_NOFOLLOW).bits());
+    let opened = run.open_with(LOCK_FILE, &options);
+    opened
+        .and_then(|file| input::regular(file.into_std()))
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => error,
+            kind => {
+                let file = path.join(LOCK_FILE);
+                let why = format!("{}: {error}; no Lockstorm has made it: remove it", file.display());
+                io::Error::new(kind, why)
+            }
+        })
 }
 
 /// Opens the run directory `name`, if it is a directory of ours and not a link.

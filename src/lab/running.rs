@@ -1,7 +1,7 @@
 //! This user's labs that are up now, for other programs: each lab has a file in its run directory that says where its
 //! nodes are.
 
-use std::fs::{self, TryLockError};
+use std::fs::TryLockError;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,14 @@ use tempfile::NamedTempFile;
 
 use super::base_dir::BaseDir;
 use super::nodes::Nodes;
-use super::run_dir::{LOCK_FILE, PREFIX};
+use super::run_dir::{self, PREFIX};
 use super::{LabError, NodeName, Role, password, programs};
+use crate::input;
 
 /// The file in the run directory.
 const FILE: &str = "lab.json";
+/// The largest such file that is read, in MB.
+const LARGEST: u64 = 1;
 /// The command line clients; both work with both servers.
 const CLIENTS: [&str; 2] = ["redis-cli", "valkey-cli"];
 
@@ -101,7 +104,7 @@ impl Running {
         for entry in base.dir.entries()? {
             let name = entry?.file_name().to_string_lossy().into_owned();
             if let Some(id) = name.strip_prefix(PREFIX) {
-                labs.extend(Self::read(id, base.path.join(&name)));
+                labs.extend(Self::read(&base, id, &name));
             }
         }
         labs.sort_by_key(|lab| std::cmp::Reverse(lab.started));
@@ -121,17 +124,18 @@ impl Running {
     }
 
     /// The lab in this directory, if its keeper is alive and all its nodes were started.
-    fn read(id: &str, dir: PathBuf) -> Option<Self> {
-        let lock = fs::File::open(dir.join(LOCK_FILE)).ok()?;
+    fn read(base: &BaseDir, id: &str, name: &str) -> Option<Self> {
+        let dir = base.path.join(name);
+        let lock = run_dir::open_lock(&run_dir::open(&base.dir, name).ok()?, &dir).ok()?;
         if !matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)) {
             return None;
         }
-        let card = dir.join(FILE);
+        let card = input::open_own(&dir.join(FILE)).and_then(|card| input::whole(&card, LARGEST));
         Some(Self {
             id: id.to_owned(),
             // It is written before anything is started, and never again.
             started: lock.metadata().and_then(|meta| meta.modified()).ok()?,
-            card: serde_json::from_slice(&fs::read(&card).ok()?).ok()?,
+            card: serde_json::from_slice(&card.ok()?).ok()?,
             dir,
         })
     }

@@ -39,12 +39,13 @@ impl Measured {
     /// There are fewer than 30.
     pub fn of_values(mut values: Vec<f64>) -> Result<Self, String> {
         values.sort_unstable_by(f64::total_cmp);
-        let counted = values
-            .iter()
-            .enumerate()
-            .map(|(index, &value)| (value, index as f64 + 1.0));
-        let n = values.len() as f64;
-        Self::of_points(counted.collect(), n)
+        // Of millions of values there is no second list.
+        let equal = || values.chunk_by(|one, other| one >= other);
+        let points = equal().scan(0, |below, values| {
+            *below += values.len();
+            Some((values[0], *below as f64))
+        });
+        Self::of_distinct(thinned(points, equal().count()), values.len() as f64)
     }
 
     /// The distribution of `n` values, of which so many are not larger than each of these. Both the values and the counts
@@ -52,13 +53,25 @@ impl Measured {
     ///
     /// # Errors
     /// There are fewer than 30.
-    pub fn of_points(points: Vec<(f64, f64)>, n: f64) -> Result<Self, String> {
+    pub fn of_points(mut points: Vec<(f64, f64)>, n: f64) -> Result<Self, String> {
+        // Of equal values the last one counts them all.
+        points.dedup_by(|later, kept| {
+            let is_same = kept.0 >= later.0;
+            if is_same {
+                kept.1 = later.1;
+            }
+            is_same
+        });
+        let distinct = points.len();
+        Self::of_distinct(thinned(points.into_iter(), distinct), n)
+    }
+
+    fn of_distinct(points: Vec<(f64, f64)>, n: f64) -> Result<Self, String> {
         if n < FEWEST {
             return Err(format!(
                 "{n} values are too few to see how holds vary; measure at least {FEWEST}, and better 10,000"
             ));
         }
-        let points = thinned(points);
         let beyond_last = n - points.last().map_or(0.0, |&(_, below)| below);
         let resolution = (SEEN.max(beyond_last) / n).min(1.0);
         let start = seen_quantile(&points, n, 1.0 - resolution);
@@ -151,19 +164,12 @@ fn seen_quantile(points: &[(f64, f64)], n: f64, p: f64) -> f64 {
     from + (to - from) * ((wanted - below) / (up_to - below))
 }
 
-/// Equal values become one point, and of too many points only some are kept, all of the largest among them.
-fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    let mut distinct: Vec<(f64, f64)> = Vec::with_capacity(points.len());
-    for point in points {
-        match distinct.last_mut() {
-            Some(last) if last.0 >= point.0 => last.1 = point.1,
-            _ => distinct.push(point),
-        }
-    }
-    let large = distinct.len().saturating_sub(POINTS / 4);
+/// Of too many points only some are kept, all of the largest among them.
+fn thinned(points: impl Iterator<Item = (f64, f64)>, count: usize) -> Vec<(f64, f64)> {
+    let large = count.saturating_sub(POINTS / 4);
     let every = large.div_ceil(POINTS * 3 / 4).max(1);
     let is_kept = |index: usize| index >= large || index.is_multiple_of(every);
-    let kept = distinct.into_iter().enumerate().filter(|(index, _)| is_kept(*index));
+    let kept = points.enumerate().filter(|(index, _)| is_kept(*index));
     kept.map(|(_, point)| point).collect()
 }
 

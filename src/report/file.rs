@@ -14,6 +14,7 @@ use nix::fcntl::OFlag;
 use nix::unistd::{AccessFlags, access};
 use serde::{Deserialize, Serialize};
 
+use crate::input;
 use crate::model::printable;
 use crate::output::{self, READER_TIMEOUT, Stream};
 use crate::run::Record;
@@ -25,6 +26,9 @@ pub struct RecordFile {
     /// Whether it is a device or a pipe, which is written to directly.
     special: bool,
 }
+
+/// The largest record that is read, in MB.
+const LARGEST: u64 = 256;
 
 /// How often a pipe without a reader is checked.
 const LOOK: Duration = Duration::from_millis(50);
@@ -162,7 +166,9 @@ impl RecordFile {
             // It may quote the file, and must stay one readable line.
             why: shortened(&printable(&source.to_string())),
         };
-        let text = fs::read(path).map_err(io)?;
+        let text = input::open(path)
+            .and_then(|file| input::whole(&file, LARGEST))
+            .map_err(io)?;
         let Format { format } = serde_json::from_slice(&text).map_err(no_record)?;
         if format != Record::FORMAT {
             return Err(FileError::Format {

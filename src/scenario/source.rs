@@ -1,15 +1,15 @@
 //! The source of a scenario's text.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::builtin;
 use super::error::ScenarioError;
 use super::suggest;
+use crate::input;
 
-/// The largest scenario in bytes, so that an endless device is not read for ever.
-const LONGEST: u64 = 1 << 20;
+/// The largest scenario in MB.
+const LARGEST: u64 = 1;
 
 /// The text of a scenario, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,10 +81,8 @@ fn read(name: &str) -> Result<Vec<u8>, ScenarioError> {
     if Path::new(name).is_dir() {
         return Err(wrong("is a directory; name a file in it".to_owned()));
     }
-    let mut bytes = Vec::new();
-    match File::open(name).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes)) {
-        Ok(read) if read as u64 > LONGEST => Err(wrong("is longer than 1 MiB, too long for a scenario".to_owned())),
-        Ok(_) => Ok(bytes),
+    match input::open(Path::new(name)).and_then(|file| input::whole(&file, LARGEST)) {
+        Ok(bytes) => Ok(bytes),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let file = Path::new(name)
                 .file_name()

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use super::connect::{CONNECT, OPEN, Server};
 use super::schema_lock::{self, SchemaLock};
+use super::schema_name::SchemaName;
 use super::{Store, StoreError, schema};
 use crate::scenario::{DatabaseSpec, Initial};
 
@@ -29,7 +30,7 @@ pub struct ArmDatabase {
     /// The statements that each new connection runs first.
     session: Arc<str>,
     /// The schema to drop at the end, with our lock on it; `None` for SQLite.
-    schema: Option<(String, SchemaLock)>,
+    schema: Option<(SchemaName, SchemaLock)>,
 }
 
 /// Leaves out the options, which contain the password.
@@ -57,7 +58,8 @@ impl ArmDatabase {
         if spec.url.is_sqlite() {
             Self::create_file(&dir.join(format!("arm-{arm}.sqlite")), initial).await
         } else {
-            Self::create_schema(spec.url.reveal(), schema_name(run_id, arm), initial).await
+            let schema = SchemaName::of_arm(run_id, arm).ok_or_else(|| StoreError::Name(run_id.to_owned()))?;
+            Self::create_schema(spec.url.reveal(), schema, initial).await
         }
     }
 
@@ -80,7 +82,7 @@ impl ArmDatabase {
         Ok(database)
     }
 
-    async fn create_schema(url: &str, schema: String, initial: &Initial) -> Result<Self, StoreError> {
+    async fn create_schema(url: &str, schema: SchemaName, initial: &Initial) -> Result<Self, StoreError> {
         let server = Server::postgres(url)?;
         let session = schema::postgres_session(&schema).into();
         let lock = schema_lock::make(&server, &schema).await?;
@@ -136,14 +138,20 @@ impl ArmDatabase {
     /// Drops the schema, within `limit`. An SQLite file is removed with the run's directory.
     ///
     /// # Errors
-    /// One sentence that says that the schema is left, why, and that the next run drops it.
+    /// One sentence that says that the schema is left, why, and what becomes of it.
     pub async fn remove(&self, limit: Duration) -> Result<(), String> {
         let Some((schema, _lock)) = &self.schema else {
             return Ok(());
         };
         let dropped = timeout(limit, schema_lock::drop_schema(&self.server, schema)).await;
+        let (schema, place) = (schema.text(), &self.server.name);
         let why = match dropped.unwrap_or_else(|_| Err(self.server.silent(limit))) {
-            Ok(()) => return Ok(()),
+            Ok(true) => return Ok(()),
+            Ok(false) => {
+                return Err(format!(
+                    "{place} has no schema {schema} any more that belongs to this user and has Lockstorm's comment, so none was dropped"
+                ));
+            }
             Err(StoreError::Silent { within, .. }) => {
                 format!("no answer within {}", humantime::format_duration(within))
             }
@@ -152,8 +160,7 @@ impl ArmDatabase {
             Err(error) => error.to_string(),
         };
         Err(format!(
-            "the schema {schema} is left in {} ({why}): the next run on that database drops it",
-            self.server.name
+            "the schema {schema} is left in {place} ({why}): the next run on that database drops it"
         ))
     }
 }
@@ -166,25 +173,8 @@ fn sqlite_url(path: &Path) -> String {
     format!("sqlite://{}?mode=rwc", utf8_percent_encode(&path, &PLAIN))
 }
 
-/// Runs the statements of a session on a new connection. They consist of constants and a schema name of letters, digits
-/// and underscores.
+/// Runs the statements of a session on a new connection. They consist of constants and the name of one of our schemas.
 async fn prepare(connection: &mut AnyConnection, session: &str) -> Result<(), sqlx::Error> {
     raw_sql(AssertSqlSafe(session)).execute(connection).await?;
     Ok(())
-}
-
-/// The schema of this run and arm. PostgreSQL cuts names at 63 bytes, so a long run id keeps its end, where ids differ.
-fn schema_name(run_id: &str, arm: usize) -> String {
-    let id: Vec<char> = run_id
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() {
-                c.to_ascii_lowercase()
-            } else {
-                '_'
-            }
-        })
-        .collect();
-    let id: String = id[id.len().saturating_sub(40)..].iter().collect();
-    format!("lockstorm_{id}_{arm}")
 }

@@ -9,6 +9,7 @@ mod fence;
 mod room;
 mod schema;
 mod schema_lock;
+mod schema_name;
 mod statements;
 
 pub use arm_database::ArmDatabase;
@@ -51,6 +52,9 @@ pub enum StoreError {
         /// How long we waited.
         within: Duration,
     },
+    /// The run has a name from which no schema's name can be made.
+    #[error("no schema can be named after the run \"{0}\"; runs are called like run-0a1b2c3d")]
+    Name(String),
     /// A statement failed.
     #[error("the database: {}", in_words(.0))]
     Statement(#[from] sqlx::Error),

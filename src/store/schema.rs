@@ -15,6 +15,7 @@
 
 use sqlx::{AnyConnection, raw_sql};
 
+use super::schema_name::SchemaName;
 use super::signed;
 use crate::scenario::Initial;
 
@@ -77,7 +78,7 @@ pub const POSTGRES_TABLES: &str = "
     CREATE UNLOGGED TABLE uncrashed (since BIGINT NOT NULL)";
 
 /// PostgreSQL: a session works in the schema of its arm, does not wait for the disk, and reads committed data.
-pub fn postgres_session(schema: &str) -> String {
+pub fn postgres_session(schema: &SchemaName) -> String {
     format!(
         "SET search_path TO {schema};
          SET synchronous_commit TO off;

@@ -1,18 +1,20 @@
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
 use super::outcome::Outcome;
-use crate::output;
+use crate::{input, output};
 
 /// The file of a sweep: a line that says which sweep it is, and a line for each result, in JSON. Results are appended as they
-/// come, so an interrupted sweep goes on where it was.
+/// come, so an interrupted sweep goes on where it was. It is locked while a sweep uses it, and the lock ends with the process.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
+    /// Locked.
     file: File,
     /// What it holds.
     pub outcomes: Vec<Outcome>,
@@ -29,6 +31,9 @@ struct Head {
 
 const FORMAT: u32 = 1;
 
+/// The largest journal that is read, in MB.
+const LARGEST: u64 = 256;
+
 /// Why a journal can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
@@ -40,6 +45,12 @@ pub enum JournalError {
         /// The reason.
         source: io::Error,
     },
+    /// Another process has it.
+    #[error("another sweep is writing its results to {path}, so nothing was started: wait for its end, or name another file with --out", path = .0.display())]
+    Busy(PathBuf),
+    /// It is not at its path any more.
+    #[error("{path} was removed or replaced while this sweep wrote its results to it, so the last one is in no file of this name; put it back, or give the same command again", path = .0.display())]
+    Gone(PathBuf),
     /// It is of another scenario, or another program.
     #[error("{path} holds something other than results of this scenario with these changes; name another file with --out, or remove it", path = .0.display())]
     Other(PathBuf),
@@ -59,23 +70,15 @@ impl Journal {
     /// Opens the journal of this scenario, or makes one. A last line that was cut off in the middle is removed.
     ///
     /// # Errors
-    /// The file can't be written, or is something else.
+    /// The file can't be written, another sweep writes it, or it is something else.
     pub fn open(path: &Path, scenario: String) -> Result<Self, JournalError> {
         let io = |source| JournalError::Io {
             path: path.to_owned(),
             source,
         };
-        output::foreign_link(path).map_err(io)?;
-        // Reading a device or a pipe might never end.
-        if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-            return Err(io(std::io::Error::other("it is not a regular file")));
-        }
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            Err(error) if error.kind() == ErrorKind::InvalidData => return Err(JournalError::Other(path.to_owned())),
-            Err(error) => return Err(io(error)),
-        };
+        let file = locked(path)?;
+        let text = input::whole(&file, LARGEST).map_err(io)?;
+        let text = String::from_utf8(text).map_err(|_| JournalError::Other(path.to_owned()))?;
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         let head = Head {
             format: FORMAT,
@@ -97,7 +100,6 @@ impl Journal {
             })
         };
         let outcomes = lines.map(read).collect::<Result<Vec<Outcome>, _>>()?;
-        let file = OpenOptions::new().create(true).append(true).open(path).map_err(io)?;
         file.set_len(whole as u64).map_err(io)?;
         let mut journal = Self {
             path: path.to_owned(),
@@ -129,6 +131,9 @@ impl Journal {
     }
 
     fn append(&mut self, line: &impl Serialize) -> Result<(), JournalError> {
+        if !leads_to(&self.path, &self.file) {
+            return Err(JournalError::Gone(self.path.clone()));
+        }
         let written = serde_json::to_string(line)
             .map_err(io::Error::from)
             .and_then(|line| self.file.write_all((line + "\n").as_bytes()))
@@ -138,6 +143,38 @@ impl Journal {
             source,
         })
     }
+}
+
+/// Opens the file, or makes it, and locks it.
+fn locked(path: &Path) -> Result<File, JournalError> {
+    let io = |source| JournalError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    output::foreign_link(path).map_err(io)?;
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .append(true)
+        .create(true)
+        .custom_flags(input::AT_ONCE.bits());
+    loop {
+        let file = options.open(path).and_then(input::regular).map_err(io)?;
+        match file.try_lock() {
+            // It may have been removed or replaced before it was locked.
+            Ok(()) if leads_to(path, &file) => return Ok(file),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(JournalError::Busy(path.to_owned())),
+            Err(TryLockError::Error(error)) => return Err(io(error)),
+        }
+    }
+}
+
+/// Whether this path leads to this very file.
+fn leads_to(path: &Path, file: &File) -> bool {
+    let identity = |meta: fs::Metadata| (meta.dev(), meta.ino());
+    let (there, here) = (fs::metadata(path).map(identity), file.metadata().map(identity));
+    there.is_ok_and(|there| here.is_ok_and(|here| there == here))
 }
 
 #[cfg(test)]
@@ -170,6 +207,8 @@ mod tests {
         assert!(journal.has(&outcome("1s", 1).cell, 1) && !journal.has(&outcome("2s", 1).cell, 1));
         assert!(!journal.has(&outcome("1s", 1).cell, 2));
         journal.keep(outcome("2s", 1)).expect("kept");
+        assert!(matches!(open(), Err(JournalError::Busy(_))));
+        drop(journal);
         assert_eq!(open().expect("again").outcomes.len(), 2);
         assert_eq!(fs::read_to_string(&path).expect("written"), text);
     }

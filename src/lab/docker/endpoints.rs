@@ -11,9 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use super::container::Container;
 use super::engine::{Engine, said};
+use crate::input;
 
 /// How the files begin that say which containers of a stack have left their networks.
 const FILES: &str = "left-";
+/// The largest of them that is read, in MB.
+const LARGEST: u64 = 1;
 
 /// The networks that a container was in.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -84,7 +87,8 @@ pub(in crate::lab) async fn rejoin_all(engine: &Engine, run_dir: &Path) {
     let files = fs::read_dir(run_dir).into_iter().flatten().flatten();
     let files = files.filter(|file| file.file_name().to_string_lossy().starts_with(FILES));
     for file in files {
-        let text = fs::read(file.path()).unwrap_or_default();
+        let text = input::open_own(&file.path()).and_then(|file| input::whole(&file, LARGEST));
+        let text = text.unwrap_or_default();
         if let Ok(noted) = serde_json::from_slice::<Endpoints>(&text) {
             // It may be back, or be gone.
             let _ = noted.rejoin(engine).await;

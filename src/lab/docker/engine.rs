@@ -7,6 +7,7 @@ use std::time::Duration;
 use bollard::Docker;
 use bollard::errors::Error;
 use tokio::time::timeout;
+use url::Url;
 
 /// How long the engine may take to say which version it is.
 const HELLO: Duration = Duration::from_secs(10);
@@ -27,8 +28,12 @@ impl Engine {
         Self::at(&place.unwrap_or_else(|| format!("unix://{SOCKET}"))).await
     }
 
-    /// The engine at this address.
+    /// The engine at this address. What is wrong with an address that is none is not told with its text, which may contain a
+    /// password.
     pub(super) async fn at(place: &str) -> Result<Self, String> {
+        let place = &address(place).ok_or(
+            "DOCKER_HOST can't be used as the address of a Docker engine: set it to unix:///PATH or tcp://HOST:PORT",
+        )?;
         let path = place.strip_prefix("unix://");
         if let Some(path) = path
             && !Path::new(path).exists()
@@ -54,6 +59,20 @@ impl Engine {
     /// Where it is.
     pub(super) fn place(&self) -> &str {
         &self.1
+    }
+}
+
+/// The address without a user and a password, for which no engine asks; `None` if it is not one that can be used.
+fn address(text: &str) -> Option<String> {
+    match text.split_once("://")? {
+        ("unix", path) => (path.starts_with('/') && !path.contains('?')).then(|| text.to_owned()),
+        ("tcp" | "http", _) => {
+            let url = Url::parse(text).ok()?;
+            let is_bare = matches!(url.path(), "" | "/") && url.query().is_none() && url.fragment().is_none();
+            let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
+            is_bare.then_some(format!("{}://{}{port}", url.scheme(), url.host_str()?))
+        }
+        _ => None,
     }
 }
 
@@ -94,4 +113,44 @@ pub(super) fn said(error: Error) -> String {
 /// Whether the engine has no such thing, or not any more.
 pub(super) fn is_missing(error: &Error) -> bool {
     matches!(error, Error::DockerResponseServerError { status_code: 404, .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_used_and_shown_without_what_may_be_a_password() {
+        for same in [
+            "unix:///var/run/docker.sock",
+            "unix:///run/user@1000/docker.sock",
+            "tcp://127.0.0.1:2375",
+            "tcp://engine.example:2375",
+            "tcp://[::1]:2375",
+            "tcp://engine.example",
+            "http://127.0.0.1:2375",
+        ] {
+            assert_eq!(address(same).as_deref(), Some(same));
+        }
+        for login in ["me:s3cret", "s3cret", ":s3cret", "me:a@s3cret", "me:%2Fs3cret"] {
+            let shown = address(&format!("tcp://{login}@127.0.0.1:2375"));
+            assert_eq!(shown.as_deref(), Some("tcp://127.0.0.1:2375"), "{login}");
+        }
+        for none in [
+            "",
+            "nonsense",
+            "me:s3cret@127.0.0.1",
+            "tcp://me:s3cret",
+            "tcp://me:s3/cret@127.0.0.1",
+            "tcp://me:1/s3cret@127.0.0.1",
+            "tcp://127.0.0.1?s3cret",
+            "tcp://127.0.0.1#s3cret",
+            "unix://me:s3cret@/var/run/docker.sock",
+            "unix:///var/run/docker.sock?s3cret",
+            "ssh://me:s3cret@127.0.0.1",
+            "https://127.0.0.1:2376",
+        ] {
+            assert_eq!(address(none), None, "{none}");
+        }
+    }
 }

@@ -12,9 +12,12 @@ use super::engine::Engine;
 use super::labels::Labels;
 use super::removal::remove_all;
 use super::stack::Stack;
+use crate::input;
 
 /// The file in a run directory that says at which engine its containers are.
 const FILE: &str = "docker";
+/// The largest such file that is read, in MB.
+const LARGEST: u64 = 1;
 
 /// Notes that there may be containers of this run, before the first is made, and which stack it uses, if it does.
 pub(in crate::lab) fn note(run_dir: &Path, engine: &Engine, project: Option<&str>) -> io::Result<()> {
@@ -27,8 +30,9 @@ pub(in crate::lab) fn note(run_dir: &Path, engine: &Engine, project: Option<&str
 /// Removes the containers and networks of the run with this directory, if it has noted that there may be some, and returns how
 /// many containers that were. The stack that it used is mended. Nobody may use the run any more.
 pub(in crate::lab) fn remove_of_run(run_dir: &Path) -> io::Result<usize> {
-    let noted = match fs::read_to_string(run_dir.join(FILE)) {
-        Ok(noted) => noted,
+    let noted = input::open_own(&run_dir.join(FILE)).and_then(|noted| input::whole(&noted, LARGEST));
+    let noted = match noted {
+        Ok(noted) => String::from_utf8_lossy(&noted).into_owned(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         Err(error) => return Err(error),
     };

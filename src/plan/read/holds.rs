@@ -1,14 +1,15 @@
-use std::fs;
 use std::path::Path;
 
+use super::lines::Lines;
 use super::unit::TimeUnit;
 use super::{csv, hgrm, prometheus};
+use crate::input;
 use crate::plan::error::PlanError;
 use crate::plan::measured::Measured;
 use crate::plan::spread::Spread;
 
-/// The largest file that is read, in bytes.
-const LARGEST: u64 = 512 << 20;
+/// The largest file that is read, in MB.
+const LARGEST: u64 = 512;
 
 /// Holds from a file: CSV, the percentiles of an HdrHistogram (.hgrm), or the text of a Prometheus histogram.
 ///
@@ -16,29 +17,32 @@ const LARGEST: u64 = 512 << 20;
 /// The file can't be read, or is none of these; the error names the line.
 pub fn holds_of_file(path: &Path, unit: Option<TimeUnit>) -> Result<Spread, PlanError> {
     let wrong = |why: String| PlanError::new(format!("{}: {why}", path.display()));
-    let size = fs::metadata(path)
-        .map_err(|error| wrong(format!("cannot be read: {error}")))?
-        .len();
-    if size > LARGEST {
-        return Err(wrong(
-            "is larger than 512 MB; make a histogram of it, or take every tenth line".to_owned(),
-        ));
+    let opened = input::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
+    let (size, file) = opened.map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    if size > LARGEST << 20 {
+        return Err(wrong(format!(
+            "is larger than {LARGEST} MB; make a histogram of it, or take every tenth line"
+        )));
     }
-    let bytes = fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| wrong("is not text; give CSV, .hgrm, or the text of a Prometheus histogram".to_owned()))?;
-    let measured = if hgrm::is_one(&text) {
-        hgrm::read(&text, unit).and_then(|(points, n)| Measured::of_points(points, n))
-    } else if prometheus::is_one(&text) {
-        prometheus::read(&text, unit).and_then(|(points, n)| Measured::of_points(points, n))
+    measured(&mut Lines::of(&file, size), unit)
+        .map(Spread::Measured)
+        .map_err(wrong)
+}
+
+fn measured(lines: &mut Lines<'_>, unit: Option<TimeUnit>) -> Result<Measured, String> {
+    if hgrm::is_one(lines)? {
+        hgrm::read(lines, unit).and_then(|(points, n)| Measured::of_points(points, n))
+    } else if prometheus::is_one(lines)? {
+        prometheus::read(lines, unit).and_then(|(points, n)| Measured::of_points(points, n))
     } else {
-        csv::read(&text, unit).and_then(Measured::of_values)
-    };
-    measured.map(Spread::Measured).map_err(wrong)
+        csv::read(lines, unit).and_then(Measured::of_values)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn read(name: &str, text: &str, unit: Option<TimeUnit>) -> Result<Spread, String> {

@@ -3,6 +3,7 @@
 mod csv;
 mod hgrm;
 mod holds;
+mod lines;
 mod prometheus;
 mod record;
 mod unit;

@@ -2,23 +2,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::lines::Lines;
 use super::unit::TimeUnit;
 
 /// Whether the text has such a line.
-pub(super) fn is_one(text: &str) -> bool {
-    text.lines().any(|line| bucket(line).is_some())
+pub(super) fn is_one(lines: &mut Lines<'_>) -> Result<bool, String> {
+    lines.rewind()?;
+    while let Some((_, line)) = lines.next()? {
+        if bucket(line).is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The upper bounds of the buckets in seconds with the number of values that are not larger, and the number of all; buckets with
 /// the same bound and other labels are added up. A name without a unit is in seconds, as Prometheus recommends.
-pub(super) fn read(text: &str, unit: Option<TimeUnit>) -> Result<(Vec<(f64, f64)>, f64), String> {
+pub(super) fn read(lines: &mut Lines<'_>, unit: Option<TimeUnit>) -> Result<(Vec<(f64, f64)>, f64), String> {
     let (mut names, mut counts) = (BTreeSet::new(), BTreeMap::new());
-    for (index, line) in text.lines().enumerate() {
+    lines.rewind()?;
+    while let Some((line_number, line)) = lines.next()? {
         let Some((name, bound, count)) = bucket(line) else {
             continue;
         };
-        let at = |why: String| format!("line {}: {why}", index + 1);
-        names.insert(name);
+        let at = |why: String| format!("line {line_number}: {why}");
+        if !names.contains(name) {
+            names.insert(name.to_owned());
+        }
         let unit = unit.or_else(|| TimeUnit::of_name(name)).unwrap_or(TimeUnit::Seconds);
         let number = |text: &str| {
             text.parse::<f64>()
@@ -33,7 +43,7 @@ pub(super) fn read(text: &str, unit: Option<TimeUnit>) -> Result<(Vec<(f64, f64)
         *counts.entry(seconds.to_bits()).or_insert(0.0) += count;
     }
     if names.len() > 1 {
-        let names: Vec<&str> = names.into_iter().collect();
+        let names: Vec<String> = names.into_iter().collect();
         return Err(format!(
             "has several histograms ({}); leave the one of the holds",
             names.join(", ")
