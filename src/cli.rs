@@ -551,11 +551,8 @@ pub struct BenchArgs {
 }
 
 /// Find out whether a set of servers is fit for locks.
-///
-/// Asks each server, and tries one lock on it, whose key is deleted at once and expires after 2 s in any case. Nothing else is
-/// changed. Prints what was found, why it matters, and what to do.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(long_about = doctor_about(), after_help = "\
 Examples:
   lockstorm doctor redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
   URLS='rediss://app:secret@a.example rediss://app:secret@b.example' lockstorm doctor --urls-env URLS
@@ -582,6 +579,18 @@ pub struct DoctorArgs {
     /// Print the findings as JSON.
     #[arg(long)]
     pub json: bool,
+    /// Show no progress; warnings and errors are still printed.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+fn doctor_about() -> String {
+    format!(
+        "Find out whether a set of servers is fit for locks.\n\n\
+         Asks each server, and tries one lock and a hundred keys on it, which are deleted at once and expire after {} in any case. \
+         Nothing else is changed. Prints what was found, why it matters, and what to do.",
+        humantime::format_duration(lockstorm::doctor::TRIAL_TTL)
+    )
 }
 
 /// Keep a lab for a program of your own, break it, and manage the labs on this machine.
@@ -632,14 +641,7 @@ Examples:
 
 Exit codes: 0 it was verified that they answer, or nothing was wrong with them, 1 error, 2 usage, 5 not verified in time.")]
     Restore(HostsArgs),
-    /// Take the kept lab down, and remove what a crash left behind.
-    ///
-    /// It returns when all processes of the lab are gone. Of labs that crashed it removes the processes and directories; every
-    /// start of a lab does that too. Labs of runs and other people's processes are not touched.
-    #[command(after_help = "\
-Examples:
-  lockstorm lab down")]
-    Down,
+    Down(DownArgs),
     /// Open redis-cli, or valkey-cli, on a node of a running lab.
     ///
     /// The nodes require a password that only you can read; this command supplies it. Arguments after `--` are passed to
@@ -689,6 +691,24 @@ pub struct UpArgs {
     pub foreground: bool,
     #[command(flatten)]
     pub nodes: Nodes,
+}
+
+/// Take the kept lab down, and remove what a crash left behind.
+///
+/// It returns when all processes of the lab are gone; one that is just being started is waited for. Of labs that crashed it removes
+/// the processes, directories and containers; every start of a lab does that too, except for containers whose directory is gone.
+/// Labs of runs and other people's processes are not touched.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm lab down
+
+Exit codes: 0 nothing is left of the kept lab and of labs that crashed, 1 error, or it can't be told whether something is left, 2 \
+usage.")]
+pub struct DownArgs {
+    /// Remove your containers on the Docker engine even if their lab may be alive, unless its directory can be seen from here.
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Show the kept lab: its hosts, how they are since when, and where.

@@ -118,6 +118,19 @@ fn ours(arguments: &[&str]) -> Vec<String> {
     docker(&all).lines().map(str::to_owned).collect()
 }
 
+/// The nodes of all labs, as what `docker ps` with these arguments prints.
+fn nodes(arguments: &[&str]) -> Vec<String> {
+    ours(&[&["ps", "-q", "--filter", "label=lockstorm.place"], arguments].concat())
+        .into_iter()
+        .filter(|id| !keepers().contains(id))
+        .collect()
+}
+
+/// The containers that say that a lab is alive.
+fn keepers() -> Vec<String> {
+    ours(&["ps", "-a", "-q", "--filter", "label=lockstorm.place=keeper"])
+}
+
 fn nothing_is_left() {
     assert_eq!(ours(&["ps", "-a", "-q"]), Vec::<String>::new());
     assert_eq!(ours(&["network", "ls", "-q"]), Vec::<String>::new());
@@ -390,12 +403,12 @@ fn what_a_killed_keeper_leaves_is_removed_and_nothing_else() {
     kill(Pid::from_raw(keeper), Signal::SIGKILL).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(ours(&["ps", "-a", "-q"]).len(), 4);
+    assert_eq!(nodes(&["-a"]).len(), 4);
     let down = place.lockstorm(&["lab", "down"]).output().unwrap();
     assert!(down.status.success(), "{}", told(&down));
     let said = String::from_utf8_lossy(&down.stdout).into_owned();
     assert!(
-        said.contains("1 run directory") && said.contains("4 containers"),
+        said.contains("1 run directory") && said.contains("5 containers"),
         "{said}"
     );
     nothing_is_left();
@@ -415,9 +428,12 @@ fn what_a_killed_keeper_leaves_is_removed_and_nothing_else() {
     child.kill().unwrap();
     child.wait().unwrap();
     fs::remove_dir_all(run_dir).unwrap();
+    eventually("the engine has noticed it", || {
+        ours(&["ps", "-q", "--filter", "label=lockstorm.place=keeper"]).is_empty()
+    });
     let down = place.lockstorm(&["lab", "down"]).output().unwrap();
     assert!(
-        String::from_utf8_lossy(&down.stdout).contains("4 containers"),
+        String::from_utf8_lossy(&down.stdout).contains("5 containers"),
         "{down:?}"
     );
     nothing_is_left();
@@ -498,19 +514,124 @@ fn a_kept_lab_of_containers_is_broken_mended_and_taken_down() {
     };
     let up = lab(&["lab", "up", "--lab", "docker", "--image", IMAGE, "--port", "0"]);
     assert!(up.contains("REDIS_URLS"), "{up}");
-    assert_eq!(ours(&["ps", "-q"]).len(), 4);
+    assert_eq!(nodes(&[]).len(), 4);
     lab(&["lab", "kill", "1"]);
     lab(&["lab", "pause", "2"]);
     assert_eq!(docker(&["ps", "-q", "--filter", "status=paused"]).lines().count(), 1);
-    assert_eq!(ours(&["ps", "-q"]).len(), 3, "one is dead");
+    assert_eq!(nodes(&[]).len(), 3, "one is dead");
     let status = lab(&["lab", "status"]);
     assert!(
         status.contains("down (killed)") && status.contains("paused"),
         "{status}"
     );
     lab(&["lab", "restore", "all"]);
-    assert_eq!(ours(&["ps", "-q", "--filter", "status=running"]).len(), 4);
+    assert_eq!(nodes(&["--filter", "status=running"]).len(), 4);
     lab(&["lab", "down"]);
+    nothing_is_left();
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn a_lab_whose_directory_is_not_seen_is_left_alone() {
+    let place = Place::new();
+    let up = ["lab", "up", "--lab", "docker", "--image", IMAGE, "--port", "0"];
+    let up = place.lockstorm(&up).output().unwrap();
+    assert!(up.status.success(), "{}", told(&up));
+    let lab = nodes(&[]);
+    assert_eq!((lab.len(), keepers().len()), (4, 1));
+    let run = place.card().unwrap().parent().unwrap().to_owned();
+    let keeper = fs::read_to_string(run.join("keeper.lock")).unwrap();
+    let keeper = Pid::from_raw(keeper.trim().parse().unwrap());
+    // As for somebody who has another file system at this path.
+    let (base, hidden) = (run.parent().unwrap().to_owned(), place.tmp.path().join("hidden"));
+    fs::rename(&base, &hidden).unwrap();
+    let down = |more: &[&str]| {
+        let output = place.lockstorm(&[&["lab", "down"], more].concat()).output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let alone = format!(
+        "no lab left anything behind; 1 lab is running and was left alone: {}\n",
+        run.display()
+    );
+    assert_eq!(down(&[]), (Some(0), alone.clone(), String::new()));
+    // A keeper that is stopped is no dead one.
+    kill(keeper, Signal::SIGSTOP).unwrap();
+    assert_eq!(down(&[]), (Some(0), alone.clone(), String::new()));
+    kill(keeper, Signal::SIGCONT).unwrap();
+    // The next run cleans up, too.
+    place.file("short.toml", &QUIET.replace("60s", "1s"));
+    let output = place.run("short.toml", IMAGE);
+    assert!(output.status.success(), "{}", told(&output));
+    assert_eq!(nodes(&[]), lab, "all go on");
+    assert!(!base.exists());
+
+    let (code, out, err) = down(&["--force"]);
+    assert_eq!(
+        (code, out.as_str(), err.as_str()),
+        (Some(0), "removed 5 containers\n", "")
+    );
+    nothing_is_left();
+    fs::rename(&hidden, &base).unwrap();
+    eventually("the lab is down without its containers", || !run.exists());
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn containers_of_which_nothing_says_whether_they_are_used_are_left_alone() {
+    let place = Place::new();
+    let up = ["lab", "up", "--lab", "docker", "--image", IMAGE, "--port", "0"];
+    assert!(place.lockstorm(&up).output().unwrap().status.success());
+    let run = place.card().unwrap().parent().unwrap().to_owned();
+    let keeper: i32 = fs::read_to_string(run.join("keeper.lock"))
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    kill(Pid::from_raw(keeper), Signal::SIGSTOP).unwrap();
+    let (base, hidden) = (run.parent().unwrap().to_owned(), place.tmp.path().join("hidden"));
+    fs::rename(&base, &hidden).unwrap();
+    docker(&["rm", "-f", &keepers()[0]]);
+    let down = place.lockstorm(&["lab", "down"]).output().unwrap();
+    assert_eq!(down.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&down.stdout), "nothing was removed\n");
+    assert!(told(&down).contains("lab down --force"), "{}", told(&down));
+    assert_eq!(nodes(&[]).len(), 4);
+    fs::rename(&hidden, &base).unwrap();
+    // It learns that it does not count as alive any more.
+    kill(Pid::from_raw(keeper), Signal::SIGCONT).unwrap();
+    eventually("its keeper has ended it", || !run.exists());
+    nothing_is_left();
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn an_engine_that_does_not_see_the_run_directory_is_told_and_makes_none() {
+    if !nix::unistd::geteuid().is_root() {
+        return println!("ignored: it needs root, to mount another /tmp");
+    }
+    let place = Place::new();
+    let runs = || fs::read_dir("/tmp/lockstorm-0").map_or(0, Iterator::count);
+    let before = runs();
+    let script = format!(
+        "mount -t tmpfs tmpfs /tmp && TMPDIR=/tmp '{}' lab up --lab docker --image {IMAGE} --port 0",
+        env!("CARGO_BIN_EXE_lockstorm")
+    );
+    let output = Command::new("unshare")
+        .args(["-m", "sh", "-c", &script])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let told = told(&output);
+    assert!(
+        told.contains("does not see the run directory") && told.contains("TMPDIR"),
+        "{told}"
+    );
+    assert_eq!(runs(), before);
+    drop(place);
     nothing_is_left();
 }
 

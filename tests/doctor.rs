@@ -2,8 +2,8 @@
 
 mod support;
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Output};
 use std::thread;
 use std::time::Duration;
@@ -156,7 +156,12 @@ fn each_planted_fault_is_found_by_its_own_check() {
         only("permission bad", 3)
     );
     assert_eq!(beside(&[], &["~other:*", "&*", "+@all"]), only("permission bad", 3));
-    for less in ["-publish", "-subscribe", "-pttl"] {
+    // Without PTTL nobody can tell whether the TTL of a key is right.
+    assert_eq!(
+        beside(&[], &["~*", "&*", "+@all", "-pttl"]),
+        (vec!["keys unknown".to_owned(), "permission warning".to_owned()], 5)
+    );
+    for less in ["-publish", "-subscribe"] {
         assert_eq!(
             beside(&[], &["~*", "&*", "+@all", less]),
             only("permission warning", 0),
@@ -292,6 +297,147 @@ fn a_server_that_is_far_but_near_enough_is_fit() {
     assert_eq!(keys(&server), 0);
 }
 
+/// Passes connections on to a server, and each command as this makes it from the original and the number of SETs on the connection.
+fn liar(server: SocketAddr, lie: fn(Vec<String>, usize) -> Vec<String>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let mut server = TcpStream::connect(server).unwrap();
+            let (mut replies, mut to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            thread::spawn(move || {
+                let _ = std::io::copy(&mut replies, &mut to_client);
+                let _ = to_client.shutdown(Shutdown::Both);
+            });
+            thread::spawn(move || {
+                let (mut commands, mut sets) = (BufReader::new(client), 0);
+                while let Some(command) = read_command(&mut commands) {
+                    sets += usize::from(command[0] == "SET");
+                    let command = lie(command, sets);
+                    let mut packed = format!("*{}\r\n", command.len());
+                    for word in command {
+                        packed += &format!("${}\r\n{word}\r\n", word.len());
+                    }
+                    if server.write_all(packed.as_bytes()).is_err() {
+                        break;
+                    }
+                }
+                let _ = server.shutdown(Shutdown::Both);
+            });
+        }
+    });
+    address
+}
+
+/// The next command of a client; `None` when it has gone.
+fn read_command(from: &mut impl BufRead) -> Option<Vec<String>> {
+    let number = |from: &mut dyn BufRead| {
+        let mut line = String::new();
+        from.read_line(&mut line).ok()?;
+        line.trim_end().get(1..)?.parse::<usize>().ok()
+    };
+    let words = number(from)?;
+    let word = |_| {
+        let length = number(from)?;
+        let mut word = vec![0; length + 2];
+        from.read_exact(&mut word).ok()?;
+        word.truncate(length);
+        String::from_utf8(word).ok()
+    };
+    (0..words).map(word).collect()
+}
+
+/// What became of a `SET key value NX PX ttl`.
+fn changed(command: Vec<String>, change: impl FnOnce(&mut Vec<String>)) -> Vec<String> {
+    let mut command = command;
+    if command[0] == "SET" {
+        change(&mut command);
+    }
+    command
+}
+
+#[test]
+fn a_server_that_does_not_keep_keys_as_it_says_is_unfit() {
+    let _turn = serial();
+    let server = sound();
+    shut(&server);
+    let beside = |lie| found_beside(&url(liar(server.addr(), lie)));
+    assert_eq!(beside(|command, _| command), (vec![], 0));
+    assert_eq!(keys(&server), 0);
+    let bad = (vec!["keys bad".to_owned()], 3);
+    // NX means nothing; PX means nothing; PX is divided by 50; every tenth key is lost.
+    let without_nx = |command, _| changed(command, |set| set.retain(|word| word != "NX"));
+    assert_eq!(beside(without_nx), bad);
+    let without_px = |command, _| {
+        changed(command, |set| {
+            let px = set.iter().position(|word| word == "PX").unwrap();
+            set.drain(px..=px + 1);
+        })
+    };
+    assert_eq!(beside(without_px), bad);
+    let short = |command, _| {
+        changed(command, |set| {
+            let px = set.iter().position(|word| word == "PX").unwrap();
+            set[px + 1] = (set[px + 1].parse::<u64>().unwrap() / 50).to_string();
+        })
+    };
+    let (found, code) = beside(short);
+    assert!(found.contains(&"keys bad".to_owned()) && code == 3, "{found:?}");
+    let loses = |command, sets| changed(command, |set| set[1] += if sets % 10 == 0 { ":lost" } else { "" });
+    assert_eq!(beside(loses), bad);
+    let liars = [url(liar(server.addr(), loses))];
+    let text = String::from_utf8(doctor(&liars, &["--node-timeout", "9s"]).stdout).unwrap();
+    assert!(text.contains("of 100 keys 10 were gone"), "{text}");
+}
+
+#[test]
+fn servers_that_are_far_away_are_asked_less_often() {
+    let _turn = serial();
+    let servers = [sound(), sound(), sound()];
+    servers.iter().for_each(shut);
+    let far = |server: &RedisServer| url(relay(vec![server.addr()], Duration::from_millis(300)));
+    let urls: Vec<String> = servers.iter().map(far).collect();
+    let (found, code) = found_with(&urls, &[]);
+    assert_eq!((found, code), (vec!["round_trip bad".to_owned()], 3));
+    for server in &servers {
+        let client = redis::Client::open(url(server.addr())).unwrap();
+        let stats: String = redis::cmd("INFO")
+            .arg("commandstats")
+            .query(&mut client.get_connection().unwrap())
+            .unwrap();
+        let calls = |command: &str| {
+            let line = stats
+                .lines()
+                .find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
+            line.map_or(0, |line| line.split(',').next().unwrap().parse::<usize>().unwrap())
+        };
+        assert!((1..10).contains(&calls("ping")) && calls("time") < 8, "{stats}");
+    }
+    assert!(servers.iter().all(|server| keys(server) == 0));
+}
+
+#[test]
+fn how_long_the_keys_of_the_trial_live_is_told_as_it_is() {
+    let lives = humantime::format_duration(lockstorm::doctor::TRIAL_TTL).to_string();
+    let help = Command::new(env!("CARGO_BIN_EXE_lockstorm"))
+        .args(["doctor", "--help"])
+        .output()
+        .unwrap();
+    let help = String::from_utf8(help.stdout)
+        .unwrap()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(help.contains(&format!("expire after {lives} in any case")), "{help}");
+    let readme = include_str!("../README.md")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let seconds = lockstorm::doctor::TRIAL_TTL.as_secs();
+    assert!(readme.contains(&format!("expire after {seconds} s in any case")));
+    assert!(readme.contains(&format!("live for {seconds} s at most")));
+}
+
 #[test]
 fn a_server_that_wants_a_password_or_has_no_place_says_so() {
     let _turn = serial();
@@ -323,6 +469,19 @@ fn a_server_that_cannot_be_used_is_told_with_the_reason() {
     let nobody = format!("redis://127.0.0.1:{}", support::free_port());
     let text = String::from_utf8(doctor(&[nobody], &[]).stdout).unwrap();
     assert!(text.contains("refused"), "{text}");
+    assert!(
+        text.contains("1 server: 1 vote is needed, and 1 can't be asked now, so no lock can be had"),
+        "{text}"
+    );
+    let pair = [sound(), sound()];
+    pair.iter().for_each(shut);
+    let mut trio: Vec<String> = pair.iter().map(|server| url(server.addr())).collect();
+    trio.push(format!("redis://127.0.0.1:{}", support::free_port()));
+    let text = String::from_utf8(doctor(&trio, &[]).stdout).unwrap();
+    assert!(
+        text.contains("3 servers: 2 votes are needed, and 1 can't be asked now, so no other may fail"),
+        "{text}"
+    );
 
     let web = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = web.local_addr().unwrap();

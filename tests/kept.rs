@@ -3,14 +3,17 @@
 mod support;
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::MutexGuard;
+use std::thread;
 use std::time::Duration;
 
+use lockstorm::lab::ServerBinary;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, getsid, mkfifo};
@@ -147,6 +150,19 @@ impl Place {
         let path = self.directory.path().join("redis-server");
         let text =
             "#!/bin/sh\n[ \"$1\" = --version ] && { echo 'Redis server v=7.0.15 sha=0:0'; exit 0; }\nexec sleep 600\n";
+        fs::write(&path, text).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+        path.to_str().expect("a plain path").to_owned()
+    }
+
+    /// A server that takes its time to say its version.
+    fn slow_server(&self) -> String {
+        let path = self.directory.path().join("redis-server");
+        let real = ServerBinary::find(None).expect("a server is installed").path;
+        let text = format!(
+            "#!/bin/sh\n[ \"$1\" = --version ] && sleep 0.5\nexec {} \"$@\"\n",
+            real.display()
+        );
         fs::write(&path, text).expect("written");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
         path.to_str().expect("a plain path").to_owned()
@@ -354,7 +370,80 @@ fn without_a_lab_there_is_advice() {
         (NONE, "null\n".to_owned(), none.to_owned())
     );
     assert_eq!(place.lab(&["kill", "1"]), (1, String::new(), none.to_owned()));
-    assert_eq!(place.good(&["down"]), "no lab left anything behind\n");
+    // A user who may not use the engine of this machine is told that.
+    let out = place.good(&["down"]);
+    assert!(out.starts_with("no lab left anything behind"), "{out}");
+    place.is_clean();
+}
+
+#[test]
+fn an_engine_that_can_not_be_asked_leaves_a_doubt() {
+    let place = Place::new();
+    let socket = |name: &str| place.directory.path().join(name);
+    let down = |host: &str| {
+        let output = place.command(&["lab", "down"]).env("DOCKER_HOST", host).output();
+        parts_of(output.expect("lockstorm"))
+    };
+    // Nobody listens any more; somebody says nothing; somebody says something else; there is none.
+    drop(UnixListener::bind(socket("dead")).expect("a socket"));
+    let _hangs = UnixListener::bind(socket("hangs")).expect("a socket");
+    let other = UnixListener::bind(socket("other")).expect("a socket");
+    thread::spawn(move || {
+        for mut stream in other.incoming().flatten() {
+            let _ = stream.write_all(b"-ERR unknown command\r\n");
+        }
+    });
+    for name in ["dead", "hangs", "other", "absent"] {
+        let (code, out, err) = down(&format!("unix://{}", socket(name).display()));
+        assert_eq!(
+            (code, out.as_str()),
+            (Some(1), "nothing was removed\n"),
+            "{name}: {err}"
+        );
+        assert!(
+            err.contains("can't be told whether containers are left") && err.lines().count() == 1,
+            "{name}: {err}"
+        );
+    }
+    // What was done is told all the same.
+    place.good(&["up", "--port", "0"]);
+    let (code, out, err) = down(&format!("unix://{}", socket("dead").display()));
+    assert!(code == Some(1) && out.starts_with("the kept lab is down"), "{out}{err}");
+    place.is_clean();
+}
+
+#[test]
+fn a_lab_that_is_just_being_started_is_taken_down_when_it_is_up() {
+    let place = Place::new();
+    for foreground in [&[][..], &["--foreground"]] {
+        let server = place.slow_server();
+        let up = [&["lab", "up", "--port", "0", "--server-bin", &server][..], foreground].concat();
+        let up = place.command(&up).spawn().expect("lockstorm");
+        // The first thing that can be seen of it.
+        eventually("it starts", || {
+            fs::read_dir(&place.labs).is_ok_and(|mut labs| labs.next().is_some())
+        });
+        let (code, out, err) = place.lab(&["down"]);
+        assert!(code == 0 && out.starts_with("the kept lab is down"), "{out}{err}");
+        assert_eq!(err, "lockstorm: a lab is just being started: waiting until it is up\n");
+        let (code, out, err) = parts_of(up.wait_with_output().expect("it ends"));
+        assert!(code == Some(0) && out.contains("is up: 3 hosts"), "{out}{err}");
+        place.is_clean();
+    }
+    // One that does not come up leaves nothing, either.
+    let server = place.deaf_server();
+    let up = place.command(&["lab", "up", "--port", "0", "--server-bin", &server]);
+    let up = { up }.spawn().expect("lockstorm");
+    eventually("it starts", || {
+        fs::read_dir(&place.labs).is_ok_and(|mut labs| labs.next().is_some())
+    });
+    let out = place.good(&["down"]);
+    assert!(out.starts_with("no lab left anything behind"), "{out}");
+    let (code, out, err) = parts_of(up.wait_with_output().expect("it ends"));
+    assert!(
+        code == Some(1) && out.is_empty() && err.contains("did not answer"),
+        "{out}{err}"
+    );
     place.is_clean();
 }
 

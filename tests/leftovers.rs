@@ -311,11 +311,22 @@ async fn only_what_a_keeper_left_is_removed() {
     let bare = make("run-test-1", &[]);
     let unlocked = make("run-test-2", &["keeper.lock", "more"]);
     let foreign = make("run-test-3", &["thesis"]);
+    // Made by a Docker engine that has not seen the directory of a lab.
+    let hollow = make("run-test-4", &[]);
+    let inhabited = make("run-test-5", &[]);
+    for place in ["host-1", "cache"] {
+        fs::create_dir(hollow.join(place)).expect("a directory");
+        fs::create_dir(inhabited.join(place)).expect("a directory");
+    }
+    fs::write(inhabited.join("host-1/thesis"), "").expect("a file");
     let report = leftovers::remove().expect("removed");
     assert!(!bare.exists() && !unlocked.exists(), "{report:?}");
     assert!(report.directories.contains(&bare) && report.directories.contains(&unlocked));
+    assert!(!hollow.exists() && report.directories.contains(&hollow), "{report:?}");
     assert!(foreign.join("thesis").exists() && lab.dir().exists());
+    assert!(inhabited.join("host-1/thesis").exists());
     fs::remove_dir_all(foreign).expect("removed");
+    fs::remove_dir_all(inhabited).expect("removed");
     lab.down().await;
 }
 

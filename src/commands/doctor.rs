@@ -2,10 +2,11 @@
 
 use std::env;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use lockstorm::doctor::{Diagnosis, Fitness, Settings, examine};
+use lockstorm::doctor::{Diagnosis, Fitness, PARTS, Settings, examine};
 use lockstorm::lock::NodeAddress;
-use lockstorm::report::render_diagnosis;
+use lockstorm::report::{examination_bar, render_diagnosis};
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
@@ -24,7 +25,7 @@ pub fn doctor(args: &DoctorArgs, color: Color, ascii: bool) -> Result<ExitCode, 
         node_timeout: args.node_timeout,
         prefix: args.prefix.clone(),
     };
-    let diagnosis = diagnose(addresses, &settings)?;
+    let diagnosis = diagnose(addresses, &settings, args.quiet)?;
     if args.json {
         print(serde_json::to_string_pretty(&diagnosis).map_err(Failure::error)? + "\n")?;
     } else {
@@ -37,8 +38,10 @@ pub fn doctor(args: &DoctorArgs, color: Color, ascii: bool) -> Result<ExitCode, 
     }))
 }
 
-/// Asks all servers at once.
-pub fn diagnose(addresses: Vec<NodeAddress>, settings: &Settings) -> Result<Diagnosis, Failure> {
+/// Asks all servers at once. Unless it is to be quiet, a bar on a terminal shows how far that has got.
+pub fn diagnose(addresses: Vec<NodeAddress>, settings: &Settings, quiet: bool) -> Result<Diagnosis, Failure> {
+    let bar = examination_bar(addresses.len(), quiet);
+
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build()
@@ -46,13 +49,24 @@ pub fn diagnose(addresses: Vec<NodeAddress>, settings: &Settings) -> Result<Diag
     let facts = runtime.block_on(async {
         let mut asked = JoinSet::new();
         for (place, address) in addresses.into_iter().enumerate() {
-            let settings = settings.clone();
-            asked.spawn(async move { (place, examine(&address, &settings).await) });
+            let (settings, bar) = (settings.clone(), bar.clone());
+            asked.spawn(async move {
+                let told = AtomicU64::new(0);
+                let done = || {
+                    told.fetch_add(1, Ordering::Relaxed);
+                    bar.inc(1);
+                };
+                let facts = examine(&address, &settings, done).await;
+                // Whoever can't be asked is done sooner.
+                bar.inc(PARTS - told.into_inner().min(PARTS));
+                (place, facts)
+            });
         }
         let mut facts = asked.join_all().await;
         facts.sort_by_key(|(place, _)| *place);
         facts.into_iter().map(|(_, facts)| facts).collect::<Vec<_>>()
     });
+    bar.finish_and_clear();
     Ok(Diagnosis::of(&facts, settings))
 }
 

@@ -15,12 +15,13 @@ use crate::cli::{Consent, LabKind, Nodes};
 use crate::failure::Failure;
 
 /// What makes locks impossible if it is bad.
-const NEEDED: [Check; 6] = [
+const NEEDED: [Check; 7] = [
     Check::Reach,
     Check::Version,
     Check::Kind,
     Check::Replication,
     Check::Permission,
+    Check::Keys,
     Check::Twice,
 ];
 /// What our own user needs there begins with this, as all keys of a run do.
@@ -55,7 +56,7 @@ fn judge(scenario: &Scenario, nodes: &Nodes, consent: &Consent, may_ask: bool) -
         node_timeout: arms().map(|arm| arm.node_timeout).min().unwrap_or_default(),
         prefix: PREFIX.to_owned(),
     };
-    let diagnosis = diagnose(addresses, &settings)?;
+    let diagnosis = diagnose(addresses, &settings, true)?;
     let (fatal, other): (Vec<Finding>, Vec<Finding>) = diagnosis
         .findings
         .into_iter()

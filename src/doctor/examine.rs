@@ -1,11 +1,11 @@
-//! Asks a server for its facts. It is changed in nothing but one key, which expires soon even if we are killed.
+//! Asks a server for its facts. It is changed in nothing but some keys, which are deleted, and expire soon even if we are killed.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::facts::{Clock, Facts, Refused, Server, Trial, Unreached};
+use super::facts::{Clock, Facts, Keys, Refused, Server, Trial, TtlSeen, Unreached};
 use super::settings::Settings;
 use crate::lock::{
     Cause, NodeAddress, NodeOptions, Nodes, NotExtended, Redlock, Refusal, Reply, Session, SessionError, Wait,
@@ -15,17 +15,24 @@ use crate::lock::{
 const PINGS: usize = 50;
 /// How often the clock is asked; the closest answer counts.
 const CLOCK_ASKS: usize = 8;
-/// How long the lock of the trial lives at most.
-const TRIAL_TTL: Duration = Duration::from_secs(10);
+/// How long all that is asked again and again may take: servers that are far away are judged by fewer answers.
+const MEASURING: Duration = Duration::from_secs(2);
+/// How long the keys of the trial live at most.
+pub const TRIAL_TTL: Duration = Duration::from_secs(10);
+/// How many keys the trial sets besides its lock.
+const TRIAL_KEYS: usize = 100;
+/// How many parts of an examination are told when they are done.
+pub const PARTS: u64 = 6;
 /// How long the trial waits for a server: it asks whether it may, not how fast.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(3);
 /// The settings that matter.
 const SETTINGS: [&str; 3] = ["appendfsync", "min-replicas-to-write", "no-appendfsync-on-rewrite"];
 
-/// Everything that the checks need to know of a server.
-pub async fn examine(address: &NodeAddress, settings: &Settings) -> Facts {
+/// Everything that the checks need to know of a server. `done` is called for each of [`PARTS`] that is done, fewer times if the
+/// server can't be asked.
+pub async fn examine(address: &NodeAddress, settings: &Settings, done: impl Fn()) -> Facts {
     let host = address.host();
-    let server = ask_all(address, settings).await;
+    let server = ask_all(address, settings, &done).await;
     Facts {
         name: address.to_string(),
         is_loopback: host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()),
@@ -51,19 +58,28 @@ fn unreached(error: SessionError) -> Unreached {
     })
 }
 
-async fn ask_all(address: &NodeAddress, settings: &Settings) -> Result<Server, SessionError> {
+async fn ask_all(address: &NodeAddress, settings: &Settings, done: &impl Fn()) -> Result<Server, SessionError> {
     let options = NodeOptions::default();
     let mut session = Session::open(address, &options).await?;
+    done();
     let info = info(&mut session).await?;
     let config = config(&mut session).await?;
+    done();
     let round_trips = round_trips(&mut session).await?;
+    done();
     let clock = clock(&mut session).await?;
-    let mut second = Session::open(address, &options).await?;
-    let second_run_id = self::info(&mut second)
-        .await?
-        .ok()
-        .and_then(|mut info| info.remove("run_id"));
-    let is_open = is_open(address, &options).await;
+    done();
+    let second = async {
+        let mut second = Session::open(address, &options).await?;
+        let run_id = self::info(&mut second)
+            .await?
+            .ok()
+            .and_then(|mut info| info.remove("run_id"));
+        Ok::<_, SessionError>((second, run_id))
+    };
+    let (second, is_open) = tokio::join!(second, is_open(address, &options));
+    let (mut second, second_run_id) = second?;
+    done();
     let may_lock = info.as_ref().is_ok_and(|info| {
         let is = |field: &str, value: &str| info.get(field).is_some_and(|said| said == value);
         // Others can't grant a lock, whatever the user may do.
@@ -73,6 +89,7 @@ async fn ask_all(address: &NodeAddress, settings: &Settings) -> Result<Server, S
         true => Some(trial(address, settings, &mut session, &mut second).await?),
         false => None,
     };
+    done();
     Ok(Server {
         info,
         config,
@@ -116,8 +133,12 @@ async fn info(session: &mut Session) -> Result<Result<BTreeMap<String, String>, 
 
 async fn config(session: &mut Session) -> Result<Result<BTreeMap<String, String>, String>, SessionError> {
     let mut found = BTreeMap::new();
-    for name in SETTINGS {
-        match session.ask(&["CONFIG", "GET", name]).await? {
+    let commands = SETTINGS.map(|name| ["CONFIG", "GET", name]);
+    let replies = session
+        .ask_all(&commands.each_ref().map(|command| &command[..]))
+        .await?;
+    for (name, reply) in SETTINGS.into_iter().zip(replies) {
+        match reply {
             Reply::Array(fields) => {
                 let value = Reply::field(&fields, name).map(str::to_owned);
                 found.extend(value.map(|value| (name.to_owned(), value)));
@@ -132,8 +153,12 @@ async fn config(session: &mut Session) -> Result<Result<BTreeMap<String, String>
 /// How long PINGs took, shortest first; empty if it does not answer them.
 async fn round_trips(session: &mut Session) -> Result<Vec<Duration>, SessionError> {
     let mut times = Vec::with_capacity(PINGS);
+    let begun = Instant::now();
     for _ in 0..PINGS {
         let start = Instant::now();
+        if start.duration_since(begun) >= MEASURING {
+            break;
+        }
         if let Reply::Error(_) = session.ask(&["PING"]).await? {
             return Ok(Vec::new());
         }
@@ -146,7 +171,11 @@ async fn round_trips(session: &mut Session) -> Result<Vec<Duration>, SessionErro
 /// The server's clock by the answer that took the shortest time.
 async fn clock(session: &mut Session) -> Result<Option<Clock>, SessionError> {
     let mut best: Option<Clock> = None;
+    let begun = Instant::now();
     for _ in 0..CLOCK_ASKS {
+        if begun.elapsed() >= MEASURING {
+            break;
+        }
         let (before, start) = (SystemTime::now(), Instant::now());
         let Reply::Array(fields) = session.ask(&["TIME"]).await? else {
             return Ok(None);
@@ -184,31 +213,111 @@ async fn trial(
     last: &mut Session,
 ) -> Result<Trial, SessionError> {
     let key = format!("{}lockstorm-doctor-{:016x}", settings.prefix, rand::random::<u64>());
+    let names: Vec<String> = (0..TRIAL_KEYS).map(|number| format!("{key}-{number}")).collect();
+    let (set, at) = (set_keys(session, &names).await?, Instant::now());
     let lock = try_lock(address, &key).await;
+    let keys = Keys {
+        lost: match set.all {
+            true => lost_keys(session, &names, at).await?,
+            false => None,
+        },
+        ..set.keys
+    };
     // Who may not delete by a script may perhaps delete; otherwise the key is gone after its TTL.
-    let deleted = session.ask(&["DEL", &key]).await?;
+    let all: Vec<&str> = ["DEL", &key]
+        .into_iter()
+        .chain(names.iter().map(String::as_str))
+        .collect();
+    let deleted = session.ask(&all).await?;
     let lock = match (lock, deleted) {
         (Err(Refused::Failed(_)), Reply::Error(why)) if why.starts_with("NOPERM") => Err(Refused::NotPermitted(why)),
         (lock, _) => lock,
     };
     let channel = format!("lockstorm:released:{key}");
-    let mut missing = Vec::new();
-    for (name, command) in [
-        ("PTTL", ["PTTL", &key, ""]),
-        ("PUBLISH", ["PUBLISH", &channel, "doctor"]),
+    let dispensable: [&[&str]; 3] = [
+        &["PTTL", &key],
+        &["PUBLISH", &channel, "doctor"],
         // After this one the connection takes nothing else.
-        ("SUBSCRIBE", ["SUBSCRIBE", &channel, ""]),
-    ] {
-        let words = command
-            .iter()
-            .copied()
-            .filter(|word| !word.is_empty())
-            .collect::<Vec<_>>();
-        if let Reply::Error(_) = last.ask(&words).await? {
-            missing.push(name);
-        }
+        &["SUBSCRIBE", &channel],
+    ];
+    let replies = last.ask_all(&dispensable).await?;
+    let missing = dispensable
+        .iter()
+        .zip(replies)
+        .filter(|(_, reply)| matches!(reply, Reply::Error(_)))
+        .map(|(command, _)| command[0].to_owned())
+        .collect();
+    Ok(Trial { lock, missing, keys })
+}
+
+/// What was seen when the keys were set.
+struct Set {
+    /// Whether the server says that it has set all of them.
+    all: bool,
+    keys: Keys,
+}
+
+/// Sets these keys as locks do, the first one twice, and asks at once how long that lives.
+async fn set_keys(session: &mut Session, names: &[String]) -> Result<Set, SessionError> {
+    let ttl = TRIAL_TTL.as_millis().to_string();
+    let set = |name: &'_ String| ["SET", name, "doctor", "NX", "PX", &ttl].map(str::to_owned);
+    let again = names.first().map(set);
+    let ask = names.first().map(|name| vec!["PTTL".to_owned(), name.clone()]);
+    let commands: Vec<Vec<String>> = names.iter().map(set).chain(again).map(Vec::from).chain(ask).collect();
+    let words: Vec<Vec<&str>> = commands
+        .iter()
+        .map(|command| command.iter().map(String::as_str).collect())
+        .collect();
+    let words: Vec<&[&str]> = words.iter().map(Vec::as_slice).collect();
+    let start = Instant::now();
+    let mut replies = session.ask_all(&words).await?;
+    let within = millis(start.elapsed());
+    let said = match replies.pop() {
+        Some(Reply::Int(said)) => Some(said),
+        _ => None,
+    };
+    let second_refused = match replies.pop() {
+        Some(Reply::Nil) => Some(true),
+        Some(Reply::Error(_)) | None => None,
+        Some(_) => Some(false),
+    };
+    let all = replies
+        .iter()
+        .all(|reply| !matches!(reply, Reply::Error(_) | Reply::Nil));
+    let ttl = said.filter(|_| all).map(|said| TtlSeen {
+        set: millis(TRIAL_TTL),
+        said,
+        within,
+    });
+    let second_refused = second_refused.filter(|_| all);
+    Ok(Set {
+        all,
+        keys: Keys {
+            second_refused,
+            ttl,
+            lost: None,
+        },
+    })
+}
+
+/// How many of these keys were set, and how many of them are gone; `None` if that can't be told, or they may have expired.
+async fn lost_keys(
+    session: &mut Session,
+    names: &[String],
+    set: Instant,
+) -> Result<Option<(usize, usize)>, SessionError> {
+    let commands: Vec<[&str; 2]> = names.iter().map(|name| ["GET", name.as_str()]).collect();
+    let commands: Vec<&[&str]> = commands.iter().map(|command| &command[..]).collect();
+    let replies = session.ask_all(&commands).await?;
+    if set.elapsed() >= TRIAL_TTL || replies.iter().any(|reply| matches!(reply, Reply::Error(_))) {
+        return Ok(None);
     }
-    Ok(Trial { lock, missing })
+    let lost = replies.iter().filter(|reply| matches!(reply, Reply::Nil)).count();
+    Ok(Some((names.len(), lost)))
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
 async fn try_lock(address: &NodeAddress, key: &str) -> Result<(), Refused> {

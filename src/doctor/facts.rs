@@ -33,7 +33,31 @@ pub struct Trial {
     /// Whether all of it worked.
     pub lock: Result<(), Refused>,
     /// The commands that the user may not run and that locks can do without, at the cost of waiting longer.
-    pub missing: Vec<&'static str>,
+    pub missing: Vec<String>,
+    /// What became of keys that were set besides.
+    pub keys: Keys,
+}
+
+/// What became of keys that were set with a TTL; what could not be told is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Keys {
+    /// Whether a `SET NX` of a key that was there was refused.
+    pub second_refused: Option<bool>,
+    /// The TTL of a key right after it was set.
+    pub ttl: Option<TtlSeen>,
+    /// How many were set, and how many of them were gone before their time.
+    pub lost: Option<(usize, usize)>,
+}
+
+/// What PTTL has said of a key right after it was set, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TtlSeen {
+    /// What it was set with.
+    pub set: i64,
+    /// What was said: -1 without a TTL, -2 without a key.
+    pub said: i64,
+    /// How much of it may have passed.
+    pub within: i64,
 }
 
 /// Why a trial failed.

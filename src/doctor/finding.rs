@@ -20,6 +20,8 @@ pub enum Check {
     Persistence,
     /// The user may do what a lock needs.
     Permission,
+    /// It keeps keys as it says: for their TTL, and only one at a time.
+    Keys,
     /// It answers in time.
     #[strum(serialize = "round trip")]
     RoundTrip,
@@ -53,6 +55,9 @@ impl Check {
             Self::Persistence => "a server that comes back empty grants the locks that it had granted before",
             Self::Permission => {
                 "a lock that can't be extended or deleted is lost, or blocks everybody until its TTL is over"
+            }
+            Self::Keys => {
+                "a key that is overwritten, lives longer or shorter than its TTL, or is lost, is a lock that two can hold or nobody can have"
             }
             Self::RoundTrip => "each round trip is taken off the validity, and a vote that comes too late is none",
             Self::Clock => {

@@ -10,7 +10,7 @@ mod finding;
 mod settings;
 
 pub use self::diagnosis::{Diagnosis, Fitness};
-pub use self::examine::examine;
-pub use self::facts::{Clock, Facts, Refused, Server, Trial, Unreached};
+pub use self::examine::{PARTS, TRIAL_TTL, examine};
+pub use self::facts::{Clock, Facts, Keys, Refused, Server, Trial, TtlSeen, Unreached};
 pub use self::finding::{Check, Finding, Verdict};
 pub use self::settings::Settings;

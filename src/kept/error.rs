@@ -11,9 +11,11 @@ pub enum KeptError {
     /// The lab did not start.
     #[error("{}", words(.0))]
     Lab(LabError),
-    /// Another kept lab was faster.
-    #[error("another lab is kept already: `lockstorm lab status` shows it, and `lockstorm lab down` takes it down")]
-    Another,
+    /// Somebody else starts a lab, and does not come to an end.
+    #[error(
+        "a lab has been starting for {0:?} and is not up: is the `lockstorm lab up` that starts it stopped? End that first, and try again"
+    )]
+    Starting(Duration),
     /// The system refused something.
     #[error("cannot {what}: {source}")]
     System {

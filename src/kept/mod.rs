@@ -17,6 +17,7 @@ mod request;
 mod service;
 mod socket;
 mod status;
+mod turn;
 mod urls;
 
 pub use answer::{Acted, Answer, Effect, HostStatus, NodeStatus, Status};
@@ -27,4 +28,5 @@ pub use launch::{Launched, launch};
 pub use order::Order;
 pub use request::{Request, Verb};
 pub use service::{End, Service};
+pub use turn::{turn, wait_for_start};
 pub use urls::Urls;

@@ -1,4 +1,3 @@
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -29,8 +28,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub struct Service {
     kept: Arc<KeptLab>,
     listener: UnixListener,
-    /// Held as long as this lab is the one that is kept.
-    _claim: File,
 }
 
 /// What answers need.
@@ -56,10 +53,11 @@ pub enum End {
 }
 
 impl Service {
-    /// Starts the lab, and listens. Says meanwhile what it waits for.
+    /// Starts the lab, and listens. Says meanwhile what it waits for. It must be the caller's [`turn`](super::turn()), and there must be
+    /// no kept lab yet.
     ///
     /// # Errors
-    /// The lab did not start, or another lab is kept already. Nothing is left of this one then.
+    /// The lab did not start. Nothing is left of it then.
     pub async fn up(order: Order, tell: impl Fn(&str) + Send + Sync) -> Result<Self, KeptError> {
         let binary = order.binary().await?;
         let server = binary.to_string();
@@ -70,7 +68,7 @@ impl Service {
         };
         let lab = Lab::up_telling(&order.spec(), options, tell).await?;
         match prepare(&lab) {
-            Ok((run, listener, claim, urls)) => Ok(Self {
+            Ok((run, listener, urls)) => Ok(Self {
                 kept: Arc::new(KeptLab {
                     lab,
                     run,
@@ -80,7 +78,6 @@ impl Service {
                     urls,
                 }),
                 listener,
-                _claim: claim,
             }),
             Err(error) => {
                 lab.down().await;
@@ -138,15 +135,13 @@ impl Service {
 }
 
 /// Makes a lab the one that is kept, and whatever its users need.
-fn prepare(lab: &Lab) -> Result<(OpenedRun, UnixListener, File, Urls), KeptError> {
+fn prepare(lab: &Lab) -> Result<(OpenedRun, UnixListener, Urls), KeptError> {
     let cannot = |what: &'static str| move |error: io::Error| KeptError::system(format!("{what} of the lab"), error);
     let run = OpenedRun::open(lab.dir()).map_err(cannot("open the run directory"))?;
-    let claim = run.claim().map_err(cannot("lock the directory"))?;
-    let claim = claim.ok_or(KeptError::Another)?;
     let urls = Urls::of(lab, &run).map_err(cannot("write the URLs"))?;
     // Last, because whoever sees the socket expects the rest.
     let listener = socket::listen(&run).map_err(cannot("listen at the socket"))?;
-    Ok((run, listener, claim, urls))
+    Ok((run, listener, urls))
 }
 
 /// Answers one request, or passes on that somebody asks for the end.

@@ -1,10 +1,12 @@
 //! `$TMPDIR/lockstorm-UID`, the parent of all run directories of this user. It is opened once, checked, and from then on
 //! used by its descriptor, because other users share `TMPDIR` and may plant a link there or swap directories.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use cap_std::fs::Dir;
 use nix::errno::Errno;
@@ -15,6 +17,8 @@ use super::LabError;
 
 /// Advice that is added if the directory can't be used.
 const ADVICE: &str = "set TMPDIR to another directory";
+/// How often somebody tries to lock the directory who wants to remove it.
+const TIDYINGS: usize = 5;
 
 /// Checks that `TMPDIR` (or `/tmp`) is a directory that we can write to. It is never created: if it is missing, its name
 /// is wrong.
@@ -106,9 +110,32 @@ impl BaseDir {
         }))
     }
 
-    /// Removes the base directory if it is empty.
+    /// Locks it for as long as what is returned is open; `None` if another process has the lock.
+    pub(super) fn try_lock(&self) -> io::Result<Option<File>> {
+        let base = self.dir.open(".")?.into_std();
+        match base.try_lock() {
+            Ok(()) => Ok(Some(base)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Whether its path still leads to it.
+    pub(super) fn is_in_place(&self) -> bool {
+        let opened = self.dir.open(".").map(cap_std::fs::File::into_std);
+        opened.is_ok_and(|dir| without_links(&self.path, &dir).is_ok())
+    }
+
+    /// Removes the base directory if it is empty, unless somebody who has locked it is about to use it.
     pub(super) fn tidy(&self) {
-        let _ = fs::remove_dir(&self.path);
+        // Others who tidy up or look have it for a moment.
+        for _ in 0..TIDYINGS {
+            if let Ok(Some(_lock)) = self.try_lock() {
+                let _ = fs::remove_dir(&self.path);
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 

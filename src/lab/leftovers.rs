@@ -1,5 +1,6 @@
 //! Removes what crashed labs left behind.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek};
@@ -8,10 +9,12 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cap_std::fs::Dir;
 use nix::unistd::Pid;
 
 use super::base_dir::BaseDir;
 use super::docker;
+pub use super::docker::leftovers::Unasked;
 use super::processes;
 use super::run_dir::{self, PREFIX};
 
@@ -29,40 +32,65 @@ pub struct Report {
     pub containers: usize,
     /// Run directories whose keeper is alive, which were left alone.
     pub running: Vec<PathBuf>,
+    /// Run directories that can't be seen from here and whose containers don't say whether they are in use; left alone, too.
+    pub untold: Vec<PathBuf>,
+    /// Why no Docker engine was asked for containers, if there is one.
+    pub unasked: Option<Unasked>,
+}
+
+impl Report {
+    /// Why nobody can say that nothing is left, if that is so.
+    #[must_use]
+    pub fn doubt(&self) -> Option<String> {
+        if let Some(Unasked::Silent(why)) = &self.unasked {
+            return Some(format!("it can't be told whether containers are left: {why}"));
+        }
+        (!self.untold.is_empty()).then(|| {
+            format!(
+                "there are containers, but nothing from which to tell whether a lab uses them: {}; `lockstorm lab down --force` \
+                 removes them",
+                listed(&self.untold)
+            )
+        })
+    }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
-        if self.directories.is_empty() && self.processes.is_empty() && self.containers == 0 {
-            f.write_str("no lab left anything behind")?;
-        } else {
-            let directories = plural(self.directories.len(), "run directory", "run directories");
-            let processes = plural(self.processes.len(), "process", "processes");
-            match self.containers {
-                0 => write!(f, "removed {directories} and {processes}")?,
-                some => write!(
-                    f,
-                    "removed {directories}, {processes} and {}",
-                    plural(some, "container", "containers")
-                )?,
-            }
+        let removed: Vec<String> = [
+            (self.directories.len(), "run directory", "run directories"),
+            (self.processes.len(), "process", "processes"),
+            (self.containers, "container", "containers"),
+        ]
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, one, many)| plural(count, one, many))
+        .collect();
+        match removed.split_last() {
+            Some((last, [])) => write!(f, "removed {last}")?,
+            Some((last, others)) => write!(f, "removed {} and {last}", others.join(", "))?,
+            None if self.doubt().is_some() => f.write_str("nothing was removed")?,
+            None => f.write_str("no lab left anything behind")?,
         }
-        if self.running.is_empty() {
-            return Ok(());
+        if !self.running.is_empty() {
+            let (labs, were) = match self.running.len() {
+                1 => ("lab is", "was"),
+                _ => ("labs are", "were"),
+            };
+            let (count, running) = (self.running.len(), listed(&self.running));
+            write!(f, "; {count} {labs} running and {were} left alone: {running}")?;
         }
-        write!(
-            f,
-            "; {} running and {} left alone: {}",
-            plural(self.running.len(), "lab is", "labs are"),
-            if self.running.len() == 1 { "was" } else { "were" },
-            self.running
-                .iter()
-                .map(|dir| dir.display().to_string())
-                .collect::<Vec<_>>()
-                .join(", ")
-        )
+        if self.unasked == Some(Unasked::NotAllowed) {
+            f.write_str("; the Docker engine of this machine was not asked, because this user may not use it")?;
+        }
+        Ok(())
     }
+}
+
+fn listed(directories: &[PathBuf]) -> String {
+    let paths = directories.iter().map(|dir| dir.display().to_string());
+    paths.collect::<Vec<_>>().join(", ")
 }
 
 /// Removes this user's run directories whose lock nobody holds, and kills the processes that are still running in them.
@@ -72,32 +100,43 @@ impl fmt::Display for Report {
 /// The base directory is not this user's own, or a run directory can't be removed; the others are removed all the same.
 pub fn remove() -> io::Result<Report> {
     let mut report = Report::default();
+    remove_directories(&mut report).map(|()| report)
+}
+
+/// The same, and removes containers whose run directory can't be seen as well, for example because it has gone with all temporary
+/// files at a start of the machine. A Docker engine is asked for them, if there is one. With `force` they are removed even if
+/// their lab is alive.
+///
+/// # Errors
+/// Those of [`remove`], and the engine's.
+pub fn remove_all(force: bool) -> io::Result<Report> {
+    let mut report = Report::default();
+    let unseen = docker::leftovers::remove_without_directory(force);
+    remove_directories(&mut report)?;
+    let unseen = unseen?;
+    report.containers += unseen.removed;
+    report.running.extend(unseen.alive);
+    report.untold = unseen.untold;
+    report.unasked = unseen.unasked;
+    Ok(report)
+}
+
+fn remove_directories(report: &mut Report) -> io::Result<()> {
     let Some(base) = BaseDir::open()? else {
-        return Ok(report);
+        return Ok(());
     };
     let mut first_error = None;
     for entry in base.dir.entries()? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         if name.starts_with(PREFIX)
-            && let Err(error) = sweep(&base, &name, &mut report)
+            && let Err(error) = sweep(&base, &name, report)
         {
             first_error.get_or_insert(error);
         }
     }
     // A keeper that was killed before it made its run directory leaves the base directory empty.
     base.tidy();
-    first_error.map_or(Ok(report), Err)
-}
-
-/// The same, and removes containers whose run directory is gone as well, for example with all temporary files at a start of the
-/// machine. This asks a Docker engine, if there is one.
-///
-/// # Errors
-/// Those of [`remove`], and the engine's.
-pub fn remove_all() -> io::Result<Report> {
-    let mut report = remove()?;
-    report.containers += docker::leftovers::remove_without_directory()?;
-    Ok(report)
+    first_error.map_or(Ok(()), Err)
 }
 
 /// Removes one run directory and its processes, unless its keeper is alive.
@@ -118,9 +157,11 @@ fn sweep(base: &BaseDir, name: &str, report: &mut Report) -> io::Result<()> {
     };
     let path = base.path.join(name);
     let lock = match run_dir::open_lock(&run, &path) {
-        // It has no lock file: its keeper got no further than creating it, or somebody is removing it. Then it is empty.
-        // If it is not empty, it is not ours, and stays.
+        // It has no lock file: its keeper got no further than creating it, or somebody is removing it. Then it is empty. A Docker
+        // engine that did not see the directory of a lab has made one with an empty directory for each node. Anything else is
+        // not ours, and stays.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            remove_empty_nodes(&run);
             if base.dir.remove_dir(name).is_ok() {
                 report.directories.push(path);
                 base.tidy();
@@ -143,6 +184,22 @@ fn sweep(base: &BaseDir, name: &str, report: &mut Report) -> io::Result<()> {
     run_dir::remove(base, name)?;
     report.directories.push(path);
     Ok(())
+}
+
+/// Removes the directories of nodes in a run directory that are empty, if there is nothing else.
+fn remove_empty_nodes(run: &Dir) {
+    let Ok(entries) = run.entries() else { return };
+    let names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    let is_node = |name: &OsString| {
+        name.to_str()
+            .is_some_and(|name| name == "cache" || name.starts_with("host-"))
+    };
+    if names.iter().all(is_node) {
+        for name in names {
+            // This refuses whatever is not empty.
+            let _ = run.remove_dir(name);
+        }
+    }
 }
 
 /// Takes the lock of a run directory, unless its keeper or another process that cleans up has it.
@@ -194,5 +251,19 @@ mod tests {
             report.to_string(),
             "no lab left anything behind; 1 lab is running and was left alone: /tmp/lockstorm-0/run-1"
         );
+        report = Report::default();
+        report.containers = 5;
+        assert_eq!(report.to_string(), "removed 5 containers");
+        report = Report::default();
+        report.unasked = Some(Unasked::NotAllowed);
+        assert!(
+            report.doubt().is_none()
+                && report
+                    .to_string()
+                    .starts_with("no lab left anything behind; the Docker engine")
+        );
+        report.unasked = Some(Unasked::Silent("no answer".to_owned()));
+        assert!(report.doubt().is_some_and(|doubt| doubt.ends_with("no answer")));
+        assert_eq!(report.to_string(), "nothing was removed");
     }
 }

@@ -40,6 +40,7 @@ mod settings;
 mod site;
 mod source;
 mod stack;
+mod start_lock;
 mod state;
 mod stats;
 #[cfg(test)]
@@ -71,6 +72,7 @@ pub(crate) use self::run_dir::RunDir;
 pub use self::running::Running;
 pub use self::settings::{NodeSettings, TlsFiles};
 pub use self::stack::stack_has_sentinels;
+pub use self::start_lock::StartLock;
 pub use self::state::HostState;
 pub use self::stats::NodeStats;
 pub(crate) use self::stats::connect;

@@ -1,7 +1,6 @@
 //! A run directory, opened: whoever keeps a lab for other programs puts files for its users there, and is found and asked
 //! there.
 
-use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 #[cfg(target_os = "linux")]
 use std::os::fd::AsRawFd;
@@ -17,7 +16,6 @@ use super::run_dir;
 /// place.
 #[derive(Debug)]
 pub struct OpenedRun {
-    base: BaseDir,
     run: Dir,
     path: PathBuf,
 }
@@ -33,7 +31,7 @@ impl OpenedRun {
         let base = BaseDir::at(parent)?.ok_or_else(missing)?;
         let run = run_dir::open(&base.dir, &name.to_string_lossy())?;
         let path = base.path.join(name);
-        Ok(Self { base, run, path })
+        Ok(Self { run, path })
     }
 
     /// Its path, for people.
@@ -70,20 +68,5 @@ impl OpenedRun {
         let mut file = self.run.open_with(name, &options)?;
         file.write_all(text.as_bytes())?;
         Ok(self.path.join(name))
-    }
-
-    /// Locks the directory above, so that of all labs in it only one is kept for other programs. The lock lasts as long as what
-    /// is returned; `None` if another process has it.
-    ///
-    /// # Errors
-    /// The system refused.
-    pub fn claim(&self) -> io::Result<Option<File>> {
-        // It can't be removed and made anew meanwhile, because this run directory is in it.
-        let base = self.base.dir.open(".")?.into_std();
-        match base.try_lock() {
-            Ok(()) => Ok(Some(base)),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error),
-        }
     }
 }

@@ -1,9 +1,30 @@
 //! What was found of servers for locks, as text.
 
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+
 use super::paint::{Paint, Tone};
+use super::progress;
 use super::wrap::hanging;
-use crate::doctor::{Diagnosis, Finding, Fitness, Verdict};
+use crate::doctor::{Diagnosis, Finding, Fitness, PARTS, Verdict};
 use crate::metrics::units::counted;
+
+/// How often the time in the bar is drawn anew.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How far the examination of this many servers has got, on standard error; hidden if that is no terminal, or it is to be quiet.
+#[must_use]
+pub fn examination_bar(servers: usize, quiet: bool) -> ProgressBar {
+    let look = "asking {prefix} {bar:24} {elapsed}";
+    let bar = match quiet {
+        true => None,
+        false => progress::bar(PARTS * servers as u64, look),
+    };
+    let Some(bar) = bar else { return ProgressBar::hidden() };
+    bar.enable_steady_tick(TICK);
+    bar.with_prefix(counted(servers as u64, "server", "servers"))
+}
 
 /// The findings of each server and of the set, and the verdict.
 #[must_use]

@@ -23,7 +23,7 @@ mod validation;
 mod wrap;
 
 pub use bench::render_bench;
-pub use doctor::render_diagnosis;
+pub use doctor::{examination_bar, render_diagnosis};
 pub use file::{FileError, RecordFile};
 pub use paint::Paint;
 pub use plan::{Given, plan_csv, plan_page, render_plan};

@@ -21,6 +21,20 @@ const BEHIND: usize = 4096;
 /// The length of the bar in steps.
 const STEPS: u64 = 1000;
 
+/// A bar of this length and look, if standard error is a terminal that can draw one.
+pub(super) fn bar(length: u64, look: &str) -> Option<ProgressBar> {
+    if !stderr().is_terminal() || is_dumb() {
+        return None;
+    }
+    let style = ProgressStyle::with_template(look);
+    // The looks are constants; if one were wrong, the default style would do.
+    let style = style
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("=>-");
+    let target = ProgressDrawTarget::term_like(Box::new(Pen::default()));
+    Some(ProgressBar::with_draw_target(Some(length), target).with_style(style))
+}
+
 /// Shows the progress of a run. Changes to hosts and locks are printed once, as they happen.
 #[derive(Debug)]
 pub struct Progress {
@@ -42,17 +56,7 @@ impl Progress {
     /// A bar if standard error is a terminal that can draw one, otherwise lines.
     #[must_use]
     pub fn new() -> Self {
-        if !stderr().is_terminal() || is_dumb() {
-            return Self::to(Out::Lines);
-        }
-        let style = ProgressStyle::with_template("{prefix} {bar:24} {wide_msg}");
-        // The template is a constant; if it were wrong, the default style would do.
-        let style = style
-            .unwrap_or_else(|_| ProgressStyle::default_bar())
-            .progress_chars("=>-");
-        let target = ProgressDrawTarget::term_like(Box::new(Pen::default()));
-        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
-        Self::to(Out::Bar(bar.with_style(style)))
+        Self::to(bar(STEPS, "{prefix} {bar:24} {wide_msg}").map_or(Out::Lines, Out::Bar))
     }
 
     /// Shows nothing.

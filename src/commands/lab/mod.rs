@@ -22,7 +22,7 @@ pub fn lab(args: &LabArgs, ascii: bool) -> Result<ExitCode, Failure> {
         LabCommand::Kill(args) => act::act(Verb::Kill, args, ascii),
         LabCommand::Pause(args) => act::act(Verb::Pause, args, ascii),
         LabCommand::Restore(args) => act::act(Verb::Restore, args, ascii),
-        LabCommand::Down => down::down(ascii),
+        LabCommand::Down(args) => down::down(args, ascii),
         LabCommand::Cli(args) => cli::cli(args),
     }
 }

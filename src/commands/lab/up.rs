@@ -1,7 +1,7 @@
 use std::process::ExitCode;
 
-use lockstorm::kept::{Answer, End, KeptError, Launched, Order, Request, Service, Status, find, launch};
-use lockstorm::lab::{Containers, LabOptions, ServerBinary, check_temp_dir};
+use lockstorm::kept::{Answer, End, KeptError, Launched, Order, Request, Service, Status, find, launch, turn};
+use lockstorm::lab::{Containers, LabOptions, ServerBinary, StartLock, check_temp_dir};
 use lockstorm::run::{Stop, Stops};
 use tokio::runtime::Builder;
 
@@ -22,6 +22,7 @@ pub fn up(args: &UpArgs, ascii: bool) -> Result<ExitCode, Failure> {
         )));
     }
     check_temp_dir().map_err(Failure::usage)?;
+    let turn = turn(|| tell("another lab is just being started: waiting until it is up")).map_err(failure)?;
     let server = server::find(&args.nodes)?;
     let order = Order {
         hosts: args.hosts.into(),
@@ -43,18 +44,10 @@ pub fn up(args: &UpArgs, ascii: bool) -> Result<ExitCode, Failure> {
     if let Some(status) = kept()? {
         return already(&order, &status, ascii);
     }
-    let started = if args.foreground {
-        foreground(&order, ascii)
+    if args.foreground {
+        foreground(&order, turn, ascii)
     } else {
         background(&order, server, ascii)
-    };
-    // Another one may have been started at the same time; then our ports are taken, or it was the first to be kept.
-    match started {
-        Err(started) => match kept()? {
-            Some(status) => already(&order, &status, ascii),
-            None => Err(started),
-        },
-        started => started,
     }
 }
 
@@ -95,7 +88,7 @@ fn background(order: &Order, server: ServerBinary, ascii: bool) -> Result<ExitCo
     }
 }
 
-fn foreground(order: &Order, ascii: bool) -> Result<ExitCode, Failure> {
+fn foreground(order: &Order, turn: StartLock, ascii: bool) -> Result<ExitCode, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.map_err(Failure::error)?.block_on(async {
         let mut stops =
@@ -105,6 +98,8 @@ fn foreground(order: &Order, ascii: bool) -> Result<ExitCode, Failure> {
             // The keeper ends what has been started, a moment later.
             stop = stops.next() => return Ok(stopped(stop)),
         };
+        // From now on it is found at its socket.
+        drop(turn);
         let text = words::how_to_use(&service.status().await);
         // The lab is kept whether or not somebody reads this.
         if let Err(unread) = print_for_people(text, ascii) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::doctor::facts::{Facts, Refused, Server, Trial, Unreached};
+use crate::doctor::facts::{Facts, Refused, Server, Trial, TtlSeen, Unreached};
 use crate::doctor::finding::{Check, Finding};
 use crate::doctor::settings::Settings;
 
@@ -40,7 +40,10 @@ pub(in crate::doctor) fn of_server(facts: &Facts, settings: &Settings) -> Vec<Fi
             SHOW,
         )),
     }
-    findings.extend(server.trial.as_ref().map(|tried| permission(tried, settings)));
+    if let Some(tried) = &server.trial {
+        findings.push(permission(tried, settings));
+        findings.extend(keys(tried));
+    }
     findings.extend([round_trip(server, settings), clock(server), access(facts, server)]);
     findings
 }
@@ -274,6 +277,45 @@ fn permission(trial: &Trial, settings: &Settings) -> Finding {
     }
 }
 
+/// How it keeps keys; nothing if no lock could be had, which says why that was not seen.
+fn keys(trial: &Trial) -> Option<Finding> {
+    let keys = &trial.keys;
+    let mut wrong = Vec::new();
+    if keys.second_refused == Some(false) {
+        wrong.push("a second SET NX of the same key was granted".to_owned());
+    }
+    if let Some(TtlSeen { set, said, within }) = keys.ttl
+        // PTTL may be rounded either way.
+        && (said > set + 1 || said + within + 1 < set)
+    {
+        wrong.push(format!(
+            "PTTL of a key that was set with {set} ms is {said} within {within} ms"
+        ));
+    }
+    if let Some((all, lost @ 1..)) = keys.lost {
+        wrong.push(format!("of {all} keys {lost} were gone before their time"));
+    }
+    if !wrong.is_empty() {
+        return Some(Finding::bad(
+            Check::Keys,
+            wrong.join("; "),
+            "use a Redis or Valkey itself: this server, or what stands in front of it, does not do what it says",
+        ));
+    }
+    match (keys.second_refused, keys.ttl, keys.lost) {
+        (Some(_), Some(_), Some((all, _))) => Some(Finding::good(
+            Check::Keys,
+            format!("a second SET NX was refused, PTTL is right, and {all} keys were kept"),
+        )),
+        _ if trial.lock.is_err() => None,
+        _ => Some(Finding::unknown(
+            Check::Keys,
+            "it could not be seen whether keys are kept for their TTL",
+            "allow the user SET, GET and PTTL (`ACL SETUSER … +set +get +pttl`), or look from a machine that is nearer",
+        )),
+    }
+}
+
 fn round_trip(server: &Server, settings: &Settings) -> Finding {
     let (Some(median), Some(p99)) = (server.round_trip(0.5), server.round_trip(0.99)) else {
         return Finding::unknown(
@@ -366,7 +408,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::doctor::facts::Clock;
+    use crate::doctor::facts::{Clock, Keys};
     use crate::doctor::finding::Verdict;
 
     fn map(fields: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -405,9 +447,48 @@ mod tests {
                 trial: Some(Trial {
                     lock: Ok(()),
                     missing: Vec::new(),
+                    keys: kept(),
                 }),
             }),
         }
+    }
+
+    /// Keys as they should be.
+    fn kept() -> Keys {
+        Keys {
+            second_refused: Some(true),
+            ttl: Some(TtlSeen {
+                set: 10_000,
+                said: 9_998,
+                within: 2,
+            }),
+            lost: Some((100, 0)),
+        }
+    }
+
+    #[test]
+    fn keys_are_judged_by_what_became_of_them() {
+        let of = |change: fn(&mut Keys)| found(|_, server| change(&mut server.trial.as_mut().unwrap().keys));
+        let said = |said| TtlSeen {
+            set: 10_000,
+            said,
+            within: 5,
+        };
+        let bad = [(Check::Keys, Verdict::Bad)];
+        assert_eq!(of(|keys| keys.second_refused = Some(false)), bad);
+        assert_eq!(of(|keys| keys.lost = Some((100, 1))), bad);
+        for wrong in [-1, -2, 200, 9_993, 10_002] {
+            let found = found(|_, server| server.trial.as_mut().unwrap().keys.ttl = Some(said(wrong)));
+            assert_eq!(found, bad, "{wrong}");
+        }
+        for right in [9_994, 9_998, 10_000, 10_001] {
+            let found = found(|_, server| server.trial.as_mut().unwrap().keys.ttl = Some(said(right)));
+            assert_eq!(found, [], "{right}");
+        }
+        let unknown = [(Check::Keys, Verdict::Unknown)];
+        assert_eq!(of(|keys| keys.second_refused = None), unknown);
+        assert_eq!(of(|keys| keys.ttl = None), unknown);
+        assert_eq!(of(|keys| keys.lost = None), unknown);
     }
 
     /// What is not good after this change.
@@ -544,6 +625,7 @@ mod tests {
             server.trial = Some(Trial {
                 lock: Err(lock),
                 missing: Vec::new(),
+                keys: Keys::default(),
             });
             facts.server = Ok(server);
             let settings = Settings {

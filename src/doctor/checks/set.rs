@@ -7,7 +7,7 @@ use crate::doctor::finding::{Check, Finding};
 
 /// The findings of the set.
 pub(in crate::doctor) fn of_set(facts: &[Facts]) -> Vec<Finding> {
-    vec![twice(facts), number(facts.len()), versions(facts)]
+    vec![twice(facts), number(facts), versions(facts)]
 }
 
 fn twice(facts: &[Facts]) -> Finding {
@@ -41,9 +41,22 @@ fn twice(facts: &[Facts]) -> Finding {
     Finding::good(Check::Twice, "all are different servers")
 }
 
-fn number(count: usize) -> Finding {
+fn number(facts: &[Facts]) -> Finding {
+    let count = facts.len();
     let spare = count.saturating_sub(1) / 2;
     let votes = count / 2 + 1;
+    let silent = facts.iter().filter(|server| server.server.is_err()).count();
+    if silent > 0 {
+        let servers = if count == 1 { "server" } else { "servers" };
+        let needed = if votes == 1 { "vote is" } else { "votes are" };
+        let now = format!("{count} {servers}: {votes} {needed} needed, and {silent} can't be asked now, so ");
+        let cure = "repair what keeps them from answering, and look again";
+        return match spare.checked_sub(silent) {
+            None => Finding::bad(Check::Number, now + "no lock can be had", cure),
+            Some(0) => Finding::warning(Check::Number, now + "no other may fail", cure),
+            Some(more) => Finding::warning(Check::Number, now + &format!("only {more} more may fail"), cure),
+        };
+    }
     match count {
         1 => Finding::warning(
             Check::Number,
@@ -92,5 +105,34 @@ fn versions(facts: &[Facts]) -> Finding {
             format!("different versions: {}", several.join(", ")),
             "update all servers to the same one",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::facts::Unreached;
+    use crate::doctor::finding::Verdict;
+
+    #[test]
+    fn who_is_silent_counts_as_failed() {
+        let of = |count: usize| {
+            let silent = Facts {
+                name: String::new(),
+                is_loopback: true,
+                uses_tls: false,
+                server: Err(Unreached::Closed),
+            };
+            let all = vec![silent; count];
+            let finding = number(&all);
+            (finding.verdict, finding.seen)
+        };
+        let (verdict, seen) = of(3);
+        assert_eq!(verdict, Verdict::Bad);
+        assert_eq!(
+            seen,
+            "3 servers: 2 votes are needed, and 3 can't be asked now, so no lock can be had"
+        );
+        assert_eq!(of(1).0, Verdict::Bad);
     }
 }

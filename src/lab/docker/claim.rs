@@ -1,60 +1,208 @@
-//! Who uses a stack: a container that never runs, whose name only one of them can have.
+//! What says that a run is alive, to everybody who reaches the engine, and that a stack is in use: a container that runs for as
+//! long as the run's keeper holds the other end of its stdin.
+//!
+//! When the keeper ends in any way, the engine closes that stdin, and the server program in the container, which has read its
+//! settings from there until then, ends because of them. A keeper that is stopped, or a machine that sleeps, closes nothing. So a
+//! claim that has ended proves that nobody uses the run, and nothing else does.
 
-use std::path::Path;
+use std::time::Duration;
 
-use bollard::models::ContainerInspectResponse;
-use bollard::query_parameters::InspectContainerOptions;
+use bollard::container::AttachContainerResults;
+use bollard::models::{ContainerStateStatusEnum, ContainerSummary, ContainerSummaryStateEnum};
+use bollard::query_parameters::{AttachContainerOptionsBuilder, InspectContainerOptions};
+use futures_util::StreamExt;
+use tokio::io::AsyncWriteExt;
+use tokio::time::{sleep, timeout};
 
 use super::container::Container;
 use super::engine::{Engine, is_missing, said};
-use super::labels::{self, Labels, MACHINE, RUN};
+use super::image::PROGRAMS;
+use super::labels::{Labels, PLACE};
 
-/// How many letters of a container's id are the name of its machine.
-const SHORT_ID: usize = 12;
+/// Its place in a lab, which no node has.
+pub(super) const KEEPER: &str = "keeper";
+/// A setting that no server knows: when the last one was read, the server ends.
+const NO_SETTING: &[u8] = b"ends-with-its-keeper\n";
 
-/// Claims the stack of this project for the run with these labels.
-///
-/// # Errors
-/// Another run has claimed it and may still be going on.
-pub(super) async fn make(engine: &Engine, project: &str, image: &str, labels: &Labels) -> Result<(), String> {
-    let name = format!("lockstorm-uses-{project}");
-    let create = || Container::create_asked(engine, image, &["true"], Some(name.clone()), labels);
-    let Err(why) = create().await else {
-        return Ok(());
-    };
-    let Some(other) = inspect(engine, &name).await? else {
-        // It has been removed just now, or the engine refuses for another reason.
-        return create().await.map(drop).map_err(|_| why);
-    };
-    if is_stale(engine, &other).await? {
-        Container(name.clone()).remove(engine).await?;
-        return create().await.map(drop);
-    }
-    Err(format!(
-        "the stack {project} is in use by another run: end that first; if there is none any more, `docker rm {name}`"
-    ))
+/// How long the engine may take to say how a claim has ended.
+const ENDING: Duration = Duration::from_secs(1);
+
+/// A claim that is held. The run counts as alive until this is dropped.
+pub(in crate::lab) struct Claim {
+    engine: Engine,
+    container: Container,
+    attached: AttachContainerResults,
 }
 
-/// Whether the run that made this is gone. The leftovers of this machine have been removed before.
-async fn is_stale(engine: &Engine, claim: &ContainerInspectResponse) -> Result<bool, String> {
-    let labels = claim.config.as_ref().and_then(|config| config.labels.as_ref());
-    let label = |name| labels.and_then(|labels| labels.get(name)).map(String::as_str);
-    match (label(MACHINE), label(RUN)) {
-        (Some(machine), Some(run)) if machine == labels::machine() => Ok(!Path::new(run).exists()),
-        // A run in a container ends with that.
-        (Some(machine), _) if machine.len() == SHORT_ID && machine.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
-            let found = inspect(engine, machine).await?;
-            let state = found.and_then(|container| container.state);
-            Ok(state.and_then(|state| state.running) != Some(true))
+impl Claim {
+    /// Says that the run with these labels is alive.
+    ///
+    /// # Errors
+    /// In words.
+    pub(in crate::lab) async fn of_run(
+        engine: &Engine,
+        run: &str,
+        image: &str,
+        labels: &Labels,
+    ) -> Result<Self, String> {
+        let made = make(engine, &format!("lockstorm-{run}-{KEEPER}"), image, labels).await;
+        made.map_err(|why| format!("cannot make the container that says that the lab is alive: {why}"))
+    }
+
+    /// Says that the stack of this project is used by the run with these labels.
+    ///
+    /// # Errors
+    /// Another run has claimed it and may still be going on.
+    pub(super) async fn of_stack(engine: &Engine, project: &str, image: &str, labels: &Labels) -> Result<Self, String> {
+        let name = format!("lockstorm-uses-{project}");
+        let why = match make(engine, &name, image, labels).await {
+            Ok(claim) => return Ok(claim),
+            Err(why) => why,
+        };
+        match engine.0.inspect_container(&name, None::<InspectContainerOptions>).await {
+            Ok(other) => {
+                use ContainerStateStatusEnum::{DEAD, EXITED};
+                let status = other.state.and_then(|state| state.status);
+                if !matches!(status, Some(EXITED | DEAD)) {
+                    return Err(format!(
+                        "the stack {project} is in use by another run: end that first; if there is none any more, `docker rm -f {name}`"
+                    ));
+                }
+                // By its id, since a third run may have claimed the stack by now.
+                Container(other.id.unwrap_or_default()).remove(engine).await?;
+                make(engine, &name, image, labels).await
+            }
+            // It has been removed just now, or the engine refuses for another reason.
+            Err(error) if is_missing(&error) => make(engine, &name, image, labels).await.map_err(|_| why),
+            Err(error) => Err(said(error)),
         }
-        _ => Ok(false),
+    }
+
+    /// Comes when it says nothing any more, because somebody has ended it, or its program does not do what servers do. Returns how
+    /// it has ended.
+    pub(in crate::lab) async fn is_lost(&mut self) -> String {
+        let mut last = String::new();
+        while let Some(Ok(part)) = self.attached.output.next().await {
+            last = part.to_string();
+        }
+        let code = timeout(ENDING, async {
+            loop {
+                match self.container.state(&self.engine).await {
+                    Ok(state) if state.running == Some(true) => sleep(ENDING / 20).await,
+                    Ok(state) => return state.exit_code,
+                    Err(_) => return None,
+                }
+            }
+        });
+        match code.await {
+            Ok(Some(code)) => format!("exit code {code}: {}", last.trim()),
+            _ => "somebody has removed it".to_owned(),
+        }
     }
 }
 
-async fn inspect(engine: &Engine, name: &str) -> Result<Option<ContainerInspectResponse>, String> {
-    match engine.0.inspect_container(name, None::<InspectContainerOptions>).await {
-        Ok(found) => Ok(Some(found)),
-        Err(error) if is_missing(&error) => Ok(None),
-        Err(error) => Err(said(error)),
+/// Makes the container, and holds its stdin.
+async fn make(engine: &Engine, name: &str, image: &str, labels: &Labels) -> Result<Claim, String> {
+    let mut last = String::new();
+    for program in PROGRAMS {
+        let container = Container::create_reader(engine, image, program, name, labels).await?;
+        match hold(engine, &container).await {
+            Ok(claim) => return Ok(claim),
+            // Most likely the image has the other program.
+            Err(why) => last = why,
+        }
+        container.remove(engine).await?;
+    }
+    Err(last)
+}
+
+async fn hold(engine: &Engine, container: &Container) -> Result<Claim, String> {
+    let options = AttachContainerOptionsBuilder::new()
+        .stream(true)
+        .stdin(true)
+        .stdout(true)
+        .stderr(true)
+        .build();
+    // Before it starts, so that it never runs without somebody at its stdin.
+    let attached = engine.0.attach_container(container.id(), Some(options)).await;
+    let mut attached = attached.map_err(said)?;
+    // So that it ends even if this process is killed at once; without this setting it would become a server.
+    let told = async {
+        attached.input.write_all(NO_SETTING).await?;
+        attached.input.flush().await
+    };
+    told.await.map_err(|error| error.to_string())?;
+    container.start(engine).await?;
+    Ok(Claim {
+        engine: engine.clone(),
+        container: container.clone(),
+        attached,
+    })
+}
+
+/// Whether this container is a claim.
+pub(super) fn is_one(container: &ContainerSummary) -> bool {
+    let labels = container.labels.as_ref();
+    labels
+        .and_then(|labels| labels.get(PLACE))
+        .is_some_and(|place| place == KEEPER)
+}
+
+/// What the containers of a run say of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Life {
+    /// Its keeper lives.
+    Lives,
+    /// Its keeper is gone.
+    Over,
+    /// None of them says either.
+    Untold,
+}
+
+/// What these containers, all of one run, say of it.
+pub(super) fn life<'a>(containers: impl IntoIterator<Item = &'a ContainerSummary>) -> Life {
+    use ContainerSummaryStateEnum::{DEAD, EXITED, PAUSED, RUNNING};
+    let claim = containers.into_iter().find(|container| is_one(container));
+    match claim.and_then(|claim| claim.state) {
+        Some(RUNNING | PAUSED) => Life::Lives,
+        Some(EXITED | DEAD) => Life::Over,
+        _ => Life::Untold,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    fn container(place: &str, state: ContainerSummaryStateEnum) -> ContainerSummary {
+        ContainerSummary {
+            labels: Some(HashMap::from([(PLACE.to_owned(), place.to_owned())])),
+            state: Some(state),
+            ..ContainerSummary::default()
+        }
+    }
+
+    #[test]
+    fn only_a_claim_that_has_ended_says_that_a_run_is_over() {
+        use ContainerSummaryStateEnum::{CREATED, DEAD, EXITED, PAUSED, REMOVING, RUNNING};
+        for (state, says) in [
+            (RUNNING, Life::Lives),
+            (PAUSED, Life::Lives),
+            (EXITED, Life::Over),
+            (DEAD, Life::Over),
+            (CREATED, Life::Untold),
+            (REMOVING, Life::Untold),
+        ] {
+            // Nodes may be in any state while their lab lives.
+            let nodes = [
+                container("host-1", EXITED),
+                container(KEEPER, state),
+                container("host-2", RUNNING),
+            ];
+            assert_eq!(life(&nodes), says, "{state:?}");
+        }
+        assert_eq!(life(&[container("host-1", EXITED)]), Life::Untold);
     }
 }

@@ -1,6 +1,6 @@
 //! One container: a node of the lab.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::net::Ipv4Addr;
@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use bollard::models::{
-    ContainerCreateBody, ContainerState, ContainerSummary, EndpointIpamConfig, EndpointSettings, HostConfig,
-    NetworkingConfig,
+    ContainerCreateBody, ContainerState, ContainerSummary, EndpointIpamConfig, EndpointSettings, HostConfig, Mount,
+    MountType, NetworkingConfig,
 };
 use bollard::query_parameters::{
     CreateContainerOptionsBuilder, InspectContainerOptions, KillContainerOptionsBuilder, ListContainersOptionsBuilder,
@@ -20,14 +20,17 @@ use futures_util::StreamExt;
 use nix::unistd::{getegid, geteuid};
 use tokio::time::{sleep, timeout};
 
+use super::claim::KEEPER;
 use super::engine::{Engine, is_missing, said};
-use super::labels::{Labels, RUN};
+use super::labels::Labels;
 use super::network::Network;
 
 /// How long the engine may take for the last lines that a container printed.
 const LAST_LINES: Duration = Duration::from_secs(1);
 /// The label of containers that `compose run` has made.
 const ONE_OFF: &str = "com.docker.compose.oneoff";
+/// What engines say of a directory that is to be mounted and is not there.
+const NO_SOURCE: &str = "bind source path does not exist";
 /// How often a container is removed again that the engine is just removing.
 const REMOVALS: usize = 50;
 
@@ -90,11 +93,24 @@ impl Container {
             ..body(life.image, &labels.of_node(&life.place()))
         };
         let host = HostConfig {
-            binds: Some(vec![format!("{run_dir}:{run_dir}")]),
+            // Unlike a "bind", this makes no directory if the engine does not see ours.
+            mounts: Some(vec![Mount {
+                typ: Some(MountType::BIND),
+                source: Some(run_dir.to_string()),
+                target: Some(run_dir.to_string()),
+                ..Mount::default()
+            }]),
             network_mode: Some(network.name.clone()),
             ..host_config()
         };
-        Self::with(engine, Some(name_of(life)), body, host).await
+        let created = Self::with(engine, Some(name_of(life)), body, host).await;
+        created.map_err(|why| match why.contains(NO_SOURCE) {
+            true => format!(
+                "the Docker engine does not see the run directory {run_dir}: it is on another machine, or has another file system \
+                 there; set TMPDIR to a directory that both see"
+            ),
+            false => why,
+        })
     }
 
     /// Creates a container that only says something, without a network, perhaps with a name. It is gone when it has ended.
@@ -118,6 +134,29 @@ impl Container {
             ..host_config()
         };
         Self::with(engine, name, body, host).await
+    }
+
+    /// Creates the container of a claim: this server program, which reads its settings from stdin until that ends.
+    pub(super) async fn create_reader(
+        engine: &Engine,
+        image: &str,
+        program: &str,
+        name: &str,
+        labels: &Labels,
+    ) -> Result<Self, String> {
+        let body = ContainerCreateBody {
+            entrypoint: Some(vec![program.to_owned()]),
+            cmd: Some(vec!["-".to_owned()]),
+            open_stdin: Some(true),
+            // Whoever is attached is the only one.
+            stdin_once: Some(true),
+            ..body(image, &labels.of_node(KEEPER))
+        };
+        let host = HostConfig {
+            network_mode: Some("none".to_owned()),
+            ..host_config()
+        };
+        Self::with(engine, Some(name.to_owned()), body, host).await
     }
 
     async fn with(
@@ -236,24 +275,6 @@ impl Container {
     }
 }
 
-/// All containers with these labels.
-pub(super) async fn all(engine: &Engine, labels: &Labels) -> Result<Vec<Container>, String> {
-    let containers = list(engine, labels).await?;
-    Ok(containers
-        .into_iter()
-        .filter_map(|container| Some(Container(container.id?)))
-        .collect())
-}
-
-/// The run directories that containers with these labels name, each once.
-pub(super) async fn runs(engine: &Engine, labels: &Labels) -> Result<BTreeSet<String>, String> {
-    let containers = list(engine, labels).await?;
-    Ok(containers
-        .into_iter()
-        .filter_map(|container| container.labels?.remove(RUN))
-        .collect())
-}
-
 /// All containers that have labels with these names, except those that Compose has made for one command.
 pub(super) async fn list_having(engine: &Engine, names: &[&str]) -> Result<Vec<ContainerSummary>, String> {
     let names = names.iter().map(ToString::to_string).collect();
@@ -268,7 +289,8 @@ pub(super) async fn list_having(engine: &Engine, names: &[&str]) -> Result<Vec<C
     Ok(found)
 }
 
-async fn list(engine: &Engine, labels: &Labels) -> Result<Vec<ContainerSummary>, String> {
+/// All containers with these labels.
+pub(super) async fn list(engine: &Engine, labels: &Labels) -> Result<Vec<ContainerSummary>, String> {
     list_by(engine, &labels.filter()).await
 }
 

@@ -6,8 +6,12 @@ use std::time::Duration;
 
 use bollard::Docker;
 use bollard::errors::Error;
+use nix::errno::Errno;
+use nix::unistd::{AccessFlags, access};
 use tokio::time::timeout;
 use url::Url;
+
+use super::leftovers::Unasked;
 
 /// How long the engine may take to say which version it is.
 const HELLO: Duration = Duration::from_secs(10);
@@ -26,6 +30,19 @@ impl Engine {
     pub(in crate::lab) async fn connect() -> Result<Self, String> {
         let place = std::env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty());
         Self::at(&place.unwrap_or_else(|| format!("unix://{SOCKET}"))).await
+    }
+
+    /// The same, for those who only want to know what is there; `None` if nothing says that there is an engine.
+    ///
+    /// # Errors
+    /// There is one that was not asked.
+    pub(super) async fn usual() -> Result<Option<Self>, Unasked> {
+        let is_named = std::env::var_os("DOCKER_HOST").is_some_and(|host| !host.is_empty());
+        match access(SOCKET, AccessFlags::R_OK | AccessFlags::W_OK) {
+            Err(Errno::ENOENT) if !is_named => Ok(None),
+            Err(Errno::EACCES) if !is_named => Err(Unasked::NotAllowed),
+            _ => Self::connect().await.map(Some).map_err(Unasked::Silent),
+        }
     }
 
     /// The engine at this address. What is wrong with an address that is none is not told with its text, which may contain a

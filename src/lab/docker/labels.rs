@@ -8,9 +8,11 @@ pub(super) const RUN: &str = "lockstorm.run";
 /// The id of the user whose lab it is.
 const USER: &str = "lockstorm.user";
 /// The machine on which that directory is: an engine may be used from several.
-pub(super) const MACHINE: &str = "lockstorm.machine";
+const MACHINE: &str = "lockstorm.machine";
 /// Which node of a lab it is: `host-1`, `cache`.
 pub(in crate::lab) const PLACE: &str = "lockstorm.place";
+/// Where processes are, as directories.
+pub(super) const PROCESSES: &str = "/proc";
 /// The port at which a node listens that somebody else has made.
 pub(super) const PORT: &str = "lockstorm.port";
 /// The Compose project that a container belongs to, by Compose itself.
@@ -30,7 +32,7 @@ impl Labels {
 
     /// Those of what this process makes for a moment: it stands for the directory, which is gone when the process is (Linux).
     pub(in crate::lab) fn of_process() -> Self {
-        Self::of_run(&Path::new("/proc").join(std::process::id().to_string()))
+        Self::of_run(&Path::new(PROCESSES).join(std::process::id().to_string()))
     }
 
     /// Those that all labs of this user on this machine have.
@@ -64,6 +66,6 @@ impl Labels {
 }
 
 /// The name of this machine; in a container, the first part of the container's id.
-pub(super) fn machine() -> String {
+fn machine() -> String {
     gethostname().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -1,18 +1,22 @@
 //! What keepers that were killed have left at an engine.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use bollard::models::ContainerSummary;
 use tokio::runtime::Builder;
 
+use super::claim::{self, Life};
 use super::container;
 use super::endpoints::rejoin_all;
 use super::engine::Engine;
-use super::labels::Labels;
+use super::labels::{Labels, PROCESSES, RUN};
 use super::removal::remove_all;
 use super::stack::Stack;
 use crate::input;
+use crate::lab::run_dir::LOCK_FILE;
 
 /// The file in a run directory that says at which engine its containers are.
 const FILE: &str = "docker";
@@ -50,25 +54,68 @@ pub(in crate::lab) fn remove_of_run(run_dir: &Path) -> io::Result<usize> {
     })
 }
 
-/// Removes this user's containers and networks whose run directory is gone: nobody can be using them. Returns how many
-/// containers that were; 0 if there is no engine here.
-pub(in crate::lab) fn remove_without_directory() -> io::Result<usize> {
+/// What became of this user's containers whose run directory can't be seen from here.
+#[derive(Debug, Default)]
+pub(in crate::lab) struct Unseen {
+    /// How many were removed.
+    pub removed: usize,
+    /// The run directories of labs that are alive.
+    pub alive: Vec<PathBuf>,
+    /// Those of labs of which nobody says whether they are.
+    pub untold: Vec<PathBuf>,
+    /// Why no engine was asked, if there is one.
+    pub unasked: Option<Unasked>,
+}
+
+/// Why an engine was not asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unasked {
+    /// It is the usual one of this machine, which this user may not use.
+    NotAllowed,
+    /// It should have answered.
+    Silent(String),
+}
+
+/// Removes this user's containers and networks whose run directory can't be seen from here, if their keeper is gone; with `force`,
+/// even if it is not. That a directory is not seen proves nothing: others may have another file system there.
+pub(in crate::lab) fn remove_without_directory(force: bool) -> io::Result<Unseen> {
     alone(async {
-        let Ok(engine) = Engine::connect().await else {
-            return Ok(0);
+        let mut unseen = Unseen::default();
+        let engine = match Engine::usual().await {
+            Ok(Some(engine)) => engine,
+            Ok(None) => return Ok(unseen),
+            Err(why) => {
+                unseen.unasked = Some(why);
+                return Ok(unseen);
+            }
         };
-        let mut removed = 0;
-        for run in container::runs(&engine, &Labels::of_user()).await? {
-            if !Path::new(&run).exists() {
-                removed += remove_all(&engine, &Labels::of_run(Path::new(&run))).await?;
+        let mut runs: BTreeMap<PathBuf, Vec<ContainerSummary>> = BTreeMap::new();
+        for container in container::list(&engine, &Labels::of_user()).await? {
+            let run = container.labels.as_ref().and_then(|labels| labels.get(RUN));
+            if let Some(run) = run.map(PathBuf::from) {
+                runs.entry(run).or_default().push(container);
             }
         }
-        Ok(removed)
+        for (run, containers) in runs {
+            // Whoever sees the lock of the directory knows more. What a process asks an image is no lab, and ends by itself.
+            let is_asked = run.starts_with(PROCESSES) && (run.exists() || !force);
+            if run.join(LOCK_FILE).exists() || is_asked {
+                continue;
+            }
+            match claim::life(&containers) {
+                Life::Lives if !force => unseen.alive.push(run),
+                Life::Untold if !force => unseen.untold.push(run),
+                Life::Lives | Life::Untold | Life::Over => {
+                    unseen.removed += remove_all(&engine, &Labels::of_run(&run)).await?;
+                }
+            }
+        }
+        Ok(unseen)
     })
 }
 
 /// Runs this on a runtime of its own: what is left is removed from threads without one.
-fn alone(work: impl Future<Output = Result<usize, String>>) -> io::Result<usize> {
+fn alone<T>(work: impl Future<Output = Result<T, String>>) -> io::Result<T> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(work).map_err(io::Error::other)
 }

@@ -15,6 +15,7 @@ mod removal;
 mod stack;
 
 pub(super) use self::changes::Change;
+pub(super) use self::claim::Claim;
 pub(super) use self::container::{Container, Life, place_of};
 pub(super) use self::endpoints::{Endpoints, forget, rejoin_all};
 pub(super) use self::engine::Engine;

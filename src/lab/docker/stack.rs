@@ -6,7 +6,7 @@ use bollard::models::ContainerSummary;
 use bollard::query_parameters::InspectContainerOptions;
 use futures_util::future::join_all;
 
-use super::claim;
+use super::claim::Claim;
 use super::container::{self, Container};
 use super::engine::{Engine, said};
 use super::labels::{Labels, PLACE, PORT, PROJECT};
@@ -110,9 +110,9 @@ impl Stack {
     ///
     /// # Errors
     /// Another run has it.
-    pub(in crate::lab) async fn claim(&self, engine: &Engine, labels: &Labels) -> Result<(), String> {
+    pub(in crate::lab) async fn claim(&self, engine: &Engine, labels: &Labels) -> Result<Claim, String> {
         let image = self.image().unwrap_or_default();
-        claim::make(engine, &self.project, image, labels).await
+        Claim::of_stack(engine, &self.project, image, labels).await
     }
 
     /// Lets all of its nodes run, also those that were frozen or killed.

@@ -21,7 +21,7 @@ use super::emit::emit;
 use super::protocol::{Ending, Event, Order, Request};
 use super::supply::{Had, Supply};
 use crate::lab::containers::Containers;
-use crate::lab::docker::{self, Change, Container, Endpoints, Engine, Labels, place_of};
+use crate::lab::docker::{self, Change, Claim, Container, Endpoints, Engine, Labels, place_of};
 use crate::lab::run_dir::RunDir;
 
 /// A server in a container of its own is its first process.
@@ -77,9 +77,9 @@ pub(super) fn keep(containers: &Containers, directory: RunDir) -> io::Result<()>
     let ended: io::Result<_> = runtime.block_on(async {
         let engine = Engine::connect().await.map_err(io::Error::other)?;
         let (result, closed) = match Supply::open(&engine, containers, run_dir).await {
-            Ok(supply) => {
+            Ok((supply, mut claim)) => {
                 let supply = Arc::new(supply);
-                let result = serve(&engine, &supply, run_dir).await;
+                let result = serve(&engine, &supply, &mut claim, run_dir).await;
                 (result, supply.close().await)
             }
             Err(error) => {
@@ -98,7 +98,7 @@ pub(super) fn keep(containers: &Containers, directory: RunDir) -> io::Result<()>
     result.and(closed)
 }
 
-async fn serve(engine: &Engine, supply: &Arc<Supply>, run_dir: &Path) -> io::Result<()> {
+async fn serve(engine: &Engine, supply: &Arc<Supply>, claim: &mut Claim, run_dir: &Path) -> io::Result<()> {
     // Before anything is started, so that nothing is missed.
     let changes = std::pin::pin!(engine.changes(&supply.changing()));
     emit(&Event::Ready {
@@ -113,7 +113,13 @@ async fn serve(engine: &Engine, supply: &Arc<Supply>, run_dir: &Path) -> io::Res
         done,
         orders: JoinSet::new(),
     };
-    let result = servers.serve(changes, &mut results).await;
+    let result = tokio::select! {
+        result = servers.serve(changes, &mut results) => result,
+        // Others take the lab for a leftover from now on.
+        how = claim.is_lost() => Err(io::Error::other(format!(
+            "the container that says that the lab is alive has ended: {how}"
+        ))),
+    };
     // A container that is just being made would otherwise be made after the others are removed.
     let _ = timeout(LAST_ORDERS, async {
         while servers.orders.join_next().await.is_some() {}

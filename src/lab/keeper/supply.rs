@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::protocol::{Addresses, Start};
 use crate::lab::containers::Containers;
 use crate::lab::docker::{
-    self, Container, Endpoints, Engine, Labels, Life, Network, Stack, forget, leftovers, place_of, rejoin_all,
+    self, Claim, Container, Endpoints, Engine, Labels, Life, Network, Stack, forget, leftovers, place_of, rejoin_all,
 };
 
 /// What is needed to have the containers of a lab.
@@ -34,36 +34,42 @@ pub(super) struct Had {
 }
 
 impl Supply {
-    /// Prepares what the containers need. Whatever this makes before it fails is removed by [`docker::remove_all`].
-    pub(super) async fn open(engine: &Engine, containers: &Containers, run_dir: &Path) -> io::Result<Self> {
+    /// Prepares what the containers need, and claims it: that goes on for as long as the claim is kept. Whatever this makes before it
+    /// fails is removed by [`docker::remove_all`].
+    pub(super) async fn open(engine: &Engine, containers: &Containers, run_dir: &Path) -> io::Result<(Self, Claim)> {
         let labels = Labels::of_run(run_dir);
         leftovers::note(run_dir, engine, None)?;
-        let kind = match containers {
+        let (kind, claim) = match containers {
             Containers::Of(image) => {
                 let name = run_dir.file_name().unwrap_or_default().to_string_lossy();
+                let claim = Claim::of_run(engine, &name, image, &labels).await;
+                let claim = claim.map_err(io::Error::other)?;
                 let network = Network::create(engine, &format!("lockstorm-{name}"), &labels).await;
-                Kind::Made {
+                let kind = Kind::Made {
                     image: image.clone(),
                     network: network.map_err(io::Error::other)?,
-                }
+                };
+                (kind, claim)
             }
             Containers::In(project) => {
                 let stack = Stack::find(engine, Some(project)).await.map_err(io::Error::other)?;
                 stack.stays_dead(engine).await.map_err(io::Error::other)?;
-                stack.claim(engine, &labels).await.map_err(io::Error::other)?;
+                let claim = stack.claim(engine, &labels).await.map_err(io::Error::other)?;
                 // Only now: a stack that somebody else uses is not ours to mend.
                 leftovers::note(run_dir, engine, Some(project))?;
-                Kind::Found {
+                let kind = Kind::Found {
                     project: project.clone(),
-                }
+                };
+                (kind, claim)
             }
         };
-        Ok(Self {
+        let supply = Self {
             engine: engine.clone(),
             labels,
             run_dir: run_dir.to_owned(),
             kind,
-        })
+        };
+        Ok((supply, claim))
     }
 
     /// What the containers carry by which the engine tells what happens to them.

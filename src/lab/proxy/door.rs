@@ -30,7 +30,8 @@ pub(super) struct Door {
 }
 
 impl Door {
-    /// Accepts connections for ever. One that can't reach the node is closed at once.
+    /// Accepts connections for ever. One that can't reach the node is closed at once: whoever has sent something by then sees a
+    /// reset, where the port of the dead node itself refuses.
     pub(super) async fn serve(self, timer: Timer) {
         loop {
             match self.listener.accept().await {

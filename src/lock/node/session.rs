@@ -40,7 +40,7 @@ impl From<Failed> for SessionError {
     }
 }
 
-/// A connection of its own to a node, which asks one thing at a time.
+/// A connection of its own to a node, which waits for the replies to what it has asked.
 #[allow(missing_debug_implementations)]
 pub struct Session {
     stream: Stream,
@@ -64,13 +64,21 @@ impl Session {
     /// # Errors
     /// No reply within `connect_timeout`, or the connection broke.
     pub async fn ask(&mut self, command: &[&str]) -> Result<Reply, SessionError> {
+        // There are as many replies as commands.
+        Ok(self.ask_all(&[command]).await?.swap_remove(0))
+    }
+
+    /// Sends several commands at once, and returns the reply to each.
+    ///
+    /// # Errors
+    /// Those of [`Session::ask`].
+    pub async fn ask_all(&mut self, commands: &[&[&str]]) -> Result<Vec<Reply>, SessionError> {
+        let packed: Vec<u8> = commands.iter().flat_map(|command| wire::pack(command)).collect();
         let asked = async {
-            self.stream.write_all(&wire::pack(command)).await?;
+            self.stream.write_all(&packed).await?;
             self.stream.flush().await?;
-            greeting::read(&mut self.stream, 1).await
+            greeting::read(&mut self.stream, commands.len()).await
         };
-        let mut replies = timeout(self.limit, asked).await.map_err(io::Error::from)??;
-        // `read` returns as many replies as it was asked for.
-        Ok(replies.swap_remove(0))
+        Ok(timeout(self.limit, asked).await.map_err(io::Error::from)??)
     }
 }
