@@ -188,7 +188,10 @@ fn a_holder_that_was_suspended_sees_its_loss_at_once() {
     println!("both answers came {took:?} after the resume");
     answers.sort();
     assert_eq!(answers, ["lost", "valid false, lost true"]);
-    assert!(took < TTL / 2, "the loss was told after {took:?}, by a timer that had stood still");
+    assert!(
+        took < TTL / 2,
+        "the loss was told after {took:?}, by a timer that had stood still"
+    );
     assert!(!second.unwrap().is_lost());
 }
 

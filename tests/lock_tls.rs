@@ -45,6 +45,7 @@ const PATIENT: NodeOptions = NodeOptions {
     node_timeout: Duration::from_secs(5),
     give_up: Duration::from_secs(30),
     wait_replicas: None,
+    longest_key: 8 << 10,
 };
 
 fn patient(nodes: Nodes) -> RedlockBuilder {

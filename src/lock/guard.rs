@@ -82,7 +82,8 @@ impl HeldLock {
         self.0.token()
     }
 
-    /// When the attempt began by which it was acquired.
+    /// When the attempt began by which it was acquired. If the machine was suspended since, that time is counted too, so it is
+    /// before what the clock said then.
     #[must_use]
     pub fn asked(&self) -> Instant {
         clock::instant(self.0.start()).into_std()
