@@ -1,4 +1,4 @@
-//! A machine that is suspended while one of its programs holds a lock, or asks for one. To that program CLOCK_MONOTONIC stands
+//! A machine that is suspended while one of its programs holds a lock, or asks for one. To that program `CLOCK_MONOTONIC` stands
 //! still, while keys go on expiring. The program is this test's own, run again under a shim (tests/shim/suspension.c): the test
 //! stops it, and hides from its clock how long that was. Linux only: the shim replaces a function of its C library.
 #![cfg(target_os = "linux")]

@@ -240,7 +240,7 @@ impl Guard {
         let Kind::Quorum(QuorumGuard { lock, renewing, permit }) = self.kind else {
             return Released::default();
         };
-        let now = clock::now();
+        let now = clock::lately();
         lock.release(now);
         drop((renewing, permit));
         lock.released(now).await

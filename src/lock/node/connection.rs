@@ -141,6 +141,8 @@ struct Connection<S> {
     suspicion: Suspicion,
     /// Whether the node has said which command it could not read.
     accused: bool,
+    /// Whether a command that a connection may have died on is under way, or waits until nothing else is.
+    alone: bool,
     /// Fires when the node may have owed a reply for too long. It is set again only when it fires: a timer for each command
     /// would cost more than the commands.
     alarm: Pin<Box<Sleep>>,
@@ -166,6 +168,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             replication: options.wait_replicas.map(Replication::new),
             suspicion: Suspicion::new(now),
             accused: false,
+            alone: false,
             alarm: Box::pin(clock::sleep_until(now)),
             armed: false,
         }
@@ -228,17 +231,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             && self.output.len() < OUTPUT_LIMIT
             && self.written.len() < WINDOW
             && self.waiting_since().is_none()
-            && !self.is_one_alone()
-    }
-
-    /// Whether a command comes next, or is under way, that a connection may have died on: it is written alone, so that the
-    /// connection dies on nothing else.
-    fn is_one_alone(&self) -> bool {
-        let is_suspect = |job: Option<&Job>| matches!(job, Some(Job::Lock(job)) if job.deaths > 0);
-        match self.written.front() {
-            Some((job, _)) => is_suspect(Some(job)) || is_suspect(self.unwritten.front()),
-            None => false,
-        }
+            && !self.alone
     }
 
     /// Since when the node has been waiting for replicas, if it is.
@@ -251,7 +244,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if !self.can_fill() {
             return;
         }
-        let now = clock::now();
+        let now = clock::lately();
         // A caller that asks again at once after a timeout may get here before the alarm fires.
         self.suspect_if_overdue(node, now);
         let (mut withdrawn, mut voting) = (0, false);
@@ -259,6 +252,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let Some(mut job) = self.unwritten.pop_front() else {
                 break;
             };
+            // Written alone, so that the connection dies on nothing else.
+            let alone = matches!(&job, Job::Lock(job) if job.deaths > 0);
+            if alone && !self.written.is_empty() {
+                self.unwritten.push_front(job);
+                self.alone = true;
+                break;
+            }
             job.goes_to(self.server);
             if job.write(&mut self.output, self.native, now) {
                 voting |= Replication::concerns(&job);
@@ -266,6 +266,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     self.written.push_back((Job::Asking, now));
                 }
                 self.written.push_back((job, now));
+                self.alone = alone;
             } else {
                 withdrawn += 1;
             }
@@ -315,6 +316,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
                 continue;
             };
+            self.alone = false;
             if let Some(hook) = hook {
                 hook(now - since);
             }
