@@ -18,7 +18,7 @@ fn main() -> ExitCode {
 }
 
 async fn acquire(nodes: Nodes) -> Outcome {
-    let redlock = Redlock::builder(nodes).ttl(Duration::from_secs(5)).build();
+    let redlock = Redlock::builder(nodes).ttl(Duration::from_secs(5)).build()?;
 
     // One attempt, one round trip: it returns as soon as a majority has voted.
     let guard = redlock.try_acquire(KEY).await?;
@@ -47,7 +47,7 @@ async fn acquire(nodes: Nodes) -> Outcome {
         &["redis://127.0.0.1:1", "redis://127.0.0.1:2", "redis://127.0.0.1:3"],
         NodeOptions::default(),
     )?;
-    match Redlock::builder(nowhere).build().try_acquire(KEY).await {
+    match Redlock::builder(nowhere).build()?.try_acquire(KEY).await {
         Err(Refusal::Contended) | Ok(_) => Err("somebody answers on port 1".into()),
         Err(outage) => {
             println!("without nodes it is an outage: {outage}");

@@ -42,7 +42,7 @@ impl Store {
 async fn fence(nodes: Nodes) -> Outcome {
     let counter = QuorumCounter::new(&nodes);
     let builder = Redlock::builder(nodes).ttl(Duration::from_millis(300));
-    let redlock = builder.wait_up_to(TIMEOUT).build();
+    let redlock = builder.wait_up_to(TIMEOUT).build()?;
     let mut store = Store::default();
 
     let _anns = redlock.acquire(KEY).await?;

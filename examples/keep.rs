@@ -27,7 +27,7 @@ async fn keep(nodes: Nodes) -> Outcome {
         .renew_every(Duration::from_millis(100))
         // But not for ever: work that hangs must not keep a lock.
         .lifetime(Duration::from_millis(1500))
-        .build();
+        .build()?;
 
     println!("work of 1s under a lock of 500ms:");
     work(redlock.acquire(KEY).await?, sleep(Duration::from_secs(1))).await;

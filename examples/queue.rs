@@ -23,7 +23,7 @@ async fn queue(nodes: Nodes) -> Outcome {
     // The clones of a lock share its connections, its waiting line and its gauges.
     let redlock = Redlock::builder(nodes.clone())
         .wait_up_to(Duration::from_secs(5))
-        .build();
+        .build()?;
     let gauges = redlock.gauges();
 
     let mut tasks = JoinSet::new();
@@ -46,7 +46,7 @@ async fn queue(nodes: Nodes) -> Outcome {
 
     // A wait is bounded, and the refusal at its end says why.
     let guard = redlock.acquire(KEY).await?;
-    let hurried = Redlock::builder(nodes).wait_up_to(Duration::from_millis(50)).build();
+    let hurried = Redlock::builder(nodes).wait_up_to(Duration::from_millis(50)).build()?;
     if let Err(refusal) = hurried.acquire(KEY).await {
         println!("given up after 50ms: {refusal}");
     }

@@ -176,6 +176,7 @@ const WAITS_FOR_EVER: NodeOptions = NodeOptions {
     node_timeout: NEVER,
     give_up: NEVER,
     wait_replicas: None,
+    longest_key: 8 << 10,
 };
 
 #[test]

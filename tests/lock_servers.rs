@@ -108,7 +108,8 @@ fn a_user_with_the_documented_permissions_can_lock() {
             .ttl(Duration::from_mins(1))
             .wait_up_to(TEST_TIMEOUT)
             .seed(1)
-            .build();
+            .build()
+            .unwrap();
         let guard = redlock.acquire(KEY).await.unwrap();
         assert_eq!(redlock.try_acquire(KEY).await.unwrap_err(), Refusal::Contended);
         assert!(guard.extend().await.is_ok());

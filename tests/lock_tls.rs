@@ -45,6 +45,7 @@ const PATIENT: NodeOptions = NodeOptions {
     node_timeout: Duration::from_secs(5),
     give_up: Duration::from_secs(30),
     wait_replicas: None,
+    longest_key: 8 << 10,
 };
 
 fn patient(nodes: Nodes) -> RedlockBuilder {
@@ -85,11 +86,11 @@ fn lock() {
     runtime().block_on(async {
         let nodes = Nodes::open(&urls, PATIENT).unwrap();
         assert_eq!(nodes.ready(TEST_TIMEOUT).await, 3);
-        let redlock = patient(nodes.clone()).wait_up_to(TEST_TIMEOUT).build();
+        let redlock = patient(nodes.clone()).wait_up_to(TEST_TIMEOUT).build().unwrap();
         let guard = redlock.acquire("sku:7").await.unwrap();
         assert!(guard.extend().await.is_ok());
         assert_eq!(redlock.try_acquire("sku:7").await.unwrap_err(), Refusal::Contended);
-        let other = patient(nodes.clone()).wait_up_to(TEST_TIMEOUT).build();
+        let other = patient(nodes.clone()).wait_up_to(TEST_TIMEOUT).build().unwrap();
         let (released, next) = tokio::join!(
             async {
                 while other.gauges().waiting() == 0 {
@@ -152,7 +153,7 @@ fn be_refused() {
     for case in cases.lines() {
         let (url, reason) = case.split_once(' ').unwrap();
         runtime().block_on(async {
-            let redlock = patient(Nodes::open(&[url], PATIENT).unwrap()).build();
+            let redlock = patient(Nodes::open(&[url], PATIENT).unwrap()).build().unwrap();
             let start = Instant::now();
             loop {
                 let refusal = redlock.acquire("sku:7").await.unwrap_err();
@@ -187,7 +188,7 @@ fn a_wrong_password_and_a_wrong_certificate_give_different_errors() {
 fn be_denied() {
     let Ok(url) = env::var(TASK) else { return };
     runtime().block_on(async {
-        let redlock = patient(Nodes::open(&[url], PATIENT).unwrap()).build();
+        let redlock = patient(Nodes::open(&[url], PATIENT).unwrap()).build().unwrap();
         let start = Instant::now();
         while !matches!(redlock.acquire("sku:7").await, Err(Refusal::NotPermitted { .. })) {
             assert!(start.elapsed() < TEST_TIMEOUT, "not denied");

@@ -134,7 +134,8 @@ fn a_lock_that_was_tried_for_wakes_those_in_line_as_well() {
         let redlock = Redlock::builder(nodes)
             .ttl(OPTIONS.ttl)
             .wait_up_to(TEST_TIMEOUT)
-            .build();
+            .build()
+            .unwrap();
         in_one_of_many("a release", async || {
             let guard = redlock.try_acquire(KEY).await.unwrap();
             assert_eq!(redlock.try_acquire(KEY).await.unwrap_err(), Refusal::Contended);

@@ -11,6 +11,7 @@ use lockstorm::run::Record;
 use lockstorm::scenario::{Overrides, Source, parse, warnings};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use support::RedisServer;
 use support::postgres::Database;
 use tempfile::TempDir;
 
@@ -160,6 +161,39 @@ fn no_spelling_of_a_url_reveals_its_password() {
             words(&["check", "my.toml", "--set", &format!("expect.single.oversold={url}")]),
         ] {
             silent(url, &arguments);
+        }
+    }
+}
+
+#[test]
+fn no_spelling_of_a_lock_nodes_url_reveals_its_password() {
+    let directory = TempDir::new().unwrap();
+    // It does not know AUTH, and repeats the words behind it.
+    let server = RedisServer::start_with(&["--rename-command", "AUTH", "XAUTH"]);
+    for url in [
+        // Nobody listens on port 1 of loopback.
+        "redis://hunter2@127.0.0.1:1",
+        "redis://hunter2:@127.0.0.1:1",
+        "redis://hunter2@127.0.0.1:port",
+        "redis://127.0.0.1:1?password=hunter2",
+        "redis://127.0.0.1:port?password=hunter2",
+        "unix:///run/redis.sock?pass=hunter2",
+        "unix:///run/redis.sock?pass=a@hunter2",
+        "redis+unix:///run/redis.sock?db=0&pass=hunter2",
+        &format!("redis://hunter2@{}", server.addr()),
+        &format!("redis://:hunter2@{}", server.addr()),
+        &format!("redis://me:hunter2@{}", server.addr()),
+    ] {
+        let nodes = format!("nodes = [{}]", quoted(url));
+        fs::write(directory.path().join("my.toml"), format!("{SCENARIO}[lab]\n{nodes}\n")).unwrap();
+        for arguments in [
+            words(&["doctor", url]),
+            words(&["check", "my.toml"]),
+            words(&["run", "my.toml", "--record", "out.json", "--log", "log"]),
+            words(&["check", "my.toml", "--set", &format!("lab.nodes=[{}]", quoted(url))]),
+        ] {
+            let (_, said) = everything(directory.path(), &arguments, &[]);
+            assert!(!said.is_empty() && !said.contains(SECRET), "{arguments:?}: {said}");
         }
     }
 }

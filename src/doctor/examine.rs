@@ -331,13 +331,14 @@ async fn try_lock(address: &NodeAddress, key: &str) -> Result<(), Refused> {
     let redlock = Redlock::builder(nodes)
         .ttl(TRIAL_TTL)
         .wait(Wait::FailFast, TRIAL_TIMEOUT)
-        .build();
+        .build()
+        .map_err(|unusable| Refused::Failed(unusable.to_string()))?;
     let guard = redlock.acquire(key).await.map_err(|refusal| match &refusal {
         Refusal::NotPermitted { causes } => not_permitted(causes),
         Refusal::Expired { .. } => Refused::Late,
         Refusal::NoQuorum { causes } | Refusal::Unknown { causes } if is_late(causes) => Refused::Late,
         Refusal::NoQuorum { causes } | Refusal::Unknown { causes } => Refused::Failed(words(causes)),
-        Refusal::Contended => Refused::Failed(refusal.to_string()),
+        Refusal::Contended | Refusal::KeyTooLong { .. } => Refused::Failed(refusal.to_string()),
     })?;
     let extended = guard.extend().await;
     let released = guard.release().await;

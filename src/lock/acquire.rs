@@ -94,7 +94,7 @@ impl Callers {
         options: &AcquireOptions,
         gauges: &Arc<Gauges>,
     ) -> Result<Acquired<K::Held>, Refusal> {
-        let since = clock::now();
+        let since = clock::lately();
         let mut caller = Caller {
             callers: self,
             key,
@@ -127,7 +127,7 @@ impl Callers {
         let permit = (options.wait == Wait::Queue)
             .then(|| self.lines.try_enter(key))
             .flatten();
-        let now = clock::now();
+        let now = clock::lately();
         let limit = now + options.timeout.min(options.ttl);
         let attempt = kind.attempt(key, options, &self.subscriptions, gauges, now, limit);
         let lock = attempt.await.map_err(|failed| failed.refusal)?;

@@ -20,6 +20,12 @@ pub enum Cause {
     /// As many commands as may be under way to this node were ahead, or the command's turn had not come when the caller
     /// stopped waiting: the node was not asked at all.
     Busy,
+    /// The node is the same server as another one of the list, which has the vote of that server: it was not asked. This is a
+    /// mistake in the configuration: the list has fewer servers than nodes.
+    Duplicate {
+        /// The position of the other one, counted from 0.
+        of: usize,
+    },
     /// The node's user may not run the command or use the key (`NOPERM`), or its password is wrong.
     NoPermission(String),
     /// No connection: the node could not prove its identity, or the TLS handshake failed.
@@ -53,8 +59,12 @@ pub enum Cause {
 /// write once only, so one that ends with such an error has written nothing.
 const NOT_READY: [&str; 5] = ["LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS"];
 
+/// How the error begins of a server that could not read a command, because it is too long, say. It closes the connection.
+const UNREADABLE: &str = "ERR Protocol error";
+
 /// How other errors begin that servers give before they run a command.
-const NOT_RUN: [&str; 10] = [
+const NOT_RUN: [&str; 11] = [
+    UNREADABLE,
     "OOM",
     "MISCONF",
     "BUSY",
@@ -86,6 +96,11 @@ impl Cause {
         }
     }
 
+    /// Whether a node's error line says that it could not read the command.
+    pub(crate) fn is_unreadable(error: &str) -> bool {
+        begins_with(error, &[UNREADABLE])
+    }
+
     /// Whether the node may have granted its vote although it gave no answer that says so.
     #[must_use]
     pub fn may_have_voted(&self) -> bool {
@@ -106,6 +121,7 @@ impl Cause {
             Self::Disconnected => CauseKind::Disconnected,
             Self::Suspect => CauseKind::Suspect,
             Self::Busy => CauseKind::Busy,
+            Self::Duplicate { .. } => CauseKind::Duplicate,
             Self::NoPermission(_) => CauseKind::NoPermission,
             Self::Tls(_) => CauseKind::Tls,
             Self::ReadOnly => CauseKind::ReadOnly,
@@ -126,6 +142,7 @@ impl fmt::Display for Cause {
             Self::NotReady(text) => write!(f, "not ready: {text}"),
             Self::Error(text) => write!(f, "error: {text}"),
             Self::Unreplicated { replicas, of } => write!(f, "confirmed by {replicas} of {of} replicas"),
+            Self::Duplicate { of } => write!(f, "is the same server as node {}", of + 1),
             Self::ReadOnly => f.write_str("read-only"),
             Self::NoMaster => f.write_str("no master"),
             Self::Held
@@ -181,6 +198,7 @@ mod tests {
             "BUSY Redis is busy running a script.",
             "ERR unknown command 'SET', with args beginning with: 'k'",
             "ERR syntax error",
+            "ERR Protocol error: invalid bulk length",
             "READONLY You can't write against a read only replica.",
             "CLUSTERDOWN The cluster is down",
             "MOVED 1 h:1",

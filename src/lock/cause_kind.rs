@@ -17,6 +17,8 @@ pub enum CauseKind {
     Suspect,
     /// [`Cause::Busy`](crate::Cause::Busy).
     Busy,
+    /// [`Cause::Duplicate`](crate::Cause::Duplicate).
+    Duplicate,
     /// [`Cause::NoPermission`](crate::Cause::NoPermission).
     NoPermission,
     /// [`Cause::Tls`](crate::Cause::Tls).
@@ -46,6 +48,7 @@ impl CauseKind {
             Self::Disconnected => "disconnected",
             Self::Suspect => "suspect",
             Self::Busy => "busy",
+            Self::Duplicate => "duplicate",
             Self::NoPermission => "no_permission",
             Self::Tls => "tls",
             Self::ReadOnly => "read_only",

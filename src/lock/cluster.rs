@@ -31,7 +31,7 @@ use crate::routing::surveyor;
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let urls = ["redis://locks:secret@10.0.0.1:6379", "redis://locks:secret@10.0.0.2:6379"];
 /// let cluster = Cluster::open(&urls, NodeOptions::default())?;
-/// let lock = Redlock::builder(cluster.node()).ttl(Duration::from_secs(5)).build();
+/// let lock = Redlock::builder(cluster.node()).ttl(Duration::from_secs(5)).build()?;
 /// let guard = lock.acquire("invoice:42").await?;
 /// guard.release().await;
 /// # Ok(())

@@ -38,6 +38,7 @@ pub struct Gauges {
     attempts: AtomicU64,
     failed: AtomicU64,
     waits: AtomicU64,
+    given_up: AtomicU64,
     sent: [NodeSent; MAX_NODES_APART],
     refusals: Hook,
 }
@@ -91,6 +92,13 @@ impl Gauges {
         self.waits.load(Relaxed)
     }
 
+    /// Deletes given up since the lock was created, because two connections broke when the node was to answer them. Their keys
+    /// stay until their TTL is over.
+    #[must_use]
+    pub fn given_up(&self) -> u64 {
+        self.given_up.load(Relaxed)
+    }
+
     /// The number of commands sent to the node at this position since the lock was created.
     #[must_use]
     pub fn sent(&self, node: usize) -> Sent {
@@ -129,6 +137,10 @@ impl Gauges {
         if let Some(hook) = self.refusals.0.get() {
             hook(asked, outcome);
         }
+    }
+
+    pub(crate) fn give_up(&self) {
+        self.given_up.fetch_add(1, Relaxed);
     }
 
     pub(crate) fn hold(&self) {

@@ -82,7 +82,8 @@ impl HeldLock {
         self.0.token()
     }
 
-    /// When the attempt began by which it was acquired.
+    /// When the attempt began by which it was acquired. If the machine was suspended since, that time is counted too, so it is
+    /// before what the clock said then.
     #[must_use]
     pub fn asked(&self) -> Instant {
         clock::instant(self.0.start()).into_std()
@@ -239,7 +240,7 @@ impl Guard {
         let Kind::Quorum(QuorumGuard { lock, renewing, permit }) = self.kind else {
             return Released::default();
         };
-        let now = clock::now();
+        let now = clock::lately();
         lock.release(now);
         drop((renewing, permit));
         lock.released(now).await

@@ -61,7 +61,7 @@ pub(crate) async fn lost(held: &impl Held) {
         };
         tokio::select! {
             () = told => {}
-            () = clock::sleep_until(look_again) => {}
+            () = clock::doze_until(look_again) => {}
         }
     }
 }

@@ -6,7 +6,9 @@
 //!   voted. Late votes for a held lock still count; those for a failed attempt are taken back.
 //! - A `SET` is never repeated behind the caller's back, and each attempt has a token of its own. A command that was
 //!   written and not answered is *unknown*, never "failed", and a compare-and-delete follows it on the same connection.
-//! - Clocks are read after the reply. A lock without validity left is never handed out.
+//! - Clocks are read after the reply. A lock without validity left is never handed out. On Linux and macOS the validity counts the
+//!   time in which the machine was suspended, and a loss is seen at once after that; on other systems it counts what
+//!   [`std::time::Instant`] does.
 //! - A node that owes replies for too long is sent nothing new but deletes until it replies, so it slows nobody down and no
 //!   commands pile up for it.
 //!
@@ -18,11 +20,12 @@
 //! `SET`, `GET`, `DEL`, `PEXPIRE`, `PTTL`, `EVALSHA` and `EVAL` on the keys; with `SCRIPT LOAD` the scripts are sent once
 //! only. Waiting in line uses `PUBLISH` and `SUBSCRIBE` on the channels `lockstorm:released:` + key; without them waiters
 //! ask again from time to time. `DELIFEQ` (Valkey 9) and `DELEX` (Redis 8.4) are used where the server has them and the user
-//! may run them. [`NodeOptions::wait_replicas`] needs `WAIT`. For example:
+//! may run them. [`NodeOptions::wait_replicas`] needs `WAIT`. Where there are several nodes, `INFO` shows whether two of them
+//! are the same server. For example:
 //!
 //! ```text
 //! ACL SETUSER locks on >secret ~* resetchannels &lockstorm:released:*
-//!     +set +get +del +pexpire +pttl +eval +evalsha +script|load +publish +subscribe +unsubscribe +ping
+//!     +set +get +del +pexpire +pttl +eval +evalsha +script|load +publish +subscribe +unsubscribe +ping +info
 //! ```
 //!
 //! A node that does not allow this gives no vote, with the cause [`NoPermission`](Cause::NoPermission); if the quorum is
@@ -70,7 +73,9 @@
 //!
 //! # Keys that may stay behind
 //! Releases go on in the background and end with the runtime: await [`Nodes::flush`] before a program ends, or its last keys
-//! may stay until their TTL is over. Otherwise nothing stays behind, with two exceptions: if a connection breaks while a
+//! may stay until their TTL is over. Otherwise nothing stays behind, with three exceptions: a delete is given up if two
+//! connections break just when the node was to answer it, as those do on which a key comes that is longer than the server allows
+//! ([`NodeOptions::longest_key`], [`Gauges::given_up`]); if a connection breaks while a
 //! `SET` is under way, and the node runs it only after the delete that was sent on the next connection, its key stays until
 //! its TTL is over; and so do the keys at an address that a node has left ([`Nodes::follow`], [`Sentinels`]), or that a master of a
 //! [`Cluster`] sets so late that its slot has moved on meanwhile.
@@ -122,7 +127,7 @@ pub use node::options::{NodeOptions, WaitReplicas};
 pub use node::reply::Reply;
 pub use node::session::{Session, SessionError};
 pub use nodes::Nodes;
-pub use options::AcquireOptions;
+pub use options::{AcquireOptions, Unusable};
 pub use outcome::Outcome;
 pub use protocol::{Released, Wait};
 pub use redlock::{Redlock, RedlockBuilder};

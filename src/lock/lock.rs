@@ -75,6 +75,7 @@ impl Lock {
             }
             Strategy::Quorum(quorum) => {
                 let (kind, callers) = &**quorum;
+                kind.check(key)?;
                 let acquired = callers.acquire(kind, key, options, &self.gauges).await;
                 acquired.map(Guard::quorum)
             }
@@ -93,6 +94,7 @@ impl Lock {
         match &self.strategy {
             Strategy::Quorum(quorum) => {
                 let (kind, callers) = &**quorum;
+                kind.check(key)?;
                 let options = &options.bounded();
                 let acquired = callers.try_acquire(kind, key, options, &self.gauges).await;
                 acquired.map(Guard::quorum)

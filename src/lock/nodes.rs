@@ -8,6 +8,7 @@ use tokio::time::sleep;
 use crate::Cause;
 use crate::clock::{self, FOREVER};
 use crate::node::address::{BadAddress, NodeAddress};
+use crate::node::census::Census;
 use crate::node::connection;
 use crate::node::job::Job;
 use crate::node::options::NodeOptions;
@@ -35,7 +36,10 @@ const ROUNDS_OF_A_CLUSTER: usize = 4;
 /// The connections of one app server (a process, say) to lock nodes. Cheap to clone; clones share the connections.
 ///
 /// For Redlock these must be separate servers that know nothing of each other and fail independently: not replicas of one
-/// another, not the masters of one Cluster, and not one server under several names.
+/// another, not the masters of one Cluster, and not one server under several names. Each server says at the start of a connection
+/// who it is (its `run_id` in `INFO server`): of two nodes of a list that are the same server, only the one that was connected
+/// first has a vote, and the other has the cause [`Duplicate`](Cause::Duplicate) until that changes. If a user may not run
+/// `INFO`, nobody knows, and both vote.
 ///
 /// Each connection is owned by a task of the runtime in which it was opened. The tasks end with the runtime, or once no
 /// clone, lock or guard uses them and nothing is left to delete.
@@ -175,12 +179,17 @@ impl Nodes {
     /// Starts to connect to nodes at these places.
     pub(crate) fn start(places: impl IntoIterator<Item = Place>, options: NodeOptions) -> Self {
         let options = options.bounded();
-        let start = |place: Place| {
-            let queue = Arc::new(Queue::new(options.owed_within()));
-            tokio::spawn(connection::run(Arc::clone(&queue), place.clone(), options));
+        let places: Vec<_> = places.into_iter().collect();
+        let queue = |_: &Place| Arc::new(Queue::new(options.owed_within()));
+        let queues: Vec<_> = places.iter().map(queue).collect();
+        let is_one_of_several = places.len() > 1;
+        let start = |((place, queue), seat): ((Place, Arc<Queue>), _)| {
+            let seat = is_one_of_several.then_some(seat);
+            tokio::spawn(connection::run(Arc::clone(&queue), place.clone(), options, seat));
             Arc::new(Handle::Node { queue, place, options })
         };
-        Self(places.into_iter().map(start).collect())
+        let seats = Census::of(&queues);
+        Self(places.into_iter().zip(queues).zip(seats).map(start).collect())
     }
 
     /// All masters of a cluster, as one node.
@@ -264,7 +273,7 @@ impl Nodes {
         left
     }
 
-    /// The nodes at these positions, counted from 0, over the same connections.
+    /// The nodes at these positions, counted from 0, over the same connections. Positions in causes are those of the whole list.
     ///
     /// # Panics
     /// If there is no node at one of them.
@@ -283,6 +292,12 @@ impl Nodes {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The length of the longest key in bytes.
+    pub(crate) fn longest_key(&self) -> usize {
+        let first = self.0.first().map(|handle| handle.options().longest_key);
+        first.unwrap_or_else(|| NodeOptions::default().longest_key)
     }
 
     /// How long a node may owe a reply, the wait for its replicas included.
@@ -331,7 +346,10 @@ impl Nodes {
         let answers = Arc::new(Answers::new(nodes.len()));
         for (place, node) in nodes.into_iter().enumerate() {
             let question = question(command, Some((Arc::clone(&answers), place)));
-            self.push(node, Job::Ask(question));
+            match self.same_server_as(node) {
+                Some(of) => question.put(Err(Cause::Duplicate { of })),
+                None => self.push(node, Job::Ask(question)),
+            }
         }
         answers.wait(until, enough).await
     }
@@ -348,6 +366,14 @@ impl Nodes {
         match &*self.0[node] {
             Handle::Node { place, options, .. } => (place.clone(), *options),
             Handle::Cluster(router) => (router.place(), *router.options()),
+        }
+    }
+
+    /// The other node that has the vote of the same server.
+    fn same_server_as(&self, node: usize) -> Option<usize> {
+        match &*self.0[node] {
+            Handle::Node { queue, .. } => queue.same_server_as(),
+            Handle::Cluster(_) => None,
         }
     }
 

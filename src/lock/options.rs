@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use crate::Wait;
 use crate::clock::FOREVER;
-use crate::protocol::Rules;
+use crate::protocol::{Rules, validity};
 
 /// The options of one acquire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,46 @@ impl Default for AcquireOptions {
     }
 }
 
+/// Why a lock with some options is of no use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    /// There are no nodes, so nobody could vote.
+    #[error("there are no nodes; a lock needs one at least")]
+    NoNodes,
+    /// Nothing is left of the TTL but the margin for clocks that drift, which is 1 % and 2 ms.
+    #[error("a TTL of {ttl:?} is too short: a lock can be relied on for 1 % and 2 ms less")]
+    TtlTooShort {
+        /// The TTL.
+        ttl: Duration,
+    },
+    /// The lock would end before its first renewal.
+    #[error(
+        "a lock with a TTL of {ttl:?} that is renewed every {renew:?} ends before its renewal; choose a third of the TTL"
+    )]
+    RenewedTooLate {
+        /// The TTL.
+        ttl: Duration,
+        /// The interval of the renewals.
+        renew: Duration,
+    },
+}
+
 impl AcquireOptions {
+    /// Checks that a lock with these options can be held, and kept by its renewal.
+    ///
+    /// # Errors
+    /// The first reason why it can't.
+    pub fn check(&self) -> Result<(), Unusable> {
+        let bounded = self.bounded();
+        if validity(bounded.ttl).is_zero() {
+            return Err(Unusable::TtlTooShort { ttl: self.ttl });
+        }
+        match self.renew {
+            Some(renew) if renew >= bounded.ttl => Err(Unusable::RenewedTooLate { ttl: self.ttl, renew }),
+            _ => Ok(()),
+        }
+    }
+
     /// These options limited to what clocks can represent, and to whole milliseconds, in which nodes count.
     pub(crate) fn bounded(self) -> Self {
         let millisecond = Duration::from_millis(1);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{AcquireOptions, Gauges, Guard, Lock, Nodes, Refusal, Wait};
+use crate::{AcquireOptions, Gauges, Guard, Lock, Nodes, Refusal, Unusable, Wait};
 
 /// A Redlock over some nodes, with the options of its acquires. Clones share connections, waiting lines and gauges.
 ///
@@ -18,7 +18,7 @@ use crate::{AcquireOptions, Gauges, Guard, Lock, Nodes, Refusal, Wait};
 ///     .ttl(Duration::from_secs(5))
 ///     .renew_every(Duration::from_secs(2))
 ///     .wait_up_to(Duration::from_secs(1))
-///     .build();
+///     .build()?;
 ///
 /// match redlock.acquire("invoice:42").await {
 ///     Ok(guard) => {
@@ -158,12 +158,44 @@ impl RedlockBuilder {
         self
     }
 
-    /// Builds the lock. Values out of range are brought into range: a TTL is cut to whole milliseconds, at least 1.
-    #[must_use]
-    pub fn build(self) -> Redlock {
-        Redlock {
+    /// Builds the lock. A TTL is cut to whole milliseconds.
+    ///
+    /// # Errors
+    /// If no lock could ever be held, or none could be kept by its renewal: see [`Unusable`].
+    pub fn build(self) -> Result<Redlock, Unusable> {
+        if self.nodes.is_empty() {
+            return Err(Unusable::NoNodes);
+        }
+        self.options.check()?;
+        Ok(Redlock {
             lock: Lock::redlock(&self.nodes, self.seed.unwrap_or_else(rand::random)),
             options: self.options,
-        }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_could_not_be_held_is_not_built() {
+        let millis = Duration::from_millis;
+        let build = |nodes, ttl, renew| {
+            let builder = Redlock::builder(Nodes::unconnected(nodes)).ttl(ttl);
+            match renew {
+                Some(renew) => builder.renew_every(renew),
+                None => builder,
+            }
+            .build()
+            .map(|_| ())
+        };
+        assert_eq!(build(0, millis(1000), None), Err(Unusable::NoNodes));
+        let short = Duration::from_micros(2999);
+        assert_eq!(build(1, short, None), Err(Unusable::TtlTooShort { ttl: short }));
+        assert_eq!(build(1, millis(3), None), Ok(()));
+        let (ttl, renew) = (millis(1000), millis(1000));
+        assert_eq!(build(3, ttl, Some(renew)), Err(Unusable::RenewedTooLate { ttl, renew }));
+        assert_eq!(build(3, ttl, Some(millis(999))), Ok(()));
     }
 }

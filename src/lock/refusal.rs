@@ -29,6 +29,14 @@ pub enum Refusal {
         /// The time from before the first command was queued until after the quorum's reply.
         elapsed: Duration,
     },
+    /// The key is longer than [`NodeOptions::longest_key`](crate::NodeOptions::longest_key). Nobody was asked.
+    #[error("the key has {length} bytes, and may have {most}")]
+    KeyTooLong {
+        /// The length of the key in bytes.
+        length: usize,
+        /// The length of the longest that may be used.
+        most: usize,
+    },
     /// Nodes that did not answer in time could have completed the quorum. Whatever they may hold was taken back.
     #[error("not known: {}", PerNode(.causes))]
     Unknown {
@@ -54,7 +62,7 @@ impl Refusal {
     pub fn causes(&self) -> &[Option<Cause>] {
         match self {
             Self::NoQuorum { causes } | Self::NotPermitted { causes } | Self::Unknown { causes } => causes,
-            Self::Contended | Self::Expired { .. } => &[],
+            Self::Contended | Self::Expired { .. } | Self::KeyTooLong { .. } => &[],
         }
     }
 
@@ -63,7 +71,7 @@ impl Refusal {
     pub const fn outcome(&self) -> Outcome {
         match self {
             Self::Contended => Outcome::Contended,
-            Self::NoQuorum { .. } | Self::NotPermitted { .. } => Outcome::NoQuorum,
+            Self::NoQuorum { .. } | Self::NotPermitted { .. } | Self::KeyTooLong { .. } => Outcome::NoQuorum,
             Self::Expired { .. } => Outcome::Expired,
             Self::Unknown { .. } => Outcome::Unknown,
         }
@@ -89,6 +97,9 @@ pub(crate) struct PerNode<'a>(pub(crate) &'a [Option<Cause>]);
 
 impl fmt::Display for PerNode<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("there are no nodes");
+        }
         for (index, cause) in self.0.iter().enumerate() {
             let separator = if index == 0 { "" } else { ", " };
             write!(f, "{separator}node {} ", index + 1)?;
@@ -122,5 +133,12 @@ mod tests {
             refusal.to_string(),
             "not known: node 1 voted, node 2 timeout, node 3 error: OOM"
         );
+        let causes = vec![None, Some(Cause::Duplicate { of: 0 })];
+        let refusal = Refusal::no_quorum(2, causes);
+        assert_eq!(
+            refusal.to_string(),
+            "no quorum: node 1 voted, node 2 is the same server as node 1"
+        );
+        assert_eq!(nobody.to_string(), "no quorum: there are no nodes");
     }
 }

@@ -100,6 +100,10 @@ impl Renewals {
             all_due.push((Arc::clone(lock), due));
             schedule.put(id, due.next.max(now + LEAST_RECHECK));
         }
+        if schedule.renewals.is_empty() {
+            // Nothing is worth a wake-up any more.
+            schedule.times.clear();
+        }
         let next = schedule.times.keys().next().copied();
         drop(schedule);
         for (lock, due) in all_due {
@@ -130,7 +134,7 @@ async fn run(renewals: Weak<Renewals>, earlier: Arc<Notify>) {
         };
         match next {
             Some(next) => tokio::select! {
-                () = clock::sleep_until(next) => {}
+                () = clock::doze_until(next) => {}
                 () = earlier.notified() => {}
             },
             None => earlier.notified().await,

@@ -31,7 +31,7 @@ use crate::sentinel::following;
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let urls = ["redis://10.0.0.1:26379", "redis://10.0.0.2:26379", "redis://10.0.0.3:26379"];
 /// let sentinels = Sentinels::open(&urls, "mymaster", NodeOptions::default())?.master_credentials(Some("locks"), "secret");
-/// let lock = Redlock::builder(sentinels.master()).ttl(Duration::from_secs(5)).build();
+/// let lock = Redlock::builder(sentinels.master()).ttl(Duration::from_secs(5)).build()?;
 /// let guard = lock.acquire("invoice:42").await?;
 /// guard.release().await;
 /// # Ok(())

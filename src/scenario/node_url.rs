@@ -12,7 +12,7 @@ use crate::lock::NodeAddress;
 #[derive(Clone, PartialEq, Eq)]
 pub struct NodeUrl {
     shown: String,
-    /// The complete URL, if it has a password.
+    /// The complete URL, if it has a password, or what may be meant as one.
     secret: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl NodeUrl {
         rest.split('/').next().unwrap_or(rest)
     }
 
-    /// Whether it contains a password.
+    /// Whether it contains a password, or what may be meant as one.
     #[must_use]
     pub const fn has_password(&self) -> bool {
         self.secret.is_some()
@@ -52,8 +52,10 @@ impl FromStr for NodeUrl {
         // As it is written, since special characters of a user are written as %XX.
         let (scheme, rest) = text.split_once("://").unwrap_or(("redis", text));
         let login = rest.split(['/', '?']).next().and_then(|login| login.rsplit_once('@'));
-        let user = login.and_then(|(login, _)| login.split(':').next());
-        let user = user.filter(|user| !user.is_empty()).map(|user| format!("{user}@"));
+        // What stands alone before the @ may be meant as a password.
+        let user = login.and_then(|(login, _)| login.split_once(':'));
+        let user = user.filter(|(user, password)| !user.is_empty() && !password.is_empty());
+        let user = user.map(|(user, _)| format!("{user}@"));
         let host = match address.host() {
             ip if ip.contains(':') => format!("[{ip}]"),
             name => name.to_owned(),
@@ -65,7 +67,7 @@ impl FromStr for NodeUrl {
         let (user, port) = (user.unwrap_or_default(), address.port());
         let shown = format!("{}://{user}{host}:{port}{database}", scheme.to_ascii_lowercase());
         Ok(Self {
-            secret: address.credentials().is_some().then(|| text.to_owned()),
+            secret: login.map(|_| text.to_owned()),
             shown,
         })
     }
@@ -109,6 +111,8 @@ mod tests {
             ("REDIS://m%40e:s3%63ret@[::1]:7000/0", "redis://m%40e@[::1]:7000"),
             ("redis://me:s3@cret@h", "redis://me@h:6379"),
             ("redis://me:s3cret@h?protocol=3", "redis://me@h:6379"),
+            ("redis://s3cret@h", "redis://h:6379"),
+            ("redis://s3cret:@h/1", "redis://h:6379/1"),
         ] {
             let url: NodeUrl = text.parse().unwrap();
             assert_eq!(url.to_string(), shown, "{text}");
@@ -122,7 +126,7 @@ mod tests {
             let read: NodeUrl = serde_json::from_str(&format!("\"{shown}\"")).unwrap();
             assert_eq!((read.reveal(), read.has_password()), (shown, false));
             let again: NodeUrl = shown.parse().unwrap();
-            assert_eq!(again.to_string(), shown);
+            assert_eq!(again.server(), url.server());
         }
         for wrong in [
             "redis://me:s3cret@h:port",

@@ -100,9 +100,10 @@ fn try_all(
                 drop(turn);
                 let patience = match refusal {
                     Refusal::Contended | Refusal::Expired { .. } => patience.taken,
-                    Refusal::NoQuorum { .. } | Refusal::NotPermitted { .. } | Refusal::Unknown { .. } => {
-                        patience.refused
-                    }
+                    Refusal::NoQuorum { .. }
+                    | Refusal::NotPermitted { .. }
+                    | Refusal::KeyTooLong { .. }
+                    | Refusal::Unknown { .. } => patience.refused,
                 };
                 if began.elapsed() >= patience {
                     return Some(refusal);

@@ -19,6 +19,7 @@ pub const PATIENT: NodeOptions = NodeOptions {
     node_timeout: NODE_TIMEOUT,
     give_up: TEST_TIMEOUT,
     wait_replicas: None,
+    longest_key: 8 << 10,
 };
 
 pub const RENEWED: AcquireOptions = AcquireOptions {

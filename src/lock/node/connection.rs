@@ -15,6 +15,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep, timeout};
 
+use super::census::Seat;
 use super::greeting::{self, Failed, Greeted};
 use super::job::{Done, Job, LockJob};
 use super::options::NodeOptions;
@@ -44,8 +45,9 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// Maintains a connection to the node, wherever it is, until nobody uses it.
-pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions) {
+/// Maintains a connection to the node, wherever it is, until nobody uses it. With a `seat` among others it has no vote as long as
+/// it is the same server as one of these.
+pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions, seat: Option<Seat>) {
     let _end = EndOnDrop(&node);
     let must_be_master = place.must_be_master();
     let mut first = true;
@@ -57,7 +59,7 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
         }
         let greet = async {
             let address = address?;
-            let greet = greeting::greet(&address, must_be_master, &options);
+            let greet = greeting::greet(&address, must_be_master, seat.is_some(), &options);
             let greeted = match first {
                 true => await_first(&node, greet).await,
                 false => greet.await,
@@ -73,12 +75,13 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
         let (mut written, mut unwritten, mut cause) = (VecDeque::new(), VecDeque::new(), Cause::Refused);
         match greeted {
             Ok(greeted) => {
+                let _seated = seat.as_ref().map(|seat| seat.connected(greeted.server_id));
                 node.connected();
                 let server = greeted.stream.server();
                 let mut connection = Connection::new(greeted.stream, server, greeted.native, &options);
                 match place.stay(connection.drive(&node)).await {
                     Some(Ok(())) => return,
-                    Some(Err(_)) => {}
+                    Some(Err(_)) => connection.blame(&node),
                     // To those who asked, the connection broke.
                     None => moved = true,
                 }
@@ -136,6 +139,10 @@ struct Connection<S> {
     /// The wait for replicas, if votes need it.
     replication: Option<Replication>,
     suspicion: Suspicion,
+    /// Whether the node has said which command it could not read.
+    accused: bool,
+    /// Whether a command that a connection may have died on is under way, or waits until nothing else is.
+    alone: bool,
     /// Fires when the node may have owed a reply for too long. It is set again only when it fires: a timer for each command
     /// would cost more than the commands.
     alarm: Pin<Box<Sleep>>,
@@ -160,6 +167,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             backoff: options.reconnect_backoff,
             replication: options.wait_replicas.map(Replication::new),
             suspicion: Suspicion::new(now),
+            accused: false,
+            alone: false,
             alarm: Box::pin(clock::sleep_until(now)),
             armed: false,
         }
@@ -167,7 +176,34 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Writes and reads until the connection breaks, or until nobody uses it any more; the latter is not an error.
     async fn drive(&mut self, node: &Queue) -> io::Result<()> {
-        poll_fn(|cx| self.poll(node, cx)).await
+        let driven = poll_fn(|cx| self.poll(node, cx)).await;
+        if driven.is_err() {
+            // What has arrived counts, although nothing can be written any more.
+            poll_fn(|cx| {
+                while let Poll::Ready(Ok(())) = self.poll_read(node, cx) {}
+                Poll::Ready(())
+            })
+            .await;
+        }
+        driven
+    }
+
+    /// The other end broke the connection, maybe because of the command to which it owed the next reply. A delete that this
+    /// happens to twice is given up: written again and again, it would take the locks of everybody with it.
+    fn blame(&mut self, node: &Queue) {
+        // A node that has owed replies for long was stopped or cut off, whatever it was asked.
+        let due = self.suspicion.next_timeout(self.oldest(), node.node_timeout());
+        if !self.accused
+            && due.is_some_and(|due| clock::now() < due)
+            && let Some((Job::Lock(job), _)) = self.written.front_mut()
+        {
+            job.deaths += 1;
+        }
+        let before = self.written.len() + self.refused.len();
+        self.written
+            .retain(|(job, _)| !matches!(job, Job::Lock(job) if job.is_given_up()));
+        self.refused.retain(|job| !job.is_given_up());
+        node.finished(before - self.written.len() - self.refused.len());
     }
 
     fn poll(&mut self, node: &Queue, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -195,6 +231,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             && self.output.len() < OUTPUT_LIMIT
             && self.written.len() < WINDOW
             && self.waiting_since().is_none()
+            && !self.alone
     }
 
     /// Since when the node has been waiting for replicas, if it is.
@@ -207,7 +244,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if !self.can_fill() {
             return;
         }
-        let now = clock::now();
+        let now = clock::lately();
         // A caller that asks again at once after a timeout may get here before the alarm fires.
         self.suspect_if_overdue(node, now);
         let (mut withdrawn, mut voting) = (0, false);
@@ -215,6 +252,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let Some(mut job) = self.unwritten.pop_front() else {
                 break;
             };
+            // Written alone, so that the connection dies on nothing else.
+            let alone = matches!(&job, Job::Lock(job) if job.deaths > 0);
+            if alone && !self.written.is_empty() {
+                self.unwritten.push_front(job);
+                self.alone = true;
+                break;
+            }
             job.goes_to(self.server);
             if job.write(&mut self.output, self.native, now) {
                 voting |= Replication::concerns(&job);
@@ -222,6 +266,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     self.written.push_back((Job::Asking, now));
                 }
                 self.written.push_back((job, now));
+                self.alone = alone;
             } else {
                 withdrawn += 1;
             }
@@ -271,8 +316,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
                 continue;
             };
+            self.alone = false;
             if let Some(hook) = hook {
                 hook(now - since);
+            }
+            let mut job = job;
+            if let (Reply::Error(error), Job::Lock(job)) = (&reply, &mut job)
+                && Cause::is_unreadable(error)
+            {
+                // It closes the connection behind this.
+                job.deaths += 1;
+                self.accused = true;
             }
             let job = match (&reply, node.elsewhere()) {
                 (Reply::Error(error), Some(elsewhere)) => match elsewhere.redirect(job, error) {

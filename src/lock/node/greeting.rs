@@ -24,6 +24,8 @@ pub(crate) struct Greeted {
     pub(crate) stream: Stream,
     /// The node's own compare-and-delete command, if it has one.
     pub(crate) native: Option<Native>,
+    /// What the server calls itself until it ends, if it was asked and says so.
+    pub(crate) server_id: Option<String>,
 }
 
 /// Why a connection is not ready.
@@ -64,13 +66,17 @@ impl From<io::Error> for Failed {
 }
 
 /// Connects, authenticates and prepares the connection for locks. If the node must be a master, one that says that it is a
-/// replica is refused.
+/// replica is refused. If it shall `identify` itself, it is asked which server it is.
 pub(crate) async fn greet(
     address: &NodeAddress,
     must_be_master: bool,
+    identify: bool,
     options: &NodeOptions,
 ) -> Result<Greeted, Failed> {
     let mut commands: Vec<_> = [&DELETE, &RELEASE, &EXTEND].map(|script| wire::load(script)).into();
+    if identify {
+        commands.push(wire::pack(&["INFO", "server"]));
+    }
     // Every user may run it, and its reply has the version.
     commands.push(wire::pack(&["HELLO"]));
     let (stream, replies) = enter(address, options, &commands).await?;
@@ -85,7 +91,12 @@ pub(crate) async fn greet(
         return Err(Failed::NoMaster);
     }
     let native = replies.last().and_then(native);
-    Ok(Greeted { stream, native })
+    let server_id = replies.iter().find_map(server_id);
+    Ok(Greeted {
+        stream,
+        native,
+        server_id,
+    })
 }
 
 /// Connects, authenticates, selects the database, and sends `commands`, which are packed; returns the replies to those. All
@@ -104,7 +115,8 @@ pub(crate) async fn enter(
 
 async fn introduce(stream: &mut Stream, address: &NodeAddress, commands: &[Vec<u8>]) -> Result<Vec<Reply>, Failed> {
     let mut greeting = Vec::new();
-    if let Some((user, password)) = address.credentials() {
+    let credentials = address.credentials();
+    if let Some((user, password)) = credentials {
         greeting.push(match user {
             Some(user) => wire::pack(&["AUTH", user, password]),
             None => wire::pack(&["AUTH", password]),
@@ -118,8 +130,11 @@ async fn introduce(stream: &mut Stream, address: &NodeAddress, commands: &[Vec<u
     stream.write_all(&greeting.concat()).await?;
     stream.flush().await?;
     let mut replies = read(stream, greeting.len()).await?;
-    for reply in replies.drain(..required) {
-        if let Reply::Error(_) = reply {
+    for (place, reply) in replies.drain(..required).enumerate() {
+        if let Reply::Error(text) = &reply {
+            if place == 0 && credentials.is_some() {
+                return Err(Failed::Denied(auth_refused(text)));
+            }
             return Err(match reply.cause() {
                 Cause::NoPermission(text) | Cause::Error(text) => Failed::Denied(text),
                 _ => io::Error::from(io::ErrorKind::InvalidData).into(),
@@ -127,6 +142,23 @@ async fn introduce(stream: &mut Stream, address: &NodeAddress, commands: &[Vec<u
         }
     }
     Ok(replies)
+}
+
+/// What servers say of an `AUTH` that they refuse.
+const AUTH_REFUSED: [&str; 4] = [
+    "WRONGPASS invalid username-password pair",
+    "ERR invalid password",
+    "ERR AUTH <password> called without any password configured",
+    "ERR Client sent AUTH, but no password is set",
+];
+
+/// The error with which a node answered `AUTH`, without what it may quote of that: a server that does not know the command
+/// repeats its arguments.
+fn auth_refused(text: &str) -> String {
+    match AUTH_REFUSED.iter().find(|known| text.starts_with(*known)) {
+        Some(known) => (*known).to_owned(),
+        None => "AUTH was refused; the answer is left out, since it may repeat the password".to_owned(),
+    }
 }
 
 /// Reads `count` replies, after which nothing else may come.
@@ -157,6 +189,13 @@ fn is_replica(hello: &Reply) -> bool {
     Reply::field(fields, "role").is_some_and(|role| role != "master")
 }
 
+/// What a server calls itself, by its reply to `INFO`. A user may not be allowed to ask.
+fn server_id(info: &Reply) -> Option<String> {
+    let Reply::Text(info) = info else { return None };
+    let id = info.lines().find_map(|line| line.strip_prefix("run_id:"))?;
+    Some(id.to_owned())
+}
+
 /// The compare-and-delete command of the server that sent this `HELLO` reply: Valkey has `DELIFEQ` since 9.0, Redis `DELEX`
 /// since 8.4.
 fn native(hello: &Reply) -> Option<Native> {
@@ -179,6 +218,38 @@ mod tests {
     fn hello(server: &str, version: &str) -> Reply {
         let fields = ["server", server, "version", version];
         Reply::Array(fields.map(|text| Reply::Text(text.into())).into())
+    }
+
+    #[test]
+    fn an_answer_to_auth_that_may_repeat_the_password_is_left_out() {
+        for (text, shown) in [
+            (
+                "WRONGPASS invalid username-password pair or user is disabled.",
+                "WRONGPASS invalid username-password pair",
+            ),
+            ("ERR invalid password", "ERR invalid password"),
+        ] {
+            assert_eq!(auth_refused(text), shown);
+        }
+        for text in [
+            "ERR unknown command 'AUTH', with args beginning with: 's3cret' ",
+            "ERR unknown command `AUTH`, with args beginning with: `me`, `s3cret`, ",
+            "WRONGPASS s3cret is wrong",
+            "s3cret",
+        ] {
+            assert!(!auth_refused(text).contains("s3cret"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_server_identifies_itself() {
+        let info = |text: &str| server_id(&Reply::Text(text.into()));
+        assert_eq!(
+            info("# Server\r\nredis_version:7.0.15\r\nrun_id:ab12\r\n"),
+            Some("ab12".into())
+        );
+        assert_eq!(info("fab5aabdaac7aab1eaa85bbed1724dee07d7744a"), None);
+        assert_eq!(server_id(&Reply::Error("NOPERM".into())), None);
     }
 
     #[test]

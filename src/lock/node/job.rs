@@ -27,6 +27,9 @@ pub(crate) trait Asker: fmt::Debug + Send + Sync {
 
     /// The node delivered the release to at least one subscriber.
     fn on_release_delivered(&self, node: usize);
+
+    /// A delete is given up: the key stays until its TTL is over.
+    fn on_given_up(&self);
 }
 
 /// The result of a command for a lock, as far as it is known.
@@ -70,7 +73,12 @@ pub(crate) struct LockJob {
     pub(crate) path: Path,
     /// The server that it was written to last.
     pub(crate) server: Option<SocketAddr>,
+    /// How many connections have broken when the node owed the reply to it first of all.
+    pub(crate) deaths: u8,
 }
+
+/// A delete is given up when so many connections may have broken because of it.
+const MOST_DEATHS: u8 = 2;
 
 /// What remains to be done for a job after its reply.
 #[derive(Debug)]
@@ -175,6 +183,15 @@ impl Job {
 }
 
 impl LockJob {
+    /// Whether it is a delete that is given up; its asker is told.
+    pub(super) fn is_given_up(&self) -> bool {
+        let is_given_up = self.command == Command::Delete && self.deaths >= MOST_DEATHS;
+        if is_given_up {
+            self.asker.on_given_up();
+        }
+        is_given_up
+    }
+
     fn write(&self, out: &mut Vec<u8>, native: Option<Native>, now: Time) -> bool {
         if !self.asker.on_written(self.node, self.command, now) {
             if self.path.redirections > 0 {

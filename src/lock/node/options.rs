@@ -21,6 +21,10 @@ pub struct NodeOptions {
     /// Whether a vote or an extension counts only if replicas of the node have confirmed it. `None`, the default, does not
     /// ask them.
     pub wait_replicas: Option<WaitReplicas>,
+    /// The length of the longest key of a lock in bytes; an acquire of a longer one is refused before anything is sent. A server
+    /// closes the connection on which a key comes that is longer than its `proto-max-bulk-len`, and all who share that
+    /// connection suffer.
+    pub longest_key: usize,
 }
 
 /// How many replicas of a node must confirm a vote or an extension, and how soon.
@@ -79,7 +83,7 @@ impl WaitReplicas {
 
 impl Default for NodeOptions {
     /// 1 s to connect, 50 ms before the next attempt, 40 ms for a reply, 30 s until a silent peer is given up, no wait for
-    /// replicas. 40 ms suit
+    /// replicas, keys of 8 KiB. 40 ms suit
     /// nodes in the same data centre; nodes that are further away, or that write to disk before they reply, need more.
     fn default() -> Self {
         Self {
@@ -88,6 +92,7 @@ impl Default for NodeOptions {
             node_timeout: Duration::from_millis(40),
             give_up: Duration::from_secs(30),
             wait_replicas: None,
+            longest_key: 8 << 10,
         }
     }
 }

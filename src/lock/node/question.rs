@@ -32,7 +32,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    pub(super) fn put(self, answer: Answered) {
+    pub(crate) fn put(self, answer: Answered) {
         if let Some((answers, node)) = self.answers {
             answers.put(node, answer);
         }

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use super::elsewhere::Elsewhere;
 use super::job::{Done, Job, LockJob};
-use crate::protocol::{Link, Obstacle};
+use crate::protocol::{Command, Link, Obstacle};
 use crate::{Cause, clock};
 
 #[derive(Debug)]
@@ -18,6 +18,8 @@ struct State {
     link: Link,
     /// Why there is no connection.
     down: Cause,
+    /// The node that has the vote of the same server.
+    same_server_as: Option<usize>,
     abandoned: bool,
     /// Whether the node is not the one any more that can run what is owed.
     retired: bool,
@@ -27,6 +29,18 @@ struct State {
 }
 
 impl State {
+    /// Admits a command to the queue, or says why not.
+    fn admit(&mut self, command: Option<Command>) -> Result<(), Cause> {
+        match self.same_server_as {
+            // A lock that has this node's vote from before keeps it.
+            Some(of) if command == Some(Command::Set) => Err(Cause::Duplicate { of }),
+            _ => {
+                let admitted = self.link.admit(command, self.queue.len());
+                admitted.map_err(|obstacle| self.cause(obstacle))
+            }
+        }
+    }
+
     fn cause(&self, obstacle: Obstacle) -> Cause {
         match obstacle {
             Obstacle::Down => self.down.clone(),
@@ -66,6 +80,7 @@ impl Queue {
         let state = State {
             link,
             down: Cause::Refused,
+            same_server_as: None,
             abandoned: false,
             retired: false,
             queue: VecDeque::new(),
@@ -103,14 +118,12 @@ impl Queue {
     /// Queues a command; never waits. A command that can't be sent now fails at once, except for deletes, which are owed.
     pub(crate) fn push(&self, job: Job) {
         let mut state = self.lock();
-        let queued = state.queue.len();
-        match state.link.admit(job.command(), queued) {
+        match state.admit(job.command()) {
             Ok(()) => {
                 state.queue.push_back(job);
                 Self::wake(state);
             }
-            Err(obstacle) => {
-                let cause = state.cause(obstacle);
+            Err(cause) => {
                 // Callers are called back after the mutex is unlocked.
                 drop(state);
                 if let Done::Owed(delete) = job.fail(cause, clock::now()) {
@@ -185,9 +198,31 @@ impl Queue {
         self.lock().link.on_trusted();
     }
 
+    /// The node is the same server as another one, which has the vote of that server, or as none.
+    pub(crate) fn on_same_server_as(&self, other: Option<usize>) {
+        self.lock().same_server_as = other;
+    }
+
+    /// The other node that has the vote of the same server.
+    pub(crate) fn same_server_as(&self) -> Option<usize> {
+        self.lock().same_server_as
+    }
+
     /// The connection is established.
     pub(crate) fn connected(&self) {
-        self.lock().link.on_connected();
+        let mut state = self.lock();
+        state.link.on_connected();
+        let mut refused = VecDeque::new();
+        let same_server_as = state.same_server_as;
+        if same_server_as.is_some() {
+            let is_vote = |job: &Job| job.command() == Some(Command::Set);
+            (refused, state.queue) = mem::take(&mut state.queue).into_iter().partition(is_vote);
+        }
+        drop(state);
+        if let Some(of) = same_server_as {
+            let (_, finished) = fail(refused, &Cause::Duplicate { of });
+            self.finished(finished);
+        }
         self.up.send_replace(true);
     }
 
@@ -305,7 +340,7 @@ mod tests {
     use crate::node::path::Path;
     use crate::node::reply::Reply;
     use crate::node::wire::{self, Wire};
-    use crate::protocol::{Attempt, Command, Rules, Time, Vote};
+    use crate::protocol::{Attempt, Rules, Time, Vote};
 
     /// An attempt at a lock of one node.
     #[derive(Debug)]
@@ -343,6 +378,8 @@ mod tests {
         }
 
         fn on_release_delivered(&self, _: usize) {}
+
+        fn on_given_up(&self) {}
     }
 
     impl Asking {
@@ -369,6 +406,7 @@ mod tests {
             spelled_out: false,
             path: Path::default(),
             server: None,
+            deaths: 0,
         })
     }
 
@@ -425,6 +463,25 @@ mod tests {
         assert!(is_delete(&jobs[0]) && jobs.len() == 1);
         queue.trust();
         assert_eq!(ask(&queue).vote(), (Vote::Queued, None));
+    }
+
+    #[test]
+    fn a_node_that_is_the_same_server_as_another_gets_no_new_votes() {
+        let queue = Queue::new(Duration::from_millis(40));
+        let (early, asked) = (ask(&queue), ask(&queue));
+        take_back(&queue, &early);
+        queue.on_same_server_as(Some(2));
+        queue.connected();
+        assert_eq!(asked.vote(), NEVER(Cause::Duplicate { of: 2 }));
+        assert!(written(&queue).is_empty());
+        assert_eq!(ask(&queue).vote(), NEVER(Cause::Duplicate { of: 2 }));
+        queue.on_same_server_as(None);
+        let held = ask(&queue);
+        answer(written(&queue), &Reply::Ok);
+        queue.on_same_server_as(Some(2));
+        queue.push(job(&held, Command::Extend));
+        take_back(&queue, &held);
+        assert_eq!(written(&queue).len(), 2, "what it has is kept and deleted");
     }
 
     #[test]

@@ -152,7 +152,8 @@ fn decode(text: &str) -> Option<Option<String>> {
     String::from_utf8(decoded).ok().map(Some)
 }
 
-/// A URL, or text meant as one, without anything that may be its password.
+/// A URL, or text meant as one, without anything that may be its password: behind the last @, or without one, it shows host, port
+/// and database, and of the rest the scheme and a user who has a password.
 pub(crate) fn hide_password(url: &str) -> String {
     // "://" may stand in a password, too.
     let is_scheme = |text: &str| {
@@ -162,8 +163,20 @@ pub(crate) fn hide_password(url: &str) -> String {
     let parts = url.split_once("://").filter(|(scheme, _)| is_scheme(scheme));
     let (scheme, rest) = parts.unwrap_or(("", url));
     let start = &url[..url.len() - rest.len()];
+    // What follows these may be a password: that of a socket, for example. Or it is the end of one, if an @ follows.
+    if let Some(at) = rest.find(['?', '#']) {
+        let before = match rest[at..].contains('@') {
+            true => String::new(),
+            false => hide_password(&url[..start.len() + at])[start.len()..].to_owned(),
+        };
+        return format!("{start}{before}{}***", &rest[at..=at]);
+    }
     let (user, host) = match rest.rsplit_once('@') {
-        Some((credentials, host)) => (split(credentials, ':').0, format!("@{host}")),
+        Some((credentials, host)) => match credentials.split_once(':') {
+            Some((user, password)) if !password.is_empty() => (user, format!("@{host}")),
+            // What stands alone may be meant as a password.
+            _ => return format!("{start}***@{host}"),
+        },
         // Either a host and a port, or a user and a password without a host.
         None => match rest.split_once(':') {
             Some((user, port)) if !rest.starts_with('[') && !is_port(port) => (user, String::new()),
@@ -311,6 +324,29 @@ mod tests {
     fn a_password_with_what_looks_like_the_end_of_a_scheme_is_not_shown() {
         assert_eq!(hide_password("me:aaa%:///@host"), ":***@host");
         assert_eq!(hide_password("redis://me:a://b@host"), "redis://me:***@host");
+    }
+
+    #[test]
+    fn what_may_be_meant_as_a_password_is_not_shown() {
+        for (url, shown) in [
+            ("redis://s3cret@host:x", "redis://***@host:x"),
+            ("redis://s3cret:@host:x", "redis://***@host:x"),
+            ("redis://me:s3cret@host:x", "redis://me:***@host:x"),
+            ("unix:///run/redis.sock?pass=s3cret", "unix:///run/redis.sock?***"),
+            (
+                "redis+unix:///run/redis.sock?db=1&pass=s3cret",
+                "redis+unix:///run/redis.sock?***",
+            ),
+            ("unix:///run/redis.sock?pass=a@s3cret", "unix://?***"),
+            ("unix:///run/redis.sock?pass=s3cret@a", "unix://?***"),
+            ("redis://me:1?s3cret@host", "redis://?***"),
+            ("redis://me:1#s3cret@host", "redis://#***"),
+            ("redis://me:s3cret@host?protocol=4", "redis://me:***@host?***"),
+            ("redis://host?password=s3cret", "redis://host?***"),
+            ("redis://host:6379/2", "redis://host:6379/2"),
+        ] {
+            assert_eq!(hide_password(url), shown, "{url}");
+        }
     }
 
     #[test]

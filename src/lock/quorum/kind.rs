@@ -9,11 +9,22 @@ use crate::held::Owned;
 use crate::node::wire;
 use crate::protocol::{Time, free_after, quorum};
 use crate::waiting::subscriptions::Subscriptions;
-use crate::{AcquireOptions, Gauges, Nodes, Wait, clock};
+use crate::{AcquireOptions, Gauges, Nodes, Refusal, Wait, clock};
 
 /// Locks whose key more than half of these nodes must have.
 #[derive(Debug)]
 pub(crate) struct Quorum(pub(crate) Nodes);
+
+impl Quorum {
+    /// Refuses a key that is too long to be sent.
+    pub(crate) fn check(&self, key: &str) -> Result<(), Refusal> {
+        let (length, most) = (key.len(), self.0.longest_key());
+        if length > most {
+            return Err(Refusal::KeyTooLong { length, most });
+        }
+        Ok(())
+    }
+}
 
 impl Kind for Quorum {
     type Held = QuorumLock;

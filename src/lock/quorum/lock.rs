@@ -94,6 +94,7 @@ impl QuorumLock {
                 spelled_out: false,
                 path: Path::default(),
                 server: None,
+                deaths: 0,
             };
             self.nodes.push(node, Job::Lock(job));
         }
@@ -385,6 +386,10 @@ impl Asker for QuorumLock {
             waiter.wake();
         }
         effect.finished
+    }
+
+    fn on_given_up(&self) {
+        self.gauges.give_up();
     }
 
     fn on_release_delivered(&self, node: usize) {

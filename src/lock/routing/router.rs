@@ -237,7 +237,7 @@ impl Router {
         self.sample(&queue);
         let named = watch::Sender::new(Ok(spot.clone()));
         let place = Place::named(named.subscribe(), self.login.clone());
-        tokio::spawn(connection::run(Arc::clone(&queue), place, self.options));
+        tokio::spawn(connection::run(Arc::clone(&queue), place, self.options, None));
         let master = Master {
             queue: Arc::clone(&queue),
             named,
