@@ -43,6 +43,7 @@ fn doubt(expectation: &Expectation, arm: &ArmRecord, held: bool, doubts: &[Doubt
         Leaves::Damage => decided == Some(false) && expectation.metric.is_damage(),
         Leaves::Excess => !held && expectation.is_from_above(),
         Leaves::Decided => decided.is_some(),
+        Leaves::Success => held,
     };
     match doubts.iter().find(|doubt| !stands(doubt)) {
         Some(Doubt { leaves, why }) => Some(match leaves {
@@ -144,11 +145,12 @@ mod tests {
             .collect()
     }
 
-    const DOUBTS: [(Leaves, &str); 4] = [
+    const DOUBTS: [(Leaves, &str); 5] = [
         (Leaves::Nothing, "the machine's wall clock stepped"),
         (Leaves::Damage, "redlock: 11 of 1,000 requests failed"),
         (Leaves::Excess, "fault 1 never fired"),
         (Leaves::Decided, "the run was stopped before its end"),
+        (Leaves::Success, "this machine is too busy"),
     ];
 
     /// Each kind of expectation, and which of the doubts leave its result standing.
@@ -191,6 +193,8 @@ mod tests {
         ];
         for (metric, op, bound, without, stands) in table {
             let what = format!("{} {} {bound}", metric.name(), op.sign());
+            let [nothing, damage, excess, decided] = stands;
+            let stands = [nothing, damage, excess, decided, without == CheckResult::Held];
             let mut scenario = scenario();
             let expectation = &mut scenario.expect[0];
             (expectation.metric, expectation.op, expectation.bound) = (metric, op, bound);
@@ -290,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_run_that_was_stopped_decides_only_what_can_not_change_any_more() {
-        let stopped = doubts(&DOUBTS[3..]);
+        let stopped = doubts(&DOUBTS[3..4]);
         let judge = |metric, op, bound| {
             let mut scenario = scenario();
             scenario.expect[0].metric = metric;

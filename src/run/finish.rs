@@ -46,6 +46,15 @@ impl Engine {
         let reasons = whole_run.iter().chain(doubts.iter().flatten());
         let mut inconclusive: Vec<String> = reasons.map(|doubt| doubt.why.clone()).collect();
         inconclusive.extend(self.all_missing());
+        // A machine that is too busy explains what failed of locks that expire, and nothing else.
+        if let Some(busy) = self.flaws.busy.clone() {
+            for (arm, doubts) in self.arms.iter().zip(&mut doubts) {
+                if arm.spec.lock.uses_nodes() {
+                    doubts.push(Doubt::new(Leaves::Success, busy.clone()));
+                }
+            }
+            self.warn(busy);
+        }
         if interrupted {
             let stopped = Doubt::new(Leaves::Decided, "the run was stopped before its end".to_owned());
             for of_arm in &mut doubts {

@@ -7,6 +7,8 @@ pub(super) struct Flaws {
     pub lost: Vec<String>,
     /// What could not be read or finished, besides what the arms list themselves.
     pub missing: Vec<String>,
+    /// That the machine is too busy, if it is.
+    pub busy: Option<String>,
     /// The scheduled faults that had no effect, and why; known at the end.
     pub unmet: Vec<String>,
 }
@@ -29,6 +31,8 @@ pub(super) enum Leaves {
     Excess,
     /// What can't change any more.
     Decided,
+    /// What held in spite of it.
+    Success,
 }
 
 impl Flaws {

@@ -34,6 +34,11 @@ impl LiveSwarm {
         })
     }
 
+    /// How long the threads of the app servers have stood still so far although nobody paused them, in all.
+    pub fn stood_still(&self) -> Duration {
+        self.servers.iter().map(AppServer::stood_still).sum()
+    }
+
     /// How long the oldest acquire of an arm has been waiting; dead app servers don't count.
     pub fn oldest_wait(&self, arm: usize, now: Instant) -> Option<Duration> {
         let since = self.servers.iter().filter_map(|server| server.oldest_wait(arm)).min()?;

@@ -16,6 +16,7 @@ use super::pace::{CONDITIONS, TICK};
 use super::progress_limit::ProgressLimit;
 use super::record::{Record, SecondZero};
 use super::snapshot::{Phase, Snapshot};
+use super::stall_watch::StallWatch;
 use crate::lab::{Lab, LabOptions, NodeName, NodeStats, ServerBinary};
 use crate::metrics::units::micros;
 use crate::model::{ClusterNode, EventKind};
@@ -253,7 +254,27 @@ impl Engine {
                  meanwhile, so it proves nothing"
             ));
         }
+        if self.stage.phase == Phase::Running {
+            self.look_at_threads();
+        }
         self.publish();
+    }
+
+    /// Notes how much of the time this machine let the app servers run, and warns once if that is too little.
+    fn look_at_threads(&mut self) {
+        let (sum, threads) = (self.swarm.stood_still(), self.swarm.servers.len());
+        let Some(share) = self.stall.stood_still(Instant::now(), sum, threads) else {
+            return;
+        };
+        let text = format!(
+            "this machine is too busy: it let the app servers wait for {:.0} % of the time, so a failure may be its own",
+            share * 100.0
+        );
+        let busy = (share > StallWatch::MUCH).then_some(text);
+        if let (None, Some(text)) = (&self.flaws.busy, &busy) {
+            self.log.push(EventKind::Warning, text.clone());
+        }
+        self.flaws.busy = busy;
     }
 
     pub(super) fn collect(&mut self) {

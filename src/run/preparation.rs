@@ -84,6 +84,7 @@ impl Preparation<'_> {
             live_settings: self.live_settings.clone(),
             seed: scenario.seed,
             hurry: self.hurry.clone(),
+            stalls: Arc::default(),
             arms,
             round_trips: Arc::new(RoundTrips::new(self.lab.lock_nodes().len(), Arc::clone(self.timeline))),
         }

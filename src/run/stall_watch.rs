@@ -9,11 +9,17 @@ pub(super) struct StallWatch {
     /// The shortest stall that counts; `None` if no lock can expire.
     limit: Option<Duration>,
     last: Option<Instant>,
+    /// The first look at the app servers' threads: when, and how long they had stood still.
+    first: Option<(Instant, Duration)>,
 }
 
 impl StallWatch {
     /// Shorter stalls are those of a busy machine.
     const LEAST: Duration = Duration::from_secs(1);
+    /// What is seen in less time says little.
+    const SOON: Duration = Duration::from_secs(3);
+    /// If threads stand still for more than this part of the time, the machine is too busy.
+    pub const MUCH: f64 = 0.02;
 
     /// A stall counts if it outlasts the shortest TTL of the arms, and a second.
     pub fn new(arms: &[ArmSpec]) -> Self {
@@ -22,7 +28,17 @@ impl StallWatch {
         Self {
             limit: shortest.map(|ttl| ttl.max(Self::LEAST)),
             last: None,
+            first: None,
         }
+    }
+
+    /// The part of the time in which the threads of the app servers stood still although nobody paused them; `sum` is how long each of the
+    /// `threads` has, added up. `None` in the first seconds.
+    pub fn stood_still(&mut self, now: Instant, sum: Duration, threads: usize) -> Option<f64> {
+        let (since, before) = *self.first.get_or_insert((now, sum));
+        let passed = now.saturating_duration_since(since);
+        let share = sum.saturating_sub(before).as_secs_f64() / (passed.as_secs_f64() * threads.max(1) as f64);
+        (passed >= Self::SOON).then_some(share)
     }
 
     /// Locks have this TTL from now on.
@@ -44,6 +60,16 @@ impl StallWatch {
 mod tests {
     use super::*;
     use crate::scenario::{LockKind, Overrides, Source, parse};
+
+    #[test]
+    fn the_threads_of_a_busy_machine_stand_still_for_much_of_the_time() {
+        let (mut watch, start) = (StallWatch::new(&[]), Instant::now());
+        let mut look = |after, sum| watch.stood_still(start + Duration::from_secs(after), Duration::from_secs(sum), 4);
+        assert_eq!(look(0, 7), None, "what was before does not count");
+        assert_eq!(look(2, 9), None, "too early");
+        assert_eq!(look(10, 11), Some(0.1));
+        assert_eq!(look(20, 7), Some(0.0));
+    }
 
     #[test]
     fn only_a_stall_that_outlasts_a_ttl_counts() {

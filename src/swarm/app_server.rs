@@ -1,6 +1,6 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -11,7 +11,7 @@ use super::serve::serve;
 use crate::lock::Gauges;
 use crate::metrics::RoundTrips;
 use crate::model::{Action, Condition, Conditions, ServerId, Verified};
-use crate::workload::HeldLocks;
+use crate::workload::{HeldLocks, Stalls};
 
 /// A group of workers that lives and dies together: an OS thread with a single-threaded runtime, connections and
 /// in-process mutexes of its own.
@@ -23,6 +23,7 @@ pub struct AppServer {
     ended: watch::Receiver<Option<Instant>>,
     arms: Vec<ArmState>,
     round_trips: Arc<RoundTrips>,
+    stalls: Arc<Stalls>,
 }
 
 impl AppServer {
@@ -32,7 +33,7 @@ impl AppServer {
     /// [`SwarmError`] if the thread, the database or the cache is not available. Missing lock nodes are not an error.
     pub async fn start(plan: ServerPlan) -> Result<Self, SwarmError> {
         let id = plan.id;
-        let round_trips = Arc::clone(&plan.round_trips);
+        let (round_trips, stalls) = (Arc::clone(&plan.round_trips), Arc::clone(&plan.stalls));
         let (commands, inbox) = mpsc::unbounded_channel();
         let (report, ready) = oneshot::channel();
         let (at_end, ended) = watch::channel(None);
@@ -63,6 +64,7 @@ impl AppServer {
             ended,
             arms,
             round_trips,
+            stalls,
         })
     }
 
@@ -107,6 +109,12 @@ impl AppServer {
         gauges.fold((0, 0), |(holding, partial), gauges| {
             (holding + gauges.holding(), partial + gauges.partial())
         })
+    }
+
+    /// How long its thread has stood still so far although nobody paused it.
+    #[must_use]
+    pub fn stood_still(&self) -> Duration {
+        self.stalls.over()
     }
 
     /// How long its lock nodes took to answer.

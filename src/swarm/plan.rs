@@ -13,7 +13,7 @@ use crate::metrics::{Recorder, RoundTrips};
 use crate::model::{HostId, ServerId};
 use crate::scenario::{ArmSpec, DatabaseSpec, WorkloadSpec};
 use crate::store::ArmDatabase;
-use crate::workload::{HeldLocks, Hurry, LiveSettings, Waiting};
+use crate::workload::{HeldLocks, Hurry, LiveSettings, Stalls, Waiting};
 
 /// What an app server is made from.
 #[derive(Debug, Clone)]
@@ -48,6 +48,8 @@ pub struct ServerPlan {
     pub hurry: Hurry,
     /// The arms.
     pub arms: Vec<ArmPlan>,
+    /// Notes how long its thread stands still although nobody pauses it.
+    pub stalls: Arc<Stalls>,
     /// Counts how long the lock nodes take to answer.
     pub round_trips: Arc<RoundTrips>,
 }

@@ -23,7 +23,7 @@ pub(super) async fn serve(
     inbox: mpsc::UnboundedReceiver<ServerCommand>,
     report: oneshot::Sender<Result<Vec<ArmState>, SwarmError>>,
 ) -> Instant {
-    let (after, stalls) = (TaskTracker::new(), Arc::new(Stalls::new()));
+    let (after, stalls) = (TaskTracker::new(), Arc::clone(&plan.stalls));
     let (crews, held_locks) = match crews(&plan, &stalls, &after).await {
         Ok((crews, states)) => {
             let held_locks: Vec<_> = states.iter().map(|state| Arc::clone(&state.held_locks)).collect();

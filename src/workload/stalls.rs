@@ -67,9 +67,15 @@ impl Stalls {
         (from(then.at_us, now.at_us), from(then.sum_us, now.sum_us))
     }
 
+    /// How long it has stood still in all the stalls that are over. It can be read from any thread.
+    #[must_use]
+    pub fn over(&self) -> Duration {
+        Duration::from_micros(self.sum_us.load(Ordering::Relaxed))
+    }
+
     /// How long it has stood still so far, in all.
     fn sum(&self) -> Duration {
-        let [due, before] = [&self.due_us, &self.sum_us].map(|us| Duration::from_micros(us.load(Ordering::Relaxed)));
+        let (due, before) = (Duration::from_micros(self.due_us.load(Ordering::Relaxed)), self.over());
         let late = self.origin.elapsed().saturating_sub(due);
         before + if late > USUAL { late } else { Duration::ZERO }
     }
