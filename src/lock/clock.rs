@@ -6,7 +6,8 @@
 
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, Timeout};
@@ -44,10 +45,26 @@ struct First {
 
 fn first() -> &'static First {
     static FIRST: OnceLock<First> = OnceLock::new();
-    FIRST.get_or_init(|| First {
-        reading: std::time::Instant::now().into(),
-        machine: machine(),
+    FIRST.get_or_init(|| {
+        let both = both();
+        First {
+            reading: both.map_or_else(std::time::Instant::now, |(awake, _)| awake).into(),
+            machine: both.map(|(_, machine)| machine),
+        }
     })
+}
+
+/// The system's clock that stands still while the machine is suspended, and the one that goes on, read at once; `None` if there is
+/// only one, or if this thread had to wait between the readings each time.
+fn both() -> Option<(std::time::Instant, Duration)> {
+    for _ in 0..MOST_READINGS {
+        let awake = std::time::Instant::now();
+        let machine = machine()?;
+        if awake.elapsed() <= AT_ONCE {
+            return Some((awake, machine));
+        }
+    }
+    None
 }
 
 /// The machine's clock that goes on while it is suspended; `None` if the system has none that we know.
@@ -109,17 +126,10 @@ fn time_of(now: Instant) -> Time {
 /// clock. Only a suspension makes the system's own clocks differ.
 #[cold]
 fn look_closer(first: std::time::Instant, then: Duration) {
-    for _ in 0..MOST_READINGS {
-        let before = std::time::Instant::now();
-        let machine = machine().unwrap_or(then);
-        if before.elapsed() > AT_ONCE {
-            continue;
-        }
-        let apart = machine.saturating_sub(then).saturating_sub(before - first);
-        if apart > suspended() + TOLERANCE {
-            SUSPENDED.fetch_max(u64::try_from(apart.as_nanos()).unwrap_or(u64::MAX), Relaxed);
-        }
-        return;
+    let Some((awake, machine)) = both() else { return };
+    let apart = machine.saturating_sub(then).saturating_sub(awake - first);
+    if apart > suspended() + TOLERANCE {
+        SUSPENDED.fetch_max(u64::try_from(apart.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }
 }
 

@@ -177,8 +177,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Writes and reads until the connection breaks, or until nobody uses it any more; the latter is not an error.
     async fn drive(&mut self, node: &Queue) -> io::Result<()> {
         let driven = poll_fn(|cx| self.poll(node, cx)).await;
-        if driven.is_err() {
-            // What has arrived counts, although nothing can be written any more.
+        // What has arrived counts, although nothing can be written any more. Behind what is not a reply nothing counts.
+        if let Err(error) = &driven
+            && error.kind() != io::ErrorKind::InvalidData
+        {
             poll_fn(|cx| {
                 while let Poll::Ready(Ok(())) = self.poll_read(node, cx) {}
                 Poll::Ready(())
@@ -407,5 +409,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn oldest(&self) -> Option<Time> {
         let oldest = self.written.front().map(|(_, since)| *since);
         oldest.or_else(|| self.waiting_since())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, join, sink};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_reply_counts_once_although_something_else_follows() {
+        let (said, later) = (&b"+OK\r\n?\r\n"[..], &b"+OK\r\n"[..]);
+        let stream = join(said.chain(later), sink());
+        let mut connection = Connection::new(stream, None, None, &NodeOptions::default());
+        let written = [Job::Asking, Job::Asking, Job::Asking];
+        connection.written.extend(written.map(|job| (job, clock::now())));
+        let node = Queue::new(Duration::from_secs(1));
+        connection.drive(&node).await.expect_err("a ? is no reply");
+        assert_eq!(connection.written.len(), 2);
     }
 }

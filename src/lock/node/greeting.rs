@@ -144,12 +144,17 @@ async fn introduce(stream: &mut Stream, address: &NodeAddress, commands: &[Vec<u
     Ok(replies)
 }
 
-/// What servers say of an `AUTH` that they refuse.
-const AUTH_REFUSED: [&str; 4] = [
+/// What servers say of an `AUTH` that they refuse, or of a connection before they read anything.
+const AUTH_REFUSED: [&str; 8] = [
     "WRONGPASS invalid username-password pair",
     "ERR invalid password",
     "ERR AUTH <password> called without any password configured",
     "ERR Client sent AUTH, but no password is set",
+    // Before Redis 6 there are no users.
+    "ERR wrong number of arguments for 'auth' command",
+    "ERR max number of clients",
+    "DENIED Redis is running in protected mode",
+    "DENIED Running in protected mode",
 ];
 
 /// The error with which a node answered `AUTH`, without what it may quote of that: a server that does not know the command
@@ -228,6 +233,7 @@ mod tests {
                 "WRONGPASS invalid username-password pair",
             ),
             ("ERR invalid password", "ERR invalid password"),
+            ("ERR max number of clients reached", "ERR max number of clients"),
         ] {
             assert_eq!(auth_refused(text), shown);
         }
