@@ -20,7 +20,7 @@ use futures_util::StreamExt;
 use nix::unistd::{getegid, geteuid};
 use tokio::time::{sleep, timeout};
 
-use super::claim::KEEPER;
+use super::claim::{KEEPER, READS};
 use super::engine::{Engine, is_missing, said};
 use super::labels::Labels;
 use super::network::Network;
@@ -146,7 +146,7 @@ impl Container {
     ) -> Result<Self, String> {
         let body = ContainerCreateBody {
             entrypoint: Some(vec![program.to_owned()]),
-            cmd: Some(vec!["-".to_owned()]),
+            cmd: Some(READS.map(str::to_owned).to_vec()),
             open_stdin: Some(true),
             // Whoever is attached is the only one.
             stdin_once: Some(true),

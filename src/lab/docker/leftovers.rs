@@ -102,10 +102,20 @@ pub(in crate::lab) fn remove_without_directory(force: bool) -> io::Result<Unseen
             if run.join(LOCK_FILE).exists() || is_asked {
                 continue;
             }
-            match claim::life(&containers) {
+            let life = match claim::life(&containers) {
+                Life::Begins(id) if !force => match claim::end(&engine, &id, true).await? {
+                    true => {
+                        unseen.removed += 1;
+                        Life::Over
+                    }
+                    false => Life::Lives,
+                },
+                life => life,
+            };
+            match life {
                 Life::Lives if !force => unseen.alive.push(run),
                 Life::Untold if !force => unseen.untold.push(run),
-                Life::Lives | Life::Untold | Life::Over => {
+                Life::Begins(_) | Life::Lives | Life::Untold | Life::Over => {
                     unseen.removed += remove_all(&engine, &Labels::of_run(&run)).await?;
                 }
             }
