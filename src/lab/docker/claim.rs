@@ -11,7 +11,9 @@ use std::time::Duration;
 use bollard::container::AttachContainerResults;
 use bollard::errors::Error;
 use bollard::models::{ContainerStateStatusEnum, ContainerSummary, ContainerSummaryStateEnum};
-use bollard::query_parameters::{AttachContainerOptionsBuilder, InspectContainerOptions, RemoveContainerOptions};
+use bollard::query_parameters::{
+    AttachContainerOptionsBuilder, InspectContainerOptions, RemoveContainerOptionsBuilder,
+};
 use futures_util::StreamExt;
 use tokio::time::{sleep, timeout};
 
@@ -142,7 +144,8 @@ pub(super) async fn end(engine: &Engine, id: &str, is_new: bool) -> Result<bool,
         sleep(START).await;
     }
     // Not by force: the engine itself refuses to remove what runs or is frozen.
-    match engine.0.remove_container(id, None::<RemoveContainerOptions>).await {
+    let options = RemoveContainerOptionsBuilder::new().v(true).build();
+    match engine.0.remove_container(id, Some(options)).await {
         Ok(()) => Ok(true),
         Err(error) if is_missing(&error) => Ok(true),
         Err(Error::DockerResponseServerError { status_code: 409, .. }) => Ok(false),
