@@ -23,9 +23,9 @@ use super::image::PROGRAMS;
 use super::labels::{Labels, PLACE};
 
 /// Its place in a lab, which no node has.
-pub(super) const KEEPER: &str = "keeper";
+const KEEPER: &str = "keeper";
 /// The arguments of its server: read settings from stdin, to its end, and then this one, which no server knows. So it never serves.
-pub(super) const READS: [&str; 3] = ["-", "--ends-with-its-keeper", "yes"];
+const READS: [&str; 3] = ["-", "--ends-with-its-keeper", "yes"];
 
 /// How long a keeper that lives may take from creating its claim to starting it.
 const START: Duration = Duration::from_secs(2);
@@ -108,8 +108,9 @@ impl Claim {
 /// Makes the container, and holds its stdin.
 async fn make(engine: &Engine, name: &str, image: &str, labels: &Labels) -> Result<Claim, String> {
     let mut last = String::new();
+    let labels = &labels.of_node(KEEPER);
     for program in PROGRAMS {
-        let container = Container::create_reader(engine, image, program, name, labels).await?;
+        let container = Container::create_reader(engine, image, (program, &READS), name, labels).await?;
         match hold(engine, &container).await {
             Ok(claim) => return Ok(claim),
             // Most likely the image has the other program.

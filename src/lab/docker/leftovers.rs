@@ -12,6 +12,7 @@ use super::claim::{self, Life};
 use super::container;
 use super::endpoints::rejoin_all;
 use super::engine::Engine;
+pub use super::engine::Unasked;
 use super::labels::{Labels, PROCESSES, RUN};
 use super::removal::remove_all;
 use super::stack::Stack;
@@ -65,15 +66,6 @@ pub(in crate::lab) struct Unseen {
     pub untold: Vec<PathBuf>,
     /// Why no engine was asked, if there is one.
     pub unasked: Option<Unasked>,
-}
-
-/// Why an engine was not asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unasked {
-    /// It is the usual one of this machine, which this user may not use.
-    NotAllowed,
-    /// It should have answered.
-    Silent(String),
 }
 
 /// Removes this user's containers and networks whose run directory can't be seen from here, if their keeper is gone; with `force`,
