@@ -411,6 +411,17 @@ fn a_stack_is_given_back_as_it_was_however_a_run_ends() {
     let mut run = stack.broken();
     assert_eq!(signal(&mut run, Signal::SIGINT).code(), Some(130));
     assert!(all_run() && claims().is_empty());
+
+    // One that was killed before it started its claim has not got the stack.
+    docker(&[
+        "create",
+        "--name",
+        &format!("lockstorm-uses-{PROJECT}"),
+        "lockstorm-redis:local",
+    ]);
+    let mut run = stack.broken();
+    assert_eq!(signal(&mut run, Signal::SIGINT).code(), Some(130));
+    assert!(all_run() && uses().is_empty());
 }
 
 #[test]

@@ -581,6 +581,65 @@ fn a_lab_whose_directory_is_not_seen_is_left_alone() {
 
 #[test]
 #[ignore = "needs a Docker engine: .ci/docker"]
+fn however_early_a_keeper_is_killed_nobody_has_to_force_the_removal() {
+    let place = Place::new();
+    place.file("quiet.toml", QUIET);
+    for after in [0, 50, 100, 150, 200, 300, 400, 600, 900] {
+        let run = ["run", "quiet.toml", "--lab", "docker", "--image", IMAGE, "--quiet"];
+        let mut child = place
+            .lockstorm(&run)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut keeper = String::new();
+        eventually("there is a keeper", || {
+            let found = Command::new("pgrep").args(["-P", &child.id().to_string()]).output();
+            keeper = String::from_utf8(found.unwrap().stdout).unwrap();
+            !keeper.is_empty()
+        });
+        sleep(Duration::from_millis(after));
+        // Stopped, it can't clean up after the keeper.
+        send(&child, Signal::SIGSTOP);
+        kill(Pid::from_raw(keeper.trim().parse().unwrap()), Signal::SIGKILL).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let base = fs::read_dir(place.tmp.path()).unwrap().flatten();
+        for base in base.filter(|entry| entry.path().is_dir()) {
+            fs::remove_dir_all(base.path()).unwrap();
+        }
+        eventually("its claim is over or was never held", || {
+            let down = place.lockstorm(&["lab", "down"]).output().unwrap();
+            assert!(down.status.success(), "after {after} ms: {}", told(&down));
+            !String::from_utf8_lossy(&down.stdout).contains("running")
+        });
+        nothing_is_left();
+    }
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn a_claim_that_was_never_started_is_no_lab() {
+    let place = Place::new();
+    let hostname = nix::unistd::gethostname().unwrap();
+    let labels = [
+        format!("lockstorm.user={}", nix::unistd::geteuid()),
+        format!("lockstorm.machine={}", hostname.to_string_lossy()),
+        "lockstorm.run=/nowhere/run-1".to_owned(),
+        "lockstorm.place=keeper".to_owned(),
+    ];
+    let mut create = vec!["create"];
+    create.extend(labels.iter().flat_map(|label| ["--label", label]));
+    create.push(IMAGE);
+    docker(&create);
+    let down = place.lockstorm(&["lab", "down"]).output().unwrap();
+    assert!(down.status.success(), "{}", told(&down));
+    assert_eq!(String::from_utf8_lossy(&down.stdout), "removed 1 container\n");
+    nothing_is_left();
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
 fn containers_of_which_nothing_says_whether_they_are_used_are_left_alone() {
     let place = Place::new();
     let up = ["lab", "up", "--lab", "docker", "--image", IMAGE, "--port", "0"];

@@ -3,15 +3,18 @@
 //!
 //! When the keeper ends in any way, the engine closes that stdin, and the server program in the container, which has read its
 //! settings from there until then, ends because of them. A keeper that is stopped, or a machine that sleeps, closes nothing. So a
-//! claim that has ended proves that nobody uses the run, and nothing else does.
+//! claim that has ended proves that nobody uses the run. One that has not started is removed, which the engine refuses once it has:
+//! its keeper is gone, or can't start it any more. Nothing else of a run is made before its claim has started.
 
 use std::time::Duration;
 
 use bollard::container::AttachContainerResults;
+use bollard::errors::Error;
 use bollard::models::{ContainerStateStatusEnum, ContainerSummary, ContainerSummaryStateEnum};
-use bollard::query_parameters::{AttachContainerOptionsBuilder, InspectContainerOptions};
+use bollard::query_parameters::{
+    AttachContainerOptionsBuilder, InspectContainerOptions, RemoveContainerOptionsBuilder,
+};
 use futures_util::StreamExt;
-use tokio::io::AsyncWriteExt;
 use tokio::time::{sleep, timeout};
 
 use super::container::Container;
@@ -20,10 +23,12 @@ use super::image::PROGRAMS;
 use super::labels::{Labels, PLACE};
 
 /// Its place in a lab, which no node has.
-pub(super) const KEEPER: &str = "keeper";
-/// A setting that no server knows: when the last one was read, the server ends.
-const NO_SETTING: &[u8] = b"ends-with-its-keeper\n";
+const KEEPER: &str = "keeper";
+/// The arguments of its server: read settings from stdin, to its end, and then this one, which no server knows. So it never serves.
+const READS: [&str; 3] = ["-", "--ends-with-its-keeper", "yes"];
 
+/// How long a keeper that lives may take from creating its claim to starting it.
+const START: Duration = Duration::from_secs(2);
 /// How long the engine may take to say how a claim has ended.
 const ENDING: Duration = Duration::from_secs(1);
 
@@ -61,15 +66,14 @@ impl Claim {
         };
         match engine.0.inspect_container(&name, None::<InspectContainerOptions>).await {
             Ok(other) => {
-                use ContainerStateStatusEnum::{DEAD, EXITED};
                 let status = other.state.and_then(|state| state.status);
-                if !matches!(status, Some(EXITED | DEAD)) {
+                let is_new = status == Some(ContainerStateStatusEnum::CREATED);
+                // By its id, since a third run may have claimed the stack by now.
+                if !end(engine, &other.id.unwrap_or_default(), is_new).await? {
                     return Err(format!(
                         "the stack {project} is in use by another run: end that first; if there is none any more, `docker rm -f {name}`"
                     ));
                 }
-                // By its id, since a third run may have claimed the stack by now.
-                Container(other.id.unwrap_or_default()).remove(engine).await?;
                 make(engine, &name, image, labels).await
             }
             // It has been removed just now, or the engine refuses for another reason.
@@ -104,8 +108,9 @@ impl Claim {
 /// Makes the container, and holds its stdin.
 async fn make(engine: &Engine, name: &str, image: &str, labels: &Labels) -> Result<Claim, String> {
     let mut last = String::new();
+    let labels = &labels.of_node(KEEPER);
     for program in PROGRAMS {
-        let container = Container::create_reader(engine, image, program, name, labels).await?;
+        let container = Container::create_reader(engine, image, (program, &READS), name, labels).await?;
         match hold(engine, &container).await {
             Ok(claim) => return Ok(claim),
             // Most likely the image has the other program.
@@ -125,19 +130,28 @@ async fn hold(engine: &Engine, container: &Container) -> Result<Claim, String> {
         .build();
     // Before it starts, so that it never runs without somebody at its stdin.
     let attached = engine.0.attach_container(container.id(), Some(options)).await;
-    let mut attached = attached.map_err(said)?;
-    // So that it ends even if this process is killed at once; without this setting it would become a server.
-    let told = async {
-        attached.input.write_all(NO_SETTING).await?;
-        attached.input.flush().await
-    };
-    told.await.map_err(|error| error.to_string())?;
+    let attached = attached.map_err(said)?;
     container.start(engine).await?;
     Ok(Claim {
         engine: engine.clone(),
         container: container.clone(),
         attached,
     })
+}
+
+/// Removes the claim with this id unless somebody holds it, and returns whether it is gone.
+pub(super) async fn end(engine: &Engine, id: &str, is_new: bool) -> Result<bool, String> {
+    if is_new {
+        sleep(START).await;
+    }
+    // Not by force: the engine itself refuses to remove what runs or is frozen.
+    let options = RemoveContainerOptionsBuilder::new().v(true).build();
+    match engine.0.remove_container(id, Some(options)).await {
+        Ok(()) => Ok(true),
+        Err(error) if is_missing(&error) => Ok(true),
+        Err(Error::DockerResponseServerError { status_code: 409, .. }) => Ok(false),
+        Err(error) => Err(said(error)),
+    }
 }
 
 /// Whether this container is a claim.
@@ -149,8 +163,10 @@ pub(super) fn is_one(container: &ContainerSummary) -> bool {
 }
 
 /// What the containers of a run say of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Life {
+    /// Its claim with this id has not started.
+    Begins(String),
     /// Its keeper lives.
     Lives,
     /// Its keeper is gone.
@@ -161,9 +177,10 @@ pub(super) enum Life {
 
 /// What these containers, all of one run, say of it.
 pub(super) fn life<'a>(containers: impl IntoIterator<Item = &'a ContainerSummary>) -> Life {
-    use ContainerSummaryStateEnum::{DEAD, EXITED, PAUSED, RUNNING};
+    use ContainerSummaryStateEnum::{CREATED, DEAD, EXITED, PAUSED, RUNNING};
     let claim = containers.into_iter().find(|container| is_one(container));
     match claim.and_then(|claim| claim.state) {
+        Some(CREATED) => Life::Begins(claim.and_then(|claim| claim.id.clone()).unwrap_or_default()),
         Some(RUNNING | PAUSED) => Life::Lives,
         Some(EXITED | DEAD) => Life::Over,
         _ => Life::Untold,
@@ -178,6 +195,7 @@ mod tests {
 
     fn container(place: &str, state: ContainerSummaryStateEnum) -> ContainerSummary {
         ContainerSummary {
+            id: Some(place.to_owned()),
             labels: Some(HashMap::from([(PLACE.to_owned(), place.to_owned())])),
             state: Some(state),
             ..ContainerSummary::default()
@@ -192,7 +210,7 @@ mod tests {
             (PAUSED, Life::Lives),
             (EXITED, Life::Over),
             (DEAD, Life::Over),
-            (CREATED, Life::Untold),
+            (CREATED, Life::Begins(KEEPER.to_owned())),
             (REMOVING, Life::Untold),
         ] {
             // Nodes may be in any state while their lab lives.

@@ -20,7 +20,6 @@ use futures_util::StreamExt;
 use nix::unistd::{getegid, geteuid};
 use tokio::time::{sleep, timeout};
 
-use super::claim::KEEPER;
 use super::engine::{Engine, is_missing, said};
 use super::labels::Labels;
 use super::network::Network;
@@ -136,21 +135,22 @@ impl Container {
         Self::with(engine, name, body, host).await
     }
 
-    /// Creates the container of a claim: this server program, which reads its settings from stdin until that ends.
+    /// Creates the container of a program that reads from stdin.
     pub(super) async fn create_reader(
         engine: &Engine,
         image: &str,
-        program: &str,
+        command: (&str, &[&str]),
         name: &str,
         labels: &Labels,
     ) -> Result<Self, String> {
+        let (program, args) = command;
         let body = ContainerCreateBody {
             entrypoint: Some(vec![program.to_owned()]),
-            cmd: Some(vec!["-".to_owned()]),
+            cmd: Some(args.iter().map(ToString::to_string).collect()),
             open_stdin: Some(true),
             // Whoever is attached is the only one.
             stdin_once: Some(true),
-            ..body(image, &labels.of_node(KEEPER))
+            ..body(image, labels)
         };
         let host = HostConfig {
             network_mode: Some("none".to_owned()),

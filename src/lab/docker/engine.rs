@@ -11,12 +11,19 @@ use nix::unistd::{AccessFlags, access};
 use tokio::time::timeout;
 use url::Url;
 
-use super::leftovers::Unasked;
-
 /// How long the engine may take to say which version it is.
 const HELLO: Duration = Duration::from_secs(10);
 /// Where Docker listens if nothing else is said.
 const SOCKET: &str = "/var/run/docker.sock";
+
+/// Why an engine was not asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unasked {
+    /// It is the usual one of this machine, which this user may not use.
+    NotAllowed,
+    /// It should have answered.
+    Silent(String),
+}
 
 /// A connection to an engine, whose API version was agreed upon.
 #[derive(Debug, Clone)]

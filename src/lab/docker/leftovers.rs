@@ -12,6 +12,7 @@ use super::claim::{self, Life};
 use super::container;
 use super::endpoints::rejoin_all;
 use super::engine::Engine;
+pub use super::engine::Unasked;
 use super::labels::{Labels, PROCESSES, RUN};
 use super::removal::remove_all;
 use super::stack::Stack;
@@ -67,15 +68,6 @@ pub(in crate::lab) struct Unseen {
     pub unasked: Option<Unasked>,
 }
 
-/// Why an engine was not asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unasked {
-    /// It is the usual one of this machine, which this user may not use.
-    NotAllowed,
-    /// It should have answered.
-    Silent(String),
-}
-
 /// Removes this user's containers and networks whose run directory can't be seen from here, if their keeper is gone; with `force`,
 /// even if it is not. That a directory is not seen proves nothing: others may have another file system there.
 pub(in crate::lab) fn remove_without_directory(force: bool) -> io::Result<Unseen> {
@@ -102,10 +94,20 @@ pub(in crate::lab) fn remove_without_directory(force: bool) -> io::Result<Unseen
             if run.join(LOCK_FILE).exists() || is_asked {
                 continue;
             }
-            match claim::life(&containers) {
+            let life = match claim::life(&containers) {
+                Life::Begins(id) if !force => match claim::end(&engine, &id, true).await? {
+                    true => {
+                        unseen.removed += 1;
+                        Life::Over
+                    }
+                    false => Life::Lives,
+                },
+                life => life,
+            };
+            match life {
                 Life::Lives if !force => unseen.alive.push(run),
                 Life::Untold if !force => unseen.untold.push(run),
-                Life::Lives | Life::Untold | Life::Over => {
+                Life::Begins(_) | Life::Lives | Life::Untold | Life::Over => {
                     unseen.removed += remove_all(&engine, &Labels::of_run(&run)).await?;
                 }
             }
