@@ -1,5 +1,6 @@
 //! Nodes as containers, on a real Docker engine. `.ci/docker` runs these where there is one.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -584,6 +585,7 @@ fn a_lab_whose_directory_is_not_seen_is_left_alone() {
 fn however_early_a_keeper_is_killed_nobody_has_to_force_the_removal() {
     let place = Place::new();
     place.file("quiet.toml", QUIET);
+    let hidden = tempfile::tempdir().unwrap();
     for after in [0, 50, 100, 150, 200, 300, 400, 600, 900] {
         let run = ["run", "quiet.toml", "--lab", "docker", "--image", IMAGE, "--quiet"];
         let mut child = place
@@ -606,7 +608,8 @@ fn however_early_a_keeper_is_killed_nobody_has_to_force_the_removal() {
         child.wait().unwrap();
         let base = fs::read_dir(place.tmp.path()).unwrap().flatten();
         for base in base.filter(|entry| entry.path().is_dir()) {
-            fs::remove_dir_all(base.path()).unwrap();
+            // Servers may still write there.
+            fs::rename(base.path(), hidden.path().join(after.to_string())).unwrap();
         }
         eventually("its claim is over or was never held", || {
             let down = place.lockstorm(&["lab", "down"]).output().unwrap();
@@ -673,7 +676,10 @@ fn an_engine_that_does_not_see_the_run_directory_is_told_and_makes_none() {
         return println!("ignored: it needs root, to mount another /tmp");
     }
     let place = Place::new();
-    let runs = || fs::read_dir("/tmp/lockstorm-0").map_or(0, Iterator::count);
+    let runs = || -> BTreeSet<_> {
+        let entries = fs::read_dir("/tmp/lockstorm-0").into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name()).collect()
+    };
     let before = runs();
     let script = format!(
         "mount -t tmpfs tmpfs /tmp && TMPDIR=/tmp '{}' lab up --lab docker --image {IMAGE} --port 0",
@@ -689,7 +695,8 @@ fn an_engine_that_does_not_see_the_run_directory_is_told_and_makes_none() {
         told.contains("does not see the run directory") && told.contains("TMPDIR"),
         "{told}"
     );
-    assert_eq!(runs(), before);
+    // Labs of others may have ended meanwhile.
+    assert!(runs().is_subset(&before));
     drop(place);
     nothing_is_left();
 }
