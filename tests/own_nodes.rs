@@ -403,7 +403,8 @@ fn what_is_written_of_nodes_is_read_again() {
     };
     let again = parse(&source, &Overrides::default()).unwrap();
     assert_eq!(again, scenario(&with("")));
-    assert_eq!(again.to_toml(), written);
+    // What stands alone before an @ may be meant as a password.
+    assert_eq!(again.to_toml(), written.replace("me@", ""));
     assert_eq!(
         (again.lab.hosts, again.lab.processes()),
         (3, 1),
