@@ -610,12 +610,14 @@ fn however_early_a_keeper_is_killed_nobody_has_to_force_the_removal() {
             // Servers may still write there.
             fs::rename(base.path(), hidden.path().join(after.to_string())).unwrap();
         }
-        eventually("its claim is over or was never held", || {
+        // The engine may still carry out what the keeper has asked for last: that is left for the next who removes.
+        eventually("its claim is over or was never held, and nothing is left", || {
             let down = place.lockstorm(&["lab", "down"]).output().unwrap();
             assert!(down.status.success(), "after {after} ms: {}", told(&down));
             !String::from_utf8_lossy(&down.stdout).contains("running")
+                && ours(&["ps", "-a", "-q"]).is_empty()
+                && ours(&["network", "ls", "-q"]).is_empty()
         });
-        nothing_is_left();
     }
 }
 
