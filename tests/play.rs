@@ -381,8 +381,8 @@ fn a_paused_master_grants_for_a_while_after_its_resume_unless_it_needs_replicas(
         })
     };
     assert!(granted_after_resume(&holds("zombie-master")) > 0);
-    // A request that waits in a socket of the paused server may be read before the end of the connection of its last replica is, and
-    // is granted then (so does Redis 7.0): at most one for each of the 32 workers.
+    // When it goes on, the master counts its replicas until it has handled the end of their connections. What it reads in that moment
+    // it grants: at most one request of each of the 32 workers, who ask again once they have their replies.
     let cured = [
         "lab.replicated.min_replicas_to_write=1",
         "expect.fixed.granted_by_old_master=<= 32",
