@@ -1,6 +1,6 @@
 //! One frame of the dashboard at 120×36 with an hour of history and five arms. Run: `cargo bench --bench frame`.
 
-#[path = "../tests/picture/mod.rs"]
+#[path = "../tests/console/picture.rs"]
 mod picture;
 
 use std::hint::black_box;

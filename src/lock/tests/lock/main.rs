@@ -1,0 +1,19 @@
+//! The lock engine on real servers.
+
+#[path = "../kit/mod.rs"]
+mod kit;
+
+mod acquire;
+mod address;
+mod allocations;
+mod chaos;
+mod cluster;
+mod fence;
+mod mistakes;
+mod package;
+mod peers;
+mod sentinel;
+mod servers;
+mod suspension;
+mod tls;
+mod waiting;

@@ -1,0 +1,11 @@
+//! The program at a shell: arguments, scenarios, outputs, and the commands that need no console.
+
+mod arguments;
+mod bench;
+mod headless;
+mod needs;
+mod outputs;
+mod plan;
+mod recipes;
+mod scenario_errors;
+mod scenarios;

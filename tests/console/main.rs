@@ -1,0 +1,7 @@
+//! The console: its screens, and the real program in a terminal.
+
+mod picture;
+mod pty;
+mod speaker;
+mod titles;
+mod views;

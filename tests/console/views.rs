@@ -1,0 +1,1688 @@
+//! What the console shows, at every size, and what its keys do.
+
+use crate::picture;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockstorm::console::{App, ConsoleOptions, Intent, Message, Saving, ThemeName, View, keys, views};
+use lockstorm::metrics::{Count, RecentTenths};
+use lockstorm::model::{
+    Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, OrderId, ServerId, Target,
+};
+use lockstorm::run::{self, Command, Health, Knob, Live, Phase, RunError, Snapshot, Stop};
+use lockstorm::scenario::{GivenNodes, LockKind, Update};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::style::Color;
+
+const SIZES: [(u16, u16); 3] = [(120, 36), (80, 24), (60, 16)];
+
+fn options(theme: ThemeName, colours: bool) -> ConsoleOptions {
+    ConsoleOptions {
+        theme,
+        colours,
+        ascii: false,
+        ..ConsoleOptions::default()
+    }
+}
+
+fn catalogue() -> Vec<(String, String)> {
+    let entry = |name: &str, title: &str| (name.to_owned(), title.to_owned());
+    vec![
+        entry("flash-sale", "200 items, 1,600 buyers: who sells more than there is?"),
+        entry(
+            "quorum-loss",
+            "One host dies, then a second: redlock goes on, refuses, recovers",
+        ),
+        entry(
+            "single-vs-redlock",
+            "The node under the single lock dies and comes back empty",
+        ),
+        entry("stampede", "One hot key expires under a hundred readers"),
+    ]
+}
+
+/// A console in a run that has published this snapshot.
+fn showing_in(snapshot: Snapshot, options: &ConsoleOptions) -> App {
+    let mut app = App::new(catalogue(), options);
+    app.launch(Box::new(snapshot.scenario.as_ref().clone()));
+    app.update(Message::Snapshot(Arc::new(snapshot)));
+    app
+}
+
+fn showing(snapshot: Snapshot) -> App {
+    showing_in(snapshot, &options(ThemeName::Dark, true))
+}
+
+fn code(app: &mut App, code: KeyCode) -> Vec<Intent> {
+    app.update(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+}
+
+fn press(app: &mut App, keys: &str) -> Vec<Intent> {
+    keys.chars().flat_map(|key| code(app, KeyCode::Char(key))).collect()
+}
+
+fn draw(app: &App, (width, height): (u16, u16)) -> Buffer {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a test terminal");
+    terminal.draw(|frame| views::render(frame, app)).expect("a frame");
+    terminal.backend().buffer().clone()
+}
+
+fn text(buffer: &Buffer) -> String {
+    let rows = buffer.content().chunks(usize::from(buffer.area.width.max(1)));
+    let row = |cells: &[ratatui::buffer::Cell]| cells.iter().map(ratatui::buffer::Cell::symbol).collect::<String>();
+    rows.map(|cells| row(cells).trim_end().to_owned() + "\n").collect()
+}
+
+/// The screen at every size, one below the other.
+fn screens(app: &App) -> String {
+    SIZES
+        .iter()
+        .map(|&size| format!("{}×{}\n{}\n", size.0, size.1, text(&draw(app, size))))
+        .collect()
+}
+
+fn results_of_expectations() -> Vec<(CheckResult, String)> {
+    vec![
+        (
+            CheckResult::Held,
+            "redlock.oversold == 0: it is 0 of 7,520 orders".to_owned(),
+        ),
+        (CheckResult::Held, "single.oversold > 0: it is 14".to_owned()),
+        (
+            CheckResult::Failed,
+            "redlock.acquire_p99 < 50ms: it is 61 ms".to_owned(),
+        ),
+    ]
+}
+
+#[test]
+fn dashboard_before_any_fault() {
+    insta::assert_snapshot!(screens(&showing(picture::calm(picture::inventory(), 12.3))));
+}
+
+#[test]
+fn dashboard_in_the_storm() {
+    let mut app = showing(picture::storm());
+    code(&mut app, KeyCode::Tab);
+    press(&mut app, "2");
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn dashboard_of_a_stampede() {
+    insta::assert_snapshot!(screens(&showing(picture::stampeded())));
+}
+
+#[test]
+fn dashboard_of_stuck_arms() {
+    insta::assert_snapshot!(screens(&showing(stuck())));
+}
+
+#[test]
+fn scoreboard() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "v");
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn events() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "vv");
+    app.update(Message::Saved(Ok(
+        "./single-vs-redlock-20261121T101500-running.txt".to_owned()
+    )));
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn summary() {
+    insta::assert_snapshot!(screens(&showing(picture::finished(
+        picture::storm(),
+        results_of_expectations()
+    ))));
+}
+
+#[test]
+fn help() {
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    press(&mut app, "?");
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn expectations_at_the_end() {
+    let mut results_of_expectations = results_of_expectations();
+    results_of_expectations[1].0 = CheckResult::Inconclusive;
+    let mut app = showing(picture::finished(picture::storm(), results_of_expectations));
+    press(&mut app, "e");
+    let screen = text(&draw(&app, (80, 24)));
+    for line in ["✔ redlock.oversold", "? single.oversold", "✖ redlock.acquire_p99"] {
+        assert!(screen.contains(line), "{line}\n{screen}");
+    }
+    assert!(!screen.contains("so far"));
+}
+
+#[test]
+fn expectations() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "e");
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn ttls() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "l");
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn the_ttls_that_sections_would_outlast_follow_the_knob() {
+    let mut app = showing(picture::calm(picture::inventory(), 26.0));
+    press(&mut app, "t");
+    let hint = app.status().expect("the knob was turned").to_owned();
+    assert!(
+        hint.starts_with("TTL 1 s · ") && hint.contains("sections of single would outlast it if it were not renewed"),
+        "{hint}"
+    );
+    press(&mut app, "l");
+    for size in [(120, 36), (80, 24), (60, 16)] {
+        let screen = text(&draw(&app, size));
+        let marked: Vec<&str> = screen.lines().filter(|line| line.contains('◆')).collect();
+        assert!(marked.iter().any(|line| line.contains("1 s ")), "{screen}");
+        assert!(screen.contains("of 10.0k") && screen.contains("single"), "{screen}");
+    }
+    press(&mut app, "l");
+    assert!(!text(&draw(&app, (120, 36))).contains("of 10.0k"));
+}
+
+#[test]
+fn sections_that_are_too_few_say_nothing_of_ttls() {
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    for arm in &mut snapshot.arms {
+        arm.outlasted = run::Outlasted::default();
+    }
+    let mut app = showing(snapshot);
+    press(&mut app, "t");
+    assert_eq!(app.status(), Some("TTL 1 s"));
+    press(&mut app, "l");
+    let screen = text(&draw(&app, (120, 36)));
+    assert!(
+        screen.contains("No section of the measured part has ended yet."),
+        "{screen}"
+    );
+    let mut locks = picture::inventory();
+    locks.arms.retain(|arm| !arm.lock.uses_nodes());
+    let mut app = showing(picture::calm(locks, 12.3));
+    press(&mut app, "l");
+    assert_eq!(app.status(), Some("no arm here has a lock with a TTL"));
+}
+
+#[test]
+fn picker() {
+    let mut app = App::new(catalogue(), &options(ThemeName::Dark, true));
+    code(&mut app, KeyCode::Down);
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn setting_up() {
+    let mut snapshot = picture::calm(picture::inventory(), -1.0);
+    snapshot.phase = Phase::SetUp("waiting for 3 hosts to answer".to_owned());
+    insta::assert_snapshot!(screens(&showing(snapshot)));
+}
+
+#[test]
+fn failed() {
+    let mut snapshot = picture::calm(picture::inventory(), -1.0);
+    let error = "no redis-server or valkey-server on PATH: install one with  apt-get install redis-server";
+    snapshot.phase = Phase::Failed(error.to_owned());
+    insta::assert_snapshot!(screens(&showing(snapshot)));
+}
+
+#[test]
+fn stopping() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "q");
+    insta::assert_snapshot!(screens(&app));
+}
+
+#[test]
+fn too_small() {
+    let app = showing(picture::storm());
+    let sizes = [(59, 16), (60, 15), (24, 6), (8, 2)];
+    let all: String = sizes
+        .iter()
+        .map(|&size| format!("{}×{}\n{}\n", size.0, size.1, text(&draw(&app, size))))
+        .collect();
+    insta::assert_snapshot!(all);
+}
+
+/// Every view, in a state with much to show.
+fn every_view() -> Vec<(&'static str, App)> {
+    every_view_in(&options(ThemeName::Dark, true))
+}
+
+fn every_view_in(options: &ConsoleOptions) -> Vec<(&'static str, App)> {
+    let showing = |snapshot| showing_in(snapshot, options);
+    let after = |keys: &str| {
+        let mut app = showing(picture::storm());
+        press(&mut app, keys);
+        app
+    };
+    let mut set_up = picture::calm(picture::inventory(), -1.0);
+    set_up.phase = Phase::SetUp("waiting for 3 hosts to answer".to_owned());
+    let mut failed = set_up.clone();
+    failed.phase = Phase::Failed("redis-server ended at once: Can't open the log file\nsecond line".to_owned());
+    let mut crowded = picture::inventory();
+    crowded.lab.hosts = 9;
+    crowded.swarm.servers = 40;
+    let many = (0..30).map(|n| picture::arm(&format!("an arm 漢字 {n}"), LockKind::Redlock, Update::ReadWrite));
+    crowded.arms = many.collect();
+    vec![
+        ("dashboard", after("")),
+        ("scoreboard", after("v")),
+        ("events", after("vv")),
+        ("frozen", after(" ")),
+        ("help", after("?")),
+        ("expectations", after("e")),
+        ("stopping", after("q")),
+        ("restarting", after("R")),
+        ("picker", after("o")),
+        ("no scenarios", App::new(Vec::new(), options)),
+        ("stampede", showing(picture::stampeded())),
+        (
+            "summary",
+            showing(picture::finished(picture::storm(), results_of_expectations())),
+        ),
+        ("set-up", showing(set_up)),
+        ("failed", showing(failed)),
+        ("crowded", showing(picture::calm(crowded.clone(), 30.0))),
+        ("crowded scoreboard", {
+            let mut app = showing(picture::calm(crowded, 30.0));
+            press(&mut app, "v");
+            app
+        }),
+    ]
+}
+
+#[test]
+fn no_size_makes_it_panic() {
+    let widths = (1..=12)
+        .chain((13..=300).step_by(37))
+        .chain([58, 59, 60, 61, 79, 80, 95, 96, 97, 300]);
+    for (_, app) in every_view() {
+        for width in widths.clone() {
+            for height in (1..=18).chain((19..=100).step_by(27)).chain([24, 29, 30, 31, 100]) {
+                draw(&app, (width, height));
+            }
+        }
+    }
+}
+
+#[test]
+fn without_colours_no_cell_has_one_and_the_signs_stay() {
+    for (name, _) in every_view().iter().take(3) {
+        let mut app = showing_in(picture::storm(), &options(ThemeName::Dark, false));
+        press(
+            &mut app,
+            match *name {
+                "scoreboard" => "v",
+                "events" => "vv",
+                _ => "",
+            },
+        );
+        let buffer = draw(&app, (120, 36));
+        let coloured = buffer
+            .content()
+            .iter()
+            .filter(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset);
+        assert_eq!(coloured.count(), 0, "{name}");
+        assert!(text(&buffer).contains('✖'), "{name}");
+    }
+}
+
+#[test]
+fn every_theme_colours_the_whole_screen() {
+    for theme in ThemeName::ALL {
+        let buffer = draw(&showing_in(picture::storm(), &options(theme, true)), (100, 30));
+        let bare = buffer
+            .content()
+            .iter()
+            .filter(|cell| cell.bg == Color::Reset || cell.fg == Color::Reset);
+        assert_eq!(bare.count(), 0, "{}", theme.name());
+        assert_eq!(theme.name().parse(), Ok(theme));
+    }
+}
+
+#[test]
+fn only_damage_is_red() {
+    let red = Color::Indexed(203);
+    let count = |snapshot| {
+        let buffer = draw(&showing(snapshot), (120, 36));
+        buffer.content().iter().filter(|cell| cell.fg == red).count()
+    };
+    assert_eq!(count(picture::calm(picture::inventory(), 12.3)), 0);
+    assert_eq!(count(picture::stampeded()), 0);
+    assert!(count(picture::storm()) > 0);
+}
+
+/// The main scenario with the single arm's node dead and redlock without a quorum.
+fn stuck() -> Snapshot {
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    snapshot.arms[2].live = Live {
+        health: Health::NodeDown(HostId(1)),
+        failed_attempts: 214,
+        oldest_wait: Some(Duration::from_millis(4_100)),
+        ..Live::default()
+    };
+    snapshot.arms[3].live.health = Health::NoQuorum { up: 1, of: 3 };
+    snapshot.arms[1].live.health = Health::Stalled(Duration::from_millis(4_100));
+    snapshot
+}
+
+/// The row of the table for an arm.
+fn row_of(screen: &str, arm: &str) -> String {
+    let found = screen
+        .lines()
+        .find(|row| row.trim_start_matches(['│', '›', ' ']).starts_with(arm));
+    found.unwrap_or_else(|| panic!("no row of {arm}\n{screen}")).to_owned()
+}
+
+#[test]
+fn a_stuck_arm_does_not_look_healthy() {
+    for size in SIZES {
+        let app = showing(stuck());
+        let buffer = draw(&app, size);
+        let screen = text(&buffer);
+        for (arm, states) in [
+            ("single", ["▲ NODE DOWN", "▲ DOWN"]),
+            ("redlock", ["▲ NO QUORUM 1 of 3", "▲ 1 of 3"]),
+            ("local", ["▲ STALLED 4.1 s", "▲ STALL"]),
+        ] {
+            let row = row_of(&screen, arm);
+            assert!(states.iter().any(|state| row.contains(state)), "{size:?}: {row}");
+            for healthy in [" ms", "1/1", "3/3"] {
+                assert!(!row.contains(healthy), "{size:?}: {row}");
+            }
+        }
+        let mut signs = buffer.content().iter().filter(|cell| cell.symbol() == "▲");
+        assert!(
+            signs.all(|cell| cell.fg == Color::Indexed(221)),
+            "the colour of a warning"
+        );
+    }
+    let screen = text(&draw(&showing(stuck()), (120, 36)));
+    let row = row_of(&screen, "single");
+    assert!(
+        row.contains("▲ NODE DOWN · 214 attempts failed in 5 s · oldest wait 4.1 s"),
+        "{row}"
+    );
+    // The table of a run that has ended shows the whole run.
+    let screen = text(&draw(
+        &showing(picture::finished(stuck(), results_of_expectations())),
+        (120, 36),
+    ));
+    assert!(!screen.contains('▲'), "{screen}");
+}
+
+#[test]
+fn what_became_of_an_app_server_is_told_like_that_of_a_host() {
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    let killed = Conditions::only(Condition::Down, Some(How::Killed), Duration::from_millis(6_200));
+    snapshot.hosts[1].conditions = killed.clone();
+    snapshot.servers[2].conditions = killed;
+    let screen = text(&draw(&showing(snapshot), (120, 36)));
+    assert_eq!(screen.matches("✖ DOWN 6.2 s (killed)").count(), 2, "{screen}");
+}
+
+#[test]
+fn damage_is_never_dropped() {
+    let mut snapshot = picture::storm();
+    // As in the scenario about fencing, with more counts than fit.
+    for arm in &mut snapshot.arms {
+        arm.figures.counts[Count::Fenced] = 31;
+        arm.figures.counts[Count::LocksLost] = 12;
+        arm.figures.outcomes.expired = 3;
+        arm.figures.outcomes.unknown = 3;
+        arm.figures.counts[Count::Errors] = 3;
+        arm.figures.counts[Count::Late] = 3;
+    }
+    for snapshot in [picture::storm(), snapshot] {
+        for size in SIZES {
+            let screen = text(&draw(&showing(snapshot.clone()), size));
+            let heads = screen
+                .lines()
+                .filter(|row| row.contains("lost updates") && row.contains("OVERSOLD"));
+            assert_eq!(heads.count(), 1, "{screen}");
+            assert_eq!(row_of(&screen, "single").matches("✖ 14").count(), 2, "{screen}");
+            assert!(screen.contains("✖ lost updates"), "the lane, at {size:?}\n{screen}");
+        }
+    }
+    // If lanes are left out, the panel says so.
+    assert!(text(&draw(&showing(picture::storm()), (60, 16))).contains("+3 more ╵"));
+}
+
+#[test]
+fn arms_that_do_not_fit_are_counted_and_scrolled_to() {
+    let mut crowded = picture::inventory();
+    let many = (1..=30).map(|n| picture::arm(&format!("arm {n:02}"), LockKind::Redlock, Update::ReadWrite));
+    crowded.arms = many.collect();
+    for size in SIZES {
+        let mut app = showing(picture::calm(crowded.clone(), 12.3));
+        for chosen in 1..=30 {
+            let screen = text(&draw(&app, size));
+            let rows = (1..=30)
+                .filter(|n| screen.contains(&format!("{} arm {n:02}", if *n == chosen { '›' } else { ' ' })))
+                .count();
+            assert!(screen.contains(&format!("› arm {chosen:02}")), "{size:?}\n{screen}");
+            let more = screen.matches(" more").count();
+            assert!(rows < 30 && more >= 1, "{size:?}\n{screen}");
+            code(&mut app, KeyCode::Tab);
+        }
+    }
+    let screen = text(&draw(&showing(picture::calm(crowded, 12.3)), (120, 36)));
+    let shown = screen
+        .lines()
+        .filter(|row| row.contains("arm ") && row.contains("0.84 ms"))
+        .count();
+    assert!(screen.contains(&format!("+{} more", 30 - shown)), "{shown}\n{screen}");
+}
+
+#[test]
+fn a_spike_is_as_wide_as_the_picture_can_draw_it() {
+    // A second with one slow tenth.
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    let mut recent_tenths = RecentTenths::default();
+    for tenth in 0..123 {
+        let point = recent_tenths.at(tenth).expect("room");
+        point.acquire_p50_us = 400;
+        point.acquire_p99_us = if tenth == 65 { 900_000 } else { 2_000 };
+        point.lost_updates = u64::from(tenth == 65);
+    }
+    let mut series = lockstorm::metrics::Series::default();
+    for point in snapshot.arms[2].series.iter() {
+        let mut point = *point;
+        if point.second == 6 {
+            point.acquire_p99_us = 900_000;
+            point.lost_updates = 1;
+        }
+        series.put(point);
+    }
+    snapshot.arms[2].series = Arc::new(series);
+    snapshot.arms[2].figures.lost_updates = 1;
+    // The columns with the highest values, and of the lane.
+    let columns = |snapshot: Snapshot| {
+        let screen = text(&draw(&showing(snapshot), (120, 36)));
+        let row = |label: &str| {
+            let row = screen.lines().find(|row| row.contains(label)).expect("the row");
+            row.chars()
+                .filter(|c| ('\u{2801}'..='\u{28ff}').contains(c) || *c == '█')
+                .count()
+        };
+        [row("  1 s "), row("✖ lost updates")]
+    };
+    let seconds = columns(snapshot.clone());
+    snapshot.arms[2].recent_tenths = Arc::new(recent_tenths);
+    let tenths = columns(snapshot);
+    assert!(seconds.iter().all(|&columns| columns >= 7), "{seconds:?}");
+    assert!(tenths.iter().all(|columns| (1..=3).contains(columns)), "{tenths:?}");
+}
+
+#[test]
+fn a_lane_says_what_its_highest_bar_is() {
+    let mut app = showing(picture::storm());
+    code(&mut app, KeyCode::Tab);
+    for size in [(120, 36), (80, 24)] {
+        let screen = text(&draw(&app, size));
+        let lane = screen
+            .lines()
+            .find(|row| row.contains("no quorum ") && row.contains('█'));
+        assert!(lane.is_some_and(|lane| lane.contains("max 1,252/s")), "{screen}");
+    }
+}
+
+#[test]
+fn blocks_of_damage_are_red_in_every_theme() {
+    // Red as a foreground colour, even where words of damage have a red background.
+    for (theme, red) in [
+        (ThemeName::Dark, 203),
+        (ThemeName::Light, 160),
+        (ThemeName::HighContrast, 196),
+    ] {
+        let mut app = showing_in(picture::storm(), &options(theme, true));
+        let of = |buffer: &Buffer, symbols: &str| {
+            let cells = buffer.content().iter().filter(|cell| symbols.contains(cell.symbol()));
+            cells.filter(|cell| cell.fg == Color::Indexed(red)).count()
+        };
+        let dashboard = draw(&app, (120, 36));
+        assert!(of(&dashboard, "▓") > 0, "{}: the bars", theme.name());
+        assert!(of(&dashboard, "▁▂▃▄▅▆▇█") > 0, "{}: the lanes", theme.name());
+        press(&mut app, "v");
+        assert!(of(&draw(&app, (120, 36)), "█") > 50, "{}: the scoreboard", theme.name());
+    }
+}
+
+#[test]
+fn the_panels_over_time_share_their_columns() {
+    let mut app = showing(picture::storm());
+    code(&mut app, KeyCode::Tab);
+    for size in SIZES {
+        let screen = text(&draw(&app, size));
+        let lane = screen
+            .lines()
+            .find(|row| row.contains("   faults "))
+            .expect("the lane of faults");
+        let chart: Vec<&str> = screen
+            .lines()
+            .skip_while(|row| !row.contains("┊ fault"))
+            .skip(1)
+            .collect();
+        let column_of = |row: &str, c: char| row.chars().position(|found| found == c);
+        let kill = column_of(lane, 'K').expect("a kill on the lane");
+        assert!(
+            chart.iter().any(|row| row.chars().nth(kill) == Some('┊')),
+            "{size:?}\n{screen}"
+        );
+    }
+}
+
+#[test]
+fn keys_are_bound_once_and_all_are_in_the_help() {
+    for in_picker in [false, true] {
+        let mut seen = Vec::new();
+        for row in keys::TABLE {
+            let in_scope = match row.scope {
+                keys::Scope::Both => true,
+                keys::Scope::Picker => in_picker,
+                keys::Scope::Run => !in_picker,
+            };
+            for (code, act) in row.keys.iter().filter(|_| in_scope) {
+                assert!(!seen.contains(code), "{code:?} is bound twice");
+                seen.push(*code);
+                assert_eq!(
+                    keys::find(&KeyEvent::new(*code, KeyModifiers::NONE), in_picker),
+                    Some(*act)
+                );
+            }
+        }
+    }
+    for size in [(120, 40), (80, 24), (60, 16)] {
+        let mut app = showing(picture::storm());
+        press(&mut app, "?");
+        let mut shown = text(&draw(&app, size));
+        for _ in 0..5 {
+            code(&mut app, KeyCode::PageDown);
+            shown += &text(&draw(&app, size));
+        }
+        for row in keys::TABLE {
+            assert!(
+                shown.contains(row.help) && shown.contains(row.label),
+                "{} at {size:?}",
+                row.label
+            );
+        }
+    }
+}
+
+/// The commands, all with the same number.
+fn commands(orders: Vec<Intent>) -> Vec<Command> {
+    let command = |intent| match intent {
+        Intent::Command(mut command) => {
+            if let Command::Fault { order, .. } | Command::Bounce { order, .. } = &mut command {
+                *order = OrderId::default();
+            }
+            Some(command)
+        }
+        _ => None,
+    };
+    orders.into_iter().filter_map(command).collect()
+}
+
+fn fault(action: Action, target: Target) -> Vec<Command> {
+    let order = OrderId::default();
+    vec![Command::Fault { action, target, order }]
+}
+
+#[test]
+fn faults_go_to_what_is_selected() {
+    let mut app = showing(picture::storm());
+    let [first, second, third] = [1, 2, 3].map(|number| Target::Host(HostId(number)));
+    let fresh = || showing(picture::storm());
+    assert_eq!(
+        commands(press(&mut app, "1k")),
+        fault(Action::Fault(Fault::Kill), first)
+    );
+    assert_eq!(
+        commands(press(&mut fresh(), "1x")),
+        fault(Action::Fault(Fault::Shutdown), first)
+    );
+    assert_eq!(
+        commands(press(&mut fresh(), "1p")),
+        fault(Action::Fault(Fault::Pause), first)
+    );
+    let order = OrderId::default();
+    let bounce = Command::Bounce { host: HostId(1), order };
+    assert_eq!(commands(press(&mut fresh(), "1b")), [bounce]);
+    // Host 2 is down, host 3 is paused.
+    assert_eq!(
+        commands(press(&mut app, "2r")),
+        fault(Action::Undo(Condition::Down), second)
+    );
+    assert_eq!(
+        commands(press(&mut app, "3r")),
+        fault(Action::Undo(Condition::Paused), third)
+    );
+    assert_eq!(
+        commands(press(&mut fresh(), "3p")),
+        fault(Action::Undo(Condition::Paused), third)
+    );
+    assert_eq!(
+        commands(press(&mut fresh(), "3k")),
+        fault(Action::Fault(Fault::Kill), third)
+    );
+    // With digits for app servers.
+    assert_eq!(
+        commands(press(&mut app, "s4p")),
+        fault(Action::Fault(Fault::Pause), Target::Server(ServerId(4)))
+    );
+    assert_eq!(
+        commands(press(&mut app, "3r")),
+        fault(Action::Undo(Condition::Paused), Target::Server(ServerId(3)))
+    );
+    assert_eq!(
+        commands(press(&mut app, "2k")),
+        fault(Action::Fault(Fault::Kill), Target::Server(ServerId(2)))
+    );
+    code(&mut app, KeyCode::Right);
+    assert_eq!(app.selected(), Target::Server(ServerId(3)));
+}
+
+#[test]
+fn keys_that_do_nothing_say_why() {
+    let mut app = showing(picture::storm());
+    for (keys, why) in [
+        ("1r", "host 1 is up"),
+        ("2k", "host 2 is down: r restarts it"),
+        ("2p", "host 2 is down: r restarts it"),
+        ("3x", "host 3 is paused"),
+        ("7", "there is no host 7"),
+        ("1f", "no arm of this scenario has replicated nodes"),
+        ("2f", "host 2 is down: r restarts it"),
+        ("s1x", "can't be shut down"),
+        ("9", "there is no app server 9"),
+    ] {
+        assert_eq!(commands(press(&mut app, keys)), [], "{keys}");
+        let status = app.status().unwrap_or_default();
+        assert!(status.contains(why), "{keys}: {status}");
+    }
+    let mut elsewhere = picture::storm();
+    let mut scenario = (*elsewhere.scenario).clone();
+    scenario.lab.nodes = Some(GivenNodes {
+        urls: Vec::new(),
+        urls_env: None,
+        exposed: None,
+    });
+    elsewhere.scenario = scenario.into();
+    let mut elsewhere = showing(elsewhere);
+    for (keys, done) in [
+        ("1k", "killed"),
+        ("2x", "shut down"),
+        ("2p", "paused"),
+        ("1b", "bounced"),
+        ("2r", "restarted"),
+        ("1f", "failed over"),
+    ] {
+        assert_eq!(commands(press(&mut elsewhere, keys)), [], "{keys}");
+        let why = format!("is not ours, so it can't be {done}");
+        let status = elsewhere.status().unwrap_or_default();
+        assert!(status.contains(&why), "{keys}: {status}");
+    }
+    assert_eq!(commands(press(&mut elsewhere, "s1k")).len(), 1, "app servers are ours");
+    let mut closed = showing(picture::stampeded());
+    assert_eq!(commands(press(&mut closed, "A")), []);
+    assert!(closed.status().unwrap_or_default().contains("closed loop"));
+    let mut over = showing(picture::finished(picture::storm(), results_of_expectations()));
+    assert_eq!(commands(press(&mut over, "1kt")), []);
+    assert!(over.status().unwrap_or_default().contains("R runs it again"));
+}
+
+#[test]
+fn knobs_turn_in_steps_from_what_the_run_says() {
+    let seconds = std::time::Duration::from_secs;
+    let millis = std::time::Duration::from_millis;
+    let calm = || showing(picture::calm(picture::inventory(), 12.3));
+    for (key, knob) in [
+        ("t", Knob::Ttl(seconds(1))),
+        ("T", Knob::Ttl(seconds(5))),
+        ("h", Knob::Hold(millis(2))),
+        ("H", Knob::Hold(millis(10))),
+        ("a", Knob::Rate(200.0)),
+        ("A", Knob::Rate(500.0)),
+        ("n", Knob::Workers(10)),
+        ("N", Knob::Workers(20)),
+    ] {
+        assert_eq!(commands(press(&mut calm(), key)), [Command::Turn(knob)], "{key}");
+    }
+}
+
+#[test]
+fn keys_in_quick_succession_turn_a_knob_step_by_step() {
+    let seconds = Duration::from_secs;
+    let ttl = |s| Command::Turn(Knob::Ttl(seconds(s)));
+    let workers = |n| Command::Turn(Knob::Workers(n));
+    let mut now = picture::calm(picture::inventory(), 12.3);
+    let mut app = showing(now.clone());
+    assert_eq!(
+        commands(press(&mut app, "TTntn")),
+        [ttl(5), ttl(10), workers(10), ttl(5), workers(5)]
+    );
+    // The run has carried out the first two.
+    (now.knobs.ttl, now.knobs.turns) = (Some(seconds(10)), 2);
+    app.update(Message::Snapshot(Arc::new(now.clone())));
+    assert_eq!(commands(press(&mut app, "tn")), [ttl(2), workers(2)]);
+    // All are carried out, and somebody else has turned one: now the snapshot counts.
+    (now.knobs.ttl, now.knobs.workers, now.knobs.turns) = (Some(seconds(50)), 2, 8);
+    app.update(Message::Snapshot(Arc::new(now)));
+    assert_eq!(commands(press(&mut app, "tn")), [ttl(20), workers(1)]);
+    // A new run starts from its own values.
+    app.update(Message::Finished(Err(RunError::Stopped)));
+    press(&mut app, "R");
+    app.update(Message::Snapshot(Arc::new(picture::calm(picture::inventory(), 1.0))));
+    assert_eq!(commands(press(&mut app, "T")), [ttl(5)]);
+}
+
+#[test]
+fn ttls_that_differ_move_in_the_direction_of_the_key() {
+    let of_arms = || {
+        let mut scenario = picture::inventory();
+        for (arm, ms) in scenario.arms.iter_mut().zip([5, 5, 50, 2_000, 9_000]) {
+            // The arms without lock nodes don't count.
+            arm.ttl = Duration::from_millis(ms);
+        }
+        let mut snapshot = picture::calm(scenario, 12.3);
+        snapshot.knobs.ttl = None;
+        showing(snapshot)
+    };
+    for (keys, ttls, said) in [
+        ("t", &[20][..], "TTL 20 ms for all arms (was 50 ms to 2 s)"),
+        ("T", &[5_000], "TTL 5 s for all arms (was 50 ms to 2 s)"),
+        ("TT", &[5_000, 10_000], "TTL 10 s"),
+    ] {
+        let mut app = of_arms();
+        let turns: Vec<Command> = ttls
+            .iter()
+            .map(|&ms| Command::Turn(Knob::Ttl(Duration::from_millis(ms))))
+            .collect();
+        assert_eq!(commands(press(&mut app, keys)), turns, "{keys}");
+        let status = app.status().expect("the knob was turned");
+        assert_eq!(status.split(" · ").next(), Some(said));
+    }
+}
+
+#[test]
+fn no_line_of_the_help_is_cut_at_eighty_columns() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "?");
+    // The two columns of the window, which is as wide as this.
+    let columns = |screen, width: usize| -> Vec<String> {
+        let screen = text(&draw(&app, screen));
+        let from = screen
+            .lines()
+            .find_map(|line| line.split_once("┌ Keys"))
+            .map(|(before, _)| before.chars().count() + 2);
+        let rows = screen.lines().filter_map(|line| {
+            let line: Vec<char> = line.chars().skip(from?).take(width - 4).collect();
+            let (left, right) = line.split_at_checked(width / 2 - 2)?;
+            Some([left, right].map(|half| half.iter().collect::<String>().trim_end().to_owned()))
+        });
+        let rows: Vec<[String; 2]> = rows.collect();
+        let inside = rows.iter().skip_while(|[left, _]| left != "Break and restore");
+        inside
+            .take_while(|[left, _]| !left.contains('─'))
+            .flatten()
+            .cloned()
+            .collect()
+    };
+    let (narrow, wide) = (columns((80, 50), 80), columns((120, 50), 96));
+    assert!(
+        narrow.iter().any(|entry| entry.contains("no damage, but no proof yet")),
+        "{narrow:#?}"
+    );
+    assert_eq!(narrow, wide);
+}
+
+#[test]
+fn a_frozen_picture_stays_while_the_run_goes_on() {
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    press(&mut app, " ");
+    app.take_dirty();
+    let frozen = draw(&app, (120, 36));
+    assert!(text(&frozen).contains("FROZEN"));
+    app.update(Message::Snapshot(Arc::new(picture::storm())));
+    assert!(!app.take_dirty(), "nothing to draw");
+    assert_eq!(draw(&app, (120, 36)), frozen);
+    // Keys act on the run as it is: host 2 is down by now.
+    assert_eq!(
+        commands(press(&mut app, "2r")),
+        fault(Action::Undo(Condition::Down), Target::Host(HostId(2)))
+    );
+    press(&mut app, " ");
+    assert!(text(&draw(&app, (120, 36))).contains("DOWN"));
+}
+
+#[test]
+fn damage_stays_marked_for_the_run_with_the_count_of_the_moment() {
+    let mut app = showing(picture::storm());
+    let mut mended = picture::storm();
+    mended.arms[0].figures.lost_updates = 37;
+    mended.arms[1].figures.lost_updates = 0;
+    app.update(Message::Snapshot(Arc::new(mended.clone())));
+    let row = |app: &App, arm: &str| {
+        let screen = text(&draw(app, (120, 36)));
+        let found = screen.lines().find(|row| row.starts_with(&format!("│  {arm} ")));
+        found.expect("the arm's row").to_owned()
+    };
+    assert!(row(&app, "no lock").contains("✖ 37 "), "{}", row(&app, "no lock"));
+    assert!(row(&app, "local").contains("✖ 0 "), "{}", row(&app, "local"));
+    // The summary's table has the same figures as its sentences.
+    app.update(Message::Snapshot(Arc::new(picture::finished(
+        mended,
+        results_of_expectations(),
+    ))));
+    assert!(text(&draw(&app, (120, 36))).contains("lost 214 updates"));
+    assert!(row(&app, "no lock").contains("✖ 37 "));
+    assert!(row(&app, "local").contains("✖ 0 "));
+}
+
+#[test]
+fn the_final_rate_is_the_mean_over_the_run() {
+    let mut snapshot = picture::storm();
+    for arm in &mut snapshot.arms {
+        arm.figures.throughput = 123.4;
+        arm.figures.answered = arm.figures.orders;
+    }
+    let means = |snapshot: Snapshot| {
+        let screen = text(&draw(&showing(snapshot), (120, 36)));
+        screen.lines().filter(|row| row.contains(" 123 ")).count()
+    };
+    assert_eq!(means(snapshot.clone()), 0, "the rate of the moment while it runs");
+    let mut draining = snapshot.clone();
+    draining.phase = Phase::Draining;
+    assert_eq!(means(draining), 5);
+    assert_eq!(means(picture::finished(snapshot, results_of_expectations())), 5);
+}
+
+#[test]
+fn the_head_says_which_rate_it_is() {
+    for size in [(120, 36), (80, 24)] {
+        let running = text(&draw(&showing(picture::calm(picture::inventory(), 12.3)), size));
+        assert!(running.contains("ok/s 5 s") && running.contains(" 398 "), "{running}");
+        let sold_out = text(&draw(&showing(picture::storm()), size));
+        assert!(sold_out.contains(" sold out "), "nobody compares its rate: {sold_out}");
+        let mut app = showing(picture::finished(picture::storm(), results_of_expectations()));
+        press(&mut app, "v");
+        let over = text(&draw(&app, size));
+        assert!(over.contains("sold/s") && !over.contains("ok/s"), "{over}");
+    }
+}
+
+#[test]
+fn inconclusive_expectations_are_counted_and_not_praised() {
+    let summary = |results: [CheckResult; 3]| {
+        let mut results_of_expectations = results_of_expectations();
+        for (expectation, held) in results_of_expectations.iter_mut().zip(results) {
+            expectation.0 = held;
+        }
+        text(&draw(
+            &showing(picture::finished(picture::storm(), results_of_expectations)),
+            (120, 36),
+        ))
+    };
+    let doubtful = summary([CheckResult::Inconclusive, CheckResult::Held, CheckResult::Inconclusive]);
+    assert!(doubtful.contains("Expectations: 1 held, 2 inconclusive"), "{doubtful}");
+    assert!(
+        doubtful.contains("… redlock: ") && !doubtful.contains("✔ redlock: "),
+        "{doubtful}"
+    );
+    // Proven damage stays damage.
+    assert!(doubtful.contains("✖ no lock: "), "{doubtful}");
+    let held = summary([CheckResult::Held, CheckResult::Held, CheckResult::Failed]);
+    assert!(
+        held.contains("Expectations: 2 held, 1 failed") && held.contains("✔ redlock: "),
+        "{held}"
+    );
+}
+
+#[test]
+fn thousands_stand_apart_everywhere() {
+    let mut snapshot = picture::storm();
+    for arm in &mut snapshot.arms {
+        arm.figures.orders = 1_600;
+        arm.figures.outcomes.contended = 4_321;
+        arm.figures.oversold = 2_345;
+        arm.live.per_second = 3_210.0;
+        arm.figures.sold_out_all = false;
+    }
+    snapshot.knobs.workers = 1_024;
+    let mut app = showing(snapshot);
+    let screen = text(&draw(&app, (120, 36)));
+    for number in ["1,600", "4,321", "2,345", "3,210", "4×1,024 workers", "1,980 ops/s"] {
+        assert!(screen.contains(number), "{number}\n{screen}");
+        assert!(!screen.contains(&number.replace(',', "")), "{number}\n{screen}");
+    }
+    press(&mut app, "v");
+    let scores = text(&draw(&app, (120, 36)));
+    assert!(scores.contains("✖ 2,345") && !scores.contains("2345"), "{scores}");
+}
+
+#[test]
+fn nothing_is_drawn_that_turns_the_writing_or_has_no_width() {
+    const UNSEEN: [char; 4] = ['\u{202e}', '\u{2028}', '\u{200b}', '\u{2066}'];
+    let bad: String = UNSEEN.iter().map(|c| format!("x{c}")).collect();
+    let mut scenario = picture::inventory();
+    scenario.title.clone_from(&bad);
+    scenario.name.clone_from(&bad);
+    for arm in &mut scenario.arms {
+        arm.name.clone_from(&bad);
+    }
+    let mut set_up = picture::calm(scenario.clone(), -1.0);
+    set_up.phase = Phase::SetUp(bad.clone());
+    let mut failed = set_up.clone();
+    failed.phase = Phase::Failed(bad.clone());
+    let mut running = and_then(
+        picture::calm(scenario, 12.3),
+        Action::Fault(Fault::Kill),
+        Target::Host(HostId(1)),
+        None,
+        Some(12.3),
+    );
+    running.scheduled = vec![bad.clone()];
+    running.server = bad.as_str().into();
+    for event in Arc::make_mut(&mut running.events) {
+        event.text.clone_from(&bad);
+    }
+    running.hosts[0].conditions = Conditions::only(Condition::Down, Some(How::Died(bad.clone())), Duration::ZERO);
+    for arm in &mut running.arms {
+        arm.lacking = vec![NoVote {
+            node: 1,
+            cause: Cause::Error(bad.clone()),
+        }];
+    }
+    let over = picture::finished(running.clone(), vec![(CheckResult::Failed, bad.clone())]);
+    let mut apps: Vec<App> = [set_up, failed, over].map(showing).into();
+    for keys in ["", "v", "vv", "e", "?", " ", "q"] {
+        let mut app = showing(running.clone());
+        press(&mut app, keys);
+        apps.push(app);
+    }
+    let mut picking = App::new(vec![(bad.clone(), bad.clone())], &options(ThemeName::Dark, true));
+    picking.update(Message::Loaded(Err(bad.clone())));
+    apps.push(picking);
+    for (number, app) in apps.iter().enumerate() {
+        for size in [(160, 50), (120, 36), (80, 24), (60, 16)] {
+            let screen = text(&draw(app, size));
+            assert!(!screen.contains(UNSEEN), "{number}: {screen:?}");
+        }
+    }
+}
+
+#[test]
+fn the_picker_over_a_run_says_the_way_back() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "o");
+    assert!(text(&draw(&app, (60, 16))).contains("Esc goes back"));
+    code(&mut app, KeyCode::Esc);
+    assert!(text(&draw(&app, (60, 16))).contains("r brings host 2 back"));
+    let first = App::new(catalogue(), &options(ThemeName::Dark, true));
+    assert!(!text(&draw(&first, (60, 16))).contains("Esc goes back"));
+}
+
+#[test]
+fn the_header_and_the_summary_agree_on_the_end() {
+    let mut snapshot = picture::finished(picture::storm(), results_of_expectations());
+    snapshot.elapsed = 1.64;
+    let screen = text(&draw(&showing(snapshot), (80, 24)));
+    assert!(
+        screen.contains("FINISHED 1.6 s") && screen.contains("finished after 1.6 s"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn the_events_view_shows_all_words_of_an_event() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "vv");
+    let words: Vec<String> = (1..=40).map(|number| format!("word{number}")).collect();
+    app.update(Message::Saved(Err(words.join(" "))));
+    let screen = text(&draw(&app, (80, 24)));
+    let log = screen.lines().filter(|row| row.starts_with('│')).collect::<String>();
+    assert!(words.iter().all(|word| log.contains(word.as_str())), "{screen}");
+    assert!(
+        screen.contains("\n│           word"),
+        "continued under the words\n{screen}"
+    );
+}
+
+#[test]
+fn reset_runs_the_same_again_once_the_lab_is_down() {
+    let mut app = showing(picture::storm());
+    assert_eq!(commands(press(&mut app, "R")), [Command::Stop]);
+    assert!(text(&draw(&app, (80, 24))).contains("the lab goes down"));
+    // Until then faults are refused, and another R changes nothing.
+    assert_eq!(commands(press(&mut app, "1k")), []);
+    press(&mut app, "R");
+    let orders = app.update(Message::Finished(Err(RunError::Stopped)));
+    let [Intent::Launch(scenario)] = orders.as_slice() else {
+        panic!("{orders:?}")
+    };
+    assert_eq!(**scenario, picture::inventory());
+    assert!(
+        text(&draw(&app, (80, 24))).contains("setting up"),
+        "nothing is left of the old run"
+    );
+}
+
+#[test]
+fn another_scenario_waits_for_the_lab_too() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "o");
+    code(&mut app, KeyCode::End);
+    let orders = code(&mut app, KeyCode::Enter);
+    assert!(matches!(orders.as_slice(), [Intent::Load(name)] if name == "stampede"));
+    let orders = app.update(Message::Loaded(Ok(Box::new(picture::stampede()))));
+    assert_eq!(commands(orders), [Command::Stop]);
+    let orders = app.update(Message::Finished(Err(RunError::Stopped)));
+    assert!(matches!(orders.as_slice(), [Intent::Launch(scenario)] if scenario.name == "stampede"));
+}
+
+#[test]
+fn a_scenario_that_can_not_be_read_leaves_the_picker_open() {
+    let mut app = App::new(catalogue(), &options(ThemeName::Dark, true));
+    code(&mut app, KeyCode::Enter);
+    app.update(Message::Loaded(Err("flash-sale.toml:3: unknown key".to_owned())));
+    assert!(text(&draw(&app, (80, 24))).contains("unknown key"));
+    assert!(matches!(press(&mut app, "q").as_slice(), [Intent::Quit]));
+}
+
+#[test]
+fn a_lost_terminal_is_one_request_however_often_it_is_reported() {
+    let ways: [fn() -> Message; 2] = [|| Message::TerminalLost, || Message::Stop(Stop::HangUp)];
+    for (first, second) in [(ways[0], ways[1]), (ways[1], ways[0])] {
+        let mut app = showing(picture::storm());
+        assert_eq!(commands(app.update(first())), [Command::Stop]);
+        for again in [second, second, first] {
+            assert_eq!(commands(app.update(again())), [], "this does not hurry the run");
+        }
+        assert_eq!(commands(app.update(Message::Stop(Stop::Terminate))), [Command::Stop]);
+    }
+}
+
+#[test]
+fn quitting_a_second_time_does_not_wait_for_workers() {
+    let interrupt = || Message::Key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL));
+    let ways: [fn() -> Message; 2] = [
+        || Message::Key(KeyEvent::new(KeyCode::Char('q'), KeyModifiers::NONE)),
+        || Message::Stop(Stop::Terminate),
+    ];
+    for way in ways {
+        let mut app = showing(picture::storm());
+        assert_eq!(commands(app.update(way())), [Command::Stop]);
+        assert_eq!(
+            commands(app.update(interrupt())),
+            [Command::Stop],
+            "at once, but with the summary"
+        );
+        assert!(matches!(
+            app.update(Message::Finished(Err(RunError::Stopped))).as_slice(),
+            [Intent::Quit]
+        ));
+    }
+    for way in ways {
+        let mut app = showing(picture::storm());
+        app.update(way());
+        app.update(way());
+        assert!(
+            matches!(app.update(way()).as_slice(), [Intent::Quit]),
+            "the third does not wait"
+        );
+    }
+    // After R, the first q only changes what happens after the stop.
+    let mut app = showing(picture::storm());
+    assert_eq!(commands(press(&mut app, "R")), [Command::Stop]);
+    assert_eq!(commands(press(&mut app, "q")), []);
+    assert_eq!(commands(press(&mut app, "q")), [Command::Stop]);
+}
+
+#[test]
+fn the_wait_for_the_end_is_counted_down_and_says_what_the_key_does_now() {
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    // A frozen display would hide the countdown.
+    press(&mut app, " q");
+    let mut draining = picture::calm(picture::inventory(), 12.4);
+    draining.phase = Phase::Draining;
+    for (left, words) in [(3_200, "in 4 s without"), (900, "in 1 s without")] {
+        draining.gives_up_in = Some(std::time::Duration::from_millis(left));
+        app.update(Message::Snapshot(Arc::new(draining.clone())));
+        for size in SIZES {
+            let screen = text(&draw(&app, size));
+            assert!(
+                screen.contains(words) && screen.contains("q again: does not wait for workers"),
+                "{screen}"
+            );
+        }
+    }
+    press(&mut app, "q");
+    let screen = text(&draw(&app, (80, 24)));
+    assert!(screen.contains("q again: quits without the summary"), "{screen}");
+}
+
+/// The snapshot with one more event for this action on this target: the first step of the order with this number, or the schedule's.
+fn and_then(
+    mut snapshot: Snapshot,
+    action: Action,
+    target: Target,
+    order: Option<u64>,
+    effect_at: Option<f64>,
+) -> Snapshot {
+    let events = Arc::make_mut(&mut snapshot.events);
+    let id = events.last().map_or(0, |event| event.id + 1);
+    events.push(lockstorm::model::Event {
+        id,
+        at: snapshot.elapsed,
+        kind: lockstorm::model::EventKind::Fault {
+            action,
+            target,
+            order: order.map(OrderId),
+            effect_at,
+            proof: Vec::new(),
+            error: None,
+        },
+        text: format!("{action} {target}, told by the run"),
+    });
+    snapshot
+}
+
+#[test]
+fn a_key_acts_on_the_state_that_was_ordered_not_on_the_last_picture() {
+    let host = Target::Host(HostId(1));
+    let server = Target::Server(ServerId(1));
+    for (keys, target, expected) in [
+        (
+            "pp",
+            host,
+            [Action::Fault(Fault::Pause), Action::Undo(Condition::Paused)],
+        ),
+        ("kr", host, [Action::Fault(Fault::Kill), Action::Undo(Condition::Down)]),
+        (
+            "xr",
+            host,
+            [Action::Fault(Fault::Shutdown), Action::Undo(Condition::Down)],
+        ),
+        (
+            "spp",
+            server,
+            [Action::Fault(Fault::Pause), Action::Undo(Condition::Paused)],
+        ),
+    ] {
+        let mut app = showing(picture::calm(picture::inventory(), 12.3));
+        let order = OrderId::default();
+        let expected = expected.map(|action| Command::Fault { action, target, order });
+        assert_eq!(commands(press(&mut app, keys)), expected, "{keys}");
+    }
+    for (keys, why) in [
+        ("kk", "host 1 is down: r restarts it"),
+        ("kp", "host 1 is down"),
+        ("skk", "was killed and does not come back"),
+        ("bk", "comes back by itself"),
+        ("bb", "comes back by itself"),
+    ] {
+        let mut app = showing(picture::calm(picture::inventory(), 12.3));
+        assert_eq!(commands(press(&mut app, keys)).len(), 1, "{keys}");
+        assert!(
+            app.status().unwrap_or_default().contains(why),
+            "{keys}: {:?}",
+            app.status()
+        );
+    }
+    // A snapshot from before the order changes nothing; one that shows its effect does.
+    let calm = || picture::calm(picture::inventory(), 12.3);
+    let mut app = showing(calm());
+    press(&mut app, "p");
+    app.update(Message::Snapshot(Arc::new(calm())));
+    assert_eq!(
+        commands(press(&mut app, "p")),
+        fault(Action::Undo(Condition::Paused), host)
+    );
+    let both = and_then(
+        and_then(calm(), Action::Fault(Fault::Pause), host, Some(0), Some(12.3)),
+        Action::Undo(Condition::Paused),
+        host,
+        Some(1),
+        Some(12.4),
+    );
+    app.update(Message::Snapshot(Arc::new(both)));
+    assert_eq!(commands(press(&mut app, "p")), fault(Action::Fault(Fault::Pause), host));
+}
+
+#[test]
+fn an_order_has_a_receipt_until_it_is_done_also_while_the_display_is_frozen() {
+    let host = Target::Host(HostId(1));
+    let calm = || picture::calm(picture::inventory(), 12.3);
+    for frozen in [false, true] {
+        let mut app = showing(calm());
+        press(&mut app, if frozen { " k" } else { "k" });
+        let screen = |app: &App| text(&draw(app, (80, 24)));
+        assert!(screen(&app).contains("killing host 1 …"), "{}", screen(&app));
+        // The schedule kills the same host in the same instant: that is no receipt of this order.
+        let scheduled = || and_then(calm(), Action::Fault(Fault::Kill), host, None, Some(12.3));
+        app.update(Message::Snapshot(Arc::new(scheduled())));
+        assert!(screen(&app).contains("killing host 1 …"), "{}", screen(&app));
+        let asked = and_then(scheduled(), Action::Fault(Fault::Kill), host, Some(0), None);
+        app.update(Message::Snapshot(Arc::new(asked)));
+        assert!(screen(&app).contains("killing host 1 …"), "{}", screen(&app));
+        app.take_dirty();
+        let done = and_then(scheduled(), Action::Fault(Fault::Kill), host, Some(0), Some(12.4));
+        app.update(Message::Snapshot(Arc::new(done)));
+        assert!(app.take_dirty());
+        assert!(!screen(&app).contains("killing"), "{}", screen(&app));
+        let lines = screen(&app);
+        let said = lines.lines().nth(22).unwrap_or_default();
+        assert_eq!(said.contains("kill host 1, told by the run"), frozen, "{lines}");
+        // The end of the load ends all orders.
+        let mut app = showing(calm());
+        press(&mut app, "k");
+        app.update(Message::Snapshot(Arc::new(picture::finished(
+            calm(),
+            results_of_expectations(),
+        ))));
+        assert_eq!(app.status(), None);
+    }
+}
+
+#[test]
+fn a_frozen_display_says_that_the_run_continues() {
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    press(&mut app, " ");
+    for size in SIZES {
+        let screen = text(&draw(&app, size));
+        assert!(
+            screen.contains("Display frozen; run continues. Space: resume"),
+            "{screen}"
+        );
+    }
+}
+
+#[test]
+fn a_fault_needs_a_second_press_where_no_host_is_shown() {
+    let host = Target::Host(HostId(1));
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    press(&mut app, "vv");
+    assert_eq!(commands(press(&mut app, "k")), []);
+    assert!(
+        app.status()
+            .unwrap_or_default()
+            .contains("press k again to kill host 1"),
+        "{:?}",
+        app.status()
+    );
+    // After another key it must be confirmed again.
+    assert_eq!(commands(press(&mut app, "2k")), []);
+    assert_eq!(commands(press(&mut app, "1k")), []);
+    assert_eq!(commands(press(&mut app, "b")), []);
+    assert_eq!(commands(press(&mut app, "k")), []);
+    assert_eq!(commands(press(&mut app, "k")), fault(Action::Fault(Fault::Kill), host));
+    // The dashboard and the scoreboard show the effect.
+    for views in ["", "v"] {
+        let mut app = showing(picture::calm(picture::inventory(), 12.3));
+        press(&mut app, views);
+        assert_eq!(commands(press(&mut app, "k")), fault(Action::Fault(Fault::Kill), host));
+    }
+}
+
+#[test]
+fn faults_act_through_the_expectations_and_the_help_says_that_it_closed() {
+    let host = Target::Host(HostId(1));
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    assert_eq!(commands(press(&mut app, "ek")), fault(Action::Fault(Fault::Kill), host));
+    let screen = text(&draw(&app, (120, 36)));
+    assert!(
+        screen.contains("Expectations, so far") && screen.contains("killing host 1"),
+        "{screen}"
+    );
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    assert_eq!(commands(press(&mut app, "?k")), []);
+    assert!(
+        app.status().unwrap_or_default().contains("press k again"),
+        "{:?}",
+        app.status()
+    );
+    assert_eq!(commands(press(&mut app, "k")), fault(Action::Fault(Fault::Kill), host));
+}
+
+#[test]
+fn before_the_load_and_after_a_failure_nothing_is_hidden() {
+    let set_up = || {
+        let mut snapshot = picture::calm(picture::inventory(), -1.0);
+        snapshot.phase = Phase::SetUp("waiting for 3 hosts to answer".to_owned());
+        snapshot.hosts.clear();
+        snapshot.servers.clear();
+        snapshot.arms.clear();
+        snapshot
+    };
+    for keys in ["e", " ", "v", "w", "1", "s", "k", "t", "S"] {
+        let mut app = showing(set_up());
+        let before = text(&draw(&app, (80, 24)));
+        assert_eq!(commands(press(&mut app, keys)), []);
+        assert!(app.status().is_some(), "{keys:?} does nothing and says nothing");
+        let after = text(&draw(&app, (80, 24)));
+        let body = |screen: &str| screen.lines().take(21).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(body(&before), body(&after), "{keys:?}");
+        // The next scheduled fault is shown too.
+        let mut failed = set_up();
+        failed.phase = Phase::Failed("redis-server ended at once".to_owned());
+        app.update(Message::Snapshot(Arc::new(failed)));
+        for more in ["e", " ", "k"] {
+            press(&mut app, more);
+            assert!(app.status().is_some(), "{more:?} after a failure");
+            let screen = text(&draw(&app, (80, 24)));
+            assert!(
+                screen.contains("the run failed") && screen.contains("ended at once"),
+                "{screen}"
+            );
+        }
+    }
+    // A failure also ends a frozen display.
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    press(&mut app, " ");
+    app.update(Message::Finished(Err(RunError::Other("the disk is full".to_owned()))));
+    assert!(text(&draw(&app, (80, 24))).contains("the disk is full"));
+    assert_eq!(commands(press(&mut app, "k")), []);
+    assert_eq!(app.status(), Some("the run failed: R runs it again"));
+}
+
+#[test]
+fn every_key_that_can_not_act_says_why() {
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    for (key, why) in [('z', "no key 'z' here: ? lists them"), ('K', "no key 'K' here")] {
+        press(&mut app, &key.to_string());
+        assert!(app.status().unwrap_or_default().contains(why), "{:?}", app.status());
+    }
+    app.update(Message::Key(KeyEvent::new(KeyCode::Char('x'), KeyModifiers::CONTROL)));
+    assert!(
+        app.status().unwrap_or_default().contains("'Ctrl-x'"),
+        "{:?}",
+        app.status()
+    );
+    code(&mut app, KeyCode::F(5));
+    assert!(app.status().unwrap_or_default().contains("'F5'"), "{:?}", app.status());
+    for key in [KeyCode::Esc, KeyCode::Up, KeyCode::PageDown] {
+        draw(&app, (120, 36));
+        code(&mut app, key);
+        assert!(app.status().is_some(), "{key:?}");
+    }
+    press(&mut app, "v");
+    for key in [KeyCode::Tab, KeyCode::Char('w')] {
+        code(&mut app, key);
+        assert!(
+            app.status().unwrap_or_default().contains("dashboard"),
+            "{:?}",
+            app.status()
+        );
+    }
+    let mut picking = App::new(catalogue(), &options(ThemeName::Dark, true));
+    press(&mut picking, "k");
+    assert!(picking.status().unwrap_or_default().contains("no key 'k' here"));
+    let mut bare = App::new(Vec::new(), &options(ThemeName::Dark, false));
+    for key in [KeyCode::Enter, KeyCode::Esc, KeyCode::Char('c')] {
+        assert!(code(&mut bare, key).is_empty());
+        assert!(bare.status().is_some(), "{key:?}");
+    }
+}
+
+#[test]
+fn scheduled_faults_are_announced_and_no_hint_spoils_them() {
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    snapshot.scheduled = vec![
+        "scheduled: bounce host 1 at 48 held, now 31".to_owned(),
+        "scheduled: kill host 2 at 30 s".to_owned(),
+    ];
+    let app = showing(snapshot.clone());
+    for size in SIZES {
+        let screen = text(&draw(&app, size));
+        assert!(
+            screen.contains("\n scheduled: bounce host 1 at 48 held, now 31"),
+            "{screen}"
+        );
+        assert!(!screen.contains("press "), "{screen}");
+    }
+    assert!(text(&draw(&app, (120, 36))).contains("then your turn, b: bounce host 1"));
+    // Even while something is down, which the scenario may bring back itself.
+    snapshot.hosts[1].conditions = Conditions::only(Condition::Down, Some(How::Killed), Duration::ZERO);
+    let down = and_then(
+        snapshot,
+        Action::Fault(Fault::Kill),
+        Target::Host(HostId(2)),
+        None,
+        Some(12.3),
+    );
+    let screen = text(&draw(&showing(down), (120, 36)));
+    assert!(
+        screen.contains("scheduled: bounce host 1") && !screen.contains("brings host 2 back"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn an_impossible_bounce_says_why() {
+    let mut app = showing(picture::storm());
+    for (keys, why) in [
+        ("2b", "host 2 is down: r restarts it"),
+        ("3b", "host 3 is paused: r resumes it"),
+        ("s1b", "only hosts can be bounced"),
+    ] {
+        assert_eq!(commands(press(&mut app, keys)), [], "{keys}");
+        assert!(
+            app.status().unwrap_or_default().contains(why),
+            "{keys}: {:?}",
+            app.status()
+        );
+    }
+    let mut warming = picture::calm(picture::inventory(), -1.0);
+    warming.phase = Phase::WarmUp;
+    let mut app = showing(warming);
+    assert_eq!(commands(press(&mut app, "b")), []);
+    assert!(
+        app.status().unwrap_or_default().contains("warm-up"),
+        "{:?}",
+        app.status()
+    );
+}
+
+#[test]
+fn a_run_that_fails_says_so_and_can_be_tried_again() {
+    let mut app = showing(picture::calm(picture::inventory(), -1.0));
+    app.update(Message::Finished(Err(RunError::Other(
+        "the run's thread panicked; this is a bug".to_owned(),
+    ))));
+    assert!(text(&draw(&app, (80, 24))).contains("this is a bug"));
+    assert!(matches!(press(&mut app, "R").as_slice(), [Intent::Launch(_)]));
+}
+
+#[test]
+fn a_summary_can_be_saved_while_the_run_goes_on() {
+    let mut app = showing(picture::storm());
+    assert!(matches!(
+        press(&mut app, "S").as_slice(),
+        [Intent::Save(Saving::Snapshot(_))]
+    ));
+    app.update(Message::Saved(Ok("./x.txt".to_owned())));
+    assert!(text(&draw(&app, (120, 36))).contains("» saved ./x.txt"));
+}
+
+#[test]
+fn views_and_hints_follow_the_run() {
+    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    assert!(text(&draw(&app, (80, 24))).contains("press b: bounce host 1, the node under arm single"));
+    press(&mut app, "2");
+    assert!(text(&draw(&app, (80, 24))).contains("press 1 then b"));
+    app.update(Message::Snapshot(Arc::new(picture::storm())));
+    assert!(text(&draw(&app, (80, 24))).contains("r brings host 2 back: empty"));
+    app.update(Message::Snapshot(Arc::new(picture::finished(
+        picture::storm(),
+        results_of_expectations(),
+    ))));
+    assert_eq!(app.view(), View::Summary);
+    press(&mut app, "v");
+    assert_eq!(app.view(), View::Dashboard);
+    press(&mut app, "vvv");
+    assert_eq!(app.view(), View::Summary);
+}
+
+#[test]
+fn doubtful_figures_get_no_check_mark() {
+    let mut snapshot = picture::finished(picture::storm(), Vec::new());
+    let reason = "fault 1 never fired: single.holding reached 31 of 48";
+    for arm in &mut snapshot.arms {
+        arm.doubt = Some(reason.to_owned());
+    }
+    let mut app = showing(snapshot);
+    for (view, name) in [(View::Summary, "summary"), (View::Scoreboard, "scoreboard")] {
+        while app.view() != view {
+            press(&mut app, "v");
+        }
+        let shown = screens(&app);
+        assert!(!shown.contains('✔'), "{name}: {shown}");
+        assert!(shown.contains('✖'), "damage stays: {name}: {shown}");
+        if view == View::Summary {
+            assert!(shown.contains(&format!("inconclusive: {reason}")), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn an_ascii_picture_is_ascii_and_says_the_same() {
+    let ascii = ConsoleOptions {
+        ascii: true,
+        ..options(ThemeName::Dark, true)
+    };
+    for (name, app) in every_view_in(&ascii) {
+        for size in SIZES {
+            let buffer = draw(&app, size);
+            for cell in buffer.content() {
+                assert!(
+                    cell.symbol().is_ascii() && cell.symbol().len() == 1,
+                    "{name} {size:?}: {}",
+                    cell.symbol()
+                );
+            }
+        }
+    }
+    insta::assert_snapshot!("dashboard_in_ascii", screens(&showing_in(stuck_in_the_storm(), &ascii)));
+    let mut app = showing_in(stuck_in_the_storm(), &ascii);
+    press(&mut app, "v");
+    insta::assert_snapshot!("scoreboard_in_ascii", screens(&app));
+    let screen = text(&draw(&app, (120, 36)));
+    assert!(screen.contains("X 214") && screen.contains("! NODE DOWN"), "{screen}");
+}
+
+/// The storm, and its consequences for the arms that need the hosts that are down.
+fn stuck_in_the_storm() -> Snapshot {
+    let mut snapshot = picture::storm();
+    for (arm, live) in snapshot
+        .arms
+        .iter_mut()
+        .zip(stuck().arms.iter().map(|arm| arm.live.clone()))
+    {
+        arm.live = live;
+    }
+    snapshot
+}
+
+#[test]
+fn the_scoreboard_shows_who_is_stuck_and_what_was_done() {
+    let mut app = showing(stuck_in_the_storm());
+    press(&mut app, "v");
+    for size in SIZES {
+        let screen = text(&draw(&app, size));
+        for words in ["DOWN 6.2 s", "PAUSED 1.8 s", "▲", "✖ 214"] {
+            assert!(screen.contains(words), "{words} at {size:?}\n{screen}");
+        }
+    }
+    let screen = text(&draw(&app, (120, 36)));
+    assert!(
+        screen.contains("▲ NODE DOWN") && screen.contains("▲ NO QUORUM 1 of 3"),
+        "{screen}"
+    );
+    assert!(screen.contains("45.5s host 3 paused"), "{screen}");
+    // Long words are cut and not left out.
+    let mut snapshot = stuck_in_the_storm();
+    for event in Arc::make_mut(&mut snapshot.events) {
+        event.text += ", effective after 8 ms: its process is gone and its port refuses";
+    }
+    app.update(Message::Snapshot(Arc::new(snapshot)));
+    for size in [(120, 36), (80, 24)] {
+        let screen = text(&draw(&app, size));
+        assert!(screen.contains("45.5s host 3 paused, ef"), "{screen}");
+    }
+}
+
+#[test]
+fn lost_updates_are_on_the_scoreboard_until_the_stock_is_sold_out() {
+    let scoreboard = |snapshot: Snapshot| {
+        let mut app = showing(snapshot);
+        press(&mut app, "v");
+        text(&draw(&app, (120, 36)))
+    };
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    snapshot.arms[0].figures.lost_updates = 290;
+    let before = scoreboard(snapshot.clone());
+    assert!(
+        before.contains("✖ 290 lost updates") && before.contains("LOST UPDATES"),
+        "{before}"
+    );
+    assert!(!before.contains("OVERSOLD"), "{before}");
+    for arm in &mut snapshot.arms {
+        arm.figures.sold_out_all = true;
+    }
+    snapshot.arms[0].figures.oversold = 324;
+    let after = scoreboard(snapshot);
+    assert!(
+        after.contains("✖ 324 oversold") && after.contains("OVERSOLD"),
+        "{after}"
+    );
+    assert!(!after.contains("LOST UPDATES"), "{after}");
+}
+
+#[test]
+fn names_are_large_and_a_rule_stands_between_two_arms() {
+    let mut app = showing(picture::storm());
+    press(&mut app, "v");
+    for (size, rules) in [((120, 36), 2), ((80, 24), 1), ((60, 16), 2)] {
+        let screen = text(&draw(&app, size));
+        let between = screen.lines().filter(|row| row.matches('│').count() == rules).count();
+        assert!(between > usize::from(size.1) / 2, "{size:?}\n{screen}");
+    }
+    // "single" in large letters, and not a second time in small ones.
+    let screen = text(&draw(&app, (120, 36)));
+    assert!(screen.contains("▄▀▀ ▀█▀ █▄ █ ▄▀▀ █   █▀▀"), "{screen}");
+    assert!(!screen.contains("single  "), "{screen}");
+    // Without room or letters for it, the names are plain text.
+    assert!(text(&draw(&app, (80, 24))).contains("single  ✖ 14"));
+}
+
+#[test]
+fn the_summary_says_that_a_record_is_partial() {
+    let missing = "redlock: 3 requests under way at the end had no answer and were given up";
+    let mut snapshot = picture::finished(picture::storm(), Vec::new());
+    snapshot.partial = vec![missing.to_owned()];
+    snapshot.arms[0].doubt = Some(missing.to_owned());
+    let shown = text(&draw(&showing(snapshot), (160, 40)));
+    assert!(shown.contains(&format!("? partial: {missing}")), "{shown}");
+    assert_eq!(shown.matches(missing).count(), 1, "{shown}");
+}

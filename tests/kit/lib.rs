@@ -1,0 +1,15 @@
+//! What the product's tests share: the real program and a place for it, its console in a terminal, databases, and all that the
+//! lock's own tests share.
+
+#[path = "../../src/lock/tests/kit/mod.rs"]
+mod lock;
+
+pub mod console;
+pub mod password;
+pub mod place;
+pub mod postgres;
+pub mod program;
+pub mod proxy;
+
+pub use lock::turn::alone;
+pub use lock::*;

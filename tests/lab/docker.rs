@@ -1,0 +1,759 @@
+//! Nodes as containers, on a real Docker engine. `.ci/docker` runs these where there is one.
+
+use lockstorm_kit::alone;
+use lockstorm_kit::turn::Turn;
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The image that docker/local-image makes.
+const IMAGE: &str = "lockstorm-test:local";
+/// Long enough for any machine; only a test that fails waits this long.
+const LONG: Duration = Duration::from_mins(1);
+
+/// A place for one lab, and the turn to have one.
+struct Place {
+    tmp: TempDir,
+    _turn: Turn,
+}
+
+impl Place {
+    fn new() -> Self {
+        let turn = alone();
+        let made = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("docker/local-image"))
+            .arg(IMAGE)
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let tmp = tempfile::tempdir().unwrap();
+        Self { tmp, _turn: turn }
+    }
+
+    fn lockstorm(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lockstorm"));
+        command
+            .args(arguments)
+            .current_dir(&self.tmp)
+            .env("TMPDIR", self.tmp.path());
+        command
+    }
+
+    fn run(&self, scenario: &str, image: &str) -> Output {
+        let arguments = [
+            "run",
+            scenario,
+            "--lab",
+            "docker",
+            "--image",
+            image,
+            "--record",
+            "record.json",
+        ];
+        self.lockstorm(&arguments).output().unwrap()
+    }
+
+    /// The events of the last record, as text.
+    fn record(&self) -> Value {
+        serde_json::from_str(&fs::read_to_string(self.tmp.path().join("record.json")).unwrap()).unwrap()
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.tmp.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// A run that was just started, once its nodes are up.
+    fn running(&self, scenario: &str) -> Child {
+        let child = self
+            .lockstorm(&["run", scenario, "--lab", "docker", "--image", IMAGE, "--quiet"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        eventually("a lab is up", || self.card().is_some());
+        child
+    }
+
+    /// The file of a lab that is up.
+    fn card(&self) -> Option<PathBuf> {
+        let base = fs::read_dir(self.tmp.path())
+            .ok()?
+            .flatten()
+            .find(|entry| entry.path().is_dir())?;
+        let runs = fs::read_dir(base.path()).ok()?.flatten();
+        runs.map(|run| run.path().join("lab.json")).find(|card| card.exists())
+    }
+}
+
+/// A container that is not ours, with a label that our nodes have, too.
+struct Other(String);
+
+impl Other {
+    fn start() -> Self {
+        Self(docker(&["run", "-d", "--label", "lockstorm.place=host-1", IMAGE]))
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        let _ = Command::new("docker").args(["rm", "-f", self.0.trim()]).output();
+    }
+}
+
+/// What `docker` prints for what is labelled as Lockstorm's.
+fn ours(arguments: &[&str]) -> Vec<String> {
+    let mut all = arguments.to_vec();
+    all.extend(["--filter", "label=lockstorm.user"]);
+    docker(&all).lines().map(str::to_owned).collect()
+}
+
+/// The nodes of all labs, as what `docker ps` with these arguments prints.
+fn nodes(arguments: &[&str]) -> Vec<String> {
+    ours(&[&["ps", "-q", "--filter", "label=lockstorm.place"], arguments].concat())
+        .into_iter()
+        .filter(|id| !keepers().contains(id))
+        .collect()
+}
+
+/// The containers that say that a lab is alive.
+fn keepers() -> Vec<String> {
+    ours(&["ps", "-a", "-q", "--filter", "label=lockstorm.place=keeper"])
+}
+
+fn nothing_is_left() {
+    assert_eq!(ours(&["ps", "-a", "-q"]), Vec::<String>::new());
+    assert_eq!(ours(&["network", "ls", "-q"]), Vec::<String>::new());
+}
+
+fn docker(arguments: &[&str]) -> String {
+    let output = Command::new("docker").args(arguments).output().unwrap();
+    assert!(
+        output.status.success(),
+        "docker {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The container of a host in the only lab.
+fn container(host: usize) -> String {
+    let filter = format!("label=lockstorm.place=host-{host}");
+    docker(&["ps", "-a", "-q", "--filter", &filter]).trim().to_owned()
+}
+
+fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let end = Instant::now() + LONG;
+    while !condition() {
+        assert!(Instant::now() < end, "not within {LONG:?}: {what}");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+fn send(child: &Child, signal: Signal) {
+    kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// An image whose redis-server is this script.
+fn image_of(place: &Place, name: &str, script: &str) {
+    let program = place.file("redis-server", script);
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let make = format!(
+        "set -e; mkdir -p root/bin; cp -L /bin/sh root/bin/sh; cp redis-server root/bin/; \
+         ldd /bin/sh | grep -o '/[^ ]*' | while read -r l; do mkdir -p root$(dirname $l); cp -L $l root$l; done; \
+         tar -C root -c . | docker import --change 'ENV PATH=/bin' - {name}"
+    );
+    let made = Command::new("sh")
+        .args(["-c", &make])
+        .current_dir(&place.tmp)
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn containers_give_the_verdicts_that_processes_give() {
+    let place = Place::new();
+    for scenario in ["flash-sale", "quorum-loss", "single-vs-redlock", "failover"] {
+        let output = place.run(scenario, IMAGE);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{scenario}: {}\n{text}", told(&output));
+        assert!(text.contains(&format!("of the image {IMAGE}")), "{text}");
+        nothing_is_left();
+    }
+}
+
+const EVERY_FAULT: &str = r#"
+title    = "Every fault of a host"
+duration = "14s"
+seed     = 3
+[lab]
+hosts = 3
+persistence = "aof-always"
+[swarm]
+servers = 1
+workers = 4
+think   = "5ms"
+[workload]
+kind     = "inventory"
+products = 8
+stock    = 100000
+hold     = "5ms"
+[[arm]]
+name = "redlock"
+lock = "redlock"
+ttl  = "2s"
+[[fault]]
+at  = "1s"
+do  = "pause"
+on  = "host:1"
+for = "1s"
+[[fault]]
+at  = "3s"
+do  = "kill"
+on  = "host:1"
+for = "1s"
+[[fault]]
+at  = "6s"
+do  = "shutdown"
+on  = "host:2"
+for = "1s"
+[[fault]]
+at  = "8500ms"
+do  = "lag"
+on  = "host:3"
+delay = "20ms"
+for = "1s"
+[[fault]]
+at  = "10s"
+do  = "cut"
+on  = "host:3"
+for = "1s"
+[[fault]]
+at  = "12s"
+do  = "pause"
+on  = "host:2"
+[[fault]]
+at  = "13s"
+do  = "kill"
+on  = "host:2"
+[expect]
+"redlock.lost_updates" = "== 0"
+"#;
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn every_fault_takes_effect_and_is_proven() {
+    let place = Place::new();
+    place.file("faults.toml", EVERY_FAULT);
+    let output = place.run("faults.toml", IMAGE);
+    let told = told(&output);
+    assert!(
+        output.status.success(),
+        "{told}\n{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+    let with = |words: &[&str]| {
+        told.lines()
+            .filter(|line| words.iter().all(|word| line.contains(word)))
+            .count()
+    };
+    assert_eq!(
+        with(&["host 1 paused", "process is stopped and nothing has arrived for"]),
+        1,
+        "{told}"
+    );
+    assert_eq!(
+        with(&["host 2 paused", "process is stopped and nothing has arrived for"]),
+        1,
+        "{told}"
+    );
+    assert_eq!(with(&["host 1 killed", "process is gone and port"]), 1, "{told}");
+    assert_eq!(with(&["host 2 killed", "process is gone and port"]), 1, "{told}");
+    assert_eq!(with(&["host 2 shut down", "process is gone and port"]), 1, "{told}");
+    assert_eq!(
+        with(&[
+            "host 3 cut",
+            "its container has left the network and port",
+            "can't be reached"
+        ]),
+        1,
+        "{told}"
+    );
+    assert_eq!(
+        with(&["host 3 uncut", "its container is in the network again and it answers"]),
+        1,
+        "{told}"
+    );
+    // What is on disk survives, as on a machine that is switched on again.
+    assert_eq!(with(&["EMPTY"]), 0, "{told}");
+    nothing_is_left();
+}
+
+const QUIET: &str = r#"
+title    = "Nothing is ordered"
+duration = "60s"
+[lab]
+hosts = 3
+[swarm]
+servers = 1
+workers = 2
+think   = "20ms"
+[workload]
+kind     = "inventory"
+products = 8
+stock    = 100000
+hold     = "5ms"
+[[arm]]
+name = "redlock"
+lock = "redlock"
+ttl  = "2s"
+"#;
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn what_somebody_else_does_to_a_container_is_told() {
+    let place = Place::new();
+    place.file("quiet.toml", QUIET);
+    let arguments = [
+        "run",
+        "quiet.toml",
+        "--lab",
+        "docker",
+        "--image",
+        IMAGE,
+        "--record",
+        "record.json",
+    ];
+    let child = place
+        .lockstorm(&arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("a lab is up", || place.card().is_some());
+    sleep(Duration::from_secs(3));
+    docker(&["pause", &container(1)]);
+    sleep(Duration::from_secs(2));
+    docker(&["unpause", &container(1)]);
+    sleep(Duration::from_secs(1));
+    docker(&["kill", &container(2)]);
+    sleep(Duration::from_secs(1));
+    send(&child, Signal::SIGINT);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    let events = place.record()["events"].to_string();
+    for what in [
+        "host 1 was stopped by a signal from outside",
+        "host 1 was resumed by a signal from outside",
+        "host 2 died: killed by a signal from outside",
+    ] {
+        assert_eq!(events.matches(what).count(), 1, "{what}: {events}");
+    }
+    nothing_is_left();
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn nothing_outlives_a_run_that_is_killed_even_if_a_container_is_frozen() {
+    let place = Place::new();
+    place.file("quiet.toml", QUIET);
+    let mut child = place.running("quiet.toml");
+    docker(&["pause", &container(2)]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    eventually("the keeper has removed its containers", || {
+        ours(&["ps", "-a", "-q"]).is_empty() && ours(&["network", "ls", "-q"]).is_empty()
+    });
+    eventually("and its directory", || place.card().is_none());
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn what_a_killed_keeper_leaves_is_removed_and_nothing_else() {
+    let place = Place::new();
+    place.file("quiet.toml", QUIET);
+    // Somebody else's container of the same image, with a label of its own.
+    let other = Other::start();
+    let mut child = place.running("quiet.toml");
+    let card = place.card().unwrap();
+    let keeper: i32 = fs::read_to_string(card.with_file_name("keeper.lock"))
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    let first = ours(&["ps", "-q", "--filter", "label=lockstorm.place=host-1"]);
+    docker(&["pause", &first[0]]);
+    // Stopped, it can't clean up after the keeper.
+    send(&child, Signal::SIGSTOP);
+    kill(Pid::from_raw(keeper), Signal::SIGKILL).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(nodes(&["-a"]).len(), 4);
+    let down = place.lockstorm(&["lab", "down"]).output().unwrap();
+    assert!(down.status.success(), "{}", told(&down));
+    let said = String::from_utf8_lossy(&down.stdout).into_owned();
+    assert!(
+        said.contains("1 run directory") && said.contains("5 containers"),
+        "{said}"
+    );
+    nothing_is_left();
+    let running = docker(&["ps", "-q", "--no-trunc"]);
+    assert_eq!(running, other.0, "it was left alone");
+
+    // The same after all temporary files were lost.
+    let mut child = place.running("quiet.toml");
+    let run_dir = place.card().unwrap().parent().unwrap().to_owned();
+    let keeper: i32 = fs::read_to_string(run_dir.join("keeper.lock"))
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    send(&child, Signal::SIGSTOP);
+    kill(Pid::from_raw(keeper), Signal::SIGKILL).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    fs::remove_dir_all(run_dir).unwrap();
+    eventually("the engine has noticed it", || {
+        ours(&["ps", "-q", "--filter", "label=lockstorm.place=keeper"]).is_empty()
+    });
+    let down = place.lockstorm(&["lab", "down"]).output().unwrap();
+    assert!(
+        String::from_utf8_lossy(&down.stdout).contains("5 containers"),
+        "{down:?}"
+    );
+    nothing_is_left();
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn what_cannot_be_used_is_refused_in_one_line() {
+    let place = Place::new();
+    place.file("quiet.toml", QUIET);
+    let refused = |output: &Output, words: &[&str]| {
+        let told = told(output);
+        let lines: Vec<_> = told
+            .lines()
+            .filter(|line| !line.starts_with("lockstorm: set-up"))
+            .collect();
+        assert_eq!((output.status.code(), lines.len()), (Some(1), 1), "{told}");
+        assert!(words.iter().all(|word| told.contains(word)), "{words:?}: {told}");
+    };
+    refused(
+        &place.run("quiet.toml", "lockstorm-test:absent"),
+        &[
+            "lockstorm-test:absent is not here and could not be pulled",
+            "docker pull",
+            "docker/local-image",
+            "--image",
+        ],
+    );
+    let with_engine = |host: &str| {
+        let mut command = place.lockstorm(&["run", "quiet.toml", "--lab", "docker", "--image", IMAGE]);
+        command.env("DOCKER_HOST", host).output().unwrap()
+    };
+    refused(
+        &with_engine("unix:///nowhere/docker.sock"),
+        &["no Docker engine at /nowhere/docker.sock", "start Docker"],
+    );
+    refused(
+        &with_engine("nonsense"),
+        &["DOCKER_HOST can't be used", "tcp://HOST:PORT"],
+    );
+    let socket = place.tmp.path().join("no.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let closing = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(b"-ERR unknown command\r\n").unwrap();
+    });
+    let output = with_engine(&format!("unix://{}", socket.display()));
+    refused(&output, &["is not a Docker engine", "DOCKER_HOST"]);
+    closing.join().unwrap();
+
+    image_of(&place, "lockstorm-test:none", "#!/bin/sh\necho no server\n");
+    refused(
+        &place.run("quiet.toml", "lockstorm-test:none"),
+        &["lockstorm-test:none does not print that of a server"],
+    );
+    let dies = "#!/bin/sh\n[ \"$1\" = --version ] && echo 'Redis server v=7.0.15 sha=0:0' && exit 0\necho no memory today\nexit 4\n";
+    image_of(&place, "lockstorm-test:dies", dies);
+    let output = place.run("quiet.toml", "lockstorm-test:dies");
+    assert_eq!(output.status.code(), Some(1));
+    let told = told(&output);
+    assert!(
+        told.contains("did not start (died (exit code 4))") || told.contains("exit code 4"),
+        "{told}"
+    );
+    assert!(told.contains("no memory today"), "the end of its log: {told}");
+    nothing_is_left();
+    docker(&["rmi", "lockstorm-test:none", "lockstorm-test:dies"]);
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn a_kept_lab_of_containers_is_broken_mended_and_taken_down() {
+    let place = Place::new();
+    let lab = |arguments: &[&str]| {
+        let output = place.lockstorm(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", told(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let up = lab(&["lab", "up", "--lab", "docker", "--image", IMAGE, "--port", "0"]);
+    assert!(up.contains("REDIS_URLS"), "{up}");
+    assert_eq!(nodes(&[]).len(), 4);
+    lab(&["lab", "kill", "1"]);
+    lab(&["lab", "pause", "2"]);
+    assert_eq!(docker(&["ps", "-q", "--filter", "status=paused"]).lines().count(), 1);
+    assert_eq!(nodes(&[]).len(), 3, "one is dead");
+    let status = lab(&["lab", "status"]);
+    assert!(
+        status.contains("down (killed)") && status.contains("paused"),
+        "{status}"
+    );
+    lab(&["lab", "restore", "all"]);
+    assert_eq!(nodes(&["--filter", "status=running"]).len(), 4);
+    lab(&["lab", "down"]);
+    nothing_is_left();
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn a_lab_whose_directory_is_not_seen_is_left_alone() {
+    let place = Place::new();
+    let up = ["lab", "up", "--lab", "docker", "--image", IMAGE, "--port", "0"];
+    let up = place.lockstorm(&up).output().unwrap();
+    assert!(up.status.success(), "{}", told(&up));
+    let lab = nodes(&[]);
+    assert_eq!((lab.len(), keepers().len()), (4, 1));
+    let run = place.card().unwrap().parent().unwrap().to_owned();
+    let keeper = fs::read_to_string(run.join("keeper.lock")).unwrap();
+    let keeper = Pid::from_raw(keeper.trim().parse().unwrap());
+    // As for somebody who has another file system at this path.
+    let (base, hidden) = (run.parent().unwrap().to_owned(), place.tmp.path().join("hidden"));
+    fs::rename(&base, &hidden).unwrap();
+    let down = |more: &[&str]| {
+        let output = place.lockstorm(&[&["lab", "down"], more].concat()).output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let alone = format!(
+        "no lab left anything behind; 1 lab is running and was left alone: {}\n",
+        run.display()
+    );
+    assert_eq!(down(&[]), (Some(0), alone.clone(), String::new()));
+    // A keeper that is stopped is no dead one.
+    kill(keeper, Signal::SIGSTOP).unwrap();
+    assert_eq!(down(&[]), (Some(0), alone.clone(), String::new()));
+    kill(keeper, Signal::SIGCONT).unwrap();
+    // The next run cleans up, too.
+    place.file("short.toml", &QUIET.replace("60s", "1s"));
+    let output = place.run("short.toml", IMAGE);
+    assert!(output.status.success(), "{}", told(&output));
+    assert_eq!(nodes(&[]), lab, "all go on");
+    assert!(!base.exists());
+
+    let (code, out, err) = down(&["--force"]);
+    assert_eq!(
+        (code, out.as_str(), err.as_str()),
+        (Some(0), "removed 5 containers\n", "")
+    );
+    nothing_is_left();
+    fs::rename(&hidden, &base).unwrap();
+    eventually("the lab is down without its containers", || !run.exists());
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn however_early_a_keeper_is_killed_nobody_has_to_force_the_removal() {
+    let place = Place::new();
+    place.file("quiet.toml", QUIET);
+    let hidden = tempfile::tempdir().unwrap();
+    for after in [0, 50, 100, 150, 200, 300, 400, 600, 900] {
+        let run = ["run", "quiet.toml", "--lab", "docker", "--image", IMAGE, "--quiet"];
+        let mut child = place
+            .lockstorm(&run)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut keeper = String::new();
+        eventually("there is a keeper", || {
+            let found = Command::new("pgrep").args(["-P", &child.id().to_string()]).output();
+            keeper = String::from_utf8(found.unwrap().stdout).unwrap();
+            !keeper.is_empty()
+        });
+        sleep(Duration::from_millis(after));
+        // Stopped, it can't clean up after the keeper.
+        send(&child, Signal::SIGSTOP);
+        kill(Pid::from_raw(keeper.trim().parse().unwrap()), Signal::SIGKILL).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let base = fs::read_dir(place.tmp.path()).unwrap().flatten();
+        for base in base.filter(|entry| entry.path().is_dir()) {
+            // Servers may still write there.
+            fs::rename(base.path(), hidden.path().join(after.to_string())).unwrap();
+        }
+        // The engine may still carry out what the keeper has asked for last: that is left for the next who removes.
+        eventually("its claim is over or was never held, and nothing is left", || {
+            let down = place.lockstorm(&["lab", "down"]).output().unwrap();
+            assert!(down.status.success(), "after {after} ms: {}", told(&down));
+            !String::from_utf8_lossy(&down.stdout).contains("running")
+                && ours(&["ps", "-a", "-q"]).is_empty()
+                && ours(&["network", "ls", "-q"]).is_empty()
+        });
+    }
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn a_claim_that_was_never_started_is_no_lab() {
+    let place = Place::new();
+    let hostname = nix::unistd::gethostname().unwrap();
+    let labels = [
+        format!("lockstorm.user={}", nix::unistd::geteuid()),
+        format!("lockstorm.machine={}", hostname.to_string_lossy()),
+        "lockstorm.run=/nowhere/run-1".to_owned(),
+        "lockstorm.place=keeper".to_owned(),
+    ];
+    let mut create = vec!["create"];
+    create.extend(labels.iter().flat_map(|label| ["--label", label]));
+    create.push(IMAGE);
+    docker(&create);
+    let down = place.lockstorm(&["lab", "down"]).output().unwrap();
+    assert!(down.status.success(), "{}", told(&down));
+    assert_eq!(String::from_utf8_lossy(&down.stdout), "removed 1 container\n");
+    nothing_is_left();
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn containers_of_which_nothing_says_whether_they_are_used_are_left_alone() {
+    let place = Place::new();
+    let up = ["lab", "up", "--lab", "docker", "--image", IMAGE, "--port", "0"];
+    assert!(place.lockstorm(&up).output().unwrap().status.success());
+    let run = place.card().unwrap().parent().unwrap().to_owned();
+    let keeper: i32 = fs::read_to_string(run.join("keeper.lock"))
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    kill(Pid::from_raw(keeper), Signal::SIGSTOP).unwrap();
+    let (base, hidden) = (run.parent().unwrap().to_owned(), place.tmp.path().join("hidden"));
+    fs::rename(&base, &hidden).unwrap();
+    docker(&["rm", "-f", &keepers()[0]]);
+    let down = place.lockstorm(&["lab", "down"]).output().unwrap();
+    assert_eq!(down.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&down.stdout), "nothing was removed\n");
+    assert!(told(&down).contains("lab down --force"), "{}", told(&down));
+    assert_eq!(nodes(&[]).len(), 4);
+    fs::rename(&hidden, &base).unwrap();
+    // It learns that it does not count as alive any more.
+    kill(Pid::from_raw(keeper), Signal::SIGCONT).unwrap();
+    eventually("its keeper has ended it", || !run.exists());
+    nothing_is_left();
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn an_engine_that_does_not_see_the_run_directory_is_told_and_makes_none() {
+    if !nix::unistd::geteuid().is_root() {
+        return println!("ignored: it needs root, to mount a file system");
+    }
+    let (place, hidden) = (Place::new(), TempDir::new().unwrap());
+    let script = format!(
+        "mount -t tmpfs tmpfs '{0}' && TMPDIR='{0}' '{1}' lab up --lab docker --image {IMAGE} --port 0",
+        hidden.path().display(),
+        env!("CARGO_BIN_EXE_lockstorm")
+    );
+    let output = Command::new("unshare")
+        .args(["-m", "sh", "-c", &script])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let told = told(&output);
+    assert!(
+        told.contains("does not see the run directory") && told.contains("TMPDIR"),
+        "{told}"
+    );
+    assert_eq!(fs::read_dir(hidden.path()).unwrap().count(), 0);
+    drop(place);
+    nothing_is_left();
+}
+
+/// An engine that can do everything but freeze containers: between it and the real one.
+fn engine_without_freezer(socket: &Path) {
+    let listener = UnixListener::bind(socket).unwrap();
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (Ok(client), Ok(engine)) = (client, UnixStream::connect("/var/run/docker.sock")) else {
+                return;
+            };
+            let (mut answers, mut to_client) = (engine.try_clone().unwrap(), client.try_clone().unwrap());
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut answers, &mut to_client);
+                // An attached stream ends with its container.
+                let _ = to_client.shutdown(std::net::Shutdown::Both);
+            });
+            std::thread::spawn(move || refuse_to_freeze(client, engine));
+        }
+    });
+}
+
+fn refuse_to_freeze(mut client: UnixStream, mut engine: UnixStream) {
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(read @ 1..) = client.read(&mut buffer) {
+        let request = &buffer[..read];
+        let freezes = request.starts_with(b"POST ") && request.windows(11).any(|part| part == b"/pause HTTP");
+        let written = if freezes {
+            let why = r#"{"message":"no freezer on this machine"}"#;
+            let head = format!(
+                "HTTP/1.1 500 Error\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+                why.len()
+            );
+            client.write_all((head + why).as_bytes())
+        } else {
+            engine.write_all(request)
+        };
+        if written.is_err() {
+            break;
+        }
+    }
+    let _ = engine.shutdown(std::net::Shutdown::Both);
+}
+
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn an_engine_that_can_not_freeze_makes_a_pause_inconclusive() {
+    let place = Place::new();
+    let paused = QUIET.replace("60s", "4s")
+        + "[[fault]]\nat = \"1s\"\ndo = \"pause\"\non = \"host:1\"\n[expect]\n\"redlock.lost_updates\" = \"== 0\"\n";
+    place.file("paused.toml", &paused);
+    let socket = place.tmp.path().join("engine.sock");
+    engine_without_freezer(&socket);
+    let output = place
+        .lockstorm(&["run", "paused.toml", "--lab", "docker", "--image", IMAGE])
+        .env("DOCKER_HOST", format!("unix://{}", socket.display()))
+        .output()
+        .unwrap();
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(5), "{told}");
+    assert!(told.contains("no freezer on this machine"), "{told}");
+    nothing_is_left();
+}

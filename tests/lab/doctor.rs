@@ -1,0 +1,527 @@
+//! `lockstorm doctor` on real servers: each planted fault is found, and nothing else.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Output};
+use std::thread;
+use std::time::Duration;
+
+use lockstorm_kit::{RedisServer, beside, eventually};
+use serde_json::Value;
+
+/// The password of the user `app`.
+const PASSWORD: &str = "s3cret-of-app";
+/// The options of a server that is as it should be.
+const SOUND: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
+
+/// A server on which only the user `app` is let in, and only to do this.
+fn server(options: &[&str], rules: &[&str]) -> RedisServer {
+    let mut all = SOUND.to_vec();
+    all.extend(options);
+    let server = RedisServer::start_with(&all);
+    let mut user = redis::cmd("ACL");
+    user.arg("SETUSER")
+        .arg("app")
+        .arg("on")
+        .arg(format!(">{PASSWORD}"))
+        .arg(rules);
+    let _: String = server.query(&user);
+    server
+}
+
+/// Closes the door to everybody without a password. The server can be asked as `app` only from then on.
+fn shut(server: &RedisServer) {
+    let _: String = server.query(redis::cmd("ACL").arg("SETUSER").arg("default").arg("off"));
+}
+
+fn sound() -> RedisServer {
+    server(&[], &["~*", "&*", "+@all"])
+}
+
+fn url(address: SocketAddr) -> String {
+    format!("redis://app:{PASSWORD}@{address}")
+}
+
+fn doctor(urls: &[String], arguments: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_lockstorm"))
+        .args(["doctor", "--urls-env", "URLS"])
+        .args(arguments)
+        .env("URLS", urls.join(" "))
+        .output()
+        .unwrap();
+    for printed in [&output.stdout, &output.stderr] {
+        assert!(!String::from_utf8_lossy(printed).contains(PASSWORD), "{output:?}");
+    }
+    output
+}
+
+/// The findings that are not good, as "check verdict", each once and in order; the exit code.
+fn found(urls: &[String]) -> (Vec<String>, i32) {
+    // A busy machine must not make a slow server of a fast one.
+    found_with(urls, &["--node-timeout", "9s"])
+}
+
+fn found_with(urls: &[String], arguments: &[&str]) -> (Vec<String>, i32) {
+    let output = doctor(urls, &[&["--json"], arguments].concat());
+    let diagnosis: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let mut found: Vec<String> = Vec::new();
+    for finding in diagnosis["findings"].as_array().unwrap() {
+        let word = |field: &str| finding[field].as_str().unwrap();
+        assert_eq!(finding["cure"].is_string(), word("verdict") != "good", "{finding}");
+        let text = format!("{} {}", word("check"), word("verdict"));
+        if word("verdict") != "good" && !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found.sort();
+    (found, output.status.code().unwrap())
+}
+
+/// The trio with this server in place of its third, which everybody may ask.
+fn found_beside(third: &str) -> (Vec<String>, i32) {
+    let pair = [sound(), sound()];
+    pair.iter().for_each(shut);
+    let urls: Vec<String> = pair
+        .iter()
+        .map(|server| url(server.addr()))
+        .chain([third.to_owned()])
+        .collect();
+    found(&urls)
+}
+
+fn keys(server: &RedisServer) -> usize {
+    let client = redis::Client::open(url(server.addr())).unwrap();
+    redis::cmd("DBSIZE")
+        .query(&mut client.get_connection().unwrap())
+        .unwrap()
+}
+
+#[test]
+fn a_sound_trio_is_fit_and_no_key_is_left() {
+    let _turn = beside();
+    let trio = [sound(), sound(), sound()];
+    trio.iter().for_each(shut);
+    let urls: Vec<String> = trio.iter().map(|server| url(server.addr())).collect();
+    assert_eq!(found(&urls), (vec![], 0));
+    assert!(trio.iter().all(|server| keys(server) == 0));
+    let output = doctor(&urls, &["--node-timeout", "9s"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.ends_with("✔ Fit for locks.\n"), "{text}");
+    assert_eq!(
+        text.matches("a lock was acquired, extended and released").count(),
+        3,
+        "{text}"
+    );
+    let ascii = doctor(&urls, &["--ascii"]);
+    assert!(ascii.stdout.is_ascii());
+}
+
+#[test]
+fn each_planted_fault_is_found_by_its_own_check() {
+    let _turn = beside();
+    let all = ["~*", "&*", "+@all"];
+    let beside = |options: &[&str], rules: &[&str]| {
+        let third = server(options, rules);
+        shut(&third);
+        let found = found_beside(&url(third.addr()));
+        if rules.contains(&"+@all") {
+            assert_eq!(keys(&third), 0, "{options:?}");
+        }
+        found
+    };
+    let only = |what: &str, code: i32| (vec![what.to_owned()], code);
+    assert_eq!(
+        beside(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"], &all),
+        only("eviction bad", 3)
+    );
+    assert_eq!(
+        beside(&["--maxmemory-policy", "allkeys-lru"], &all),
+        only("eviction warning", 0)
+    );
+    assert_eq!(
+        beside(&["--maxmemory", "100mb"], &all),
+        (vec![], 0),
+        "a limit alone is none"
+    );
+    assert_eq!(
+        beside(&["--appendfsync", "everysec"], &all),
+        only("persistence warning", 0)
+    );
+    assert_eq!(beside(&["--appendonly", "no"], &all), only("persistence warning", 0));
+    assert_eq!(beside(&["--cluster-enabled", "yes"], &all), only("kind bad", 3));
+    assert_eq!(
+        beside(&[], &["~*", "&*", "+@all", "-@scripting"]),
+        only("permission bad", 3)
+    );
+    assert_eq!(beside(&[], &["~other:*", "&*", "+@all"]), only("permission bad", 3));
+    // Without PTTL nobody can tell whether the TTL of a key is right.
+    assert_eq!(
+        beside(&[], &["~*", "&*", "+@all", "-pttl"]),
+        (vec!["keys unknown".to_owned(), "permission warning".to_owned()], 5)
+    );
+    for less in ["-publish", "-subscribe"] {
+        assert_eq!(
+            beside(&[], &["~*", "&*", "+@all", less]),
+            only("permission warning", 0),
+            "{less}"
+        );
+    }
+    assert_eq!(
+        beside(&["--no-appendfsync-on-rewrite", "yes"], &all),
+        only("persistence warning", 0)
+    );
+    assert_eq!(
+        beside(&[], &["~*", "&*", "+@all", "-info"]),
+        (
+            ["kind", "twice", "version"]
+                .map(|check| format!("{check} unknown"))
+                .into(),
+            5
+        )
+    );
+    assert_eq!(
+        beside(&[], &["~*", "&*", "+@all", "-config"]),
+        only("persistence unknown", 5)
+    );
+    assert_eq!(beside(&[], &["~*", "&*", "+@all", "-time"]), only("clock unknown", 5));
+}
+
+#[test]
+fn what_the_readme_says_a_user_needs_is_enough() {
+    let _turn = beside();
+    let rules = "~locks:* resetchannels &lockstorm:released:* +set +get +del +pexpire +pttl +eval +evalsha +script|load +publish \
+                 +subscribe +unsubscribe +ping";
+    let asked = ["+info", "+config|get", "+time"];
+    let third = server(&[], &rules.split_whitespace().chain(asked).collect::<Vec<_>>());
+    shut(&third);
+    let arguments = ["--node-timeout", "9s", "--prefix", "locks:"];
+    assert_eq!(
+        found_with(&[url(third.addr())], &arguments),
+        (vec!["number warning".to_owned()], 0)
+    );
+}
+
+#[test]
+fn who_else_may_come_in_and_how_many_there_are_is_told() {
+    let _turn = beside();
+    let third = sound();
+    let open = (vec!["access warning".to_owned()], 0);
+    assert_eq!(
+        found_beside(&url(third.addr())),
+        open,
+        "the default user needs no password"
+    );
+    assert_eq!(keys(&third), 0);
+    let pair = [sound(), sound()];
+    pair.iter().for_each(shut);
+    let urls: Vec<String> = pair.iter().map(|server| url(server.addr())).collect();
+    assert_eq!(found(&urls), (vec!["number warning".to_owned()], 0));
+    assert_eq!(found(&urls[..1]), (vec!["number warning".to_owned()], 0));
+    // The same server by two names.
+    let again = format!("redis://app:{PASSWORD}@localhost:{}", pair[0].port());
+    let three = [urls, vec![again]].concat();
+    assert_eq!(found(&three), (vec!["twice bad".to_owned()], 3));
+}
+
+#[test]
+fn a_replica_and_its_master_are_told() {
+    let _turn = beside();
+    let (master, replica) = (sound(), sound());
+    let _: String = replica.query(redis::cmd("REPLICAOF").arg("127.0.0.1").arg(master.port()));
+    eventually("the replica follows", || {
+        let info: String = replica.query(redis::cmd("INFO").arg("replication"));
+        info.contains("master_link_status:up")
+    });
+    [&master, &replica].into_iter().for_each(shut);
+    assert_eq!(
+        found_beside(&url(replica.addr())),
+        (vec!["replication bad".to_owned()], 3)
+    );
+    assert_eq!(
+        found_beside(&url(master.addr())),
+        (vec!["replication warning".to_owned()], 0)
+    );
+}
+
+/// Passes connections on, each to the next of these servers, and holds every reply back for a while.
+fn relay(servers: Vec<SocketAddr>, delay: Duration) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for (client, server) in listener.incoming().zip(servers.into_iter().cycle()) {
+            let Ok(client) = client else { return };
+            let server = TcpStream::connect(server).unwrap();
+            let copy = |mut from: TcpStream, mut to: TcpStream, delay| {
+                thread::spawn(move || {
+                    let mut buffer = vec![0; 65_536];
+                    while let Ok(n @ 1..) = from.read(&mut buffer) {
+                        thread::sleep(delay);
+                        if to.write_all(&buffer[..n]).is_err() {
+                            return;
+                        }
+                    }
+                })
+            };
+            copy(client.try_clone().unwrap(), server.try_clone().unwrap(), Duration::ZERO);
+            copy(server, client, delay);
+        }
+    });
+    address
+}
+
+#[test]
+fn what_stands_in_front_of_a_server_is_told() {
+    let _turn = beside();
+    let behind = [sound(), sound()];
+    behind.iter().for_each(shut);
+    let balancer = relay(behind.iter().map(RedisServer::addr).collect(), Duration::ZERO);
+    assert_eq!(found_beside(&url(balancer)), (vec!["kind bad".to_owned()], 3));
+    let one = relay(vec![behind[0].addr()], Duration::ZERO);
+    assert_eq!(found_beside(&url(one)), (vec![], 0));
+    // Far away: each reply takes 60 ms, and the default timeout is 40.
+    let far = relay(vec![behind[0].addr()], Duration::from_millis(60));
+    let found = found_with(&[url(far)], &[]).0;
+    assert!(found.contains(&"round_trip bad".to_owned()), "{found:?}");
+}
+
+#[test]
+fn a_server_that_is_far_but_near_enough_is_fit() {
+    let _turn = beside();
+    let server = sound();
+    shut(&server);
+    let far = relay(vec![server.addr()], Duration::from_millis(100));
+    let (found, code) = found_with(&[url(far)], &["--node-timeout", "600ms"]);
+    assert_eq!((found, code), (vec!["number warning".to_owned()], 0));
+    assert_eq!(keys(&server), 0);
+}
+
+/// Passes connections on to a server, and each command as this makes it from the original and the number of SETs on the connection.
+fn liar(server: SocketAddr, lie: fn(Vec<String>, usize) -> Vec<String>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let mut server = TcpStream::connect(server).unwrap();
+            let (mut replies, mut to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            thread::spawn(move || {
+                let _ = std::io::copy(&mut replies, &mut to_client);
+                let _ = to_client.shutdown(Shutdown::Both);
+            });
+            thread::spawn(move || {
+                let (mut commands, mut sets) = (BufReader::new(client), 0);
+                while let Some(command) = read_command(&mut commands) {
+                    sets += usize::from(command[0] == "SET");
+                    let command = lie(command, sets);
+                    let mut packed = format!("*{}\r\n", command.len());
+                    for word in command {
+                        packed += &format!("${}\r\n{word}\r\n", word.len());
+                    }
+                    if server.write_all(packed.as_bytes()).is_err() {
+                        break;
+                    }
+                }
+                let _ = server.shutdown(Shutdown::Both);
+            });
+        }
+    });
+    address
+}
+
+/// The next command of a client; `None` when it has gone.
+fn read_command(from: &mut impl BufRead) -> Option<Vec<String>> {
+    let number = |from: &mut dyn BufRead| {
+        let mut line = String::new();
+        from.read_line(&mut line).ok()?;
+        line.trim_end().get(1..)?.parse::<usize>().ok()
+    };
+    let words = number(from)?;
+    let word = |_| {
+        let length = number(from)?;
+        let mut word = vec![0; length + 2];
+        from.read_exact(&mut word).ok()?;
+        word.truncate(length);
+        String::from_utf8(word).ok()
+    };
+    (0..words).map(word).collect()
+}
+
+/// What became of a `SET key value NX PX ttl`.
+fn changed(command: Vec<String>, change: impl FnOnce(&mut Vec<String>)) -> Vec<String> {
+    let mut command = command;
+    if command[0] == "SET" {
+        change(&mut command);
+    }
+    command
+}
+
+#[test]
+fn a_server_that_does_not_keep_keys_as_it_says_is_unfit() {
+    let _turn = beside();
+    let server = sound();
+    shut(&server);
+    let beside = |lie| found_beside(&url(liar(server.addr(), lie)));
+    assert_eq!(beside(|command, _| command), (vec![], 0));
+    assert_eq!(keys(&server), 0);
+    let bad = (vec!["keys bad".to_owned()], 3);
+    // NX means nothing; PX means nothing; PX is divided by 50; every tenth key is lost.
+    let without_nx = |command, _| changed(command, |set| set.retain(|word| word != "NX"));
+    assert_eq!(beside(without_nx), bad);
+    let without_px = |command, _| {
+        changed(command, |set| {
+            let px = set.iter().position(|word| word == "PX").unwrap();
+            set.drain(px..=px + 1);
+        })
+    };
+    assert_eq!(beside(without_px), bad);
+    let short = |command, _| {
+        changed(command, |set| {
+            let px = set.iter().position(|word| word == "PX").unwrap();
+            set[px + 1] = (set[px + 1].parse::<u64>().unwrap() / 50).to_string();
+        })
+    };
+    let (found, code) = beside(short);
+    assert!(found.contains(&"keys bad".to_owned()) && code == 3, "{found:?}");
+    let loses = |command, sets| changed(command, |set| set[1] += if sets % 10 == 0 { ":lost" } else { "" });
+    assert_eq!(beside(loses), bad);
+    let liars = [url(liar(server.addr(), loses))];
+    let text = String::from_utf8(doctor(&liars, &["--node-timeout", "9s"]).stdout).unwrap();
+    assert!(text.contains("of 100 keys 10 were gone"), "{text}");
+}
+
+#[test]
+fn servers_that_are_far_away_are_asked_less_often() {
+    let _turn = beside();
+    let servers = [sound(), sound(), sound()];
+    servers.iter().for_each(shut);
+    let far = |server: &RedisServer| url(relay(vec![server.addr()], Duration::from_millis(300)));
+    let urls: Vec<String> = servers.iter().map(far).collect();
+    let (found, code) = found_with(&urls, &[]);
+    assert_eq!((found, code), (vec!["round_trip bad".to_owned()], 3));
+    for server in &servers {
+        let client = redis::Client::open(url(server.addr())).unwrap();
+        let stats: String = redis::cmd("INFO")
+            .arg("commandstats")
+            .query(&mut client.get_connection().unwrap())
+            .unwrap();
+        let calls = |command: &str| {
+            let line = stats
+                .lines()
+                .find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
+            line.map_or(0, |line| line.split(',').next().unwrap().parse::<usize>().unwrap())
+        };
+        assert!((1..10).contains(&calls("ping")) && calls("time") < 8, "{stats}");
+    }
+    assert!(servers.iter().all(|server| keys(server) == 0));
+}
+
+#[test]
+fn how_long_the_keys_of_the_trial_live_is_told_as_it_is() {
+    let lives = humantime::format_duration(lockstorm::doctor::TRIAL_TTL).to_string();
+    let help = Command::new(env!("CARGO_BIN_EXE_lockstorm"))
+        .args(["doctor", "--help"])
+        .output()
+        .unwrap();
+    let help = String::from_utf8(help.stdout)
+        .unwrap()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(help.contains(&format!("expire after {lives} in any case")), "{help}");
+    let readme = include_str!("../../README.md")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let seconds = lockstorm::doctor::TRIAL_TTL.as_secs();
+    assert!(readme.contains(&format!("expire after {seconds} s in any case")));
+    assert!(readme.contains(&format!("live for {seconds} s at most")));
+}
+
+#[test]
+fn a_server_that_wants_a_password_or_has_no_place_says_so() {
+    let _turn = beside();
+    let third = sound();
+    let _: String = third.query(redis::cmd("CONFIG").arg("SET").arg("requirepass").arg(PASSWORD));
+    let output = doctor(&[format!("redis://{}", third.addr())], &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("NOAUTH") && text.contains("put user and password into the URL"),
+        "{text}"
+    );
+    assert!(!text.contains("ACL SETUSER"), "{text}");
+    let fourth = server(&[], &["~*", "&*", "+@all", "-del"]);
+    shut(&fourth);
+    let text = String::from_utf8(doctor(&[url(fourth.addr())], &[]).stdout).unwrap();
+    assert!(text.contains("NOPERM") && text.contains("+del"), "{text}");
+}
+
+#[test]
+fn a_server_that_cannot_be_used_is_told_with_the_reason() {
+    let _turn = beside();
+    let third = sound();
+    shut(&third);
+    let wrong = format!("redis://app:wr0ng@{}", third.addr());
+    assert_eq!(found_beside(&wrong).1, 3);
+    let text = String::from_utf8(doctor(&[wrong], &[]).stdout).unwrap();
+    assert!(text.contains("WRONGPASS") && !text.contains("wr0ng"), "{text}");
+
+    let nobody = format!("redis://127.0.0.1:{}", lockstorm_kit::free_port());
+    let text = String::from_utf8(doctor(&[nobody], &[]).stdout).unwrap();
+    assert!(text.contains("refused"), "{text}");
+    assert!(
+        text.contains("1 server: 1 vote is needed, and 1 can't be asked now, so no lock can be had"),
+        "{text}"
+    );
+    let pair = [sound(), sound()];
+    pair.iter().for_each(shut);
+    let mut trio: Vec<String> = pair.iter().map(|server| url(server.addr())).collect();
+    trio.push(format!("redis://127.0.0.1:{}", lockstorm_kit::free_port()));
+    let text = String::from_utf8(doctor(&trio, &[]).stdout).unwrap();
+    assert!(
+        text.contains("3 servers: 2 votes are needed, and 1 can't be asked now, so no other may fail"),
+        "{text}"
+    );
+
+    let web = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = web.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in web.incoming().flatten() {
+            let mut stream = stream;
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let output = doctor(&[format!("redis://{address}")], &[]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("not a Redis"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn bad_input_is_named_in_one_line() {
+    let refused = |arguments: &[&str], words: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_lockstorm"))
+            .arg("doctor")
+            .args(arguments)
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            (output.status.code(), told.lines().count()),
+            (Some(2), 1),
+            "{arguments:?}: {told}"
+        );
+        assert!(told.contains(words), "{words}: {told}");
+    };
+    refused(&["http://:pass-w0rd@127.0.0.1"], "write it like redis://");
+    refused(&["--urls-env", "LOCKSTORM_NO_SUCH_URLS"], "LOCKSTORM_NO_SUCH_URLS");
+    refused(&["redis://127.0.0.1", "--ttl", "soon"], "--ttl");
+    refused(&["redis://127.0.0.1", "--ttl", "0s"], "--ttl");
+    let output = doctor(&[format!("redis://app:a {PASSWORD} b@127.0.0.1")], &[]);
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("URL 1: "),
+        "{output:?}"
+    );
+    assert_eq!(output.status.code(), Some(2));
+    refused(&[], "URL");
+}

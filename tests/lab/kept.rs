@@ -1,0 +1,836 @@
+//! `lockstorm lab up` and what follows: a lab that is kept for a program of the user's own.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use lockstorm::lab::ServerBinary;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, getsid, mkfifo};
+use redis::{Client, Connection};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use lockstorm_kit::place::{parts_of, send};
+use lockstorm_kit::turn::Turn;
+use lockstorm_kit::{TEST_TIMEOUT, beside, eventually, free_port};
+
+/// The exit code of `lab status` if there is no lab.
+const NONE: i32 = 3;
+
+/// A directory for temporary files of its own, so that a test sees no other lab, and the turn to use the machine.
+struct Place {
+    directory: TempDir,
+    labs: PathBuf,
+    _turn: Turn,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self::named("labs")
+    }
+
+    fn named(name: &str) -> Self {
+        let turn = beside();
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let labs = directory.path().join(name);
+        fs::create_dir(&labs).expect("an empty place");
+        Self {
+            directory,
+            labs,
+            _turn: turn,
+        }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lockstorm"));
+        command.args(arguments).current_dir(self.directory.path());
+        command.env("TMPDIR", &self.labs).env_remove("NO_COLOR");
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// `lockstorm lab ARGUMENTS`: the exit code, standard output, standard error. It returns only when nobody has its outputs
+    /// open any more, as in a pipeline.
+    fn lab(&self, arguments: &[&str]) -> (i32, String, String) {
+        let output = self.command(&[&["lab"], arguments].concat()).output();
+        let (code, out, err) = parts_of(output.expect("lockstorm"));
+        (code.expect("an exit code"), out, err)
+    }
+
+    /// The same, for one that may not wait.
+    fn soon(&self, arguments: &[&str]) -> (i32, String, String) {
+        let command = self.command(&[&["lab"], arguments].concat());
+        let output = assert_cmd::Command::from_std(command).timeout(TEST_TIMEOUT).output();
+        let (code, out, err) = parts_of(output.expect("lockstorm"));
+        (
+            code.unwrap_or_else(|| panic!("{arguments:?} waits: {out}{err}")),
+            out,
+            err,
+        )
+    }
+
+    /// The same for one that succeeds; returns what it prints.
+    fn good(&self, arguments: &[&str]) -> String {
+        let (code, out, err) = self.lab(arguments);
+        assert_eq!(code, 0, "{arguments:?}: {out}{err}");
+        out
+    }
+
+    fn status(&self) -> Value {
+        serde_json::from_str(&self.good(&["status", "--json"])).expect("JSON")
+    }
+
+    fn service(&self) -> u32 {
+        self.status()["process"]
+            .as_u64()
+            .expect("a process id")
+            .try_into()
+            .expect("a process id")
+    }
+
+    /// The URLs with the password, as a program gets them from the line of the output that exports them.
+    fn urls(output: &str, variable: &str) -> Vec<String> {
+        let line = output
+            .lines()
+            .find(|line| line.contains(&format!("export {variable}=")));
+        let script = format!(
+            "{}; printf %s \"${variable}\"",
+            line.expect("a line for a shell").trim()
+        );
+        let output = Command::new("sh").args(["-c", &script]).output().expect("a shell");
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        text.split(',').map(str::to_owned).collect()
+    }
+
+    /// The processes that work below our directory for temporary files, or were started with it, and still run. A server writes
+    /// over its environment, and works in the directory of its node.
+    fn processes(&self) -> Vec<u32> {
+        let ours = format!("TMPDIR={}", self.labs.display());
+        let labs = self.labs.canonicalize().expect("our own directory");
+        let entries = fs::read_dir("/proc").expect("the processes").flatten();
+        let is_ours = |pid: &u32| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            let works_in = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+            works_in.starts_with(&labs) || environment.split(|&byte| byte == 0).any(|one| one == ours.as_bytes())
+        };
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        pids.filter(is_ours).collect()
+    }
+
+    /// The run directories.
+    fn runs(&self) -> Vec<PathBuf> {
+        let users = fs::read_dir(&self.labs).expect("the directory of all labs");
+        let runs = users.filter_map(|user| fs::read_dir(user.ok()?.path()).ok());
+        runs.flatten().flatten().map(|run| run.path()).collect()
+    }
+
+    /// Waits until no process and no file of any lab is left.
+    fn is_clean(&self) {
+        eventually("no process is left", || self.processes().is_empty());
+        eventually("no directory is left", || {
+            fs::read_dir(&self.labs).is_ok_and(|mut left| left.next().is_none())
+        });
+    }
+
+    /// A program that claims to be a server and never answers.
+    fn deaf_server(&self) -> String {
+        let path = self.directory.path().join("redis-server");
+        let text =
+            "#!/bin/sh\n[ \"$1\" = --version ] && { echo 'Redis server v=7.0.15 sha=0:0'; exit 0; }\nexec sleep 600\n";
+        fs::write(&path, text).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+        path.to_str().expect("a plain path").to_owned()
+    }
+
+    /// A server that takes its time to say its version.
+    fn slow_server(&self) -> String {
+        let path = self.directory.path().join("redis-server");
+        let real = ServerBinary::find(None).expect("a server is installed").path;
+        let text = format!(
+            "#!/bin/sh\n[ \"$1\" = --version ] && sleep 0.5\nexec {} \"$@\"\n",
+            real.display()
+        );
+        fs::write(&path, text).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+        path.to_str().expect("a plain path").to_owned()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Only a test that fails leaves anything; its keeper ends its servers.
+        for pid in self.processes() {
+            let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+        }
+    }
+}
+
+fn connect(url: &str) -> Connection {
+    let client = Client::open(url).expect("a URL");
+    let connection = client
+        .get_connection_with_timeout(TEST_TIMEOUT)
+        .expect("the node lets us in");
+    connection.set_read_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
+    connection
+}
+
+fn ping(connection: &mut Connection) -> redis::RedisResult<String> {
+    redis::cmd("PING").query(connection)
+}
+
+fn port_of(url: &str) -> u16 {
+    url.rsplit(':').next().expect("a port").parse().expect("a port")
+}
+
+fn refuses(port: u16) -> bool {
+    TcpStream::connect(("127.0.0.1", port)).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+}
+
+fn state(status: &Value, host: usize) -> &str {
+    status["hosts"][host - 1]["nodes"][0]["state"]
+        .as_str()
+        .expect("a state")
+}
+
+#[test]
+fn a_program_uses_a_lab_and_others_see_no_password() {
+    // Too long for a socket, and with characters that mean something to a shell.
+    let place = Place::named(&format!("it's $HOME {}", "long ".repeat(20)));
+    let (code, out, err) = place.lab(&["up", "--port", "0"]);
+    assert_eq!(code, 0, "{err}");
+    let urls = Place::urls(&out, "REDIS_URLS");
+    assert_eq!(urls.len(), 3, "{out}");
+    let password = urls[0].split(['@', ':']).nth(2).expect("a password").to_owned();
+    assert_eq!(password.len(), 64, "{password}");
+    for (host, url) in urls.iter().enumerate() {
+        let shown = format!("host {}  redis://127.0.0.1:{}\n", host + 1, port_of(url));
+        assert!(out.contains(&shown), "{out}");
+    }
+    let run = place.runs().pop().expect("a run directory");
+    let mode = |path: PathBuf| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!((mode(run.clone()), mode(run.join("urls"))), (0o700, 0o600));
+    for url in &urls {
+        let mut connection = connect(url);
+        let _: () = redis::cmd("SET")
+            .arg("key")
+            .arg(url)
+            .query(&mut connection)
+            .expect("it is written");
+        let got: String = redis::cmd("GET").arg("key").query(&mut connection).expect("it is read");
+        assert_eq!(got, *url);
+    }
+    let open = Client::open(format!("redis://127.0.0.1:{}", port_of(&urls[0]))).expect("a URL");
+    let denied = open
+        .get_connection_with_timeout(TEST_TIMEOUT)
+        .and_then(|mut connection| ping(&mut connection));
+    assert!(denied.is_err_and(|error| error.to_string().contains("NOAUTH")));
+
+    let mut said = out + &err;
+    let file = run.join("urls").to_string_lossy().into_owned();
+    for (arguments, part) in [
+        (&["kill", "1"][..], "host 1 killed"),
+        (&["status"], "down (killed)"),
+        (&["status", "--json"], &file),
+        (&["restore", "1"], "host 1 is back"),
+        (&["up", "--port", "0"], "a lab is kept already"),
+    ] {
+        let (code, out, err) = place.lab(arguments);
+        assert!(code == 0 && out.contains(part), "{arguments:?}: {out}{err}");
+        said += &(out + &err);
+        for pid in place.processes() {
+            let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            assert!(!String::from_utf8_lossy(&words).contains(&password), "process {pid}");
+        }
+    }
+    let out = place.good(&["down"]);
+    assert!(out.starts_with("the kept lab is down: its processes are gone"), "{out}");
+    assert!(place.runs().is_empty() && urls.iter().all(|url| refuses(port_of(url))));
+    place.is_clean();
+    assert!(!(said + &out).contains(&password));
+}
+
+#[test]
+fn what_breaks_is_verified_and_told() {
+    let place = Place::new();
+    let urls = Place::urls(&place.good(&["up", "--port", "0"]), "REDIS_URLS");
+    let ports: Vec<u16> = urls.iter().map(|url| port_of(url)).collect();
+    let lab = |arguments: &[&str]| {
+        let (code, out, err) = place.lab(arguments);
+        (code, out + &err)
+    };
+    let good = |text: String| (0, text + "\n");
+    let refused = format!("port {} refuses", ports[0]);
+    assert_eq!(
+        lab(&["kill", "1"]),
+        good(format!("host 1 killed: its process is gone and {refused}"))
+    );
+    assert!(refuses(ports[0]) && !refuses(ports[1]));
+    let status = place.status();
+    assert_eq!((state(&status, 1), state(&status, 2)), ("down (killed)", "up"));
+    assert_eq!(
+        (&status["hosts"][0]["up"], &status["hosts"][1]["up"]),
+        (&false.into(), &true.into())
+    );
+    let table = place.good(&["status"]);
+    let row = |host: &str| {
+        table
+            .lines()
+            .find(|line| line.starts_with(host))
+            .expect("a row")
+            .to_owned()
+    };
+    assert!(
+        row("1 ").contains("down (killed)") && row("2 ").contains(" up "),
+        "{table}"
+    );
+
+    // Obstacles.
+    let nothing = "kill host 1: nothing to do: it is already down (killed)";
+    assert_eq!(lab(&["kill", "1"]), good(nothing.to_owned()));
+    let first = "cannot pause host 1: it is down (killed); restart it first with `lockstorm lab restore 1`";
+    assert_eq!(lab(&["pause", "1"]), (1, format!("lockstorm: {first}\n")));
+    assert_eq!(
+        lab(&["restore", "2"]),
+        good("host 2 is up: nothing to restore".to_owned())
+    );
+
+    // It comes back where it was, and has forgotten everything.
+    let set = |url: &str| {
+        redis::cmd("SET")
+            .arg("key")
+            .arg(1)
+            .query::<()>(&mut connect(url))
+            .expect("it is written");
+    };
+    let get = |url: &str| {
+        redis::cmd("GET")
+            .arg("key")
+            .query::<Option<u8>>(&mut connect(url))
+            .expect("it is read")
+    };
+    let back = format!("host 1 is back EMPTY: it answers on port {}", ports[0]);
+    assert_eq!(lab(&["restore", "1"]), good(back.clone()));
+    set(&urls[0]);
+    assert_eq!(get(&urls[0]), Some(1));
+    assert_eq!(lab(&["kill", "1"]).0, 0);
+    assert_eq!(lab(&["restore", "1"]), good(back));
+    assert_eq!(get(&urls[0]), None);
+
+    // A host that is paused says nothing.
+    let mut connection = connect(&urls[1]);
+    assert_eq!(ping(&mut connection).expect("it answers"), "PONG");
+    assert_eq!(
+        lab(&["pause", "2"]),
+        good("host 2 paused: its process is stopped".to_owned())
+    );
+    connection
+        .set_read_timeout(Some(Duration::from_millis(300)))
+        .expect("a timeout");
+    assert!(ping(&mut connection).expect_err("it is paused").is_timeout());
+    assert_eq!(state(&place.status(), 2), "paused");
+    let answers = format!("host 2 resumed: it answers on port {}", ports[1]);
+    assert_eq!(
+        lab(&["restore", "2,3"]),
+        good(format!("{answers}\nhost 3 is up: nothing to restore"))
+    );
+    assert_eq!(ping(&mut connect(&urls[1])).expect("it answers"), "PONG");
+
+    // Several at once.
+    let (code, text) = lab(&["kill", "majority"]);
+    assert!(
+        code == 0 && text.lines().count() == 2 && text.contains("host 2 killed: "),
+        "{text}"
+    );
+    assert!(refuses(ports[0]) && refuses(ports[1]) && !refuses(ports[2]));
+    assert_eq!(lab(&["restore", "all"]).0, 0);
+    place.good(&["down"]);
+    place.is_clean();
+}
+
+#[test]
+fn without_a_lab_there_is_advice() {
+    let place = Place::new();
+    let none = "lockstorm: no lab is kept: start one with `lockstorm lab up`; labs of another TMPDIR are not seen\n";
+    assert_eq!(place.lab(&["status"]), (NONE, String::new(), none.to_owned()));
+    assert_eq!(
+        place.lab(&["status", "--json"]),
+        (NONE, "null\n".to_owned(), none.to_owned())
+    );
+    assert_eq!(place.lab(&["kill", "1"]), (1, String::new(), none.to_owned()));
+    // A user who may not use the engine of this machine is told that.
+    let out = place.good(&["down"]);
+    assert!(out.starts_with("no lab left anything behind"), "{out}");
+    place.is_clean();
+}
+
+#[test]
+fn an_engine_that_can_not_be_asked_leaves_a_doubt() {
+    let place = Place::new();
+    let socket = |name: &str| place.directory.path().join(name);
+    let down = |host: &str| {
+        let output = place.command(&["lab", "down"]).env("DOCKER_HOST", host).output();
+        parts_of(output.expect("lockstorm"))
+    };
+    // Nobody listens any more; somebody says nothing; somebody says something else; there is none.
+    drop(UnixListener::bind(socket("dead")).expect("a socket"));
+    let _hangs = UnixListener::bind(socket("hangs")).expect("a socket");
+    let other = UnixListener::bind(socket("other")).expect("a socket");
+    thread::spawn(move || {
+        for mut stream in other.incoming().flatten() {
+            let _ = stream.write_all(b"-ERR unknown command\r\n");
+        }
+    });
+    for name in ["dead", "hangs", "other", "absent"] {
+        let (code, out, err) = down(&format!("unix://{}", socket(name).display()));
+        assert_eq!(
+            (code, out.as_str()),
+            (Some(1), "nothing was removed\n"),
+            "{name}: {err}"
+        );
+        assert!(
+            err.contains("can't be told whether containers are left") && err.lines().count() == 1,
+            "{name}: {err}"
+        );
+    }
+    // What was done is told all the same.
+    place.good(&["up", "--port", "0"]);
+    let (code, out, err) = down(&format!("unix://{}", socket("dead").display()));
+    assert!(code == Some(1) && out.starts_with("the kept lab is down"), "{out}{err}");
+    place.is_clean();
+}
+
+#[test]
+fn a_lab_that_is_just_being_started_is_taken_down_when_it_is_up() {
+    let place = Place::new();
+    for foreground in [&[][..], &["--foreground"]] {
+        let server = place.slow_server();
+        let up = [&["lab", "up", "--port", "0", "--server-bin", &server][..], foreground].concat();
+        let up = place.command(&up).spawn().expect("lockstorm");
+        // The first thing that can be seen of it.
+        eventually("it starts", || {
+            fs::read_dir(&place.labs).is_ok_and(|mut labs| labs.next().is_some())
+        });
+        let (code, out, err) = place.lab(&["down"]);
+        assert!(code == 0 && out.starts_with("the kept lab is down"), "{out}{err}");
+        assert_eq!(err, "lockstorm: a lab is just being started: waiting until it is up\n");
+        let (code, out, err) = parts_of(up.wait_with_output().expect("it ends"));
+        assert!(code == Some(0) && out.contains("is up: 3 hosts"), "{out}{err}");
+        place.is_clean();
+    }
+    // One that does not come up leaves nothing, either.
+    let server = place.deaf_server();
+    let up = place.command(&["lab", "up", "--port", "0", "--server-bin", &server]);
+    let up = { up }.spawn().expect("lockstorm");
+    eventually("it starts", || {
+        fs::read_dir(&place.labs).is_ok_and(|mut labs| labs.next().is_some())
+    });
+    let out = place.good(&["down"]);
+    assert!(out.starts_with("no lab left anything behind"), "{out}");
+    let (code, out, err) = parts_of(up.wait_with_output().expect("it ends"));
+    assert!(
+        code == Some(1) && out.is_empty() && err.contains("did not answer"),
+        "{out}{err}"
+    );
+    place.is_clean();
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line() {
+    let place = Place::new();
+    let refused = |arguments: &[&str], part: &str| {
+        let (code, out, err) = place.lab(arguments);
+        assert_eq!(
+            (code, out.as_str(), err.lines().count()),
+            (2, "", 1),
+            "{arguments:?}: {err}"
+        );
+        assert!(err.contains(part), "{arguments:?}: {err}");
+    };
+    refused(&["kill", "one"], "\"one\" is not a host; write the numbers of hosts");
+    refused(&["kill"], "<HOST>");
+    refused(&["kil", "1"], "kill");
+    refused(&["up", "--hosts", "10"], "--hosts");
+    refused(
+        &["up", "--persistence", "some"],
+        "write one of none, rdb, aof-everysec, aof-always",
+    );
+    refused(&["up", "--port", "65535"], "--port 65535 leaves no room for 4 ports");
+    refused(&["up", "--replicated", "--hosts", "2"], "--replicated needs 3 hosts");
+    let (code, out, err) = place.lab(&["up", "--server-bin", "/no/such/redis-server"]);
+    assert!(
+        code == 1 && out.is_empty() && err.contains("/no/such/redis-server"),
+        "{err}"
+    );
+    place.is_clean();
+    place.good(&["up", "--hosts", "2", "--port", "0"]);
+    refused(&["kill", "9"], "there is no host 9: the lab has hosts 1 to 2");
+    refused(&["pause", "minority"], "2 hosts have no minority");
+    place.good(&["down"]);
+    place.is_clean();
+}
+
+#[test]
+fn a_port_that_is_taken_is_named_with_its_option() {
+    let place = Place::new();
+    let port = free_port();
+    let _taken = std::net::TcpListener::bind(("127.0.0.1", port)).expect("it is free");
+    let (code, _, err) = place.lab(&["up", "--port", &port.to_string()]);
+    assert_eq!(code, 1, "{err}");
+    assert!(
+        err.contains(&format!("port {port} for host 1 is taken")) && err.contains("--port"),
+        "{err}"
+    );
+    place.is_clean();
+}
+
+#[test]
+fn one_lab_is_kept_at_a_time() {
+    let place = Place::new();
+    let started: Vec<Child> = (0..3)
+        .map(|_| place.command(&["lab", "up", "--port", "0"]).spawn().expect("lockstorm"))
+        .collect();
+    let mut nodes = Vec::new();
+    for up in started {
+        let (code, out, err) = parts_of(up.wait_with_output().expect("it ends"));
+        assert_eq!(code, Some(0), "{out}{err}");
+        nodes.push(Place::urls(&out, "REDIS_URLS"));
+    }
+    assert!(nodes.iter().all(|urls| *urls == nodes[0]), "they all have the same lab");
+    eventually("one lab is left", || place.runs().len() == 1);
+    let service = place.service();
+    // The same again changes nothing.
+    assert!(
+        place
+            .good(&["up", "--port", "0"])
+            .starts_with("a lab is kept already\n")
+    );
+    // Another one is not what was asked for.
+    let (code, out, err) = place.lab(&["up", "--port", "0", "--persistence", "rdb"]);
+    assert!(code == 1 && out.is_empty(), "{out}");
+    assert!(
+        err.contains("ordered in another way (3 hosts on free ports, persistence none, with a password, "),
+        "{err}"
+    );
+    assert_eq!(place.service(), service);
+    place.good(&["down"]);
+    place.is_clean();
+}
+
+#[test]
+fn a_pipeline_ends_although_the_lab_goes_on() {
+    let place = Place::new();
+    let script = format!("'{}' lab up --port 0 | cat", env!("CARGO_BIN_EXE_lockstorm"));
+    let mut shell = Command::new("sh");
+    let piped = shell.args(["-c", &script]).env("TMPDIR", &place.labs).output();
+    assert!(String::from_utf8_lossy(&piped.expect("a shell").stdout).contains("export REDIS_URLS="));
+    assert_eq!(place.status()["hosts"].as_array().map(Vec::len), Some(3));
+    place.good(&["down"]);
+    place.is_clean();
+}
+
+#[test]
+fn the_background_has_nothing_of_the_terminal() {
+    let place = Place::new();
+    let streams = ["in", "out", "err"].map(|name| place.directory.path().join(name));
+    let [input, out, err] = streams
+        .each_ref()
+        .map(|path| fs::File::create_new(path).expect("a file"));
+    let mut up = place.command(&["lab", "up", "--port", "0"]);
+    let status = up.stdin(input).stdout(out).stderr(err).status().expect("lockstorm");
+    assert!(status.success());
+    // The process that keeps it, its keeper, and four servers.
+    let living = place.processes();
+    assert_eq!(living.len(), 6, "{living:?}");
+    for pid in &living {
+        let open = fs::read_dir(format!("/proc/{pid}/fd"))
+            .expect("our own process")
+            .flatten();
+        let open: Vec<PathBuf> = open.filter_map(|fd| fs::read_link(fd.path()).ok()).collect();
+        assert!(
+            !open.iter().any(|path| streams.contains(path)),
+            "process {pid}: {open:?}"
+        );
+    }
+    let service = Pid::from_raw(place.service().cast_signed());
+    assert_eq!(getsid(Some(service)), Ok(service), "a Ctrl-C would reach it");
+    place.good(&["down"]);
+    place.is_clean();
+}
+
+#[test]
+fn a_process_that_is_killed_leaves_nothing() {
+    let place = Place::new();
+    for with_keeper in [false, true] {
+        place.good(&["up", "--port", "0"]);
+        // A host that is paused must end, too.
+        place.good(&["pause", "2"]);
+        let service = place.service();
+        let run = place.runs().pop().expect("a run directory");
+        let keeper = fs::read_to_string(run.join("keeper.lock")).expect("its lock file");
+        if with_keeper {
+            // First the keeper, so that it can't clean up.
+            send(service, Signal::SIGSTOP);
+            send(keeper.trim().parse().expect("a process id"), Signal::SIGKILL);
+        }
+        send(service, Signal::SIGKILL);
+        eventually("the process is gone", || !place.processes().contains(&service));
+        // Whatever is going on, one of these waits for its end.
+        assert_eq!(place.lab(&["status"]).0, NONE);
+        let (code, out, err) = place.lab(&["down"]);
+        assert_eq!(code, 0, "{err}");
+        assert_eq!(out.contains("removed 1 run directory"), with_keeper, "{out}");
+        place.is_clean();
+    }
+}
+
+#[test]
+fn a_keeper_that_is_killed_ends_the_lab() {
+    let place = Place::new();
+    place.good(&["up", "--port", "0"]);
+    let run = place.runs().pop().expect("a run directory");
+    let keeper = fs::read_to_string(run.join("keeper.lock")).expect("its lock file");
+    send(keeper.trim().parse().expect("a process id"), Signal::SIGKILL);
+    place.is_clean();
+    assert_eq!(place.lab(&["status"]).0, NONE);
+}
+
+#[test]
+fn a_start_that_is_interrupted_leaves_nothing() {
+    let place = Place::new();
+    let server = place.deaf_server();
+    for (signal, code) in [
+        (Signal::SIGINT, Some(130)),
+        (Signal::SIGTERM, Some(143)),
+        (Signal::SIGKILL, None),
+    ] {
+        for foreground in [&[][..], &["--foreground"]] {
+            let arguments = [&["lab", "up", "--port", "0", "--server-bin", &server][..], foreground].concat();
+            let up = place.command(&arguments).spawn().expect("lockstorm");
+            // Four servers and the keeper.
+            let is_server = |pid: &u32| fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name == b"sleep\n");
+            eventually("its servers run", || {
+                place.processes().iter().filter(|pid| is_server(pid)).count() == 4
+            });
+            send(up.id(), signal);
+            let (ended, out, err) = parts_of(up.wait_with_output().expect("it ends"));
+            assert_eq!(ended, code, "{out}{err}");
+            assert!(out.is_empty(), "{out}");
+            place.is_clean();
+        }
+    }
+}
+
+#[test]
+fn a_lab_in_the_foreground_ends_by_a_signal_or_when_asked() {
+    let place = Place::new();
+    for by_signal in [true, false] {
+        let up = place
+            .command(&["lab", "up", "--port", "0", "--foreground"])
+            .spawn()
+            .expect("lockstorm");
+        eventually("it is up", || place.lab(&["status"]).0 == 0);
+        assert_eq!(place.service(), up.id());
+        if by_signal {
+            send(up.id(), Signal::SIGINT);
+        } else {
+            place.good(&["down"]);
+        }
+        let (code, out, err) = parts_of(up.wait_with_output().expect("it ends"));
+        assert_eq!(code, Some(0), "{err}");
+        assert!(
+            out.contains("export REDIS_URLS=") && err.ends_with("lockstorm: the lab is down\n"),
+            "{out}{err}"
+        );
+        place.is_clean();
+    }
+}
+
+#[test]
+fn a_process_that_does_not_answer_is_named() {
+    let place = Place::new();
+    place.good(&["up", "--port", "0"]);
+    let service = place.service();
+    send(service, Signal::SIGSTOP);
+    let (code, _, err) = place.lab(&["status"]);
+    assert_eq!(code, 1, "{err}");
+    assert!(
+        err.contains("does not answer") && err.contains(&format!("kill -CONT {service}")),
+        "{err}"
+    );
+    send(service, Signal::SIGCONT);
+    assert_eq!(place.service(), service);
+    // Nobody can tell how the hosts are while their keeper is stopped.
+    let run = place.runs().pop().expect("a run directory");
+    let keeper: u32 = fs::read_to_string(run.join("keeper.lock"))
+        .expect("its lock file")
+        .trim()
+        .parse()
+        .expect("a process id");
+    send(keeper, Signal::SIGSTOP);
+    let (code, out, err) = place.lab(&["status"]);
+    assert_eq!(code, 5, "{out}{err}");
+    assert!(err.contains("stopped the lab's keeper"), "{err}");
+    let (code, out, err) = place.lab(&["kill", "1"]);
+    assert_eq!(code, 5, "{out}{err}");
+    assert!(
+        err.contains("kill host 1: not verified within 10s; it may still come"),
+        "{err}"
+    );
+    send(keeper, Signal::SIGCONT);
+    eventually("it came", || state(&place.status(), 1) == "down (killed)");
+    place.good(&["down"]);
+    place.is_clean();
+}
+
+#[test]
+fn sentinels_name_the_master_of_a_replicated_lab() {
+    let place = Place::new();
+    let out = place.good(&["up", "--port", "0", "--replicated", "--persistence", "aof-always"]);
+    assert!(out.contains("export SENTINEL_MASTER=lockstorm\n"), "{out}");
+    let sentinels = Place::urls(&out, "SENTINEL_URLS");
+    assert_eq!(sentinels.len(), 3);
+    let status = place.status();
+    let master = &status["hosts"][0]["nodes"][1];
+    assert_eq!(
+        (&master["role"], &master["state"]),
+        (&"master".into(), &"up".into()),
+        "{status}"
+    );
+    let mut ask = redis::cmd("SENTINEL");
+    ask.arg("GET-MASTER-ADDR-BY-NAME").arg("lockstorm");
+    for sentinel in &sentinels {
+        let [ip, port]: [String; 2] = ask.query(&mut connect(sentinel)).expect("a Sentinel answers");
+        assert_eq!(format!("{ip}:{port}"), master["address"].as_str().expect("an address"));
+    }
+    assert_eq!(
+        place.good(&["kill", "1"]),
+        "host 1 killed: 3 processes are gone and 3 ports refuse\n"
+    );
+    assert_eq!(
+        place.good(&["restore", "1"]),
+        "host 1 is back with what it kept: 3 nodes answer\n"
+    );
+    place.good(&["down"]);
+    place.is_clean();
+}
+
+#[test]
+fn without_a_password_the_urls_are_whole() {
+    let place = Place::new();
+    let port = free_port();
+    let out = place.good(&["up", "--hosts", "1", "--port", &port.to_string(), "--no-password"]);
+    assert!(
+        out.contains(&format!("export REDIS_URLS=redis://127.0.0.1:{port}\n")),
+        "{out}"
+    );
+    assert!(!place.runs()[0].join("urls").exists());
+    let url = Place::urls(&out, "REDIS_URLS").remove(0);
+    assert_eq!(ping(&mut connect(&url)).expect("it answers"), "PONG");
+    place.good(&["down"]);
+    place.is_clean();
+}
+
+#[test]
+fn a_run_is_left_alone() {
+    let place = Place::new();
+    let scenario = r#"
+        duration = "10m"
+        [lab]
+        hosts = 1
+        [swarm]
+        servers = 1
+        workers = 1
+        think = "5ms"
+        [workload]
+        kind = "inventory"
+        products = 4
+        stock = 100000
+        hold = "1ms"
+        [[arm]]
+        name = "single"
+        lock = "single"
+    "#;
+    fs::write(place.directory.path().join("small.toml"), scenario).expect("written");
+    let run = place
+        .command(&["run", "small.toml", "--quiet"])
+        .spawn()
+        .expect("lockstorm");
+    eventually("the run has a lab", || {
+        place.runs().iter().any(|run| run.join("lab.json").exists())
+    });
+    // It is no kept lab.
+    assert_eq!(place.lab(&["status"]).0, NONE);
+    place.good(&["up", "--port", "0"]);
+    assert_eq!(place.runs().len(), 2);
+    let out = place.good(&["down"]);
+    assert!(
+        out.contains("the kept lab is down") && out.contains("1 lab is running and was left alone"),
+        "{out}"
+    );
+    assert_eq!(place.runs().len(), 1);
+    send(run.id(), Signal::SIGINT);
+    let ended: Output = run.wait_with_output().expect("it ends");
+    let (code, out, err) = parts_of(ended);
+    assert_eq!(code, Some(130), "{out}{err}");
+    place.is_clean();
+}
+
+/// Whatever has the names of our files, nobody waits for it and nothing is done with it.
+#[test]
+fn what_only_looks_like_a_lab_keeps_nobody_waiting() {
+    type Plant = fn(&Path);
+    let plants: [(&str, Plant); 4] = [
+        ("keeper.lock", |file| mkfifo(file, Mode::S_IRWXU).expect("a pipe")),
+        ("keeper.lock", |file| symlink("/dev/tty", file).expect("a link")),
+        ("keeper.lock", |file| fs::create_dir(file).expect("a directory")),
+        ("docker", |file| {
+            fs::write(file.with_file_name("keeper.lock"), "").expect("a file");
+            mkfifo(file, Mode::S_IRWXU).expect("a pipe");
+        }),
+    ];
+    for (name, plant) in plants {
+        let place = Place::new();
+        place.good(&["up", "--port", "0"]);
+        let base = place.runs()[0].parent().expect("the directory of all labs").to_owned();
+        let planted = base.join("run-00000001");
+        fs::create_dir(&planted).expect("a directory");
+        plant(&planted.join(name));
+        let file = planted.join(name).display().to_string();
+
+        assert_eq!(place.soon(&["status"]).0, 0, "{file}");
+        assert_eq!(place.soon(&["up", "--port", "0"]).0, 0, "{file}");
+        let (code, _, err) = place.soon(&["down"]);
+        assert!(code == 1 && err.lines().count() == 1, "{err}");
+        assert!(err.contains(&file) && err.contains("remove it"), "{err}");
+        assert_eq!(place.soon(&["status"]).0, NONE, "the kept lab is down");
+        assert_eq!(place.runs(), std::slice::from_ref(&planted));
+        fs::remove_dir_all(planted).expect("removed");
+        assert_eq!(place.soon(&["down"]).0, 0, "{file}");
+    }
+}
+
+/// A keeper that holds its lock, but whose card nobody can read.
+#[test]
+fn a_card_that_is_a_pipe_is_no_lab() {
+    let place = Place::new();
+    place.good(&["up", "--port", "0"]);
+    let service = place.service();
+    let run = place.runs().pop().expect("a run directory");
+    let card = run.join("lab.json");
+    fs::remove_file(&card).expect("removed");
+    mkfifo(&card, Mode::S_IRWXU).expect("a pipe");
+    assert_eq!(place.soon(&["status"]).0, NONE);
+    send(service, Signal::SIGTERM);
+    place.is_clean();
+}

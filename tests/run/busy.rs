@@ -1,0 +1,110 @@
+//! Every built-in scenario while the machine is busy with two endless loops. A slow machine may never lead to a wrong
+//! verdict. Run by `.ci/long busy`, one scenario and seed at a time.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::{env, hint, thread};
+
+use lockstorm::metrics::Count;
+use lockstorm::run::{ArmRecord, CheckResult, Record, RunOptions, start};
+use lockstorm::scenario::{LockKind, Overrides, Source, parse};
+
+/// Keeps two processors busy until it is dropped.
+struct Busy(Arc<AtomicBool>);
+
+impl Busy {
+    fn begin() -> Self {
+        let on = Arc::new(AtomicBool::new(true));
+        for _ in 0..2 {
+            let on = Arc::clone(&on);
+            thread::spawn(move || {
+                while on.load(Relaxed) {
+                    hint::spin_loop();
+                }
+            });
+        }
+        Self(on)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.store(false, Relaxed);
+    }
+}
+
+fn play(name: &str, seed: u64) -> Record {
+    let source = Source::open(name).unwrap_or_else(|error| panic!("{error}"));
+    let overrides = Overrides {
+        seed: Some(seed),
+        ..Overrides::default()
+    };
+    let scenario = parse(&source, &overrides).unwrap_or_else(|errors| panic!("{errors}"));
+    let options = RunOptions {
+        keeper: Some(PathBuf::from(env!("CARGO_BIN_EXE_lockstorm"))),
+        ..RunOptions::default()
+    };
+    let _busy = Busy::begin();
+    start(scenario, options)
+        .finish()
+        .unwrap_or_else(|error| panic!("{name}, seed {seed}: {error}"))
+}
+
+fn damage(arm: &ArmRecord) -> u64 {
+    let figures = &arm.figures;
+    figures.oversold + figures.lost_updates_peak + figures.duplicate_pages + figures.missing_pages
+}
+
+/// Asserts that Redlock has no damage without a lost lock, and that nothing has a check mark that could not have shown.
+fn judge(record: &Record) {
+    let name = &record.scenario.name;
+    for (arm, spec) in record.arms.iter().zip(&record.scenario.arms) {
+        let lost = arm.figures.counts[Count::LocksLost] + arm.figures.counts[Count::Overran];
+        if spec.lock == LockKind::Redlock && damage(arm) > 0 {
+            assert!(
+                lost > 0,
+                "{name}: {} has damage and no lost lock: {:?}",
+                arm.name,
+                arm.figures
+            );
+        }
+        if spec.lock == LockKind::Redlock && lost == 0 {
+            assert_eq!(damage(arm), 0, "{name}: {}", arm.name);
+        }
+    }
+    for checked in record
+        .expectations
+        .iter()
+        .filter(|checked| checked.result == CheckResult::Held)
+    {
+        assert!(
+            record.inconclusive.is_empty(),
+            "{name}: {} beside {:?}",
+            checked.text,
+            record.inconclusive
+        );
+        let arm = record
+            .arms
+            .iter()
+            .find(|arm| checked.expectation.starts_with(&format!("{}.", arm.name)));
+        let arm = arm.expect("an expectation is of an arm");
+        if checked.expectation.contains(".oversold == 0") {
+            assert_eq!(damage(arm), 0, "{name}: {}", checked.text);
+        }
+    }
+}
+
+#[test]
+#[ignore = "takes minutes; `.ci/long busy` runs it for each scenario and seed"]
+fn a_busy_machine_makes_no_verdict_wrong() {
+    let _lab = lockstorm_kit::beside();
+    let name = env::var("LOCKSTORM_SCENARIO").expect("LOCKSTORM_SCENARIO names a scenario");
+    let seed = env::var("LOCKSTORM_SEED").expect("LOCKSTORM_SEED is a number");
+    let record = play(&name, seed.parse().expect("LOCKSTORM_SEED is a number"));
+    judge(&record);
+    for checked in &record.expectations {
+        println!("{name}, seed {seed}: {:?} {}", checked.result, checked.text);
+    }
+}

@@ -1,0 +1,1317 @@
+//! A run under command: faults, knobs, speed, app servers, and what its record says about them.
+
+use lockstorm_kit::beside;
+use std::io::Write as _;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use lockstorm::metrics::{Count, Time};
+use lockstorm::model::{
+    Action, Cause, CauseKind, CheckResult, Condition, Conditions, Direction, Event, EventKind, Fault, HostId, How,
+    NoVote, OrderId, ReplicationRole, ServerId, Target, Way,
+};
+use lockstorm::report;
+use lockstorm::run::{self, Behind, Command, Health, Knob, Phase, Record, RunHandle, RunOptions, Snapshot};
+use lockstorm::scenario::{Overrides, Source, parse};
+
+/// Generous: only a run that hangs takes this long.
+const TEST_TIMEOUT: Duration = Duration::from_mins(2);
+
+const CLOSED: &str = r#"
+title = "closed loop"
+duration = "10m"
+[swarm]
+servers = 2
+workers = 4
+think = "50ms"
+[workload]
+kind = "inventory"
+products = 50
+stock = 100000
+hold = "2ms"
+stock_in = "redis"
+[[arm]]
+name = "redlock"
+lock = "redlock"
+"#;
+
+const OPEN: &str = r#"
+title = "open loop"
+duration = "10m"
+[swarm]
+servers = 2
+workers = 8
+rate = "100/s"
+[workload]
+kind = "inventory"
+products = 50
+stock = 100000
+hold = "2ms"
+stock_in = "redis"
+[[arm]]
+name = "atomic"
+lock = "none"
+update = "atomic"
+"#;
+
+struct Run(RunHandle);
+
+impl Run {
+    fn start(text: &str, set: &[&str]) -> Self {
+        let source = Source {
+            name: "test".to_owned(),
+            text: text.to_owned(),
+        };
+        let overrides = Overrides {
+            set: set.iter().map(ToString::to_string).collect(),
+            ..Overrides::default()
+        };
+        let scenario = parse(&source, &overrides).unwrap_or_else(|errors| panic!("{errors}"));
+        let keeper = Some(PathBuf::from(env!("CARGO_BIN_EXE_lockstorm")));
+        let run = Self(run::start(
+            scenario,
+            RunOptions {
+                keeper,
+                ..RunOptions::default()
+            },
+        ));
+        run.until("it runs", |snapshot| snapshot.phase == Phase::Running);
+        run
+    }
+
+    fn now(&self) -> Arc<Snapshot> {
+        self.0.snapshots.borrow().clone()
+    }
+
+    fn until(&self, what: &str, holds: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+        let start = Instant::now();
+        loop {
+            let snapshot = self.now();
+            if holds(&snapshot) {
+                return snapshot;
+            }
+            assert!(
+                start.elapsed() < TEST_TIMEOUT,
+                "not within {TEST_TIMEOUT:?}: {what}\n{snapshot:#?}"
+            );
+            sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn order(&self, command: Command) {
+        self.0.commands.send(command).expect("the run listens");
+    }
+
+    fn fault(&self, action: Action, target: Target) {
+        let order = OrderId::default();
+        self.order(Command::Fault { action, target, order });
+    }
+
+    fn stop(self) -> Record {
+        self.order(Command::Stop);
+        self.0.finish().expect("a record")
+    }
+}
+
+fn is_down(conditions: &Conditions<Duration>, how: How) -> bool {
+    conditions
+        .get(Condition::Down)
+        .is_some_and(|down| down.how == Some(how))
+}
+
+fn host(snapshot: &Snapshot, id: usize) -> &Conditions<Duration> {
+    &snapshot.hosts[id - 1].conditions
+}
+
+fn completed(snapshot: &Snapshot) -> u64 {
+    snapshot.arms[0].figures.counts[Count::Completed]
+}
+
+/// Requests that ended in the last whole second.
+fn last_second(snapshot: &Snapshot) -> u64 {
+    snapshot.arms[0]
+        .series
+        .iter()
+        .rev()
+        .nth(1)
+        .map_or(0, |point| point.counts[Count::Completed])
+}
+
+#[test]
+fn a_host_whose_port_was_taken_votes_again_from_another_one() {
+    let _lab = beside();
+    let run = Run::start(CLOSED, &[]);
+    let all = run.until("three of three votes", |s| s.arms[0].votes == Some((3, 3)));
+    let taken = all.hosts[0].port;
+    run.fault(Action::Fault(Fault::Kill), Target::Host(HostId(1)));
+    run.until("host 1 is down", |s| is_down(host(s, 1), How::Killed));
+    run.until("two of three votes", |s| s.arms[0].votes == Some((2, 3)));
+    let squatter = TcpListener::bind((Ipv4Addr::LOCALHOST, taken)).expect("the port is free");
+    run.fault(Action::Undo(Condition::Down), Target::Host(HostId(1)));
+    let up = run.until("host 1 is up", |s| host(s, 1).is_up() && s.hosts[0].port != taken);
+    let port = up.hosts[0].port;
+    run.until("three of three votes again", |s| s.arms[0].votes == Some((3, 3)));
+    run.until("its statistics", |s| s.hosts[0].stats.is_some());
+    let record = run.stop();
+    drop(squatter);
+    let told = format!("host 1 listens on port {port} now: somebody else has taken port {taken}");
+    let told: Vec<_> = record.events.iter().filter(|event| event.text == told).collect();
+    assert_eq!(told.len(), 1, "{:?}", record.events);
+    assert_eq!(record.nodes[0].address, format!("127.0.0.1:{port}"));
+}
+
+#[test]
+fn hosts_are_killed_paused_and_brought_back_on_command() {
+    let _lab = beside();
+    let run = Run::start(CLOSED, &[]);
+    let one = Target::Host(HostId(1));
+    run.fault(Action::Fault(Fault::Kill), one);
+    run.until("host 1 is down", |s| is_down(host(s, 1), How::Killed));
+    let before = run.until("two of three votes", |s| s.arms[0].votes == Some((2, 3)));
+    run.until("locks are granted with two hosts", |s| {
+        completed(s) > completed(&before) + 50
+    });
+    run.fault(Action::Fault(Fault::Kill), one);
+    run.until("a host is not killed twice", |s| {
+        s.events
+            .iter()
+            .any(|e| matches!(&e.kind, EventKind::Fault { error: Some(why), .. } if why.contains("down")))
+    });
+    run.fault(Action::Undo(Condition::Down), one);
+    run.until("host 1 is up", |s| host(s, 1).is_up());
+    run.fault(Action::Fault(Fault::Pause), Target::Host(HostId(2)));
+    run.until("host 2 is paused", |s| host(s, 2).has(Condition::Paused));
+    run.fault(Action::Undo(Condition::Paused), Target::Host(HostId(2)));
+    run.until("host 2 is up", |s| host(s, 2).is_up());
+    run.fault(Action::Fault(Fault::Shutdown), Target::Host(HostId(3)));
+    run.until("host 3 is down", |s| is_down(host(s, 3), How::ShutDown));
+    let record = run.stop();
+    assert!(record.interrupted);
+    let effects: Vec<_> = record
+        .events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Fault {
+                action,
+                effect_at: Some(effect),
+                ..
+            } => Some((*action, *effect >= event.at)),
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        Action::Fault(Fault::Kill),
+        Action::Undo(Condition::Down),
+        Action::Fault(Fault::Pause),
+        Action::Undo(Condition::Paused),
+        Action::Fault(Fault::Shutdown),
+    ];
+    assert_eq!(effects, expected.map(|action| (action, true)));
+}
+
+fn is_said(snapshot: &Snapshot, wanted: &str) -> bool {
+    snapshot.events.iter().any(|event| event.text.contains(wanted))
+}
+
+const BY_HAND: &str = r#"
+[[fault]]
+at = "3s"
+do = "kill"
+on = "host:1"
+for = "1s"
+[[fault]]
+when = "redlock.holding >= 5000"
+do = "kill"
+on = "host:2"
+"#;
+
+#[test]
+fn a_scheduled_fault_whose_target_is_down_by_hand_has_taken_effect() {
+    let _lab = beside();
+    let run = Run::start(&format!("{CLOSED}{BY_HAND}"), &[]);
+    run.until("what is scheduled is announced with its progress", |s| {
+        let said = |wanted: &str| s.scheduled.iter().any(|line| line.starts_with(wanted));
+        said("scheduled: kill host 2 at 5,000 held, now ") && said("scheduled: bounce host 1 at 3 s")
+    });
+    run.fault(Action::Fault(Fault::Kill), Target::Host(HostId(1)));
+    run.until("host 1 is down by hand", |s| is_said(s, "host 1 killed"));
+    run.until("the scheduled kill has taken effect", |s| {
+        is_said(
+            s,
+            "kill host 1: nothing to do (it was already down (killed), effective after",
+        )
+    });
+    run.until("it is undone", |s| host(s, 1).is_up());
+    let record = run.stop();
+    assert_eq!(record.inconclusive.len(), 1, "{:?}", record.inconclusive);
+    let never = &record.inconclusive[0];
+    assert!(
+        never.starts_with("fault 2 never fired: redlock.holding reached ") && never.ends_with(" of 5,000"),
+        "{never}"
+    );
+}
+
+/// Sends a command to a node on a new connection, and returns that connection.
+fn send(port: u16, command: &str) -> TcpStream {
+    let mut node = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("it accepts");
+    node.write_all(command.as_bytes()).expect("it listens");
+    node
+}
+
+#[test]
+fn a_key_that_nobody_holds_and_that_never_expires_is_stuck() {
+    let _lab = beside();
+    // It is tried only after a load that was not stopped.
+    let set = ["lab.password=off", "arm.redlock.ttl=500ms", "duration=3s"];
+    let run = Run::start(CLOSED, &set);
+    run.until("it works", |s| completed(s) > 20);
+    for host in &run.now().hosts[..2] {
+        let _sent = send(host.port, "SET redlock:product:7 planted\r\n");
+    }
+    // On one of three nodes a key is in nobody's way.
+    let _sent = send(run.now().hosts[2].port, "SET redlock:product:8 planted\r\n");
+    let record = run.0.finish().expect("a record");
+    assert_eq!(record.arms[0].figures.stuck, Some(1));
+    let nothing_planted = Run::start(CLOSED, &set);
+    let record = nothing_planted.0.finish().expect("a record");
+    assert_eq!(record.arms[0].figures.stuck, Some(0));
+}
+
+/// More workers than products, so that every lock is held and somebody waits for it.
+const CROWDED: &str = r#"
+title = "crowded"
+duration = "10m"
+[swarm]
+servers = 2
+workers = 32
+[workload]
+kind = "inventory"
+products = 16
+stock = 100000
+hold = "200ms"
+stock_in = "redis"
+[[arm]]
+name = "redlock"
+lock = "redlock"
+ttl = "5s"
+renew = "off"
+[[arm]]
+name = "single"
+lock = "single"
+ttl = "5s"
+renew = "off"
+"#;
+
+#[test]
+fn locks_of_a_killed_app_server_are_taken_over_when_their_keys_expire() {
+    let _lab = beside();
+    let run = Run::start(CROWDED, &[]);
+    // What befalls a host orphans no lock.
+    run.fault(Action::Fault(Fault::Kill), Target::Host(HostId(3)));
+    run.until("host 3 is down", |s| is_down(host(s, 3), How::Killed));
+    let before = run.until("every lock is wanted", |s| {
+        completed(s) > 50 && s.arms.iter().all(|arm| arm.figures.holding >= 12)
+    });
+    for arm in &before.arms {
+        let takeovers = arm.figures.times[Time::Takeover].count;
+        assert_eq!((arm.figures.orphaned, takeovers), (0, 0), "{}", arm.name);
+    }
+    run.fault(Action::Fault(Fault::Kill), Target::Server(ServerId(1)));
+    run.until("all its locks are taken over", |s| {
+        let all = |arm: &run::ArmView| arm.figures.times[Time::Takeover].count == arm.figures.orphaned;
+        s.arms.iter().all(|arm| arm.figures.orphaned > 0 && all(arm))
+    });
+    // Once more, and nobody dies twice.
+    run.fault(Action::Fault(Fault::Kill), Target::Server(ServerId(1)));
+    let refused = |event: &Event| matches!(&event.kind, EventKind::Fault { error: Some(_), .. });
+    run.until("the second kill is refused", |s| s.events.iter().any(refused));
+    let record = run.stop();
+    for arm in &record.arms {
+        let (figures, took) = (&arm.figures, arm.figures.times[Time::Takeover]);
+        assert_eq!(took.count, figures.orphaned, "{}", arm.name);
+        assert!((1..=32).contains(&took.count), "{}: {took:?}", arm.name);
+        // Most sections were young, and nobody could release their locks. The bounds are wide for slow machines.
+        assert!(
+            took.p50 >= 2_000_000 && took.max <= 60_000_000,
+            "{}: {took:?}",
+            arm.name
+        );
+        let histogram = arm.histogram(Time::Takeover).expect("our own histogram");
+        assert_eq!(histogram.len(), took.count);
+    }
+    let summary = report::summary(&record);
+    assert!(summary.contains("takeover p50"), "{summary}");
+}
+
+/// Sections of which some outlast their lock.
+const RACE: &str = r#"
+title = "race"
+duration = "10m"
+[swarm]
+servers = 2
+workers = 4
+[workload]
+kind = "inventory"
+products = 50
+stock = 100000
+hold = { median = "30ms", sigma = 0.6 }
+stock_in = "redis"
+[[arm]]
+name = "redlock"
+lock = "redlock"
+ttl = "50ms"
+renew = "off"
+[[arm]]
+name = "atomic"
+lock = "none"
+update = "atomic"
+"#;
+
+#[test]
+fn sections_tell_which_ttl_they_would_outlast() {
+    let _lab = beside();
+    let ms = Duration::from_millis;
+    let run = Run::start(RACE, &[]);
+    let many = run.until("some overran", |s| {
+        let arm = &s.arms[0];
+        arm.outlasted.sections > 300 && arm.figures.counts[Count::Overran] > 10
+    });
+    let (redlock, atomic) = (&many.arms[0], &many.arms[1]);
+    assert_eq!(atomic.outlasted, run::Outlasted::default());
+    let outlasting = |ttl: u64| {
+        let known = redlock.outlasted.by_ttl.iter().find(|(known, _)| *known == ms(ttl));
+        known.expect("a step of the knob").1
+    };
+    // The estimate for the present TTL is what happened with it; the two are counted one after the other.
+    let (overran, sections) = (redlock.figures.counts[Count::Overran], redlock.outlasted.sections);
+    assert!(
+        overran.abs_diff(outlasting(50)) <= sections / 20,
+        "{overran} overran, {} should have, of {sections}",
+        outlasting(50)
+    );
+    assert!(outlasting(10) > outlasting(50) && outlasting(50) > outlasting(500_000));
+    run.order(Command::Turn(Knob::Ttl(ms(70))));
+    let turned = |s: &Snapshot| s.arms[0].outlasted.part(ms(70)).is_some();
+    run.until("the present TTL is among those", turned);
+    run.stop();
+}
+
+const SHUTDOWN: &str = r#"
+[[fault]]
+at = "2s"
+do = "shutdown"
+on = "host:3"
+for = "2s"
+"#;
+
+#[test]
+fn a_fault_that_is_late_counts_when_it_comes_true() {
+    let _lab = beside();
+    let run = Run::start(&format!("{CLOSED}{SHUTDOWN}"), &["lab.password=off"]);
+    // A node that runs a script can't end, like one that takes long to save.
+    let port = run.now().hosts[2].port;
+    let _busy = send(port, "EVAL \"while true do end\" 0\r\n");
+    run.until("it is late", |s| {
+        is_said(s, "shutdown host 3 (fault 1): not verified within 10 s")
+    });
+    assert!(host(&run.now(), 3).is_up());
+    let _end = send(port, "SCRIPT KILL\r\n");
+    run.until("it comes true", |s| is_said(s, "host 3 shut down (its process is gone"));
+    run.until("it is undone that long after its effect", |s| {
+        is_said(s, "host 3 is back EMPTY")
+    });
+    let record = run.stop();
+    assert_eq!(record.inconclusive, [""; 0]);
+    let effect = |wanted: Action| {
+        record.events.iter().find_map(|event| match &event.kind {
+            EventKind::Fault {
+                action,
+                effect_at: Some(at),
+                error: None,
+                ..
+            } if *action == wanted => Some((event.at, *at)),
+            _ => None,
+        })
+    };
+    let (ordered, down) = effect(Action::Fault(Fault::Shutdown)).expect("it counts");
+    let (undone, _) = effect(Action::Undo(Condition::Down)).expect("it was undone");
+    assert!(down - ordered >= 10.0, "{ordered} {down}");
+    assert!(undone - down >= 2.0, "{down} {undone}");
+}
+
+#[test]
+fn a_bounce_says_what_it_did_to_held_locks() {
+    let _lab = beside();
+    let run = Run::start(CLOSED, &["workload.hold=3s", "arm.redlock.lock=single"]);
+    let before = run.until("locks are held", |s| s.arms[0].figures.holding >= 4);
+    assert_eq!(before.arms[0].live.health, Health::Well);
+    run.order(Command::Bounce {
+        host: HostId(1),
+        order: OrderId(7),
+    });
+    let after = run.until("host 1 is back", |s| is_said(s, "host 1 is back EMPTY: "));
+    let event = after
+        .events
+        .iter()
+        .find(|e| e.text.contains("EMPTY"))
+        .expect("it is there");
+    let words: Vec<_> = event.text.split_whitespace().collect();
+    let forgotten: u64 = words[5].parse().unwrap_or_else(|_| panic!("{}", event.text));
+    assert!((1..=8).contains(&forgotten), "{}", event.text);
+    assert!(event.text.contains(" of redlock are forgotten"), "{}", event.text);
+    let carried_out = |event: &Event| match &event.kind {
+        EventKind::Fault { action, order, .. } => Some((*action, order.expect("it carries out an order"))),
+        _ => None,
+    };
+    let steps = [Action::Fault(Fault::Kill), Action::Undo(Condition::Down)];
+    assert_eq!(
+        after.events.iter().filter_map(carried_out).collect::<Vec<_>>(),
+        steps.map(|step| (step, OrderId(7)))
+    );
+    run.stop();
+}
+
+/// A thread of this process with this name, as the tools of the system know it.
+#[cfg(target_os = "linux")]
+fn thread_called(name: &str) -> Option<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").ok()?;
+    tasks.flatten().find_map(|task| {
+        let is_it = std::fs::read_to_string(task.path().join("comm")).ok()?.trim() == name;
+        is_it.then(|| task.file_name().to_string_lossy().into_owned())
+    })
+}
+
+/// App server 1 gets next to no processor time: its thread runs only when its processor has nothing else to do, and it always has.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_starved_machine_does_to_a_lock_is_not_the_locks_fault() {
+    const LOCK: [&str; 5] = [
+        "workload.products=1",
+        "workload.hold=60ms",
+        "swarm.workers=1",
+        "arm.redlock.ttl=300ms",
+        "swarm.think=5ms",
+    ];
+    let _lab = beside();
+    let run = Run::start(CLOSED, &LOCK);
+    let thread = thread_called("app-server-1").expect("app server 1 has a thread");
+    let system = |command: &str| {
+        let done = std::process::Command::new("sh")
+            .args(["-c", command])
+            .status()
+            .expect("sh runs");
+        assert!(done.success(), "{command}");
+    };
+    system(&format!("taskset -p -c 0 {thread} >/dev/null && chrt -i -p 0 {thread}"));
+    let hog = "exec timeout 60 taskset -c 0 sh -c 'while :; do :; done'";
+    let mut hogs: Vec<_> = (0..4)
+        .map(|_| {
+            std::process::Command::new("sh")
+                .args(["-c", hog])
+                .spawn()
+                .expect("sh runs")
+        })
+        .collect();
+    let seen = run.until("a sale is lost to it", |s| {
+        s.arms[0].figures.counts[Count::Stalled] > 0 && s.arms[0].figures.lost_updates_peak > 0
+    });
+    for hog in &mut hogs {
+        // `timeout` ends what it has started.
+        system(&format!("kill {}", hog.id()));
+        let _ = hog.wait();
+    }
+    assert!(is_said(&seen, "redlock: this machine held a section up"));
+    let record = run.stop();
+    let arm = &record.arms[0];
+    assert!(
+        arm.figures.lost_by_stalls >= arm.figures.lost_updates_peak,
+        "{:#?}",
+        arm.figures
+    );
+    assert!(
+        arm.doubt
+            .as_deref()
+            .is_some_and(|why| why.contains("too busy for a verdict")),
+        "{:?}",
+        record.inconclusive
+    );
+}
+
+/// The same by a pause that was ordered is what the run is about.
+#[test]
+fn a_pause_that_was_ordered_is_no_stall_of_the_machine() {
+    let _lab = beside();
+    let run = Run::start(
+        CLOSED,
+        &[
+            "workload.products=1",
+            "workload.hold=60ms",
+            "swarm.workers=1",
+            "arm.redlock.ttl=300ms",
+            "swarm.think=5ms",
+        ],
+    );
+    let server = Target::Server(ServerId(1));
+    run.until("a section was paused beyond its TTL", |s| {
+        let conditions = &s.servers[0].conditions;
+        if conditions.has(Condition::Paused) {
+            sleep(Duration::from_millis(400));
+            run.fault(Action::Undo(Condition::Paused), server);
+        } else if s.arms[0].figures.counts[Count::Overran] == 0 {
+            run.fault(Action::Fault(Fault::Pause), server);
+            sleep(Duration::from_millis(100));
+        }
+        s.arms[0].figures.counts[Count::Overran] > 0
+    });
+    let record = run.stop();
+    assert_eq!(
+        record.arms[0].figures.counts[Count::Stalled],
+        0,
+        "{:#?}",
+        record.arms[0].figures
+    );
+    assert_eq!(record.arms[0].doubt, None);
+}
+
+/// It has no other answer to go by, and no hold is too long to be waited for.
+#[test]
+fn a_section_that_outlasts_the_load_by_seconds_ends() {
+    let _lab = beside();
+    let run = Run::start(
+        CLOSED,
+        &[
+            "duration=1s",
+            "swarm.workers=1",
+            "swarm.servers=1",
+            "workload.hold=6500ms",
+            "arm.redlock.ttl=20s",
+        ],
+    );
+    let record = run.0.finish().expect("a record");
+    let figures = &record.arms[0].figures;
+    assert_eq!(
+        (figures.counts[Count::Completed], figures.unfinished),
+        (1, 0),
+        "{:?}",
+        record.warnings
+    );
+    assert_eq!((record.partial.len(), figures.orders), (0, 1));
+}
+
+#[test]
+fn an_arm_without_its_nodes_says_so_at_once() {
+    let _lab = beside();
+    // They wait for so long that no acquire ends.
+    let run = Run::start(CLOSED, &["arm.redlock.timeout=5m", "arm.redlock.wait=queue"]);
+    run.until("it answers", |s| {
+        s.arms[0].live.per_second > 10.0 && s.arms[0].live.health == Health::Well
+    });
+    run.fault(Action::Fault(Fault::Pause), Target::Host(HostId(1)));
+    run.fault(Action::Fault(Fault::Kill), Target::Host(HostId(2)));
+    let lacking = run.until("it has no quorum", |s| {
+        s.arms[0].live.health == Health::NoQuorum { up: 1, of: 3 }
+    });
+    run.until("attempts fail and the oldest waits", |s| {
+        let live = &s.arms[0].live;
+        live.failed_attempts > 0 && live.oldest_wait.is_some_and(|wait| wait > Duration::from_secs(2))
+    });
+    run.until("nobody is answered", |s| s.arms[0].live.per_second < 0.1);
+    let now = run.now();
+    assert!(now.elapsed > lacking.elapsed);
+    assert_eq!(now.arms[0].figures.outcomes.no_quorum, 0, "no acquire has ended");
+    run.fault(Action::Undo(Condition::Paused), Target::Host(HostId(1)));
+    run.until("the arm is well", |s| {
+        s.arms[0].live.health == Health::Well && s.arms[0].live.per_second > 1.0
+    });
+    run.stop();
+}
+
+const ON_FIVE: &str = r#"
+[[arm]]
+name = "on three"
+lock = "redlock"
+hosts = 3
+"#;
+
+#[test]
+fn a_redlock_on_three_of_five_hosts_uses_no_others() {
+    let _lab = beside();
+    let run = Run::start(&format!("{CLOSED}{ON_FIVE}"), &["lab.hosts=5"]);
+    let [all, three] = [0, 1];
+    run.until("each has the votes of all its hosts", |s| {
+        s.arms[all].votes == Some((5, 5)) && s.arms[three].votes == Some((3, 3))
+    });
+    for host in [4, 5] {
+        run.fault(Action::Fault(Fault::Kill), Target::Host(HostId(host)));
+    }
+    run.until("only one arm lacks votes", |s| {
+        s.arms[all].votes == Some((3, 5)) && s.arms[three].votes == Some((3, 3))
+    });
+    for host in [2, 3] {
+        run.fault(Action::Fault(Fault::Kill), Target::Host(HostId(host)));
+    }
+    run.until("both lack a quorum, each its own", |s| {
+        s.arms[all].live.health == Health::NoQuorum { up: 1, of: 5 }
+            && s.arms[three].live.health == Health::NoQuorum { up: 1, of: 3 }
+    });
+    for host in [2, 3] {
+        run.fault(Action::Undo(Condition::Down), Target::Host(HostId(host)));
+    }
+    run.until("three hosts are enough for both", |s| {
+        s.arms[all].votes == Some((3, 5)) && s.arms[three].votes == Some((3, 3))
+    });
+    let record = run.stop();
+    assert_eq!(
+        [all, three].map(|arm| record.arms[arm].lock.as_str()),
+        ["redlock", "redlock, 3 hosts"]
+    );
+    let nodes = &record.arms[three].figures.nodes;
+    assert_eq!(nodes.len(), 3);
+    assert!(nodes.iter().all(|node| node.sets > 0));
+}
+
+const REPLICATED: &str = r#"
+[lab.replicated]
+down_after = "1s"
+[[arm]]
+name = "sentinel"
+lock = "single"
+topology = "replicated"
+[[arm]]
+name = "fixed"
+lock = "single"
+topology = "replicated"
+follow = "fixed"
+wait = "fail-fast"
+"#;
+
+#[test]
+fn a_lock_that_follows_sentinels_survives_the_death_of_the_master_and_one_that_stays_does_not() {
+    let _lab = beside();
+    let run = Run::start(&format!("{CLOSED}{REPLICATED}"), &["arm.sentinel.timeout=1s"]);
+    let [redlock, sentinel, fixed] = [0, 1, 2];
+    let first = HostId(1);
+    let acquired = |s: &Snapshot, arm: usize| s.arms[arm].figures.outcomes.acquired;
+    let role = |s: &Snapshot, host: usize| s.hosts[host - 1].role;
+    let is_master = |role: Option<ReplicationRole>| matches!(role, Some(ReplicationRole::Master { .. }));
+    run.until("all work, and the roles are seen", |s| {
+        let arms_on_first = ["sentinel".to_owned(), "fixed".to_owned()];
+        [redlock, sentinel, fixed].iter().all(|&arm| acquired(s, arm) > 20)
+            && is_master(role(s, 1))
+            && matches!(role(s, 2), Some(ReplicationRole::Replica { connected: true, .. }))
+            && s.hosts[0].single_arms == arms_on_first
+    });
+    run.fault(Action::Fault(Fault::Kill), Target::Host(first));
+    let dead = run.until("two arms lack a master", |s| {
+        s.arms[sentinel].live.health == Health::NoMaster && s.arms[fixed].live.health == Health::NodeDown(first)
+    });
+    // What was acquired before is counted a little later.
+    let no_quorum = |s: &Snapshot| s.arms[fixed].figures.outcomes.no_quorum;
+    let dead = run.until("only refusals are counted", |s| no_quorum(s) > no_quorum(&dead) + 20);
+    run.until("it is said", |s| {
+        is_said(s, "host 1 killed: sentinel has no master, fixed has no lock node")
+    });
+    let back = run.until("a new master is followed", |s| {
+        let on_new_host =
+            |host: usize| is_master(role(s, host)) && s.hosts[host - 1].single_arms.contains(&"sentinel".to_owned());
+        s.arms[sentinel].live.health == Health::Well
+            && acquired(s, sentinel) > acquired(&dead, sentinel) + 50
+            && (on_new_host(2) || on_new_host(3))
+    });
+    assert!(acquired(&back, fixed) < acquired(&dead, fixed) + 5, "nobody answers it");
+    assert!(
+        acquired(&back, redlock) > acquired(&dead, redlock) + 50,
+        "two votes are enough"
+    );
+
+    // The old master comes back as a master, grants locks to whoever knows only it, and then becomes a replica.
+    run.fault(Action::Undo(Condition::Down), Target::Host(first));
+    let old_master = |s: &Snapshot| s.hosts[0].old_master;
+    let granting = run.until("the old master grants locks", |s| {
+        acquired(s, fixed) > acquired(&back, fixed) + 20 && old_master(s).is_some_and(|old| old.still_grants)
+    });
+    assert_eq!(old_master(&back), None, "it was away");
+    assert!(granting.hosts[1..].iter().all(|host| host.old_master.is_none()));
+    run.until("it is a replica, and says that it is read-only", |s| {
+        let read_only = |no_vote: &NoVote| no_vote.cause == Cause::ReadOnly;
+        matches!(role(s, 1), Some(ReplicationRole::Replica { .. }))
+            && old_master(s).is_none()
+            && s.arms[fixed].lacking.iter().any(read_only)
+    });
+    run.until("it is marked as unable to work", |s| {
+        s.arms[fixed].live.health == Health::NoVote(CauseKind::ReadOnly) && s.arms[sentinel].live.health == Health::Well
+    });
+    let record = run.stop();
+    let demoted = |event: &&Event| event.kind == EventKind::Demoted { host: first };
+    assert_eq!(record.events.iter().filter(demoted).count(), 1, "{:#?}", record.events);
+    let last = |arm: usize| record.arms[arm].figures.outages.last().expect("the demotion").over;
+    assert_eq!((last(sentinel), last(fixed)), (true, false));
+    let nodes =
+        |arm: usize| -> Vec<Option<usize>> { record.arms[arm].figures.nodes.iter().map(|node| node.host).collect() };
+    assert_eq!((nodes(sentinel), nodes(fixed)), (vec![None], vec![Some(1)]));
+    assert!(record.arms[sentinel].figures.nodes[0].sets > 100);
+    assert_eq!(
+        (record.arms[sentinel].lock.as_str(), record.arms[fixed].lock.as_str()),
+        ("single, by Sentinel", "single, first master")
+    );
+    let text = report::summary(&record);
+    assert!(text.contains("sentinel, the master"), "{text}");
+}
+
+const ON_THE_PRIMARY: &str = r#"
+[[fault]]
+at = "1s"
+do = "kill"
+on = "primary"
+[[fault]]
+after = "fault:1 + 100ms"
+do = "pause"
+on = "primary"
+[[fault]]
+when = "sentinel.acquired >= 600"
+do = "pause"
+on = "primary"
+for = "1s"
+[expect]
+"redlock.completed" = ">= 0"
+"#;
+
+#[test]
+fn the_primary_is_whoever_has_the_master_when_the_fault_starts() {
+    let _lab = beside();
+    let run = Run::start(&format!("{CLOSED}{REPLICATED}{ON_THE_PRIMARY}"), &[]);
+    run.until("it is announced without a name", |s| {
+        let line = "scheduled: kill the primary at 1 s";
+        s.scheduled.iter().any(|scheduled| scheduled == line)
+    });
+    // Eight workers cannot have acquired 600 locks after a second, so the third fault comes after the failover.
+    run.until("the new master was paused and goes on", |s| {
+        let resumed = |event: &Event| match &event.kind {
+            EventKind::Fault { action, effect_at, .. } => action.word() == "resume" && effect_at.is_some(),
+            _ => false,
+        };
+        s.events.iter().any(resumed)
+    });
+    let record = run.stop();
+    let hit: Vec<(&str, Target)> = record
+        .events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Fault { action, target, .. } => Some((action.word(), *target)),
+            _ => None,
+        })
+        .collect();
+    let new = record.events.iter().find_map(|event| match event.kind {
+        EventKind::Failover { host } => Some(Target::Host(host)),
+        _ => None,
+    });
+    let (first, new) = (Target::Host(HostId(1)), new.expect("a failover"));
+    assert_eq!(hit, [("kill", first), ("pause", new), ("resume", new)]);
+    let missed = "fault 2 had no effect: no node was known to be the master when it was due";
+    assert!(record.events.iter().any(|event| event.text == missed));
+    assert_eq!(record.expectations[0].result, CheckResult::Inconclusive);
+    assert!(
+        record.expectations[0].text.contains(missed),
+        "{}",
+        record.expectations[0].text
+    );
+}
+
+const FAILOVERS: &str = r#"
+[[fault]]
+at = "1s"
+do = "failover"
+by = "sentinel"
+[[fault]]
+after = "fault:1 + 3s"
+do = "failover"
+by = "hand"
+"#;
+
+#[test]
+fn a_lock_that_follows_sentinels_follows_a_failover_on_order_too() {
+    let _lab = beside();
+    let run = Run::start(
+        &format!("{CLOSED}{REPLICATED}{FAILOVERS}"),
+        &["arm.sentinel.timeout=1s"],
+    );
+    let sentinel = 1;
+    let acquired = |s: &Snapshot| s.arms[sentinel].figures.outcomes.acquired;
+    let is_master = |s: &Snapshot, host: HostId| {
+        let masters = s
+            .hosts
+            .iter()
+            .filter(|view| matches!(view.role, Some(ReplicationRole::Master { .. })));
+        masters.map(|view| view.id).collect::<Vec<_>>() == [host]
+    };
+    let moved = |s: &Snapshot| -> Vec<HostId> {
+        let moved = |event: &Event| match event.kind {
+            EventKind::Fault {
+                action: Action::Fault(Fault::Failover { .. }),
+                target: Target::Host(host),
+                effect_at: Some(_),
+                ..
+            } => Some(host),
+            _ => None,
+        };
+        s.events.iter().filter_map(moved).collect()
+    };
+    run.until("both are announced", |s| {
+        let lines = [
+            "scheduled: fail over by Sentinel at 1 s",
+            "scheduled: fail over to the most advanced replica by hand 3 s after fault 1",
+        ];
+        lines
+            .iter()
+            .all(|line| s.scheduled.iter().any(|said| said.starts_with(line)))
+    });
+    let done = run.until("both are done", |s| moved(s).len() == 2);
+    let [first, second] = moved(&done)[..] else {
+        panic!("two")
+    };
+    assert!(first != HostId(1) && second != first, "{first} {second}");
+    for host in [first, second] {
+        let said = format!("{host} has the master");
+        let proof = format!("(the replicated node of {host} accepted a write as the master, effective after");
+        assert!(
+            done.events
+                .iter()
+                .any(|e| e.text.starts_with(&said) && e.text.contains(&proof))
+        );
+    }
+    run.until("the roles are seen", |s| is_master(s, second));
+    run.until("the arm goes on", |s| acquired(s) > acquired(&done) + 50);
+    run.fault(
+        Action::Fault(Fault::Failover { by: Way::Hand }),
+        Target::Host(HostId(1)),
+    );
+    let back = run.until("it is back on host 1", |s| {
+        is_master(s, HostId(1)) && moved(s).len() == 3
+    });
+    run.until("the arm goes on there", |s| acquired(s) > acquired(&back) + 50);
+    run.fault(
+        Action::Fault(Fault::Failover { by: Way::Hand }),
+        Target::Host(HostId(1)),
+    );
+    run.until("it can't move to where it is", |s| {
+        is_said(
+            s,
+            "fail over to host 1 by hand: no effect: there was no failover: host 1 has the master already",
+        )
+    });
+    run.stop();
+}
+
+const CLUSTER: &str = r#"
+[lab.cluster]
+node_timeout = "1s"
+[[arm]]
+name = "cluster"
+lock = "cluster"
+[[arm]]
+name = "masters"
+lock = "redlock"
+topology = "cluster"
+wait = "fail-fast"
+"#;
+
+#[test]
+fn a_cluster_counts_as_one_node() {
+    let _lab = beside();
+    let run = Run::start(&format!("{CLOSED}{CLUSTER}"), &["arm.cluster.timeout=1s"]);
+    let [redlock, cluster, masters] = [0, 1, 2];
+    let acquired = |s: &Snapshot, arm: usize| s.arms[arm].figures.outcomes.acquired;
+    let masters_on = |s: &Snapshot| -> Vec<Option<usize>> { s.hosts.iter().map(|host| host.cluster_masters).collect() };
+    run.until("each host has a master, and the cluster grants locks", |s| {
+        masters_on(s) == [Some(1); 3] && acquired(s, cluster) > 20 && acquired(s, redlock) > 20
+    });
+    // Two of the three masters say that the key is another one's.
+    run.until("the redlock over its masters has no quorum", |s| {
+        let arm = &s.arms[masters];
+        arm.figures.outcomes.no_quorum > 20
+            && arm.live.health == Health::NoQuorum { up: 1, of: 3 }
+            && arm.lacking.iter().all(|lacking| lacking.cause == Cause::Moved)
+    });
+    run.fault(Action::Fault(Fault::Kill), Target::Host(HostId(1)));
+    let dead = run.until("slots have lost their master", |s| {
+        let lost = |kind: &EventKind| matches!(kind, EventKind::Cluster { slots } if *slots < 16_384);
+        s.events.iter().any(|event| lost(&event.kind))
+    });
+    let back = run.until("a replica has taken over, and locks are granted", |s| {
+        let taken = |kind: &EventKind| *kind == EventKind::Failover { host: HostId(2) };
+        masters_on(s) == [None, Some(2), Some(1)]
+            && s.events.iter().any(|event| taken(&event.kind))
+            && is_said(s, "cluster: every slot has a master that takes writes again")
+            && acquired(s, cluster) > acquired(&dead, cluster) + 50
+    });
+    assert_eq!(back.arms[cluster].live.health, Health::Well);
+    run.fault(Action::Undo(Condition::Down), Target::Host(HostId(1)));
+    run.until("it comes back with replicas only", |s| {
+        masters_on(s) == [Some(0), Some(2), Some(1)]
+    });
+    let record = run.stop();
+    assert_eq!(record.arms[masters].figures.outcomes.acquired, 0);
+    let nodes =
+        |arm: usize| -> Vec<Option<usize>> { record.arms[arm].figures.nodes.iter().map(|node| node.host).collect() };
+    assert_eq!(
+        (nodes(cluster), nodes(masters)),
+        (vec![None], vec![Some(1), Some(2), Some(3)])
+    );
+    assert!(record.arms[cluster].figures.nodes[0].sets > 50);
+    let text = report::summary(&record);
+    for said in [
+        "cluster, the cluster",
+        "masters, host 3",
+        "masters: took no order",
+        "never had a quorum: 2 of its 3 nodes",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+}
+
+const LINKS: &str = r#"
+[lab.replicated]
+down_after = "10m"
+[[arm]]
+name = "sentinel"
+lock = "single"
+topology = "replicated"
+[[fault]]
+at = "1s"
+do = "lag"
+on = "replication"
+delay = "400ms"
+direction = "there"
+for = "4s"
+[[fault]]
+after = "fault:1 + 7s"
+do = "cut"
+on = "link:1-3"
+for = "4s"
+"#;
+
+#[test]
+fn replicas_that_lag_or_are_cut_off_are_shown_so() {
+    let _lab = beside();
+    let run = Run::start(&format!("{CLOSED}{LINKS}"), &[]);
+    run.until("the proxy's cost is told", |s| {
+        s.events
+            .iter()
+            .any(|event| matches!(event.kind, EventKind::Proxy { .. }))
+    });
+    run.until("the lag is in effect", |s| {
+        is_said(s, "replication lagged by 400 ms from the master to its replicas (")
+    });
+    let behind = |s: &Snapshot, host: usize| s.hosts[host - 1].behind;
+    run.until("both replicas are as late as that", |s| {
+        [2, 3].iter().all(|&host| {
+            let near = |behind: Behind| behind.time.abs_diff(Duration::from_millis(400)) < Duration::from_millis(150);
+            behind(s, host).is_some_and(|behind| near(behind) && !behind.stands_still)
+        })
+    });
+    run.until("it ends", |s| {
+        is_said(s, "replication unlagged (") && behind(s, 2).is_none()
+    });
+    run.until("one replica is cut off, and only that", |s| {
+        is_said(s, "the link of hosts 1 and 3 cut (3 connections are silent")
+            && behind(s, 3).is_some_and(|behind| behind.stands_still)
+            && behind(s, 2).is_none()
+    });
+    run.until("it is in step again", |s| {
+        is_said(s, "the link of hosts 1 and 3 uncut (") && behind(s, 3).is_none()
+    });
+    let record = run.stop();
+    assert_eq!(
+        record.arms[0].figures.outcomes.no_quorum, 0,
+        "lock nodes are on no link"
+    );
+}
+
+const LAGGING: &str = r#"
+[[arm]]
+name = "single"
+lock = "single"
+[[fault]]
+at = "1s"
+do = "lag"
+on = "host:1"
+delay = "60ms"
+[[fault]]
+when = "redlock.acquired >= 1000000"
+do = "unlag"
+on = "host:1"
+"#;
+
+#[test]
+fn a_host_that_lags_beyond_the_node_timeout_gives_no_vote_until_it_is_undone() {
+    let _lab = beside();
+    let run = Run::start(&format!("{CLOSED}{LAGGING}"), &["arm.single.wait=fail-fast"]);
+    run.until("it is announced with its delay", |s| {
+        s.scheduled
+            .iter()
+            .any(|line| line == "scheduled: lag host 1 by 60 ms at 1 s")
+    });
+    run.until("it is in effect", |s| {
+        is_said(s, "host 1 lagged by 60 ms (a round trip on port ")
+    });
+    let acquired = |s: &Snapshot, arm: usize| s.arms[arm].figures.outcomes.acquired;
+    let lagging = run.until("the one node answers too late, and two votes are enough", |s| {
+        let lacking = |arm: usize| s.arms[arm].lacking.iter().any(|no_vote| no_vote.node == 1);
+        host(s, 1).has(Condition::Lagging) && lacking(1) && s.arms[0].votes == Some((2, 3))
+    });
+    run.until("redlock goes on", |s| acquired(s, 0) > acquired(&lagging, 0) + 100);
+    let failed = run.now().arms[1].live.failed_attempts;
+    run.until("single does not", |s| s.arms[1].live.failed_attempts > failed + 10);
+    assert_eq!(host(&run.now(), 2).iter().count(), 0, "host 2 has its own network");
+    run.fault(Action::Undo(Condition::Lagging), Target::Host(HostId(1)));
+    let back = run.until("it is undone", |s| is_said(s, "host 1 unlagged (a round trip on port "));
+    run.until("single goes on", |s| acquired(s, 1) > acquired(&back, 1) + 50);
+    let record = run.stop();
+    let lag = record.events.iter().find_map(|event| match &event.kind {
+        EventKind::Fault { action, proof, .. } if action.word() == "lag" => Some((*action, proof.len())),
+        _ => None,
+    });
+    let delay = Duration::from_millis(60);
+    assert_eq!(
+        lag,
+        Some((
+            Action::Fault(Fault::Lag {
+                delay,
+                direction: Direction::Both
+            }),
+            1
+        ))
+    );
+    let again: Record = serde_json::from_str(&serde_json::to_string(&record).expect("JSON")).expect("a record");
+    assert_eq!(again.events, record.events);
+    assert!(
+        record.scenario_toml.contains("do = \"lag\"\ndelay = \"60ms\""),
+        "{}",
+        record.scenario_toml
+    );
+}
+
+#[test]
+fn a_stalled_arm_says_for_how_long() {
+    let _lab = beside();
+    // All want the same lock, so that somebody always waits.
+    let run = Run::start(
+        CLOSED,
+        &["workload.products=1", "workload.hold=300ms", "arm.redlock.wait=queue"],
+    );
+    run.until("it answers", |s| {
+        s.arms[0].live.per_second > 0.5 && s.arms[0].live.oldest_wait.is_some()
+    });
+    for server in [1, 2] {
+        run.fault(Action::Fault(Fault::Pause), Target::Server(ServerId(server)));
+    }
+    run.until(
+        "it stands still",
+        |s| matches!(s.arms[0].live.health, Health::Stalled(time) if time > Duration::from_secs(2)),
+    );
+    for server in [1, 2] {
+        run.fault(Action::Undo(Condition::Paused), Target::Server(ServerId(server)));
+    }
+    run.until("the arm is well", |s| s.arms[0].live.health == Health::Well);
+    let record = run.stop();
+    assert!(
+        record.events.iter().any(|event| event
+            .text
+            .starts_with("app server 1 paused: its timers and renewals stand still (")),
+        "{:?}",
+        record.events
+    );
+}
+
+#[test]
+fn app_servers_are_paused_and_killed_without_the_others() {
+    let _lab = beside();
+    let run = Run::start(CLOSED, &[]);
+    let first = Target::Server(ServerId(1));
+    run.fault(Action::Fault(Fault::Pause), first);
+    run.until("it is paused", |s| s.servers[0].conditions.has(Condition::Paused));
+    let before = run.now();
+    run.until("the other one works on", |s| completed(s) > completed(&before) + 50);
+    run.fault(Action::Undo(Condition::Paused), first);
+    run.until("it works again", |s| s.servers[0].conditions.is_up());
+    run.fault(Action::Fault(Fault::Kill), first);
+    run.until("it is dead", |s| s.servers[0].conditions.has(Condition::Down));
+    let before = run.now();
+    run.until("the other one works on", |s| completed(s) > completed(&before) + 50);
+    run.fault(Action::Fault(Fault::Pause), Target::Server(ServerId(2)));
+    run.until("it is paused", |s| s.servers[1].conditions.has(Condition::Paused));
+    run.fault(Action::Fault(Fault::Kill), Target::Server(ServerId(2)));
+    run.until("a paused one can be killed", |s| {
+        s.servers[1].conditions.has(Condition::Down)
+    });
+    let figures = &run.stop().arms[0].figures;
+    assert_eq!(
+        (figures.lost_updates, figures.counts[Count::Errors]),
+        (0, 0),
+        "a kill looks like no damage by the lock"
+    );
+}
+
+#[test]
+fn knobs_turn_while_it_runs() {
+    let _lab = beside();
+    let run = Run::start(OPEN, &["arm.atomic.lock=redlock", "arm.atomic.update=read-write"]);
+    run.order(Command::Turn(Knob::Rate(20.0)));
+    run.until("a lower rate", |s| (15..=25).contains(&last_second(s)));
+    run.order(Command::Turn(Knob::Rate(150.0)));
+    run.until("a higher rate", |s| last_second(s) > 100);
+    run.order(Command::Turn(Knob::Hold(Duration::from_millis(80))));
+    run.until("a longer hold", |s| {
+        s.arms[0]
+            .series
+            .newest()
+            .is_some_and(|point| point.response_p50_us > 70_000)
+    });
+    let ttl = Duration::from_secs(7);
+    run.order(Command::Turn(Knob::Ttl(ttl)));
+    run.order(Command::Turn(Knob::Workers(1)));
+    run.until("fewer workers than the rate needs: work is late", |s| {
+        s.arms[0].figures.counts[Count::Late] > 20
+    });
+    run.order(Command::Turn(Knob::Workers(40)));
+    let knobs = run.until("more workers", |s| s.knobs.workers == 40).knobs;
+    assert_eq!(
+        (knobs.ttl, knobs.rate, knobs.hold),
+        (Some(ttl), Some(150.0), Duration::from_millis(80))
+    );
+    let record = run.stop();
+    let turns: Vec<&str> = record
+        .events
+        .iter()
+        .filter(|event| event.kind == EventKind::Knob)
+        .map(|event| event.text.as_str())
+        .collect();
+    assert_eq!(turns.len(), 6, "{turns:?}");
+    assert!(
+        turns.contains(&"TTL 7 s") && turns.contains(&"median hold 80 ms"),
+        "{turns:?}"
+    );
+    let warnings = turn_warnings(&record);
+    assert!(
+        warnings.len() == 1
+            && warnings[0].starts_with("changed by key (the last 3 of 6 changes): TTL 7 s at ")
+            && warnings[0].ends_with(" s; figures mix all settings"),
+        "{warnings:?}"
+    );
+    assert!(report::summary(&record).contains(warnings[0]));
+}
+
+/// What a record says about turned knobs.
+fn turn_warnings(record: &Record) -> Vec<&str> {
+    let warnings = record.warnings.iter().map(String::as_str);
+    warnings.filter(|text| text.starts_with("changed by key")).collect()
+}
+
+#[test]
+fn a_knob_that_is_not_turned_or_not_moved_leaves_no_trace() {
+    let _lab = beside();
+    let run = Run::start(OPEN, &["arm.atomic.lock=redlock", "arm.atomic.update=read-write"]);
+    let before = run.until("it has done some", |s| completed(s) > 20).knobs;
+    run.order(Command::Turn(Knob::Workers(before.workers)));
+    run.until("the order is carried out", |s| s.knobs.turns == before.turns + 1);
+    let record = run.stop();
+    assert!(record.events.iter().all(|event| event.kind != EventKind::Knob));
+    assert!(turn_warnings(&record).is_empty(), "{:?}", record.warnings);
+}
+
+#[test]
+fn late_work_is_done_and_counted_from_its_intended_start() {
+    let _lab = beside();
+    let run = Run::start(OPEN, &[]);
+    run.until("it has done some", |s| completed(s) > 100);
+    let late_before = run.now().arms[0].figures.counts[Count::Late];
+    run.fault(Action::Fault(Fault::Pause), Target::Server(ServerId(1)));
+    run.fault(Action::Fault(Fault::Pause), Target::Server(ServerId(2)));
+    let paused = run.until("all are paused", |s| {
+        s.servers.iter().all(|server| server.conditions.has(Condition::Paused))
+    });
+    run.until("a second has passed", |s| s.elapsed > paused.elapsed + 1.0);
+    run.fault(Action::Undo(Condition::Paused), Target::Server(ServerId(1)));
+    run.fault(Action::Undo(Condition::Paused), Target::Server(ServerId(2)));
+    let after = run.until("it has caught up", |s| {
+        let figures = &s.arms[0].figures;
+        figures.offered > 300 && figures.offered.abs_diff(figures.counts[Count::Completed]) < 20
+    });
+    let figures = &after.arms[0].figures;
+    assert!(figures.counts[Count::Late] >= late_before + 80, "{figures:?}");
+    assert!(figures.times[Time::Response].max >= 900_000, "{figures:?}");
+    run.stop();
+}
+
+#[test]
+fn warm_up_is_not_counted_and_a_limit_is_kept_exactly() {
+    let _lab = beside();
+    let run = Run::start(CLOSED, &["warmup=2s", "swarm.requests=200", "swarm.think=5ms"]);
+    let record = run.0.finish().expect("it ends by itself");
+    let figures = &record.arms[0].figures;
+    assert!(!record.interrupted);
+    // Requests that were under way when the measured part began count in it; there are 8 workers.
+    assert!((200..=208).contains(&figures.counts[Count::Completed]), "{figures:?}");
+    assert!(
+        figures.orders.abs_diff(figures.counts[Count::Completed]) <= 8,
+        "{figures:?}"
+    );
+    assert!(
+        record.arms[0]
+            .series
+            .iter()
+            .any(|point| point.second < 0 && point.counts[Count::Completed] > 0)
+    );
+}
+
+#[test]
+fn a_stopped_run_leaves_open_what_could_still_have_shown() {
+    let _lab = beside();
+    let text =
+        format!("{CLOSED}\n[expect]\n\"redlock.lost_updates\" = \"== 0\"\n\"redlock.orders\" = \">= 1000000\"\n");
+    let run = Run::start(&text, &[]);
+    run.until("it has done some", |s| completed(s) > 20);
+    let record = run.stop();
+    let results: Vec<_> = record.expectations.iter().map(|checked| checked.result).collect();
+    assert_eq!(results, [CheckResult::Inconclusive; 2]);
+}
+
+#[test]
+fn a_ramp_brings_the_workers_one_after_the_other() {
+    let _lab = beside();
+    let run = Run::start(OPEN, &["swarm.ramp=4s", "swarm.rate=200"]);
+    let record = {
+        run.until("the ramp is over", |s| s.elapsed > 6.0);
+        run.stop()
+    };
+    let at = |second| {
+        record.arms[0]
+            .series
+            .iter()
+            .find(|p| p.second == second)
+            .map_or(0, |p| p.counts[Count::Completed])
+    };
+    // n(t) = 200 t² / 8: 25 in the first second, 175 in the fourth, then 200.
+    assert!(at(0) < at(3), "{} in the first second, {} in the fourth", at(0), at(3));
+    assert!(at(0) < 100, "{} in the first second", at(0));
+}
+
+#[test]
+fn ten_thousand_workers_start_and_run() {
+    let _lab = beside();
+    let run = Run::start(
+        CLOSED,
+        &[
+            "swarm.servers=4",
+            "swarm.workers=2500",
+            "swarm.think=2s",
+            "workload.products=20000",
+        ],
+    );
+    run.until("each has had a turn, on the average", |s| completed(s) >= 10_000);
+    let record = run.stop();
+    assert_eq!(record.arms[0].figures.counts[Count::Errors], 0);
+}

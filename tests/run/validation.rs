@@ -1,0 +1,262 @@
+//! What `lockstorm plan` says, held against real nodes.
+
+use lockstorm_kit::beside;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn lockstorm(dir: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lockstorm"))
+        .args(arguments)
+        .current_dir(dir)
+        .output()
+        .unwrap()
+}
+
+/// What a command printed as JSON; it may end with one of these codes.
+fn json(dir: &Path, arguments: &[&str], codes: &[i32]) -> Value {
+    let output = lockstorm(dir, arguments);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(codes.contains(&output.status.code().unwrap()), "{arguments:?}: {told}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {told}"))
+}
+
+/// Plays a scenario and returns the path of its record.
+fn record(dir: &TempDir, scenario: &str) -> PathBuf {
+    let (file, record) = (dir.path().join("scenario.toml"), dir.path().join("record.json"));
+    fs::write(&file, scenario).unwrap();
+    let output = lockstorm(
+        dir.path(),
+        &["run", "scenario.toml", "--quiet", "--record", "record.json"],
+    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    record
+}
+
+fn arm<'a>(record: &'a Value, name: &str) -> &'a Value {
+    let arms = record["arms"].as_array().unwrap();
+    arms.iter().find(|arm| arm["name"] == name).unwrap()
+}
+
+fn sections(arm: &Value) -> u64 {
+    let votes = arm["votes_at_release"].as_array().unwrap();
+    votes.iter().map(|votes| votes.as_u64().unwrap()).sum()
+}
+
+fn read(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Two cells on real nodes and in virtual time; `.ci/long validation` has all of them.
+#[test]
+fn the_simulation_agrees_with_real_nodes_and_ttls_that_are_a_tenth_off_are_found() {
+    let _one = beside();
+    let dir = tempfile::tempdir().unwrap();
+    let table = json(dir.path(), &["plan", "--validate", "quick", "--json"], &[0, 3]);
+    let cells = |which: &str| table[which].as_array().unwrap().clone();
+    assert_eq!((cells("cells").len(), cells("control").len()), (2, 2));
+    for cell in cells("cells") {
+        let overrun = &cell["overrun"];
+        assert!(overrun["simulated"].as_f64().unwrap() > 0.01, "{cell:#}");
+        assert_eq!(overrun["verdict"], "agrees", "{cell:#}");
+        assert_eq!(cell["holds"]["verdict"], "agrees", "{cell:#}");
+        assert_eq!(cell["simulated"]["violations"], 0, "{cell:#}");
+    }
+    for cell in cells("control") {
+        assert_eq!(cell["overrun"]["verdict"], "differs", "{cell:#}");
+    }
+}
+
+const RECOMMENDED: &str = r#"
+title    = "The recommended TTL and the next smaller one"
+duration = "60s"
+seed     = 11
+[lab]
+hosts = 3
+[swarm]
+servers  = 4
+workers  = 32
+requests = 2000
+[workload]
+kind     = "inventory"
+products = 100000
+stock    = 100
+hold     = { median = "1s", sigma = 0.2 }
+[[arm]]
+name = "recommended"
+lock = "redlock"
+ttl  = "2250ms"
+wait = "fail-fast"
+[[arm]]
+name = "smaller"
+lock = "redlock"
+ttl  = "1500ms"
+wait = "fail-fast"
+"#;
+
+/// The run is so long that the next smaller TTL is expected to be outlasted 20 times and more, and the recommended one hardly ever.
+/// The sections are so long that the stalls of a busy machine, which plan does not know of, hardly lengthen them.
+#[test]
+fn the_recommended_ttl_lasts_and_the_next_smaller_one_is_outlasted_as_often_as_predicted() {
+    let _one = beside();
+    let dir = tempfile::tempdir().unwrap();
+    let question = [
+        "plan",
+        "--hold",
+        "lognormal:1s,0.2",
+        "--rtt",
+        "local",
+        "--pause",
+        "none",
+        "--rate",
+        "100/s",
+        "--risk",
+        "400/day",
+        "--ttl",
+        "1500ms,2250ms",
+        "--renew",
+        "off",
+        "--sections",
+        "2000",
+        "--json",
+    ];
+    let plan = json(dir.path(), &question, &[0]);
+    let best = plan["choice"]["best"].as_u64().unwrap();
+    assert_eq!(best, 1, "{plan:#}");
+    let rows = plan["rows"].as_array().unwrap();
+    let expected: Vec<f64> = rows
+        .iter()
+        .map(|row| row["predicted"]["expected"].as_f64().unwrap())
+        .collect();
+    assert!(expected[0] >= 20.0 && expected[1] <= 0.1, "{expected:?}");
+    let record = read(&record(&dir, RECOMMENDED));
+    for (row, name) in rows.iter().zip(["smaller", "recommended"]) {
+        let arm = arm(&record, name);
+        assert!(sections(arm) >= 1990, "{name}: {} sections", sections(arm));
+        let (overran, interval) = (arm["overran"].as_u64().unwrap(), &row["predicted"]["interval"]);
+        let [low, high] = [0, 1].map(|end| interval[end].as_u64().unwrap());
+        assert!(
+            (low..=high).contains(&overran),
+            "{name}: {overran} overran, {low} to {high} predicted"
+        );
+    }
+}
+
+const PAUSES: &str = r#"
+title    = "Short sections, one node that dies, app servers that pause and die"
+duration = "6s"
+seed     = 3
+[lab]
+hosts = 3
+[swarm]
+servers = 4
+workers = 4
+think   = "5ms"
+[workload]
+kind     = "inventory"
+products = 8
+stock    = 100000
+hold     = { median = "20ms", sigma = 0.6 }
+[[arm]]
+name = "single"
+lock = "single"
+ttl  = "100ms"
+wait = "queue"
+[[arm]]
+name = "redlock"
+lock = "redlock"
+ttl  = "100ms"
+wait = "queue"
+[[fault]]
+at  = "1s"
+do  = "kill"
+on  = "host:1"
+for = "1s"
+[[fault]]
+at  = "3s"
+do  = "pause"
+on  = "server:2"
+for = "500ms"
+[[fault]]
+at  = "4s"
+do  = "kill"
+on  = "server:3"
+"#;
+
+#[test]
+fn a_plan_from_a_real_record_and_its_faults_again_in_virtual_time() {
+    let _one = beside();
+    let dir = tempfile::tempdir().unwrap();
+    let path = record(&dir, PAUSES);
+    let real = read(&path);
+    let plan = json(
+        dir.path(),
+        &[
+            "plan",
+            "record.json",
+            "--arm",
+            "redlock",
+            "--ttl",
+            "60ms,100ms",
+            "--renew",
+            "off,ttl/3",
+            "--json",
+        ],
+        &[0, 3],
+    );
+    let hold = &plan["question"]["hold"]["measured"];
+    assert_eq!(
+        hold["count"].as_u64().unwrap(),
+        arm(&real, "redlock")["hold_us"]["count"].as_u64().unwrap()
+    );
+    let (planned, seen) = (
+        hold["p50"].as_f64().unwrap(),
+        arm(&real, "redlock")["hold_us"]["p50"].as_f64().unwrap() / 1e6,
+    );
+    assert!((planned / seen - 1.0).abs() < 0.02, "{planned} {seen}");
+    // The holds have the pauses in them: the closed form of the TTL that ran is what was seen, within its interval.
+    let row = plan["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["setting"]["ttl"]["nanos"] == 100_000_000 && row["setting"]["renewal"] == "off");
+    let p = row.unwrap()["overrun"]["p"].as_f64().unwrap();
+    let overran = arm(&real, "redlock")["overran"].as_f64().unwrap() / sections(arm(&real, "redlock")) as f64;
+    assert!((p - overran).abs() < 0.02 + overran, "{p} planned, {overran} seen");
+
+    let replay = |name: &str| {
+        json(
+            dir.path(),
+            &["plan", "record.json", "--arm", name, "--replay", "20", "--json"],
+            &[0],
+        )
+    };
+    for name in ["single", "redlock"] {
+        let both = replay(name);
+        assert_eq!(both["left_out"].as_array().unwrap().len(), 0, "{both:#}");
+        assert_eq!(both["orders"], 5, "{both:#}");
+        let of = |which: &str, what: &str| both[which][what].as_f64().unwrap();
+        assert!(
+            (of("real", "sections") - sections(arm(&real, name)) as f64).abs() < 0.5,
+            "{both:#}"
+        );
+        let ratio = of("virtual", "sections") / of("real", "sections");
+        assert!((0.6..1.7).contains(&ratio), "{name}: {both:#}");
+        assert_eq!(both["all"]["violations"], 0, "{both:#}");
+    }
+    // The only node of the single lock is away for one of six seconds, while Redlock has two left.
+    let played = |name: &str| replay(name)["virtual"]["sections"].as_f64().unwrap();
+    let (single, redlock) = (played("single"), played("redlock"));
+    assert!(single < 0.95 * redlock, "{single} {redlock}");
+
+    let wrong = lockstorm(dir.path(), &["plan", "record.json", "--arm", "nobody", "--replay", "1"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&wrong.stderr);
+    assert!(
+        told.contains("no arm \"nobody\"") && told.lines().count() == 1,
+        "{told}"
+    );
+}

@@ -1,0 +1,541 @@
+//! The figures of a load against witnesses that are not our code: what nodes report that they run (`MONITOR`), and what
+//! SQL says about the ledger. Real lab, real swarm. Counts must agree exactly; lateness is not asserted.
+
+use lockstorm_kit::beside;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use lockstorm::metrics::{Count, Figures, Point, Time};
+use lockstorm::model::{Action, Condition, Fault, OrderId, ServerId, Target};
+use lockstorm::run::{ArmRecord, Command, Record, RunHandle, RunOptions, start};
+use lockstorm::scenario::{Overrides, Source, parse};
+use sqlx::Connection;
+
+/// What was seen of a run from outside.
+struct Outside {
+    /// By host, what the app servers sent and what was sent after the load: `SET`s of lock keys, and the scripts (or native
+    /// commands) that take them back.
+    nodes: Vec<(Seen, Seen)>,
+    /// By arm: all orders, and those marked as measured.
+    orders: Vec<(u64, u64)>,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    sets: u64,
+    deletes: u64,
+}
+
+/// The products of the stock; each has a key.
+const PRODUCTS: u64 = 500;
+
+/// A run of two arms on two app servers. Each request sells a unit; there is plenty of stock.
+fn scenario(swarm: &str, rest: &str, port: u16) -> String {
+    format!(
+        r#"
+title = "witness"
+{rest}
+[lab]
+port = {port}
+password = "off"
+[swarm]
+servers = 2
+{swarm}
+[workload]
+kind     = "inventory"
+products = {PRODUCTS}
+stock    = 100000
+hold     = {{ median = "1ms", sigma = 0.3 }}
+[[arm]]
+name = "local"
+lock = "local"
+timeout = "60s"
+[[arm]]
+name = "redlock"
+lock = "redlock"
+ttl  = "60s"
+node_timeout = "20s"
+timeout = "60s"
+wait = {{ retries = 10000, delay = "5ms", jitter = "5ms" }}
+"#
+    )
+}
+
+struct Run {
+    handle: RunHandle,
+}
+
+impl Run {
+    fn start(text: &str) -> Self {
+        let source = Source {
+            name: "witness".to_owned(),
+            text: text.to_owned(),
+        };
+        let scenario = parse(&source, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"));
+        let options = RunOptions {
+            keeper: Some(PathBuf::from(env!("CARGO_BIN_EXE_lockstorm"))),
+            ..RunOptions::default()
+        };
+        Self {
+            handle: start(scenario, options),
+        }
+    }
+
+    fn order(&self, command: Command) {
+        self.handle.commands.send(command).expect("the run takes commands");
+    }
+
+    fn finish(self) -> Record {
+        self.handle.finish().unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+fn arm<'a>(record: &'a Record, name: &str) -> &'a ArmRecord {
+    record.arms.iter().find(|arm| arm.name == name).expect("the arm")
+}
+
+/// What must be true for every arm of every run.
+fn laws(record: &Record) {
+    for arm in &record.arms {
+        let figures = &arm.figures;
+        let parts = figures.counts[Count::Completed] + figures.dropped + figures.unfinished + figures.never_begun;
+        assert_eq!(figures.offered, parts, "{}: {figures:?}", arm.name);
+        let servers = |of: fn(&lockstorm::metrics::ServerLoad) -> u64| figures.servers.iter().map(of).sum::<u64>();
+        assert_eq!(
+            servers(|server| server.completed),
+            figures.counts[Count::Completed],
+            "{}",
+            arm.name
+        );
+        assert_eq!(servers(|server| server.orders), figures.orders, "{}", arm.name);
+        let series = |of: fn(&Point) -> u64| {
+            let measured = arm.series.iter().filter(|point| point.second >= 0);
+            measured.map(of).sum::<u64>() + of(&arm.after_end)
+        };
+        assert_eq!(
+            series(|point| point.counts[Count::Completed]),
+            figures.counts[Count::Completed],
+            "{}",
+            arm.name
+        );
+        assert_eq!(series(|point| point.orders), figures.orders, "{}", arm.name);
+        assert_eq!(
+            series(|point| point.outcomes.acquired),
+            figures.outcomes.acquired,
+            "{}",
+            arm.name
+        );
+        assert_eq!(
+            series(|point| point.counts[Count::Late]),
+            figures.counts[Count::Late],
+            "{}",
+            arm.name
+        );
+        assert_eq!(series(|point| point.offered), figures.offered, "{}", arm.name);
+        let done = record
+            .scenario
+            .swarm
+            .requests
+            .is_some_and(|requests| figures.counts[Count::Completed] + figures.dropped >= requests);
+        assert_eq!(figures.finish.is_some(), done, "{}: {figures:?}", arm.name);
+        let last = arm.series.iter().map(|point| point.second).max().unwrap_or(0);
+        let last = last as f64;
+        assert!(last < record.elapsed, "{}: a point of second {last}", arm.name);
+    }
+}
+
+/// Every measured request sold one unit, so the numbers of orders, acquires, votes and requests must be equal.
+fn one_order_for_each(figures: &Figures, locked: bool) {
+    assert_eq!(figures.orders, figures.counts[Count::Completed], "{figures:?}");
+    assert_eq!(
+        (
+            figures.counts[Count::SoldOut],
+            figures.counts[Count::Errors],
+            figures.counts[Count::GaveUp]
+        ),
+        (0, 0, 0),
+        "{figures:?}"
+    );
+    assert_eq!(figures.times[Time::Hold].count, figures.counts[Count::Completed]);
+    assert_eq!(figures.answered, figures.counts[Count::Completed]);
+    assert_eq!(figures.times[Time::Response].count, figures.counts[Count::Completed]);
+    if locked {
+        assert_eq!(
+            figures.outcomes.acquired,
+            figures.counts[Count::Completed],
+            "{figures:?}"
+        );
+        assert_eq!(
+            figures.votes_at_release.iter().sum::<u64>(),
+            figures.counts[Count::Completed],
+            "{figures:?}"
+        );
+        assert_eq!(
+            figures.votes_in_the_end.iter().sum::<u64>(),
+            figures.counts[Count::Completed],
+            "{figures:?}"
+        );
+        assert_eq!(
+            figures.attempts, figures.nodes[0].sets,
+            "each attempt is a SET on each node"
+        );
+        // A key that a node granted is taken back there; a key that it refused for another holder is not.
+        let granted: u64 = (0..)
+            .zip(&figures.votes_in_the_end)
+            .map(|(votes, locks)| votes * locks)
+            .sum();
+        let deletes: u64 = figures.nodes.iter().map(|node| node.deletes).sum();
+        assert!(deletes >= granted, "{figures:?}");
+        assert!(
+            figures.nodes.iter().all(|node| node.deletes <= figures.attempts),
+            "{figures:?}"
+        );
+    }
+}
+
+fn runtime<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(work)
+}
+
+/// The commands that a node reports it runs, from its first answer until it ends: `MONITOR`.
+struct Monitor {
+    /// `CLOCK_MONOTONIC` in microseconds after it had begun.
+    since: Option<i64>,
+    /// What each client has sent, in the order of their first commands. The last one tried the keys after the load.
+    clients: Vec<(String, Seen)>,
+}
+
+impl Monitor {
+    /// What the app servers have sent, and what was sent after the load.
+    fn split(&self) -> (Seen, Seen) {
+        let (last, servers) = self.clients.split_last().expect("a client has sent commands");
+        let sum = servers.iter().fold(Seen::default(), |sum, (_, seen)| Seen {
+            sets: sum.sets + seen.sets,
+            deletes: sum.deletes + seen.deletes,
+        });
+        (sum, last.1)
+    }
+}
+
+fn monitor(port: u16, over: Arc<AtomicBool>) -> JoinHandle<Monitor> {
+    std::thread::spawn(move || {
+        let mut clients: Vec<(String, Seen)> = Vec::new();
+        let mut since = None;
+        while since.is_none() && !over.load(Relaxed) {
+            let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else {
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            };
+            if stream.write_all(b"MONITOR\r\n").is_err() {
+                continue;
+            }
+            for line in BufReader::new(stream).lines() {
+                // The node has ended.
+                let Ok(line) = line else { break };
+                if line == "+OK" {
+                    since = Some(monotonic());
+                }
+                if line.contains(" lua] ") {
+                    continue;
+                }
+                let word = line.split('"').nth(1).unwrap_or_default().to_uppercase();
+                let (sets, deletes) = match word.as_str() {
+                    "SET" if line.contains("\"redlock:") => (1, 0),
+                    "EVALSHA" | "EVAL" | "DELIFEQ" | "DELEX" => (0, 1),
+                    _ => continue,
+                };
+                // `1339518083.107412 [0 127.0.0.1:60866] "SET" …`
+                let address = line.split(['[', ']']).nth(1).unwrap_or_default();
+                let client = clients.iter().position(|(client, _)| client == address);
+                let client = client.unwrap_or_else(|| {
+                    clients.push((address.to_owned(), Seen::default()));
+                    clients.len() - 1
+                });
+                clients[client].1.sets += sets;
+                clients[client].1.deletes += deletes;
+            }
+        }
+        Monitor { since, clients }
+    })
+}
+
+fn monotonic() -> i64 {
+    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).expect("a clock");
+    Duration::from(now).as_micros().try_into().expect("a small number")
+}
+
+/// Plays a run under `MONITOR`, and reads the ledgers by SQL when it is over. `None` if `MONITOR` came too late.
+fn play(swarm: &str, rest: &str) -> Option<(Record, Outside)> {
+    let port = free_ports();
+    let over = Arc::new(AtomicBool::new(false));
+    let monitors: Vec<_> = (port..port + 3).map(|port| monitor(port, Arc::clone(&over))).collect();
+    let run = Run::start(&scenario(swarm, rest, port));
+    lockstorm_kit::eventually("the load runs", || !run.handle.snapshots.borrow().arms.is_empty());
+    // The run removes its directory. Hard links elsewhere stay, and in the end SQLite has written everything to the file.
+    let dir = directory(port);
+    let kept = tempfile::tempdir_in(dir.parent().expect("a directory above")).expect("a directory");
+    for arm in 0..2 {
+        let name = format!("arm-{arm}.sqlite");
+        std::fs::hard_link(dir.join(&name), kept.path().join(&name)).expect("a link");
+    }
+    let record = run.finish();
+    over.store(true, Relaxed);
+    let monitors = monitors.into_iter().map(|monitor| monitor.join().expect("a monitor"));
+    let monitors: Vec<Monitor> = monitors.collect();
+    let warm_up = i64::try_from(record.scenario.warmup.as_micros()).expect("it is short");
+    let begin = record.second_zero.as_ref().expect("it has run").monotonic_us - warm_up;
+    if !monitors
+        .iter()
+        .all(|monitor| monitor.since.is_some_and(|since| since < begin))
+    {
+        return None;
+    }
+    let outside = Outside {
+        nodes: monitors.iter().map(Monitor::split).collect(),
+        orders: (0..2)
+            .map(|arm| orders(&kept.path().join(format!("arm-{arm}.sqlite"))))
+            .collect(),
+    };
+    Some((record, outside))
+}
+
+/// All orders of a ledger, and those marked as measured, by SQL.
+fn orders(file: &Path) -> (u64, u64) {
+    runtime(async {
+        sqlx::any::install_default_drivers();
+        let url = format!("sqlite://{}", file.display());
+        let mut database = sqlx::AnyConnection::connect(&url).await.expect("the arm's file");
+        let query = "SELECT COUNT(*), COALESCE(SUM(measured), 0) FROM orders";
+        let row: (i64, i64) = sqlx::query_as(query)
+            .fetch_one(&mut database)
+            .await
+            .expect("the ledger");
+        (row.0.unsigned_abs(), row.1.unsigned_abs())
+    })
+}
+
+/// The run's directory, in which a node works in its own folder.
+fn directory(port: u16) -> PathBuf {
+    let client = redis::Client::open(format!("redis://127.0.0.1:{port}")).expect("an address");
+    let mut connection = client.get_connection().expect("a node");
+    let (_, dir): (String, String) = redis::cmd("CONFIG")
+        .arg(&["GET", "dir"])
+        .query(&mut connection)
+        .expect("CONFIG");
+    Path::new(&dir).parent().expect("the run's directory").to_owned()
+}
+
+/// The first of four successive ports that are free now.
+fn free_ports() -> u16 {
+    let free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    (21_000..60_000)
+        .step_by(10)
+        .map(|port| port + u16::try_from(std::process::id() % 1000).unwrap_or(0))
+        .find(|&port| (port..port + 4).all(free))
+        .expect("free ports")
+}
+
+#[test]
+fn counts_agree_with_what_nodes_and_database_saw() {
+    let _lab = beside();
+    let mut shown = 0;
+    for (workers, think) in [(8, "20ms"), (512, "1500ms")] {
+        for load in ["rate = 200".to_owned(), format!("think = \"{think}\"")] {
+            for (warmup, requests) in [("0s", None), ("0s", Some(300)), ("700ms", None), ("700ms", Some(300))] {
+                let limit = requests.map_or_else(String::new, |n: u64| format!("requests = {n}"));
+                let swarm = format!("workers = {workers}\n{load}\n{limit}");
+                let rest = format!("duration = \"2s\"\nwarmup = \"{warmup}\"");
+                let what = format!("{swarm}\n{rest}");
+                let Some((record, outside)) = (0..3).find_map(|_| play(&swarm, &rest)) else {
+                    panic!("MONITOR never came before the load: {what}");
+                };
+                laws(&record);
+                for (arm, seen) in record.arms.iter().zip(&outside.orders) {
+                    let figures = &arm.figures;
+                    one_order_for_each(figures, arm.name == "redlock");
+                    assert_eq!(figures.orders, seen.1, "{}: {what}", arm.name);
+                    assert_eq!(
+                        seen.0 > seen.1,
+                        warmup != "0s",
+                        "{}: the warm-up sells too: {what}",
+                        arm.name
+                    );
+                    if load.starts_with("rate") {
+                        // Due at 0, 5, 10 ms … before the end, or as many as are asked for; up to rounding.
+                        let due: u64 = requests.unwrap_or(400);
+                        assert!(figures.offered.abs_diff(due) <= 1, "{}: {what}", figures.offered);
+                    }
+                    if load.starts_with("rate") && requests.is_none() {
+                        let points = arm.series.iter().filter(|point| point.second >= 0);
+                        let offered: Vec<u64> = points.map(|point| point.offered).collect();
+                        let even = offered.iter().all(|n| n.abs_diff(200) <= 1);
+                        assert!(offered.len() == 2 && even, "{offered:?}: {what}");
+                    }
+                    if let Some(requests) = requests {
+                        let begun = figures.offered - figures.never_begun;
+                        assert!(
+                            begun <= requests && figures.counts[Count::Completed] <= requests,
+                            "{what}: {figures:?}"
+                        );
+                    }
+                    if figures.finish.is_none() {
+                        let in_time = (figures.answered - arm.after_end.answered) as f64;
+                        assert!((figures.throughput * record.elapsed - in_time).abs() < 0.5, "{what}");
+                    }
+                }
+                if warmup == "0s" {
+                    let figures = &arm(&record, "redlock").figures;
+                    for (node, (servers, after)) in figures.nodes.iter().zip(&outside.nodes) {
+                        let said = Seen {
+                            sets: node.sets,
+                            deletes: node.deletes + node.extends,
+                        };
+                        assert_eq!(said, *servers, "host {:?}: {what}", node.host);
+                        // After the load each key is tried once, which counts for no arm. A quorum is enough: the run may end
+                        // before the slowest node has read everything.
+                        let tried = after.sets <= PRODUCTS && after.deletes <= PRODUCTS;
+                        assert!(tried, "host {:?}: {after:?}: {what}", node.host);
+                    }
+                    let tried = outside.nodes.iter().map(|(_, after)| after.sets).sum::<u64>();
+                    assert!(
+                        tried >= 2 * PRODUCTS,
+                        "each key is tried on a quorum: {:?}: {what}",
+                        outside.nodes
+                    );
+                }
+                shown += 1;
+            }
+        }
+    }
+    assert_eq!(shown, 16);
+}
+
+#[test]
+fn a_request_goes_to_the_same_app_server_in_every_arm() {
+    let _lab = beside();
+    for balance in ["round-robin", "random", "least-busy"] {
+        let swarm = format!("workers = 8\nrate = 300\nbalance = \"{balance}\"\narrivals = \"poisson\"");
+        let run = Run::start(&scenario(&swarm, "duration = \"1500ms\"", free_ports()));
+        let record = run.finish();
+        laws(&record);
+        let [local, redlock] = ["local", "redlock"].map(|name| arm(&record, name).figures.servers.clone());
+        for (local, redlock) in local.iter().zip(&redlock) {
+            assert_eq!(local.offered, redlock.offered, "{balance}");
+            // Each app server has about half of 450 requests; a block for one app server at a time would be far from that.
+            assert!((120..330).contains(&local.offered), "{balance}: {}", local.offered);
+        }
+        if balance == "round-robin" {
+            assert!(local[0].offered.abs_diff(local[1].offered) <= 1);
+        }
+    }
+}
+
+#[test]
+fn a_killed_app_server_drops_its_requests_and_gets_no_more() {
+    let _lab = beside();
+    let swarm = "workers = 8\nrate = 300";
+    let run = Run::start(&scenario(swarm, "duration = \"60s\"", free_ports()));
+    lockstorm_kit::eventually("it has answered", || {
+        let snapshot = run.handle.snapshots.borrow();
+        snapshot
+            .arms
+            .iter()
+            .any(|arm| arm.figures.counts[Count::Completed] >= 100)
+    });
+    let server = |id| Target::Server(ServerId(id));
+    // While it is paused it collects a queue, which is lost with it.
+    for action in [Action::Fault(Fault::Pause), Action::Fault(Fault::Kill)] {
+        if action == Action::Fault(Fault::Kill) {
+            lockstorm_kit::eventually("it has a queue", || {
+                let snapshot = run.handle.snapshots.borrow();
+                snapshot.arms.iter().all(|arm| arm.figures.servers[0].never_begun >= 20)
+            });
+        }
+        let target = server(1);
+        let order = OrderId::default();
+        run.order(Command::Fault { action, target, order });
+    }
+    lockstorm_kit::eventually("it is dead", || {
+        let snapshot = run.handle.snapshots.borrow();
+        snapshot.servers[0].conditions.has(Condition::Down)
+    });
+    let then = run.handle.snapshots.borrow().arms[0].figures.servers.clone();
+    lockstorm_kit::eventually("the other one goes on", || {
+        let snapshot = run.handle.snapshots.borrow();
+        snapshot.arms[0].figures.servers[1].completed > then[1].completed + 200
+    });
+    let target = server(2);
+    run.order(Command::Fault {
+        action: Action::Fault(Fault::Kill),
+        target,
+        order: OrderId::default(),
+    });
+    let all = |figures: &Figures| figures.servers.iter().map(|server| server.offered).sum::<u64>();
+    lockstorm_kit::eventually("requests find no app server", || {
+        let snapshot = run.handle.snapshots.borrow();
+        snapshot.arms[0].figures.offered > all(&snapshot.arms[0].figures) + 50
+    });
+    run.order(Command::Stop);
+    let record = run.finish();
+    laws(&record);
+    for arm in &record.arms {
+        let figures = &arm.figures;
+        assert!(figures.servers[0].dropped >= 20, "{}: {figures:?}", arm.name);
+        assert!(
+            figures.servers[0].offered <= then[0].offered + 10,
+            "{}: dealt to the dead",
+            arm.name
+        );
+        assert_eq!(
+            figures.never_begun + figures.unfinished,
+            0,
+            "nobody is left: {figures:?}"
+        );
+        let by_server: u64 = figures.servers.iter().map(|server| server.dropped).sum();
+        assert!(figures.dropped >= by_server + 50, "{}: {figures:?}", arm.name);
+    }
+}
+
+#[test]
+fn a_paused_app_server_keeps_its_queue_and_its_requests_are_late() {
+    let _lab = beside();
+    let swarm = "workers = 64\nrate = 200";
+    let fault = "[[fault]]\nat = \"3s\"\ndo = \"pause\"\non = \"server:1\"\nfor = \"2s\"\n";
+    let text = scenario(swarm, "duration = \"10s\"", free_ports()) + fault;
+    let record = Run::start(&text).finish();
+    laws(&record);
+    let effects: Vec<f64> = record
+        .events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            lockstorm::model::EventKind::Fault { effect_at, .. } => *effect_at,
+            _ => None,
+        })
+        .collect();
+    let [paused, resumed] = effects[..] else {
+        panic!("{effects:?}")
+    };
+    for arm in &record.arms {
+        let there = &arm.figures.servers[0];
+        assert_eq!(
+            there.offered.abs_diff(arm.figures.servers[1].offered) / 2,
+            0,
+            "it stays in rotation"
+        );
+        assert!(there.late >= 190, "{}: {} late", arm.name, there.late);
+        let p99 = there.response_us.p99 as f64 / 1e6;
+        let pause = resumed - paused;
+        assert!(
+            p99 >= 0.8 * pause && p99 <= pause + 0.25,
+            "{}: p99 {p99} s of {pause} s",
+            arm.name
+        );
+    }
+}
