@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use lockstorm::metrics::{Count, Quantiles, Time};
 use lockstorm::run::{CheckResult, Record};
-use lockstorm_kit::place::{Place, parts_of, send};
+use lockstorm_kit::place::Place;
+use lockstorm_kit::{parts_of, send};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};

@@ -13,7 +13,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lockstorm::run::Record;
-use lockstorm_kit::place::{Place, parts_of, send};
+use lockstorm_kit::place::Place;
+use lockstorm_kit::{parts_of, send};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;

@@ -17,7 +17,7 @@ use portable_pty::{Child, CommandBuilder, PtyPair, PtySize, native_pty_system};
 use tempfile::TempDir;
 use vt100::Parser;
 
-use super::program::lockstorm;
+use super::program::program;
 
 /// How long anything may take on the slowest machine before a test gives up.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
@@ -53,7 +53,7 @@ impl Console {
 
     /// The same on a terminal of this kind.
     pub fn start_on(term: &str, size: Size, arguments: &[&str], files: &[(&str, &str)]) -> Self {
-        let program = lockstorm();
+        let program = program();
         let words = [&[program.as_str()], arguments].concat();
         Self::start_words(&words, term, size, files)
     }
@@ -61,7 +61,7 @@ impl Console {
     /// The same in a shell that limits the number of open files.
     pub fn start_limited(most_files: u32, size: Size, arguments: &[&str], files: &[(&str, &str)]) -> Self {
         let shell = format!("ulimit -n {most_files} && exec \"$@\"");
-        let lockstorm = lockstorm();
+        let lockstorm = program();
         let program = ["sh", "-c", &shell, "sh", &lockstorm];
         Self::start_words(&[&program, arguments].concat(), "xterm-256color", size, files)
     }

@@ -2,13 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use tempfile::TempDir;
 
-use super::program::lockstorm;
+use super::program::program;
 use super::turn::Turn;
 use super::{beside, eventually};
 
@@ -48,11 +46,11 @@ impl Place {
         self.command_by(&[], arguments)
     }
 
-    /// `PROGRAM… lockstorm run SCENARIO ARGUMENTS`.
-    pub fn command_by(&self, program: &[&str], arguments: &[&str]) -> Command {
-        let lockstorm = lockstorm();
+    /// `BY… lockstorm run SCENARIO ARGUMENTS`.
+    pub fn command_by(&self, by: &[&str], arguments: &[&str]) -> Command {
+        let lockstorm = program();
         let own = [lockstorm.as_str(), "run", self.scenario];
-        let words: Vec<&str> = [program, &own, arguments].concat();
+        let words: Vec<&str> = [by, &own, arguments].concat();
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).current_dir(self.path());
         command.env("TMPDIR", self.at("labs")).env_remove("NO_COLOR");
@@ -82,16 +80,4 @@ impl Place {
             .map(|entry| entry.file_name().to_string_lossy().into_owned());
         names.filter(|name| name != self.scenario && name != "labs").collect()
     }
-}
-
-/// Sends a signal to one of our processes.
-pub fn send(process: u32, signal: Signal) {
-    let process = i32::try_from(process).expect("a process id");
-    kill(Pid::from_raw(process), signal).expect("a process of ours can be signalled");
-}
-
-/// The exit code, standard output, standard error.
-pub fn parts_of(output: Output) -> (Option<i32>, String, String) {
-    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-    (output.status.code(), text(output.stdout), text(output.stderr))
 }

@@ -1,9 +1,19 @@
 //! The program that is tested.
 
 use std::env;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// How long a command may take that ends by itself, on the slowest machine.
+const LIMIT: Duration = Duration::from_mins(3);
 
 /// The path of `lockstorm`, which Cargo puts above the directory of its tests' programs.
-pub fn lockstorm() -> String {
+pub fn program() -> String {
     let test = env::current_exe().expect("the test's own program");
     let directory = test.parent().and_then(|deps| deps.parent()).expect("target/PROFILE");
     directory
@@ -11,4 +21,47 @@ pub fn lockstorm() -> String {
         .to_str()
         .expect("a path that is text")
         .to_owned()
+}
+
+/// `lockstorm ARGUMENTS` in this directory, which contains all its labs, too. Its outputs are piped.
+pub fn lockstorm(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program());
+    command.args(arguments).current_dir(directory);
+    command.env("TMPDIR", directory).env_remove("NO_COLOR");
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Runs a command to its end: the exit code, standard output, standard error.
+pub fn ended(command: &mut Command) -> (Option<i32>, String, String) {
+    let child = command.spawn().expect("the program starts");
+    let process = child.id();
+    let (done, waiting) = std::sync::mpsc::channel::<()>();
+    let limit = thread::spawn(move || {
+        // An end of the other side is the end of the command.
+        if waiting.recv_timeout(LIMIT) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            send(process, Signal::SIGKILL);
+        }
+    });
+    let start = Instant::now();
+    let output = child.wait_with_output().expect("our own child can be waited for");
+    drop(done);
+    limit.join().expect("it only waits");
+    assert!(start.elapsed() < LIMIT, "killed after {LIMIT:?}: {output:?}");
+    parts_of(output)
+}
+
+/// Sends a signal to one of our processes.
+pub fn send(process: u32, signal: Signal) {
+    let process = i32::try_from(process).expect("a process id");
+    kill(Pid::from_raw(process), signal).expect("a process of ours can be signalled");
+}
+
+/// The exit code, standard output, standard error.
+pub fn parts_of(output: Output) -> (Option<i32>, String, String) {
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code(), text(output.stdout), text(output.stderr))
 }

@@ -18,9 +18,9 @@ use redis::{Client, Connection};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use lockstorm_kit::place::{parts_of, send};
 use lockstorm_kit::turn::Turn;
 use lockstorm_kit::{TEST_TIMEOUT, beside, eventually, free_port};
+use lockstorm_kit::{parts_of, send};
 
 /// The exit code of `lab status` if there is no lab.
 const NONE: i32 = 3;

@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use lockstorm::metrics::{Count, Time};
 use lockstorm::model::CheckResult;
 use lockstorm::run::{ArmRecord, Record};
-use lockstorm_kit::place::{Place, send};
+use lockstorm_kit::place::Place;
 use lockstorm_kit::postgres::Database;
 use lockstorm_kit::proxy::Proxy;
+use lockstorm_kit::send;
 use nix::sys::signal::Signal;
 use sqlx::{Connection, SqliteConnection};
 
