@@ -141,6 +141,14 @@ pub fn ask<T: redis::FromRedisValue>(connection: &mut redis::Connection, words: 
     command.arg(&words[1..]).query(connection).expect("an answer")
 }
 
+/// Checks that a text contains all these.
+#[track_caller]
+pub fn tells(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "not told: {part}\nbut: {text}");
+    }
+}
+
 /// The run directories below a directory for temporary files.
 pub fn runs(temp_dir: &Path) -> Vec<PathBuf> {
     let users = fs::read_dir(temp_dir).into_iter().flatten().flatten();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
 use std::time::Duration;
 
-use lockstorm_kit::lab::{Killed, children_of};
+use lockstorm_kit::lab::{Killed, children_of, tells};
 use lockstorm_kit::turn::Turn;
 use lockstorm_kit::{alone, lockstorm, program, send};
 use nix::sys::signal::Signal;
@@ -386,9 +386,6 @@ fn what_a_stack_has_not_is_refused_with_the_profile_that_has_it() {
         .unwrap();
     let said = text(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(
-        said.contains("no permission to use the Docker engine") && said.contains("DOCKER_GID"),
-        "{said}"
-    );
+    tells(&said, &["no permission to use the Docker engine", "DOCKER_GID"]);
     assert!(all_run() && claims().is_empty());
 }

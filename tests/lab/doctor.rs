@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::Duration;
 
+use lockstorm_kit::lab::tells;
 use lockstorm_kit::{RedisServer, beside, calls_in, eventually, free_port, lab, program};
 use serde_json::Value;
 
@@ -396,10 +397,7 @@ fn a_server_that_wants_a_password_or_has_no_place_says_so() {
     let third = sound();
     let _: String = third.query(redis::cmd("CONFIG").arg("SET").arg("requirepass").arg(PASSWORD));
     let text = printed(&[format!("redis://{}", third.addr())], &[]);
-    assert!(
-        text.contains("NOAUTH") && text.contains("put user and password into the URL"),
-        "{text}"
-    );
+    tells(&text, &["NOAUTH", "put user and password into the URL"]);
     assert!(!text.contains("ACL SETUSER"), "{text}");
     let fourth = server(&[], &["~*", "&*", "+@all", "-del"]);
     shut(&fourth);
@@ -420,16 +418,16 @@ fn a_server_that_cannot_be_used_is_told_with_the_reason() {
     let nobody = format!("redis://127.0.0.1:{}", free_port());
     let text = printed(&[nobody], &[]);
     assert!(text.contains("refused"), "{text}");
-    assert!(
-        text.contains("1 server: 1 vote is needed, and 1 can't be asked now, so no lock can be had"),
-        "{text}"
+    tells(
+        &text,
+        &["1 server: 1 vote is needed, and 1 can't be asked now, so no lock can be had"],
     );
     let (_pair, mut trio) = sound_ones(2);
     trio.push(format!("redis://127.0.0.1:{}", free_port()));
     let text = printed(&trio, &[]);
-    assert!(
-        text.contains("3 servers: 2 votes are needed, and 1 can't be asked now, so no other may fail"),
-        "{text}"
+    tells(
+        &text,
+        &["3 servers: 2 votes are needed, and 1 can't be asked now, so no other may fail"],
     );
 
     let web = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -11,7 +11,8 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
 
-use lockstorm_kit::lab::{CLAIM, ask, connect_to, installed, keeper_of, living_in, processes, script, signal};
+use lockstorm_kit::lab::{CLAIM, ask, connect_to, installed, keeper_of, living_in, processes, script, signal, tells};
+use lockstorm_kit::scenario::TWO_ARMS;
 use lockstorm_kit::turn::Turn;
 use lockstorm_kit::{TEST_TIMEOUT, beside, ended, eventually, free_port, lab, lockstorm, parts_of, program, send};
 use nix::sys::signal::Signal;
@@ -463,10 +464,7 @@ fn a_port_that_is_taken_is_named_with_its_option() {
     let _taken = std::net::TcpListener::bind(("127.0.0.1", port)).expect("it is free");
     let (code, _, err) = place.lab(&["up", "--port", &port.to_string()]);
     assert_eq!(code, 1, "{err}");
-    assert!(
-        err.contains(&format!("port {port} for host 1 is taken")) && err.contains("--port"),
-        "{err}"
-    );
+    tells(&err, &[&format!("port {port} for host 1 is taken"), "--port"]);
     place.is_clean();
 }
 
@@ -492,9 +490,9 @@ fn one_lab_is_kept_at_a_time() {
     // Another one is not what was asked for.
     let (code, out, err) = place.lab(&["up", "--port", "0", "--persistence", "rdb"]);
     assert!(code == 1 && out.is_empty(), "{out}");
-    assert!(
-        err.contains("ordered in another way (3 hosts on free ports, persistence none, with a password, "),
-        "{err}"
+    tells(
+        &err,
+        &["ordered in another way (3 hosts on free ports, persistence none, with a password, "],
     );
     assert_eq!(place.service(), service);
     place.down();
@@ -629,10 +627,7 @@ fn a_process_that_does_not_answer_is_named() {
     send(service, Signal::SIGSTOP);
     let (code, _, err) = place.lab(&["status"]);
     assert_eq!(code, 1, "{err}");
-    assert!(
-        err.contains("does not answer") && err.contains(&format!("kill -CONT {service}")),
-        "{err}"
-    );
+    tells(&err, &["does not answer", &format!("kill -CONT {service}")]);
     send(service, Signal::SIGCONT);
     assert_eq!(place.service(), service);
     // Nobody can tell how the hosts are while their keeper is stopped.
@@ -643,10 +638,7 @@ fn a_process_that_does_not_answer_is_named() {
     assert!(err.contains("stopped the lab's keeper"), "{err}");
     let (code, out, err) = place.lab(&["kill", "1"]);
     assert_eq!(code, 5, "{out}{err}");
-    assert!(
-        err.contains("kill host 1: not verified within 10s; it may still come"),
-        "{err}"
-    );
+    tells(&err, &["kill host 1: not verified within 10s; it may still come"]);
     send(keeper, Signal::SIGCONT);
     eventually("it came", || state(&place.status(), 1) == "down (killed)");
     place.down();
@@ -687,10 +679,7 @@ fn without_a_password_the_urls_are_whole() {
     let place = Place::new();
     let port = free_port();
     let out = place.good(&["up", "--hosts", "1", "--port", &port.to_string(), "--no-password"]);
-    assert!(
-        out.contains(&format!("export REDIS_URLS=redis://127.0.0.1:{port}\n")),
-        "{out}"
-    );
+    tells(&out, &[&format!("export REDIS_URLS=redis://127.0.0.1:{port}\n")]);
     assert!(!place.runs()[0].join("urls").exists());
     let url = Place::urls(&out, "REDIS_URLS").remove(0);
     assert_eq!(ping(&mut connect_to(&url)).expect("it answers"), "PONG");
@@ -700,23 +689,7 @@ fn without_a_password_the_urls_are_whole() {
 #[test]
 fn a_run_is_left_alone() {
     let place = Place::new();
-    let scenario = r#"
-        duration = "10m"
-        [lab]
-        hosts = 1
-        [swarm]
-        servers = 1
-        workers = 1
-        think = "5ms"
-        [workload]
-        kind = "inventory"
-        products = 4
-        stock = 100000
-        hold = "1ms"
-        [[arm]]
-        name = "single"
-        lock = "single"
-    "#;
+    let scenario = TWO_ARMS.replace("60s", "10m");
     fs::write(place.directory.path().join("small.toml"), scenario).expect("written");
     let run = place
         .command(&["run", "small.toml", "--quiet"])
@@ -730,10 +703,7 @@ fn a_run_is_left_alone() {
     place.up();
     assert_eq!(place.runs().len(), 2);
     let out = place.good(&["down"]);
-    assert!(
-        out.contains("the kept lab is down") && out.contains("1 lab is running and was left alone"),
-        "{out}"
-    );
+    tells(&out, &["the kept lab is down", "1 lab is running and was left alone"]);
     assert_eq!(place.runs().len(), 1);
     send(run.id(), Signal::SIGINT);
     let (code, out, err) = parts_of(run.wait_with_output().expect("it ends"));

@@ -293,13 +293,9 @@ async fn a_cut_is_silent_and_heals() {
     let verified = on_link(&lab, cut(Direction::Both), between(2, 3)).await;
     assert_eq!(verified.proof.len(), 2, "{verified:?}");
     assert!(carried(&lab, [1, 3], TEST_TIMEOUT).is_some());
-    lab.down().await;
-}
+    on_link(&lab, UNCUT, between(2, 3)).await;
 
-#[tokio::test]
-async fn a_link_that_nobody_uses_cannot_be_measured() {
-    let _one = beside();
-    let lab = up_patient().await;
+    // A link that nobody uses can't be measured.
     carry_out(&lab, PAUSE, HostId(1)).await;
     let done = lab.apply_to_link(cut(Direction::Both), Link::Replication).await;
     assert!(matches!(done, Err(LabError::Unmeasurable { .. })), "{done:?}");
