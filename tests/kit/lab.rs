@@ -3,6 +3,7 @@
 use std::env;
 use std::fmt::Debug;
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -154,6 +155,16 @@ pub fn runs(temp_dir: &Path) -> Vec<PathBuf> {
     let users = fs::read_dir(temp_dir).into_iter().flatten().flatten();
     let runs = users.filter_map(|user| fs::read_dir(user.path()).ok());
     runs.flatten().flatten().map(|run| run.path()).collect()
+}
+
+/// The first of so many free ports in a row, from this one on. Systems choose ports above these, so that nothing that starts
+/// beside takes them; each test begins at another one.
+pub fn free_ports(from: u16, count: u16) -> u16 {
+    let free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    let first = (from..31_000)
+        .step_by(100)
+        .find(|&first| (first..first + count).all(free));
+    first.expect("free ports")
 }
 
 /// The process id of the keeper of this run directory.

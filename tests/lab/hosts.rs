@@ -18,9 +18,9 @@ use lockstorm::model::{
 };
 use lockstorm::scenario::{ClusterSpec, LabSpec, Persistence, ReplicatedSpec};
 use lockstorm_kit::lab::{
-    CLAIM, KILL, Killed, PAUSE, RESTART, RESUME, SHUTDOWN, carry_out, connect, installed, is_gone, keeper_of,
-    living_in, master_with_replicas, options, options_with, process_state, script, session, signal, spec, tells,
-    turn_apart, until, up,
+    CLAIM, KILL, Killed, PAUSE, RESTART, RESUME, SHUTDOWN, carry_out, connect, free_ports, installed, is_gone,
+    keeper_of, living_in, master_with_replicas, options, options_with, process_state, script, session, signal, spec,
+    tells, turn_apart, until, up,
 };
 use lockstorm_kit::{TEST_TIMEOUT, beside, eventually, password};
 use nix::sys::signal::Signal;
@@ -499,10 +499,12 @@ fn with_cluster(spec: LabSpec) -> LabSpec {
 /// The hosts of the masters that have slots, once every slot has a master that takes writes, and each of `up` nodes is such a
 /// master or a connected replica of one.
 async fn cluster_in_order(lab: &Lab, up: usize) -> Vec<HostId> {
+    let mut known: BTreeMap<NodeName, ClusterNode> = BTreeMap::new();
     until("the cluster is in order", async || {
         let said = lab.cluster_roles().await;
-        let known: Vec<(NodeName, ClusterNode)> =
-            said.iter().filter_map(|(name, node)| Some((*name, (*node)?))).collect();
+        // On a busy machine an answer may be too late: then the one before it counts.
+        known.retain(|name, _| said.contains_key(name));
+        known.extend(said.into_iter().filter_map(|(name, node)| Some((name, node?))));
         let masters = || known.iter().filter(|(_, node)| node.has_slots());
         let follows = |node: &ClusterNode| match node.role {
             ClusterRole::Replica { master, connected } => {
@@ -510,12 +512,12 @@ async fn cluster_in_order(lab: &Lab, up: usize) -> Vec<HostId> {
             }
             ClusterRole::Master { .. } => false,
         };
-        let replicas = known.iter().filter(|(_, node)| node.is_ok && follows(node)).count();
-        let slots: u32 = known.iter().map(|(_, node)| u32::from(node.usable_slots())).sum();
+        let replicas = known.values().filter(|node| node.is_ok && follows(node)).count();
+        let slots: u32 = known.values().map(|node| u32::from(node.usable_slots())).sum();
         if slots == u32::from(ClusterNode::SLOTS) && masters().count() + replicas == up {
             return Ok(masters().filter_map(|(name, _)| name.host).collect());
         }
-        Err(said)
+        Err(known.clone())
     })
     .await
 }
@@ -603,15 +605,6 @@ fn only_the_owner_can_read_passwords(lab: &Lab) {
     }
     // Five replicated nodes, five Sentinels, six nodes of the cluster, and the file of all others.
     assert_eq!(with_password, 17);
-}
-
-/// The first of so many free ports in a row. Systems choose ports above these.
-fn free_ports(from: u16, count: u16) -> u16 {
-    let free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
-    let first = (from..31_000)
-        .step_by(100)
-        .find(|&first| (first..first + count).all(free));
-    first.expect("free ports")
 }
 
 #[tokio::test]
