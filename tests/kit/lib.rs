@@ -5,6 +5,7 @@
 mod lock;
 
 pub mod console;
+pub mod lab;
 pub mod password;
 pub mod place;
 pub mod postgres;

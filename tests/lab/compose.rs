@@ -1,25 +1,34 @@
 //! The stack of docker/compose.yaml, from images that docker/local-stack makes of what this machine has. `.ci/docker` runs these
 //! where there is a Docker engine, with every version of Compose that there is.
 
-use lockstorm_kit::alone;
-use lockstorm_kit::turn::Turn;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitStatus, Output};
+use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use lockstorm_kit::lab::{Killed, children_of, tells};
+use lockstorm_kit::turn::Turn;
+use lockstorm_kit::{alone, lockstorm, program, send};
+use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
-const PROJECT: &str = "lockstorm-test";
-/// Long enough for any machine; only a test that fails waits this long.
-const LONG: Duration = Duration::from_mins(2);
+use super::engine::{QUIET, docker, eventually, start};
 
+/// What is brought down in the end, whatever was brought up.
+const DOWN: [&str; 7] = [
+    "--profile",
+    "five",
+    "--profile",
+    "sentinel",
+    "down",
+    "-v",
+    "--remove-orphans",
+];
+
+const PROJECT: &str = "lockstorm-test";
 fn top() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -57,7 +66,7 @@ impl Stack {
     fn new(call: Vec<String>) -> Self {
         let turn = alone();
         let made = Command::new(top().join("docker/local-stack"))
-            .arg(env!("CARGO_BIN_EXE_lockstorm"))
+            .arg(program())
             .output()
             .unwrap();
         assert!(made.status.success(), "{made:?}");
@@ -80,7 +89,7 @@ impl Stack {
             tmp,
             _turn: turn,
         };
-        stack.down();
+        stack.composed(&DOWN);
         stack
     }
 
@@ -100,16 +109,18 @@ impl Stack {
         let mut arguments = profile.to_vec();
         arguments.extend(["up", "-d", "host-1", "host-2", "host-3", "cache", "postgres"]);
         if !profile.is_empty() {
-            for host in ["host-1", "host-2", "host-3"] {
-                arguments.extend(match host {
-                    "host-1" => ["host-1-replicated", "host-1-sentinel"],
-                    "host-2" => ["host-2-replicated", "host-2-sentinel"],
-                    _ => ["host-3-replicated", "host-3-sentinel"],
-                });
-            }
+            arguments.extend(["host-1-replicated", "host-1-sentinel"]);
+            arguments.extend(["host-2-replicated", "host-2-sentinel"]);
+            arguments.extend(["host-3-replicated", "host-3-sentinel"]);
         }
-        let output = self.compose(&arguments).output().unwrap();
-        assert!(output.status.success(), "{}", text(&output));
+        self.composed(&arguments);
+    }
+
+    /// A command of Compose that succeeds: what it prints.
+    fn composed(&self, arguments: &[&str]) -> String {
+        let output = self.compose(arguments).output().unwrap();
+        assert!(output.status.success(), "{:?}: {}", self.call, text(&output));
+        text(&output)
     }
 
     /// The number that PostgreSQL answers.
@@ -133,44 +144,21 @@ impl Stack {
         String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
     }
 
-    fn down(&self) {
-        let down = [
-            "--profile",
-            "five",
-            "--profile",
-            "sentinel",
-            "down",
-            "-v",
-            "--remove-orphans",
-        ];
-        let output = self.compose(&down).output().unwrap();
-        assert!(output.status.success(), "{}", text(&output));
-    }
-
     /// Lockstorm on this machine.
     fn lockstorm(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lockstorm"));
-        command
-            .args(arguments)
-            .current_dir(&self.tmp)
-            .env("TMPDIR", self.tmp.path())
-            .env("LOCKSTORM_LAB", format!("compose:{PROJECT}"));
+        let mut command = lockstorm(self.tmp.path(), arguments);
+        command.env("LOCKSTORM_LAB", format!("compose:{PROJECT}"));
         command
     }
 
     /// A run on this machine, once the faults of [`BROKEN`] have taken effect.
-    fn broken(&self) -> Child {
-        self.file("broken.toml", BROKEN);
-        let child = self
-            .lockstorm(&["run", "broken.toml", "--quiet"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+    fn broken(&self) -> Killed {
+        self.file("broken.toml", &(QUIET.to_owned() + BROKEN));
+        let run = Killed(start(&mut self.lockstorm(&["run", "broken.toml", "--quiet"])));
         eventually("one node is frozen, one is dead, and one is cut off", || {
             state("host-1").contains("Paused") && state("host-2").starts_with("Exited") && !answers(7103)
         });
-        child
+        run
     }
 
     fn file(&self, name: &str, text: &str) -> PathBuf {
@@ -182,39 +170,12 @@ impl Stack {
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        let _ = self
-            .compose(&[
-                "--profile",
-                "five",
-                "--profile",
-                "sentinel",
-                "down",
-                "-v",
-                "--remove-orphans",
-            ])
-            .output();
+        let _ = self.compose(&DOWN).output();
     }
 }
 
 /// Host 1 stands still, host 2 is dead and host 3 is cut off to the end.
 const BROKEN: &str = r#"
-title    = "One node frozen, one dead, one cut off"
-duration = "60s"
-[lab]
-hosts = 3
-[swarm]
-servers = 1
-workers = 2
-think   = "20ms"
-[workload]
-kind     = "inventory"
-products = 8
-stock    = 100000
-hold     = "5ms"
-[[arm]]
-name = "redlock"
-lock = "redlock"
-ttl  = "2s"
 [[fault]]
 at  = "1s"
 do  = "pause"
@@ -233,12 +194,6 @@ fn text(output: &Output) -> String {
     [&output.stdout, &output.stderr]
         .map(|bytes| String::from_utf8_lossy(bytes))
         .concat()
-}
-
-fn docker(arguments: &[&str]) -> String {
-    let output = Command::new("docker").args(arguments).output().unwrap();
-    assert!(output.status.success(), "docker {arguments:?}: {}", text(&output));
-    String::from_utf8(output.stdout).unwrap()
 }
 
 /// What the engine says of the container of a service.
@@ -283,52 +238,42 @@ fn claims() -> String {
     docker(&["ps", "-a", "-q", "--filter", "label=lockstorm.run"])
 }
 
-fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let end = Instant::now() + LONG;
-    while !condition() {
-        assert!(Instant::now() < end, "not within {LONG:?}: {what}");
-        sleep(Duration::from_millis(50));
-    }
-}
-
-#[test]
-#[ignore = "needs a Docker engine: .ci/docker"]
-fn every_compose_takes_the_file() {
-    for call in composes() {
-        let stack = Stack::new(call);
-        let output = stack
-            .compose(&["--profile", "five", "--profile", "sentinel", "config", "-q"])
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{:?}: {}", stack.call, text(&output));
-    }
+/// Plays quorum-loss in a container of the stack.
+fn plays_from_inside(call: Vec<String>) {
+    let stack = Stack::new(call);
+    let said = stack.composed(&["run", "--rm", "-T", "lockstorm", "run", "quorum-loss"]);
+    assert!(said.contains(&format!("of the stack {PROJECT}")), "{said}");
+    assert!(said.contains("✔ redlock: lost updates 0"), "{said}");
+    assert!(all_run() && claims().is_empty());
+    // PostgreSQL itself says that it was used, and that nothing is left.
+    assert!(stack.sql("select xact_commit from pg_stat_database where datname = 'lockstorm'") > 1000);
+    let schemas = stack.sql("select count(*) from pg_namespace where nspname like 'lockstorm%'");
+    assert_eq!(schemas, 0);
 }
 
 #[test]
 #[ignore = "needs a Docker engine: .ci/docker"]
 fn the_stack_plays_quorum_loss_from_inside() {
+    plays_from_inside(composes().remove(0));
+}
+
+#[test]
+#[ignore = "slow: .ci/long docker"]
+fn every_other_compose_plays_it_too() {
+    composes().into_iter().skip(1).for_each(plays_from_inside);
+}
+
+#[test]
+#[ignore = "slow: .ci/long docker"]
+fn every_compose_takes_the_file() {
     for call in composes() {
         let stack = Stack::new(call);
-        let output = stack
-            .compose(&["run", "--rm", "-T", "lockstorm", "run", "quorum-loss"])
-            .output()
-            .unwrap();
-        let said = text(&output);
-        assert!(output.status.success(), "{:?}: {said}", stack.call);
-        assert!(said.contains(&format!("of the stack {PROJECT}")), "{said}");
-        assert!(said.contains("✔ redlock: lost updates 0"), "{said}");
-        assert!(all_run() && claims().is_empty());
-        // PostgreSQL itself says that it was used, and that nothing is left.
-        assert!(stack.sql("select xact_commit from pg_stat_database where datname = 'lockstorm'") > 1000);
-        assert_eq!(
-            stack.sql("select count(*) from pg_namespace where nspname like 'lockstorm%'"),
-            0
-        );
+        stack.composed(&["--profile", "five", "--profile", "sentinel", "config", "-q"]);
     }
 }
 
 #[test]
-#[ignore = "needs a Docker engine: .ci/docker"]
+#[ignore = "slow: .ci/long docker"]
 fn the_runtime_stage_of_the_image_is_built_and_the_stack_plays_what_it_is_for() {
     let Some(call) = composes().into_iter().find(|call| call != &["docker-compose"]) else {
         println!("ignored: there is no Compose v2, whose BuildKit is needed");
@@ -338,78 +283,55 @@ fn the_runtime_stage_of_the_image_is_built_and_the_stack_plays_what_it_is_for() 
     stack
         .images
         .insert("LOCKSTORM_IMAGE".to_owned(), "lockstorm-built:local".to_owned());
-    let built = stack.compose(&["build", "lockstorm"]).output().unwrap();
-    assert!(built.status.success(), "{}", text(&built));
+    stack.composed(&["build", "lockstorm"]);
     stack.up(&["--profile", "sentinel"]);
     // Without a scenario: the one that this profile is for.
-    let output = stack
-        .compose(&["--profile", "sentinel", "run", "--rm", "-T", "lockstorm"])
-        .output()
-        .unwrap();
-    let said = text(&output);
-    assert!(output.status.success(), "{said}");
+    let said = stack.composed(&["--profile", "sentinel", "run", "--rm", "-T", "lockstorm"]);
     assert!(said.contains("failover · "), "{said}");
     assert!(said.contains("✔ fixed: granted by old master"), "{said}");
 }
 
 #[test]
-#[ignore = "needs a Docker engine: .ci/docker"]
+#[ignore = "slow: .ci/long docker"]
 fn a_stack_is_given_back_as_it_was_however_a_run_ends() {
     let stack = Stack::new(composes().remove(0));
     stack.up(&[]);
-    let signal = |child: &mut Child, signal| {
-        kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
-        child.wait().unwrap()
+    let ended_by = |mut run: Killed, signal| -> ExitStatus {
+        send(run.0.id(), signal);
+        run.0.wait().unwrap()
     };
-    let mut run = stack.broken();
+    let run = stack.broken();
     // Nobody else can use it meanwhile.
     let second = stack.lockstorm(&["run", "broken.toml"]).output().unwrap();
     assert_eq!(second.status.code(), Some(1));
     assert!(text(&second).contains("is in use by another run"), "{}", text(&second));
     assert!(state("host-1").contains("Paused"), "the second one has touched it");
-    assert_eq!(signal(&mut run, Signal::SIGINT).code(), Some(130));
+    assert_eq!(ended_by(run, Signal::SIGINT).code(), Some(130));
     assert!(all_run() && claims().is_empty());
 
-    let mut run = stack.broken();
-    signal(&mut run, Signal::SIGKILL);
+    let run = stack.broken();
+    ended_by(run, Signal::SIGKILL);
     eventually("the keeper has mended the stack", || all_run() && claims().is_empty());
 
     // A keeper that is killed too leaves it broken, until the next start.
-    let mut run = stack.broken();
-    let keepers = Command::new("pgrep")
-        .args(["-P", &run.id().to_string()])
-        .output()
-        .unwrap();
-    let keeper: i32 = String::from_utf8(keepers.stdout).unwrap().trim().parse().unwrap();
-    kill(Pid::from_raw(keeper), Signal::SIGKILL).unwrap();
-    signal(&mut run, Signal::SIGKILL);
+    let run = stack.broken();
+    send(children_of(run.0.id())[0], Signal::SIGKILL);
+    ended_by(run, Signal::SIGKILL);
     assert!(!all_run() && !claims().is_empty());
     let down = stack.lockstorm(&["lab", "down"]).output().unwrap();
     assert!(down.status.success(), "{}", text(&down));
     assert!(all_run() && claims().is_empty());
 
     // A run in a container that is killed leaves its claim; the next one knows that it is gone.
-    let inside = stack
-        .compose(&[
-            "run",
-            "-d",
-            "--no-deps",
-            "lockstorm",
-            "run",
-            "quorum-loss",
-            "--set",
-            "database.url=sqlite",
-        ])
-        .output()
-        .unwrap();
-    assert!(inside.status.success(), "{}", text(&inside));
+    let run = ["run", "-d", "--no-deps", "lockstorm", "run", "quorum-loss"];
+    stack.composed(&[&run[..], &["--set", "database.url=sqlite"]].concat());
     let uses = || docker(&["ps", "-a", "-q", "--filter", "name=lockstorm-uses-"]);
     eventually("it uses the stack", || !uses().is_empty());
     let id = docker(&["ps", "-q", "--filter", "label=com.docker.compose.oneoff=True"]);
     docker(&["rm", "-f", id.trim()]);
     assert!(!claims().is_empty());
-    let mut run = stack.broken();
-    assert_eq!(signal(&mut run, Signal::SIGINT).code(), Some(130));
+    let run = stack.broken();
+    assert_eq!(ended_by(run, Signal::SIGINT).code(), Some(130));
     assert!(all_run() && claims().is_empty());
 
     // One that was killed before it started its claim has not got the stack.
@@ -419,13 +341,13 @@ fn a_stack_is_given_back_as_it_was_however_a_run_ends() {
         &format!("lockstorm-uses-{PROJECT}"),
         "lockstorm-redis:local",
     ]);
-    let mut run = stack.broken();
-    assert_eq!(signal(&mut run, Signal::SIGINT).code(), Some(130));
+    let run = stack.broken();
+    assert_eq!(ended_by(run, Signal::SIGINT).code(), Some(130));
     assert!(all_run() && uses().is_empty());
 }
 
 #[test]
-#[ignore = "needs a Docker engine: .ci/docker"]
+#[ignore = "slow: .ci/long docker"]
 fn what_a_stack_has_not_is_refused_with_the_profile_that_has_it() {
     let stack = Stack::new(composes().remove(0));
     let refused = |arguments: &[&str], why: &str, code: i32| {
@@ -464,9 +386,6 @@ fn what_a_stack_has_not_is_refused_with_the_profile_that_has_it() {
         .unwrap();
     let said = text(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(
-        said.contains("no permission to use the Docker engine") && said.contains("DOCKER_GID"),
-        "{said}"
-    );
+    tells(&said, &["no permission to use the Docker engine", "DOCKER_GID"]);
     assert!(all_run() && claims().is_empty());
 }

@@ -1,26 +1,24 @@
 //! Nodes as containers, on a real Docker engine. `.ci/docker` runs these where there is one.
 
-use lockstorm_kit::alone;
-use lockstorm_kit::turn::Turn;
 use std::fs;
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
+use std::thread::{self, sleep};
+use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use lockstorm_kit::lab::{self, CLAIM, Killed, children_of, keeper_of, runs, tells};
+use lockstorm_kit::turn::Turn;
+use lockstorm_kit::{alone, ended, lockstorm, program, send};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::engine::{QUIET, docker, eventually, start, told};
+
 /// The image that docker/local-image makes.
 const IMAGE: &str = "lockstorm-test:local";
-/// Long enough for any machine; only a test that fails waits this long.
-const LONG: Duration = Duration::from_mins(1);
-
 /// A place for one lab, and the turn to have one.
 struct Place {
     tmp: TempDir,
@@ -40,26 +38,31 @@ impl Place {
     }
 
     fn lockstorm(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lockstorm"));
-        command
-            .args(arguments)
-            .current_dir(&self.tmp)
-            .env("TMPDIR", self.tmp.path());
-        command
+        lockstorm(self.tmp.path(), arguments)
     }
 
-    fn run(&self, scenario: &str, image: &str) -> Output {
-        let arguments = [
-            "run",
-            scenario,
-            "--lab",
-            "docker",
-            "--image",
-            image,
-            "--record",
-            "record.json",
-        ];
-        self.lockstorm(&arguments).output().unwrap()
+    /// `lockstorm run SCENARIO --lab docker ARGUMENTS`.
+    fn in_containers(&self, scenario: &str, arguments: &[&str]) -> Command {
+        let own = ["run", scenario, "--lab", "docker", "--image", IMAGE];
+        self.lockstorm(&[&own, arguments].concat())
+    }
+
+    /// `lockstorm lab ARGUMENTS`, which succeeds: what it prints.
+    fn lab(&self, arguments: &[&str]) -> String {
+        let output = self.lockstorm(&[&["lab"], arguments].concat()).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", told(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Brings up a lab that is kept.
+    fn up(&self) -> String {
+        self.lab(&["up", "--lab", "docker", "--image", IMAGE, "--port", "0"])
+    }
+
+    fn run(&self, scenario: &str) -> Output {
+        self.in_containers(scenario, &["--record", "record.json"])
+            .output()
+            .unwrap()
     }
 
     /// The events of the last record, as text.
@@ -73,27 +76,34 @@ impl Place {
         path
     }
 
-    /// A run that was just started, once its nodes are up.
-    fn running(&self, scenario: &str) -> Child {
-        let child = self
-            .lockstorm(&["run", scenario, "--lab", "docker", "--image", IMAGE, "--quiet"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+    /// A run of [`QUIET`] that was just started, once its nodes are up.
+    fn running(&self) -> Killed {
+        self.file("quiet.toml", QUIET);
+        let child = Killed(start(
+            &mut self.in_containers("quiet.toml", &["--record", "record.json"]),
+        ));
         eventually("a lab is up", || self.card().is_some());
         child
     }
 
     /// The file of a lab that is up.
     fn card(&self) -> Option<PathBuf> {
-        let base = fs::read_dir(self.tmp.path())
-            .ok()?
-            .flatten()
-            .find(|entry| entry.path().is_dir())?;
-        let runs = fs::read_dir(base.path()).ok()?.flatten();
-        runs.map(|run| run.path().join("lab.json")).find(|card| card.exists())
+        let cards = runs(self.tmp.path()).into_iter().map(|run| run.join("lab.json"));
+        cards.into_iter().find(|card| card.exists())
     }
+
+    /// The run directory of a lab that is up.
+    fn run_dir(&self) -> PathBuf {
+        self.card().unwrap().parent().unwrap().to_owned()
+    }
+}
+
+/// Kills a run and its keeper.
+fn kill_both(run: Killed, keeper: u32) {
+    // Stopped, it can't clean up after the keeper.
+    send(run.0.id(), Signal::SIGSTOP);
+    send(keeper, Signal::SIGKILL);
+    drop(run);
 }
 
 /// A container that is not ours, with a label that our nodes have, too.
@@ -136,42 +146,15 @@ fn nothing_is_left() {
     assert_eq!(ours(&["network", "ls", "-q"]), Vec::<String>::new());
 }
 
-fn docker(arguments: &[&str]) -> String {
-    let output = Command::new("docker").args(arguments).output().unwrap();
-    assert!(
-        output.status.success(),
-        "docker {arguments:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).unwrap()
-}
-
 /// The container of a host in the only lab.
 fn container(host: usize) -> String {
     let filter = format!("label=lockstorm.place=host-{host}");
     docker(&["ps", "-a", "-q", "--filter", &filter]).trim().to_owned()
 }
 
-fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let end = Instant::now() + LONG;
-    while !condition() {
-        assert!(Instant::now() < end, "not within {LONG:?}: {what}");
-        sleep(Duration::from_millis(20));
-    }
-}
-
-fn send(child: &Child, signal: Signal) {
-    kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
-}
-
-fn told(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 /// An image whose redis-server is this script.
 fn image_of(place: &Place, name: &str, script: &str) {
-    let program = place.file("redis-server", script);
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    lab::script(place.tmp.path().join("redis-server"), script);
     let make = format!(
         "set -e; mkdir -p root/bin; cp -L /bin/sh root/bin/sh; cp redis-server root/bin/; \
          ldd /bin/sh | grep -o '/[^ ]*' | while read -r l; do mkdir -p root$(dirname $l); cp -L $l root$l; done; \
@@ -185,39 +168,42 @@ fn image_of(place: &Place, name: &str, script: &str) {
     assert!(made.status.success(), "{made:?}");
 }
 
-#[test]
-#[ignore = "needs a Docker engine: .ci/docker"]
-fn containers_give_the_verdicts_that_processes_give() {
+/// Plays a scenario whose verdict says that it went as with processes.
+fn plays_in_containers(scenario: &str) {
     let place = Place::new();
-    for scenario in ["flash-sale", "quorum-loss", "single-vs-redlock", "failover"] {
-        let output = place.run(scenario, IMAGE);
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{scenario}: {}\n{text}", told(&output));
-        assert!(text.contains(&format!("of the image {IMAGE}")), "{text}");
-        nothing_is_left();
-    }
+    let output = place.in_containers(scenario, &[]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{scenario}: {}\n{text}", told(&output));
+    assert!(text.contains(&format!("of the image {IMAGE}")), "{text}");
+    nothing_is_left();
 }
 
+#[test]
+#[ignore = "needs a Docker engine: .ci/docker"]
+fn single_vs_redlock_plays_in_containers() {
+    plays_in_containers("single-vs-redlock");
+}
+
+#[test]
+#[ignore = "slow: .ci/long docker"]
+fn flash_sale_plays_in_containers() {
+    plays_in_containers("flash-sale");
+}
+
+#[test]
+#[ignore = "slow: .ci/long docker"]
+fn quorum_loss_plays_in_containers() {
+    plays_in_containers("quorum-loss");
+}
+
+#[test]
+#[ignore = "slow: .ci/long docker"]
+fn failover_plays_in_containers() {
+    plays_in_containers("failover");
+}
+
+/// What makes of [`QUIET`] a scenario with every fault of a host.
 const EVERY_FAULT: &str = r#"
-title    = "Every fault of a host"
-duration = "14s"
-seed     = 3
-[lab]
-hosts = 3
-persistence = "aof-always"
-[swarm]
-servers = 1
-workers = 4
-think   = "5ms"
-[workload]
-kind     = "inventory"
-products = 8
-stock    = 100000
-hold     = "5ms"
-[[arm]]
-name = "redlock"
-lock = "redlock"
-ttl  = "2s"
 [[fault]]
 at  = "1s"
 do  = "pause"
@@ -234,22 +220,22 @@ do  = "shutdown"
 on  = "host:2"
 for = "1s"
 [[fault]]
-at  = "8500ms"
+at  = "1s"
 do  = "lag"
 on  = "host:3"
 delay = "20ms"
 for = "1s"
 [[fault]]
-at  = "10s"
+at  = "8500ms"
 do  = "cut"
 on  = "host:3"
 for = "1s"
 [[fault]]
-at  = "12s"
+at  = "10500ms"
 do  = "pause"
 on  = "host:2"
 [[fault]]
-at  = "13s"
+at  = "11500ms"
 do  = "kill"
 on  = "host:2"
 [expect]
@@ -260,8 +246,10 @@ on  = "host:2"
 #[ignore = "needs a Docker engine: .ci/docker"]
 fn every_fault_takes_effect_and_is_proven() {
     let place = Place::new();
-    place.file("faults.toml", EVERY_FAULT);
-    let output = place.run("faults.toml", IMAGE);
+    let kept = "hosts = 3\npersistence = \"aof-always\"";
+    let scenario = QUIET.replace("60s", "12500ms").replace("hosts = 3", kept) + EVERY_FAULT;
+    place.file("faults.toml", &scenario);
+    let output = place.run("faults.toml");
     let told = told(&output);
     assert!(
         output.status.success(),
@@ -273,80 +261,31 @@ fn every_fault_takes_effect_and_is_proven() {
             .filter(|line| words.iter().all(|word| line.contains(word)))
             .count()
     };
-    assert_eq!(
-        with(&["host 1 paused", "process is stopped and nothing has arrived for"]),
-        1,
-        "{told}"
-    );
-    assert_eq!(
-        with(&["host 2 paused", "process is stopped and nothing has arrived for"]),
-        1,
-        "{told}"
-    );
-    assert_eq!(with(&["host 1 killed", "process is gone and port"]), 1, "{told}");
-    assert_eq!(with(&["host 2 killed", "process is gone and port"]), 1, "{told}");
-    assert_eq!(with(&["host 2 shut down", "process is gone and port"]), 1, "{told}");
-    assert_eq!(
-        with(&[
+    for words in [
+        &["host 1 paused", "process is stopped and nothing has arrived for"][..],
+        &["host 2 paused", "process is stopped and nothing has arrived for"],
+        &["host 1 killed", "process is gone and port"],
+        &["host 2 killed", "process is gone and port"],
+        &["host 2 shut down", "process is gone and port"],
+        &[
             "host 3 cut",
             "its container has left the network and port",
-            "can't be reached"
-        ]),
-        1,
-        "{told}"
-    );
-    assert_eq!(
-        with(&["host 3 uncut", "its container is in the network again and it answers"]),
-        1,
-        "{told}"
-    );
+            "can't be reached",
+        ],
+        &["host 3 uncut", "its container is in the network again and it answers"],
+    ] {
+        assert_eq!(with(words), 1, "{words:?}: {told}");
+    }
     // What is on disk survives, as on a machine that is switched on again.
     assert_eq!(with(&["EMPTY"]), 0, "{told}");
     nothing_is_left();
 }
 
-const QUIET: &str = r#"
-title    = "Nothing is ordered"
-duration = "60s"
-[lab]
-hosts = 3
-[swarm]
-servers = 1
-workers = 2
-think   = "20ms"
-[workload]
-kind     = "inventory"
-products = 8
-stock    = 100000
-hold     = "5ms"
-[[arm]]
-name = "redlock"
-lock = "redlock"
-ttl  = "2s"
-"#;
-
 #[test]
-#[ignore = "needs a Docker engine: .ci/docker"]
+#[ignore = "slow: .ci/long docker"]
 fn what_somebody_else_does_to_a_container_is_told() {
     let place = Place::new();
-    place.file("quiet.toml", QUIET);
-    let arguments = [
-        "run",
-        "quiet.toml",
-        "--lab",
-        "docker",
-        "--image",
-        IMAGE,
-        "--record",
-        "record.json",
-    ];
-    let child = place
-        .lockstorm(&arguments)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    eventually("a lab is up", || place.card().is_some());
+    let mut run = place.running();
     sleep(Duration::from_secs(3));
     docker(&["pause", &container(1)]);
     sleep(Duration::from_secs(2));
@@ -354,8 +293,8 @@ fn what_somebody_else_does_to_a_container_is_told() {
     sleep(Duration::from_secs(1));
     docker(&["kill", &container(2)]);
     sleep(Duration::from_secs(1));
-    send(&child, Signal::SIGINT);
-    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    send(run.0.id(), Signal::SIGINT);
+    assert_eq!(run.0.wait().unwrap().code(), Some(130));
     let events = place.record()["events"].to_string();
     for what in [
         "host 1 was stopped by a signal from outside",
@@ -368,14 +307,12 @@ fn what_somebody_else_does_to_a_container_is_told() {
 }
 
 #[test]
-#[ignore = "needs a Docker engine: .ci/docker"]
+#[ignore = "slow: .ci/long docker"]
 fn nothing_outlives_a_run_that_is_killed_even_if_a_container_is_frozen() {
     let place = Place::new();
-    place.file("quiet.toml", QUIET);
-    let mut child = place.running("quiet.toml");
+    let run = place.running();
     docker(&["pause", &container(2)]);
-    child.kill().unwrap();
-    child.wait().unwrap();
+    drop(run);
     eventually("the keeper has removed its containers", || {
         ours(&["ps", "-a", "-q"]).is_empty() && ours(&["network", "ls", "-q"]).is_empty()
     });
@@ -386,56 +323,28 @@ fn nothing_outlives_a_run_that_is_killed_even_if_a_container_is_frozen() {
 #[ignore = "needs a Docker engine: .ci/docker"]
 fn what_a_killed_keeper_leaves_is_removed_and_nothing_else() {
     let place = Place::new();
-    place.file("quiet.toml", QUIET);
     // Somebody else's container of the same image, with a label of its own.
     let other = Other::start();
-    let mut child = place.running("quiet.toml");
-    let card = place.card().unwrap();
-    let keeper: i32 = fs::read_to_string(card.with_file_name("keeper.lock"))
-        .unwrap()
-        .trim()
-        .parse()
-        .unwrap();
+    let run = place.running();
     let first = ours(&["ps", "-q", "--filter", "label=lockstorm.place=host-1"]);
     docker(&["pause", &first[0]]);
-    // Stopped, it can't clean up after the keeper.
-    send(&child, Signal::SIGSTOP);
-    kill(Pid::from_raw(keeper), Signal::SIGKILL).unwrap();
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill_both(run, keeper_of(&place.run_dir()));
     assert_eq!(nodes(&["-a"]).len(), 4);
-    let down = place.lockstorm(&["lab", "down"]).output().unwrap();
-    assert!(down.status.success(), "{}", told(&down));
-    let said = String::from_utf8_lossy(&down.stdout).into_owned();
-    assert!(
-        said.contains("1 run directory") && said.contains("5 containers"),
-        "{said}"
-    );
+    let said = place.lab(&["down"]);
+    tells(&said, &["1 run directory", "5 containers"]);
     nothing_is_left();
     let running = docker(&["ps", "-q", "--no-trunc"]);
     assert_eq!(running, other.0, "it was left alone");
 
     // The same after all temporary files were lost.
-    let mut child = place.running("quiet.toml");
-    let run_dir = place.card().unwrap().parent().unwrap().to_owned();
-    let keeper: i32 = fs::read_to_string(run_dir.join("keeper.lock"))
-        .unwrap()
-        .trim()
-        .parse()
-        .unwrap();
-    send(&child, Signal::SIGSTOP);
-    kill(Pid::from_raw(keeper), Signal::SIGKILL).unwrap();
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let (run, run_dir) = (place.running(), place.run_dir());
+    kill_both(run, keeper_of(&run_dir));
     fs::remove_dir_all(run_dir).unwrap();
     eventually("the engine has noticed it", || {
         ours(&["ps", "-q", "--filter", "label=lockstorm.place=keeper"]).is_empty()
     });
-    let down = place.lockstorm(&["lab", "down"]).output().unwrap();
-    assert!(
-        String::from_utf8_lossy(&down.stdout).contains("5 containers"),
-        "{down:?}"
-    );
+    let said = place.lab(&["down"]);
+    assert!(said.contains("5 containers"), "{said}");
     nothing_is_left();
 }
 
@@ -453,8 +362,12 @@ fn what_cannot_be_used_is_refused_in_one_line() {
         assert_eq!((output.status.code(), lines.len()), (Some(1), 1), "{told}");
         assert!(words.iter().all(|word| told.contains(word)), "{words:?}: {told}");
     };
+    let of_image = |image: &str| {
+        let run = ["run", "quiet.toml", "--lab", "docker", "--image", image];
+        place.lockstorm(&run).output().unwrap()
+    };
     refused(
-        &place.run("quiet.toml", "lockstorm-test:absent"),
+        &of_image("lockstorm-test:absent"),
         &[
             "lockstorm-test:absent is not here and could not be pulled",
             "docker pull",
@@ -463,8 +376,8 @@ fn what_cannot_be_used_is_refused_in_one_line() {
         ],
     );
     let with_engine = |host: &str| {
-        let mut command = place.lockstorm(&["run", "quiet.toml", "--lab", "docker", "--image", IMAGE]);
-        command.env("DOCKER_HOST", host).output().unwrap()
+        let mut run = place.in_containers("quiet.toml", &[]);
+        run.env("DOCKER_HOST", host).output().unwrap()
     };
     refused(
         &with_engine("unix:///nowhere/docker.sock"),
@@ -476,7 +389,7 @@ fn what_cannot_be_used_is_refused_in_one_line() {
     );
     let socket = place.tmp.path().join("no.sock");
     let listener = UnixListener::bind(&socket).unwrap();
-    let closing = std::thread::spawn(move || {
+    let closing = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         stream.write_all(b"-ERR unknown command\r\n").unwrap();
     });
@@ -484,87 +397,67 @@ fn what_cannot_be_used_is_refused_in_one_line() {
     refused(&output, &["is not a Docker engine", "DOCKER_HOST"]);
     closing.join().unwrap();
 
-    image_of(&place, "lockstorm-test:none", "#!/bin/sh\necho no server\n");
+    image_of(&place, "lockstorm-test:none", "echo no server");
     refused(
-        &place.run("quiet.toml", "lockstorm-test:none"),
+        &of_image("lockstorm-test:none"),
         &["lockstorm-test:none does not print that of a server"],
     );
-    let dies = "#!/bin/sh\n[ \"$1\" = --version ] && echo 'Redis server v=7.0.15 sha=0:0' && exit 0\necho no memory today\nexit 4\n";
+    let dies = &format!("{CLAIM}\necho no memory today\nexit 4");
     image_of(&place, "lockstorm-test:dies", dies);
-    let output = place.run("quiet.toml", "lockstorm-test:dies");
+    let output = of_image("lockstorm-test:dies");
     assert_eq!(output.status.code(), Some(1));
     let told = told(&output);
-    assert!(
-        told.contains("did not start (died (exit code 4))") || told.contains("exit code 4"),
-        "{told}"
-    );
+    tells(&told, &["exit code 4"]);
     assert!(told.contains("no memory today"), "the end of its log: {told}");
     nothing_is_left();
     docker(&["rmi", "lockstorm-test:none", "lockstorm-test:dies"]);
 }
 
 #[test]
-#[ignore = "needs a Docker engine: .ci/docker"]
+#[ignore = "slow: .ci/long docker"]
 fn a_kept_lab_of_containers_is_broken_mended_and_taken_down() {
     let place = Place::new();
-    let lab = |arguments: &[&str]| {
-        let output = place.lockstorm(arguments).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", told(&output));
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let up = lab(&["lab", "up", "--lab", "docker", "--image", IMAGE, "--port", "0"]);
+    let lab = |arguments: &[&str]| place.lab(arguments);
+    let up = place.up();
     assert!(up.contains("REDIS_URLS"), "{up}");
     assert_eq!(nodes(&[]).len(), 4);
-    lab(&["lab", "kill", "1"]);
-    lab(&["lab", "pause", "2"]);
+    lab(&["kill", "1"]);
+    lab(&["pause", "2"]);
     assert_eq!(docker(&["ps", "-q", "--filter", "status=paused"]).lines().count(), 1);
     assert_eq!(nodes(&[]).len(), 3, "one is dead");
-    let status = lab(&["lab", "status"]);
-    assert!(
-        status.contains("down (killed)") && status.contains("paused"),
-        "{status}"
-    );
-    lab(&["lab", "restore", "all"]);
+    let status = lab(&["status"]);
+    tells(&status, &["down (killed)", "paused"]);
+    lab(&["restore", "all"]);
     assert_eq!(nodes(&["--filter", "status=running"]).len(), 4);
-    lab(&["lab", "down"]);
+    lab(&["down"]);
     nothing_is_left();
 }
 
 #[test]
-#[ignore = "needs a Docker engine: .ci/docker"]
+#[ignore = "slow: .ci/long docker"]
 fn a_lab_whose_directory_is_not_seen_is_left_alone() {
     let place = Place::new();
-    let up = ["lab", "up", "--lab", "docker", "--image", IMAGE, "--port", "0"];
-    let up = place.lockstorm(&up).output().unwrap();
-    assert!(up.status.success(), "{}", told(&up));
+    place.up();
     let lab = nodes(&[]);
     assert_eq!((lab.len(), keepers().len()), (4, 1));
-    let run = place.card().unwrap().parent().unwrap().to_owned();
-    let keeper = fs::read_to_string(run.join("keeper.lock")).unwrap();
-    let keeper = Pid::from_raw(keeper.trim().parse().unwrap());
+    let run = place.run_dir();
+    let keeper = keeper_of(&run);
     // As for somebody who has another file system at this path.
     let (base, hidden) = (run.parent().unwrap().to_owned(), place.tmp.path().join("hidden"));
     fs::rename(&base, &hidden).unwrap();
-    let down = |more: &[&str]| {
-        let output = place.lockstorm(&[&["lab", "down"], more].concat()).output().unwrap();
-        (
-            output.status.code(),
-            String::from_utf8(output.stdout).unwrap(),
-            String::from_utf8(output.stderr).unwrap(),
-        )
-    };
+    let down = |more: &[&str]| ended(&mut place.lockstorm(&[&["lab", "down"], more].concat()));
     let alone = format!(
         "no lab left anything behind; 1 lab is running and was left alone: {}\n",
         run.display()
     );
     assert_eq!(down(&[]), (Some(0), alone.clone(), String::new()));
     // A keeper that is stopped is no dead one.
-    kill(keeper, Signal::SIGSTOP).unwrap();
+    send(keeper, Signal::SIGSTOP);
     assert_eq!(down(&[]), (Some(0), alone.clone(), String::new()));
-    kill(keeper, Signal::SIGCONT).unwrap();
+    send(keeper, Signal::SIGCONT);
     // The next run cleans up, too.
     place.file("short.toml", &QUIET.replace("60s", "1s"));
-    let output = place.run("short.toml", IMAGE);
+    let output = place.run("short.toml");
     assert!(output.status.success(), "{}", told(&output));
     assert_eq!(nodes(&[]), lab, "all go on");
     assert!(!base.exists());
@@ -580,31 +473,20 @@ fn a_lab_whose_directory_is_not_seen_is_left_alone() {
 }
 
 #[test]
-#[ignore = "needs a Docker engine: .ci/docker"]
+#[ignore = "slow: .ci/long docker"]
 fn however_early_a_keeper_is_killed_nobody_has_to_force_the_removal() {
     let place = Place::new();
     place.file("quiet.toml", QUIET);
     let hidden = tempfile::tempdir().unwrap();
     for after in [0, 50, 100, 150, 200, 300, 400, 600, 900] {
-        let run = ["run", "quiet.toml", "--lab", "docker", "--image", IMAGE, "--quiet"];
-        let mut child = place
-            .lockstorm(&run)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut keeper = String::new();
+        let run = Killed(start(&mut place.in_containers("quiet.toml", &["--quiet"])));
+        let mut keepers = Vec::new();
         eventually("there is a keeper", || {
-            let found = Command::new("pgrep").args(["-P", &child.id().to_string()]).output();
-            keeper = String::from_utf8(found.unwrap().stdout).unwrap();
-            !keeper.is_empty()
+            keepers = children_of(run.0.id());
+            !keepers.is_empty()
         });
         sleep(Duration::from_millis(after));
-        // Stopped, it can't clean up after the keeper.
-        send(&child, Signal::SIGSTOP);
-        kill(Pid::from_raw(keeper.trim().parse().unwrap()), Signal::SIGKILL).unwrap();
-        child.kill().unwrap();
-        child.wait().unwrap();
+        kill_both(run, keepers[0]);
         let base = fs::read_dir(place.tmp.path()).unwrap().flatten();
         for base in base.filter(|entry| entry.path().is_dir()) {
             // Servers may still write there.
@@ -622,7 +504,7 @@ fn however_early_a_keeper_is_killed_nobody_has_to_force_the_removal() {
 }
 
 #[test]
-#[ignore = "needs a Docker engine: .ci/docker"]
+#[ignore = "slow: .ci/long docker"]
 fn a_claim_that_was_never_started_is_no_lab() {
     let place = Place::new();
     let hostname = nix::unistd::gethostname().unwrap();
@@ -636,25 +518,18 @@ fn a_claim_that_was_never_started_is_no_lab() {
     create.extend(labels.iter().flat_map(|label| ["--label", label]));
     create.push(IMAGE);
     docker(&create);
-    let down = place.lockstorm(&["lab", "down"]).output().unwrap();
-    assert!(down.status.success(), "{}", told(&down));
-    assert_eq!(String::from_utf8_lossy(&down.stdout), "removed 1 container\n");
+    assert_eq!(place.lab(&["down"]), "removed 1 container\n");
     nothing_is_left();
 }
 
 #[test]
-#[ignore = "needs a Docker engine: .ci/docker"]
+#[ignore = "slow: .ci/long docker"]
 fn containers_of_which_nothing_says_whether_they_are_used_are_left_alone() {
     let place = Place::new();
-    let up = ["lab", "up", "--lab", "docker", "--image", IMAGE, "--port", "0"];
-    assert!(place.lockstorm(&up).output().unwrap().status.success());
-    let run = place.card().unwrap().parent().unwrap().to_owned();
-    let keeper: i32 = fs::read_to_string(run.join("keeper.lock"))
-        .unwrap()
-        .trim()
-        .parse()
-        .unwrap();
-    kill(Pid::from_raw(keeper), Signal::SIGSTOP).unwrap();
+    place.up();
+    let run = place.run_dir();
+    let keeper = keeper_of(&run);
+    send(keeper, Signal::SIGSTOP);
     let (base, hidden) = (run.parent().unwrap().to_owned(), place.tmp.path().join("hidden"));
     fs::rename(&base, &hidden).unwrap();
     docker(&["rm", "-f", &keepers()[0]]);
@@ -665,13 +540,13 @@ fn containers_of_which_nothing_says_whether_they_are_used_are_left_alone() {
     assert_eq!(nodes(&[]).len(), 4);
     fs::rename(&hidden, &base).unwrap();
     // It learns that it does not count as alive any more.
-    kill(Pid::from_raw(keeper), Signal::SIGCONT).unwrap();
+    send(keeper, Signal::SIGCONT);
     eventually("its keeper has ended it", || !run.exists());
     nothing_is_left();
 }
 
 #[test]
-#[ignore = "needs a Docker engine: .ci/docker"]
+#[ignore = "slow: .ci/long docker"]
 fn an_engine_that_does_not_see_the_run_directory_is_told_and_makes_none() {
     if !nix::unistd::geteuid().is_root() {
         return println!("ignored: it needs root, to mount a file system");
@@ -680,7 +555,7 @@ fn an_engine_that_does_not_see_the_run_directory_is_told_and_makes_none() {
     let script = format!(
         "mount -t tmpfs tmpfs '{0}' && TMPDIR='{0}' '{1}' lab up --lab docker --image {IMAGE} --port 0",
         hidden.path().display(),
-        env!("CARGO_BIN_EXE_lockstorm")
+        program()
     );
     let output = Command::new("unshare")
         .args(["-m", "sh", "-c", &script])
@@ -688,10 +563,7 @@ fn an_engine_that_does_not_see_the_run_directory_is_told_and_makes_none() {
         .unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let told = told(&output);
-    assert!(
-        told.contains("does not see the run directory") && told.contains("TMPDIR"),
-        "{told}"
-    );
+    tells(&told, &["does not see the run directory", "TMPDIR"]);
     assert_eq!(fs::read_dir(hidden.path()).unwrap().count(), 0);
     drop(place);
     nothing_is_left();
@@ -700,18 +572,18 @@ fn an_engine_that_does_not_see_the_run_directory_is_told_and_makes_none() {
 /// An engine that can do everything but freeze containers: between it and the real one.
 fn engine_without_freezer(socket: &Path) {
     let listener = UnixListener::bind(socket).unwrap();
-    std::thread::spawn(move || {
+    thread::spawn(move || {
         for client in listener.incoming() {
             let (Ok(client), Ok(engine)) = (client, UnixStream::connect("/var/run/docker.sock")) else {
                 return;
             };
             let (mut answers, mut to_client) = (engine.try_clone().unwrap(), client.try_clone().unwrap());
-            std::thread::spawn(move || {
+            thread::spawn(move || {
                 let _ = std::io::copy(&mut answers, &mut to_client);
                 // An attached stream ends with its container.
                 let _ = to_client.shutdown(std::net::Shutdown::Both);
             });
-            std::thread::spawn(move || refuse_to_freeze(client, engine));
+            thread::spawn(move || refuse_to_freeze(client, engine));
         }
     });
 }
@@ -739,7 +611,7 @@ fn refuse_to_freeze(mut client: UnixStream, mut engine: UnixStream) {
 }
 
 #[test]
-#[ignore = "needs a Docker engine: .ci/docker"]
+#[ignore = "slow: .ci/long docker"]
 fn an_engine_that_can_not_freeze_makes_a_pause_inconclusive() {
     let place = Place::new();
     let paused = QUIET.replace("60s", "4s")
@@ -747,11 +619,9 @@ fn an_engine_that_can_not_freeze_makes_a_pause_inconclusive() {
     place.file("paused.toml", &paused);
     let socket = place.tmp.path().join("engine.sock");
     engine_without_freezer(&socket);
-    let output = place
-        .lockstorm(&["run", "paused.toml", "--lab", "docker", "--image", IMAGE])
-        .env("DOCKER_HOST", format!("unix://{}", socket.display()))
-        .output()
-        .unwrap();
+    let mut run = place.in_containers("paused.toml", &[]);
+    let run = run.env("DOCKER_HOST", format!("unix://{}", socket.display()));
+    let output = run.output().unwrap();
     let told = told(&output);
     assert_eq!(output.status.code(), Some(5), "{told}");
     assert!(told.contains("no freezer on this machine"), "{told}");

@@ -6,7 +6,8 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::Duration;
 
-use lockstorm_kit::{RedisServer, beside, eventually};
+use lockstorm_kit::lab::tells;
+use lockstorm_kit::{RedisServer, beside, calls_in, eventually, free_port, lab, program};
 use serde_json::Value;
 
 /// The password of the user `app`.
@@ -38,12 +39,20 @@ fn sound() -> RedisServer {
     server(&[], &["~*", "&*", "+@all"])
 }
 
+/// So many that let in only those with the password, and their URLs.
+fn sound_ones(count: usize) -> (Vec<RedisServer>, Vec<String>) {
+    let servers: Vec<RedisServer> = (0..count).map(|_| sound()).collect();
+    servers.iter().for_each(shut);
+    let urls = servers.iter().map(|server| url(server.addr())).collect();
+    (servers, urls)
+}
+
 fn url(address: SocketAddr) -> String {
     format!("redis://app:{PASSWORD}@{address}")
 }
 
 fn doctor(urls: &[String], arguments: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_lockstorm"))
+    let output = Command::new(program())
         .args(["doctor", "--urls-env", "URLS"])
         .args(arguments)
         .env("URLS", urls.join(" "))
@@ -53,6 +62,10 @@ fn doctor(urls: &[String], arguments: &[&str]) -> Output {
         assert!(!String::from_utf8_lossy(printed).contains(PASSWORD), "{output:?}");
     }
     output
+}
+
+fn printed(urls: &[String], arguments: &[&str]) -> String {
+    String::from_utf8(doctor(urls, arguments).stdout).unwrap()
 }
 
 /// The findings that are not good, as "check verdict", each once and in order; the exit code.
@@ -77,43 +90,41 @@ fn found_with(urls: &[String], arguments: &[&str]) -> (Vec<String>, i32) {
     (found, output.status.code().unwrap())
 }
 
+/// One finding, and the exit code.
+fn only(what: &str, code: i32) -> (Vec<String>, i32) {
+    (vec![what.to_owned()], code)
+}
+
 /// The trio with this server in place of its third, which everybody may ask.
 fn found_beside(third: &str) -> (Vec<String>, i32) {
-    let pair = [sound(), sound()];
-    pair.iter().for_each(shut);
-    let urls: Vec<String> = pair
-        .iter()
-        .map(|server| url(server.addr()))
-        .chain([third.to_owned()])
-        .collect();
+    let (_pair, mut urls) = sound_ones(2);
+    urls.push(third.to_owned());
     found(&urls)
 }
 
+/// What a server answers to the user `app`.
+fn ask<T: redis::FromRedisValue>(server: &RedisServer, words: &[&str]) -> T {
+    lab::ask(&mut lab::connect_to(&url(server.addr())), words)
+}
+
 fn keys(server: &RedisServer) -> usize {
-    let client = redis::Client::open(url(server.addr())).unwrap();
-    redis::cmd("DBSIZE")
-        .query(&mut client.get_connection().unwrap())
-        .unwrap()
+    ask(server, &["DBSIZE"])
 }
 
 #[test]
 fn a_sound_trio_is_fit_and_no_key_is_left() {
     let _turn = beside();
-    let trio = [sound(), sound(), sound()];
-    trio.iter().for_each(shut);
-    let urls: Vec<String> = trio.iter().map(|server| url(server.addr())).collect();
+    let (trio, urls) = sound_ones(3);
     assert_eq!(found(&urls), (vec![], 0));
     assert!(trio.iter().all(|server| keys(server) == 0));
-    let output = doctor(&urls, &["--node-timeout", "9s"]);
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = printed(&urls, &["--node-timeout", "9s"]);
     assert!(text.ends_with("✔ Fit for locks.\n"), "{text}");
     assert_eq!(
         text.matches("a lock was acquired, extended and released").count(),
         3,
         "{text}"
     );
-    let ascii = doctor(&urls, &["--ascii"]);
-    assert!(ascii.stdout.is_ascii());
+    assert!(printed(&urls, &["--ascii"]).is_ascii());
 }
 
 #[test]
@@ -129,61 +140,38 @@ fn each_planted_fault_is_found_by_its_own_check() {
         }
         found
     };
-    let only = |what: &str, code: i32| (vec![what.to_owned()], code);
-    assert_eq!(
-        beside(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"], &all),
-        only("eviction bad", 3)
-    );
-    assert_eq!(
-        beside(&["--maxmemory-policy", "allkeys-lru"], &all),
-        only("eviction warning", 0)
-    );
-    assert_eq!(
-        beside(&["--maxmemory", "100mb"], &all),
-        (vec![], 0),
-        "a limit alone is none"
-    );
-    assert_eq!(
-        beside(&["--appendfsync", "everysec"], &all),
-        only("persistence warning", 0)
-    );
-    assert_eq!(beside(&["--appendonly", "no"], &all), only("persistence warning", 0));
-    assert_eq!(beside(&["--cluster-enabled", "yes"], &all), only("kind bad", 3));
-    assert_eq!(
-        beside(&[], &["~*", "&*", "+@all", "-@scripting"]),
-        only("permission bad", 3)
-    );
-    assert_eq!(beside(&[], &["~other:*", "&*", "+@all"]), only("permission bad", 3));
-    // Without PTTL nobody can tell whether the TTL of a key is right.
-    assert_eq!(
-        beside(&[], &["~*", "&*", "+@all", "-pttl"]),
-        (vec!["keys unknown".to_owned(), "permission warning".to_owned()], 5)
-    );
-    for less in ["-publish", "-subscribe"] {
-        assert_eq!(
-            beside(&[], &["~*", "&*", "+@all", less]),
-            only("permission warning", 0),
-            "{less}"
-        );
-    }
-    assert_eq!(
-        beside(&["--no-appendfsync-on-rewrite", "yes"], &all),
-        only("persistence warning", 0)
-    );
-    assert_eq!(
-        beside(&[], &["~*", "&*", "+@all", "-info"]),
+    let most = |less| ["~*", "&*", "+@all", less];
+    for (options, finding, code) in [
         (
-            ["kind", "twice", "version"]
-                .map(|check| format!("{check} unknown"))
-                .into(),
-            5
-        )
-    );
-    assert_eq!(
-        beside(&[], &["~*", "&*", "+@all", "-config"]),
-        only("persistence unknown", 5)
-    );
-    assert_eq!(beside(&[], &["~*", "&*", "+@all", "-time"]), only("clock unknown", 5));
+            &["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"][..],
+            "eviction bad",
+            3,
+        ),
+        (&["--maxmemory-policy", "allkeys-lru"], "eviction warning", 0),
+        (&["--appendfsync", "everysec"], "persistence warning", 0),
+        (&["--no-appendfsync-on-rewrite", "yes"], "persistence warning", 0),
+        (&["--appendonly", "no"], "persistence warning", 0),
+        (&["--cluster-enabled", "yes"], "kind bad", 3),
+    ] {
+        assert_eq!(beside(options, &all), only(finding, code), "{options:?}");
+    }
+    let limited = beside(&["--maxmemory", "100mb"], &all);
+    assert_eq!(limited, (vec![], 0), "a limit alone is none");
+    for (rules, finding, code) in [
+        (&most("-@scripting")[..], "permission bad", 3),
+        (&["~other:*", "&*", "+@all"], "permission bad", 3),
+        (&most("-publish"), "permission warning", 0),
+        (&most("-subscribe"), "permission warning", 0),
+        (&most("-config"), "persistence unknown", 5),
+        (&most("-time"), "clock unknown", 5),
+    ] {
+        assert_eq!(beside(&[], rules), only(finding, code), "{rules:?}");
+    }
+    // Without PTTL nobody can tell whether the TTL of a key is right.
+    let without_pttl = vec!["keys unknown".to_owned(), "permission warning".to_owned()];
+    assert_eq!(beside(&[], &most("-pttl")), (without_pttl, 5));
+    let without_info = ["kind", "twice", "version"].map(|check| format!("{check} unknown"));
+    assert_eq!(beside(&[], &most("-info")), (without_info.into(), 5));
 }
 
 #[test]
@@ -195,32 +183,27 @@ fn what_the_readme_says_a_user_needs_is_enough() {
     let third = server(&[], &rules.split_whitespace().chain(asked).collect::<Vec<_>>());
     shut(&third);
     let arguments = ["--node-timeout", "9s", "--prefix", "locks:"];
-    assert_eq!(
-        found_with(&[url(third.addr())], &arguments),
-        (vec!["number warning".to_owned()], 0)
-    );
+    assert_eq!(found_with(&[url(third.addr())], &arguments), only("number warning", 0));
 }
 
 #[test]
 fn who_else_may_come_in_and_how_many_there_are_is_told() {
     let _turn = beside();
     let third = sound();
-    let open = (vec!["access warning".to_owned()], 0);
+    let open = only("access warning", 0);
     assert_eq!(
         found_beside(&url(third.addr())),
         open,
         "the default user needs no password"
     );
     assert_eq!(keys(&third), 0);
-    let pair = [sound(), sound()];
-    pair.iter().for_each(shut);
-    let urls: Vec<String> = pair.iter().map(|server| url(server.addr())).collect();
-    assert_eq!(found(&urls), (vec!["number warning".to_owned()], 0));
-    assert_eq!(found(&urls[..1]), (vec!["number warning".to_owned()], 0));
+    let (pair, urls) = sound_ones(2);
+    assert_eq!(found(&urls), only("number warning", 0));
+    assert_eq!(found(&urls[..1]), only("number warning", 0));
     // The same server by two names.
     let again = format!("redis://app:{PASSWORD}@localhost:{}", pair[0].port());
     let three = [urls, vec![again]].concat();
-    assert_eq!(found(&three), (vec!["twice bad".to_owned()], 3));
+    assert_eq!(found(&three), only("twice bad", 3));
 }
 
 #[test]
@@ -233,14 +216,8 @@ fn a_replica_and_its_master_are_told() {
         info.contains("master_link_status:up")
     });
     [&master, &replica].into_iter().for_each(shut);
-    assert_eq!(
-        found_beside(&url(replica.addr())),
-        (vec!["replication bad".to_owned()], 3)
-    );
-    assert_eq!(
-        found_beside(&url(master.addr())),
-        (vec!["replication warning".to_owned()], 0)
-    );
+    assert_eq!(found_beside(&url(replica.addr())), only("replication bad", 3));
+    assert_eq!(found_beside(&url(master.addr())), only("replication warning", 0));
 }
 
 /// Passes connections on, each to the next of these servers, and holds every reply back for a while.
@@ -272,10 +249,9 @@ fn relay(servers: Vec<SocketAddr>, delay: Duration) -> SocketAddr {
 #[test]
 fn what_stands_in_front_of_a_server_is_told() {
     let _turn = beside();
-    let behind = [sound(), sound()];
-    behind.iter().for_each(shut);
+    let (behind, _) = sound_ones(2);
     let balancer = relay(behind.iter().map(RedisServer::addr).collect(), Duration::ZERO);
-    assert_eq!(found_beside(&url(balancer)), (vec!["kind bad".to_owned()], 3));
+    assert_eq!(found_beside(&url(balancer)), only("kind bad", 3));
     let one = relay(vec![behind[0].addr()], Duration::ZERO);
     assert_eq!(found_beside(&url(one)), (vec![], 0));
     // Far away: each reply takes 60 ms, and the default timeout is 40.
@@ -287,12 +263,11 @@ fn what_stands_in_front_of_a_server_is_told() {
 #[test]
 fn a_server_that_is_far_but_near_enough_is_fit() {
     let _turn = beside();
-    let server = sound();
-    shut(&server);
-    let far = relay(vec![server.addr()], Duration::from_millis(100));
-    let (found, code) = found_with(&[url(far)], &["--node-timeout", "600ms"]);
-    assert_eq!((found, code), (vec!["number warning".to_owned()], 0));
-    assert_eq!(keys(&server), 0);
+    let (server, _) = sound_ones(1);
+    let far = relay(vec![server[0].addr()], Duration::from_millis(100));
+    let found = found_with(&[url(far)], &["--node-timeout", "600ms"]);
+    assert_eq!(found, only("number warning", 0));
+    assert_eq!(keys(&server[0]), 0);
 }
 
 /// Passes connections on to a server, and each command as this makes it from the original and the number of SETs on the connection.
@@ -362,7 +337,7 @@ fn a_server_that_does_not_keep_keys_as_it_says_is_unfit() {
     let beside = |lie| found_beside(&url(liar(server.addr(), lie)));
     assert_eq!(beside(|command, _| command), (vec![], 0));
     assert_eq!(keys(&server), 0);
-    let bad = (vec!["keys bad".to_owned()], 3);
+    let bad = only("keys bad", 3);
     // NX means nothing; PX means nothing; PX is divided by 50; every tenth key is lost.
     let without_nx = |command, _| changed(command, |set| set.retain(|word| word != "NX"));
     assert_eq!(beside(without_nx), bad);
@@ -384,31 +359,20 @@ fn a_server_that_does_not_keep_keys_as_it_says_is_unfit() {
     let loses = |command, sets| changed(command, |set| set[1] += if sets % 10 == 0 { ":lost" } else { "" });
     assert_eq!(beside(loses), bad);
     let liars = [url(liar(server.addr(), loses))];
-    let text = String::from_utf8(doctor(&liars, &["--node-timeout", "9s"]).stdout).unwrap();
+    let text = printed(&liars, &["--node-timeout", "9s"]);
     assert!(text.contains("of 100 keys 10 were gone"), "{text}");
 }
 
 #[test]
 fn servers_that_are_far_away_are_asked_less_often() {
     let _turn = beside();
-    let servers = [sound(), sound(), sound()];
-    servers.iter().for_each(shut);
+    let (servers, _) = sound_ones(3);
     let far = |server: &RedisServer| url(relay(vec![server.addr()], Duration::from_millis(300)));
     let urls: Vec<String> = servers.iter().map(far).collect();
-    let (found, code) = found_with(&urls, &[]);
-    assert_eq!((found, code), (vec!["round_trip bad".to_owned()], 3));
+    assert_eq!(found_with(&urls, &[]), only("round_trip bad", 3));
     for server in &servers {
-        let client = redis::Client::open(url(server.addr())).unwrap();
-        let stats: String = redis::cmd("INFO")
-            .arg("commandstats")
-            .query(&mut client.get_connection().unwrap())
-            .unwrap();
-        let calls = |command: &str| {
-            let line = stats
-                .lines()
-                .find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
-            line.map_or(0, |line| line.split(',').next().unwrap().parse::<usize>().unwrap())
-        };
+        let stats: String = ask(server, &["INFO", "commandstats"]);
+        let calls = |command| calls_in(&stats, command);
         assert!((1..10).contains(&calls("ping")) && calls("time") < 8, "{stats}");
     }
     assert!(servers.iter().all(|server| keys(server) == 0));
@@ -417,20 +381,11 @@ fn servers_that_are_far_away_are_asked_less_often() {
 #[test]
 fn how_long_the_keys_of_the_trial_live_is_told_as_it_is() {
     let lives = humantime::format_duration(lockstorm::doctor::TRIAL_TTL).to_string();
-    let help = Command::new(env!("CARGO_BIN_EXE_lockstorm"))
-        .args(["doctor", "--help"])
-        .output()
-        .unwrap();
-    let help = String::from_utf8(help.stdout)
-        .unwrap()
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let help = Command::new(program()).args(["doctor", "--help"]).output().unwrap();
+    let in_a_row = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let help = in_a_row(&String::from_utf8(help.stdout).unwrap());
     assert!(help.contains(&format!("expire after {lives} in any case")), "{help}");
-    let readme = include_str!("../../README.md")
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let readme = in_a_row(include_str!("../../README.md"));
     let seconds = lockstorm::doctor::TRIAL_TTL.as_secs();
     assert!(readme.contains(&format!("expire after {seconds} s in any case")));
     assert!(readme.contains(&format!("live for {seconds} s at most")));
@@ -441,16 +396,12 @@ fn a_server_that_wants_a_password_or_has_no_place_says_so() {
     let _turn = beside();
     let third = sound();
     let _: String = third.query(redis::cmd("CONFIG").arg("SET").arg("requirepass").arg(PASSWORD));
-    let output = doctor(&[format!("redis://{}", third.addr())], &[]);
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        text.contains("NOAUTH") && text.contains("put user and password into the URL"),
-        "{text}"
-    );
+    let text = printed(&[format!("redis://{}", third.addr())], &[]);
+    tells(&text, &["NOAUTH", "put user and password into the URL"]);
     assert!(!text.contains("ACL SETUSER"), "{text}");
     let fourth = server(&[], &["~*", "&*", "+@all", "-del"]);
     shut(&fourth);
-    let text = String::from_utf8(doctor(&[url(fourth.addr())], &[]).stdout).unwrap();
+    let text = printed(&[url(fourth.addr())], &[]);
     assert!(text.contains("NOPERM") && text.contains("+del"), "{text}");
 }
 
@@ -461,24 +412,22 @@ fn a_server_that_cannot_be_used_is_told_with_the_reason() {
     shut(&third);
     let wrong = format!("redis://app:wr0ng@{}", third.addr());
     assert_eq!(found_beside(&wrong).1, 3);
-    let text = String::from_utf8(doctor(&[wrong], &[]).stdout).unwrap();
+    let text = printed(&[wrong], &[]);
     assert!(text.contains("WRONGPASS") && !text.contains("wr0ng"), "{text}");
 
-    let nobody = format!("redis://127.0.0.1:{}", lockstorm_kit::free_port());
-    let text = String::from_utf8(doctor(&[nobody], &[]).stdout).unwrap();
+    let nobody = format!("redis://127.0.0.1:{}", free_port());
+    let text = printed(&[nobody], &[]);
     assert!(text.contains("refused"), "{text}");
-    assert!(
-        text.contains("1 server: 1 vote is needed, and 1 can't be asked now, so no lock can be had"),
-        "{text}"
+    tells(
+        &text,
+        &["1 server: 1 vote is needed, and 1 can't be asked now, so no lock can be had"],
     );
-    let pair = [sound(), sound()];
-    pair.iter().for_each(shut);
-    let mut trio: Vec<String> = pair.iter().map(|server| url(server.addr())).collect();
-    trio.push(format!("redis://127.0.0.1:{}", lockstorm_kit::free_port()));
-    let text = String::from_utf8(doctor(&trio, &[]).stdout).unwrap();
-    assert!(
-        text.contains("3 servers: 2 votes are needed, and 1 can't be asked now, so no other may fail"),
-        "{text}"
+    let (_pair, mut trio) = sound_ones(2);
+    trio.push(format!("redis://127.0.0.1:{}", free_port()));
+    let text = printed(&trio, &[]);
+    tells(
+        &text,
+        &["3 servers: 2 votes are needed, and 1 can't be asked now, so no other may fail"],
     );
 
     let web = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -500,11 +449,7 @@ fn a_server_that_cannot_be_used_is_told_with_the_reason() {
 #[test]
 fn bad_input_is_named_in_one_line() {
     let refused = |arguments: &[&str], words: &str| {
-        let output = Command::new(env!("CARGO_BIN_EXE_lockstorm"))
-            .arg("doctor")
-            .args(arguments)
-            .output()
-            .unwrap();
+        let output = Command::new(program()).arg("doctor").args(arguments).output().unwrap();
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(
             (output.status.code(), told.lines().count()),

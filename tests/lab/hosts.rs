@@ -1,9 +1,6 @@
 //! The lab on real servers: hosts start, fail and come back as ordered, and nothing outlives its owner.
 
-use lockstorm_kit::beside;
-use lockstorm_kit::password;
-
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,39 +9,30 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lockstorm::lab::{Lab, LabError, LabOptions, NodeName, NodeSettings, Role, Running, ServerBinary, leftovers};
+use lockstorm::lab::{
+    Lab, LabError, LabOptions, MASTER_NAME, NodeName, NodeSettings, NodeStats, Role, Running, ServerBinary, leftovers,
+};
 use lockstorm::lock::{AcquireOptions, Lock, NodeOptions, Nodes};
 use lockstorm::model::{
-    Action, ClusterNode, ClusterRole, Condition, Direction, Fault, Finding, HostId, How, Proof, ReplicationRole,
-    Verified, Wait, Way,
+    Action, ClusterNode, ClusterRole, Condition, Direction, Fault, Finding, HostId, How, Proof, Verified, Wait, Way,
 };
-use lockstorm::scenario::{ClusterSpec, LabSpec, Password, Persistence, ReplicatedSpec};
+use lockstorm::scenario::{ClusterSpec, LabSpec, Persistence, ReplicatedSpec};
+use lockstorm_kit::lab::{
+    CLAIM, KILL, Killed, PAUSE, RESTART, RESUME, SHUTDOWN, carry_out, connect, installed, is_gone, keeper_of,
+    living_in, master_with_replicas, options, options_with, process_state, script, session, signal, spec, tells,
+    turn_apart, until, up,
+};
+use lockstorm_kit::{TEST_TIMEOUT, beside, eventually, password};
+use nix::sys::signal::Signal;
+use tempfile::TempDir;
+
+const H1: HostId = HostId(1);
+const H2: HostId = HostId(2);
+const H3: HostId = HostId(3);
 
 /// How a host went down, if it is down.
 fn how_down(lab: &Lab, host: HostId) -> Option<How> {
     lab.state(host).conditions.get(Condition::Down)?.how.clone()
-}
-
-/// Long enough for any machine; only a test that fails waits this long.
-const LONG: Duration = Duration::from_secs(30);
-
-fn spec(hosts: usize, persistence: Persistence) -> LabSpec {
-    LabSpec {
-        hosts,
-        persistence,
-        port: None,
-        password: Password::Random,
-        replicated: None,
-        cluster: None,
-        nodes: None,
-    }
-}
-
-fn options() -> LabOptions {
-    let binary = ServerBinary::find(None).expect("a server is installed");
-    let mut options = LabOptions::new(binary).expect("options");
-    options.keeper = env!("CARGO_BIN_EXE_lockstorm").into();
-    options
 }
 
 /// The addresses of the lock nodes.
@@ -59,19 +47,30 @@ fn cache(lab: &Lab) -> SocketAddr {
     place(cache.expect("the cache node"))
 }
 
+/// The addresses of the lock nodes and the cache node.
+fn all_nodes(lab: &Lab) -> Vec<SocketAddr> {
+    [nodes(lab), vec![cache(lab)]].concat()
+}
+
 fn place(node: &NodeSettings) -> SocketAddr {
     node.address.parse().expect("an address")
 }
 
-/// The process id of a host's lock node.
-fn process_of(lab: &Lab, host: HostId) -> Option<u32> {
-    lab.pid(NodeName::on(host, Role::Lock))
+fn port(lab: &Lab, name: NodeName) -> u16 {
+    lab.address(name).expect("the node").port()
 }
 
-async fn up(hosts: usize, persistence: Persistence) -> Lab {
-    Lab::up(&spec(hosts, persistence), options())
-        .await
-        .expect("the lab comes up")
+/// The process id of a host's lock node.
+fn process_of(lab: &Lab, host: HostId) -> u32 {
+    lab.pid(NodeName::on(host, Role::Lock)).expect("a process")
+}
+
+/// The same lab with this persistence.
+fn that_keeps(persistence: Persistence, hosts: usize) -> LabSpec {
+    LabSpec {
+        persistence,
+        ..spec(hosts)
+    }
 }
 
 /// Sends one inline command, and returns the first line of the answer; `None` if there is no answer in time.
@@ -79,196 +78,127 @@ fn ask(node: SocketAddr, command: &str, patience: Duration) -> Option<String> {
     let password = password::run_dir(&std::env::temp_dir(), node.port()).and_then(|dir| password::in_dir(&dir))?;
     let mut stream = TcpStream::connect(node).ok()?;
     stream.set_read_timeout(Some(patience)).ok()?;
-    stream
-        .write_all(format!("AUTH {password}\r\n{command}\r\n").as_bytes())
-        .ok()?;
+    let text = format!("AUTH {password}\r\n{command}\r\n");
+    stream.write_all(text.as_bytes()).ok()?;
     let mut lines = BufReader::new(stream).lines();
     assert_eq!(lines.next()?.ok()?, "+OK", "the password");
     lines.next()?.ok()
 }
 
 fn reply_to(node: SocketAddr, command: &str) -> String {
-    ask(node, command, LONG).unwrap_or_else(|| panic!("{node} does not answer {command}"))
+    ask(node, command, TEST_TIMEOUT).unwrap_or_else(|| panic!("{node} does not answer {command}"))
 }
 
-/// The state letter of a process, as the kernel shows it; `None` if there is no such process.
-fn process_state(pid: u32) -> Option<char> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(") ")?.1.chars().next()
+fn mode_of(path: &Path) -> u32 {
+    fs::metadata(path).expect("it is there").permissions().mode() & 0o777
 }
 
-/// Whether the process has ended, even if its new parent has not reaped it yet.
-fn is_gone(pid: u32) -> bool {
-    matches!(process_state(pid), None | Some('Z' | 'X'))
+/// Takes the lab down, and checks that it leaves neither these many processes nor its directory.
+async fn down_without_a_trace(lab: &Lab, processes: usize) {
+    let (dir, pids) = (lab.dir().to_owned(), living_in(lab.dir()));
+    assert_eq!(pids.len(), processes);
+    lab.down().await;
+    assert!(pids.into_iter().all(is_gone) && !dir.exists());
 }
 
-fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let end = Instant::now() + LONG;
-    while !condition() {
-        assert!(Instant::now() < end, "not within {LONG:?}: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-fn all_pids(lab: &Lab) -> Vec<u32> {
-    living_in(lab.dir())
-}
-
-fn living_in(dir: &Path) -> Vec<u32> {
-    fs::read_dir("/proc")
-        .expect("/proc")
-        .flatten()
-        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
-        .filter(|(_, path)| fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd.starts_with(dir)))
-        .map(|(pid, _)| pid)
-        .collect()
+/// Waits until nothing of a lab is left that has this directory and had these processes.
+fn until_gone(dir: &Path, pids: &[u32]) {
+    eventually("all gone", || pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());
 }
 
 #[tokio::test]
-async fn hosts_and_cache_come_up_and_answer() {
+async fn up_to_nine_hosts_and_the_cache_come_up_and_answer() {
     let _one = beside();
     let start = Instant::now();
-    let lab = up(3, Persistence::None).await;
-    println!("three hosts and the cache node up after {:?}", start.elapsed());
-    assert_eq!(nodes(&lab).len(), 3);
-    for node in nodes(&lab).into_iter().chain([cache(&lab)]) {
+    let lab = up(&spec(9)).await;
+    println!("nine hosts and the cache node up after {:?}", start.elapsed());
+    assert_eq!(nodes(&lab).len(), 9);
+    for node in all_nodes(&lab) {
         assert_eq!(reply_to(node, "PING"), "+PONG");
     }
-    assert_eq!(all_pids(&lab).len(), 4);
-    for host in 1..=3 {
-        assert!(lab.state(HostId(host)).is_up());
-        assert!(process_of(&lab, HostId(host)).is_some());
+    let ports: BTreeSet<u16> = all_nodes(&lab).iter().map(SocketAddr::port).collect();
+    assert_eq!(ports.len(), 10);
+    for host in (1..=9).map(HostId) {
+        assert!(lab.state(host).is_up() && process_of(&lab, host) > 0);
     }
     let settings = lab.settings();
-    assert_eq!(settings.len(), 4);
+    assert_eq!(settings.len(), 10);
     assert_eq!(place(&settings[0]), nodes(&lab)[0]);
     assert_eq!(settings[0].settings["maxmemory-policy"], "noeviction");
-    let mode = fs::metadata(lab.dir()).expect("the run directory").permissions().mode();
-    assert_eq!(mode & 0o777, 0o700);
+    assert_eq!(mode_of(lab.dir()), 0o700);
 
-    let start = Instant::now();
-    let (dir, pids) = (lab.dir().to_owned(), all_pids(&lab));
-    lab.down().await;
-    println!("down after {:?}", start.elapsed());
-    assert!(pids.into_iter().all(is_gone));
-    assert!(!dir.exists());
+    let dir = lab.dir().to_owned();
+    down_without_a_trace(&lab, 10).await;
     let base = fs::read_dir(dir.parent().expect("the base directory"));
     assert!(
         base.is_err() || base.is_ok_and(|mut labs| labs.next().is_some()),
         "an empty base directory is removed"
     );
     lab.down().await;
-    assert!(matches!(how_down(&lab, HostId(1)), Some(How::Killed)));
-    assert!(matches!(
-        lab.apply(Action::Undo(Condition::Down), HostId(1)).await,
-        Err(LabError::KeeperGone(_))
-    ));
+    assert!(matches!(how_down(&lab, H1), Some(How::Killed)));
+    assert!(matches!(lab.apply(RESTART, H1).await, Err(LabError::KeeperGone(_))));
 }
 
 #[tokio::test]
-async fn independent_nodes_up_to_nine_hosts() {
+async fn a_kill_loses_what_is_not_kept_and_pauses_end() {
     let _one = beside();
-    let lab = up(9, Persistence::None).await;
-    let mut ports: Vec<u16> = nodes(&lab)
-        .iter()
-        .map(SocketAddr::port)
-        .chain([cache(&lab).port()])
-        .collect();
-    ports.sort_unstable();
-    ports.dedup();
-    assert_eq!(ports.len(), 10);
-    lab.down().await;
-}
-
-#[tokio::test]
-async fn kill_and_restart() {
-    let _one = beside();
-    let lab = up(3, Persistence::None).await;
-    let (host, node) = (HostId(2), nodes(&lab)[1]);
-    let pid = process_of(&lab, host).expect("a process");
+    let lab = up(&spec(3)).await;
+    let (host, node) = (H2, nodes(&lab)[1]);
+    let pid = process_of(&lab, host);
     assert_eq!(reply_to(node, "SET key value"), "+OK");
 
-    let effect = lab.apply(Action::Fault(Fault::Kill), host).await.expect("killed");
+    let effect = carry_out(&lab, KILL, host).await;
     assert!(effect.prose().contains("process is gone"), "{}", effect.prose());
     assert_eq!(process_state(pid), None, "reaped");
     assert!(TcpStream::connect(node).is_err());
     assert!(matches!(how_down(&lab, host), Some(How::Killed)));
-    assert_eq!(process_of(&lab, host), None);
+    assert_eq!(lab.pid(NodeName::on(host, Role::Lock)), None);
     assert_eq!(reply_to(nodes(&lab)[0], "PING"), "+PONG");
 
-    lab.apply(Action::Undo(Condition::Down), host).await.expect("restarted");
-    assert_ne!(process_of(&lab, host).expect("a process"), pid);
-    assert!(lab.state(host).is_up());
-    assert_eq!(
-        reply_to(node, "GET key"),
-        "$-1",
-        "without persistence a kill loses everything"
-    );
-    lab.down().await;
-}
+    carry_out(&lab, RESTART, host).await;
+    let second = process_of(&lab, host);
+    assert!(second != pid && lab.state(host).is_up());
+    assert_eq!(reply_to(node, "GET key"), "$-1", "nothing is kept");
 
-#[tokio::test]
-async fn pause_and_resume() {
-    let _one = beside();
-    let lab = up(1, Persistence::None).await;
-    let (host, node) = (HostId(1), nodes(&lab)[0]);
-    let pid = process_of(&lab, host).expect("a process");
-
-    lab.apply(Action::Fault(Fault::Pause), host).await.expect("paused");
-    assert_eq!(process_state(pid), Some('T'));
+    carry_out(&lab, PAUSE, host).await;
+    assert_eq!(process_state(second), Some('T'));
     assert!(lab.state(host).conditions.has(Condition::Paused));
     assert_eq!(ask(node, "PING", Duration::from_millis(50)), None);
 
-    lab.apply(Action::Undo(Condition::Paused), host).await.expect("resumed");
-    assert_ne!(process_state(pid), Some('T'));
+    carry_out(&lab, RESUME, host).await;
+    assert_ne!(process_state(second), Some('T'));
     assert_eq!(reply_to(node, "PING"), "+PONG");
     assert!(lab.state(host).is_up());
 
-    lab.apply(Action::Fault(Fault::Pause), host)
-        .await
-        .expect("paused again");
-    lab.apply(Action::Fault(Fault::Kill), host)
-        .await
-        .expect("a kill needs no resume");
-    assert_eq!(process_state(pid), None);
+    carry_out(&lab, PAUSE, host).await;
+    carry_out(&lab, KILL, host).await;
+    assert_eq!(process_state(second), None, "a kill needs no resume");
     lab.down().await;
 }
 
 #[tokio::test]
-async fn a_shutdown_saves_what_persistence_says() {
+async fn a_node_that_ends_keeps_what_persistence_says() {
     let _one = beside();
-    for (persistence, kept) in [(Persistence::None, "$-1"), (Persistence::Rdb, "$5")] {
-        let lab = up(1, persistence).await;
-        let (host, node) = (HostId(1), nodes(&lab)[0]);
-        let pid = process_of(&lab, host).expect("a process");
-        assert_eq!(reply_to(node, "SET key value"), "+OK");
-        lab.apply(Action::Fault(Fault::Shutdown), host)
-            .await
-            .expect("shut down");
+    for (persistence, end, kept) in [
+        (Persistence::None, SHUTDOWN, "$-1"),
+        (Persistence::Rdb, SHUTDOWN, "$5"),
+        (Persistence::Rdb, KILL, "$-1"),
+        (Persistence::AofEverysec, KILL, "$5"),
+        (Persistence::AofAlways, KILL, "$5"),
+    ] {
+        let lab = up(&that_keeps(persistence, 1)).await;
+        let (node, pid) = (nodes(&lab)[0], process_of(&lab, H1));
+        assert_eq!(reply_to(node, "SET key value PX 600000"), "+OK");
+        carry_out(&lab, end, H1).await;
         assert_eq!(process_state(pid), None);
         assert!(TcpStream::connect(node).is_err());
-        assert!(matches!(how_down(&lab, host), Some(How::ShutDown)));
-        lab.apply(Action::Undo(Condition::Down), host).await.expect("restarted");
-        assert_eq!(reply_to(node, "GET key"), kept, "{persistence:?}");
-        lab.down().await;
-    }
-}
-
-#[tokio::test]
-async fn a_kill_keeps_what_persistence_says() {
-    let _one = beside();
-    let all = [
-        (Persistence::Rdb, "$-1"),
-        (Persistence::AofEverysec, "$5"),
-        (Persistence::AofAlways, "$5"),
-    ];
-    for (persistence, kept) in all {
-        let lab = up(1, persistence).await;
-        let (host, node) = (HostId(1), nodes(&lab)[0]);
-        assert_eq!(reply_to(node, "SET key value PX 600000"), "+OK");
-        lab.apply(Action::Fault(Fault::Kill), host).await.expect("killed");
-        lab.apply(Action::Undo(Condition::Down), host).await.expect("restarted");
-        assert_eq!(reply_to(node, "GET key"), kept, "{persistence:?}");
+        let how = how_down(&lab, H1);
+        assert!(
+            matches!(how, Some(How::ShutDown)) == (end == SHUTDOWN),
+            "{end:?}: {how:?}"
+        );
+        carry_out(&lab, RESTART, H1).await;
+        assert_eq!(reply_to(node, "GET key"), kept, "{persistence:?}, {end:?}");
         lab.down().await;
     }
 }
@@ -276,102 +206,85 @@ async fn a_kill_keeps_what_persistence_says() {
 #[tokio::test]
 async fn impossible_actions_are_refused() {
     let _one = beside();
-    let lab = up(1, Persistence::None).await;
-    let host = HostId(1);
+    let lab = up(&spec(1)).await;
     let refused = async |action| {
-        let error = lab.apply(action, host).await.expect_err("refused");
+        let error = lab.apply(action, H1).await.expect_err("refused");
         assert!(matches!(error, LabError::Impossible { .. }), "{error}");
         error.to_string()
     };
-    assert_eq!(
-        refused(Action::Undo(Condition::Down)).await,
-        "cannot restart host 1: it is not down"
-    );
-    assert_eq!(
-        refused(Action::Undo(Condition::Paused)).await,
-        "cannot resume host 1: it is not paused"
-    );
-    lab.apply(Action::Fault(Fault::Pause), host).await.expect("paused");
-    assert_eq!(
-        refused(Action::Fault(Fault::Pause)).await,
-        "cannot pause host 1: it is already paused"
-    );
-    assert!(
-        refused(Action::Fault(Fault::Shutdown))
-            .await
-            .contains("resume it first")
-    );
-    assert!(refused(Action::Undo(Condition::Down)).await.contains("is paused"));
-    lab.apply(Action::Fault(Fault::Kill), host).await.expect("killed");
-    assert_eq!(
-        refused(Action::Fault(Fault::Kill)).await,
-        "cannot kill host 1: it is already down (killed)"
-    );
-    assert_eq!(
-        refused(Action::Fault(Fault::Pause)).await,
-        "cannot pause host 1: it is down (killed); restart it first"
-    );
-    assert!(
-        refused(Action::Undo(Condition::Paused))
-            .await
-            .contains("restart it first")
-    );
+    assert_eq!(refused(RESTART).await, "cannot restart host 1: it is not down");
+    assert_eq!(refused(RESUME).await, "cannot resume host 1: it is not paused");
+    carry_out(&lab, PAUSE, H1).await;
+    assert_eq!(refused(PAUSE).await, "cannot pause host 1: it is already paused");
+    assert!(refused(SHUTDOWN).await.contains("resume it first"));
+    assert!(refused(RESTART).await.contains("is paused"));
+    carry_out(&lab, KILL, H1).await;
+    assert_eq!(refused(KILL).await, "cannot kill host 1: it is already down (killed)");
+    let down = "cannot pause host 1: it is down (killed); restart it first";
+    assert_eq!(refused(PAUSE).await, down);
+    assert!(refused(RESUME).await.contains("restart it first"));
     for host in [0, 2] {
-        let error = lab
-            .apply(Action::Fault(Fault::Kill), HostId(host))
-            .await
-            .expect_err("no such host");
-        assert_eq!(
-            error.to_string(),
-            format!("there is no host {host}: the lab has hosts 1 to 1")
-        );
+        let error = lab.apply(KILL, HostId(host)).await.expect_err("no such host");
+        let said = format!("there is no host {host}: the lab has hosts 1 to 1");
+        assert_eq!(error.to_string(), said);
     }
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn what_a_lab_has_not_can_not_fail() {
+    let _one = beside();
+    let cuts = LabOptions {
+        cuts: true,
+        ..options()
+    };
+    let refused = Lab::up(&spec(2), cuts).await.unwrap_err();
+    assert!(matches!(refused, LabError::CutsNeedContainers), "{refused}");
+    assert!(refused.to_string().contains("--lab docker"), "{refused}");
+
+    let lab = up(&spec(3)).await;
+    let refused = async |fault: Fault, host| lab.apply(fault.into(), host).await.expect_err("refused");
+    let direction = Direction::Both;
+    let delay = Duration::from_millis(1);
+    let lag = refused(Fault::Lag { delay, direction }, H1).await.to_string();
+    assert!(lag.contains("this lab has no proxy"), "{lag}");
+    let cut = refused(Fault::Cut { direction }, H1).await;
+    assert!(matches!(cut, LabError::CutsNeedContainers), "{cut}");
+    for (by, why) in [
+        (Way::Hand, "this lab has no replicated nodes"),
+        (Way::Sentinel, "no Sentinel answers"),
+    ] {
+        let said = refused(Fault::Failover { by }, H2).await.to_string();
+        assert_eq!(said, format!("there was no failover: {why}"));
+    }
+    assert!(lab.state(H1).is_up());
     lab.down().await;
 }
 
 #[tokio::test]
 async fn a_lag_delays_one_host_both_ways_until_it_is_undone() {
     let _one = beside();
-    let with_proxy = LabOptions {
-        proxy: true,
-        ..options()
-    };
-    let lab = Lab::up(&spec(2, Persistence::None), with_proxy).await.expect("up");
-    let (first, delay) = (HostId(1), Duration::from_millis(60));
-    let direction = Direction::Both;
-    let (lag, unlag) = (
-        Action::Fault(Fault::Lag { delay, direction }),
-        Action::Undo(Condition::Lagging),
-    );
-    let entrances: Vec<SocketAddr> = lab
-        .lock_nodes()
-        .iter()
-        .map(|(_, node)| SocketAddr::from(([127, 0, 0, 1], node.port())))
-        .collect();
+    let proxy = true;
+    let lab = Lab::up(&spec(2), LabOptions { proxy, ..options() }).await.expect("up");
+    let (first, delay, direction) = (H1, Duration::from_millis(60), Direction::Both);
+    let lag = Action::Fault(Fault::Lag { delay, direction });
+    let unlag = Action::Undo(Condition::Lagging);
+    let entrances: Vec<u16> = lab.lock_nodes().iter().map(|(_, node)| node.port()).collect();
     for (entrance, node) in entrances.iter().zip(nodes(&lab)) {
-        assert_ne!(*entrance, node, "the proxy is in front");
+        assert_ne!(*entrance, node.port(), "the proxy is in front");
     }
-    // The proxy's port has no run directory of its own that could tell the password.
-    let password = password::in_dir(lab.dir()).expect("a password");
-    let took = |node: SocketAddr| {
-        let mut stream = BufReader::new(TcpStream::connect(node).expect("the door is open"));
-        let mut say = |text: &str, answer: &str| {
-            let start = Instant::now();
-            stream
-                .get_mut()
-                .write_all(format!("{text}\r\n").as_bytes())
-                .expect("sent");
-            let mut line = String::new();
-            stream.read_line(&mut line).expect("an answer");
-            assert_eq!(line.trim(), answer);
-            start.elapsed()
-        };
-        say(&format!("AUTH {password}"), "+OK");
+    let took = |port: u16| {
+        let mut connection = connect(&lab, port);
         // The shortest of a few: this machine may be busy.
-        (0..3).map(|_| say("PING", "+PONG")).min().expect("three")
+        let times = (0..3).map(|_| {
+            let start = Instant::now();
+            assert_eq!(lockstorm_kit::lab::ask::<String>(&mut connection, &["PING"]), "PONG");
+            start.elapsed()
+        });
+        times.min().expect("three")
     };
     assert!(took(entrances[0]) < 2 * delay);
-    let verified = lab.apply(lag, first).await.expect("lagged");
+    let verified = carry_out(&lab, lag, first).await;
     assert!(
         verified.prose().starts_with("a round trip on port "),
         "{}",
@@ -388,73 +301,53 @@ async fn a_lag_delays_one_host_both_ways_until_it_is_undone() {
     assert_eq!(again, "cannot lag host 1: it is already lagging (60 ms each way)");
 
     // A kill does not mend the network, and neither does a restart.
-    lab.apply(Action::Fault(Fault::Kill), first).await.expect("killed");
-    let closed = TcpStream::connect(entrances[0]).map(|mut stream| stream.read(&mut [0]));
+    carry_out(&lab, KILL, first).await;
+    let closed = TcpStream::connect(("127.0.0.1", entrances[0])).map(|mut stream| stream.read(&mut [0]));
     assert!(
         matches!(closed, Ok(Ok(0) | Err(_)) | Err(_)),
         "nobody is behind the door"
     );
-    lab.apply(Action::Undo(Condition::Down), first)
-        .await
-        .expect("restarted");
+    carry_out(&lab, RESTART, first).await;
     assert!(took(entrances[0]) >= 2 * delay);
-    lab.apply(unlag, first).await.expect("unlagged");
+    carry_out(&lab, unlag, first).await;
     assert!(took(entrances[0]) < 2 * delay);
     assert!(lab.state(first).is_up());
 
     // While the host is paused nobody can measure it, and the proxy tells what it does.
-    lab.apply(lag, first).await.expect("lagged");
-    lab.apply(Action::Fault(Fault::Pause), first).await.expect("paused");
-    let verified = lab.apply(unlag, first).await.expect("unlagged");
+    carry_out(&lab, lag, first).await;
+    carry_out(&lab, PAUSE, first).await;
+    let verified = carry_out(&lab, unlag, first).await;
     assert_eq!(verified.prose(), "its proxy delays nothing");
     lab.down().await;
     drop(lab);
-    eventually("the doors are closed", || TcpStream::connect(entrances[1]).is_err());
-}
-
-#[tokio::test]
-async fn without_a_proxy_a_lag_is_refused() {
-    let _one = beside();
-    let lab = up(1, Persistence::None).await;
-    let lag = Action::Fault(Fault::Lag {
-        delay: Duration::from_millis(1),
-        direction: Direction::Both,
+    eventually("the doors are closed", || {
+        TcpStream::connect(("127.0.0.1", entrances[1])).is_err()
     });
-    let refused = lab.apply(lag, HostId(1)).await.expect_err("refused").to_string();
-    assert!(refused.contains("this lab has no proxy"), "{refused}");
-    assert!(lab.state(HostId(1)).is_up());
-    lab.down().await;
 }
 
 /// A lab with a master, its replicas and a Sentinel on each host.
-async fn up_replicated(hosts: usize) -> Lab {
-    up_replicated_with(hosts, ReplicatedSpec::default()).await
+async fn up_replicated() -> Lab {
+    up_replicated_with(ReplicatedSpec::default()).await
 }
 
 /// The same with Sentinels that are set up like this, but wait for one second only.
-async fn up_replicated_with(hosts: usize, replicated: ReplicatedSpec) -> Lab {
-    let spec = LabSpec {
-        replicated: Some(ReplicatedSpec {
-            down_after: Duration::from_secs(1),
-            ..replicated
-        }),
-        ..spec(hosts, Persistence::None)
-    };
-    Lab::up(&spec, options()).await.expect("the lab comes up")
+async fn up_replicated_with(replicated: ReplicatedSpec) -> Lab {
+    let replicated = Some(ReplicatedSpec {
+        down_after: Duration::from_secs(1),
+        ..replicated
+    });
+    up(&LabSpec { replicated, ..spec(3) }).await
 }
 
-/// A connection to a host's Sentinel.
-fn sentinel(lab: &Lab, host: HostId) -> redis::Connection {
-    let address = lab.address(NodeName::on(host, Role::Sentinel)).expect("a Sentinel");
-    let password = password::in_dir(lab.dir()).expect("a password");
-    let client = redis::Client::open(format!("redis://:{password}@127.0.0.1:{}", address.port())).expect("a URL");
-    client.get_connection().expect("it is there")
+/// What a host's Sentinel answers.
+fn ask_sentinel<T: redis::FromRedisValue>(lab: &Lab, host: HostId, words: &[&str]) -> T {
+    let mut sentinel = connect(lab, port(lab, NodeName::on(host, Role::Sentinel)));
+    lockstorm_kit::lab::ask(&mut sentinel, &[&["SENTINEL"], words].concat())
 }
 
 /// How often a Sentinel asks for roles and publishes what it knows, in milliseconds.
 fn periods(lab: &Lab, host: HostId) -> [i64; 2] {
-    let mut ask = redis::cmd("SENTINEL");
-    let all: HashMap<String, String> = ask.arg("DEBUG").query(&mut sentinel(lab, host)).expect("an answer");
+    let all: HashMap<String, String> = ask_sentinel(lab, host, &["DEBUG"]);
     ["INFO-PERIOD", "PUBLISH-PERIOD"].map(|name| {
         let found = all.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
         found.expect("a period").1.parse().expect("a number")
@@ -468,42 +361,12 @@ async fn sentinels_hurry_if_asked_and_after_a_restart_too() {
         sentinel_period: Some(Duration::from_millis(100)),
         ..ReplicatedSpec::default()
     };
-    for (spec, expected) in [(hurried, [100; 2]), (ReplicatedSpec::default(), [10_000, 2_000])] {
-        let lab = up_replicated_with(3, spec).await;
-        assert_eq!([1, 2, 3].map(|host| periods(&lab, HostId(host))), [expected; 3]);
-        lab.apply(Fault::Kill.into(), HostId(2)).await.expect("killed");
-        lab.apply(Action::Undo(Condition::Down), HostId(2)).await.expect("back");
-        assert_eq!(periods(&lab, HostId(2)), expected);
-        lab.down().await;
-    }
-}
-
-/// Waits until one of `up` replicated nodes is the master, on another host than `not`, and all others are its connected
-/// replicas.
-async fn master_with_replicas(lab: &Lab, up: usize, not: Option<HostId>) -> HostId {
-    let end = Instant::now() + LONG;
-    loop {
-        let roles = lab.replication_roles().await;
-        let masters: Vec<NodeName> = roles
-            .iter()
-            .filter(|(_, role)| matches!(role, ReplicationRole::Master { .. }))
-            .map(|(node, _)| *node)
-            .collect();
-        if let [node] = masters[..]
-            && node.host != not
-        {
-            // A replica of a paused master goes on to call itself connected.
-            let follows = |role: &&ReplicationRole| match role {
-                ReplicationRole::Replica { master, connected, .. } => *connected && *master == node.host,
-                ReplicationRole::Master { .. } => false,
-            };
-            if roles.values().filter(follows).count() == up - 1 {
-                return node.host.expect("it is on a host");
-            }
-        }
-        assert!(Instant::now() < end, "not within {LONG:?}: {roles:?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let lab = up_replicated_with(hurried).await;
+    assert_eq!([H1, H2, H3].map(|host| periods(&lab, host)), [[100; 2]; 3]);
+    carry_out(&lab, KILL, H2).await;
+    carry_out(&lab, RESTART, H2).await;
+    assert_eq!(periods(&lab, H2), [100; 2]);
+    lab.down().await;
 }
 
 /// Waits until every Sentinel sees this many nodes follow the master that it knows, as they should: one that has not seen it makes
@@ -511,54 +374,45 @@ async fn master_with_replicas(lab: &Lab, up: usize, not: Option<HostId>) -> Host
 async fn sentinels_see_replicas(lab: &Lab, wanted: usize) {
     type Fields = HashMap<String, String>;
     let sees_them = |host: HostId| {
-        let ask = |about: &str| {
-            let mut ask = redis::cmd("SENTINEL");
-            ask.arg(about).arg("lockstorm");
-            ask
-        };
-        let mut connection = sentinel(lab, host);
-        let master: Fields = ask("MASTER").query(&mut connection).expect("an answer");
-        let replicas: Vec<Fields> = ask("REPLICAS").query(&mut connection).expect("an answer");
+        let master: Fields = ask_sentinel(lab, host, &["MASTER", MASTER_NAME]);
+        let replicas: Vec<Fields> = ask_sentinel(lab, host, &["REPLICAS", MASTER_NAME]);
         let follows = |node: &&Fields| node["role-reported"] == "slave" && node["master-port"] == master["port"];
         replicas.iter().filter(follows).count() == wanted
     };
-    let end = Instant::now() + LONG;
-    while ![HostId(1), HostId(2), HostId(3)].into_iter().all(sees_them) {
-        assert!(Instant::now() < end, "not within {LONG:?}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until("the Sentinels see them", async || {
+        [H1, H2, H3].into_iter().all(sees_them).then_some(()).ok_or(())
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_master_that_dies_is_replaced_and_comes_back_as_a_replica() {
     let _one = beside();
-    let lab = up_replicated(3).await;
+    let lab = up_replicated().await;
     assert_eq!(lab.names().count(), 10);
     let first = master_with_replicas(&lab, 3, None).await;
-    assert_eq!(first, HostId(1), "the first host has the first master");
+    assert_eq!(first, H1, "the first host has the first master");
+    let ordinary = [10_000, 2_000];
+    assert_eq!([H1, H2, H3].map(|host| periods(&lab, host)), [ordinary; 3]);
     assert_eq!(nodes(&lab).len(), 3, "the independent nodes are there too");
 
     // The host takes its Sentinel with it, and its independent node.
-    lab.apply(Fault::Kill.into(), first).await.expect("killed");
+    carry_out(&lab, KILL, first).await;
     for role in [Role::Lock, Role::Replicated, Role::Sentinel] {
         let state = lab.node_state(NodeName::on(first, role));
         assert!(state.conditions.has(Condition::Down), "{role:?}");
     }
     let second = master_with_replicas(&lab, 2, Some(first)).await;
-    lab.apply(Action::Undo(Condition::Down), first).await.expect("back");
+    carry_out(&lab, RESTART, first).await;
     assert_eq!(master_with_replicas(&lab, 3, Some(first)).await, second);
+    assert_eq!(periods(&lab, first), ordinary);
 
     // Paused, it is replaced too, and follows after it goes on.
-    lab.apply(Fault::Pause.into(), second).await.expect("paused");
+    carry_out(&lab, PAUSE, second).await;
     let third = master_with_replicas(&lab, 2, Some(second)).await;
-    lab.apply(Action::Undo(Condition::Paused), second)
-        .await
-        .expect("resumed");
+    carry_out(&lab, RESUME, second).await;
     assert_eq!(master_with_replicas(&lab, 3, Some(second)).await, third);
-    let pids = all_pids(&lab);
-    assert_eq!(pids.len(), 10);
-    lab.down().await;
-    assert!(pids.iter().all(|&pid| is_gone(pid)));
+    down_without_a_trace(&lab, 10).await;
 }
 
 /// The host whose node the proof of a failover names.
@@ -585,23 +439,22 @@ async fn the_master_moves_by_hand_and_by_sentinel_there_and_back() {
         sentinel_period: Some(Duration::from_secs(1)),
         ..ReplicatedSpec::default()
     };
-    let lab = up_replicated_with(3, hurried).await;
-    let [host_1, host_2, host_3] = [1, 2, 3].map(HostId);
+    let lab = up_replicated_with(hurried).await;
     let by = |by| Action::Fault(Fault::Failover { by });
-    assert_eq!(master_with_replicas(&lab, 3, None).await, host_1);
-    for to in [host_2, host_1, host_3] {
-        let done = lab.apply(by(Way::Hand), to).await.expect("failed over");
+    assert_eq!(master_with_replicas(&lab, 3, None).await, H1);
+    for to in [H2, H1, H3] {
+        let done = carry_out(&lab, by(Way::Hand), to).await;
         assert_eq!(new_master(&done), to);
         assert_eq!(master_with_replicas(&lab, 3, None).await, to);
     }
-    let again = lab.apply(by(Way::Hand), host_3).await.expect_err("refused");
+    let again = lab.apply(by(Way::Hand), H3).await.expect_err("refused");
     assert!(again.to_string().contains("host 3 has the master already"), "{again}");
 
     // The Sentinels know what was done by hand, and choose another one than host 3 now.
-    let mut last = host_3;
+    let mut last = H3;
     for _ in 0..2 {
         sentinels_see_replicas(&lab, 2).await;
-        let done = lab.apply(by(Way::Sentinel), host_2).await.expect("failed over");
+        let done = carry_out(&lab, by(Way::Sentinel), H2).await;
         let master = new_master(&done);
         assert_ne!(master, last);
         last = master_with_replicas(&lab, 3, Some(last)).await;
@@ -613,56 +466,23 @@ async fn the_master_moves_by_hand_and_by_sentinel_there_and_back() {
 #[tokio::test]
 async fn hosts_that_miss_a_failover_by_hand_come_back_as_replicas() {
     let _one = beside();
-    let lab = up_replicated(3).await;
-    let [host_1, host_2, host_3] = [1, 2, 3].map(HostId);
+    let lab = up_replicated().await;
     let by_hand = Action::Fault(Fault::Failover { by: Way::Hand });
     master_with_replicas(&lab, 3, None).await;
-    lab.apply(Fault::Kill.into(), host_1).await.expect("killed");
-    let dead = lab.apply(by_hand, host_1).await.expect_err("it is down");
+    carry_out(&lab, KILL, H1).await;
+    let dead = lab.apply(by_hand, H1).await.expect_err("it is down");
     assert!(matches!(dead, LabError::Impossible { .. }), "{dead}");
-    lab.apply(by_hand, host_2).await.expect("failed over");
-    assert_eq!(master_with_replicas(&lab, 2, None).await, host_2);
-    lab.apply(Action::Undo(Condition::Down), host_1).await.expect("back");
-    assert_eq!(master_with_replicas(&lab, 3, None).await, host_2);
+    carry_out(&lab, by_hand, H2).await;
+    assert_eq!(master_with_replicas(&lab, 2, None).await, H2);
+    carry_out(&lab, RESTART, H1).await;
+    assert_eq!(master_with_replicas(&lab, 3, None).await, H2);
 
     // The paused one goes on as a master that nobody follows, until the Sentinels see it.
-    lab.apply(Fault::Pause.into(), host_2).await.expect("paused");
-    lab.apply(by_hand, host_3).await.expect("failed over");
-    lab.apply(Action::Undo(Condition::Paused), host_2)
-        .await
-        .expect("resumed");
-    assert_eq!(master_with_replicas(&lab, 3, None).await, host_3);
+    carry_out(&lab, PAUSE, H2).await;
+    carry_out(&lab, by_hand, H3).await;
+    carry_out(&lab, RESUME, H2).await;
+    assert_eq!(master_with_replicas(&lab, 3, None).await, H3);
     lab.down().await;
-}
-
-#[tokio::test]
-async fn nothing_fails_over_without_replicated_nodes_or_sentinels() {
-    let _one = beside();
-    let lab = up(3, Persistence::None).await;
-    for (by, why) in [
-        (Way::Hand, "this lab has no replicated nodes"),
-        (Way::Sentinel, "no Sentinel answers"),
-    ] {
-        let refused = lab.apply(Fault::Failover { by }.into(), HostId(2)).await;
-        let refused = refused.expect_err("refused").to_string();
-        assert_eq!(refused, format!("there was no failover: {why}"));
-    }
-    lab.down().await;
-}
-
-#[tokio::test]
-async fn five_hosts_with_replication_start_and_end_with_paused_nodes_too() {
-    let _one = beside();
-    let lab = up_replicated(5).await;
-    assert_eq!(lab.names().count(), 16);
-    master_with_replicas(&lab, 5, None).await;
-    for host in [HostId(2), HostId(5)] {
-        lab.apply(Fault::Pause.into(), host).await.expect("paused");
-    }
-    let (pids, dir) = (all_pids(&lab), lab.dir().to_owned());
-    assert_eq!(pids.len(), 16);
-    lab.down().await;
-    assert!(pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());
 }
 
 /// A spec with a cluster too.
@@ -679,81 +499,64 @@ fn with_cluster(spec: LabSpec) -> LabSpec {
 /// The hosts of the masters that have slots, once every slot has a master that takes writes, and each of `up` nodes is such a
 /// master or a connected replica of one.
 async fn cluster_in_order(lab: &Lab, up: usize) -> Vec<HostId> {
-    let end = Instant::now() + LONG;
-    loop {
+    until("the cluster is in order", async || {
         let said = lab.cluster_roles().await;
         let known: Vec<(NodeName, ClusterNode)> =
             said.iter().filter_map(|(name, node)| Some((*name, (*node)?))).collect();
         let masters = || known.iter().filter(|(_, node)| node.has_slots());
-        let port = |name: NodeName| lab.address(name).map(|address| address.port());
         let follows = |node: &ClusterNode| match node.role {
             ClusterRole::Replica { master, connected } => {
-                connected && masters().any(|(name, _)| port(*name) == Some(master))
+                connected && masters().any(|(name, _)| port(lab, *name) == master)
             }
             ClusterRole::Master { .. } => false,
         };
         let replicas = known.iter().filter(|(_, node)| node.is_ok && follows(node)).count();
         let slots: u32 = known.iter().map(|(_, node)| u32::from(node.usable_slots())).sum();
         if slots == u32::from(ClusterNode::SLOTS) && masters().count() + replicas == up {
-            return masters().filter_map(|(name, _)| name.host).collect();
+            return Ok(masters().filter_map(|(name, _)| name.host).collect());
         }
-        assert!(Instant::now() < end, "not within {LONG:?}: {said:?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+        Err(said)
+    })
+    .await
 }
 
 #[tokio::test]
 async fn a_cluster_replaces_a_master_that_dies_and_a_host_that_is_back_follows() {
     let _one = beside();
-    let lab = Lab::up(&with_cluster(spec(4, Persistence::None)), options())
-        .await
-        .expect("the lab comes up");
-    assert_eq!(
-        lab.names().count(),
-        4 + 1 + 6,
-        "three of four hosts have two nodes each"
-    );
+    let lab = up(&with_cluster(spec(4))).await;
+    let count = lab.names().count();
+    assert_eq!(count, 4 + 1 + 6, "three of four hosts have two nodes each");
     assert_eq!(lab.names().filter(|name| name.host == Some(HostId(4))).count(), 1);
-    let [h1, h2, h3] = [1, 2, 3].map(HostId);
-    assert_eq!(cluster_in_order(&lab, 6).await, [h1, h2, h3], "each host has a master");
+    assert_eq!(cluster_in_order(&lab, 6).await, [H1, H2, H3], "each host has a master");
     for (name, node) in lab.cluster_roles().await {
         let begins_as_master = name.role == Role::FirstInCluster;
         assert_eq!(node.map(ClusterNode::has_slots), Some(begins_as_master), "{name}");
     }
-    let ports = || Role::IN_CLUSTER.map(|role| lab.address(NodeName::on(h1, role)).map(|address| address.port()));
+    let ports = || Role::IN_CLUSTER.map(|role| port(&lab, NodeName::on(H1, role)));
     let before = ports();
+    let [masters, replicas] = lab.cluster_nodes().expect("a cluster");
+    assert_eq!((masters.len(), replicas.len()), (3, 3));
+    assert_eq!(lab.lock_nodes().len(), 4, "the independent nodes are there too");
+
+    // A master that bounces comes back empty and stays the master.
+    carry_out(&lab, KILL, H1).await;
+    carry_out(&lab, RESTART, H1).await;
+    assert_eq!(cluster_in_order(&lab, 6).await, [H1, H2, H3]);
 
     // The replica of its master is on host 2.
-    lab.apply(Fault::Kill.into(), h1).await.expect("killed");
+    carry_out(&lab, KILL, H1).await;
     assert_eq!(lab.cluster_roles().await.len(), 4, "both nodes of the host are dead");
-    assert_eq!(cluster_in_order(&lab, 4).await, [h2, h3, h2]);
-    lab.apply(Action::Undo(Condition::Down), h1).await.expect("back");
-    assert_eq!(cluster_in_order(&lab, 6).await, [h2, h3, h2]);
+    assert_eq!(cluster_in_order(&lab, 4).await, [H2, H3, H2]);
+    carry_out(&lab, RESTART, H1).await;
+    assert_eq!(cluster_in_order(&lab, 6).await, [H2, H3, H2]);
     assert_eq!(ports(), before, "the others know it by its ports");
 
     // Paused, it is replaced too, and follows after it goes on.
-    lab.apply(Fault::Pause.into(), h3).await.expect("paused");
-    assert_eq!(cluster_in_order(&lab, 4).await, [h2, h1, h2]);
-    lab.apply(Action::Undo(Condition::Paused), h3).await.expect("resumed");
-    assert_eq!(cluster_in_order(&lab, 6).await, [h2, h1, h2]);
-    let pids = all_pids(&lab);
-    lab.down().await;
-    assert!(pids.iter().all(|&pid| is_gone(pid)));
-}
-
-#[tokio::test]
-async fn a_cluster_master_that_bounces_comes_back_empty_and_stays_the_master() {
-    let _one = beside();
-    let lab = Lab::up(&with_cluster(spec(3, Persistence::None)), options())
-        .await
-        .expect("the lab comes up");
-    let [masters, replicas] = lab.cluster_nodes().expect("a cluster");
-    assert_eq!((masters.len(), replicas.len()), (3, 3));
-    assert_eq!(lab.lock_nodes().len(), 3, "the independent nodes are there too");
-    lab.apply(Fault::Kill.into(), HostId(1)).await.expect("killed");
-    lab.apply(Action::Undo(Condition::Down), HostId(1)).await.expect("back");
-    assert_eq!(cluster_in_order(&lab, 6).await, [1, 2, 3].map(HostId));
-    lab.down().await;
+    carry_out(&lab, PAUSE, H3).await;
+    assert_eq!(cluster_in_order(&lab, 4).await, [H2, H1, H2]);
+    carry_out(&lab, RESUME, H3).await;
+    assert_eq!(cluster_in_order(&lab, 6).await, [H2, H1, H2]);
+    down_without_a_trace(&lab, 11).await;
 }
 
 #[tokio::test]
@@ -761,7 +564,7 @@ async fn twenty_two_servers_start_and_end_with_paused_nodes_too() {
     let _one = beside();
     let spec = LabSpec {
         replicated: Some(ReplicatedSpec::default()),
-        ..with_cluster(spec(5, Persistence::None))
+        ..with_cluster(spec(5))
     };
     let told = std::sync::Mutex::new(Vec::new());
     let tell = |what: &str| told.lock().expect("not poisoned").push(what.to_owned());
@@ -779,29 +582,48 @@ async fn twenty_two_servers_start_and_end_with_paused_nodes_too() {
     }
     master_with_replicas(&lab, 5, None).await;
     cluster_in_order(&lab, 6).await;
-    for host in [HostId(1), HostId(5)] {
-        lab.apply(Fault::Pause.into(), host).await.expect("paused");
+    only_the_owner_can_read_passwords(&lab);
+    for host in [H1, HostId(5)] {
+        carry_out(&lab, PAUSE, host).await;
     }
-    let (pids, dir) = (all_pids(&lab), lab.dir().to_owned());
-    assert_eq!(pids.len(), 22);
-    lab.down().await;
-    assert!(pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());
+    down_without_a_trace(&lab, 22).await;
+}
+
+fn only_the_owner_can_read_passwords(lab: &Lab) {
+    let password = password::in_dir(lab.dir()).expect("a password");
+    let mut with_password = 0;
+    for entry in fs::read_dir(lab.dir()).expect("the run directory").flatten() {
+        let inner = fs::read_dir(entry.path()).into_iter().flatten().flatten();
+        for path in inner.map(|entry| entry.path()).chain([entry.path()]) {
+            if fs::read_to_string(&path).is_ok_and(|text| text.contains(&password)) {
+                with_password += 1;
+                assert_eq!(mode_of(&path) & 0o077, 0, "{}", path.display());
+            }
+        }
+    }
+    // Five replicated nodes, five Sentinels, six nodes of the cluster, and the file of all others.
+    assert_eq!(with_password, 17);
+}
+
+/// The first of so many free ports in a row. Systems choose ports above these.
+fn free_ports(from: u16, count: u16) -> u16 {
+    let free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    let first = (from..31_000)
+        .step_by(100)
+        .find(|&first| (first..first + count).all(free));
+    first.expect("free ports")
 }
 
 #[tokio::test]
 async fn the_ports_of_a_cluster_come_last() {
     let _one = beside();
-    let first = (18_000..31_000)
-        .step_by(100)
-        .find(|&first| (first..first + 16).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()))
-        .expect("sixteen free ports");
+    let first = free_ports(18_000, 16);
     let fixed = LabSpec {
         port: Some(first),
-        ..with_cluster(spec(3, Persistence::None))
+        ..with_cluster(spec(3))
     };
-    let lab = Lab::up(&fixed, options()).await.expect("the lab comes up");
-    let port = |name| lab.address(name).map(|address| address.port());
-    assert_eq!(port(NodeName::CACHE), Some(first + 3));
+    let lab = up(&fixed).await;
+    assert_eq!(cache(&lab).port(), first + 3);
     let mut settings = lab.settings();
     settings.retain(|node| node.name.role.is_in_cluster());
     let mut ports: Vec<u16> = settings.iter().map(|node| place(node).port()).collect();
@@ -812,25 +634,23 @@ async fn the_ports_of_a_cluster_come_last() {
     lab.down().await;
 }
 
+/// A server that is a shell script with this text.
+fn claimed(dir: &TempDir, body: &str) -> ServerBinary {
+    let program = script(dir.path().join("server"), body);
+    ServerBinary::find(Some(&program)).expect("it says that it is a server")
+}
+
 #[tokio::test]
 async fn a_server_without_cluster_mode_is_refused_in_one_line() {
     let _one = beside();
     let dir = tempfile::tempdir().expect("a directory");
-    let server = dir.path().join("redis-server");
-    let real = ServerBinary::find(None).expect("a server is installed").path;
     // It takes no notice of the setting.
     let body = format!(
-        "#!/bin/sh\nfor word in \"$@\"; do shift; case $word in --cluster-enabled) set -- \"$@\" --cluster-enabled no; skip=1;;\n\
-         *) if [ -n \"$skip\" ]; then skip=; else set -- \"$@\" \"$word\"; fi;; esac; done\nexec {} \"$@\"\n",
-        real.display()
+        "for word in \"$@\"; do shift; case $word in --cluster-enabled) set -- \"$@\" --cluster-enabled no; skip=1;;\n\
+         *) if [ -n \"$skip\" ]; then skip=; else set -- \"$@\" \"$word\"; fi;; esac; done\nexec {} \"$@\"",
+        installed().path.display()
     );
-    fs::write(&server, body).expect("written");
-    fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).expect("executable");
-    let options = LabOptions {
-        binary: ServerBinary::find(Some(&server)).expect("it is a server"),
-        ..options()
-    };
-    let refused = Lab::up(&with_cluster(spec(3, Persistence::None)), options).await;
+    let refused = Lab::up(&with_cluster(spec(3)), options_with(claimed(&dir, &body))).await;
     let said = refused.expect_err("refused").to_string();
     assert!(
         said.contains("cluster support disabled") && said.lines().count() == 1,
@@ -843,124 +663,91 @@ async fn a_server_without_cluster_mode_is_refused_in_one_line() {
 async fn a_server_without_sentinel_mode_is_refused_before_any_other_starts() {
     let _one = beside();
     let dir = tempfile::tempdir().expect("a directory");
-    let real = ServerBinary::find(None).expect("a server is installed").path;
     let started = dir.path().join("started");
     let body = format!(
         "{CLAIM}\ncase \"$*\" in *--sentinel*) echo 'there is no such mode'; exit 1;; esac\n\
          echo one >> {}\nexec {} \"$@\"",
         started.display(),
-        real.display()
+        installed().path.display()
     );
-    let options = LabOptions {
-        binary: ServerBinary::find(Some(&script(dir.path(), &body))).expect("it says that it is a server"),
-        ..options()
-    };
     let spec = LabSpec {
         replicated: Some(ReplicatedSpec::default()),
-        ..spec(3, Persistence::None)
+        ..spec(3)
     };
-    let refused = Lab::up(&spec, options).await;
+    let refused = Lab::up(&spec, options_with(claimed(&dir, &body))).await;
     let said = refused.expect_err("refused").to_string();
-    assert!(
-        said.contains("the Sentinel of host") && said.contains("a program without Sentinel mode can't be one"),
-        "{said}"
+    tells(
+        &said,
+        &["the Sentinel of host", "a program without Sentinel mode can't be one"],
     );
     assert!(!started.exists(), "other servers were started");
 }
 
 #[tokio::test]
-async fn files_with_passwords_are_readable_by_their_owner_only() {
+async fn changes_from_outside_to_a_host_are_noticed() {
     let _one = beside();
-    let spec = LabSpec {
-        replicated: Some(ReplicatedSpec::default()),
-        ..with_cluster(spec(2, Persistence::None))
-    };
-    let lab = Lab::up(&spec, options()).await.expect("the lab comes up");
-    let password = password::in_dir(lab.dir()).expect("a password");
-    let mut with_password = 0;
-    for entry in fs::read_dir(lab.dir()).expect("the run directory").flatten() {
-        let inner = fs::read_dir(entry.path()).into_iter().flatten().flatten();
-        for path in inner.map(|entry| entry.path()).chain([entry.path()]) {
-            if fs::read_to_string(&path).is_ok_and(|text| text.contains(&password)) {
-                with_password += 1;
-                let mode = fs::metadata(&path).expect("its mode").permissions().mode();
-                assert_eq!(mode & 0o077, 0, "{}", path.display());
-            }
-        }
-    }
-    // Two replicated nodes, two Sentinels, four nodes of the cluster, and the file of all others.
-    assert_eq!(with_password, 9);
+    let lab = up(&spec(2)).await;
+    let send = |host, by| signal(process_of(&lab, host), by);
+    send(H1, Signal::SIGKILL);
+    eventually("killed", || matches!(how_down(&lab, H1), Some(How::Killed)));
+    send(H2, Signal::SIGSTOP);
+    eventually("paused", || lab.state(H2).conditions.has(Condition::Paused));
+    send(H2, Signal::SIGCONT);
+    eventually("up", || lab.state(H2).is_up());
+    send(H2, Signal::SIGABRT);
+    eventually("died", || matches!(how_down(&lab, H2), Some(How::Died(_))));
+    carry_out(&lab, RESTART, H1).await;
     lab.down().await;
 }
 
-#[tokio::test]
-async fn changes_from_outside_to_a_host_are_noticed() {
-    let _one = beside();
-    let lab = up(2, Persistence::None).await;
-    let signal = |host, signal: &str| send(process_of(&lab, host).expect("a process"), signal);
-    signal(HostId(1), "-KILL");
-    eventually("killed", || matches!(how_down(&lab, HostId(1)), Some(How::Killed)));
-    signal(HostId(2), "-STOP");
-    eventually("paused", || lab.state(HostId(2)).conditions.has(Condition::Paused));
-    signal(HostId(2), "-CONT");
-    eventually("up", || lab.state(HostId(2)).is_up());
-    signal(HostId(2), "-ABRT");
-    eventually("died", || matches!(how_down(&lab, HostId(2)), Some(How::Died(_))));
-    lab.apply(Action::Undo(Condition::Down), HostId(1))
-        .await
-        .expect("restarted");
-    lab.down().await;
+/// The statistics, once they come from these nodes and no others: on a busy machine one may be too late.
+async fn stats_of(lab: &Lab, nodes: &[NodeName]) -> BTreeMap<NodeName, NodeStats> {
+    until("statistics", async || {
+        let stats = lab.stats().await;
+        if stats.keys().eq(nodes) { Ok(stats) } else { Err(stats) }
+    })
+    .await
 }
 
 #[tokio::test]
 async fn stats_come_from_hosts_that_answer() {
     let _one = beside();
-    let lab = up(3, Persistence::None).await;
+    let lab = up(&spec(3)).await;
     for n in 0..10 {
         assert_eq!(reply_to(nodes(&lab)[0], &format!("SET key{n} value")), "+OK");
     }
-    let stats = lab.stats().await;
     let node = |host| NodeName::on(HostId(host), Role::Lock);
-    assert_eq!(stats[&node(1)].keys, 10);
-    assert!(stats[&node(2)].used_memory > 0);
-    lab.apply(Action::Fault(Fault::Pause), HostId(2)).await.expect("paused");
-    lab.apply(Action::Fault(Fault::Kill), HostId(3)).await.expect("killed");
-    let stats = lab.stats().await;
-    assert_eq!(stats.into_keys().collect::<Vec<_>>(), [node(1)]);
-    lab.apply(Action::Undo(Condition::Paused), HostId(2))
-        .await
-        .expect("resumed");
-    lab.apply(Action::Undo(Condition::Down), HostId(3))
-        .await
-        .expect("restarted");
+    let all = stats_of(&lab, &[node(1), node(2), node(3)]).await;
+    assert_eq!(all[&node(1)].keys, 10);
+    assert!(all[&node(2)].used_memory > 0);
+    carry_out(&lab, PAUSE, H2).await;
+    carry_out(&lab, KILL, H3).await;
+    stats_of(&lab, &[node(1)]).await;
+    carry_out(&lab, RESUME, H2).await;
+    carry_out(&lab, RESTART, H3).await;
     // The first request after a restart may find the old connection broken.
-    for host in 1..=3 {
-        let end = Instant::now() + LONG;
-        while !lab.stats().await.contains_key(&node(host)) {
-            assert!(Instant::now() < end, "host {host} has no stats");
-        }
-    }
+    stats_of(&lab, &[node(1), node(2), node(3)]).await;
     lab.down().await;
 }
 
 #[tokio::test]
 async fn a_dropped_lab_leaves_nothing() {
     let _one = beside();
-    let lab = up(2, Persistence::AofEverysec).await;
-    lab.apply(Action::Fault(Fault::Pause), HostId(1)).await.expect("paused");
-    let (dir, pids) = (lab.dir().to_owned(), all_pids(&lab));
+    let lab = up(&that_keeps(Persistence::AofEverysec, 2)).await;
+    carry_out(&lab, PAUSE, H1).await;
+    let (dir, pids) = (lab.dir().to_owned(), living_in(lab.dir()));
     drop(lab);
-    eventually("all gone", || pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());
+    until_gone(&dir, &pids);
 }
 
 /// Not a test of its own: the owner of a lab, which the tests below kill. It prints where its lab is, and waits.
 #[tokio::test]
 #[ignore = "run by other tests"]
 async fn owner_of_a_lab() {
-    let lab = up(2, Persistence::None).await;
-    lab.apply(Action::Fault(Fault::Pause), HostId(2)).await.expect("paused");
+    let lab = up(&spec(2)).await;
+    carry_out(&lab, PAUSE, H2).await;
     println!("\nLAB {}", lab.dir().display());
-    std::thread::sleep(LONG * 4);
+    std::thread::sleep(TEST_TIMEOUT * 4);
     lab.down().await;
 }
 
@@ -983,17 +770,6 @@ fn owner() -> (Child, BufReader<ChildStdout>, PathBuf) {
     (owner, stdout, dir)
 }
 
-/// Sends a signal to one of our processes.
-fn send(pid: u32, signal: &str) {
-    assert!(
-        Command::new("kill")
-            .args([signal, &pid.to_string()])
-            .status()
-            .expect("kill")
-            .success()
-    );
-}
-
 /// Whether this process, and what it starts, ignores SIGINT.
 fn ignores_interrupts() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -1004,8 +780,8 @@ fn ignores_interrupts() -> bool {
 #[tokio::test]
 async fn nothing_outlives_an_owner_that_is_killed() {
     let _one = beside();
-    for signal in ["-KILL", "-TERM", "-INT"] {
-        if signal == "-INT" && ignores_interrupts() {
+    for by in [Signal::SIGKILL, Signal::SIGTERM, Signal::SIGINT] {
+        if by == Signal::SIGINT && ignores_interrupts() {
             // A shell starts what runs in its background so, and the owner would inherit it.
             println!("SIGINT is ignored here, so it ends nobody");
             continue;
@@ -1013,49 +789,43 @@ async fn nothing_outlives_an_owner_that_is_killed() {
         let (mut owner, _stdout, dir) = owner();
         let pids = living_in(&dir);
         assert_eq!(pids.len(), 3);
-        send(owner.id(), signal);
+        signal(owner.id(), by);
         owner.wait().expect("it ended");
-        eventually("all gone", || pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());
+        until_gone(&dir, &pids);
     }
-}
-
-fn keeper_of(dir: &Path) -> u32 {
-    fs::read_to_string(dir.join("keeper.lock"))
-        .expect("the lock file")
-        .trim()
-        .parse()
-        .expect("a process id")
 }
 
 #[tokio::test]
-async fn the_keeper_does_not_hear_signals_of_a_terminal() {
+async fn a_keeper_does_not_hear_signals_of_a_terminal_and_is_killed_if_it_hangs() {
     let _one = beside();
-    let lab = up(1, Persistence::None).await;
+    let lab = up(&spec(1)).await;
     let keeper = keeper_of(lab.dir());
-    for signal in ["-INT", "-TERM", "-HUP"] {
-        send(keeper, signal);
+    for by in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        signal(keeper, by);
     }
-    lab.apply(Action::Fault(Fault::Kill), HostId(1))
-        .await
-        .expect("the keeper still works");
-    lab.down().await;
+    carry_out(&lab, KILL, H1).await;
+    carry_out(&lab, RESTART, H1).await;
+    signal(keeper, Signal::SIGSTOP);
+    down_without_a_trace(&lab, 2).await;
 }
 
 #[tokio::test]
 async fn servers_die_with_a_killed_keeper_and_leftovers_are_removed() {
-    let _one = beside();
-    let lab = up(2, Persistence::None).await;
-    lab.apply(Action::Fault(Fault::Pause), HostId(2)).await.expect("paused");
-    let (dir, pids) = (lab.dir().to_owned(), all_pids(&lab));
+    let Some(_one) = turn_apart("hosts::servers_die_with_a_killed_keeper_and_leftovers_are_removed") else {
+        return;
+    };
+    let lab = up(&spec(2)).await;
+    carry_out(&lab, PAUSE, H2).await;
+    let (dir, pids) = (lab.dir().to_owned(), living_in(lab.dir()));
     let keeper = keeper_of(&dir);
     leftovers::remove().expect("looked");
     assert!(
         dir.exists() && !pids.iter().any(|&pid| is_gone(pid)),
         "a lab in use is not touched"
     );
-    send(keeper, "-KILL");
+    signal(keeper, Signal::SIGKILL);
     eventually("all gone", || pids.iter().all(|&pid| is_gone(pid)));
-    eventually("down", || lab.state(HostId(1)).conditions.has(Condition::Down));
+    eventually("down", || lab.state(H1).conditions.has(Condition::Down));
     assert!(dir.exists());
     let report = leftovers::remove().expect("removed");
     assert!(report.directories.contains(&dir), "{report:?}");
@@ -1065,111 +835,59 @@ async fn servers_die_with_a_killed_keeper_and_leftovers_are_removed() {
 
 #[tokio::test]
 async fn a_process_left_in_a_run_directory_is_killed_and_a_visitor_is_not() {
-    let _one = beside();
-    let lab = up(1, Persistence::None).await;
+    let Some(_one) = turn_apart("hosts::a_process_left_in_a_run_directory_is_killed_and_a_visitor_is_not") else {
+        return;
+    };
+    let lab = up(&spec(1)).await;
     let dir = lab.dir().to_owned();
     // On Linux a dead keeper can't leave living servers, so this process plays both parts.
     let fake = dir.with_file_name("run-test");
     fs::create_dir(&fake).expect("a run directory");
-    let mut visitor = Command::new("sleep")
-        .arg("600")
-        .current_dir(&fake)
-        .spawn()
-        .expect("a visitor");
-    let mut left = Command::new("setsid")
-        .arg("sleep")
-        .arg("600")
-        .current_dir(&fake)
-        .spawn()
-        .expect("a process left");
-    eventually("its own session", || session(left.id()) == Some(left.id()));
-    fs::write(fake.join("keeper.lock"), format!("{}\n", left.id())).expect("its lock file");
+    let works_there = |program: &str, arguments: &[&str]| {
+        let child = Command::new(program).args(arguments).current_dir(&fake).spawn();
+        Killed(child.expect("a process"))
+    };
+    let mut visitor = works_there("sleep", &["600"]);
+    let mut left = works_there("setsid", &["sleep", "600"]);
+    let pid = left.0.id();
+    eventually("its own session", || session(pid) == Some(pid));
+    fs::write(fake.join("keeper.lock"), format!("{pid}\n")).expect("its lock file");
 
     let report = leftovers::remove().expect("removed");
     assert!(report.directories.contains(&fake) && !fake.exists(), "{report:?}");
-    assert!(report.processes.contains(&left.id()), "{report:?}");
-    assert!(!left.wait().expect("it ended").success());
+    assert!(report.processes.contains(&pid), "{report:?}");
+    assert!(!left.0.wait().expect("it ended").success());
 
-    assert!(visitor.try_wait().expect("asked").is_none(), "the visitor lives");
-    visitor.kill().expect("killed");
-    visitor.wait().expect("reaped");
+    assert!(visitor.0.try_wait().expect("asked").is_none(), "the visitor lives");
     lab.down().await;
-}
-
-fn session(pid: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(") ")?.1.split(' ').nth(3)?.parse().ok()
 }
 
 #[tokio::test]
 async fn fixed_ports_are_used_or_the_taken_one_is_named() {
     let _one = beside();
-    let free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
-    let first = (21_000..30_000)
-        .step_by(10)
-        .find(|&port| (port..port + 3).all(free))
-        .expect("free ports");
-    let fixed = LabSpec {
-        hosts: 2,
-        persistence: Persistence::None,
-        port: Some(first),
-        password: Password::Random,
-        replicated: None,
-        cluster: None,
-        nodes: None,
+    let first = free_ports(21_000, 3);
+    let from = |port, hosts| LabSpec {
+        port: Some(port),
+        ..spec(hosts)
     };
-    let lab = Lab::up(&fixed, options()).await.expect("up");
-    let ports: Vec<u16> = nodes(&lab)
-        .iter()
-        .map(SocketAddr::port)
-        .chain([cache(&lab).port()])
-        .collect();
+    let fixed = from(first, 2);
+    let lab = up(&fixed).await;
+    let ports: Vec<u16> = all_nodes(&lab).iter().map(SocketAddr::port).collect();
     assert_eq!(ports, [first, first + 1, first + 2]);
-    lab.down().await;
 
-    let lab = Lab::up(&fixed, options()).await.expect("up");
-    lab.apply(Fault::Kill.into(), HostId(2)).await.expect("killed");
-    let taken = TcpListener::bind(("127.0.0.1", first + 1)).expect("a port");
-    let error = lab.apply(Action::Undo(Condition::Down), HostId(2)).await;
-    let (error, all) = (error.expect_err("taken").to_string(), nodes(&lab));
-    assert!(
-        error.starts_with(&format!("port {} for host 2 is taken", first + 1)),
-        "{error}"
-    );
-    assert_eq!(all[1].port(), first + 1);
-    lab.down().await;
-    let error = Lab::up(&fixed, options()).await.expect_err("taken");
-    assert!(
-        error
-            .to_string()
-            .starts_with(&format!("port {} for host 2 is taken", first + 1)),
-        "{error}"
-    );
-    drop(taken);
-    let last = LabSpec {
-        hosts: 3,
-        persistence: Persistence::None,
-        port: Some(65_534),
-        password: Password::Random,
-        replicated: None,
-        cluster: None,
-        nodes: None,
+    carry_out(&lab, KILL, H2).await;
+    let _taken = TcpListener::bind(("127.0.0.1", first + 1)).expect("a port");
+    let is_named = |error: &LabError| {
+        let said = format!("port {} for host 2 is taken", first + 1);
+        assert!(error.to_string().starts_with(&said), "{error}");
     };
-    assert!(matches!(
-        Lab::up(&last, options()).await,
-        Err(LabError::PortRange { .. })
-    ));
+    is_named(&lab.apply(RESTART, H2).await.expect_err("taken"));
+    assert_eq!(nodes(&lab)[1].port(), first + 1);
+    lab.down().await;
+    is_named(&Lab::up(&fixed, options()).await.expect_err("taken"));
+    let last = Lab::up(&from(65_534, 3), options()).await;
+    assert!(matches!(last, Err(LabError::PortRange { .. })));
 }
-
-/// A program for `--server-bin`: a shell script with this text.
-fn script(dir: &Path, body: &str) -> PathBuf {
-    let path = dir.join("server");
-    fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("written");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
-    path
-}
-
-const CLAIM: &str = r#"[ "$1" = --version ] && { echo "Redis server v=7.0.15 sha=0:0"; exit 0; }"#;
 
 #[test]
 fn programs_that_are_not_servers_give_an_error() {
@@ -1190,19 +908,22 @@ fn programs_that_are_not_servers_give_an_error() {
         "kill -SEGV $$",
         "printf '\\033[2J\\n'",
     ] {
-        let error = reject(&script(dir.path(), body));
+        let error = reject(&script(dir.path().join("server"), body));
         assert!(error.contains("is not a redis-server"), "{error}");
         assert!(!error.chars().any(char::is_control), "{error:?}");
     }
-    let error = reject(&script(dir.path(), "sleep 600"));
+    let error = reject(&script(dir.path().join("server"), "sleep 600"));
     assert!(error.contains("did not answer within"), "{error}");
-    let error = reject(&script(dir.path(), "echo 'Redis server v=5.0.14 sha=0:0'"));
+    let error = reject(&script(
+        dir.path().join("server"),
+        "echo 'Redis server v=5.0.14 sha=0:0'",
+    ));
     assert!(error.contains("has version 5.0.14, but 6.2 is the oldest"), "{error}");
 }
 
 #[test]
 fn a_server_is_found_by_name_and_by_path() {
-    let found = ServerBinary::find(None).expect("a server is installed");
+    let found = installed();
     assert!(found.path.is_absolute());
     assert_eq!(ServerBinary::find(Some(&found.path)).expect("by path"), found);
     let name = found.path.file_name().expect("a name");
@@ -1231,8 +952,7 @@ fn without_a_server_the_command_that_installs_one_is_named() {
     };
     let system = tempfile::tempdir().expect("a directory");
     let add = |program: &str, body: &str| {
-        let path = script(system.path(), body);
-        fs::rename(path, system.path().join(program)).expect("renamed");
+        script(system.path().join(program), body);
     };
     let elsewhere = ["/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"];
     if !elsewhere.iter().any(|dir| Path::new(dir).join("redis-server").exists()) {
@@ -1251,43 +971,27 @@ fn without_a_server_the_command_that_installs_one_is_named() {
     assert!(look(system.path()).contains("FOUND valkey-server 8.0.1"));
 }
 
-async fn up_with(path: PathBuf) -> Result<Lab, LabError> {
-    let binary = ServerBinary::find(Some(&path))?;
-    let options = LabOptions {
-        binary,
-        start_timeout: Duration::from_millis(500),
-        ..options()
+#[tokio::test]
+async fn a_server_that_does_not_start_is_quoted() {
+    let _one = beside();
+    let dir = tempfile::tempdir().expect("a directory");
+    let said = async |body: &str| {
+        let options = LabOptions {
+            start_timeout: Duration::from_millis(500),
+            ..options_with(claimed(&dir, &format!("{CLAIM}\n{body}")))
+        };
+        Lab::up(&spec(1), options)
+            .await
+            .expect_err("it does not start")
+            .to_string()
     };
-    Lab::up(&spec(1, Persistence::None), options).await
-}
-
-#[tokio::test]
-async fn a_server_that_dies_at_its_start_is_quoted() {
-    let _one = beside();
-    let dir = tempfile::tempdir().expect("a directory");
-    let body = format!("{CLAIM}\nfor n in 1 2 3 4 5 6 7; do echo line $n; done\necho 'out of luck' >&2\nexit 3");
-    let error = up_with(script(dir.path(), &body))
-        .await
-        .expect_err("it dies")
-        .to_string();
-    assert!(error.contains("did not start (died: exit code 3)"), "{error}");
-    assert!(
-        error.ends_with("\n  line 4\n  line 5\n  line 6\n  line 7\n  out of luck"),
-        "{error}"
-    );
-}
-
-#[tokio::test]
-async fn a_server_that_never_answers_is_quoted() {
-    let _one = beside();
-    let dir = tempfile::tempdir().expect("a directory");
-    let body = format!("{CLAIM}\nhead -c 100000 /dev/urandom\necho\necho busy\nexec sleep 600");
-    let error = up_with(script(dir.path(), &body))
-        .await
-        .expect_err("it hangs")
-        .to_string();
-    assert!(error.contains("did not answer at 127.0.0.1:"), "{error}");
-    assert!(error.ends_with("\n  busy"), "{error}");
+    let dies = said("for n in 1 2 3 4 5 6 7; do echo line $n; done\necho 'out of luck' >&2\nexit 3").await;
+    assert!(dies.contains("did not start (died: exit code 3)"), "{dies}");
+    let end = "\n  line 4\n  line 5\n  line 6\n  line 7\n  out of luck";
+    assert!(dies.ends_with(end), "{dies}");
+    let hangs = said("head -c 100000 /dev/urandom\necho\necho busy\nexec sleep 600").await;
+    assert!(hangs.contains("did not answer at 127.0.0.1:"), "{hangs}");
+    assert!(hangs.ends_with("\n  busy"), "{hangs}");
 }
 
 #[tokio::test]
@@ -1302,25 +1006,20 @@ async fn a_lost_race_for_a_port_is_tried_again() {
         first = dir.path().join("first").display(),
         port = port.display(),
         go = go.display(),
-        real = ServerBinary::find(None).expect("a server is installed").path.display()
+        real = installed().path.display()
     );
-    let binary = ServerBinary::find(Some(&script(dir.path(), &body))).expect("it claims to be one");
+    let options = options_with(claimed(&dir, &body));
     let thief = std::thread::spawn(move || {
         eventually("a port", || port.exists());
-        let port = fs::read_to_string(&port)
-            .expect("a port")
-            .trim()
-            .parse::<u16>()
-            .expect("a number");
+        let port = fs::read_to_string(&port).expect("a port");
+        let port: u16 = port.trim().parse().expect("a number");
         let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
         fs::write(go, "").expect("the signal to go on");
         (port, listener)
     });
-    let lab = Lab::up(&spec(2, Persistence::None), LabOptions { binary, ..options() })
-        .await
-        .expect("up at last");
+    let lab = Lab::up(&spec(2), options).await.expect("up at last");
     let (stolen, _listener) = thief.join().expect("it took a port");
-    for node in nodes(&lab).into_iter().chain([cache(&lab)]) {
+    for node in all_nodes(&lab) {
         assert_ne!(node.port(), stolen);
         assert_eq!(reply_to(node, "PING"), "+PONG");
     }
@@ -1330,45 +1029,23 @@ async fn a_lost_race_for_a_port_is_tried_again() {
 #[tokio::test]
 async fn a_restart_waits_for_its_port() {
     let _one = beside();
-    let lab = up(1, Persistence::None).await;
-    lab.apply(Action::Fault(Fault::Kill), HostId(1)).await.expect("killed");
+    let lab = up(&spec(1)).await;
+    carry_out(&lab, KILL, H1).await;
     let squatter = TcpListener::bind(nodes(&lab)[0]).expect("the port is free");
     let free_it = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(300));
         drop(squatter);
     });
-    lab.apply(Action::Undo(Condition::Down), HostId(1))
-        .await
-        .expect("restarted");
+    carry_out(&lab, RESTART, H1).await;
     free_it.join().expect("freed");
     lab.down().await;
 }
 
 /// Takes the port of host 1 while it is down, and starts it again.
 async fn restart_without_its_port(lab: &Lab) -> (TcpListener, Result<Verified<Instant>, LabError>) {
-    lab.apply(Fault::Kill.into(), HostId(1)).await.expect("killed");
+    carry_out(lab, KILL, H1).await;
     let squatter = TcpListener::bind(nodes(lab)[0]).expect("the port is free");
-    (squatter, lab.apply(Action::Undo(Condition::Down), HostId(1)).await)
-}
-
-#[tokio::test]
-async fn a_host_that_is_a_process_can_not_be_cut_off() {
-    let _one = beside();
-    let cuts = LabOptions {
-        cuts: true,
-        ..options()
-    };
-    let refused = Lab::up(&spec(2, Persistence::None), cuts).await.unwrap_err();
-    assert!(matches!(refused, LabError::CutsNeedContainers), "{refused}");
-    assert!(refused.to_string().contains("--lab docker"), "{refused}");
-    let lab = Lab::up(&spec(2, Persistence::None), options()).await.expect("up");
-    let cut = Action::Fault(Fault::Cut {
-        direction: Direction::Both,
-    });
-    let refused = lab.apply(cut, HostId(1)).await.unwrap_err();
-    assert!(matches!(refused, LabError::CutsNeedContainers), "{refused}");
-    assert!(lab.state(HostId(1)).is_up());
-    lab.down().await;
+    (squatter, lab.apply(RESTART, H1).await)
 }
 
 #[tokio::test]
@@ -1376,7 +1053,7 @@ async fn a_node_whose_port_is_taken_comes_back_at_another_one_and_everything_fol
     let _one = beside();
     for proxy in [false, true] {
         let options = LabOptions { proxy, ..options() };
-        let lab = Lab::up(&spec(2, Persistence::None), options).await.expect("up");
+        let lab = Lab::up(&spec(2), options).await.expect("up");
         everything_follows(&lab, proxy).await;
         lab.down().await;
     }
@@ -1385,8 +1062,9 @@ async fn a_node_whose_port_is_taken_comes_back_at_another_one_and_everything_fol
 async fn everything_follows(lab: &Lab, proxy: bool) {
     let users = lab.follow_lock_nodes().into_iter().map(|(_, address)| address);
     let users = Nodes::follow(users.collect(), NodeOptions::default());
-    assert_eq!(users.ready(LONG).await, 2);
-    assert_eq!(lab.stats().await.len(), 2);
+    assert_eq!(users.ready(TEST_TIMEOUT).await, 2);
+    let both = [H1, H2].map(|host| NodeName::on(host, Role::Lock));
+    stats_of(lab, &both).await;
     let (before, entrance) = (nodes(lab), lab.lock_nodes()[0].1.port());
     let (squatter, restarted) = restart_without_its_port(lab).await;
     let after = nodes(lab);
@@ -1405,29 +1083,29 @@ async fn everything_follows(lab: &Lab, proxy: bool) {
     );
     // The door of a proxy stays where it is, and leads to the node.
     assert_eq!(lab.lock_nodes()[0].1.port(), if proxy { entrance } else { port });
-    let name = NodeName::on(HostId(1), Role::Lock);
+    let name = NodeName::on(H1, Role::Lock);
     assert_eq!(lab.address(name).expect("its address").port(), port);
-    let running = Running::find(None).expect("it is running");
+    let id = lab
+        .dir()
+        .file_name()
+        .and_then(|name| name.to_str()?.strip_prefix("run-"));
+    let running = Running::find(Some(id.expect("an id"))).expect("it is running");
     let cli = running.cli(name).expect("a client is installed");
     assert!(cli.get_args().any(|arg| arg == &*port.to_string()), "{cli:?}");
     assert_eq!(reply_to(after[0], "PING"), "+PONG");
-    let mode = fs::metadata(lab.dir().join("lab.json"))
-        .expect("the list")
-        .permissions()
-        .mode();
-    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(mode_of(&lab.dir().join("lab.json")), 0o600);
 
     // Both must vote.
     let lock = Lock::redlock(&users, 1);
     let options = AcquireOptions {
-        ttl: LONG,
+        ttl: TEST_TIMEOUT,
         renew: None,
         wait: Wait::Retry {
             retries: u32::MAX,
             delay: Duration::from_millis(5),
             jitter: Duration::ZERO,
         },
-        timeout: LONG,
+        timeout: TEST_TIMEOUT,
         reply_timeout: None,
         lifetime: None,
         repair: false,
@@ -1438,16 +1116,11 @@ async fn everything_follows(lab: &Lab, proxy: bool) {
         .expect("the new address is followed");
     assert_eq!(reply_to(after[0], "EXISTS moved"), ":1");
     guard.release().await;
-    let start = Instant::now();
-    while lab.stats().await.len() < 2 {
-        assert!(start.elapsed() < LONG, "its statistics");
-    }
+    stats_of(lab, &both).await;
     // It stays there, although the old port is free again.
     drop(squatter);
-    lab.apply(Fault::Kill.into(), HostId(1)).await.expect("killed");
-    lab.apply(Action::Undo(Condition::Down), HostId(1))
-        .await
-        .expect("restarted");
+    carry_out(lab, KILL, H1).await;
+    carry_out(lab, RESTART, H1).await;
     assert_eq!(nodes(lab), after);
 }
 
@@ -1458,7 +1131,7 @@ async fn a_node_whose_users_keep_its_address_does_not_move() {
         ports_stay: true,
         ..options()
     };
-    let lab = Lab::up(&spec(1, Persistence::None), options).await.expect("up");
+    let lab = Lab::up(&spec(1), options).await.expect("up");
     let before = nodes(&lab);
     let (_squatter, restarted) = restart_without_its_port(&lab).await;
     assert!(matches!(restarted, Err(LabError::PortTaken { .. })), "{restarted:?}");
@@ -1470,14 +1143,8 @@ async fn a_node_whose_users_keep_its_address_does_not_move() {
 async fn a_program_that_is_not_a_keeper_gives_an_error() {
     let _one = beside();
     for program in ["/bin/echo", "/bin/cat", "/bin/true", "/no/such/file"] {
-        let error = Lab::up(
-            &spec(1, Persistence::None),
-            LabOptions {
-                keeper: program.into(),
-                ..options()
-            },
-        )
-        .await;
+        let keeper = program.into();
+        let error = Lab::up(&spec(1), LabOptions { keeper, ..options() }).await;
         let error = error.expect_err("no keeper").to_string();
         assert!(
             error.starts_with(&format!("the keeper process did not start: {program}: ")),
@@ -1492,26 +1159,15 @@ async fn the_keeper_and_the_servers_hold_no_stream_of_their_owner() {
     let (mut owner, stdout, dir) = owner();
     let mut stderr = owner.stderr.take().expect("its stderr");
     let (keeper, pids) = (keeper_of(&dir), living_in(&dir));
-    send(keeper, "-STOP");
+    signal(keeper, Signal::SIGSTOP);
     owner.kill().expect("killed");
     owner.wait().expect("reaped");
     // Keeper and servers live, and the streams end all the same, as `lockstorm … | head` needs.
     let (sender, counts) = std::sync::mpsc::channel();
     std::thread::spawn(move || sender.send(stdout.lines().count() + stderr.read_to_end(&mut Vec::new()).unwrap_or(0)));
-    let ended = counts.recv_timeout(LONG);
+    let ended = counts.recv_timeout(TEST_TIMEOUT);
     assert!(!pids.iter().any(|&pid| is_gone(pid)));
-    send(keeper, "-CONT");
-    eventually("all gone", || pids.iter().all(|&pid| is_gone(pid)) && !dir.exists());
+    signal(keeper, Signal::SIGCONT);
+    until_gone(&dir, &pids);
     ended.expect("the streams end");
-}
-
-#[tokio::test]
-async fn a_keeper_that_hangs_is_killed_in_the_end() {
-    let _one = beside();
-    let lab = up(1, Persistence::None).await;
-    let (dir, pids) = (lab.dir().to_owned(), all_pids(&lab));
-    send(keeper_of(&dir), "-STOP");
-    lab.down().await;
-    assert!(pids.into_iter().all(is_gone));
-    assert!(!dir.exists());
 }

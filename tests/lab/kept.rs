@@ -1,26 +1,26 @@
 //! `lockstorm lab up` and what follows: a lab that is kept for a program of the user's own.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
 
-use lockstorm::lab::ServerBinary;
-use nix::sys::signal::{Signal, kill};
+use lockstorm_kit::lab::{CLAIM, ask, connect_to, installed, keeper_of, living_in, processes, script, signal, tells};
+use lockstorm_kit::scenario::TWO_ARMS;
+use lockstorm_kit::turn::Turn;
+use lockstorm_kit::{TEST_TIMEOUT, beside, ended, eventually, free_port, lab, lockstorm, parts_of, program, send};
+use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, getsid, mkfifo};
 use redis::{Client, Connection};
 use serde_json::Value;
 use tempfile::TempDir;
-
-use lockstorm_kit::turn::Turn;
-use lockstorm_kit::{TEST_TIMEOUT, beside, eventually, free_port};
-use lockstorm_kit::{parts_of, send};
 
 /// The exit code of `lab status` if there is no lab.
 const NONE: i32 = 3;
@@ -50,21 +50,23 @@ impl Place {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lockstorm"));
-        command.args(arguments).current_dir(self.directory.path());
-        command.env("TMPDIR", &self.labs).env_remove("NO_COLOR");
+        let mut command = lockstorm(self.directory.path(), arguments);
+        command.env("TMPDIR", &self.labs);
         command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
+    }
+
+    /// `lockstorm lab up --port 0 ARGUMENTS`, which has been started.
+    fn coming_up(&self, arguments: &[&str]) -> Child {
+        let up = self
+            .command(&[&["lab", "up", "--port", "0"], arguments].concat())
+            .spawn();
+        up.expect("lockstorm")
     }
 
     /// `lockstorm lab ARGUMENTS`: the exit code, standard output, standard error. It returns only when nobody has its outputs
     /// open any more, as in a pipeline.
     fn lab(&self, arguments: &[&str]) -> (i32, String, String) {
-        let output = self.command(&[&["lab"], arguments].concat()).output();
-        let (code, out, err) = parts_of(output.expect("lockstorm"));
+        let (code, out, err) = ended(&mut self.command(&[&["lab"], arguments].concat()));
         (code.expect("an exit code"), out, err)
     }
 
@@ -73,11 +75,8 @@ impl Place {
         let command = self.command(&[&["lab"], arguments].concat());
         let output = assert_cmd::Command::from_std(command).timeout(TEST_TIMEOUT).output();
         let (code, out, err) = parts_of(output.expect("lockstorm"));
-        (
-            code.unwrap_or_else(|| panic!("{arguments:?} waits: {out}{err}")),
-            out,
-            err,
-        )
+        let code = code.unwrap_or_else(|| panic!("{arguments:?} waits: {out}{err}"));
+        (code, out, err)
     }
 
     /// The same for one that succeeds; returns what it prints.
@@ -87,16 +86,24 @@ impl Place {
         out
     }
 
+    /// Brings up three hosts; returns what is printed.
+    fn up(&self) -> String {
+        self.good(&["up", "--port", "0"])
+    }
+
+    /// Takes the lab down, and waits until nothing is left.
+    fn down(&self) {
+        self.good(&["down"]);
+        self.is_clean();
+    }
+
     fn status(&self) -> Value {
         serde_json::from_str(&self.good(&["status", "--json"])).expect("JSON")
     }
 
     fn service(&self) -> u32 {
-        self.status()["process"]
-            .as_u64()
-            .expect("a process id")
-            .try_into()
-            .expect("a process id")
+        let process = self.status()["process"].as_u64();
+        process.and_then(|pid| pid.try_into().ok()).expect("a process id")
     }
 
     /// The URLs with the password, as a program gets them from the line of the output that exports them.
@@ -117,53 +124,61 @@ impl Place {
     /// over its environment, and works in the directory of its node.
     fn processes(&self) -> Vec<u32> {
         let ours = format!("TMPDIR={}", self.labs.display());
-        let labs = self.labs.canonicalize().expect("our own directory");
-        let entries = fs::read_dir("/proc").expect("the processes").flatten();
-        let is_ours = |pid: &u32| {
+        let by_us = |pid: &u32| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            let works_in = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
-            works_in.starts_with(&labs) || environment.split(|&byte| byte == 0).any(|one| one == ours.as_bytes())
+            environment.split(|&byte| byte == 0).any(|one| one == ours.as_bytes())
         };
-        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        pids.filter(is_ours).collect()
+        processes()
+            .filter(by_us)
+            .chain(living_in(&self.labs))
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
     }
 
     /// The run directories.
     fn runs(&self) -> Vec<PathBuf> {
-        let users = fs::read_dir(&self.labs).expect("the directory of all labs");
-        let runs = users.filter_map(|user| fs::read_dir(user.ok()?.path()).ok());
-        runs.flatten().flatten().map(|run| run.path()).collect()
+        lab::runs(&self.labs)
+    }
+
+    /// The run directory of the only lab.
+    fn run(&self) -> PathBuf {
+        self.runs().pop().expect("a run directory")
+    }
+
+    /// Waits until the first thing can be seen of a lab.
+    fn begins(&self) {
+        eventually("it starts", || !self.is_empty());
+    }
+
+    fn is_empty(&self) -> bool {
+        fs::read_dir(&self.labs).is_ok_and(|mut left| left.next().is_none())
     }
 
     /// Waits until no process and no file of any lab is left.
     fn is_clean(&self) {
         eventually("no process is left", || self.processes().is_empty());
-        eventually("no directory is left", || {
-            fs::read_dir(&self.labs).is_ok_and(|mut left| left.next().is_none())
-        });
+        eventually("no directory is left", || self.is_empty());
+    }
+
+    /// A server that is a shell script with this text.
+    fn server(&self, body: &str) -> String {
+        let path = script(self.directory.path().join("redis-server"), body);
+        path.to_str().expect("a plain path").to_owned()
     }
 
     /// A program that claims to be a server and never answers.
     fn deaf_server(&self) -> String {
-        let path = self.directory.path().join("redis-server");
-        let text =
-            "#!/bin/sh\n[ \"$1\" = --version ] && { echo 'Redis server v=7.0.15 sha=0:0'; exit 0; }\nexec sleep 600\n";
-        fs::write(&path, text).expect("written");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
-        path.to_str().expect("a plain path").to_owned()
+        self.server(&format!("{CLAIM}\nexec sleep 600"))
     }
 
     /// A server that takes its time to say its version.
     fn slow_server(&self) -> String {
-        let path = self.directory.path().join("redis-server");
-        let real = ServerBinary::find(None).expect("a server is installed").path;
-        let text = format!(
-            "#!/bin/sh\n[ \"$1\" = --version ] && sleep 0.5\nexec {} \"$@\"\n",
+        let real = installed().path;
+        self.server(&format!(
+            "[ \"$1\" = --version ] && sleep 0.5\nexec {} \"$@\"",
             real.display()
-        );
-        fs::write(&path, text).expect("written");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
-        path.to_str().expect("a plain path").to_owned()
+        ))
     }
 }
 
@@ -171,18 +186,9 @@ impl Drop for Place {
     fn drop(&mut self) {
         // Only a test that fails leaves anything; its keeper ends its servers.
         for pid in self.processes() {
-            let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+            signal(pid, Signal::SIGKILL);
         }
     }
-}
-
-fn connect(url: &str) -> Connection {
-    let client = Client::open(url).expect("a URL");
-    let connection = client
-        .get_connection_with_timeout(TEST_TIMEOUT)
-        .expect("the node lets us in");
-    connection.set_read_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
-    connection
 }
 
 fn ping(connection: &mut Connection) -> redis::RedisResult<String> {
@@ -217,18 +223,13 @@ fn a_program_uses_a_lab_and_others_see_no_password() {
         let shown = format!("host {}  redis://127.0.0.1:{}\n", host + 1, port_of(url));
         assert!(out.contains(&shown), "{out}");
     }
-    let run = place.runs().pop().expect("a run directory");
+    let run = place.run();
     let mode = |path: PathBuf| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     assert_eq!((mode(run.clone()), mode(run.join("urls"))), (0o700, 0o600));
     for url in &urls {
-        let mut connection = connect(url);
-        let _: () = redis::cmd("SET")
-            .arg("key")
-            .arg(url)
-            .query(&mut connection)
-            .expect("it is written");
-        let got: String = redis::cmd("GET").arg("key").query(&mut connection).expect("it is read");
-        assert_eq!(got, *url);
+        let mut connection = connect_to(url);
+        ask::<()>(&mut connection, &["SET", "key", url]);
+        assert_eq!(ask::<String>(&mut connection, &["GET", "key"]), *url);
     }
     let open = Client::open(format!("redis://127.0.0.1:{}", port_of(&urls[0]))).expect("a URL");
     let denied = open
@@ -263,7 +264,7 @@ fn a_program_uses_a_lab_and_others_see_no_password() {
 #[test]
 fn what_breaks_is_verified_and_told() {
     let place = Place::new();
-    let urls = Place::urls(&place.good(&["up", "--port", "0"]), "REDIS_URLS");
+    let urls = Place::urls(&place.up(), "REDIS_URLS");
     let ports: Vec<u16> = urls.iter().map(|url| port_of(url)).collect();
     let lab = |arguments: &[&str]| {
         let (code, out, err) = place.lab(arguments);
@@ -306,29 +307,17 @@ fn what_breaks_is_verified_and_told() {
     );
 
     // It comes back where it was, and has forgotten everything.
-    let set = |url: &str| {
-        redis::cmd("SET")
-            .arg("key")
-            .arg(1)
-            .query::<()>(&mut connect(url))
-            .expect("it is written");
-    };
-    let get = |url: &str| {
-        redis::cmd("GET")
-            .arg("key")
-            .query::<Option<u8>>(&mut connect(url))
-            .expect("it is read")
-    };
+    let get = |url: &str| ask::<Option<u8>>(&mut connect_to(url), &["GET", "key"]);
     let back = format!("host 1 is back EMPTY: it answers on port {}", ports[0]);
     assert_eq!(lab(&["restore", "1"]), good(back.clone()));
-    set(&urls[0]);
+    ask::<()>(&mut connect_to(&urls[0]), &["SET", "key", "1"]);
     assert_eq!(get(&urls[0]), Some(1));
     assert_eq!(lab(&["kill", "1"]).0, 0);
     assert_eq!(lab(&["restore", "1"]), good(back));
     assert_eq!(get(&urls[0]), None);
 
     // A host that is paused says nothing.
-    let mut connection = connect(&urls[1]);
+    let mut connection = connect_to(&urls[1]);
     assert_eq!(ping(&mut connection).expect("it answers"), "PONG");
     assert_eq!(
         lab(&["pause", "2"]),
@@ -344,7 +333,7 @@ fn what_breaks_is_verified_and_told() {
         lab(&["restore", "2,3"]),
         good(format!("{answers}\nhost 3 is up: nothing to restore"))
     );
-    assert_eq!(ping(&mut connect(&urls[1])).expect("it answers"), "PONG");
+    assert_eq!(ping(&mut connect_to(&urls[1])).expect("it answers"), "PONG");
 
     // Several at once.
     let (code, text) = lab(&["kill", "majority"]);
@@ -354,8 +343,7 @@ fn what_breaks_is_verified_and_told() {
     );
     assert!(refuses(ports[0]) && refuses(ports[1]) && !refuses(ports[2]));
     assert_eq!(lab(&["restore", "all"]).0, 0);
-    place.good(&["down"]);
-    place.is_clean();
+    place.down();
 }
 
 #[test]
@@ -378,10 +366,7 @@ fn without_a_lab_there_is_advice() {
 fn an_engine_that_can_not_be_asked_leaves_a_doubt() {
     let place = Place::new();
     let socket = |name: &str| place.directory.path().join(name);
-    let down = |host: &str| {
-        let output = place.command(&["lab", "down"]).env("DOCKER_HOST", host).output();
-        parts_of(output.expect("lockstorm"))
-    };
+    let down = |host: &str| ended(place.command(&["lab", "down"]).env("DOCKER_HOST", host));
     // Nobody listens any more; somebody says nothing; somebody says something else; there is none.
     drop(UnixListener::bind(socket("dead")).expect("a socket"));
     let _hangs = UnixListener::bind(socket("hangs")).expect("a socket");
@@ -404,7 +389,7 @@ fn an_engine_that_can_not_be_asked_leaves_a_doubt() {
         );
     }
     // What was done is told all the same.
-    place.good(&["up", "--port", "0"]);
+    place.up();
     let (code, out, err) = down(&format!("unix://{}", socket("dead").display()));
     assert!(code == Some(1) && out.starts_with("the kept lab is down"), "{out}{err}");
     place.is_clean();
@@ -415,12 +400,8 @@ fn a_lab_that_is_just_being_started_is_taken_down_when_it_is_up() {
     let place = Place::new();
     for foreground in [&[][..], &["--foreground"]] {
         let server = place.slow_server();
-        let up = [&["lab", "up", "--port", "0", "--server-bin", &server][..], foreground].concat();
-        let up = place.command(&up).spawn().expect("lockstorm");
-        // The first thing that can be seen of it.
-        eventually("it starts", || {
-            fs::read_dir(&place.labs).is_ok_and(|mut labs| labs.next().is_some())
-        });
+        let up = place.coming_up(&[&["--server-bin", &server][..], foreground].concat());
+        place.begins();
         let (code, out, err) = place.lab(&["down"]);
         assert!(code == 0 && out.starts_with("the kept lab is down"), "{out}{err}");
         assert_eq!(err, "lockstorm: a lab is just being started: waiting until it is up\n");
@@ -430,11 +411,8 @@ fn a_lab_that_is_just_being_started_is_taken_down_when_it_is_up() {
     }
     // One that does not come up leaves nothing, either.
     let server = place.deaf_server();
-    let up = place.command(&["lab", "up", "--port", "0", "--server-bin", &server]);
-    let up = { up }.spawn().expect("lockstorm");
-    eventually("it starts", || {
-        fs::read_dir(&place.labs).is_ok_and(|mut labs| labs.next().is_some())
-    });
+    let up = place.coming_up(&["--server-bin", &server]);
+    place.begins();
     let out = place.good(&["down"]);
     assert!(out.starts_with("no lab left anything behind"), "{out}");
     let (code, out, err) = parts_of(up.wait_with_output().expect("it ends"));
@@ -476,8 +454,7 @@ fn bad_input_is_refused_in_one_line() {
     place.good(&["up", "--hosts", "2", "--port", "0"]);
     refused(&["kill", "9"], "there is no host 9: the lab has hosts 1 to 2");
     refused(&["pause", "minority"], "2 hosts have no minority");
-    place.good(&["down"]);
-    place.is_clean();
+    place.down();
 }
 
 #[test]
@@ -487,19 +464,14 @@ fn a_port_that_is_taken_is_named_with_its_option() {
     let _taken = std::net::TcpListener::bind(("127.0.0.1", port)).expect("it is free");
     let (code, _, err) = place.lab(&["up", "--port", &port.to_string()]);
     assert_eq!(code, 1, "{err}");
-    assert!(
-        err.contains(&format!("port {port} for host 1 is taken")) && err.contains("--port"),
-        "{err}"
-    );
+    tells(&err, &[&format!("port {port} for host 1 is taken"), "--port"]);
     place.is_clean();
 }
 
 #[test]
 fn one_lab_is_kept_at_a_time() {
     let place = Place::new();
-    let started: Vec<Child> = (0..3)
-        .map(|_| place.command(&["lab", "up", "--port", "0"]).spawn().expect("lockstorm"))
-        .collect();
+    let started: Vec<Child> = (0..3).map(|_| place.coming_up(&[])).collect();
     let mut nodes = Vec::new();
     for up in started {
         let (code, out, err) = parts_of(up.wait_with_output().expect("it ends"));
@@ -518,25 +490,23 @@ fn one_lab_is_kept_at_a_time() {
     // Another one is not what was asked for.
     let (code, out, err) = place.lab(&["up", "--port", "0", "--persistence", "rdb"]);
     assert!(code == 1 && out.is_empty(), "{out}");
-    assert!(
-        err.contains("ordered in another way (3 hosts on free ports, persistence none, with a password, "),
-        "{err}"
+    tells(
+        &err,
+        &["ordered in another way (3 hosts on free ports, persistence none, with a password, "],
     );
     assert_eq!(place.service(), service);
-    place.good(&["down"]);
-    place.is_clean();
+    place.down();
 }
 
 #[test]
 fn a_pipeline_ends_although_the_lab_goes_on() {
     let place = Place::new();
-    let script = format!("'{}' lab up --port 0 | cat", env!("CARGO_BIN_EXE_lockstorm"));
+    let script = format!("'{}' lab up --port 0 | cat", program());
     let mut shell = Command::new("sh");
     let piped = shell.args(["-c", &script]).env("TMPDIR", &place.labs).output();
     assert!(String::from_utf8_lossy(&piped.expect("a shell").stdout).contains("export REDIS_URLS="));
     assert_eq!(place.status()["hosts"].as_array().map(Vec::len), Some(3));
-    place.good(&["down"]);
-    place.is_clean();
+    place.down();
 }
 
 #[test]
@@ -564,24 +534,22 @@ fn the_background_has_nothing_of_the_terminal() {
     }
     let service = Pid::from_raw(place.service().cast_signed());
     assert_eq!(getsid(Some(service)), Ok(service), "a Ctrl-C would reach it");
-    place.good(&["down"]);
-    place.is_clean();
+    place.down();
 }
 
 #[test]
 fn a_process_that_is_killed_leaves_nothing() {
     let place = Place::new();
     for with_keeper in [false, true] {
-        place.good(&["up", "--port", "0"]);
+        place.up();
         // A host that is paused must end, too.
         place.good(&["pause", "2"]);
         let service = place.service();
-        let run = place.runs().pop().expect("a run directory");
-        let keeper = fs::read_to_string(run.join("keeper.lock")).expect("its lock file");
+        let keeper = keeper_of(&place.run());
         if with_keeper {
             // First the keeper, so that it can't clean up.
             send(service, Signal::SIGSTOP);
-            send(keeper.trim().parse().expect("a process id"), Signal::SIGKILL);
+            send(keeper, Signal::SIGKILL);
         }
         send(service, Signal::SIGKILL);
         eventually("the process is gone", || !place.processes().contains(&service));
@@ -597,10 +565,9 @@ fn a_process_that_is_killed_leaves_nothing() {
 #[test]
 fn a_keeper_that_is_killed_ends_the_lab() {
     let place = Place::new();
-    place.good(&["up", "--port", "0"]);
-    let run = place.runs().pop().expect("a run directory");
-    let keeper = fs::read_to_string(run.join("keeper.lock")).expect("its lock file");
-    send(keeper.trim().parse().expect("a process id"), Signal::SIGKILL);
+    place.up();
+    let keeper = keeper_of(&place.run());
+    send(keeper, Signal::SIGKILL);
     place.is_clean();
     assert_eq!(place.lab(&["status"]).0, NONE);
 }
@@ -615,8 +582,7 @@ fn a_start_that_is_interrupted_leaves_nothing() {
         (Signal::SIGKILL, None),
     ] {
         for foreground in [&[][..], &["--foreground"]] {
-            let arguments = [&["lab", "up", "--port", "0", "--server-bin", &server][..], foreground].concat();
-            let up = place.command(&arguments).spawn().expect("lockstorm");
+            let up = place.coming_up(&[&["--server-bin", &server][..], foreground].concat());
             // Four servers and the keeper.
             let is_server = |pid: &u32| fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name == b"sleep\n");
             eventually("its servers run", || {
@@ -635,10 +601,7 @@ fn a_start_that_is_interrupted_leaves_nothing() {
 fn a_lab_in_the_foreground_ends_by_a_signal_or_when_asked() {
     let place = Place::new();
     for by_signal in [true, false] {
-        let up = place
-            .command(&["lab", "up", "--port", "0", "--foreground"])
-            .spawn()
-            .expect("lockstorm");
+        let up = place.coming_up(&["--foreground"]);
         eventually("it is up", || place.lab(&["status"]).0 == 0);
         assert_eq!(place.service(), up.id());
         if by_signal {
@@ -659,38 +622,26 @@ fn a_lab_in_the_foreground_ends_by_a_signal_or_when_asked() {
 #[test]
 fn a_process_that_does_not_answer_is_named() {
     let place = Place::new();
-    place.good(&["up", "--port", "0"]);
+    place.up();
     let service = place.service();
     send(service, Signal::SIGSTOP);
     let (code, _, err) = place.lab(&["status"]);
     assert_eq!(code, 1, "{err}");
-    assert!(
-        err.contains("does not answer") && err.contains(&format!("kill -CONT {service}")),
-        "{err}"
-    );
+    tells(&err, &["does not answer", &format!("kill -CONT {service}")]);
     send(service, Signal::SIGCONT);
     assert_eq!(place.service(), service);
     // Nobody can tell how the hosts are while their keeper is stopped.
-    let run = place.runs().pop().expect("a run directory");
-    let keeper: u32 = fs::read_to_string(run.join("keeper.lock"))
-        .expect("its lock file")
-        .trim()
-        .parse()
-        .expect("a process id");
+    let keeper = keeper_of(&place.run());
     send(keeper, Signal::SIGSTOP);
     let (code, out, err) = place.lab(&["status"]);
     assert_eq!(code, 5, "{out}{err}");
     assert!(err.contains("stopped the lab's keeper"), "{err}");
     let (code, out, err) = place.lab(&["kill", "1"]);
     assert_eq!(code, 5, "{out}{err}");
-    assert!(
-        err.contains("kill host 1: not verified within 10s; it may still come"),
-        "{err}"
-    );
+    tells(&err, &["kill host 1: not verified within 10s; it may still come"]);
     send(keeper, Signal::SIGCONT);
     eventually("it came", || state(&place.status(), 1) == "down (killed)");
-    place.good(&["down"]);
-    place.is_clean();
+    place.down();
 }
 
 #[test]
@@ -707,10 +658,9 @@ fn sentinels_name_the_master_of_a_replicated_lab() {
         (&"master".into(), &"up".into()),
         "{status}"
     );
-    let mut ask = redis::cmd("SENTINEL");
-    ask.arg("GET-MASTER-ADDR-BY-NAME").arg("lockstorm");
+    let which = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", "lockstorm"];
     for sentinel in &sentinels {
-        let [ip, port]: [String; 2] = ask.query(&mut connect(sentinel)).expect("a Sentinel answers");
+        let [ip, port]: [String; 2] = ask(&mut connect_to(sentinel), &which);
         assert_eq!(format!("{ip}:{port}"), master["address"].as_str().expect("an address"));
     }
     assert_eq!(
@@ -721,8 +671,7 @@ fn sentinels_name_the_master_of_a_replicated_lab() {
         place.good(&["restore", "1"]),
         "host 1 is back with what it kept: 3 nodes answer\n"
     );
-    place.good(&["down"]);
-    place.is_clean();
+    place.down();
 }
 
 #[test]
@@ -730,37 +679,17 @@ fn without_a_password_the_urls_are_whole() {
     let place = Place::new();
     let port = free_port();
     let out = place.good(&["up", "--hosts", "1", "--port", &port.to_string(), "--no-password"]);
-    assert!(
-        out.contains(&format!("export REDIS_URLS=redis://127.0.0.1:{port}\n")),
-        "{out}"
-    );
+    tells(&out, &[&format!("export REDIS_URLS=redis://127.0.0.1:{port}\n")]);
     assert!(!place.runs()[0].join("urls").exists());
     let url = Place::urls(&out, "REDIS_URLS").remove(0);
-    assert_eq!(ping(&mut connect(&url)).expect("it answers"), "PONG");
-    place.good(&["down"]);
-    place.is_clean();
+    assert_eq!(ping(&mut connect_to(&url)).expect("it answers"), "PONG");
+    place.down();
 }
 
 #[test]
 fn a_run_is_left_alone() {
     let place = Place::new();
-    let scenario = r#"
-        duration = "10m"
-        [lab]
-        hosts = 1
-        [swarm]
-        servers = 1
-        workers = 1
-        think = "5ms"
-        [workload]
-        kind = "inventory"
-        products = 4
-        stock = 100000
-        hold = "1ms"
-        [[arm]]
-        name = "single"
-        lock = "single"
-    "#;
+    let scenario = TWO_ARMS.replace("60s", "10m");
     fs::write(place.directory.path().join("small.toml"), scenario).expect("written");
     let run = place
         .command(&["run", "small.toml", "--quiet"])
@@ -771,17 +700,13 @@ fn a_run_is_left_alone() {
     });
     // It is no kept lab.
     assert_eq!(place.lab(&["status"]).0, NONE);
-    place.good(&["up", "--port", "0"]);
+    place.up();
     assert_eq!(place.runs().len(), 2);
     let out = place.good(&["down"]);
-    assert!(
-        out.contains("the kept lab is down") && out.contains("1 lab is running and was left alone"),
-        "{out}"
-    );
+    tells(&out, &["the kept lab is down", "1 lab is running and was left alone"]);
     assert_eq!(place.runs().len(), 1);
     send(run.id(), Signal::SIGINT);
-    let ended: Output = run.wait_with_output().expect("it ends");
-    let (code, out, err) = parts_of(ended);
+    let (code, out, err) = parts_of(run.wait_with_output().expect("it ends"));
     assert_eq!(code, Some(130), "{out}{err}");
     place.is_clean();
 }
@@ -801,7 +726,7 @@ fn what_only_looks_like_a_lab_keeps_nobody_waiting() {
     ];
     for (name, plant) in plants {
         let place = Place::new();
-        place.good(&["up", "--port", "0"]);
+        place.up();
         let base = place.runs()[0].parent().expect("the directory of all labs").to_owned();
         let planted = base.join("run-00000001");
         fs::create_dir(&planted).expect("a directory");
@@ -824,9 +749,9 @@ fn what_only_looks_like_a_lab_keeps_nobody_waiting() {
 #[test]
 fn a_card_that_is_a_pipe_is_no_lab() {
     let place = Place::new();
-    place.good(&["up", "--port", "0"]);
+    place.up();
     let service = place.service();
-    let run = place.runs().pop().expect("a run directory");
+    let run = place.run();
     let card = run.join("lab.json");
     fs::remove_file(&card).expect("removed");
     mkfifo(&card, Mode::S_IRWXU).expect("a pipe");

@@ -1,26 +1,26 @@
 //! What is left on disk and among the processes when a start fails, or something is killed at a bad moment: nothing.
 
-use lockstorm_kit::beside;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lockstorm::lab::{Lab, LabOptions, ServerBinary, leftovers};
-use lockstorm::scenario::{LabSpec, Password, Persistence};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, geteuid};
+use lockstorm_kit::lab::{
+    CLAIM, children_of, installed, is_gone, keeper_of, living_in, options, options_with, script, signal, spec,
+    turn_apart, up,
+};
+use lockstorm_kit::{beside, ended, eventually, lockstorm, parts_of, program};
+use nix::sys::signal::Signal;
+use nix::unistd::geteuid;
 use rand::RngExt;
 use tempfile::TempDir;
 
-/// Long enough for any machine; only a test that fails waits this long.
-const LONG: Duration = Duration::from_mins(1);
-
 const SCENARIO: &str = r#"
 title    = "One arm, as little as possible"
-duration = "500ms"
+duration = "200ms"
 seed     = 1
 
 [lab]
@@ -56,14 +56,6 @@ name = "cluster"
 lock = "cluster"
 "#;
 
-fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let end = Instant::now() + LONG;
-    while !condition() {
-        assert!(Instant::now() < end, "not within {LONG:?}: {what}");
-        thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// Lockstorm with its own directory for temporary files, and the scenario beside it.
 struct Place {
     dir: TempDir,
@@ -87,20 +79,42 @@ impl Place {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lockstorm"));
-        command
-            .args(args)
-            .current_dir(self.dir.path())
-            .env("TMPDIR", &self.temp)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        let mut command = lockstorm(self.dir.path(), args);
+        command.env("TMPDIR", &self.temp);
         command
     }
 
+    /// The exit code, and everything that was said.
+    fn says(&self, args: &[&str]) -> (Option<i32>, String) {
+        let (code, out, err) = ended(&mut self.command(args));
+        (code, out + &err)
+    }
+
     fn run(&self, more: &[&str]) -> (Option<i32>, String) {
-        let args = [&["run", "small.toml", "--quiet"], more].concat();
-        parts_of(&self.command(&args).output().expect("lockstorm"))
+        self.says(&[&["run", "small.toml", "--quiet"], more].concat())
+    }
+
+    fn start(&self, scenario: &str) -> Child {
+        let run = self.command(&["run", scenario, "--quiet"]).spawn();
+        run.expect("lockstorm")
+    }
+
+    /// Kills a run, and its keepers too if they are to be killed, and takes down what is left: whether that was anything.
+    fn kill(&self, mut run: Child, keepers: &[u32], with_keepers: bool) -> bool {
+        signal(run.id(), Signal::SIGKILL);
+        for &keeper in keepers.iter().filter(|_| with_keepers) {
+            signal(keeper, Signal::SIGKILL);
+        }
+        run.wait().expect("reaped");
+        // A killed process ends when it gets a core; until then it has its lock, and its lab is in use.
+        eventually("the keepers are dead", || keepers.iter().all(|&keeper| is_gone(keeper)));
+        let left = !self.left().is_empty();
+        let (code, text) = self.says(&["lab", "down"]);
+        assert_eq!(code, Some(0), "{text}");
+        eventually("no process is left", || living_in(&self.temp).is_empty());
+        // A keeper that was started just then removes its directory by itself.
+        eventually("nothing is left", || self.left().is_empty());
+        left
     }
 
     /// What is left in the directory for temporary files.
@@ -112,139 +126,40 @@ impl Place {
     }
 }
 
-fn parts_of(output: &Output) -> (Option<i32>, String) {
-    let text = [&output.stdout[..], &output.stderr].concat();
-    (output.status.code(), String::from_utf8_lossy(&text).into_owned())
-}
-
-/// The processes that work in a directory.
-fn living_in(dir: &Path) -> Vec<u32> {
-    let dir = dir.canonicalize().expect("the directory");
-    fs::read_dir("/proc")
-        .expect("/proc")
-        .flatten()
-        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
-        .filter(|(_, path)| fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&dir)))
-        .map(|(pid, _)| pid)
-        .collect()
-}
-
-fn children_of(parent: u32) -> Vec<u32> {
-    let is_child = |pid: &u32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let parent_of = stat
-            .rsplit_once(") ")
-            .and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok());
-        parent_of == Some(parent)
-    };
-    fs::read_dir("/proc")
-        .expect("/proc")
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(is_child)
-        .collect()
-}
-
-fn kill_process(pid: u32) {
-    signal_process(pid, Signal::SIGKILL);
-}
-
-fn signal_process(pid: u32, signal: Signal) {
-    // It may have ended by itself.
-    let _ = kill(Pid::from_raw(pid.cast_signed()), signal);
-}
-
-fn is_dead(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ")
-        .is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
-}
-
 #[test]
 fn a_kill_during_the_set_up_leaves_nothing_after_the_next_start() {
     let _one = beside();
     let place = Place::with_temp_dir();
     let mut caught = 0;
     for _ in 0..12 {
-        let mut run: Child = place
-            .command(&["run", "small.toml", "--quiet"])
-            .spawn()
-            .expect("lockstorm");
+        let run = place.start("small.toml");
         thread::sleep(Duration::from_millis(rand::rng().random_range(0..60)));
         let keepers = children_of(run.id());
-        kill_process(run.id());
-        for keeper in &keepers {
-            kill_process(*keeper);
-        }
-        run.wait().expect("reaped");
-        // A killed process ends when it gets a core; until then it has its lock, and its lab is in use.
-        eventually("the keepers are dead", || keepers.iter().all(|&keeper| is_dead(keeper)));
-        caught += usize::from(!place.left().is_empty());
-        let (code, text) = parts_of(&place.command(&["lab", "down"]).output().expect("lockstorm"));
-        assert_eq!(code, Some(0), "{text}");
-        eventually("no process is left", || living_in(&place.temp).is_empty());
-        // A keeper that was started just then removes its directory by itself.
-        eventually("nothing is left", || place.left().is_empty());
+        caught += usize::from(place.kill(run, &keepers, true));
     }
     // The same for twenty-two servers, which take seconds to get ready.
     for kills_the_keeper in [true, false, false] {
-        let mut run: Child = place
-            .command(&["run", "large.toml", "--quiet"])
-            .spawn()
-            .expect("lockstorm");
+        let run = place.start("large.toml");
         eventually("its servers start", || living_in(&place.temp).len() > 1);
         thread::sleep(Duration::from_millis(rand::rng().random_range(0..3_000)));
         // Servers that are stopped must end too.
         let (living, keepers) = (living_in(&place.temp), children_of(run.id()));
         println!("killed with {} processes", living.len());
-        for server in living.iter().filter(|server| !keepers.contains(server)).take(3) {
-            signal_process(*server, Signal::SIGSTOP);
+        for &server in living.iter().filter(|server| !keepers.contains(server)).take(3) {
+            signal(server, Signal::SIGSTOP);
         }
-        kill_process(run.id());
-        for keeper in keepers.iter().filter(|_| kills_the_keeper) {
-            kill_process(*keeper);
-        }
-        run.wait().expect("reaped");
-        eventually("the keepers are dead", || keepers.iter().all(|&keeper| is_dead(keeper)));
-        let (code, text) = parts_of(&place.command(&["lab", "down"]).output().expect("lockstorm"));
-        assert_eq!(code, Some(0), "{text}");
-        eventually("no process is left", || living_in(&place.temp).is_empty());
-        eventually("nothing is left", || place.left().is_empty());
+        place.kill(run, &keepers, kills_the_keeper);
     }
     // Killed after it made only the base directory.
     let base = place.temp.join(format!("lockstorm-{}", geteuid()));
     fs::DirBuilder::new().mode(0o700).create(&base).expect("the base");
-    place.command(&["lab", "down"]).output().expect("lockstorm");
+    place.says(&["lab", "down"]);
     assert_eq!(place.left(), Vec::<PathBuf>::new());
     println!("{caught} of 12 left something for the next start");
 }
 
-fn options() -> LabOptions {
-    let mut options = LabOptions::new(ServerBinary::find(None).expect("a server is installed")).expect("options");
-    options.keeper = env!("CARGO_BIN_EXE_lockstorm").into();
-    options
-}
-
-fn spec(hosts: usize) -> LabSpec {
-    LabSpec {
-        hosts,
-        persistence: Persistence::None,
-        port: None,
-        password: Password::Random,
-        replicated: None,
-        cluster: None,
-        nodes: None,
-    }
-}
-
 fn base() -> PathBuf {
     std::env::temp_dir().join(format!("lockstorm-{}", geteuid()))
-}
-
-/// A program: a shell script with this text.
-fn script(path: &Path, body: &str) {
-    fs::write(path, format!("#!/bin/sh\n{body}\n")).expect("written");
-    fs::set_permissions(path, Permissions::from_mode(0o755)).expect("executable");
 }
 
 #[tokio::test]
@@ -252,16 +167,15 @@ async fn a_keeper_that_dies_leaves_no_directory() {
     let _one = beside();
     // It ends unasked, after it has made its directory and before it can report it.
     let dir = TempDir::with_prefix("ls-").expect("a directory");
-    let keeper = dir.path().join("keeper");
     let body = format!(
         "cd {dir} && mkfifo orders\n{real} __keeper <orders >/dev/null &\nexec 3>orders\n\
          until grep -qsx $! {base}/run-*/keeper.lock; do sleep 0.01; done\n\
          grep -lx $! {base}/run-*/keeper.lock >made\nkill -KILL $!\nwait $!\nexit 1",
         dir = dir.path().display(),
-        real = env!("CARGO_BIN_EXE_lockstorm"),
+        real = program(),
         base = base().display()
     );
-    script(&keeper, &body);
+    let keeper = script(dir.path().join("keeper"), &body);
     let error = Lab::up(&spec(1), LabOptions { keeper, ..options() }).await;
     assert!(error.is_err());
     let made = fs::read_to_string(dir.path().join("made")).expect("it had made its directory");
@@ -269,10 +183,9 @@ async fn a_keeper_that_dies_leaves_no_directory() {
 
     // It is killed while the lab runs.
     for ends_in_order in [true, false] {
-        let lab = Lab::up(&spec(1), options()).await.expect("up");
+        let lab = up(&spec(1)).await;
         let dir = lab.dir().to_owned();
-        let keeper = fs::read_to_string(dir.join("keeper.lock")).expect("its lock file");
-        kill_process(keeper.trim().parse().expect("a process id"));
+        signal(keeper_of(&dir), Signal::SIGKILL);
         eventually("gone", || lab.keeper_gone().is_some());
         if ends_in_order {
             lab.down().await;
@@ -285,8 +198,10 @@ async fn a_keeper_that_dies_leaves_no_directory() {
 
 #[tokio::test]
 async fn only_what_a_keeper_left_is_removed() {
-    let _one = beside();
-    let lab = Lab::up(&spec(1), options()).await.expect("up");
+    let Some(_one) = turn_apart("leftovers::only_what_a_keeper_left_is_removed") else {
+        return;
+    };
+    let lab = up(&spec(1)).await;
     let base = lab.dir().parent().expect("the base directory").to_owned();
     let make = |name: &str, files: &[&str]| {
         let path = base.join(name);
@@ -323,18 +238,14 @@ async fn only_what_a_keeper_left_is_removed() {
 fn many_start_and_sweep_at_once() {
     let _one = beside();
     let place = Place::with_temp_dir();
-    let mut runs: Vec<Child> = Vec::new();
-    for n in 0..12 {
-        let args: &[&str] = if n % 2 == 0 {
-            &["run", "small.toml", "--quiet"]
-        } else {
-            &["lab", "down"]
-        };
-        runs.push(place.command(args).spawn().expect("lockstorm"));
-    }
+    let start = |n| match n % 2 {
+        0 => place.start("small.toml"),
+        _ => place.command(&["lab", "down"]).spawn().expect("lockstorm"),
+    };
+    let runs: Vec<Child> = (0..12).map(start).collect();
     for run in runs {
-        let (code, text) = parts_of(&run.wait_with_output().expect("it ends"));
-        assert!(matches!(code, Some(0 | 5)), "{code:?}: {text}");
+        let (code, out, err) = parts_of(run.wait_with_output().expect("it ends"));
+        assert!(matches!(code, Some(0 | 5)), "{code:?}: {out}{err}");
     }
     eventually("nothing is left", || place.left().is_empty());
 }
@@ -359,17 +270,7 @@ fn a_missing_temporary_directory_is_refused_and_not_made() {
 #[test]
 fn a_temporary_directory_with_an_odd_name_works() {
     let _one = beside();
-    for name in [
-        "a%41b",
-        "with space",
-        "why?",
-        "no#1",
-        "it's",
-        "a\"b",
-        "back\\slash",
-        "a&b=c",
-        "é",
-    ] {
+    for name in ["a%41b with space", "why? no#1 it's", "a\"b back\\slash a&b=c é"] {
         let place = Place::new(name);
         fs::create_dir(&place.temp).expect("a directory");
         let (code, text) = place.run(&["--json"]);
@@ -383,23 +284,26 @@ fn a_temporary_directory_with_an_odd_name_works() {
 
 #[tokio::test]
 async fn a_server_program_that_leaves_its_session_leaves_no_server() {
-    let _one = beside();
-    let real = ServerBinary::find(None).expect("a server is installed").path;
+    let Some(_one) = turn_apart("leftovers::a_server_program_that_leaves_its_session_leaves_no_server") else {
+        return;
+    };
+    let real = installed().path;
     let dir = TempDir::with_prefix("ls-").expect("a directory");
-    let claim = r#"[ "$1" = --version ] && { echo "Redis server v=7.0.15 sha=0:0"; exit 0; }"#;
+    let options = |start: &str| {
+        let body = start.replace("{real}", &real.to_string_lossy());
+        let program = script(dir.path().join("server"), &format!("{CLAIM}\n{body}"));
+        options_with(ServerBinary::find(Some(&program)).expect("it claims to be one"))
+    };
+    let in_another_session = "setsid --fork sleep 600\nexec {real} \"$@\"";
     for (start, answers) in [
         ("setsid --fork {real} \"$@\"\nexit 0", true),
         ("{real} \"$@\" &\nexit 0", true),
         // From then on it is in another group and session, and it never answers.
         ("setsid --fork sleep 600\nexit 0", false),
-        ("setsid --fork sleep 600\nexec {real} \"$@\"", false),
+        (in_another_session, false),
     ] {
-        let program = dir.path().join("server");
-        let body = start.replace("{real}", &real.to_string_lossy());
-        script(&program, &format!("{claim}\n{body}"));
-        let binary = ServerBinary::find(Some(&program)).expect("it claims to be one");
         let runs_before = runs();
-        let lab = Lab::up(&spec(1), LabOptions { binary, ..options() }).await;
+        let lab = Lab::up(&spec(1), options(start)).await;
         match lab {
             Ok(lab) => {
                 let dir = lab.dir().to_owned();
@@ -415,17 +319,10 @@ async fn a_server_program_that_leaves_its_session_leaves_no_server() {
         assert_eq!(runs(), runs_before, "{start}");
     }
     // The same with a keeper that can't do this any more: the next sweep finds them by their logs.
-    let program = dir.path().join("server");
-    script(
-        &program,
-        &format!("{claim}\nsetsid --fork sleep 600\nexec {} \"$@\"", real.display()),
-    );
-    let binary = ServerBinary::find(Some(&program)).expect("it claims to be one");
-    let lab = Lab::up(&spec(1), LabOptions { binary, ..options() }).await.expect("up");
+    let lab = Lab::up(&spec(1), options(in_another_session)).await.expect("up");
     let run_dir = lab.dir().to_owned();
     let living = living_in(&run_dir);
-    let keeper = fs::read_to_string(run_dir.join("keeper.lock")).expect("its lock file");
-    kill_process(keeper.trim().parse().expect("a process id"));
+    signal(keeper_of(&run_dir), Signal::SIGKILL);
     eventually("gone", || lab.keeper_gone().is_some());
     lab.down().await;
     assert!(!run_dir.exists());
@@ -455,15 +352,13 @@ fn a_full_temporary_directory_is_reported_and_nothing_is_left() {
             "mount -t tmpfs -o {disk} tmpfs '{tmp}' && TMPDIR='{tmp}' '{program}' run small.toml --quiet; code=$?; \
              ls -A '{tmp}' >left; exit $code",
             tmp = place.temp.display(),
-            program = env!("CARGO_BIN_EXE_lockstorm")
+            program = program()
         );
         // A mount of this process alone, which ends with it.
-        let output = Command::new("unshare")
-            .args(["-m", "sh", "-c", &script])
-            .current_dir(place.dir.path())
-            .output()
-            .expect("unshare");
-        let (code, text) = parts_of(&output);
+        let mut unshare = Command::new("unshare");
+        unshare.args(["-m", "sh", "-c", &script]).current_dir(place.dir.path());
+        let (code, out, err) = parts_of(unshare.output().expect("unshare"));
+        let text = out + &err;
         println!("{disk}: {text}");
         assert_eq!(code, Some(expected), "{disk}: {text}");
         let reports = [

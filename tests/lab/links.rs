@@ -1,54 +1,34 @@
 //! Links between hosts on real servers: the proxy stands in front of masters, replicas and Sentinels, and what a fault of a
 //! link does is measured at the nodes themselves.
 
-use lockstorm_kit::beside;
-use lockstorm_kit::password;
-
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use lockstorm::lab::{Lab, LabError, LabOptions, MASTER_NAME, NodeName, Role, ServerBinary};
+use lockstorm::lab::{Lab, LabError, LabOptions, MASTER_NAME, NodeName, Role};
 use lockstorm::model::{
     Action, Condition, Direction, Fault, Finding, HostId, Link, Observer, ReplicationRole, Target, Verified,
 };
-use lockstorm::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
+use lockstorm::scenario::{LabSpec, ReplicatedSpec};
+use lockstorm_kit::lab::{KILL, PAUSE, RESTART, ask, carry_out, connect, master_with_replicas, options, spec, until};
+use lockstorm_kit::{TEST_TIMEOUT, beside};
 use redis::Value;
 
-/// Long enough for any machine; only a test that fails waits this long.
-const LONG: Duration = Duration::from_secs(40);
 const DELAY: Duration = Duration::from_millis(500);
 
 async fn up(proxy: bool, down_after: Duration) -> Lab {
-    let spec = LabSpec {
-        cluster: None,
-        hosts: 3,
-        persistence: Persistence::None,
-        port: None,
-        nodes: None,
-        password: Password::Random,
-        replicated: Some(ReplicatedSpec {
-            down_after,
-            ..ReplicatedSpec::default()
-        }),
-    };
-    let binary = ServerBinary::find(None).expect("a server is installed");
-    let mut options = LabOptions::new(binary).expect("options");
-    options.keeper = env!("CARGO_BIN_EXE_lockstorm").into();
-    options.proxy = proxy;
+    let replicated = Some(ReplicatedSpec {
+        down_after,
+        ..ReplicatedSpec::default()
+    });
+    let spec = LabSpec { replicated, ..spec(3) };
+    let options = LabOptions { proxy, ..options() };
     Lab::up(&spec, options).await.expect("the lab comes up")
 }
 
 /// A lab in which no Sentinel takes a node for down that is only slow.
 async fn up_patient() -> Lab {
     up(true, Duration::from_mins(10)).await
-}
-
-fn connect(lab: &Lab, port: u16) -> redis::Connection {
-    let password = password::in_dir(lab.dir()).expect("a password");
-    let client = redis::Client::open(format!("redis://:{password}@127.0.0.1:{port}")).expect("a client");
-    let connection = client.get_connection_with_timeout(LONG).expect("connected");
-    connection.set_read_timeout(Some(LONG)).expect("a limit");
-    connection
 }
 
 fn data(host: usize) -> NodeName {
@@ -69,28 +49,11 @@ fn to(lab: &Lab, node: NodeName) -> redis::Connection {
     connect(lab, port(lab, node))
 }
 
-fn ask<T: redis::FromRedisValue>(connection: &mut redis::Connection, words: &[&str]) -> T {
-    let mut command = redis::cmd(words[0]);
-    command.arg(&words[1..]);
-    command.query(connection).expect("an answer")
-}
-
-async fn eventually<T>(what: &str, mut found: impl AsyncFnMut() -> Option<T>) -> T {
-    let end = Instant::now() + LONG;
-    loop {
-        if let Some(found) = found().await {
-            return found;
-        }
-        assert!(Instant::now() < end, "not within {LONG:?}: {what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
 /// Writes a key on the replicated node of one host, and returns how long it takes until it is on another's; `None` if it is
 /// not there after `limit`.
 fn carried(lab: &Lab, [from, to_host]: [usize; 2], limit: Duration) -> Option<Duration> {
-    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-    let key = format!("key {}", NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let key = format!("key {}", NEXT.fetch_add(1, Ordering::Relaxed));
     let (mut master, mut replica) = (to(lab, data(from)), to(lab, data(to_host)));
     let start = Instant::now();
     ask::<()>(&mut master, &["SET", &key, "1"]);
@@ -105,7 +68,7 @@ fn carried(lab: &Lab, [from, to_host]: [usize; 2], limit: Duration) -> Option<Du
 
 /// The shortest of a few: this machine may be busy.
 fn shortest(lab: &Lab, ends: [usize; 2]) -> Duration {
-    let times = (0..5).map(|_| carried(lab, ends, LONG).expect("it arrives"));
+    let times = (0..5).map(|_| carried(lab, ends, TEST_TIMEOUT).expect("it arrives"));
     times.min().expect("five")
 }
 
@@ -118,6 +81,17 @@ fn lag(direction: Direction) -> Action {
 
 const fn cut(direction: Direction) -> Action {
     Action::Fault(Fault::Cut { direction })
+}
+
+/// Carries out what is possible.
+async fn on_link(lab: &Lab, action: Action, link: Link) -> Verified<Instant> {
+    lab.apply_to_link(action, link).await.expect("it is possible")
+}
+
+/// Why this is not possible.
+async fn refused(lab: &Lab, action: Action, link: Link) -> String {
+    let done = lab.apply_to_link(action, link).await;
+    done.expect_err("refused").to_string()
 }
 
 const UNLAG: Action = Action::Undo(Condition::Lagging);
@@ -192,30 +166,14 @@ fn doors_are_told(lab: &Lab, master: usize) {
     }
 }
 
-/// Waits until there is one master, not on `not`, and all others are its connected replicas.
-async fn master(lab: &Lab, up: usize, not: Option<HostId>) -> HostId {
-    eventually("one master with its replicas", async || {
-        let roles = lab.replication_roles().await;
-        let is_master = |role: &ReplicationRole| matches!(role, ReplicationRole::Master { .. });
-        let masters: Vec<NodeName> = roles.iter().filter(|(_, role)| is_master(role)).map(|(name, _)| *name).collect();
-        let [only] = masters[..] else { return None };
-        let follows = |role: &&ReplicationRole| {
-            matches!(role, ReplicationRole::Replica { master, connected: true, .. } if *master == only.host)
-        };
-        let all = roles.values().filter(follows).count() == up - 1;
-        only.host.filter(|host| all && Some(*host) != not)
-    })
-    .await
-}
-
 #[tokio::test]
 async fn nodes_tell_others_of_their_doors_also_after_a_restart() {
     let _one = beside();
     let lab = up_patient().await;
     doors_are_told(&lab, 1);
-    lab.apply(Fault::Kill.into(), HostId(2)).await.expect("killed");
-    lab.apply(Action::Undo(Condition::Down), HostId(2)).await.expect("back");
-    assert_eq!(master(&lab, 3, None).await, HostId(1));
+    carry_out(&lab, KILL, HostId(2)).await;
+    carry_out(&lab, RESTART, HostId(2)).await;
+    assert_eq!(master_with_replicas(&lab, 3, None).await, HostId(1));
     doors_are_told(&lab, 1);
     lab.down().await;
 }
@@ -231,7 +189,7 @@ async fn without_a_fault_of_the_network_there_is_no_proxy() {
         (lag(Direction::Both), Link::Replication),
         (cut(Direction::Both), between(1, 2)),
     ] {
-        let refused = lab.apply_to_link(action, link).await.expect_err("refused").to_string();
+        let refused = refused(&lab, action, link).await;
         assert!(refused.contains("this lab has no proxy"), "{refused}");
     }
     lab.down().await;
@@ -243,10 +201,7 @@ async fn a_lag_of_replication_is_what_it_claims() {
     let lab = up_patient().await;
     assert!(shortest(&lab, [1, 2]) < DELAY);
     let ordered = Instant::now();
-    let verified = lab
-        .apply_to_link(lag(Direction::There), Link::Replication)
-        .await
-        .expect("lagged");
+    let verified = on_link(&lab, lag(Direction::There), Link::Replication).await;
     assert!(ordered <= verified.at && known_after(&verified) >= DELAY);
     let found = findings(&verified);
     for host in [2, 3] {
@@ -259,12 +214,9 @@ async fn a_lag_of_replication_is_what_it_claims() {
         assert!(took.abs_diff(DELAY) <= Duration::from_millis(20), "{took:?}");
     }
     assert_eq!(verified.proof[0].by, Observer::Replica);
-    let again = lab
-        .apply_to_link(lag(Direction::There), Link::Replication)
-        .await
-        .expect_err("once is enough");
+    let again = refused(&lab, lag(Direction::There), Link::Replication).await;
     assert_eq!(
-        again.to_string(),
+        again,
         "cannot lag replication: it is already lagging (500 ms on the way there)"
     );
 
@@ -275,15 +227,12 @@ async fn a_lag_of_replication_is_what_it_claims() {
     ask::<String>(&mut through, &["PING"]);
     assert!(start.elapsed() < DELAY);
 
-    lab.apply_to_link(UNLAG, Link::Replication).await.expect("unlagged");
+    on_link(&lab, UNLAG, Link::Replication).await;
     assert!(shortest(&lab, [1, 2]) < DELAY);
     assert!(lab.link_conditions(Link::Replication).is_up());
 
     // The other way only confirmations are late.
-    let verified = lab
-        .apply_to_link(lag(Direction::Back), Link::Replication)
-        .await
-        .expect("lagged");
+    let verified = on_link(&lab, lag(Direction::Back), Link::Replication).await;
     let Some(Finding::Confirmed { took_us }) = findings(&verified).get(data(1).to_string().as_str()).copied() else {
         panic!("{verified:?}");
     };
@@ -297,10 +246,7 @@ async fn a_cut_is_silent_and_heals() {
     let _one = beside();
     let lab = up_patient().await;
     let ordered = Instant::now();
-    let verified = lab
-        .apply_to_link(cut(Direction::Both), Link::Replication)
-        .await
-        .expect("cut");
+    let verified = on_link(&lab, cut(Direction::Both), Link::Replication).await;
     assert_eq!(verified.prose(), "2 connections are silent");
     assert!(ordered <= verified.at && known_after(&verified) >= Duration::from_millis(300));
     assert_eq!(carried(&lab, [1, 2], DELAY), None);
@@ -312,20 +258,17 @@ async fn a_cut_is_silent_and_heals() {
             "{roles:?}"
         );
     }
-    let verified = lab.apply_to_link(UNCUT, Link::Replication).await.expect("uncut");
+    let verified = on_link(&lab, UNCUT, Link::Replication).await;
     assert!(
         findings(&verified)
             .values()
             .any(|found| matches!(found, Finding::Arrives { .. })),
         "{verified:?}"
     );
-    assert!(carried(&lab, [1, 2], LONG).is_some());
+    assert!(carried(&lab, [1, 2], TEST_TIMEOUT).is_some());
 
     // One way between two hosts: what host 1 sends does not reach host 2, which the others don't notice.
-    let verified = lab
-        .apply_to_link(cut(Direction::There), between(1, 2))
-        .await
-        .expect("cut");
+    let verified = on_link(&lab, cut(Direction::There), between(1, 2)).await;
     let silent: Vec<&str> = findings(&verified).into_keys().collect();
     assert_eq!(
         silent,
@@ -336,39 +279,29 @@ async fn a_cut_is_silent_and_heals() {
         ]
     );
     assert_eq!(carried(&lab, [1, 2], DELAY), None);
-    assert!(carried(&lab, [1, 3], LONG).is_some());
+    assert!(carried(&lab, [1, 3], TEST_TIMEOUT).is_some());
     // The same link by its other name.
-    let again = lab
-        .apply_to_link(cut(Direction::Both), between(2, 1))
-        .await
-        .expect_err("another cut");
+    let again = refused(&lab, cut(Direction::Both), between(2, 1)).await;
     assert_eq!(
-        again.to_string(),
+        again,
         "cannot cut the link of hosts 2 and 1: it is cut (on the way there); uncut it first"
     );
-    lab.apply_to_link(UNCUT, between(1, 2)).await.expect("uncut");
-    assert!(carried(&lab, [1, 2], LONG).is_some());
+    on_link(&lab, UNCUT, between(1, 2)).await;
+    assert!(carried(&lab, [1, 2], TEST_TIMEOUT).is_some());
 
     // Between two replicas only Sentinels have something to say.
-    let verified = lab
-        .apply_to_link(cut(Direction::Both), between(2, 3))
-        .await
-        .expect("cut");
+    let verified = on_link(&lab, cut(Direction::Both), between(2, 3)).await;
     assert_eq!(verified.proof.len(), 2, "{verified:?}");
-    assert!(carried(&lab, [1, 3], LONG).is_some());
-    lab.down().await;
-}
+    assert!(carried(&lab, [1, 3], TEST_TIMEOUT).is_some());
+    on_link(&lab, UNCUT, between(2, 3)).await;
 
-#[tokio::test]
-async fn a_link_that_nobody_uses_cannot_be_measured() {
-    let _one = beside();
-    let lab = up_patient().await;
-    lab.apply(Fault::Pause.into(), HostId(1)).await.expect("paused");
-    let refused = lab.apply_to_link(cut(Direction::Both), Link::Replication).await;
-    assert!(matches!(refused, Err(LabError::Unmeasurable { .. })), "{refused:?}");
+    // A link that nobody uses can't be measured.
+    carry_out(&lab, PAUSE, HostId(1)).await;
+    let done = lab.apply_to_link(cut(Direction::Both), Link::Replication).await;
+    assert!(matches!(done, Err(LabError::Unmeasurable { .. })), "{done:?}");
     assert!(lab.link_conditions(Link::Replication).is_up());
-    let refused = lab.apply_to_link(UNCUT, Link::Replication).await.expect_err("not cut");
-    assert_eq!(refused.to_string(), "cannot uncut replication: it is not cut");
+    let refused = refused(&lab, UNCUT, Link::Replication).await;
+    assert_eq!(refused, "cannot uncut replication: it is not cut");
     lab.down().await;
 }
 
@@ -378,29 +311,28 @@ async fn a_master_that_is_cut_off_is_replaced_and_follows_once_it_hears_of_that(
     let lab = up(true, Duration::from_secs(1)).await;
     let first = HostId(1);
     for other in [2, 3] {
-        lab.apply_to_link(cut(Direction::Both), between(1, other))
-            .await
-            .expect("cut");
+        on_link(&lab, cut(Direction::Both), between(1, other)).await;
     }
-    let second = eventually("another master", async || {
+    let second = until("another master", async || {
         let roles = lab.replication_roles().await;
         let masters = roles
             .iter()
             .filter(|(_, role)| matches!(role, ReplicationRole::Master { .. }));
-        masters.filter_map(|(name, _)| name.host).find(|host| *host != first)
+        let other = masters.filter_map(|(name, _)| name.host).find(|host| *host != first);
+        other.ok_or(roles)
     })
     .await;
     // It knows nothing of that, and takes writes from whoever knows only it.
     ask::<()>(&mut to(&lab, data(1)), &["SET", "only here", "1"]);
     for other in [2, 3] {
-        let verified = lab.apply_to_link(UNCUT, between(1, other)).await.expect("uncut");
+        let verified = on_link(&lab, UNCUT, between(1, other)).await;
         let pings = findings(&verified);
         assert!(
             pings.keys().any(|of| of.starts_with("the Sentinel of host 1")),
             "{verified:?}"
         );
     }
-    assert_eq!(master(&lab, 3, Some(first)).await, second);
+    assert_eq!(master_with_replicas(&lab, 3, Some(first)).await, second);
     doors_are_told(&lab, second.0);
     let kept: bool = ask(&mut to(&lab, data(1)), &["EXISTS", "only here"]);
     assert!(!kept, "its own writes are gone");
@@ -412,19 +344,16 @@ async fn a_master_that_is_cut_off_is_replaced_and_follows_once_it_hears_of_that(
 async fn sentinels_that_are_cut_off_from_each_other_replace_nobody() {
     let _one = beside();
     let lab = up(true, Duration::from_secs(1)).await;
-    let verified = lab
-        .apply_to_link(cut(Direction::Both), Link::Sentinels)
-        .await
-        .expect("cut");
+    let verified = on_link(&lab, cut(Direction::Both), Link::Sentinels).await;
     assert_eq!(verified.prose(), "6 connections are silent");
     // The Sentinels of hosts 2 and 3 take the master for down, but can't agree on it.
-    eventually("it is down for a Sentinel", async || {
+    until("it is down for a Sentinel", async || {
         let fields: BTreeMap<String, String> = ask(&mut to(&lab, sentinel(2)), &["SENTINEL", "MASTER", MASTER_NAME]);
-        fields["flags"].contains("s_down").then_some(())
+        fields["flags"].contains("s_down").then_some(()).ok_or(fields)
     })
     .await;
-    assert_eq!(master(&lab, 3, None).await, HostId(1));
-    assert!(carried(&lab, [1, 2], LONG).is_some());
-    lab.apply_to_link(UNCUT, Link::Sentinels).await.expect("uncut");
+    assert_eq!(master_with_replicas(&lab, 3, None).await, HostId(1));
+    assert!(carried(&lab, [1, 2], TEST_TIMEOUT).is_some());
+    on_link(&lab, UNCUT, Link::Sentinels).await;
     lab.down().await;
 }

@@ -3,6 +3,7 @@
 mod compose;
 mod docker;
 mod doctor;
+mod engine;
 mod hosts;
 mod kept;
 mod leftovers;

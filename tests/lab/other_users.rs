@@ -7,37 +7,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, SystemTime};
 
+use lockstorm_kit::lab::{Killed, runs};
+use lockstorm_kit::scenario::TWO_ARMS;
+use lockstorm_kit::{ended, eventually, lockstorm, password, send};
+use nix::sys::signal::Signal;
 use nix::unistd::geteuid;
 use tempfile::TempDir;
 
-/// Host 1 is killed and comes back.
-const SCENARIO: &str = r#"
-title    = "Two arms on the same products"
-duration = "120s"
-seed     = 1
-
-[swarm]
-servers = 2
-workers = 2
-think   = "20ms"
-
-[workload]
-kind     = "inventory"
-products = 16
-stock    = 1000000
-hold     = { median = "1ms", sigma = 0.1 }
-
-[[arm]]
-name = "single"
-lock = "single"
-ttl  = "2s"
-
-[[arm]]
-name = "redlock"
-lock = "redlock"
-ttl  = "2s"
-
+/// What makes of [`TWO_ARMS`] a scenario in which host 1 is killed and comes back.
+const KILL: &str = r#"
 [[fault]]
 at  = "500ms"
 do  = "kill"
@@ -70,31 +50,19 @@ fn shell(directory: &Path, script: &str) -> Command {
     command
 }
 
-/// A process that is killed when the test ends in any way.
-struct Killed(std::process::Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Runs a script as the other user.
 fn as_nobody(directory: &Path, script: &str) -> Output {
     shell(directory, script).output().expect("a shell")
 }
 
-fn lockstorm(temp_dir: &Path, args: &[&str]) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_lockstorm"))
-        .args(args)
-        .env("TMPDIR", temp_dir)
-        .stdin(Stdio::null())
-        .output()
-        .expect("lockstorm");
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8_lossy(&text).into_owned())
+/// The exit code, and everything that is said.
+fn says(temp_dir: &Path, args: &[&str]) -> (Option<i32>, String) {
+    let (code, out, err) = ended(&mut lockstorm(temp_dir, args));
+    (code, out + &err)
 }
+
+/// The commands that look at what is there.
+const LOOK: [&[&str]; 2] = [&["lab", "down"], &["run", "stampede", "--duration", "1s", "--quiet"]];
 
 /// A home directory with things in it whose names look like leftovers.
 fn home() -> TempDir {
@@ -104,7 +72,7 @@ fn home() -> TempDir {
         fs::write(home.path().join(name).join("thesis"), "years of work").expect("a file");
     }
     fs::write(home.path().join("run-00000002/keeper.lock"), "").expect("a file");
-    let year = std::time::SystemTime::now() - std::time::Duration::from_hours(8760);
+    let year = SystemTime::now() - Duration::from_hours(8760);
     let old = fs::File::open(home.path().join("new-00000003")).expect("opened");
     old.set_modified(year).expect("aged");
     home
@@ -126,11 +94,8 @@ fn a_link_planted_as_our_directory_leads_nowhere() {
         &format!("ln -s {} {}", home.path().display(), link.display()),
     );
     assert!(planted.status.success());
-    for args in [
-        &["lab", "down"][..],
-        &["run", "stampede", "--duration", "1s", "--quiet"],
-    ] {
-        let (code, text) = lockstorm(temp_dir.path(), args);
+    for args in LOOK {
+        let (code, text) = says(temp_dir.path(), args);
         assert_eq!(code, Some(1), "{args:?}: {text}");
         assert!(is_untouched(home.path()), "{args:?}");
         assert_eq!(text.lines().count(), 1, "{text}");
@@ -150,11 +115,8 @@ fn a_directory_of_somebody_else_is_neither_used_nor_swept() {
         base = base.display()
     );
     assert!(as_nobody(temp_dir.path(), &script).status.success());
-    for args in [
-        &["lab", "down"][..],
-        &["run", "stampede", "--duration", "1s", "--quiet"],
-    ] {
-        let (code, text) = lockstorm(temp_dir.path(), args);
+    for args in LOOK {
+        let (code, text) = says(temp_dir.path(), args);
         assert_eq!(code, Some(1), "{args:?}: {text}");
         assert!(text.contains("it belongs to user 65534; set TMPDIR"), "{text}");
         assert!(base.join("run-00000001/keeper.lock").exists(), "{args:?}");
@@ -171,7 +133,7 @@ fn a_directory_that_others_can_write_to_is_refused() {
     let home = home();
     let script = format!("ln -s {}/run-1 {}/run-00000001", home.path().display(), base.display());
     assert!(as_nobody(temp_dir.path(), &script).status.success());
-    let (code, text) = lockstorm(temp_dir.path(), &["lab", "down"]);
+    let (code, text) = says(temp_dir.path(), &["lab", "down"]);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("others can write to it; set TMPDIR"), "{text}");
     assert!(is_untouched(home.path()));
@@ -199,7 +161,7 @@ fn a_directory_that_is_swapped_while_we_look_deletes_nothing() {
     let swapper = Killed(swapper.expect("a shell"));
     let mut refused = 0;
     for _ in 0..100 {
-        let (code, text) = lockstorm(temp_dir.path(), &["lab", "down"]);
+        let (code, text) = says(temp_dir.path(), &["lab", "down"]);
         assert!(code == Some(0) || code == Some(1), "{text}");
         refused += usize::from(text.contains("it is a link"));
         assert!(is_untouched(home.path()), "{text}");
@@ -220,23 +182,21 @@ impl Lab {
         let dir = TempDir::with_prefix("ls-").expect("a directory");
         // Others may look: each file must be protected by itself.
         fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).expect("open to all");
-        fs::write(dir.path().join("kill.toml"), SCENARIO).expect("the scenario");
-        let run = Command::new(env!("CARGO_BIN_EXE_lockstorm"))
-            .args([
-                "run",
-                "kill.toml",
-                "--quiet",
-                "--record",
-                "out.json",
-                "--log",
-                "out.log",
-            ])
-            .args(more)
-            .current_dir(dir.path())
-            .env("TMPDIR", dir.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+        fs::write(
+            dir.path().join("kill.toml"),
+            TWO_ARMS.replace("60s", "120s").replace("5ms", "20ms") + KILL,
+        )
+        .expect("the scenario");
+        let own = [
+            "run",
+            "kill.toml",
+            "--quiet",
+            "--record",
+            "out.json",
+            "--log",
+            "out.log",
+        ];
+        let run = lockstorm(dir.path(), &[&own, more].concat())
             .spawn()
             .expect("lockstorm");
         let lab = Self { dir, run: Killed(run) };
@@ -247,8 +207,7 @@ impl Lab {
     }
 
     fn run_dir(&self) -> Option<PathBuf> {
-        let mut runs = fs::read_dir(base(self.dir.path())).ok()?.flatten();
-        Some(runs.next()?.path())
+        runs(self.dir.path()).pop()
     }
 
     fn ports(&self) -> Vec<u16> {
@@ -261,13 +220,12 @@ impl Lab {
     }
 
     fn cli(&self, args: &[&str]) -> (Option<i32>, String) {
-        lockstorm(self.dir.path(), &[&["lab", "cli"], args].concat())
+        says(self.dir.path(), &[&["lab", "cli"], args].concat())
     }
 
     /// Ends the run in order, and returns its whole output.
     fn end(mut self) -> (TempDir, String) {
-        let pid = nix::unistd::Pid::from_raw(self.run.0.id().cast_signed());
-        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).expect("ours");
+        send(self.run.0.id(), Signal::SIGINT);
         let mut text = String::new();
         for stream in [
             Box::new(self.run.0.stdout.take().expect("its stdout")) as Box<dyn std::io::Read>,
@@ -278,14 +236,6 @@ impl Lab {
         }
         assert_eq!(self.run.0.wait().expect("it ends").code(), Some(130), "{text}");
         (self.dir, text)
-    }
-}
-
-fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let end = std::time::Instant::now() + std::time::Duration::from_mins(1);
-    while !condition() {
-        assert!(std::time::Instant::now() < end, "not in time: {what}");
-        std::thread::sleep(std::time::Duration::from_millis(10));
     }
 }
 
@@ -310,11 +260,7 @@ fn nobody_else_gets_into_a_node_or_at_its_password() {
     }
     let run_dir = lab.run_dir().expect("a run");
     let conf = run_dir.join("nodes.conf");
-    let text = fs::read_to_string(&conf).expect("ours");
-    let password = text
-        .lines()
-        .find_map(|line| line.strip_prefix("requirepass "))
-        .expect("a password");
+    let password = password::in_dir(&run_dir).expect("a password");
     assert!(password.len() >= 32, "128 bits");
     assert_eq!(
         fs::metadata(&conf).expect("the file").permissions().mode() & 0o777,
@@ -358,13 +304,12 @@ fn nobody_else_gets_into_a_node_or_at_its_password() {
         for file in ["cmdline", "environ"] {
             let bytes = fs::read(entry.path().join(file)).unwrap_or_default();
             let text = String::from_utf8_lossy(&bytes).into_owned();
-            assert!(!text.contains(password), "{}: {file}", entry.path().display());
+            assert!(!text.contains(&password), "{}: {file}", entry.path().display());
             seen += usize::from(text.contains("redis-server") || text.contains("valkey-server"));
         }
     }
     assert!(seen >= 3, "the servers were looked at");
 
-    let password = password.to_owned();
     let (dir, said) = lab.end();
     assert!(!said.contains(&password) && said.contains("redlock"), "{said}");
     for file in ["out.json", "out.log"] {
@@ -374,7 +319,7 @@ fn nobody_else_gets_into_a_node_or_at_its_password() {
     let record = fs::read_to_string(dir.path().join("out.json")).expect("a record");
     assert!(record.contains("\"requirepass\": \"random\""), "{record}");
     assert!(record.contains("host 1 is back EMPTY"), "{said}");
-    let (code, text) = lockstorm(dir.path(), &["lab", "cli", "1"]);
+    let (code, text) = says(dir.path(), &["lab", "cli", "1"]);
     assert!(code == Some(1) && text.contains("no lab of yours is running"), "{text}");
 }
 
