@@ -7,6 +7,7 @@ mod lock;
 pub mod console;
 pub mod password;
 pub mod place;
+pub mod play;
 pub mod postgres;
 pub mod program;
 pub mod proxy;
