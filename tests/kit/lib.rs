@@ -8,6 +8,7 @@ pub mod console;
 pub mod lab;
 pub mod password;
 pub mod place;
+pub mod play;
 pub mod postgres;
 pub mod program;
 pub mod proxy;
