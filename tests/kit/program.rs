@@ -1,10 +1,10 @@
 //! The program that is tested.
 
-use std::env;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -64,4 +64,39 @@ pub fn send(process: u32, signal: Signal) {
 pub fn parts_of(output: Output) -> (Option<i32>, String, String) {
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// Runs `lockstorm ARGUMENTS` in a directory of its own: the exit code, standard output, standard error.
+pub fn told(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    ended(&mut lockstorm(directory.path(), arguments))
+}
+
+/// What `lockstorm ARGUMENTS` prints, which ends with this exit code.
+pub fn printed(code: i32, arguments: &[&str]) -> String {
+    let (ended, stdout, stderr) = told(arguments);
+    assert_eq!(ended, Some(code), "{arguments:?}: {stderr}");
+    stdout
+}
+
+/// Runs `lockstorm ARGUMENTS`, which must be refused with this exit code before anything starts: one line on standard error
+/// that contains all of `parts`, nothing on standard output, and no directory of a lab.
+pub fn refused(code: i32, arguments: &[&str], parts: &[&str]) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (ended, stdout, stderr) = ended(&mut lockstorm(directory.path(), arguments));
+    assert_eq!(ended, Some(code), "{arguments:?}: {stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{arguments:?}: {stderr}");
+    assert!(stderr.starts_with("lockstorm: "), "{arguments:?}: {stderr}");
+    says(&stderr, parts);
+    assert!(stdout.is_empty(), "{arguments:?}: {stdout}");
+    let mut left = fs::read_dir(directory.path()).expect("our own directory");
+    assert!(left.next().is_none(), "{arguments:?} started a lab");
+}
+
+/// Asserts that a text contains all of these.
+#[track_caller]
+pub fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is missing: {text}");
+    }
 }
