@@ -1,7 +1,8 @@
 //! The program that is tested.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{env, fs};
@@ -99,4 +100,46 @@ pub fn says(text: &str, parts: &[&str]) {
     for part in parts {
         assert!(text.contains(part), "{part:?} is missing: {text}");
     }
+}
+
+/// Lines of standard error until one contains `wanted`.
+pub fn read_until(stderr: &mut impl BufRead, wanted: &str) -> String {
+    let mut all = String::new();
+    loop {
+        let from = all.len();
+        assert!(stderr.read_line(&mut all).expect("text") > 0, "no {wanted:?} in {all}");
+        if all[from..].contains(wanted) {
+            return all;
+        }
+    }
+}
+
+/// Starts a run that tells how it goes on, and waits until it is under way. Returns it with the rest of its standard error.
+pub fn under_way(command: &mut Command) -> (Child, BufReader<ChildStderr>) {
+    let mut run = command.spawn().expect("the program starts");
+    let mut stderr = BufReader::new(run.stderr.take().expect("a pipe"));
+    read_until(&mut stderr, "s of ");
+    (run, stderr)
+}
+
+/// The process ids of the children of `parent`.
+pub fn children(parent: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{parent}/task"));
+    let lists = tasks
+        .into_iter()
+        .flatten()
+        .filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok());
+    lists
+        .flat_map(|list| {
+            list.split_whitespace()
+                .map(|pid| pid.parse().expect("a process id"))
+                .collect::<Vec<u32>>()
+        })
+        .collect()
+}
+
+/// A process and all its descendants.
+pub fn family(root: u32) -> Vec<u32> {
+    let below = children(root).into_iter().flat_map(family);
+    [root].into_iter().chain(below).collect()
 }
