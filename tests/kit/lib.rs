@@ -14,6 +14,5 @@ pub mod program;
 pub mod proxy;
 pub mod scenario;
 
-pub use lock::turn::alone;
 pub use lock::*;
 pub use program::{ended, lockstorm, parts_of, program, send};

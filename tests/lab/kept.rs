@@ -270,11 +270,11 @@ fn what_breaks_is_verified_and_told() {
         let (code, out, err) = place.lab(arguments);
         (code, out + &err)
     };
-    let good = |text: String| (0, text + "\n");
+    let answers = |arguments: &[&str], text: &str| assert_eq!(lab(arguments), (0, format!("{text}\n")));
     let refused = format!("port {} refuses", ports[0]);
-    assert_eq!(
-        lab(&["kill", "1"]),
-        good(format!("host 1 killed: its process is gone and {refused}"))
+    answers(
+        &["kill", "1"],
+        &format!("host 1 killed: its process is gone and {refused}"),
     );
     assert!(refuses(ports[0]) && !refuses(ports[1]));
     let status = place.status();
@@ -297,41 +297,37 @@ fn what_breaks_is_verified_and_told() {
     );
 
     // Obstacles.
-    let nothing = "kill host 1: nothing to do: it is already down (killed)";
-    assert_eq!(lab(&["kill", "1"]), good(nothing.to_owned()));
+    answers(
+        &["kill", "1"],
+        "kill host 1: nothing to do: it is already down (killed)",
+    );
     let first = "cannot pause host 1: it is down (killed); restart it first with `lockstorm lab restore 1`";
     assert_eq!(lab(&["pause", "1"]), (1, format!("lockstorm: {first}\n")));
-    assert_eq!(
-        lab(&["restore", "2"]),
-        good("host 2 is up: nothing to restore".to_owned())
-    );
+    answers(&["restore", "2"], "host 2 is up: nothing to restore");
 
     // It comes back where it was, and has forgotten everything.
     let get = |url: &str| ask::<Option<u8>>(&mut connect_to(url), &["GET", "key"]);
     let back = format!("host 1 is back EMPTY: it answers on port {}", ports[0]);
-    assert_eq!(lab(&["restore", "1"]), good(back.clone()));
+    answers(&["restore", "1"], &back);
     ask::<()>(&mut connect_to(&urls[0]), &["SET", "key", "1"]);
     assert_eq!(get(&urls[0]), Some(1));
     assert_eq!(lab(&["kill", "1"]).0, 0);
-    assert_eq!(lab(&["restore", "1"]), good(back));
+    answers(&["restore", "1"], &back);
     assert_eq!(get(&urls[0]), None);
 
     // A host that is paused says nothing.
     let mut connection = connect_to(&urls[1]);
     assert_eq!(ping(&mut connection).expect("it answers"), "PONG");
-    assert_eq!(
-        lab(&["pause", "2"]),
-        good("host 2 paused: its process is stopped".to_owned())
-    );
+    answers(&["pause", "2"], "host 2 paused: its process is stopped");
     connection
         .set_read_timeout(Some(Duration::from_millis(300)))
         .expect("a timeout");
     assert!(ping(&mut connection).expect_err("it is paused").is_timeout());
     assert_eq!(state(&place.status(), 2), "paused");
-    let answers = format!("host 2 resumed: it answers on port {}", ports[1]);
-    assert_eq!(
-        lab(&["restore", "2,3"]),
-        good(format!("{answers}\nhost 3 is up: nothing to restore"))
+    let resumed = format!("host 2 resumed: it answers on port {}", ports[1]);
+    answers(
+        &["restore", "2,3"],
+        &format!("{resumed}\nhost 3 is up: nothing to restore"),
     );
     assert_eq!(ping(&mut connect_to(&urls[1])).expect("it answers"), "PONG");
 
@@ -482,11 +478,7 @@ fn one_lab_is_kept_at_a_time() {
     eventually("one lab is left", || place.runs().len() == 1);
     let service = place.service();
     // The same again changes nothing.
-    assert!(
-        place
-            .good(&["up", "--port", "0"])
-            .starts_with("a lab is kept already\n")
-    );
+    assert!(place.up().starts_with("a lab is kept already\n"));
     // Another one is not what was asked for.
     let (code, out, err) = place.lab(&["up", "--port", "0", "--persistence", "rdb"]);
     assert!(code == 1 && out.is_empty(), "{out}");

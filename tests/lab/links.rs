@@ -11,7 +11,7 @@ use lockstorm::model::{
 };
 use lockstorm::scenario::{LabSpec, ReplicatedSpec};
 use lockstorm_kit::lab::{KILL, PAUSE, RESTART, ask, carry_out, connect, master_with_replicas, options, spec, until};
-use lockstorm_kit::{TEST_TIMEOUT, beside};
+use lockstorm_kit::{TEST_TIMEOUT, alone, beside};
 use redis::Value;
 
 const DELAY: Duration = Duration::from_millis(500);
@@ -197,7 +197,7 @@ async fn without_a_fault_of_the_network_there_is_no_proxy() {
 
 #[tokio::test]
 async fn a_lag_of_replication_is_what_it_claims() {
-    let _one = beside();
+    let _one = alone();
     let lab = up_patient().await;
     assert!(shortest(&lab, [1, 2]) < DELAY);
     let ordered = Instant::now();
@@ -307,7 +307,7 @@ async fn a_cut_is_silent_and_heals() {
 
 #[tokio::test]
 async fn a_master_that_is_cut_off_is_replaced_and_follows_once_it_hears_of_that() {
-    let _one = beside();
+    let _one = alone();
     let lab = up(true, Duration::from_secs(1)).await;
     let first = HostId(1);
     for other in [2, 3] {
@@ -342,7 +342,7 @@ async fn a_master_that_is_cut_off_is_replaced_and_follows_once_it_hears_of_that(
 
 #[tokio::test]
 async fn sentinels_that_are_cut_off_from_each_other_replace_nobody() {
-    let _one = beside();
+    let _one = alone();
     let lab = up(true, Duration::from_secs(1)).await;
     let verified = on_link(&lab, cut(Direction::Both), Link::Sentinels).await;
     assert_eq!(verified.prose(), "6 connections are silent");

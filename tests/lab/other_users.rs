@@ -11,7 +11,8 @@ use std::time::{Duration, SystemTime};
 
 use lockstorm_kit::lab::{Killed, runs};
 use lockstorm_kit::scenario::TWO_ARMS;
-use lockstorm_kit::{ended, eventually, lockstorm, password, send};
+use lockstorm_kit::turn::Turn;
+use lockstorm_kit::{beside, ended, eventually, lockstorm, password, send};
 use nix::sys::signal::Signal;
 use nix::unistd::geteuid;
 use tempfile::TempDir;
@@ -175,10 +176,12 @@ fn a_directory_that_is_swapped_while_we_look_deletes_nothing() {
 struct Lab {
     dir: TempDir,
     run: Killed,
+    _turn: Turn,
 }
 
 impl Lab {
     fn start(more: &[&str]) -> Self {
+        let turn = beside();
         let dir = TempDir::with_prefix("ls-").expect("a directory");
         // Others may look: each file must be protected by itself.
         fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).expect("open to all");
@@ -199,7 +202,11 @@ impl Lab {
         let run = lockstorm(dir.path(), &[&own, more].concat())
             .spawn()
             .expect("lockstorm");
-        let lab = Self { dir, run: Killed(run) };
+        let lab = Self {
+            dir,
+            run: Killed(run),
+            _turn: turn,
+        };
         eventually("the lab is up", || {
             lab.run_dir().is_some_and(|dir| dir.join("lab.json").exists())
         });
