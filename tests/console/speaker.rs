@@ -248,7 +248,7 @@ fn a_bounce_in_a_short_scenario_on_a_small_terminal() {
 }
 
 #[test]
-#[ignore = "takes two minutes: .ci/long speaker"]
+#[ignore = "slow: .ci/long speaker"]
 fn the_scenario_untouched() {
     for size in [WIDE, SMALL] {
         shown(SCENARIO, size, &[]);
@@ -256,7 +256,7 @@ fn the_scenario_untouched() {
 }
 
 #[test]
-#[ignore = "takes two minutes: .ci/long speaker"]
+#[ignore = "slow: .ci/long speaker"]
 fn a_bounce_at_the_start() {
     for size in [WIDE, SMALL] {
         bounced(SCENARIO, size, &[(1.0, "1b")]);
@@ -264,7 +264,7 @@ fn a_bounce_at_the_start() {
 }
 
 #[test]
-#[ignore = "takes two minutes: .ci/long speaker"]
+#[ignore = "slow: .ci/long speaker"]
 fn a_bounce_in_the_middle() {
     for size in [WIDE, SMALL] {
         bounced(SCENARIO, size, &[(22.0, "1b")]);
@@ -272,7 +272,7 @@ fn a_bounce_in_the_middle() {
 }
 
 #[test]
-#[ignore = "takes two minutes: .ci/long speaker"]
+#[ignore = "slow: .ci/long speaker"]
 fn a_bounce_twice() {
     for size in [WIDE, SMALL] {
         bounced(SCENARIO, size, &[(3.0, "1b"), (25.0, "b")]);
@@ -280,7 +280,7 @@ fn a_bounce_twice() {
 }
 
 #[test]
-#[ignore = "takes two minutes: .ci/long speaker"]
+#[ignore = "slow: .ci/long speaker"]
 fn kill_and_restore_at_the_wrong_time() {
     for size in [WIDE, SMALL] {
         let shown = shown(SCENARIO, size, &[(2.5, "1k"), (18.0, "r")]);
