@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lockstorm_kit::beside;
+use lockstorm_kit::alone;
 use lockstorm_kit::program::{self, told};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -89,7 +89,7 @@ fn does_what_it_says(nodes: &str, title: &str) {
         let file = directory.path().join(format!("{name}.toml"));
         fs::write(&file, recipe[name].as_str().unwrap()).unwrap();
         let (code, stdout, stderr) = {
-            let _turn = beside();
+            let _turn = alone();
             told(&["run", file.to_str().unwrap(), "--quiet", "--json"])
         };
         let record: Value = serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{name}: {stderr}"));
