@@ -263,7 +263,7 @@ fn a_sample_of_faulty_io_is_reported_correctly() {
 }
 
 #[test]
-#[ignore = "takes minutes: .ci/long faulty-io"]
+#[ignore = "slow: .ci/long faulty-io"]
 fn all_faulty_io_is_reported_correctly() {
     // One of them, by a part of its name.
     let wanted = std::env::var("LOCKSTORM_FAULTY_IO").unwrap_or_default();

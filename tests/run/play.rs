@@ -243,7 +243,7 @@ fn breaks_the_single_lock_but_not_redlock(record: &Record) {
 #[test]
 fn a_node_that_comes_back_empty_breaks_the_single_lock_but_not_redlock() {
     let _turn = alone();
-    let set = ["workload.stock=6", "duration=28s"];
+    let set = ["workload.stock=4", "duration=30s"];
     breaks_the_single_lock_but_not_redlock(&held(builtin("single-vs-redlock", &set)));
 }
 
@@ -263,7 +263,7 @@ fn two_deaths_of_the_master_break_every_lock_that_trusts_it_and_the_second_is_to
 
 #[test]
 #[ignore = "slow: .ci/long scenarios"]
-fn failover_as_it_is_with_three_seeds() {
+fn two_deaths_of_the_master_as_it_is_with_three_seeds() {
     let _turn = alone();
     for seed in ["seed=1", "seed=2", "seed=42"] {
         println!("{seed}");

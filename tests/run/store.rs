@@ -468,7 +468,7 @@ async fn a_stampede_queues_for_connections(url: &str) {
     tables.remove().await;
 }
 
-macro_rules! on_both {
+macro_rules! on_sqlite {
     ($($test:ident),*) => {
         mod sqlite {
             $(#[tokio::test]
@@ -476,18 +476,9 @@ macro_rules! on_both {
                 super::$test("sqlite").await;
             })*
         }
-        mod postgres {
-            use super::Database;
-
-            $(#[tokio::test]
-            #[ignore = "slow: .ci/long postgres"]
-            async fn $test() {
-                super::$test(Database::start().url()).await;
-            })*
-        }
     };
 }
-on_both!(
+on_sqlite!(
     reads_and_sells,
     the_atomic_sale_never_oversells,
     the_fence_refuses_every_older_token,
@@ -496,6 +487,21 @@ on_both!(
     a_kill_tears_no_sale,
     a_stampede_queues_for_connections
 );
+
+/// On one server, one after the other.
+#[tokio::test]
+#[ignore = "slow: .ci/long postgres"]
+async fn all_of_them_on_postgresql() {
+    let database = Database::start();
+    let url = database.url();
+    reads_and_sells(url).await;
+    the_atomic_sale_never_oversells(url).await;
+    the_fence_refuses_every_older_token(url).await;
+    a_fence_at_the_write_misses_what_one_at_the_read_sees(url).await;
+    a_fence_at_read_and_write_needs_no_lock(url).await;
+    a_kill_tears_no_sale(url).await;
+    a_stampede_queues_for_connections(url).await;
+}
 
 /// The schemas of killed runs are dropped, and those of living runs stay untouched.
 #[tokio::test]
