@@ -1119,16 +1119,20 @@ fn late_work_is_done_and_counted_from_its_intended_start_and_a_knob_that_was_not
     let _lab = beside();
     let run = Run::start(OPEN, &[]);
     let before = run.until("it has done some", |s| completed(s) > 100);
-    let (late_before, knobs) = (before.arms[0].figures.counts[Count::Late], before.knobs.clone());
+    let (late_before, knobs) = (before.arms[0].figures.counts[Count::Late], before.knobs);
     run.order(Command::Turn(Knob::Workers(knobs.workers)));
     run.until("the order is carried out", |s| s.knobs.turns == knobs.turns + 1);
     let both = [server(1), server(2)];
-    both.into_iter().for_each(|server| run.fault(Fault::Pause, server));
+    for server in both {
+        run.fault(Fault::Pause, server);
+    }
     let paused = run.until("all are paused", |s| {
         s.servers.iter().all(|server| server.conditions.has(Condition::Paused))
     });
     run.until("a second has passed", |s| s.elapsed > paused.elapsed + 1.0);
-    both.into_iter().for_each(|server| run.undo(Condition::Paused, server));
+    for server in both {
+        run.undo(Condition::Paused, server);
+    }
     let after = run.until("it has caught up", |s| {
         let figures = &s.arms[0].figures;
         figures.offered > 300 && figures.offered.abs_diff(figures.counts[Count::Completed]) < 20

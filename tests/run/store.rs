@@ -209,18 +209,18 @@ async fn reads_and_sells(url: &str) {
         "each with the units that it left and its mark"
     );
 
-    let (seen, orders) = since(&store, 0).await;
+    let (seen, orders) = since(store, 0).await;
     assert_eq!(orders, [(1, 2), (2, 1)]);
     store.sell(0, 9, by("s1w1")).await.expect("a sale");
-    let (newest, orders) = since(&store, seen).await;
+    let (newest, orders) = since(store, seen).await;
     assert_eq!(orders, [(0, 1)]);
-    assert_eq!(since(&store, newest).await, (newest, vec![]));
+    assert_eq!(since(store, newest).await, (newest, vec![]));
 
     for result in [store.sell(4, 1, by("x")).await, store.units(4, NO_TIME).await.map(drop)] {
         assert!(matches!(result, Err(StoreError::Missing(_))), "{result:?}");
     }
     assert!(!store.sell_one(4, by("x")).await.expect("no such product is not sold"));
-    assert_eq!(total(&ledger(&store).await), 4, "what failed left no order");
+    assert_eq!(total(&ledger(store).await), 4, "what failed left no order");
     tables.remove().await;
 }
 
@@ -233,16 +233,16 @@ async fn the_atomic_sale_never_oversells(url: &str) {
     let store = &tables.store;
     let (mut last, mut seen) = (0, 0);
     while servers.iter().any(|server| !server.is_finished()) {
-        let (newest, orders) = since(&store, last).await;
+        let (newest, orders) = since(store, last).await;
         (last, seen) = (newest, seen + total(&orders));
     }
     let reported: u64 = servers
         .into_iter()
         .flat_map(|server| server.join().expect("an app server"))
         .sum();
-    seen += total(&since(&store, last).await.1);
+    seen += total(&since(store, last).await.1);
 
-    assert_eq!(ledger(&store).await, [(0, 10), (1, 10), (2, 10), (3, 10)]);
+    assert_eq!(ledger(store).await, [(0, 10), (1, 10), (2, 10), (3, 10)]);
     assert_eq!((seen, reported), (40, 40));
     assert_eq!(stock_of(store).await.iter().sum::<u64>(), 0);
     tables.remove().await;
@@ -302,7 +302,7 @@ async fn the_fence_refuses_every_older_token(url: &str) {
     sell(0, 9, token(1, "c")).await.expect("a sale");
 
     assert_eq!(
-        ledger(&store).await,
+        ledger(store).await,
         [(0, 1), (1, 3)],
         "draws, reads and refusals append no order"
     );
@@ -347,7 +347,7 @@ async fn a_fence_at_the_write_misses_what_one_at_the_read_sees(url: &str) {
     assert!(refused(&sell(2, left, older).await));
     sell(2, same, newer).await.expect("a sale");
 
-    assert_eq!(ledger(&store).await, [(0, 1), (1, 2), (2, 1)]);
+    assert_eq!(ledger(store).await, [(0, 1), (1, 2), (2, 1)]);
     assert_eq!(stock_of(store).await, [9, 9, 9, 10]);
     tables.remove().await;
 }
@@ -361,7 +361,7 @@ async fn a_fence_at_read_and_write_needs_no_lock(url: &str) {
     drawn.sort_unstable();
     assert_eq!(drawn, (1..=240).collect::<Vec<_>>(), "each token is drawn once");
     let store = &tables.store;
-    let sold = total(&ledger(&store).await);
+    let sold = total(&ledger(store).await);
     let left = stock_of(store).await[0];
     assert!(sold > 0 && sold + left == 10, "{sold} orders, {left} units left");
     tables.remove().await;
@@ -425,9 +425,9 @@ async fn a_kill_tears_no_sale(url: &str) {
         .expect("an app server");
         // What was in flight may arrive between these two readings; then the next readings agree.
         loop {
-            let before = total(&ledger(&store).await);
+            let before = total(&ledger(store).await);
             let left = stock_of(store).await.iter().sum::<u64>();
-            sold = total(&ledger(&store).await);
+            sold = total(&ledger(store).await);
             if before == sold {
                 assert_eq!(left + sold, 4_000_000, "kill {kill}");
                 break;
