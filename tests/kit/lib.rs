@@ -1,5 +1,11 @@
 //! What the product's tests share: the real program and a place for it, its console in a terminal, databases, and all that the
 //! lock's own tests share.
+// Advice for those whose functions strangers call.
+#![allow(
+    clippy::missing_errors_doc,
+    clippy::must_use_candidate,
+    clippy::return_self_not_must_use
+)]
 
 #[path = "../../src/lock/tests/kit/mod.rs"]
 mod lock;

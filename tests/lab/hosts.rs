@@ -513,7 +513,7 @@ async fn cluster_in_order(lab: &Lab, up: usize) -> Vec<HostId> {
             ClusterRole::Master { .. } => false,
         };
         let replicas = known.iter().filter(|(_, node)| node.is_ok && follows(node)).count();
-        let slots: u32 = known.iter().map(|(_, node)| u32::from(node.usable_slots())).sum();
+        let slots: u32 = known.values().map(|node| u32::from(node.usable_slots())).sum();
         if slots == u32::from(ClusterNode::SLOTS) && masters().count() + replicas == up {
             return Ok(masters().filter_map(|(name, _)| name.host).collect());
         }
