@@ -598,7 +598,7 @@ wait = "fail-fast"
 
 #[test]
 fn a_lock_that_follows_sentinels_survives_the_death_of_the_master_and_one_that_stays_does_not() {
-    let _lab = beside();
+    let _turn = alone();
     let run = Run::start(&format!("{CLOSED}{REPLICATED}"), &["arm.sentinel.timeout=1s"]);
     let [redlock, sentinel, fixed] = [0, 1, 2];
     let first = HostId(1);
@@ -688,7 +688,7 @@ for = "1s"
 
 #[test]
 fn the_primary_is_whoever_has_the_master_when_the_fault_starts() {
-    let _lab = beside();
+    let _turn = alone();
     let run = Run::start(&format!("{CLOSED}{REPLICATED}{ON_THE_PRIMARY}"), &[]);
     run.until("it is announced without a name", |s| {
         s.scheduled
@@ -741,7 +741,7 @@ by = "hand"
 
 #[test]
 fn a_lock_that_follows_sentinels_follows_a_failover_on_order_too() {
-    let _lab = beside();
+    let _turn = alone();
     let run = Run::start(
         &format!("{CLOSED}{REPLICATED}{FAILOVERS}"),
         &["arm.sentinel.timeout=1s"],
@@ -814,7 +814,7 @@ wait = "fail-fast"
 
 #[test]
 fn a_cluster_counts_as_one_node() {
-    let _lab = beside();
+    let _turn = alone();
     let run = Run::start(&format!("{CLOSED}{CLUSTER}"), &["arm.cluster.timeout=1s"]);
     let [redlock, cluster, masters] = [0, 1, 2];
     let masters_on = |s: &Snapshot| -> Vec<Option<usize>> { s.hosts.iter().map(|host| host.cluster_masters).collect() };
