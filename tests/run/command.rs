@@ -196,7 +196,7 @@ fn send(port: u16, command: &str) -> TcpStream {
 
 #[test]
 fn a_key_that_nobody_holds_and_that_never_expires_is_stuck() {
-    let _lab = beside();
+    let _turn = alone();
     // It is tried only after a load that was not stopped.
     let run = Run::start(CLOSED, &["lab.password=off", "arm.redlock.ttl=500ms", "duration=3s"]);
     run.until("it works", |s| completed(s) > 20);
@@ -353,7 +353,13 @@ fn a_fault_that_is_late_counts_when_it_comes_true() {
         is_said(s, "host 3 is back EMPTY")
     });
     let record = run.stop();
-    assert_eq!(record.inconclusive, [""; 0]);
+    // A busy machine may hold the whole run up, which is no doubt about the fault.
+    let mut doubts = record.inconclusive.iter();
+    assert!(
+        doubts.all(|why| why.starts_with("the run itself stood still")),
+        "{:?}",
+        record.inconclusive
+    );
     let times = effects(&record);
     let [(shutdown, _, [ordered, down]), (undo, _, [undone, _])] = times[..] else {
         panic!("it counts, and was undone: {times:?}");
