@@ -1,6 +1,6 @@
 //! Lockstorm: a chaos lab and benchmark suite for distributed locks on Redis.
 //!
-//! Modules depend only downward, in the order of this list (`tests/layers.rs` holds it):
+//! Modules depend only downward, in the order of this list (`tests/products/layers.rs` holds it):
 //! `console` and `report` see plain data, `run` drives everything, `model` knows nothing but `std`, `serde` and
 //! the lock engine's words.
 #![forbid(unsafe_op_in_unsafe_fn)]

@@ -266,13 +266,18 @@ mod tests {
         (recorders.clone(), Collector::new(recorders, timeline))
     }
 
-    fn figures(collector: &mut Collector, servers: Vec<Intakes>) -> Figures {
+    fn figures(collector: &mut Collector) -> Figures {
         collector.collect();
         collector.figures(ArmState {
             elapsed: 2.0,
-            servers,
             ..ArmState::default()
         })
+    }
+
+    /// The requests in the series.
+    fn completed(collector: &Collector) -> u64 {
+        let series = collector.series();
+        series.iter().map(|point| point.counts[Count::Completed]).sum()
     }
 
     fn begin_and_end(recorder: &Arc<Recorder>, part: Part) {
@@ -295,7 +300,7 @@ mod tests {
         recorders[1]
             .of(Part::Measured)
             .refused(MS * 2, Outcome::NoQuorum, &causes);
-        let figures = figures(&mut collector, Vec::new());
+        let figures = figures(&mut collector);
         assert_eq!((figures.outcomes.acquired, figures.outcomes.no_quorum), (2, 1));
         assert_eq!(
             (figures.counts[Count::Completed], figures.offered, figures.answered),
@@ -310,12 +315,7 @@ mod tests {
         assert!((figures.throughput - 1.0).abs() < 1e-9);
         let lacking: Vec<_> = collector.lacking().iter().map(|one| one.node).collect();
         assert_eq!(lacking, [1, 3]);
-        let points: u64 = collector
-            .series()
-            .iter()
-            .map(|point| point.counts[Count::Completed])
-            .sum();
-        assert_eq!(points, 2);
+        assert_eq!(completed(&collector), 2);
     }
 
     #[test]
@@ -374,28 +374,18 @@ mod tests {
             missing: 1,
         });
         begin_and_end(&recorders[0], Part::WarmUp);
+        let server = |server| ServerLoad {
+            server,
+            ..ServerLoad::default()
+        };
         let zero = Figures {
             votes_at_release: vec![0; 10],
             votes_in_the_end: vec![0; 10],
-            servers: vec![
-                ServerLoad {
-                    server: 1,
-                    ..ServerLoad::default()
-                },
-                ServerLoad {
-                    server: 2,
-                    ..ServerLoad::default()
-                },
-            ],
+            servers: [1, 2].map(server).to_vec(),
             ..Figures::default()
         };
-        assert_eq!(figures(&mut collector, Vec::new()), zero);
-        let points: u64 = collector
-            .series()
-            .iter()
-            .map(|point| point.counts[Count::Completed])
-            .sum();
-        assert_eq!(points, 0, "nor in the series");
+        assert_eq!(figures(&mut collector), zero);
+        assert_eq!(completed(&collector), 0, "nor in the series");
     }
 
     #[test]
@@ -405,7 +395,7 @@ mod tests {
         timeline.end(origin + Duration::from_secs(2));
         let (recorders, mut collector) = timed(timeline);
         begin_and_end(&recorders[0], Part::Measured);
-        let figures = figures(&mut collector, Vec::new());
+        let figures = figures(&mut collector);
         assert_eq!((figures.counts[Count::Completed], figures.answered), (1, 1));
         assert!(figures.throughput.abs() < 1e-9, "{}", figures.throughput);
         assert_eq!(collector.after_end().counts[Count::Completed], 1);
@@ -526,7 +516,7 @@ mod tests {
         {
             recorder.of(Part::Measured).damaged_list(list);
         }
-        assert_eq!(figures(&mut collector, Vec::new()).duplicate_pages, 4);
+        assert_eq!(figures(&mut collector).duplicate_pages, 4);
     }
 
     #[test]
@@ -540,12 +530,12 @@ mod tests {
         recorders[0].of(Part::Measured).provider_call(call);
         recorders[1].of(Part::Measured).provider_call(call);
         assert_eq!(
-            figures(&mut collector, Vec::new()).db_hits_per_expiry.expiries,
+            figures(&mut collector).db_hits_per_expiry.expiries,
             0,
             "it has not ended"
         );
         recorders[0].of(Part::Measured).refilled(call);
-        let figures = figures(&mut collector, Vec::new());
+        let figures = figures(&mut collector);
         assert_eq!(
             (figures.counts[Count::DbHits], figures.db_hits_per_expiry.expiries),
             (2, 1)
@@ -558,7 +548,7 @@ mod tests {
         for count in Count::VARIANTS {
             let (recorders, mut collector) = two();
             recorders[1].of(Part::Measured).count(*count);
-            let (figures, expected) = (figures(&mut collector, Vec::new()), Counts::from([(*count, 1)]));
+            let (figures, expected) = (figures(&mut collector), Counts::from([(*count, 1)]));
             assert_eq!(figures.counts, expected);
             let mut points = Counts::default();
             collector.series().iter().for_each(|point| points.add(&point.counts));
@@ -571,7 +561,7 @@ mod tests {
         let (recorders, mut collector) = two();
         recorders[1].of(Part::Measured).failed(|| "disk full".to_owned());
         recorders[1].of(Part::Measured).failed(|| "another".to_owned());
-        assert_eq!(figures(&mut collector, Vec::new()).counts[Count::Errors], 2);
+        assert_eq!(figures(&mut collector).counts[Count::Errors], 2);
         assert_eq!(collector.first_error().map(String::as_str), Some("disk full"));
     }
 }

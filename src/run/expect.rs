@@ -94,35 +94,36 @@ mod tests {
 
     use super::*;
     use crate::metrics::{Count, Figures, Metric, Point, Quantiles, Series};
-    use crate::scenario::{Op, Overrides, Source, builtin, parse};
+    use crate::scenario::{Op, Overrides, Source, parse};
 
-    fn scenario() -> Scenario {
-        let builtin = builtin::find("flash-sale").expect("it is built in");
-        let source = Source {
-            name: builtin.name.to_owned(),
-            text: builtin.text.to_owned(),
-        };
-        let mut scenario = parse(&source, &Overrides::default()).expect("it is valid");
+    /// What is said of an expectation of `redlock`, with these figures and doubts.
+    fn check((metric, op, bound): (Metric, Op, f64), figures: Figures, doubts: &[Doubt]) -> CheckedExpectation {
+        let mut scenario = scenario();
         scenario.expect = vec![Expectation {
             arm: "redlock".to_owned(),
-            metric: Metric::Oversold,
-            op: Op::Equal,
-            bound: 0.0,
-            text: "== 0".to_owned(),
+            metric,
+            op,
+            bound,
+            text: format!("{} {bound}", op.sign()),
         }];
-        scenario
+        let arm = ArmRecord { figures, ..record() };
+        check_all(&scenario, &[arm], &[doubts.to_vec()]).remove(0)
+    }
+
+    fn scenario() -> Scenario {
+        let source = Source::open("flash-sale").expect("it is built in");
+        parse(&source, &Overrides::default()).expect("it is valid")
     }
 
     fn judge(oversold: u64, lost_updates: u64, sold_out_all: bool, doubts: &[Doubt]) -> CheckedExpectation {
-        let mut arm = record();
-        arm.figures = Figures {
+        let figures = Figures {
             oversold,
             lost_updates,
             lost_updates_peak: lost_updates,
             sold_out_all,
             ..Figures::default()
         };
-        check_all(&scenario(), &[arm], &[doubts.to_vec()]).remove(0)
+        check((Metric::Oversold, Op::Equal, 0.0), figures, doubts)
     }
 
     fn record() -> ArmRecord {
@@ -195,11 +196,6 @@ mod tests {
             let what = format!("{} {} {bound}", metric.name(), op.sign());
             let [nothing, damage, excess, decided] = stands;
             let stands = [nothing, damage, excess, decided, without == CheckResult::Held];
-            let mut scenario = scenario();
-            let expectation = &mut scenario.expect[0];
-            (expectation.metric, expectation.op, expectation.bound) = (metric, op, bound);
-            let mut arm = record();
-            arm.figures = figures.clone();
             // Every set of doubts: its result stands if each of them leaves it standing.
             for set in 0..1_usize << DOUBTS.len() {
                 let is_in = |doubt: &usize| set & (1 << doubt) != 0;
@@ -210,7 +206,7 @@ mod tests {
                 };
                 let mut all = doubts(&of_set.iter().map(|doubt| DOUBTS[*doubt]).collect::<Vec<_>>());
                 for _ in 0..2 {
-                    let checked = check_all(&scenario, std::slice::from_ref(&arm), &[all.clone()]).remove(0);
+                    let checked = check((metric, op, bound), figures.clone(), &all);
                     assert_eq!(checked.result, expected, "{what}, with {all:?}: {}", checked.text);
                     all.reverse();
                 }
@@ -221,11 +217,7 @@ mod tests {
     #[test]
     fn damage_that_the_machine_explains_proves_nothing_and_more_than_that_does() {
         let judge = |metric, op, bound, lost_by_stalls| {
-            let mut scenario = scenario();
-            let expectation = &mut scenario.expect[0];
-            (expectation.metric, expectation.op, expectation.bound) = (metric, op, bound);
-            let mut arm = record();
-            arm.figures = Figures {
+            let figures = Figures {
                 counts: [(Count::Overran, 5), (Count::Stalled, 4)].into(),
                 orders: 100,
                 lost_updates: 3,
@@ -233,7 +225,7 @@ mod tests {
                 lost_by_stalls,
                 ..Figures::default()
             };
-            check_all(&scenario, &[arm], &[vec![]]).remove(0)
+            check((metric, op, bound), figures, &[])
         };
         let explained = judge(Metric::LostUpdates, Op::Equal, 0.0, 7);
         assert_eq!(explained.result, CheckResult::Inconclusive);
@@ -268,12 +260,13 @@ mod tests {
     #[test]
     fn an_arm_that_took_no_order_shows_nothing() {
         let judge = |orders, lost_updates, op| {
-            let mut scenario = scenario();
-            (scenario.expect[0].metric, scenario.expect[0].op) = (Metric::LostUpdates, op);
-            let mut arm = record();
-            (arm.figures.orders, arm.figures.lost_updates) = (orders, lost_updates);
-            arm.figures.lost_updates_peak = lost_updates;
-            check_all(&scenario, &[arm], &[vec![]]).remove(0)
+            let figures = Figures {
+                orders,
+                lost_updates,
+                lost_updates_peak: lost_updates,
+                ..Figures::default()
+            };
+            check((Metric::LostUpdates, op, 0.0), figures, &[])
         };
         let nothing = judge(0, 0, Op::Equal);
         assert_eq!(nothing.result, CheckResult::Inconclusive);
@@ -296,53 +289,37 @@ mod tests {
     fn a_run_that_was_stopped_decides_only_what_can_not_change_any_more() {
         let stopped = doubts(&DOUBTS[3..4]);
         let judge = |metric, op, bound| {
-            let mut scenario = scenario();
-            scenario.expect[0].metric = metric;
-            (scenario.expect[0].op, scenario.expect[0].bound) = (op, bound);
-            let mut arm = record();
-            (arm.figures.orders, arm.figures.throughput) = (10, 10.0);
-            check_all(&scenario, &[arm], std::slice::from_ref(&stopped))[0].result
+            let figures = Figures {
+                orders: 10,
+                throughput: 10.0,
+                ..Figures::default()
+            };
+            check((metric, op, bound), figures, &stopped).result
         };
-        for (op, [below, at, above]) in [
-            (
-                Op::AtLeast,
-                [CheckResult::Held, CheckResult::Held, CheckResult::Inconclusive],
-            ),
-            (
-                Op::AtMost,
-                [
-                    CheckResult::Failed,
-                    CheckResult::Inconclusive,
-                    CheckResult::Inconclusive,
-                ],
-            ),
-            (
-                Op::Equal,
-                [
-                    CheckResult::Failed,
-                    CheckResult::Inconclusive,
-                    CheckResult::Inconclusive,
-                ],
-            ),
+        let (held, failed, open) = (CheckResult::Held, CheckResult::Failed, CheckResult::Inconclusive);
+        for (op, results) in [
+            (Op::AtLeast, [held, held, open]),
+            (Op::AtMost, [failed, open, open]),
+            (Op::Equal, [failed, open, open]),
         ] {
             let said = [9.0, 10.0, 11.0].map(|bound| judge(Metric::Orders, op, bound));
-            assert_eq!(said, [below, at, above], "{op:?}");
+            assert_eq!(said, results, "{op:?}");
             // A rate can rise and fall until the end.
             let said = [9.0, 10.0, 11.0].map(|bound| judge(Metric::Throughput, op, bound));
-            assert_eq!(said, [CheckResult::Inconclusive; 3], "{op:?}");
+            assert_eq!(said, [open; 3], "{op:?}");
         }
     }
 
     #[test]
     fn too_little_oversold_is_no_failure_while_units_hide_it() {
         let judge = |oversold, lost_updates_peak, sold_out_all| {
-            let mut scenario = scenario();
-            let expectation = &mut scenario.expect[0];
-            (expectation.op, expectation.bound) = (Op::AtLeast, 10.0);
-            let mut arm = record();
-            (arm.figures.oversold, arm.figures.lost_updates_peak) = (oversold, lost_updates_peak);
-            arm.figures.sold_out_all = sold_out_all;
-            check_all(&scenario, &[arm], &[vec![]])[0].result
+            let figures = Figures {
+                oversold,
+                lost_updates_peak,
+                sold_out_all,
+                ..Figures::default()
+            };
+            check((Metric::Oversold, Op::AtLeast, 10.0), figures, &[]).result
         };
         assert_eq!(judge(0, 39, false), CheckResult::Inconclusive, "39 would have shown");
         assert_eq!(judge(0, 9, false), CheckResult::Failed, "9 are too few anyway");
@@ -353,15 +330,9 @@ mod tests {
     #[test]
     fn what_was_never_measured_is_not_fast() {
         let judge = |count| {
-            let mut scenario = scenario();
-            let expectation = &mut scenario.expect[0];
-            (expectation.metric, expectation.op, expectation.bound) = (Metric::AcquireP99, Op::AtMost, 5_000.0);
-            let mut arm = record();
-            arm.figures.acquire_us = Quantiles {
-                count,
-                ..Quantiles::default()
-            };
-            check_all(&scenario, &[arm], &[vec![]]).remove(0)
+            let mut figures = Figures::default();
+            figures.acquire_us.count = count;
+            check((Metric::AcquireP99, Op::AtMost, 5_000.0), figures, &[])
         };
         assert_eq!(judge(1).result, CheckResult::Held);
         let nothing = judge(0);

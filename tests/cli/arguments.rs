@@ -2,205 +2,134 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use assert_cmd::Command;
-use predicates::prelude::*;
-use predicates::str::{contains, is_empty, is_match, starts_with};
+use lockstorm_kit::program::{printed, says, told};
+use lockstorm_kit::{ended, lockstorm, parts_of, program};
 use tempfile::TempDir;
 
-fn lockstorm() -> Command {
-    let mut command = Command::cargo_bin("lockstorm").unwrap();
-    command
-        .env_remove("NO_COLOR")
-        .timeout(std::time::Duration::from_mins(1));
-    command
-}
-
-/// A directory that takes the place of the labs' base directory, so that nobody else's run is seen.
-fn temp() -> TempDir {
-    tempfile::tempdir().unwrap()
-}
-
-fn file(directory: &TempDir, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+fn file(directory: &TempDir, name: &str, content: impl AsRef<[u8]>) -> String {
     let path = directory.path().join(name);
     fs::write(&path, content).unwrap();
-    path
+    text(&path)
+}
+
+fn text(path: &Path) -> String {
+    path.to_str().unwrap().to_owned()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios")
 }
 
 fn embedded(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("scenarios")
-        .join(format!("{name}.toml"));
-    fs::read_to_string(path).unwrap()
+    fs::read_to_string(root().join(format!("{name}.toml"))).unwrap()
 }
 
-/// Runs something headless that must be refused: exit code 2, one line on standard error that contains all of `parts`,
-/// nothing on standard output, and no directory of a lab.
+/// Runs something headless that must be refused before anything starts.
 fn refused(arguments: &[&str], parts: &[&str]) {
-    let labs = temp();
-    let output = lockstorm().args(arguments).env("TMPDIR", labs.path()).output().unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-    assert_eq!(stderr.lines().count(), 1, "{arguments:?}: {stderr}");
-    assert!(stderr.starts_with("lockstorm: "), "{arguments:?}: {stderr}");
-    for part in parts {
-        assert!(stderr.contains(part), "{arguments:?} does not say {part:?}: {stderr}");
-    }
-    assert!(output.stdout.is_empty(), "{arguments:?}");
-    assert_eq!(
-        fs::read_dir(labs.path()).unwrap().count(),
-        0,
-        "{arguments:?} started a lab"
-    );
+    program::refused(2, arguments, parts);
+}
+
+/// What is printed by a command that ends well and has nothing to complain about.
+fn good(arguments: &[&str]) -> String {
+    let (code, stdout, stderr) = told(arguments);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{arguments:?}");
+    stdout
 }
 
 #[test]
 fn every_command_has_help_with_examples() {
-    let commands: [&[&str]; 19] = [
-        &[],
-        &["run"],
-        &["plan"],
-        &["recipes"],
-        &["sweep"],
-        &["scenarios"],
-        &["scenarios", "show"],
-        &["check"],
-        &["bench"],
-        &["doctor"],
-        &["lab"],
-        &["lab", "up"],
-        &["lab", "status"],
-        &["lab", "kill"],
-        &["lab", "pause"],
-        &["lab", "restore"],
-        &["lab", "down"],
-        &["completions"],
-        &["man"],
-    ];
-    for command in commands {
-        let shown = lockstorm()
-            .args(command)
-            .arg("--help")
-            .assert()
-            .success()
-            .stderr(is_empty());
-        shown
-            .stdout(contains("Examples:\n  lockstorm"))
-            .stdout(contains("Usage: lockstorm"));
+    let commands = ",run,plan,recipes,sweep,scenarios,scenarios show,check,bench,doctor,lab,lab up,lab status,lab kill,lab pause,\
+                    lab restore,lab down,completions,man";
+    for command in commands.split(',') {
+        let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
+        says(&good(&words), &["Examples:\n  lockstorm", "Usage: lockstorm"]);
     }
-    lockstorm()
-        .arg("--help")
-        .assert()
-        .stdout(is_match("130 .*SIGINT").unwrap());
-    lockstorm().args(["run", "--help"]).assert().stdout(contains("arms[]"));
+    let help = good(&["--help"]);
+    assert!(
+        help.lines()
+            .any(|line| line.split_once("130 ").is_some_and(|(_, rest)| rest.contains("SIGINT"))),
+        "{help}"
+    );
+    says(&good(&["run", "--help"]), &["arms[]"]);
 }
 
 #[test]
 fn help_names_only_existing_commands() {
-    let help = lockstorm().arg("--help").output().unwrap().stdout;
-    let help = String::from_utf8(help).unwrap();
+    let help = good(&["--help"]);
     let commands = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    let names: Vec<_> = commands
-        .lines()
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
+    let names = commands.lines().filter_map(|line| line.split_whitespace().next());
     assert_eq!(
-        names,
-        [
-            "run",
-            "scenarios",
-            "check",
-            "plan",
-            "recipes",
-            "sweep",
-            "bench",
-            "lab",
-            "doctor",
-            "completions",
-            "man",
-            "help"
-        ]
+        names.collect::<Vec<_>>().join(" "),
+        "run scenarios check plan recipes sweep bench lab doctor completions man help"
     );
 }
 
 #[test]
 fn version() {
-    lockstorm()
-        .arg("--version")
-        .assert()
-        .success()
-        .stdout(format!("lockstorm {}\n", env!("CARGO_PKG_VERSION")));
+    let version = format!("lockstorm {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(good(&["--version"]), version);
 }
 
 #[test]
 fn scenarios_are_listed_and_shown_as_they_are() {
-    let output = lockstorm().arg("scenarios").output().unwrap();
-    let list = String::from_utf8(output.stdout).unwrap();
-    let mut files: Vec<_> = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
-        .collect();
-    let mut listed: Vec<_> = list
-        .lines()
-        .map(|line| line.split_whitespace().next().unwrap().to_owned())
-        .collect();
+    let list = good(&["scenarios"]);
+    let files = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files.map(|path| text(Path::new(path.file_stem().unwrap()))).collect();
+    let mut listed: Vec<_> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(
         list.lines().all(|line| line.split_whitespace().count() > 2),
         "a name and a title: {list}"
     );
     files.sort();
-    listed.sort();
+    listed.sort_unstable();
     assert_eq!(listed, files);
     for name in listed {
-        lockstorm()
-            .args(["scenarios", "show", &name])
-            .assert()
-            .success()
-            .stdout(embedded(&name));
-        lockstorm()
-            .args(["check", &name])
-            .assert()
-            .success()
-            .stdout(starts_with(format!("✔ {name}: ")));
+        assert_eq!(good(&["scenarios", "show", name]), embedded(name));
+        assert!(printed(0, &["check", name]).starts_with(&format!("✔ {name}: ")));
     }
     refused(&["scenarios", "show", "stampde"], &["stampde", "\"stampede\""]);
 }
 
 #[test]
 fn check_lists_all_mistakes() {
-    let directory = temp();
-    let good = file(&directory, "good.toml", embedded("stampede"));
-    lockstorm()
-        .arg("check")
-        .arg(good)
-        .assert()
-        .success()
-        .stdout(starts_with("✔ good: "));
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(&directory, "good.toml", embedded("stampede"));
+    assert!(good(&["check", &path]).starts_with("✔ good: "));
     let bad = embedded("stampede")
         .replacen("duration", "duratoin", 1)
         .replacen("seed", "sede", 1);
-    let bad = file(&directory, "bad.toml", bad);
-    let shown = lockstorm().arg("check").arg(&bad).assert().code(2).stdout(is_empty());
-    shown
-        .stderr(contains("\"duration\"").and(contains("\"seed\"")))
-        .stderr(is_match(r"(?m)^lockstorm: .*bad\.toml:\d+: duratoin").unwrap());
+    let (code, stdout, stderr) = told(&["check", &file(&directory, "bad.toml", bad)]);
+    assert_eq!((code, stdout.as_str()), (Some(2), ""));
+    says(&stderr, &["\"duration\"", "\"seed\""]);
+    let of_a_line = |line: &str| {
+        let place = line
+            .strip_prefix("lockstorm: ")
+            .and_then(|line| line.split_once("bad.toml:"));
+        place.is_some_and(|(_, place)| {
+            place
+                .trim_start_matches(|c: char| c.is_ascii_digit())
+                .starts_with(": duratoin")
+        })
+    };
+    assert!(stderr.lines().any(of_a_line), "{stderr}");
 }
 
 #[test]
 fn bad_scenarios_start_nothing() {
-    let directory = temp();
-    let path = |path: &Path| path.to_str().unwrap().to_owned();
+    let directory = tempfile::tempdir().unwrap();
     refused(&["run", "stampde"], &["stampde", "\"stampede\""]);
     refused(&["stampde"], &["\"stampede\""]);
     refused(
-        &["run", &path(&file(&directory, "empty.toml", ""))],
+        &["run", &file(&directory, "empty.toml", "")],
         &["empty.toml", "is empty"],
     );
     refused(
-        &["run", &path(&file(&directory, "latin.toml", b"title = \"\xe9\""))],
+        &["run", &file(&directory, "latin.toml", b"title = \"\xe9\"")],
         &["latin.toml:1", "UTF-8"],
     );
-    refused(&["run", &path(directory.path())], &["directory"]);
+    refused(&["run", &text(directory.path())], &["directory"]);
     refused(
         &["run", "stampede", "--set", "arm.redlok.ttl=1s"],
         &["--set arm.redlok.ttl=1s", "\"redlock\""],
@@ -223,49 +152,40 @@ fn a_misspelled_command_gets_a_suggestion() {
     refused(&["run", "stampede", "--seed", "-1"], &["whole number"]);
     refused(&["--theme", "drak"], &["drak", "dark, light, high-contrast"]);
     refused(&["--seed", "1", "run", "stampede"], &["--seed", "after the command"]);
-    lockstorm().args(["--color", "never", "scenarios"]).assert().success();
+    printed(0, &["--color", "never", "scenarios"]);
 }
 
 #[test]
 fn a_record_that_cannot_be_written_is_an_error_before_the_run() {
-    let directory = temp();
-    let missing = directory.path().join("no/such/out.json");
-    refused(
-        &["run", "stampede", "--record", missing.to_str().unwrap()],
-        &["out.json", "no directory", "create it"],
-    );
-    refused(
-        &["run", "stampede", "--record", directory.path().to_str().unwrap()],
-        &["is a directory"],
-    );
-    refused(&["run", "stampede", "--record", ""], &["record"]);
-    let below_a_file = file(&directory, "plain", "x").join("out.json");
-    refused(
-        &["run", "stampede", "--record", below_a_file.to_str().unwrap()],
-        &["out.json"],
-    );
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| text(&directory.path().join(name));
+    let below_a_file = file(&directory, "plain", "x") + "/out.json";
+    for (path, parts) in [
+        (at("no/such/out.json"), &["out.json", "no directory", "create it"][..]),
+        (at(""), &["is a directory"]),
+        (String::new(), &["record"]),
+        (below_a_file, &["out.json"]),
+    ] {
+        refused(&["run", "stampede", "--record", &path], parts);
+    }
 }
 
 #[test]
 fn a_missing_server_is_named_with_its_cure_and_the_old_record_stays() {
-    let directory = temp();
-    let labs = temp();
+    let directory = tempfile::tempdir().unwrap();
     let record = file(&directory, "old.json", "old");
-    let shown = lockstorm()
-        .args(["run", "stampede", "--server-bin", "/no/such/redis-server", "--record"])
-        .arg(&record)
-        .env("TMPDIR", labs.path())
-        .assert()
-        .code(1)
-        .stdout(is_empty());
-    shown.stderr(is_match(r"^lockstorm: .*/no/such/redis-server.*\n$").unwrap());
+    let server = ["--server-bin", "/no/such/redis-server"];
+    program::refused(
+        1,
+        &[&["run", "stampede", "--record", &record], &server[..]].concat(),
+        &server[1..],
+    );
     assert_eq!(fs::read_to_string(record).unwrap(), "old");
     assert_eq!(
         fs::read_dir(directory.path()).unwrap().count(),
         1,
         "the check of the path left something behind"
     );
-    assert_eq!(fs::read_dir(labs.path()).unwrap().count(), 0);
 }
 
 #[test]
@@ -279,20 +199,14 @@ fn without_a_server_on_path_the_install_command_is_named() {
     {
         return;
     }
-    let directory = temp();
+    let directory = tempfile::tempdir().unwrap();
     let manager = file(&directory, "apt-get", "#!/bin/sh\n");
-    fs::set_permissions(&manager, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let shown = lockstorm()
-        .args(["run", "stampede"])
-        .env("PATH", directory.path())
-        .assert()
-        .code(1)
-        .stdout(is_empty());
-    shown.stderr(
-        contains("apt-get install")
-            .and(contains("--server-bin"))
-            .and(is_match(r"^[^\n]*\n$").unwrap()),
-    );
+    fs::set_permissions(manager, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut run = lockstorm(directory.path(), &["run", "stampede"]);
+    let (code, stdout, stderr) = ended(run.env("PATH", directory.path()));
+    assert_eq!((code, stdout.as_str()), (Some(1), ""));
+    says(&stderr, &["apt-get install", "--server-bin"]);
+    assert!(stderr.ends_with('\n') && stderr.lines().count() == 1, "{stderr}");
 }
 
 #[test]
@@ -302,49 +216,33 @@ fn documents_for_shells_and_readers() {
         ("zsh", "#compdef lockstorm"),
         ("fish", "complete -c lockstorm"),
     ] {
-        lockstorm()
-            .args(["completions", shell])
-            .assert()
-            .success()
-            .stdout(contains(part))
-            .stderr(is_empty());
+        says(&good(&["completions", shell]), &[part]);
     }
-    lockstorm()
-        .args(["completions", "tcsh"])
-        .assert()
-        .code(2)
-        .stderr(contains("fish"));
-    lockstorm()
-        .arg("man")
-        .assert()
-        .success()
-        .stdout(contains(".TH lockstorm 1").and(contains("Examples:")));
-    lockstorm()
-        .args(["man", "run"])
-        .assert()
-        .success()
-        .stdout(contains("record"));
-    lockstorm()
-        .args(["man", "scenarios", "show"])
-        .assert()
-        .success()
-        .stdout(contains("show"));
+    let (code, _, stderr) = told(&["completions", "tcsh"]);
+    assert_eq!(code, Some(2));
+    says(&stderr, &["fish"]);
+    says(&printed(0, &["man"]), &[".TH lockstorm 1", "Examples:"]);
+    says(&printed(0, &["man", "run"]), &["record"]);
+    says(&printed(0, &["man", "scenarios", "show"]), &["show"]);
     refused(&["man", "rnu"], &["rnu", "run"]);
+}
+
+/// Runs this text of a shell: the exit code, standard output, standard error.
+fn bash(script: &str) -> (Option<i32>, String, String) {
+    parts_of(Command::new("bash").args(["-c", script]).output().unwrap())
 }
 
 /// What the completion script for bash offers for the last of these words.
 fn offered(words: &[&str]) -> String {
-    let program = assert_cmd::cargo::cargo_bin("lockstorm");
     let last = words.len() - 1;
     let script = format!(
         "source <('{}' completions bash); COMP_WORDS=({}); COMP_CWORD={last}; _lockstorm lockstorm '{}' '{}'; echo ${{COMPREPLY[@]}}",
-        program.display(),
+        program(),
         words.join(" "),
         words[last],
         words[last - 1],
     );
-    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    bash(&script).1.trim().to_owned()
 }
 
 #[test]
@@ -368,18 +266,14 @@ fn completion_knows_scenarios_and_cases_and_a_file_is_still_taken() {
             ],
         ),
     ] {
-        let script = lockstorm().args(["completions", shell]).output().unwrap().stdout;
-        let script = String::from_utf8(script).unwrap();
-        assert!(parts.iter().all(|part| script.contains(part)), "{shell}: {script}");
-        assert!(script.contains("own-64"), "{shell}");
+        let script = printed(0, &["completions", shell]);
+        says(&script, &parts);
+        says(&script, &["own-64"]);
     }
-    let directory = temp();
+    let directory = tempfile::tempdir().unwrap();
     let path = file(&directory, "my own.toml", embedded("stampede"));
-    lockstorm().arg("check").arg(path).assert().success();
-    lockstorm()
-        .args(["run", "--help"])
-        .assert()
-        .stdout(contains("possible values: single").not());
+    printed(0, &["check", &path]);
+    assert!(!printed(0, &["run", "--help"]).contains("possible values: single"));
 }
 
 /// Characters that change the direction of writing, break lines or have no width.
@@ -387,7 +281,7 @@ const UNSEEN: [char; 4] = ['\u{202e}', '\u{2028}', '\u{200b}', '\u{1b}'];
 
 #[test]
 fn no_title_and_no_name_is_printed_raw() {
-    let directory = temp();
+    let directory = tempfile::tempdir().unwrap();
     let named = |name: &str, title: &str| {
         let text = embedded("stampede");
         let old = text.lines().find(|line| line.starts_with("title")).unwrap();
@@ -396,8 +290,8 @@ fn no_title_and_no_name_is_printed_raw() {
     let path = named("a\u{202e}b\u{200b}.toml", "up\u{202e}down \u{2028} two\u{200b}lines");
     let bad = file(&directory, "bad\u{202e}\u{200b}.toml", "sead = 1\n\"x\u{202e}y\" = 2");
     for (command, path) in [("check", &path), ("check", &bad), ("run", &bad)] {
-        let output = lockstorm().arg(command).arg(path).output().unwrap();
-        let said = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        let (_, stdout, stderr) = told(&[command, path]);
+        let said = stdout + &stderr;
         assert!(said.contains('\u{fffd}') && !said.contains(UNSEEN), "{said:?}");
         assert!(said.lines().all(|line| line.starts_with(['✔', 'l'])), "{said:?}");
     }
@@ -419,26 +313,18 @@ fn a_flag_that_contradicts_the_file_is_named_and_no_line_of_it() {
 
 #[test]
 fn a_reader_that_leaves_early_is_not_an_error() {
-    let program = assert_cmd::cargo::cargo_bin("lockstorm");
     let script = format!(
         "'{}' scenarios show stampede | true; exit ${{PIPESTATUS[0]}}",
-        program.display()
+        program()
     );
-    Command::new("bash")
-        .args(["-c", &script])
-        .assert()
-        .success()
-        .stderr(is_empty());
+    let (code, _, stderr) = bash(&script);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
 }
 
 #[test]
 fn lab_down_has_nothing_to_do() {
-    let labs = temp();
-    lockstorm()
-        .args(["lab", "down"])
-        .env("TMPDIR", labs.path())
-        .assert()
-        .success()
-        .stdout("no lab left anything behind\n");
-    lockstorm().arg("lab").assert().code(2).stderr(contains("down"));
+    assert_eq!(printed(0, &["lab", "down"]), "no lab left anything behind\n");
+    let (code, _, stderr) = told(&["lab"]);
+    assert_eq!(code, Some(2));
+    says(&stderr, &["down"]);
 }

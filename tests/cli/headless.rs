@@ -1,49 +1,20 @@
 //! A headless run of the real binary on real servers: what it leaves on disk and prints, and how it ends.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStderr, Command};
+use std::io::{BufReader, Read};
+use std::process::{Child, ChildStderr};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lockstorm::metrics::{Count, Quantiles, Time};
 use lockstorm::run::{CheckResult, Record};
 use lockstorm_kit::place::Place;
-use lockstorm_kit::{parts_of, send};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use lockstorm_kit::program::{children, read_until, says, under_way};
+use lockstorm_kit::scenario::TWO_ARMS;
+use lockstorm_kit::{ended, eventually, parts_of, program, send};
+use nix::sys::signal::Signal;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use strum::VariantArray;
-
-/// Long enough for any machine; nothing is measured here.
-const TEST_TIMEOUT: Duration = Duration::from_mins(1);
-
-const SCENARIO: &str = r#"
-title    = "Two arms on the same products"
-duration = "60s"
-seed     = 1
-
-[swarm]
-servers = 2
-workers = 2
-think   = "5ms"
-
-[workload]
-kind     = "inventory"
-products = 16
-stock    = 1000000
-hold     = { median = "1ms", sigma = 0.1 }
-
-[[arm]]
-name = "single"
-lock = "single"
-ttl  = "2s"
-
-[[arm]]
-name = "redlock"
-lock = "redlock"
-ttl  = "2s"
-"#;
 
 /// Added to the scenario: a fault whose condition never holds, and an expectation that depends on it.
 const NEVER: &str = r#"
@@ -57,45 +28,40 @@ on   = "host:1"
 "#;
 
 fn place() -> Place {
-    Place::new("two-arms.toml", SCENARIO)
+    Place::new("two-arms.toml", TWO_ARMS)
 }
 
-fn run(place: &Place, arguments: &[&str]) -> Child {
-    place.command(arguments).spawn().unwrap()
+/// The same without any other test, since a busy machine leaves an expectation open.
+fn place_alone() -> Place {
+    Place::alone("two-arms.toml", TWO_ARMS)
+}
+
+/// The exit code, standard output and standard error of a run.
+fn run(place: &Place, arguments: &[&str]) -> (Option<i32>, String, String) {
+    ended(&mut place.command(arguments))
+}
+
+/// What the run left in `out.json`.
+fn record(place: &Place) -> Record {
+    serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap()
 }
 
 #[test]
 fn a_run_leaves_its_record_and_its_summary() {
-    let place = place();
-    let arguments = [
-        "--duration",
-        "2s",
-        "--seed",
-        "7",
-        "--record",
-        "out.json",
-        "--set",
-        "expect.redlock.acquired=> 0",
-    ];
-    let (code, stdout, stderr) = parts_of(run(&place, &arguments).wait_with_output().unwrap());
+    let place = place_alone();
+    let words = "--duration 2s --seed 7 --record out.json --set";
+    let arguments: Vec<&str> = words.split(' ').chain([HOLDS]).collect();
+    let (code, stdout, stderr) = run(&place, &arguments);
     assert_eq!(code, Some(0), "{stderr}");
-    for part in [
-        "two-arms · Two arms",
-        "locks ",
-        "load ",
-        "stock ",
-        "redlock: ",
-        "✔ redlock: acquired ",
-        "seed 7",
-    ] {
-        assert!(stdout.contains(part), "{part:?} is missing: {stdout}");
-    }
+    let parts = ["two-arms · Two arms", "locks ", "load ", "stock ", "redlock: "];
+    says(&stdout, &parts);
+    says(&stdout, &["✔ redlock: acquired ", "seed 7"]);
     assert!(
         !stdout.contains('\u{1b}') && !stderr.contains('\u{1b}'),
         "colour without a terminal"
     );
     assert!(stderr.lines().all(|line| line.starts_with("lockstorm: ")), "{stderr}");
-    let record: Record = serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap();
+    let record = record(&place);
     assert_eq!((record.seed, record.interrupted), (7, false));
     assert!(record.arms.iter().all(|arm| arm.figures.outcomes.acquired > 0));
     assert_eq!(place.labs().len(), 0);
@@ -117,11 +83,11 @@ fn a_run_leaves_its_record_and_its_summary() {
 fn round_trips_are_counted_of_the_nodes_that_answer_commands_and_of_no_other() {
     // Redlock asks all three nodes; the arm "single" only asks host 1.
     for (left_out, hosts) in [("single", vec![true; 3]), ("redlock", vec![true, false, false])] {
-        let place = Place::new("one-arm.toml", &without_arm(left_out));
+        let place = Place::alone("one-arm.toml", &without_arm(left_out));
         let arguments = ["--duration", "2s", "--record", "out.json"];
-        let (code, _, stderr) = parts_of(run(&place, &arguments).wait_with_output().unwrap());
+        let (code, _, stderr) = run(&place, &arguments);
         assert_eq!(code, Some(0), "{stderr}");
-        let record: Record = serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap();
+        let record = record(&place);
         let counted: Vec<_> = record.round_trips.iter().map(|node| node.quantiles_us.count).collect();
         assert_eq!(
             counted.iter().map(|count| *count > 0).collect::<Vec<_>>(),
@@ -141,7 +107,7 @@ fn round_trips_are_counted_of_the_nodes_that_answer_commands_and_of_no_other() {
 
 /// The scenario without the arm of this name.
 fn without_arm(name: &str) -> String {
-    let mut parts = SCENARIO.split("[[arm]]");
+    let mut parts = TWO_ARMS.split("[[arm]]");
     let head = parts.next().unwrap().to_owned();
     let named = format!("name = \"{name}\"");
     parts
@@ -153,16 +119,9 @@ fn without_arm(name: &str) -> String {
 fn the_summary_and_the_progress_print_no_title_raw() {
     let place = place();
     let title = "title=up\u{202e}down\u{2028}two\u{200b}lines";
-    let (code, stdout, stderr) = parts_of(
-        run(&place, &["--duration", "1s", "--set", title])
-            .wait_with_output()
-            .unwrap(),
-    );
+    let (code, stdout, stderr) = run(&place, &["--duration", "1s", "--set", title]);
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(
-        stdout.contains("two-arms · up\u{fffd}down two\u{fffd}lines"),
-        "{stdout}"
-    );
+    says(&stdout, &["two-arms · up\u{fffd}down two\u{fffd}lines"]);
     let all = stdout + &stderr;
     assert!(!all.contains(['\u{202e}', '\u{2028}', '\u{200b}']), "{all:?}");
 }
@@ -171,7 +130,7 @@ fn the_summary_and_the_progress_print_no_title_raw() {
 fn quiet_hides_progress_and_no_warning() {
     let place = place();
     let arguments = ["--duration", "1s", "--quiet", "--set", "lab.hosts=4"];
-    let (code, _, stderr) = parts_of(run(&place, &arguments).wait_with_output().unwrap());
+    let (code, _, stderr) = run(&place, &arguments);
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stderr.contains("warning: lab.hosts: "), "{stderr}");
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
@@ -180,25 +139,12 @@ fn quiet_hides_progress_and_no_warning() {
 #[test]
 fn json_goes_to_standard_output_alone() {
     let place = place();
-    let (code, stdout, stderr) = parts_of(
-        run(&place, &["--duration", "1s", "--json", "--quiet"])
-            .wait_with_output()
-            .unwrap(),
-    );
+    let (code, stdout, stderr) = run(&place, &["--duration", "1s", "--json", "--quiet"]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     let record: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     let arm = &record["arms"][1];
-    for field in [
-        "outcomes",
-        "acquire_us",
-        "response_us",
-        "no_quorum_us",
-        "throughput",
-        "orders",
-        "oversold",
-        "lost_updates",
-        "series",
-    ] {
+    let fields = "outcomes acquire_us response_us no_quorum_us throughput orders oversold lost_updates series";
+    for field in fields.split(' ') {
         assert!(!arm[field].is_null(), "{field} is missing: {arm}");
     }
 }
@@ -206,92 +152,76 @@ fn json_goes_to_standard_output_alone() {
 #[test]
 fn readers_that_leave_early_do_not_end_the_run() {
     let place = place();
-    let program = env!("CARGO_BIN_EXE_lockstorm");
-    let run = format!("'{program}' run two-arms.toml --duration 1s --record out.json");
-    let script = format!("{run} 2>&1 | true; exit ${{PIPESTATUS[0]}}");
-    let mut command = Command::new("bash");
-    command
-        .args(["-c", &script])
-        .current_dir(place.path())
-        .env("TMPDIR", place.at("labs"));
-    assert_eq!(command.status().unwrap().code(), Some(0));
+    let piped = ["bash", "-c", "\"$0\" \"$@\" 2>&1 | true; exit ${PIPESTATUS[0]}"];
+    let mut command = place.command_by(&piped, &["--duration", "1s", "--record", "out.json"]);
+    assert_eq!(ended(&mut command).0, Some(0));
     assert!(place.at("out.json").is_file());
 }
 
 #[test]
 fn expectations_decide_the_exit_code() {
-    let place = place();
-    let (code, stdout, _) = parts_of(
-        run(
-            &place,
-            &[
-                "--duration",
-                "1s",
-                "--color",
-                "always",
-                "--set",
-                "expect.redlock.acquired=< 1",
-            ],
-        )
-        .wait_with_output()
-        .unwrap(),
+    let place = place_alone();
+    let (code, stdout, _) = run(
+        &place,
+        &[
+            "--duration",
+            "1s",
+            "--color",
+            "always",
+            "--set",
+            "expect.redlock.acquired=< 1",
+        ],
     );
     assert_eq!(code, Some(3), "{stdout}");
     assert!(stdout.contains("✖ redlock: acquired "), "{stdout}");
     assert!(stdout.contains("\u{1b}["), "colour was asked for");
-    fs::write(place.at("two-arms.toml"), format!("{SCENARIO}{NEVER}")).unwrap();
-    let (code, stdout, _) = parts_of(run(&place, &["--duration", "1s"]).wait_with_output().unwrap());
+    fs::write(place.at("two-arms.toml"), format!("{TWO_ARMS}{NEVER}")).unwrap();
+    let (code, stdout, _) = run(&place, &["--duration", "1s"]);
     assert_eq!(code, Some(5), "a fault that does not occur proves nothing: {stdout}");
-    assert!(stdout.contains("? redlock: acquired "), "{stdout}");
-    assert!(
-        stdout.contains("fault 1 never fired: redlock.holding reached "),
-        "{stdout}"
-    );
-    assert!(stdout.contains(" of 1,000"), "{stdout}");
+    let open = "fault 1 never fired: redlock.holding reached ";
+    says(&stdout, &["? redlock: acquired ", open, " of 1,000"]);
     assert!(
         !stdout.contains('✔'),
         "nothing is praised that proves nothing: {stdout}"
     );
 }
 
-#[test]
-fn a_signal_ends_the_run_with_a_summary() {
-    let place = place();
-    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
-        let child = run(&place, &["--record", "out.json"]);
-        place.wait_for_labs(1);
-        thread::sleep(Duration::from_secs(1));
-        send(child.id(), signal);
-        let (ended, stdout, stderr) = parts_of(child.wait_with_output().unwrap());
-        assert_eq!(ended, Some(code), "{stderr}");
-        assert!(stdout.contains("(interrupted)"), "{stdout}");
-        let record: Record = serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap();
-        assert!(record.interrupted);
-        assert_eq!(place.labs().len(), 0);
+/// The exit code of a run that is under way and then gets these signals.
+fn signalled(place: &Place, signals: &[Signal]) -> Option<i32> {
+    let (run, stderr) = going_on(place, &[]);
+    for signal in signals {
+        send(run.id(), *signal);
     }
+    let (code, record, stdout, said) = rest(place, run, stderr);
+    assert!(
+        stdout.contains("(interrupted)"),
+        "{signals:?}: no summary: {stdout} {said}"
+    );
+    assert!(record.interrupted);
+    assert_eq!(place.labs().len(), 0);
+    code
 }
 
 #[test]
-fn a_second_signal_ends_the_run_at_once_with_a_summary() {
+fn a_signal_ends_the_run_with_a_summary_and_a_second_one_at_once() {
     let place = place();
-    let child = run(&place, &["--record", "out.json"]);
-    place.wait_for_labs(1);
-    thread::sleep(Duration::from_secs(1));
+    for (signal, code) in [
+        (Signal::SIGINT, 130),
+        (Signal::SIGTERM, 143),
+        (Signal::SIGHUP, 129),
+        (Signal::SIGQUIT, 131),
+    ] {
+        assert_eq!(signalled(&place, &[signal]), Some(code));
+    }
     // Two signals of the same kind could merge on their way.
-    send(child.id(), Signal::SIGINT);
-    send(child.id(), Signal::SIGTERM);
-    let (ended, stdout, stderr) = parts_of(child.wait_with_output().unwrap());
-    assert!(matches!(ended, Some(130 | 143)), "{ended:?} {stderr}");
-    assert!(stdout.contains("(interrupted)"), "no summary: {stdout} {stderr}");
-    let record: Record = serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap();
-    assert!(record.interrupted);
-    assert_eq!(place.labs().len(), 0);
+    let code = signalled(&place, &[Signal::SIGINT, Signal::SIGTERM]);
+    assert!(matches!(code, Some(130 | 143)), "{code:?}");
 }
 
 #[test]
 fn a_third_signal_does_not_wait_and_leaves_nothing() {
     let place = place();
-    let child = run(&place, &[]);
+    let child = place.command(&[]).spawn().unwrap();
     place.wait_for_labs(1);
     send(child.id(), Signal::SIGINT);
     send(child.id(), Signal::SIGTERM);
@@ -312,15 +242,8 @@ fn on_a_terminal(place: &Place, no_color: Option<&str>) -> String {
         pixel_height: 0,
     };
     let pair = native_pty_system().openpty(size).unwrap();
-    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_lockstorm"));
-    command.args([
-        "run",
-        "two-arms.toml",
-        "--duration",
-        "1s",
-        "--set",
-        "expect.redlock.acquired=> 0",
-    ]);
+    let mut command = CommandBuilder::new(program());
+    command.args(["run", "two-arms.toml", "--duration", "1s", "--set", HOLDS]);
     command.cwd(place.path());
     command.env("TMPDIR", place.at("labs"));
     command.env("TERM", "xterm-256color");
@@ -348,7 +271,7 @@ fn is_painted(text: &str) -> bool {
 
 #[test]
 fn a_terminal_gets_a_bar_and_colour_unless_no_color_is_set() {
-    let place = place();
+    let place = place_alone();
     let painted = on_a_terminal(&place, None);
     assert!(is_painted(&painted), "{painted:?}");
     assert!(painted.contains("==>"), "no bar: {painted:?}");
@@ -361,80 +284,44 @@ fn a_terminal_gets_a_bar_and_colour_unless_no_color_is_set() {
     assert!(plain.contains("✔ redlock: acquired "), "{plain:?}");
 }
 
-/// The process ids of the children of `parent`.
-fn children(parent: u32) -> Vec<u32> {
-    let tasks = fs::read_dir(format!("/proc/{parent}/task"));
-    let lists = tasks
-        .into_iter()
-        .flatten()
-        .filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok());
-    lists
-        .flat_map(|list| {
-            list.split_whitespace()
-                .map(|pid| pid.parse().unwrap())
-                .collect::<Vec<u32>>()
-        })
-        .collect()
-}
-
 /// The keeper of a run, and the servers that it started, by their directories: hosts 1 to 3, then the cache node.
 fn processes(run: &Child) -> (u32, Vec<(String, u32)>) {
-    let end = Instant::now() + TEST_TIMEOUT;
-    loop {
-        assert!(Instant::now() < end, "no lab");
-        thread::sleep(Duration::from_millis(20));
-        let [keeper] = children(run.id())[..] else { continue };
-        let servers: Vec<_> = children(keeper)
-            .into_iter()
-            .filter_map(|pid| {
-                let directory = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
-                Some((directory.file_name()?.to_string_lossy().into_owned(), pid))
-            })
-            .collect();
-        if servers.iter().filter(|(name, _)| name != "/").count() == 4 {
-            return (keeper, servers);
-        }
-    }
-}
-
-fn signal_process(pid: u32, signal: Signal) {
-    kill(Pid::from_raw(i32::try_from(pid).unwrap()), signal).unwrap();
-}
-
-/// Lines of standard error until one contains `wanted`.
-fn read_until(stderr: &mut impl BufRead, wanted: &str) -> String {
-    let mut all = String::new();
-    loop {
-        let from = all.len();
-        assert!(stderr.read_line(&mut all).unwrap() > 0, "no {wanted:?} in {all}");
-        if all[from..].contains(wanted) {
-            return all;
-        }
-    }
+    let mut found = None;
+    eventually("a lab", || {
+        let [keeper] = children(run.id())[..] else { return false };
+        let directory = |pid| fs::read_link(format!("/proc/{pid}/cwd")).ok();
+        let name = |pid| Some((directory(pid)?.file_name()?.to_string_lossy().into_owned(), pid));
+        let servers: Vec<_> = children(keeper).into_iter().filter_map(name).collect();
+        let all = servers.iter().filter(|(name, _)| name != "/").count() == 4;
+        found = all.then_some((keeper, servers));
+        all
+    });
+    found.expect("a lab")
 }
 
 /// The rest of a run whose standard error has been read in part: its exit code, its record, standard output and the rest
 /// of standard error.
-fn ended(place: &Place, mut run: Child, mut stderr: impl Read) -> (Option<i32>, Record, String, String) {
+fn rest(place: &Place, mut run: Child, mut stderr: impl Read) -> (Option<i32>, Record, String, String) {
     let (mut out, mut rest) = (String::new(), String::new());
     stderr.read_to_string(&mut rest).unwrap();
     run.stdout.take().unwrap().read_to_string(&mut out).unwrap();
     let code = run.wait().unwrap().code();
-    let record = fs::read(place.at("out.json")).unwrap_or_else(|error| panic!("{error}: {rest}"));
-    (code, serde_json::from_slice(&record).unwrap(), out, rest)
+    assert!(place.at("out.json").exists(), "no record: {rest}");
+    (code, record(place), out, rest)
 }
 
 /// A run of the two arms that is under way, with its standard error.
 fn going_on(place: &Place, arguments: &[&str]) -> (Child, BufReader<ChildStderr>) {
-    let record = ["--record", "out.json"];
-    let mut run = run(place, &[&record, arguments].concat());
-    let mut stderr = BufReader::new(run.stderr.take().unwrap());
-    read_until(&mut stderr, "s of ");
-    (run, stderr)
+    under_way(&mut place.command(&[&["--record", "out.json"], arguments].concat()))
 }
 
-fn is_said(texts: &[String], wanted: &str) -> bool {
-    texts.iter().any(|text| text.contains(wanted))
+/// Asserts that one of the texts contains this.
+#[track_caller]
+fn is_said(texts: &[String], wanted: &str) {
+    assert!(
+        texts.iter().any(|text| text.contains(wanted)),
+        "no {wanted:?} in {texts:?}"
+    );
 }
 
 const HOLDS: &str = "expect.redlock.acquired=> 0";
@@ -446,25 +333,19 @@ fn a_killed_keeper_ends_the_run_with_a_summary() {
         let (run, stderr) = going_on(&place, arguments);
         let (keeper, servers) = processes(&run);
         thread::sleep(Duration::from_millis(300));
-        signal_process(keeper, Signal::SIGKILL);
-        let (code, record, stdout, said) = ended(&place, run, stderr);
+        send(keeper, Signal::SIGKILL);
+        let (code, record, stdout, said) = rest(&place, run, stderr);
         assert_eq!(code, Some(5), "{stdout}{said}");
         assert!(said.contains("the keeper process is gone"), "{said}");
         assert!(record.interrupted && record.elapsed < 60.0);
         assert!(record.arms.iter().all(|arm| arm.figures.outcomes.acquired > 0));
-        assert!(
-            is_said(&record.inconclusive, "the keeper process is gone"),
-            "{:?}",
-            record.inconclusive
-        );
+        is_said(&record.inconclusive, "the keeper process is gone");
         assert!(!stdout.contains('✔'), "{stdout}");
         assert_eq!(place.labs().len(), 0, "its directory is removed");
         for (name, pid) in servers {
-            let end = Instant::now() + TEST_TIMEOUT;
-            while fs::read_link(format!("/proc/{pid}/cwd")).is_ok() {
-                assert!(Instant::now() < end, "{name} runs on");
-                thread::sleep(Duration::from_millis(20));
-            }
+            eventually(&format!("{name} is gone"), || {
+                fs::read_link(format!("/proc/{pid}/cwd")).is_err()
+            });
         }
     }
 }
@@ -477,16 +358,12 @@ fn a_keeper_that_is_stopped_sees_nothing_and_proves_nothing() {
     let place = place();
     let (run, mut stderr) = going_on(&place, &["--duration", "4s", "--set", HOLDS]);
     let (keeper, _) = processes(&run);
-    signal_process(keeper, Signal::SIGSTOP);
+    send(keeper, Signal::SIGSTOP);
     read_until(&mut stderr, "stopped the keeper process");
-    signal_process(keeper, Signal::SIGCONT);
-    let (code, record, stdout, said) = ended(&place, run, stderr);
+    send(keeper, Signal::SIGCONT);
+    let (code, record, stdout, said) = rest(&place, run, stderr);
     assert_eq!(code, Some(5), "{stdout}{said}");
-    assert!(
-        is_said(&record.inconclusive, "stopped the keeper process"),
-        "{:?}",
-        record.inconclusive
-    );
+    is_said(&record.inconclusive, "stopped the keeper process");
     assert_eq!(place.labs().len(), 0, "its directory is removed");
 }
 
@@ -495,17 +372,13 @@ fn a_run_that_is_stopped_for_longer_than_a_ttl_proves_nothing() {
     let place = place();
     let (run, mut stderr) = going_on(&place, &["--duration", "6s", "--set", HOLDS]);
     let own = run.id();
-    signal_process(own, Signal::SIGSTOP);
+    send(own, Signal::SIGSTOP);
     thread::sleep(Duration::from_millis(2_500));
-    signal_process(own, Signal::SIGCONT);
+    send(own, Signal::SIGCONT);
     read_until(&mut stderr, "the run itself stood still for ");
-    let (code, record, stdout, said) = ended(&place, run, stderr);
+    let (code, record, stdout, said) = rest(&place, run, stderr);
     assert_eq!(code, Some(5), "{stdout}{said}");
-    assert!(
-        is_said(&record.inconclusive, "the run itself stood still"),
-        "{:?}",
-        record.inconclusive
-    );
+    is_said(&record.inconclusive, "the run itself stood still");
     assert_eq!(record.expectations[0].result, CheckResult::Inconclusive);
     assert_eq!(place.labs().len(), 0, "its directory is removed");
 }
@@ -520,12 +393,12 @@ fn a_cache_node_that_dies_leaves_everything_open() {
         let (run, mut stderr) = going_on(&place, &["--duration", "4s", "--set", HOLDS]);
         let (_, servers) = processes(&run);
         let cache = servers.iter().find(|(name, _)| name == "cache").unwrap().1;
-        signal_process(cache, signal);
+        send(cache, signal);
         read_until(&mut stderr, fate);
-        let (code, record, stdout, said) = ended(&place, run, stderr);
+        let (code, record, stdout, said) = rest(&place, run, stderr);
         assert_eq!(code, Some(5), "{stdout}{said}");
-        assert!(is_said(&record.inconclusive, fate), "{:?}", record.inconclusive);
-        assert!(is_said(&record.warnings, fate), "{:?}", record.warnings);
+        is_said(&record.inconclusive, fate);
+        is_said(&record.warnings, fate);
         assert_eq!(record.expectations[0].result, CheckResult::Inconclusive);
         assert!(!stdout.contains('✔'), "{stdout}");
         assert_eq!(place.labs().len(), 0);
@@ -534,46 +407,42 @@ fn a_cache_node_that_dies_leaves_everything_open() {
 
 #[test]
 fn hosts_that_somebody_else_kills_or_stops_are_events_and_void_nothing() {
-    let place = place();
+    let place = place_alone();
     let (run, mut stderr) = going_on(&place, &["--duration", "4s", "--set", HOLDS]);
     let (_, servers) = processes(&run);
     let pid = |name: &str| servers.iter().find(|(server, _)| server == name).unwrap().1;
-    signal_process(pid("host-3"), Signal::SIGSTOP);
+    send(pid("host-3"), Signal::SIGSTOP);
     read_until(&mut stderr, "host 3 was stopped by a signal from outside");
-    signal_process(pid("host-3"), Signal::SIGCONT);
+    send(pid("host-3"), Signal::SIGCONT);
     read_until(&mut stderr, "host 3 was resumed by a signal from outside");
-    signal_process(pid("host-1"), Signal::SIGKILL);
+    send(pid("host-1"), Signal::SIGKILL);
     read_until(
         &mut stderr,
         "host 1 died: killed by a signal from outside: single has no lock node",
     );
-    let (code, record, stdout, said) = ended(&place, run, stderr);
+    let (code, record, stdout, said) = rest(&place, run, stderr);
     assert_eq!(code, Some(0), "{stdout}{said}");
     assert_eq!(record.inconclusive, [""; 0]);
     for fate in ["host 3 was stopped", "host 3 was resumed", "host 1 died"] {
-        assert!(is_said(&record.warnings, fate), "{:?}", record.warnings);
+        is_said(&record.warnings, fate);
         assert!(record.events.iter().any(|event| event.text.contains(fate)), "{fate}");
     }
 }
 
 #[test]
 fn a_database_that_can_not_write_is_not_a_success() {
-    let place = place();
+    let place = place_alone();
     // Like a full disk, but for this run alone: a file that grows beyond 256 KiB gives an error.
-    let program = env!("CARGO_BIN_EXE_lockstorm");
-    let run =
-        format!("trap '' XFSZ; ulimit -f 256; exec '{program}' run two-arms.toml --duration 8s --record out.json");
-    let output = |more: &str| {
-        let mut command = Command::new("bash");
-        command
-            .args(["-c", &format!("{run} {more}")])
-            .current_dir(place.path())
-            .env("TMPDIR", place.at("labs"));
-        let parts = parts_of(command.output().unwrap());
-        let record: Record = serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap();
-        (parts, record)
+    let limited = ["bash", "-c", "trap '' XFSZ; ulimit -f 256; exec \"$0\" \"$@\""];
+    let output = |sets: &[&str]| {
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        let words: Vec<&str> = ["--duration", "3s", "--record", "out.json"]
+            .into_iter()
+            .chain(sets)
+            .collect();
+        (ended(&mut place.command_by(&limited, &words)), record(&place))
     };
-    let ((code, stdout, stderr), record) = output("");
+    let ((code, stdout, stderr), record) = output(&[]);
     assert_eq!(code, Some(5), "{stdout}{stderr}");
     let failed: Vec<_> = record
         .arms
@@ -591,9 +460,8 @@ fn a_database_that_can_not_write_is_not_a_success() {
         assert!(arm.doubt.is_some() && !record.inconclusive.is_empty());
     }
     // A scenario that expects failures takes them into account; the other arms stay inconclusive.
-    let ((code, stdout, stderr), record) = output(
-        "--set 'expect.single.errors=> 0' --set 'expect.single.acquired=> 0' --set 'expect.redlock.acquired=> 0'",
-    );
+    let expected = ["expect.single.errors=> 0", "expect.single.acquired=> 0", HOLDS];
+    let ((code, stdout, stderr), record) = output(&expected);
     let open = |name: &str| {
         let mut of = record
             .expectations
@@ -608,7 +476,7 @@ fn a_database_that_can_not_write_is_not_a_success() {
 
 #[test]
 fn a_database_that_is_lost_leaves_its_arm_open() {
-    let place = place();
+    let place = place_alone();
     let own = "expect.single.acquired=> 0";
     let (run, mut stderr) = going_on(&place, &["--duration", "8s", "--set", own, "--set", HOLDS]);
     let labs = fs::read_dir(place.at("labs")).unwrap();
@@ -619,10 +487,10 @@ fn a_database_that_is_lost_leaves_its_arm_open() {
     fs::write(&database, "").unwrap();
     let lost = "single: its books can't be read: ";
     read_until(&mut stderr, lost);
-    let (code, record, stdout, said) = ended(&place, run, stderr);
+    let (code, record, stdout, said) = rest(&place, run, stderr);
     assert_eq!(code, Some(5), "{stdout}{said}");
-    assert!(is_said(&record.inconclusive, lost), "{:?}", record.inconclusive);
-    assert!(is_said(&record.partial, lost), "{:?}", record.partial);
+    is_said(&record.inconclusive, lost);
+    is_said(&record.partial, lost);
     let of = |arm: &str| {
         let mut expectations = record.expectations.iter();
         expectations
@@ -643,7 +511,7 @@ fn an_ascii_summary_has_nothing_but_ascii() {
     let place = place();
     let summary = |more: &[&str]| {
         let arguments = [&["--duration", "1s", "--quiet"], more].concat();
-        let (code, stdout, stderr) = parts_of(run(&place, &arguments).wait_with_output().unwrap());
+        let (code, stdout, stderr) = run(&place, &arguments);
         assert_eq!(code, Some(0), "{stderr}");
         assert!(stdout.contains("redlock"), "{stdout}");
         stdout

@@ -3,20 +3,22 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use lockstorm::needs::{Machine, Needs, compare, of};
-use lockstorm::scenario::{Overrides, Scenario, Source, builtin, parse};
-
-const LOCKSTORM: &str = env!("CARGO_BIN_EXE_lockstorm");
+use lockstorm::scenario::builtin;
+use lockstorm_kit::program::{family, says};
+use lockstorm_kit::scenario::scenario;
+use lockstorm_kit::{beside, ended, lockstorm, parts_of, program};
+use tempfile::TempDir;
 
 /// A scenario of a few seconds with this many app servers, connections and workers, and this kind of arm.
 fn text(sizes: [usize; 4], workload: &str, arm: &str) -> String {
     let [servers, arms, pool, workers] = sizes;
     let head = format!(
-        "duration = \"4s\"\n[swarm]\nservers = {servers}\nworkers = {workers}\nthink = \"20ms\"\n[workload]\n{workload}\n\
+        "duration = \"2s\"\n[swarm]\nservers = {servers}\nworkers = {workers}\nthink = \"20ms\"\n[workload]\n{workload}\n\
          [database]\npool = {pool}\n"
     );
     (0..arms).fold(head, |text, n| text + &format!("[[arm]]\nname = \"arm {n}\"\n{arm}\n"))
@@ -28,16 +30,11 @@ const SHOP_IN_REDIS: &str =
 const CACHES: &str =
     "kind = \"cache-fill\"\n[[workload.cache]]\nname = \"a\"\nkeys = 50\nstate_ttl = \"500ms\"\ndata_ttl = \"1s\"";
 
-fn scenario(text: &str, set: &[&str]) -> Scenario {
-    let source = Source {
-        name: "my.toml".to_owned(),
-        text: text.to_owned(),
-    };
-    let overrides = Overrides {
-        set: set.iter().map(|set| (*set).to_owned()).collect(),
-        ..Overrides::default()
-    };
-    parse(&source, &overrides).expect("a scenario")
+/// A directory with this scenario in it.
+fn with(text: &str) -> TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    fs::write(directory.path().join("my.toml"), text).expect("the scenario");
+    directory
 }
 
 /// The largest usage of a run.
@@ -50,14 +47,11 @@ struct Used {
 
 /// Plays a scenario to its end, and measures it all the time.
 fn play(text: &str) -> Used {
-    let directory = tempfile::tempdir().expect("a directory");
-    let file = directory.path().join("my.toml");
-    fs::write(&file, text).expect("the scenario");
-    let mut run = Command::new(LOCKSTORM)
-        .args(["run", "--quiet"])
-        .arg(&file)
-        .env("TMPDIR", directory.path())
+    let directory = with(text);
+    let mut run = lockstorm(directory.path(), &["run", "--quiet", "my.toml"]);
+    let mut run = run
         .stdout(Stdio::null())
+        .stderr(Stdio::inherit())
         .spawn()
         .expect("a run");
     let mut used = Used::default();
@@ -66,7 +60,8 @@ fn play(text: &str) -> Used {
         thread::sleep(Duration::from_millis(50));
     }
     // 5: a slow machine may make a run doubtful.
-    assert!(matches!(run.wait().expect("its end").code(), Some(0 | 5)));
+    let code = run.wait().expect("its end").code();
+    assert!(matches!(code, Some(0 | 5)), "{code:?}");
     used
 }
 
@@ -77,26 +72,6 @@ fn look(run: &Child, used: &mut Used) {
     let sum = |file: &str, name: &str| family.iter().filter_map(|pid| field(*pid, file, name)).sum::<u64>();
     used.threads = used.threads.max(sum("status", "Threads:"));
     used.memory = used.memory.max(sum("smaps_rollup", "Pss:") * 1024);
-}
-
-/// A process and all its descendants.
-fn family(root: u32) -> Vec<u32> {
-    let pids: Vec<u32> = fs::read_dir("/proc")
-        .expect("/proc")
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect();
-    let mut family = vec![root];
-    let mut at = 0;
-    while at < family.len() {
-        let parent = u64::from(family[at]);
-        family.extend(
-            pids.iter()
-                .filter(|pid| field(**pid, "status", "PPid:") == Some(parent)),
-        );
-        at += 1;
-    }
-    family
 }
 
 fn field(pid: u32, file: &str, name: &str) -> Option<u64> {
@@ -117,32 +92,38 @@ fn holds(what: &str, estimate: u64, used: u64, some: u64, of: &str) {
     );
 }
 
-#[test]
-fn a_run_uses_what_was_estimated() {
-    let redlock = "lock = \"redlock\"";
-    let shapes = [
-        text([1, 1, 1, 1], SHOP, redlock),
-        text([2, 3, 6, 12], SHOP, redlock),
-        text([4, 2, 2, 8], SHOP, "lock = \"redlock\"\nwait = \"queue\""),
-        text([6, 4, 1, 2], SHOP_IN_REDIS, "lock = \"single\""),
-        text([3, 2, 4, 2], SHOP_IN_REDIS, "lock = \"redlock\"\nwait = \"queue\"")
-            + "[[fault]]\nat = \"500ms\"\ndo = \"lag\"\ndelay = \"5ms\"\non = \"all\"\n",
-        text(
-            [2, 2, 4, 2],
-            SHOP_IN_REDIS,
-            "lock = \"single\"\ntopology = \"replicated\"",
-        ),
-        text([2, 2, 4, 2], SHOP_IN_REDIS, "lock = \"cluster\""),
-        // Slow enough for a stampede to use the whole pool.
-        text([2, 1, 20, 40], CACHES, "lock = \"none\"").replace("[database]\n", "[database]\nread = \"80ms\"\n"),
-    ];
-    for shape in &shapes {
-        let (needs, used) = (of(&scenario(shape, &[])), play(shape));
-        println!("{needs:?}\n{used:?}");
-        holds("files", needs.files, used.files, 40, shape);
-        holds("threads", needs.threads, used.threads, 40, shape);
-        holds("memory", needs.memory.most, used.memory, 48 << 20, shape);
-    }
+/// Plays this scenario and compares what it used with what was estimated.
+fn uses_what_was_estimated(shape: &str) {
+    let _turn = beside();
+    let (needs, used) = (of(&scenario(shape, &[])), play(shape));
+    println!("{needs:?}\n{used:?}");
+    holds("files", needs.files, used.files, 40, shape);
+    holds("threads", needs.threads, used.threads, 40, shape);
+    holds("memory", needs.memory.most, used.memory, 48 << 20, shape);
+}
+
+macro_rules! shapes {
+    ($($name:ident: $shape:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            uses_what_was_estimated(&$shape);
+        })*
+    };
+}
+
+shapes! {
+    a_small_run_uses_what_was_estimated: text([1, 1, 1, 1], SHOP, "lock = \"redlock\"");
+    a_larger_one_too: text([2, 3, 6, 12], SHOP, "lock = \"redlock\"");
+    and_one_that_queues: text([4, 2, 2, 8], SHOP, "lock = \"redlock\"\nwait = \"queue\"");
+    and_one_with_its_stock_in_redis: text([6, 4, 1, 2], SHOP_IN_REDIS, "lock = \"single\"");
+    and_one_behind_a_lag: text([3, 2, 4, 2], SHOP_IN_REDIS, "lock = \"redlock\"\nwait = \"queue\"")
+        + "[[fault]]\nat = \"500ms\"\ndo = \"lag\"\ndelay = \"5ms\"\non = \"all\"\n";
+    and_one_on_replicated_nodes:
+        text([2, 2, 4, 2], SHOP_IN_REDIS, "lock = \"single\"\ntopology = \"replicated\"");
+    and_one_on_a_cluster: text([2, 2, 4, 2], SHOP_IN_REDIS, "lock = \"cluster\"");
+    // Slow enough for a stampede to use the whole pool.
+    and_one_of_caches: text([2, 1, 20, 40], CACHES, "lock = \"none\"")
+        .replace("[database]\n", "[database]\nread = \"80ms\"\n");
 }
 
 #[test]
@@ -185,44 +166,40 @@ fn growing_needs_are_estimated_for_the_end_of_the_run() {
     );
 }
 
-/// Runs the program in a shell that sets these limits first.
-fn limited(limits: &str, arguments: &str) -> Output {
-    let directory = tempfile::tempdir().expect("a directory");
-    Command::new("sh")
-        .args(["-c", &format!("{limits} && exec '{LOCKSTORM}' {arguments}")])
-        .env("TMPDIR", directory.path())
-        .output()
-        .expect("a shell")
+/// Runs the program here in a shell that sets these limits first: the exit code, standard output, standard error.
+fn limited(directory: &Path, limits: &str, arguments: &str) -> (Option<i32>, String, String) {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{limits} && exec '{}' {arguments}", program())]);
+    shell.current_dir(directory).env("TMPDIR", directory);
+    parts_of(shell.output().expect("a shell"))
 }
 
 #[test]
 fn a_scenario_with_more_files_than_the_limit_is_refused_before_anything_starts() {
-    let run = limited("ulimit -n 256", "run flash-sale --set swarm.servers=16");
-    let said = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert_eq!(run.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains("open files, but only 256 are available: raise the limit (ulimit -n "),
-        "{said}"
-    );
-    assert!(
-        said.contains("lower swarm.servers, database.pool or the number of arms"),
-        "{said}"
-    );
-    let check = limited("ulimit -n 256", "check flash-sale --set swarm.servers=16");
-    let said = String::from_utf8_lossy(&check.stderr).into_owned();
-    assert_eq!(check.status.code(), Some(0), "{said}");
-    assert!(said.contains("warning: this scenario needs about"), "{said}");
+    let here = tempfile::tempdir().expect("a directory");
+    let limited = |command: &str| {
+        let arguments = format!("{command} flash-sale --set swarm.servers=16");
+        limited(here.path(), "ulimit -n 256", &arguments)
+    };
+    let (code, _, said) = limited("run");
+    assert_eq!(code, Some(2), "{said}");
+    let parts = [
+        "open files, but only 256 are available: raise the limit (ulimit -n ",
+        "lower swarm.servers, database.pool or the number of arms",
+    ];
+    says(&said, &parts);
+    let (code, _, said) = limited("check");
+    assert_eq!(code, Some(0), "{said}");
+    says(&said, &["warning: this scenario needs about"]);
 }
 
 #[test]
 fn the_soft_limit_of_files_is_raised_as_far_as_a_run_needs() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let file = directory.path().join("my.toml");
-    fs::write(&file, text([3, 3, 3, 3], SHOP, "lock = \"single\"")).expect("the scenario");
-    let run = limited("ulimit -Sn 64", &format!("run --quiet --json {}", file.display()));
-    let said = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert!(matches!(run.status.code(), Some(0 | 5)), "{:?} {said}", run.status);
-    let record: serde_json::Value = serde_json::from_slice(&run.stdout).expect("a record");
+    let _turn = beside();
+    let here = with(&text([3, 3, 3, 3], SHOP, "lock = \"single\""));
+    let (code, stdout, said) = limited(here.path(), "ulimit -Sn 64", "run --quiet --json my.toml");
+    assert!(matches!(code, Some(0 | 5)), "{code:?} {said}");
+    let record: serde_json::Value = serde_json::from_str(&stdout).expect("a record");
     assert!(record["arms"][0]["orders"].as_u64().is_some_and(|orders| orders > 0));
 }
 
@@ -240,9 +217,9 @@ fn a_disk_that_is_nearly_full_is_warned_of_once_while_the_run_goes_on() {
         ..Machine::default()
     };
     let shop = text([2, 1, 2, 2], SHOP, "lock = \"single\"");
-    let file = directory.path().join("my.toml");
-    fs::write(&file, &shop).expect("the scenario");
-    let run = run_json(&file, directory.path());
+    fs::write(directory.path().join("my.toml"), &shop).expect("the scenario");
+    let mut run = lockstorm(directory.path(), &["run", "--quiet", "--json", "my.toml"]);
+    let run: serde_json::Value = serde_json::from_str(&ended(&mut run).1).expect("a record");
     mount("umount", &["-l"]);
     assert!(small.disk.is_some_and(|free| free <= 40 << 20));
     let warnings = run["warnings"].as_array().expect("warnings");
@@ -250,14 +227,4 @@ fn a_disk_that_is_nearly_full_is_warned_of_once_while_the_run_goes_on() {
         .iter()
         .filter(|text| text.as_str().is_some_and(|text| text.contains("is nearly full")));
     assert_eq!(of_the_disk.count(), 1, "{warnings:?}");
-}
-
-fn run_json(file: &Path, temporary: &Path) -> serde_json::Value {
-    let run = Command::new(LOCKSTORM)
-        .args(["run", "--quiet", "--json"])
-        .arg(file)
-        .env("TMPDIR", temporary)
-        .output()
-        .expect("a run");
-    serde_json::from_slice(&run.stdout).expect("a record")
 }

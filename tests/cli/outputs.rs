@@ -10,57 +10,37 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lockstorm::run::Record;
 use lockstorm_kit::place::Place;
-use lockstorm_kit::{parts_of, send};
+use lockstorm_kit::program::{says, under_way};
+use lockstorm_kit::scenario::TWO_ARMS;
+use lockstorm_kit::{ended, eventually, parts_of, send};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::{Uid, mkfifo};
 
-/// Long enough for any machine; nothing is measured here.
-const TEST_TIMEOUT: Duration = Duration::from_secs(90);
-
-const SCENARIO: &str = r#"
-duration = "60s"
-
-[swarm]
-servers = 1
-workers = 2
-think   = "5ms"
-
-[workload]
-kind     = "inventory"
-products = 16
-stock    = 1000000
-hold     = "1ms"
-
-[[arm]]
-name = "single"
-lock = "single"
-"#;
-
 fn place() -> Place {
-    Place::new("one.toml", SCENARIO)
+    Place::new("one.toml", TWO_ARMS)
+}
+
+/// A place with a named pipe in it.
+fn place_with_pipe() -> Place {
+    let place = place();
+    mkfifo(&place.at("pipe"), Mode::S_IRWXU).unwrap();
+    place
 }
 
 /// The exit code, standard output and standard error of a run of one second.
 fn run(place: &Place, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = place.command(&[&["--duration", "1s"], arguments].concat());
-    parts_of(command.output().unwrap())
+    ended(&mut short(place, arguments))
 }
 
-/// Waits until there is a lab, and one more second.
-fn wait_for_lab(place: &Place) {
-    place.wait_for_labs(1);
-    thread::sleep(Duration::from_secs(1));
-}
-
-/// Asserts that nothing of any run is left.
-fn is_clean(place: &Place) -> bool {
-    place.labs().is_empty()
+/// A run of one second.
+fn short(place: &Place, arguments: &[&str]) -> Command {
+    place.command(&[&["--duration", "1s"], arguments].concat())
 }
 
 fn record(path: &Path) -> Record {
@@ -85,13 +65,9 @@ fn fill(mut pipe: &mut (impl Write + std::os::fd::AsFd)) {
 fn a_standard_error_that_nobody_reads_delays_no_run() {
     let place = place();
     let (_reader, writer) = full_pipe();
-    let mut command = place.command(&["--duration", "1s", "--record", "out.json"]);
-    let (code, stdout, _) = parts_of(command.stderr(writer).output().unwrap());
+    let (code, stdout, _) = ended(short(&place, &["--record", "out.json"]).stderr(writer));
     assert_eq!(code, Some(0), "{stdout}");
-    assert!(
-        stdout.contains("single: ") && stdout.contains("standard error was given up: nobody has read"),
-        "{stdout}"
-    );
+    says(&stdout, &["single: ", "standard error was given up: nobody has read"]);
     let record = record(&place.at("out.json"));
     assert!(!record.interrupted && record.elapsed < 5.0, "{}", record.elapsed);
 }
@@ -99,30 +75,26 @@ fn a_standard_error_that_nobody_reads_delays_no_run() {
 #[test]
 fn a_standard_output_that_nobody_reads_is_given_up_with_an_error() {
     let place = place();
-    for arguments in [&["--json"][..], &[]] {
-        let (_reader, writer) = full_pipe();
-        let mut command = place.command(&[&["--duration", "1s", "--record", "out.json"], arguments].concat());
-        let (code, _, stderr) = parts_of(command.stdout(writer).output().unwrap());
+    let runs = [&["--record", "json.json", "--json"][..], &["--record", "text.json"]].map(|arguments| {
+        let (reader, writer) = full_pipe();
+        (reader, short(&place, arguments).stdout(writer).spawn().unwrap())
+    });
+    for (_reader, run) in runs {
+        let (code, _, stderr) = parts_of(run.wait_with_output().unwrap());
         assert_eq!(code, Some(1), "{stderr}");
-        assert!(
-            stderr.contains("cannot write to standard output: nobody has read"),
-            "{stderr}"
-        );
-        record(&place.at("out.json"));
+        says(&stderr, &["cannot write to standard output: nobody has read"]);
     }
+    record(&place.at("json.json"));
+    record(&place.at("text.json"));
 }
 
 #[test]
 fn a_signal_ends_the_wait_for_a_slow_reader() {
     let place = place();
     let (_reader, writer) = full_pipe();
-    let arguments = ["--duration", "1s", "--record", "out.json", "--json"];
-    let mut run = place.command(&arguments).stdout(writer).spawn().unwrap();
-    let end = Instant::now() + TEST_TIMEOUT;
-    while !place.at("out.json").exists() {
-        assert!(Instant::now() < end, "no record");
-        thread::sleep(Duration::from_millis(20));
-    }
+    let mut command = short(&place, &["--record", "out.json", "--json"]);
+    let mut run = command.stdout(writer).spawn().unwrap();
+    eventually("a record", || place.at("out.json").exists());
     thread::sleep(Duration::from_millis(500));
     send(run.id(), Signal::SIGTERM);
     assert_eq!(run.wait().unwrap().code(), Some(143));
@@ -130,20 +102,18 @@ fn a_signal_ends_the_wait_for_a_slow_reader() {
 
 #[test]
 fn a_pipe_that_nobody_opens_gets_no_record_but_the_summary_is_printed() {
-    let place = place();
-    mkfifo(&place.at("pipe"), Mode::S_IRWXU).unwrap();
+    let place = place_with_pipe();
     let (code, stdout, stderr) = run(&place, &["--record", "pipe"]);
     assert_eq!(code, Some(1), "{stderr}");
-    assert!(stdout.contains("single: "), "{stdout}");
-    assert!(stderr.contains("pipe: nobody has opened it to read"), "{stderr}");
-    assert!(is_clean(&place));
+    says(&stdout, &["single: "]);
+    says(&stderr, &["pipe: nobody has opened it to read"]);
+    assert!(place.labs().is_empty());
 }
 
 #[test]
 fn a_pipe_is_written_to_once_somebody_reads_it() {
-    let place = place();
+    let place = place_with_pipe();
     let pipe = place.at("pipe");
-    mkfifo(&pipe, Mode::S_IRWXU).unwrap();
     let reader = thread::spawn(move || {
         // Usually not before the run wants to write.
         thread::sleep(Duration::from_secs(4));
@@ -168,21 +138,18 @@ fn open_and_full(pipe: &Path) -> File {
 
 #[test]
 fn a_pipe_that_is_open_but_not_read_is_given_up() {
-    let place = place();
-    let pipe = place.at("pipe");
-    mkfifo(&pipe, Mode::S_IRWXU).unwrap();
-    let _reader = open_and_full(&pipe);
+    let place = place_with_pipe();
+    let _reader = open_and_full(&place.at("pipe"));
     let (code, stdout, stderr) = run(&place, &["--record", "pipe"]);
     assert_eq!(code, Some(1), "{stderr}");
-    assert!(stdout.contains("single: "), "{stdout}");
-    assert!(stderr.contains("pipe: nobody has read from it"), "{stderr}");
+    says(&stdout, &["single: "]);
+    says(&stderr, &["pipe: nobody has read from it"]);
 }
 
 #[test]
 fn a_log_that_nobody_reads_delays_no_run() {
-    let place = place();
+    let place = place_with_pipe();
     let pipe = place.at("pipe");
-    mkfifo(&pipe, Mode::S_IRWXU).unwrap();
     let (code, _, stderr) = run(&place, &["--log", "missing/log"]);
     assert_eq!(code, Some(2), "{stderr}");
     assert!(stderr.contains("its directory is not there"), "{stderr}");
@@ -192,8 +159,8 @@ fn a_log_that_nobody_reads_delays_no_run() {
     let _reader = open_and_full(&pipe);
     let (code, stdout, stderr) = run(&place, &["--log", "pipe"]);
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stdout.contains("single: "), "{stdout}");
-    assert!(stderr.contains("--log pipe: is not complete"), "{stderr}");
+    says(&stdout, &["single: "]);
+    says(&stderr, &["--log pipe: is not complete"]);
 }
 
 #[test]
@@ -220,7 +187,7 @@ fn an_unsuitable_record_file_is_refused_before_anything_starts() {
         assert!(stderr.contains(why) && stdout.is_empty(), "{path}: {stdout} {stderr}");
         assert_eq!(stderr.lines().count(), 1, "{path}: {stderr}");
     }
-    assert_eq!(fs::read_to_string(place.at("one.toml")).unwrap(), SCENARIO);
+    assert_eq!(fs::read_to_string(place.at("one.toml")).unwrap(), TWO_ARMS);
 }
 
 #[test]
@@ -252,22 +219,24 @@ fn a_link_that_somebody_else_planted_is_not_followed() {
     }
     fs::write(place.at("victim"), "precious").unwrap();
     let mut command = place.command(&["--duration", "5s", "--record", "open/out.json"]);
-    let child = command.spawn().unwrap();
     // After the path has been checked.
-    wait_for_lab(&place);
+    let (child, mut stderr) = under_way(&mut command);
     let planted = open.join(format!(".out.json.{}.part", child.id()));
-    let mut link = Command::new("ln");
-    link.arg("-s").arg(place.at("victim")).arg(&planted);
-    assert!(link.uid(65_534).gid(65_534).status().unwrap().success());
-    let (code, _, stderr) = parts_of(child.wait_with_output().unwrap());
+    let plant = |path: &Path| {
+        let mut link = Command::new("ln");
+        link.arg("-s").arg(place.at("victim")).arg(path);
+        assert!(link.uid(65_534).gid(65_534).status().unwrap().success());
+    };
+    plant(&planted);
+    let mut said = String::new();
+    stderr.read_to_string(&mut said).unwrap();
+    let (code, ..) = parts_of(child.wait_with_output().unwrap());
     assert_eq!(fs::read_to_string(place.at("victim")).unwrap(), "precious");
-    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(code, Some(0), "{said}");
     assert!(!open.join("out.json").is_symlink());
     record(&open.join("out.json"));
     // A link with this very name.
-    let mut link = Command::new("ln");
-    link.arg("-s").arg(place.at("victim")).arg(open.join("mine"));
-    assert!(link.uid(65_534).gid(65_534).status().unwrap().success());
+    plant(&open.join("mine"));
     for option in ["--record", "--log"] {
         let (code, _, stderr) = run(&place, &[option, "open/mine"]);
         assert_eq!(code, Some(2), "{stderr}");
@@ -280,33 +249,16 @@ fn a_link_that_somebody_else_planted_is_not_followed() {
 fn a_limit_of_file_sizes_is_reported_as_an_error() {
     let place = place();
     let limited = ["sh", "-c", "ulimit -f 1; exec \"$0\" \"$@\""];
-    let mut run = place.command_by(&limited, &["--duration", "1s", "--record", "out.json"]);
-    let (code, _, stderr) = parts_of(run.output().unwrap());
+    let (code, _, stderr) = ended(&mut place.command_by(&limited, &["--duration", "1s", "--record", "out.json"]));
     assert!(matches!(code, Some(1 | 5)), "{code:?} {stderr}");
     assert!(stderr.contains("lockstorm: "), "{stderr}");
-    assert!(is_clean(&place) && !place.at("out.json").exists());
-}
-
-#[test]
-fn a_hang_up_and_sigquit_end_the_run_with_a_summary() {
-    let place = place();
-    for (signal, code) in [(Signal::SIGHUP, 129), (Signal::SIGQUIT, 131)] {
-        let run = place.command(&["--record", "out.json"]).spawn().unwrap();
-        wait_for_lab(&place);
-        send(run.id(), signal);
-        let (ended, stdout, stderr) = parts_of(run.wait_with_output().unwrap());
-        assert_eq!(ended, Some(code), "{stderr}");
-        assert!(stdout.contains("(interrupted)"), "{stdout}");
-        assert!(record(&place.at("out.json")).interrupted && is_clean(&place));
-        fs::remove_file(place.at("out.json")).unwrap();
-    }
+    assert!(place.labs().is_empty() && !place.at("out.json").exists());
 }
 
 #[test]
 fn a_hang_up_that_is_ignored_stays_ignored() {
     let place = place();
-    let mut run = place.command_by(&["nohup"], &["--record", "out.json"]).spawn().unwrap();
-    wait_for_lab(&place);
+    let (mut run, _stderr) = under_way(&mut place.command_by(&["nohup"], &["--record", "out.json"]));
     send(run.id(), Signal::SIGHUP);
     thread::sleep(Duration::from_secs(2));
     assert!(
@@ -314,7 +266,6 @@ fn a_hang_up_that_is_ignored_stays_ignored() {
         "it ended by a signal that nohup ignores"
     );
     send(run.id(), Signal::SIGTERM);
-    let (code, _, stderr) = parts_of(run.wait_with_output().unwrap());
-    assert_eq!(code, Some(143), "{stderr}");
-    assert!(record(&place.at("out.json")).interrupted && is_clean(&place));
+    assert_eq!(run.wait().unwrap().code(), Some(143));
+    assert!(record(&place.at("out.json")).interrupted && place.labs().is_empty());
 }

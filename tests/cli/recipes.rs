@@ -1,29 +1,14 @@
 //! `lockstorm recipes` from outside, and what its scenarios do on real nodes.
 
-use lockstorm_kit::beside;
 use std::fs;
-use std::process::Output;
-use std::time::Duration;
 
-use assert_cmd::Command;
+use lockstorm_kit::alone;
+use lockstorm_kit::program::{self, told};
 use serde_json::Value;
 use tempfile::TempDir;
 
-fn lockstorm(arguments: &[&str]) -> Output {
-    let mut command = Command::cargo_bin("lockstorm").unwrap();
-    command.args(arguments).env_remove("NO_COLOR");
-    command.timeout(Duration::from_mins(3)).output().unwrap()
-}
-
-fn recipes(arguments: &[&str]) -> Output {
-    lockstorm(&[&["recipes"], arguments].concat())
-}
-
 fn printed(arguments: &[&str]) -> String {
-    let output = recipes(arguments);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {stderr}");
-    String::from_utf8(output.stdout).unwrap()
+    program::printed(0, &[&["recipes"], arguments].concat())
 }
 
 fn json(nodes: &str) -> Vec<Value> {
@@ -61,24 +46,13 @@ fn a_directory_gets_every_scenario_and_they_are_valid() {
     let files: Vec<_> = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(files.len(), 10, "{files:?}");
     for file in files {
-        let check = lockstorm(&["check", file.to_str().unwrap()]);
-        assert_eq!(
-            check.status.code(),
-            Some(0),
-            "{}",
-            String::from_utf8_lossy(&check.stderr)
-        );
+        program::printed(0, &["check", file.to_str().unwrap()]);
     }
 }
 
 /// Refused with this exit code, in one line that contains all of `parts`.
 fn refused(arguments: &[&str], code: i32, parts: &[&str]) {
-    let output = recipes(arguments);
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {stderr}");
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    assert!(parts.iter().all(|part| stderr.contains(part)), "{stderr}");
-    assert!(output.stdout.is_empty());
+    program::refused(code, &[&["recipes"], arguments].concat(), parts);
 }
 
 #[test]
@@ -114,17 +88,16 @@ fn does_what_it_says(nodes: &str, title: &str) {
     for (name, lost) in [("scenario", 1), ("control", 0)] {
         let file = directory.path().join(format!("{name}.toml"));
         fs::write(&file, recipe[name].as_str().unwrap()).unwrap();
-        let output = {
-            let _turn = beside();
-            lockstorm(&["run", file.to_str().unwrap(), "--quiet", "--json"])
+        let (code, stdout, stderr) = {
+            let _turn = alone();
+            told(&["run", file.to_str().unwrap(), "--quiet", "--json"])
         };
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        let record: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{name}: {stderr}"));
+        let record: Value = serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{name}: {stderr}"));
         let said = format!(
             "{title}, {name}: {stderr}\n{:#}\n{:#}",
             record["expectations"], record["events"]
         );
-        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert_eq!(code, Some(0), "{said}");
         assert_eq!(record["arms"][0]["lost_updates"], lost, "{said}");
     }
 }

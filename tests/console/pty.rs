@@ -3,47 +3,58 @@
 #![cfg(target_os = "linux")]
 
 use lockstorm_kit::beside;
-use lockstorm_kit::console;
-
-use console::{Console, Size, state};
+use lockstorm_kit::console::{Console, Size, state};
+use lockstorm_kit::program::says;
+use lockstorm_kit::scenario::TWO_ARMS;
 use nix::sys::signal::Signal;
 
 const WIDE: Size = (120, 36);
 const SMALL: Size = (80, 24);
-
+const FILES: [(&str, &str); 1] = [("light.toml", TWO_ARMS)];
 /// A light load that lasts longer than any test.
-const LIGHT: &str = r#"
-title    = "Two arms on the same products"
-duration = "30m"
-seed     = 7
+const LIGHT: [&str; 7] = [
+    "light.toml",
+    "--duration",
+    "30m",
+    "--seed",
+    "7",
+    "--set",
+    "swarm.think=20ms",
+];
 
-[swarm]
-servers = 2
-workers = 2
-think   = "20ms"
+/// A console in which the light scenario starts.
+fn starting(size: Size) -> Console {
+    Console::start(size, &LIGHT, &FILES)
+}
 
-[workload]
-kind     = "inventory"
-products = 16
-stock    = 1000000
-hold     = { median = "2ms", sigma = 0.1 }
-
-[[arm]]
-name = "single"
-lock = "single"
-ttl  = "2s"
-
-[[arm]]
-name = "redlock"
-lock = "redlock"
-ttl  = "2s"
-"#;
+/// A console whose run is not there yet.
+fn setting_up() -> Console {
+    let console = starting(WIDE);
+    console.wait_for("the screen", |screen| screen.text.contains("lockstorm"));
+    console
+}
 
 /// A console in which the light scenario runs.
 fn light(size: Size) -> Console {
-    let console = Console::start(size, &["light.toml"], &[("light.toml", LIGHT)]);
+    let console = starting(size);
     console.wait_for_run(3);
     console
+}
+
+/// The same with a paused host 1.
+fn with_a_paused_host() -> Console {
+    let mut console = light(WIDE);
+    console.press("1p");
+    console.wait_for("host 1 is paused", |screen| screen.host(1).contains("‖ PAUSED"));
+    console
+}
+
+/// Quits and waits for the end, which is no error. Returns what the terminal shows then.
+fn quit(mut console: Console) -> String {
+    console.press("q");
+    let (code, text) = console.end();
+    assert_eq!(code, 0, "{text}");
+    text
 }
 
 /// The process that answers on this port.
@@ -72,10 +83,7 @@ fn a_host_is_killed_and_restarted_by_key() {
     assert!(second.is_some() && second != Some(first), "{second:?}");
     assert_eq!(console.node(1), second);
 
-    console.press("q");
-    let (code, text) = console.end();
-    assert_eq!(code, 0, "{text}");
-    assert!(text.contains("kill host 1: in effect"), "no summary:\n{text}");
+    says(&quit(console), &["kill host 1: in effect"]);
 }
 
 #[test]
@@ -95,8 +103,7 @@ fn a_host_is_paused_and_resumed_and_shut_down_by_key() {
     console.press("3x");
     console.wait_for("host 3 is down", |screen| screen.host(3).contains("✖ DOWN"));
     assert_eq!(console.node(3), None);
-    console.press("q");
-    assert_eq!(console.end().0, 0);
+    quit(console);
 }
 
 #[test]
@@ -114,8 +121,7 @@ fn an_app_server_is_paused_resumed_and_killed_by_key() {
     assert!(console.screen().servers().contains("[1]●"));
     console.press("r");
     console.wait_for("no way back", |screen| screen.text.contains("does not come back"));
-    console.press("q");
-    assert_eq!(console.end().0, 0);
+    quit(console);
 }
 
 #[test]
@@ -154,19 +160,13 @@ fn a_terminal_that_goes_ends_the_run_in_order() {
     let _alone = beside();
     // While it runs, with a paused host, while it stops, after its end, and before it begins.
     let running = || light(WIDE);
-    let paused = || {
-        let mut console = light(WIDE);
-        console.press("1p");
-        console.wait_for("host 1 is paused", |screen| screen.host(1).contains("‖ PAUSED"));
-        console
-    };
     let stopping = || {
         let mut console = light(WIDE);
         console.press("q");
         console
     };
     let over = || {
-        let console = Console::start(WIDE, &["light.toml", "--duration", "1s"], &[("light.toml", LIGHT)]);
+        let console = Console::start(WIDE, &["light.toml", "--duration", "1s"], &FILES);
         console.wait_for("the summary", |screen| screen.text.contains("finished"));
         console
     };
@@ -175,18 +175,13 @@ fn a_terminal_that_goes_ends_the_run_in_order() {
         console.wait_for("the picker", |screen| screen.text.contains("flash-sale"));
         console
     };
-    let set_up = || {
-        let console = Console::start(WIDE, &["light.toml"], &[("light.toml", LIGHT)]);
-        console.wait_for("the screen", |screen| screen.text.contains("lockstorm"));
-        console
-    };
     let states: [(&str, &dyn Fn() -> Console); 6] = [
         ("running", &running),
-        ("paused", &paused),
+        ("paused", &with_a_paused_host),
         ("stopping", &stopping),
         ("over", &over),
         ("picking", &picking),
-        ("set-up", &set_up),
+        ("set-up", &setting_up),
     ];
     for (state, console) in states {
         let mut console = console();
@@ -215,7 +210,7 @@ fn a_terminal_that_shows_nothing_does_not_delay_the_end() {
 #[test]
 fn a_console_that_is_stopped_gives_the_terminal_back_and_takes_it_again() {
     let _alone = beside();
-    let mut console = light(WIDE);
+    let console = light(WIDE);
     console.signal(Signal::SIGTSTP);
     console.wait_for("it has stopped", |_| console.state() == Some('T'));
     console.wait_for("the terminal is free", |_| {
@@ -224,8 +219,7 @@ fn a_console_that_is_stopped_gives_the_terminal_back_and_takes_it_again() {
     console.signal(Signal::SIGCONT);
     console.wait_for_run(3);
     assert!(console.is_raw() && console.has_the_screen());
-    console.press("q");
-    assert_eq!(console.end().0, 0);
+    quit(console);
 }
 
 #[test]
@@ -238,12 +232,7 @@ fn a_bounced_host_is_back_by_itself() {
         console.node(1).is_some_and(|process| process != first)
     });
     console.wait_for("host 1 is up", |screen| screen.host(1).contains("● UP"));
-    console.press("q");
-    let (code, text) = console.end();
-    assert_eq!(code, 0, "{text}");
-    for done in ["kill host 1: in effect", "restart host 1: "] {
-        assert!(text.contains(done), "{done}:\n{text}");
-    }
+    says(&quit(console), &["kill host 1: in effect", "restart host 1: "]);
 }
 
 #[test]
@@ -262,19 +251,14 @@ fn keys_that_are_pressed_quickly_act_one_after_the_other() {
     console.press("q");
     let (_, text) = console.end();
     // The end may come before the last effects are verified, but the second of each pair must have been ordered.
-    for done in ["pause host 1: ", "resume host 1: ", "kill host 2: ", "restart host 2: "] {
-        assert!(text.contains(done), "{done}:\n{text}");
-    }
+    let done = ["pause host 1: ", "resume host 1: ", "kill host 2: ", "restart host 2: "];
+    says(&text, &done);
 }
 
 #[test]
 fn quitting_during_the_set_up_is_not_an_error() {
     let _alone = beside();
-    let mut console = Console::start(WIDE, &["light.toml"], &[("light.toml", LIGHT)]);
-    console.wait_for("the screen", |screen| screen.text.contains("lockstorm"));
-    console.press("q");
-    let (code, text) = console.end();
-    assert_eq!(code, 0, "{text}");
+    quit(setting_up());
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -286,10 +270,8 @@ enum Way {
 #[test]
 fn sigkill_with_a_paused_node_leaves_nothing() {
     let _alone = beside();
-    let mut console = light(WIDE);
+    let console = with_a_paused_host();
     let process = console.node(1).expect("a process for host 1");
-    console.press("1p");
-    console.wait_for("host 1 is paused", |screen| screen.host(1).contains("‖ PAUSED"));
     assert_eq!(state(process), Some('T'));
     console.signal(Signal::SIGKILL);
     console.gone();
@@ -310,8 +292,7 @@ fn a_reset_starts_the_same_on_a_fresh_lab() {
     let second = nodes(&console);
     assert!(second.iter().zip(first).all(|(new, old)| new.is_some() && *new != old));
     assert!(console.screen().text.contains("seed 7"), "{}", console.screen().text);
-    console.press("q");
-    assert_eq!(console.end().0, 0);
+    quit(console);
 }
 
 #[test]
@@ -336,14 +317,13 @@ fn the_picker_starts_a_scenario() {
         "{}",
         run.text
     );
-    console.press("q");
-    assert_eq!(console.end().0, 0);
+    quit(console);
 }
 
 #[test]
 fn any_size_of_the_window_is_survived() {
     let _alone = beside();
-    let mut console = light(WIDE);
+    let console = light(WIDE);
     for size in [(1, 1), (59, 15), SMALL, (300, 100), (3, 90)] {
         console.resize(size);
     }
@@ -351,15 +331,14 @@ fn any_size_of_the_window_is_survived() {
     console.wait_for("a word about the size", |screen| screen.text.contains("60×16"));
     console.resize(WIDE);
     console.wait_for_run(3);
-    console.press("q");
-    assert_eq!(console.end().0, 0);
+    quit(console);
 }
 
 #[test]
 fn a_terminal_without_a_cursor_gets_lines() {
     let _alone = beside();
     let arguments = ["light.toml", "--duration", "1s"];
-    let console = Console::start_on("dumb", WIDE, &arguments, &[("light.toml", LIGHT)]);
+    let console = Console::start_on("dumb", WIDE, &arguments, &FILES);
     assert_eq!(console.gone(), 0);
     let said = console.wait_for("a summary", |screen| screen.text.contains("redlock: "));
     assert!(!console.has_taken_the_screen() && !console.is_raw(), "{}", said.text);
@@ -369,22 +348,18 @@ fn a_terminal_without_a_cursor_gets_lines() {
 #[test]
 fn a_bad_scenario_does_not_touch_the_terminal() {
     let _alone = beside();
-    let bad = LIGHT.replace("redlock\"\nttl", "redlok\"\nttl");
+    let bad = TWO_ARMS.replace("redlock\"\nttl", "redlok\"\nttl");
     let console = Console::start(WIDE, &["bad.toml"], &[("bad.toml", &bad)]);
     assert_eq!(console.gone(), 2);
     let said = console.wait_for("a line about the scenario", |screen| screen.text.contains("redlok"));
-    assert!(
-        said.text.contains("bad.toml") && said.text.contains("redlock"),
-        "{}",
-        said.text
-    );
+    says(&said.text, &["bad.toml", "redlock"]);
     assert!(!console.has_taken_the_screen() && !console.is_raw());
 }
 
 #[test]
 fn a_scenario_that_does_not_fit_the_machine_is_refused_before_the_screen_and_in_the_picker() {
     let _alone = beside();
-    let console = Console::start_limited(64, WIDE, &["light.toml"], &[("light.toml", LIGHT)]);
+    let console = Console::start_limited(64, WIDE, &["light.toml"], &FILES);
     assert_eq!(console.gone(), 2);
     console.wait_for("why", |screen| screen.text.contains("open files"));
     assert!(!console.has_taken_the_screen() && !console.is_raw());
@@ -394,6 +369,5 @@ fn a_scenario_that_does_not_fit_the_machine_is_refused_before_the_screen_and_in_
     console.press("\r");
     let screen = console.wait_for("why", |screen| screen.text.contains("open files"));
     assert!(screen.text.contains('›'), "the picker stays: {}", screen.text);
-    console.press("q");
-    assert_eq!(console.end().0, 0);
+    quit(console);
 }

@@ -3,22 +3,60 @@
 //! Linux only, because it reads /proc.
 #![cfg(target_os = "linux")]
 
-use lockstorm_kit::beside;
-use lockstorm_kit::console;
-
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use console::{Console, Size};
 use lockstorm::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Target};
 use lockstorm::report::sentence;
 use lockstorm::run::Record;
+use lockstorm_kit::beside;
+use lockstorm_kit::console::{Console, Size};
 
 const WIDE: Size = (120, 36);
 const SMALL: Size = (80, 24);
 /// The scenario of `make`.
 const SCENARIO: &str = "failover";
+/// The same in short: damage from the start, a death of host 1, and an expectation of each kind.
+const SHORT: &str = r#"
+title    = "One death of one host, in short"
+duration = "6s"
+seed     = 42
+
+[swarm]
+servers = 2
+workers = 8
+think   = "20ms"
+
+[workload]
+kind     = "inventory"
+products = 16
+stock    = 1000000
+hold     = { median = "20ms", sigma = 0.1 }
+
+[[arm]]
+name = "no lock"
+lock = "none"
+
+[[arm]]
+name = "single"
+lock = "single"
+
+[[arm]]
+name = "redlock"
+lock = "redlock"
+
+[[fault]]
+at  = "1s"
+do  = "kill"
+on  = "host:1"
+for = "300ms"
+
+[expect]
+"no lock.lost_updates" = "> 0"
+"single.acquired"      = "< 1"
+"redlock.lost_updates" = "== 0"
+"#;
 /// Longer than the scenario on any machine.
 const TEST_TIMEOUT: Duration = Duration::from_mins(3);
 /// Damage must be on the screen within this many seconds of the run.
@@ -43,10 +81,10 @@ fn second(text: &str) -> Option<f64> {
     after.split('s').next()?.parse().ok()
 }
 
-/// Plays the scenario to its end, and presses keys when the screen shows their second.
-fn play(size: Size, keys: &[(f64, &str)]) -> Shown {
-    let _alone = beside();
-    let mut console = Console::start(size, &[SCENARIO], &[]);
+/// Plays a scenario to its end, and presses keys when the screen shows their second.
+fn play(scenario: &str, size: Size, keys: &[(f64, &str)]) -> Shown {
+    let _turn = beside();
+    let mut console = Console::start(size, &[scenario], &[("short.toml", SHORT)]);
     let (mut frames, mut keys): (Vec<Frame>, _) = (Vec::new(), keys.iter().peekable());
     let end = Instant::now() + TEST_TIMEOUT;
     loop {
@@ -184,15 +222,15 @@ fn done(record: &Record, action: Action, why: &str) -> usize {
 }
 
 /// Plays one way and checks its end.
-fn shown(size: Size, keys: &[(f64, &str)]) -> Shown {
-    let shown = play(size, keys);
+fn shown(scenario: &str, size: Size, keys: &[(f64, &str)]) -> Shown {
+    let shown = play(scenario, size, keys);
     is_true(&shown);
     damage_is_named_at_once(&shown);
     shown
 }
 
-fn bounced(size: Size, keys: &[(f64, &str)]) {
-    let shown = shown(size, keys);
+fn bounced(scenario: &str, size: Size, keys: &[(f64, &str)]) {
+    let shown = shown(scenario, size, keys);
     assert_eq!(done(&shown.record, Action::Fault(Fault::Kill), "bounce"), keys.len());
     // Each kill has its restart, even the scenario's.
     let kills = done(&shown.record, Action::Fault(Fault::Kill), "");
@@ -200,45 +238,52 @@ fn bounced(size: Size, keys: &[(f64, &str)]) {
 }
 
 #[test]
+fn a_short_scenario_untouched() {
+    shown("short.toml", WIDE, &[]);
+}
+
+#[test]
+fn a_bounce_in_a_short_scenario_on_a_small_terminal() {
+    bounced("short.toml", SMALL, &[(3.0, "1b")]);
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
 fn the_scenario_untouched() {
-    shown(WIDE, &[]);
+    for size in [WIDE, SMALL] {
+        shown(SCENARIO, size, &[]);
+    }
 }
 
 #[test]
-#[ignore = "takes a minute: .ci/long speaker"]
-fn the_scenario_untouched_on_a_small_terminal() {
-    shown(SMALL, &[]);
-}
-
-#[test]
-#[ignore = "takes two minutes: .ci/long speaker"]
+#[ignore = "slow: .ci/long speaker"]
 fn a_bounce_at_the_start() {
     for size in [WIDE, SMALL] {
-        bounced(size, &[(1.0, "1b")]);
+        bounced(SCENARIO, size, &[(1.0, "1b")]);
     }
 }
 
 #[test]
-#[ignore = "takes two minutes: .ci/long speaker"]
+#[ignore = "slow: .ci/long speaker"]
 fn a_bounce_in_the_middle() {
     for size in [WIDE, SMALL] {
-        bounced(size, &[(22.0, "1b")]);
+        bounced(SCENARIO, size, &[(22.0, "1b")]);
     }
 }
 
 #[test]
-#[ignore = "takes two minutes: .ci/long speaker"]
+#[ignore = "slow: .ci/long speaker"]
 fn a_bounce_twice() {
     for size in [WIDE, SMALL] {
-        bounced(size, &[(3.0, "1b"), (25.0, "b")]);
+        bounced(SCENARIO, size, &[(3.0, "1b"), (25.0, "b")]);
     }
 }
 
 #[test]
-#[ignore = "takes two minutes: .ci/long speaker"]
+#[ignore = "slow: .ci/long speaker"]
 fn kill_and_restore_at_the_wrong_time() {
     for size in [WIDE, SMALL] {
-        let shown = shown(size, &[(2.5, "1k"), (18.0, "r")]);
+        let shown = shown(SCENARIO, size, &[(2.5, "1k"), (18.0, "r")]);
         assert!(done(&shown.record, Action::Fault(Fault::Kill), "") >= 1);
         assert!(done(&shown.record, Action::Undo(Condition::Down), "") >= 1);
     }

@@ -3,14 +3,13 @@
 use crate::picture;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use lockstorm::console::{App, ConsoleOptions, Message, views};
 use lockstorm::metrics::{Metric, Point, Unit, Value, units};
 use lockstorm::report::summary;
 use lockstorm::run::{ArmRecord, ArmView, Machine, Record, RunOptions, Snapshot, Timeouts, start};
-use lockstorm::scenario::{Overrides, Source, parse};
+use lockstorm_kit::beside;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -161,6 +160,14 @@ fn compare(text: &str, record: &Record, whose: &str) -> Vec<Metric> {
     found
 }
 
+/// Asserts that the summary and the console have these.
+fn have(printed: &[Metric], shown: &[Metric], metrics: &[Metric]) {
+    for metric in metrics {
+        assert!(printed.contains(metric), "the summary lacks {metric:?}: {printed:?}");
+        assert!(shown.contains(metric), "the console lacks {metric:?}: {shown:?}");
+    }
+}
+
 #[test]
 fn one_run_has_the_same_figures_everywhere() {
     for (snapshot, rate, result) in [
@@ -173,10 +180,8 @@ fn one_run_has_the_same_figures_everywhere() {
         let record: Record = serde_json::from_str(&json).expect("its own text");
         let printed = compare(&summary(&record), &record, "the summary");
         let shown = compare(&screen_of(snapshot, ""), &record, "the console");
-        for metric in [Metric::AcquireP50, Metric::AcquireP99, rate, Metric::Contended, result] {
-            assert!(printed.contains(&metric), "the summary lacks {metric:?}: {printed:?}");
-            assert!(shown.contains(&metric), "the console lacks {metric:?}: {shown:?}");
-        }
+        let metrics = [Metric::AcquireP50, Metric::AcquireP99, rate, Metric::Contended, result];
+        have(&printed, &shown, &metrics);
         assert!(printed.len() >= 14, "{printed:?}");
         assert!(shown.len() >= 7, "{shown:?}");
     }
@@ -184,13 +189,9 @@ fn one_run_has_the_same_figures_everywhere() {
 
 /// Plays a scenario of some seconds on real servers; returns what the console was told last, and the record.
 fn play(scenario: &str) -> (Snapshot, Record) {
-    let source = Source {
-        name: "titles.toml".to_owned(),
-        text: scenario.to_owned(),
-    };
-    let scenario = parse(&source, &Overrides::default()).unwrap_or_else(|errors| panic!("{errors}"));
+    let scenario = lockstorm_kit::scenario::scenario(scenario, &[]);
     let options = RunOptions {
-        keeper: Some(PathBuf::from(env!("CARGO_BIN_EXE_lockstorm"))),
+        keeper: Some(lockstorm_kit::program().into()),
         ..RunOptions::default()
     };
     let run = start(scenario, options);
@@ -241,6 +242,7 @@ lock = "redlock"
 
 #[test]
 fn a_real_run_has_the_same_figures_everywhere() {
+    let _turn = beside();
     for (workload, rate, result) in [
         (SALE, Metric::SoldPerSecond, Metric::Orders),
         (CACHE, Metric::Throughput, Metric::DbHitsPerExpiry),
@@ -248,10 +250,7 @@ fn a_real_run_has_the_same_figures_everywhere() {
         let (snapshot, record) = play(&[HEAD, workload, ARMS].concat());
         let printed = compare(&summary(&record), &record, "the summary");
         let shown = compare(&screen_of(snapshot, ""), &record, "the console");
-        for metric in [Metric::AcquireP99, rate, result] {
-            assert!(printed.contains(&metric), "the summary lacks {metric:?}: {printed:?}");
-            assert!(shown.contains(&metric), "the console lacks {metric:?}: {shown:?}");
-        }
+        have(&printed, &shown, &[Metric::AcquireP99, rate, result]);
     }
 }
 

@@ -12,13 +12,25 @@ use lockstorm::model::{
 };
 use lockstorm::run::{self, Command, Health, Knob, Live, Phase, RunError, Snapshot, Stop};
 use lockstorm::scenario::{GivenNodes, LockKind, Update};
+use lockstorm_kit::program::says;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Color;
 
-const SIZES: [(u16, u16); 3] = [(120, 36), (80, 24), (60, 16)];
+type Size = (u16, u16);
+const WIDE: Size = (120, 36);
+const SMALL: Size = (80, 24);
+const LEAST: Size = (60, 16);
+const SIZES: [Size; 3] = [WIDE, SMALL, LEAST];
+
+const KILL: Action = Action::Fault(Fault::Kill);
+const PAUSE: Action = Action::Fault(Fault::Pause);
+const SHUTDOWN: Action = Action::Fault(Fault::Shutdown);
+const RESTART: Action = Action::Undo(Condition::Down);
+const RESUME: Action = Action::Undo(Condition::Paused);
+const HOST: Target = Target::Host(HostId(1));
 
 fn options(theme: ThemeName, colours: bool) -> ConsoleOptions {
     ConsoleOptions {
@@ -57,6 +69,33 @@ fn showing(snapshot: Snapshot) -> App {
     showing_in(snapshot, &options(ThemeName::Dark, true))
 }
 
+/// A console in which nothing was chosen yet.
+fn picking() -> App {
+    App::new(catalogue(), &options(ThemeName::Dark, true))
+}
+
+/// The same after these keys.
+fn after(snapshot: Snapshot, keys: &str) -> App {
+    let mut app = showing(snapshot);
+    press(&mut app, keys);
+    app
+}
+
+/// The storm after these keys.
+fn storm(keys: &str) -> App {
+    after(picture::storm(), keys)
+}
+
+/// The main scenario with everything up, after these keys.
+fn calm(keys: &str) -> App {
+    after(picture::calm(picture::inventory(), 12.3), keys)
+}
+
+/// The storm, finished.
+fn over() -> Snapshot {
+    picture::finished(picture::storm(), results_of_expectations())
+}
+
 fn code(app: &mut App, code: KeyCode) -> Vec<Intent> {
     app.update(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)))
 }
@@ -65,7 +104,7 @@ fn press(app: &mut App, keys: &str) -> Vec<Intent> {
     keys.chars().flat_map(|key| code(app, KeyCode::Char(key))).collect()
 }
 
-fn draw(app: &App, (width, height): (u16, u16)) -> Buffer {
+fn draw(app: &App, (width, height): Size) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a test terminal");
     terminal.draw(|frame| views::render(frame, app)).expect("a frame");
     terminal.backend().buffer().clone()
@@ -77,11 +116,26 @@ fn text(buffer: &Buffer) -> String {
     rows.map(|cells| row(cells).trim_end().to_owned() + "\n").collect()
 }
 
+/// The run publishes this.
+fn publish(app: &mut App, snapshot: Snapshot) {
+    app.update(Message::Snapshot(Arc::new(snapshot)));
+}
+
+/// The text of the screen at this size.
+fn drawn(app: &App, size: Size) -> String {
+    text(&draw(app, size))
+}
+
+/// What the last line says.
+fn status(app: &App) -> &str {
+    app.status().unwrap_or_default()
+}
+
 /// The screen at every size, one below the other.
 fn screens(app: &App) -> String {
     SIZES
         .iter()
-        .map(|&size| format!("{}×{}\n{}\n", size.0, size.1, text(&draw(app, size))))
+        .map(|&size| format!("{}×{}\n{}\n", size.0, size.1, drawn(app, size)))
         .collect()
 }
 
@@ -99,106 +153,92 @@ fn results_of_expectations() -> Vec<(CheckResult, String)> {
     ]
 }
 
-#[test]
-fn dashboard_before_any_fault() {
-    insta::assert_snapshot!(screens(&showing(picture::calm(picture::inventory(), 12.3))));
+/// A run that is being set up.
+fn set_up() -> Snapshot {
+    let mut snapshot = picture::calm(picture::inventory(), -1.0);
+    snapshot.phase = Phase::SetUp("waiting for 3 hosts to answer".to_owned());
+    snapshot
 }
 
-#[test]
-fn dashboard_in_the_storm() {
-    let mut app = showing(picture::storm());
-    code(&mut app, KeyCode::Tab);
-    press(&mut app, "2");
-    insta::assert_snapshot!(screens(&app));
+/// A run that failed with these words.
+fn failed_with(error: &str) -> Snapshot {
+    let mut snapshot = picture::calm(picture::inventory(), -1.0);
+    snapshot.phase = Phase::Failed(error.to_owned());
+    snapshot
 }
 
-#[test]
-fn dashboard_of_a_stampede() {
-    insta::assert_snapshot!(screens(&showing(picture::stampeded())));
+/// Tests that compare the screens of an app with a snapshot.
+macro_rules! screens_of {
+    ($($name:ident: $app:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            insta::assert_snapshot!(screens(&$app));
+        })*
+    };
 }
 
-#[test]
-fn dashboard_of_stuck_arms() {
-    insta::assert_snapshot!(screens(&showing(stuck())));
-}
-
-#[test]
-fn scoreboard() {
-    let mut app = showing(picture::storm());
-    press(&mut app, "v");
-    insta::assert_snapshot!(screens(&app));
-}
-
-#[test]
-fn events() {
-    let mut app = showing(picture::storm());
-    press(&mut app, "vv");
-    app.update(Message::Saved(Ok(
-        "./single-vs-redlock-20261121T101500-running.txt".to_owned()
-    )));
-    insta::assert_snapshot!(screens(&app));
-}
-
-#[test]
-fn summary() {
-    insta::assert_snapshot!(screens(&showing(picture::finished(
-        picture::storm(),
-        results_of_expectations()
-    ))));
-}
-
-#[test]
-fn help() {
-    let mut app = showing(picture::calm(picture::inventory(), 12.3));
-    press(&mut app, "?");
-    insta::assert_snapshot!(screens(&app));
+screens_of! {
+    dashboard_before_any_fault: calm("");
+    dashboard_in_the_storm: {
+        let mut app = storm("");
+        code(&mut app, KeyCode::Tab);
+        press(&mut app, "2");
+        app
+    };
+    dashboard_of_a_stampede: showing(picture::stampeded());
+    dashboard_of_stuck_arms: showing(stuck());
+    scoreboard: storm("v");
+    events: {
+        let mut app = storm("vv");
+        let file = "./single-vs-redlock-20261121T101500-running.txt";
+        app.update(Message::Saved(Ok(file.to_owned())));
+        app
+    };
+    summary: showing(over());
+    help: calm("?");
+    expectations: storm("e");
+    ttls: storm("l");
+    picker: {
+        let mut app = picking();
+        code(&mut app, KeyCode::Down);
+        app
+    };
+    setting_up: showing(set_up());
+    failed: {
+        let error = "no redis-server or valkey-server on PATH: install one with  apt-get install redis-server";
+        showing(failed_with(error))
+    };
+    stopping: storm("q");
 }
 
 #[test]
 fn expectations_at_the_end() {
     let mut results_of_expectations = results_of_expectations();
     results_of_expectations[1].0 = CheckResult::Inconclusive;
-    let mut app = showing(picture::finished(picture::storm(), results_of_expectations));
-    press(&mut app, "e");
-    let screen = text(&draw(&app, (80, 24)));
-    for line in ["✔ redlock.oversold", "? single.oversold", "✖ redlock.acquire_p99"] {
-        assert!(screen.contains(line), "{line}\n{screen}");
-    }
+    let app = after(picture::finished(picture::storm(), results_of_expectations), "e");
+    let screen = drawn(&app, SMALL);
+    let lines = ["✔ redlock.oversold", "? single.oversold", "✖ redlock.acquire_p99"];
+    says(&screen, &lines);
     assert!(!screen.contains("so far"));
 }
 
 #[test]
-fn expectations() {
-    let mut app = showing(picture::storm());
-    press(&mut app, "e");
-    insta::assert_snapshot!(screens(&app));
-}
-
-#[test]
-fn ttls() {
-    let mut app = showing(picture::storm());
-    press(&mut app, "l");
-    insta::assert_snapshot!(screens(&app));
-}
-
-#[test]
 fn the_ttls_that_sections_would_outlast_follow_the_knob() {
-    let mut app = showing(picture::calm(picture::inventory(), 26.0));
-    press(&mut app, "t");
+    let mut app = after(picture::calm(picture::inventory(), 26.0), "t");
     let hint = app.status().expect("the knob was turned").to_owned();
     assert!(
         hint.starts_with("TTL 1 s · ") && hint.contains("sections of single would outlast it if it were not renewed"),
         "{hint}"
     );
     press(&mut app, "l");
-    for size in [(120, 36), (80, 24), (60, 16)] {
-        let screen = text(&draw(&app, size));
+    for size in SIZES {
+        let screen = drawn(&app, size);
         let marked: Vec<&str> = screen.lines().filter(|line| line.contains('◆')).collect();
         assert!(marked.iter().any(|line| line.contains("1 s ")), "{screen}");
-        assert!(screen.contains("of 10.0k") && screen.contains("single"), "{screen}");
+        says(&screen, &["of 10.0k", "single"]);
     }
     press(&mut app, "l");
-    assert!(!text(&draw(&app, (120, 36))).contains("of 10.0k"));
+    assert!(!drawn(&app, WIDE).contains("of 10.0k"));
 }
 
 #[test]
@@ -207,58 +247,24 @@ fn sections_that_are_too_few_say_nothing_of_ttls() {
     for arm in &mut snapshot.arms {
         arm.outlasted = run::Outlasted::default();
     }
-    let mut app = showing(snapshot);
-    press(&mut app, "t");
+    let mut app = after(snapshot, "t");
     assert_eq!(app.status(), Some("TTL 1 s"));
     press(&mut app, "l");
-    let screen = text(&draw(&app, (120, 36)));
-    assert!(
-        screen.contains("No section of the measured part has ended yet."),
-        "{screen}"
-    );
+    let screen = drawn(&app, WIDE);
+    says(&screen, &["No section of the measured part has ended yet."]);
     let mut locks = picture::inventory();
     locks.arms.retain(|arm| !arm.lock.uses_nodes());
-    let mut app = showing(picture::calm(locks, 12.3));
-    press(&mut app, "l");
+    let app = after(picture::calm(locks, 12.3), "l");
     assert_eq!(app.status(), Some("no arm here has a lock with a TTL"));
 }
 
 #[test]
-fn picker() {
-    let mut app = App::new(catalogue(), &options(ThemeName::Dark, true));
-    code(&mut app, KeyCode::Down);
-    insta::assert_snapshot!(screens(&app));
-}
-
-#[test]
-fn setting_up() {
-    let mut snapshot = picture::calm(picture::inventory(), -1.0);
-    snapshot.phase = Phase::SetUp("waiting for 3 hosts to answer".to_owned());
-    insta::assert_snapshot!(screens(&showing(snapshot)));
-}
-
-#[test]
-fn failed() {
-    let mut snapshot = picture::calm(picture::inventory(), -1.0);
-    let error = "no redis-server or valkey-server on PATH: install one with  apt-get install redis-server";
-    snapshot.phase = Phase::Failed(error.to_owned());
-    insta::assert_snapshot!(screens(&showing(snapshot)));
-}
-
-#[test]
-fn stopping() {
-    let mut app = showing(picture::storm());
-    press(&mut app, "q");
-    insta::assert_snapshot!(screens(&app));
-}
-
-#[test]
 fn too_small() {
-    let app = showing(picture::storm());
+    let app = storm("");
     let sizes = [(59, 16), (60, 15), (24, 6), (8, 2)];
     let all: String = sizes
         .iter()
-        .map(|&size| format!("{}×{}\n{}\n", size.0, size.1, text(&draw(&app, size))))
+        .map(|&size| format!("{}×{}\n{}\n", size.0, size.1, drawn(&app, size)))
         .collect();
     insta::assert_snapshot!(all);
 }
@@ -270,44 +276,36 @@ fn every_view() -> Vec<(&'static str, App)> {
 
 fn every_view_in(options: &ConsoleOptions) -> Vec<(&'static str, App)> {
     let showing = |snapshot| showing_in(snapshot, options);
-    let after = |keys: &str| {
-        let mut app = showing(picture::storm());
+    let after = |snapshot, keys: &str| {
+        let mut app = showing(snapshot);
         press(&mut app, keys);
         app
     };
-    let mut set_up = picture::calm(picture::inventory(), -1.0);
-    set_up.phase = Phase::SetUp("waiting for 3 hosts to answer".to_owned());
-    let mut failed = set_up.clone();
-    failed.phase = Phase::Failed("redis-server ended at once: Can't open the log file\nsecond line".to_owned());
+    let storm = |keys| after(picture::storm(), keys);
+    let failed = "redis-server ended at once: Can't open the log file\nsecond line";
+    let (set_up, failed) = (set_up(), failed_with(failed));
     let mut crowded = picture::inventory();
     crowded.lab.hosts = 9;
     crowded.swarm.servers = 40;
     let many = (0..30).map(|n| picture::arm(&format!("an arm 漢字 {n}"), LockKind::Redlock, Update::ReadWrite));
     crowded.arms = many.collect();
     vec![
-        ("dashboard", after("")),
-        ("scoreboard", after("v")),
-        ("events", after("vv")),
-        ("frozen", after(" ")),
-        ("help", after("?")),
-        ("expectations", after("e")),
-        ("stopping", after("q")),
-        ("restarting", after("R")),
-        ("picker", after("o")),
+        ("dashboard", storm("")),
+        ("scoreboard", storm("v")),
+        ("events", storm("vv")),
+        ("frozen", storm(" ")),
+        ("help", storm("?")),
+        ("expectations", storm("e")),
+        ("stopping", storm("q")),
+        ("restarting", storm("R")),
+        ("picker", storm("o")),
         ("no scenarios", App::new(Vec::new(), options)),
         ("stampede", showing(picture::stampeded())),
-        (
-            "summary",
-            showing(picture::finished(picture::storm(), results_of_expectations())),
-        ),
+        ("summary", showing(over())),
         ("set-up", showing(set_up)),
         ("failed", showing(failed)),
         ("crowded", showing(picture::calm(crowded.clone(), 30.0))),
-        ("crowded scoreboard", {
-            let mut app = showing(picture::calm(crowded, 30.0));
-            press(&mut app, "v");
-            app
-        }),
+        ("crowded scoreboard", after(picture::calm(crowded, 30.0), "v")),
     ]
 }
 
@@ -337,7 +335,7 @@ fn without_colours_no_cell_has_one_and_the_signs_stay() {
                 _ => "",
             },
         );
-        let buffer = draw(&app, (120, 36));
+        let buffer = draw(&app, WIDE);
         let coloured = buffer
             .content()
             .iter()
@@ -364,7 +362,7 @@ fn every_theme_colours_the_whole_screen() {
 fn only_damage_is_red() {
     let red = Color::Indexed(203);
     let count = |snapshot| {
-        let buffer = draw(&showing(snapshot), (120, 36));
+        let buffer = draw(&showing(snapshot), WIDE);
         buffer.content().iter().filter(|cell| cell.fg == red).count()
     };
     assert_eq!(count(picture::calm(picture::inventory(), 12.3)), 0);
@@ -417,17 +415,11 @@ fn a_stuck_arm_does_not_look_healthy() {
             "the colour of a warning"
         );
     }
-    let screen = text(&draw(&showing(stuck()), (120, 36)));
+    let screen = drawn(&showing(stuck()), WIDE);
     let row = row_of(&screen, "single");
-    assert!(
-        row.contains("▲ NODE DOWN · 214 attempts failed in 5 s · oldest wait 4.1 s"),
-        "{row}"
-    );
+    says(&row, &["▲ NODE DOWN · 214 attempts failed in 5 s · oldest wait 4.1 s"]);
     // The table of a run that has ended shows the whole run.
-    let screen = text(&draw(
-        &showing(picture::finished(stuck(), results_of_expectations())),
-        (120, 36),
-    ));
+    let screen = drawn(&showing(picture::finished(stuck(), results_of_expectations())), WIDE);
     assert!(!screen.contains('▲'), "{screen}");
 }
 
@@ -437,7 +429,7 @@ fn what_became_of_an_app_server_is_told_like_that_of_a_host() {
     let killed = Conditions::only(Condition::Down, Some(How::Killed), Duration::from_millis(6_200));
     snapshot.hosts[1].conditions = killed.clone();
     snapshot.servers[2].conditions = killed;
-    let screen = text(&draw(&showing(snapshot), (120, 36)));
+    let screen = drawn(&showing(snapshot), WIDE);
     assert_eq!(screen.matches("✖ DOWN 6.2 s (killed)").count(), 2, "{screen}");
 }
 
@@ -455,7 +447,7 @@ fn damage_is_never_dropped() {
     }
     for snapshot in [picture::storm(), snapshot] {
         for size in SIZES {
-            let screen = text(&draw(&showing(snapshot.clone()), size));
+            let screen = drawn(&showing(snapshot.clone()), size);
             let heads = screen
                 .lines()
                 .filter(|row| row.contains("lost updates") && row.contains("OVERSOLD"));
@@ -465,7 +457,7 @@ fn damage_is_never_dropped() {
         }
     }
     // If lanes are left out, the panel says so.
-    assert!(text(&draw(&showing(picture::storm()), (60, 16))).contains("+3 more ╵"));
+    assert!(drawn(&storm(""), LEAST).contains("+3 more ╵"));
 }
 
 #[test]
@@ -476,7 +468,7 @@ fn arms_that_do_not_fit_are_counted_and_scrolled_to() {
     for size in SIZES {
         let mut app = showing(picture::calm(crowded.clone(), 12.3));
         for chosen in 1..=30 {
-            let screen = text(&draw(&app, size));
+            let screen = drawn(&app, size);
             let rows = (1..=30)
                 .filter(|n| screen.contains(&format!("{} arm {n:02}", if *n == chosen { '›' } else { ' ' })))
                 .count();
@@ -486,7 +478,7 @@ fn arms_that_do_not_fit_are_counted_and_scrolled_to() {
             code(&mut app, KeyCode::Tab);
         }
     }
-    let screen = text(&draw(&showing(picture::calm(crowded, 12.3)), (120, 36)));
+    let screen = drawn(&showing(picture::calm(crowded, 12.3)), WIDE);
     let shown = screen
         .lines()
         .filter(|row| row.contains("arm ") && row.contains("0.84 ms"))
@@ -518,7 +510,7 @@ fn a_spike_is_as_wide_as_the_picture_can_draw_it() {
     snapshot.arms[2].figures.lost_updates = 1;
     // The columns with the highest values, and of the lane.
     let columns = |snapshot: Snapshot| {
-        let screen = text(&draw(&showing(snapshot), (120, 36)));
+        let screen = drawn(&showing(snapshot), WIDE);
         let row = |label: &str| {
             let row = screen.lines().find(|row| row.contains(label)).expect("the row");
             row.chars()
@@ -536,10 +528,10 @@ fn a_spike_is_as_wide_as_the_picture_can_draw_it() {
 
 #[test]
 fn a_lane_says_what_its_highest_bar_is() {
-    let mut app = showing(picture::storm());
+    let mut app = storm("");
     code(&mut app, KeyCode::Tab);
-    for size in [(120, 36), (80, 24)] {
-        let screen = text(&draw(&app, size));
+    for size in [WIDE, SMALL] {
+        let screen = drawn(&app, size);
         let lane = screen
             .lines()
             .find(|row| row.contains("no quorum ") && row.contains('█'));
@@ -560,20 +552,20 @@ fn blocks_of_damage_are_red_in_every_theme() {
             let cells = buffer.content().iter().filter(|cell| symbols.contains(cell.symbol()));
             cells.filter(|cell| cell.fg == Color::Indexed(red)).count()
         };
-        let dashboard = draw(&app, (120, 36));
+        let dashboard = draw(&app, WIDE);
         assert!(of(&dashboard, "▓") > 0, "{}: the bars", theme.name());
         assert!(of(&dashboard, "▁▂▃▄▅▆▇█") > 0, "{}: the lanes", theme.name());
         press(&mut app, "v");
-        assert!(of(&draw(&app, (120, 36)), "█") > 50, "{}: the scoreboard", theme.name());
+        assert!(of(&draw(&app, WIDE), "█") > 50, "{}: the scoreboard", theme.name());
     }
 }
 
 #[test]
 fn the_panels_over_time_share_their_columns() {
-    let mut app = showing(picture::storm());
+    let mut app = storm("");
     code(&mut app, KeyCode::Tab);
     for size in SIZES {
-        let screen = text(&draw(&app, size));
+        let screen = drawn(&app, size);
         let lane = screen
             .lines()
             .find(|row| row.contains("   faults "))
@@ -612,13 +604,12 @@ fn keys_are_bound_once_and_all_are_in_the_help() {
             }
         }
     }
-    for size in [(120, 40), (80, 24), (60, 16)] {
-        let mut app = showing(picture::storm());
-        press(&mut app, "?");
-        let mut shown = text(&draw(&app, size));
+    for size in [(120, 40), SMALL, LEAST] {
+        let mut app = storm("?");
+        let mut shown = drawn(&app, size);
         for _ in 0..5 {
             code(&mut app, KeyCode::PageDown);
-            shown += &text(&draw(&app, size));
+            shown += &drawn(&app, size);
         }
         for row in keys::TABLE {
             assert!(
@@ -644,6 +635,11 @@ fn commands(orders: Vec<Intent>) -> Vec<Command> {
     orders.into_iter().filter_map(command).collect()
 }
 
+/// The commands that these keys give.
+fn ordered(app: &mut App, keys: &str) -> Vec<Command> {
+    commands(press(app, keys))
+}
+
 fn fault(action: Action, target: Target) -> Vec<Command> {
     let order = OrderId::default();
     vec![Command::Fault { action, target, order }]
@@ -651,61 +647,38 @@ fn fault(action: Action, target: Target) -> Vec<Command> {
 
 #[test]
 fn faults_go_to_what_is_selected() {
-    let mut app = showing(picture::storm());
-    let [first, second, third] = [1, 2, 3].map(|number| Target::Host(HostId(number)));
-    let fresh = || showing(picture::storm());
-    assert_eq!(
-        commands(press(&mut app, "1k")),
-        fault(Action::Fault(Fault::Kill), first)
-    );
-    assert_eq!(
-        commands(press(&mut fresh(), "1x")),
-        fault(Action::Fault(Fault::Shutdown), first)
-    );
-    assert_eq!(
-        commands(press(&mut fresh(), "1p")),
-        fault(Action::Fault(Fault::Pause), first)
-    );
+    let host = |number| Target::Host(HostId(number));
+    let server = |number| Target::Server(ServerId(number));
+    for (keys, action, target) in [
+        ("1x", SHUTDOWN, host(1)),
+        ("1p", PAUSE, host(1)),
+        ("3p", RESUME, host(3)),
+        ("3k", KILL, host(3)),
+    ] {
+        assert_eq!(ordered(&mut storm(""), keys), fault(action, target), "{keys}");
+    }
     let order = OrderId::default();
     let bounce = Command::Bounce { host: HostId(1), order };
-    assert_eq!(commands(press(&mut fresh(), "1b")), [bounce]);
-    // Host 2 is down, host 3 is paused.
-    assert_eq!(
-        commands(press(&mut app, "2r")),
-        fault(Action::Undo(Condition::Down), second)
-    );
-    assert_eq!(
-        commands(press(&mut app, "3r")),
-        fault(Action::Undo(Condition::Paused), third)
-    );
-    assert_eq!(
-        commands(press(&mut fresh(), "3p")),
-        fault(Action::Undo(Condition::Paused), third)
-    );
-    assert_eq!(
-        commands(press(&mut fresh(), "3k")),
-        fault(Action::Fault(Fault::Kill), third)
-    );
-    // With digits for app servers.
-    assert_eq!(
-        commands(press(&mut app, "s4p")),
-        fault(Action::Fault(Fault::Pause), Target::Server(ServerId(4)))
-    );
-    assert_eq!(
-        commands(press(&mut app, "3r")),
-        fault(Action::Undo(Condition::Paused), Target::Server(ServerId(3)))
-    );
-    assert_eq!(
-        commands(press(&mut app, "2k")),
-        fault(Action::Fault(Fault::Kill), Target::Server(ServerId(2)))
-    );
+    assert_eq!(ordered(&mut storm(""), "1b"), [bounce]);
+    // Host 2 is down, host 3 is paused; then digits are for app servers.
+    let mut app = storm("");
+    for (keys, action, target) in [
+        ("1k", KILL, host(1)),
+        ("2r", RESTART, host(2)),
+        ("3r", RESUME, host(3)),
+        ("s4p", PAUSE, server(4)),
+        ("3r", RESUME, server(3)),
+        ("2k", KILL, server(2)),
+    ] {
+        assert_eq!(ordered(&mut app, keys), fault(action, target), "{keys}");
+    }
     code(&mut app, KeyCode::Right);
     assert_eq!(app.selected(), Target::Server(ServerId(3)));
 }
 
 #[test]
 fn keys_that_do_nothing_say_why() {
-    let mut app = showing(picture::storm());
+    let mut app = storm("");
     for (keys, why) in [
         ("1r", "host 1 is up"),
         ("2k", "host 2 is down: r restarts it"),
@@ -717,9 +690,8 @@ fn keys_that_do_nothing_say_why() {
         ("s1x", "can't be shut down"),
         ("9", "there is no app server 9"),
     ] {
-        assert_eq!(commands(press(&mut app, keys)), [], "{keys}");
-        let status = app.status().unwrap_or_default();
-        assert!(status.contains(why), "{keys}: {status}");
+        assert_eq!(ordered(&mut app, keys), [], "{keys}");
+        says(status(&app), &[why]);
     }
     let mut elsewhere = picture::storm();
     let mut scenario = (*elsewhere.scenario).clone();
@@ -738,25 +710,24 @@ fn keys_that_do_nothing_say_why() {
         ("2r", "restarted"),
         ("1f", "failed over"),
     ] {
-        assert_eq!(commands(press(&mut elsewhere, keys)), [], "{keys}");
+        assert_eq!(ordered(&mut elsewhere, keys), [], "{keys}");
         let why = format!("is not ours, so it can't be {done}");
-        let status = elsewhere.status().unwrap_or_default();
-        assert!(status.contains(&why), "{keys}: {status}");
+        says(status(&elsewhere), &[&why]);
     }
-    assert_eq!(commands(press(&mut elsewhere, "s1k")).len(), 1, "app servers are ours");
+    assert_eq!(ordered(&mut elsewhere, "s1k").len(), 1, "app servers are ours");
     let mut closed = showing(picture::stampeded());
-    assert_eq!(commands(press(&mut closed, "A")), []);
-    assert!(closed.status().unwrap_or_default().contains("closed loop"));
-    let mut over = showing(picture::finished(picture::storm(), results_of_expectations()));
-    assert_eq!(commands(press(&mut over, "1kt")), []);
-    assert!(over.status().unwrap_or_default().contains("R runs it again"));
+    assert_eq!(ordered(&mut closed, "A"), []);
+    says(status(&closed), &["closed loop"]);
+    let mut over = showing(over());
+    assert_eq!(ordered(&mut over, "1kt"), []);
+    says(status(&over), &["R runs it again"]);
 }
 
 #[test]
 fn knobs_turn_in_steps_from_what_the_run_says() {
     let seconds = std::time::Duration::from_secs;
     let millis = std::time::Duration::from_millis;
-    let calm = || showing(picture::calm(picture::inventory(), 12.3));
+    let calm = || calm("");
     for (key, knob) in [
         ("t", Knob::Ttl(seconds(1))),
         ("T", Knob::Ttl(seconds(5))),
@@ -767,7 +738,7 @@ fn knobs_turn_in_steps_from_what_the_run_says() {
         ("n", Knob::Workers(10)),
         ("N", Knob::Workers(20)),
     ] {
-        assert_eq!(commands(press(&mut calm(), key)), [Command::Turn(knob)], "{key}");
+        assert_eq!(ordered(&mut calm(), key), [Command::Turn(knob)], "{key}");
     }
 }
 
@@ -779,22 +750,22 @@ fn keys_in_quick_succession_turn_a_knob_step_by_step() {
     let mut now = picture::calm(picture::inventory(), 12.3);
     let mut app = showing(now.clone());
     assert_eq!(
-        commands(press(&mut app, "TTntn")),
+        ordered(&mut app, "TTntn"),
         [ttl(5), ttl(10), workers(10), ttl(5), workers(5)]
     );
     // The run has carried out the first two.
     (now.knobs.ttl, now.knobs.turns) = (Some(seconds(10)), 2);
-    app.update(Message::Snapshot(Arc::new(now.clone())));
-    assert_eq!(commands(press(&mut app, "tn")), [ttl(2), workers(2)]);
+    publish(&mut app, now.clone());
+    assert_eq!(ordered(&mut app, "tn"), [ttl(2), workers(2)]);
     // All are carried out, and somebody else has turned one: now the snapshot counts.
     (now.knobs.ttl, now.knobs.workers, now.knobs.turns) = (Some(seconds(50)), 2, 8);
-    app.update(Message::Snapshot(Arc::new(now)));
-    assert_eq!(commands(press(&mut app, "tn")), [ttl(20), workers(1)]);
+    publish(&mut app, now);
+    assert_eq!(ordered(&mut app, "tn"), [ttl(20), workers(1)]);
     // A new run starts from its own values.
     app.update(Message::Finished(Err(RunError::Stopped)));
     press(&mut app, "R");
-    app.update(Message::Snapshot(Arc::new(picture::calm(picture::inventory(), 1.0))));
-    assert_eq!(commands(press(&mut app, "T")), [ttl(5)]);
+    publish(&mut app, picture::calm(picture::inventory(), 1.0));
+    assert_eq!(ordered(&mut app, "T"), [ttl(5)]);
 }
 
 #[test]
@@ -819,7 +790,7 @@ fn ttls_that_differ_move_in_the_direction_of_the_key() {
             .iter()
             .map(|&ms| Command::Turn(Knob::Ttl(Duration::from_millis(ms))))
             .collect();
-        assert_eq!(commands(press(&mut app, keys)), turns, "{keys}");
+        assert_eq!(ordered(&mut app, keys), turns, "{keys}");
         let status = app.status().expect("the knob was turned");
         assert_eq!(status.split(" · ").next(), Some(said));
     }
@@ -827,11 +798,10 @@ fn ttls_that_differ_move_in_the_direction_of_the_key() {
 
 #[test]
 fn no_line_of_the_help_is_cut_at_eighty_columns() {
-    let mut app = showing(picture::storm());
-    press(&mut app, "?");
+    let app = storm("?");
     // The two columns of the window, which is as wide as this.
     let columns = |screen, width: usize| -> Vec<String> {
-        let screen = text(&draw(&app, screen));
+        let screen = drawn(&app, screen);
         let from = screen
             .lines()
             .find_map(|line| line.split_once("┌ Keys"))
@@ -859,43 +829,36 @@ fn no_line_of_the_help_is_cut_at_eighty_columns() {
 
 #[test]
 fn a_frozen_picture_stays_while_the_run_goes_on() {
-    let mut app = showing(picture::calm(picture::inventory(), 12.3));
-    press(&mut app, " ");
+    let mut app = calm(" ");
     app.take_dirty();
-    let frozen = draw(&app, (120, 36));
+    let frozen = draw(&app, WIDE);
     assert!(text(&frozen).contains("FROZEN"));
-    app.update(Message::Snapshot(Arc::new(picture::storm())));
+    publish(&mut app, picture::storm());
     assert!(!app.take_dirty(), "nothing to draw");
-    assert_eq!(draw(&app, (120, 36)), frozen);
+    assert_eq!(draw(&app, WIDE), frozen);
     // Keys act on the run as it is: host 2 is down by now.
-    assert_eq!(
-        commands(press(&mut app, "2r")),
-        fault(Action::Undo(Condition::Down), Target::Host(HostId(2)))
-    );
+    assert_eq!(ordered(&mut app, "2r"), fault(RESTART, Target::Host(HostId(2))));
     press(&mut app, " ");
-    assert!(text(&draw(&app, (120, 36))).contains("DOWN"));
+    says(&drawn(&app, WIDE), &["DOWN"]);
 }
 
 #[test]
 fn damage_stays_marked_for_the_run_with_the_count_of_the_moment() {
-    let mut app = showing(picture::storm());
+    let mut app = storm("");
     let mut mended = picture::storm();
     mended.arms[0].figures.lost_updates = 37;
     mended.arms[1].figures.lost_updates = 0;
-    app.update(Message::Snapshot(Arc::new(mended.clone())));
+    publish(&mut app, mended.clone());
     let row = |app: &App, arm: &str| {
-        let screen = text(&draw(app, (120, 36)));
+        let screen = drawn(app, WIDE);
         let found = screen.lines().find(|row| row.starts_with(&format!("│  {arm} ")));
         found.expect("the arm's row").to_owned()
     };
     assert!(row(&app, "no lock").contains("✖ 37 "), "{}", row(&app, "no lock"));
     assert!(row(&app, "local").contains("✖ 0 "), "{}", row(&app, "local"));
     // The summary's table has the same figures as its sentences.
-    app.update(Message::Snapshot(Arc::new(picture::finished(
-        mended,
-        results_of_expectations(),
-    ))));
-    assert!(text(&draw(&app, (120, 36))).contains("lost 214 updates"));
+    publish(&mut app, picture::finished(mended, results_of_expectations()));
+    says(&drawn(&app, WIDE), &["lost 214 updates"]);
     assert!(row(&app, "no lock").contains("✖ 37 "));
     assert!(row(&app, "local").contains("✖ 0 "));
 }
@@ -908,7 +871,7 @@ fn the_final_rate_is_the_mean_over_the_run() {
         arm.figures.answered = arm.figures.orders;
     }
     let means = |snapshot: Snapshot| {
-        let screen = text(&draw(&showing(snapshot), (120, 36)));
+        let screen = drawn(&showing(snapshot), WIDE);
         screen.lines().filter(|row| row.contains(" 123 ")).count()
     };
     assert_eq!(means(snapshot.clone()), 0, "the rate of the moment while it runs");
@@ -920,14 +883,13 @@ fn the_final_rate_is_the_mean_over_the_run() {
 
 #[test]
 fn the_head_says_which_rate_it_is() {
-    for size in [(120, 36), (80, 24)] {
-        let running = text(&draw(&showing(picture::calm(picture::inventory(), 12.3)), size));
-        assert!(running.contains("ok/s 5 s") && running.contains(" 398 "), "{running}");
-        let sold_out = text(&draw(&showing(picture::storm()), size));
+    for size in [WIDE, SMALL] {
+        let running = drawn(&calm(""), size);
+        says(&running, &["ok/s 5 s", " 398 "]);
+        let sold_out = drawn(&storm(""), size);
         assert!(sold_out.contains(" sold out "), "nobody compares its rate: {sold_out}");
-        let mut app = showing(picture::finished(picture::storm(), results_of_expectations()));
-        press(&mut app, "v");
-        let over = text(&draw(&app, size));
+        let app = after(over(), "v");
+        let over = drawn(&app, size);
         assert!(over.contains("sold/s") && !over.contains("ok/s"), "{over}");
     }
 }
@@ -939,24 +901,21 @@ fn inconclusive_expectations_are_counted_and_not_praised() {
         for (expectation, held) in results_of_expectations.iter_mut().zip(results) {
             expectation.0 = held;
         }
-        text(&draw(
+        drawn(
             &showing(picture::finished(picture::storm(), results_of_expectations)),
-            (120, 36),
-        ))
+            WIDE,
+        )
     };
     let doubtful = summary([CheckResult::Inconclusive, CheckResult::Held, CheckResult::Inconclusive]);
-    assert!(doubtful.contains("Expectations: 1 held, 2 inconclusive"), "{doubtful}");
+    says(&doubtful, &["Expectations: 1 held, 2 inconclusive"]);
     assert!(
         doubtful.contains("… redlock: ") && !doubtful.contains("✔ redlock: "),
         "{doubtful}"
     );
     // Proven damage stays damage.
-    assert!(doubtful.contains("✖ no lock: "), "{doubtful}");
+    says(&doubtful, &["✖ no lock: "]);
     let held = summary([CheckResult::Held, CheckResult::Held, CheckResult::Failed]);
-    assert!(
-        held.contains("Expectations: 2 held, 1 failed") && held.contains("✔ redlock: "),
-        "{held}"
-    );
+    says(&held, &["Expectations: 2 held, 1 failed", "✔ redlock: "]);
 }
 
 #[test]
@@ -971,13 +930,13 @@ fn thousands_stand_apart_everywhere() {
     }
     snapshot.knobs.workers = 1_024;
     let mut app = showing(snapshot);
-    let screen = text(&draw(&app, (120, 36)));
+    let screen = drawn(&app, WIDE);
     for number in ["1,600", "4,321", "2,345", "3,210", "4×1,024 workers", "1,980 ops/s"] {
         assert!(screen.contains(number), "{number}\n{screen}");
         assert!(!screen.contains(&number.replace(',', "")), "{number}\n{screen}");
     }
     press(&mut app, "v");
-    let scores = text(&draw(&app, (120, 36)));
+    let scores = drawn(&app, WIDE);
     assert!(scores.contains("✖ 2,345") && !scores.contains("2345"), "{scores}");
 }
 
@@ -995,13 +954,7 @@ fn nothing_is_drawn_that_turns_the_writing_or_has_no_width() {
     set_up.phase = Phase::SetUp(bad.clone());
     let mut failed = set_up.clone();
     failed.phase = Phase::Failed(bad.clone());
-    let mut running = and_then(
-        picture::calm(scenario, 12.3),
-        Action::Fault(Fault::Kill),
-        Target::Host(HostId(1)),
-        None,
-        Some(12.3),
-    );
+    let mut running = and_then(picture::calm(scenario, 12.3), KILL, HOST, None, Some(12.3));
     running.scheduled = vec![bad.clone()];
     running.server = bad.as_str().into();
     for event in Arc::make_mut(&mut running.events) {
@@ -1017,16 +970,15 @@ fn nothing_is_drawn_that_turns_the_writing_or_has_no_width() {
     let over = picture::finished(running.clone(), vec![(CheckResult::Failed, bad.clone())]);
     let mut apps: Vec<App> = [set_up, failed, over].map(showing).into();
     for keys in ["", "v", "vv", "e", "?", " ", "q"] {
-        let mut app = showing(running.clone());
-        press(&mut app, keys);
+        let app = after(running.clone(), keys);
         apps.push(app);
     }
     let mut picking = App::new(vec![(bad.clone(), bad.clone())], &options(ThemeName::Dark, true));
     picking.update(Message::Loaded(Err(bad.clone())));
     apps.push(picking);
     for (number, app) in apps.iter().enumerate() {
-        for size in [(160, 50), (120, 36), (80, 24), (60, 16)] {
-            let screen = text(&draw(app, size));
+        for size in [(160, 50), WIDE, SMALL, LEAST] {
+            let screen = drawn(app, size);
             assert!(!screen.contains(UNSEEN), "{number}: {screen:?}");
         }
     }
@@ -1034,33 +986,28 @@ fn nothing_is_drawn_that_turns_the_writing_or_has_no_width() {
 
 #[test]
 fn the_picker_over_a_run_says_the_way_back() {
-    let mut app = showing(picture::storm());
-    press(&mut app, "o");
-    assert!(text(&draw(&app, (60, 16))).contains("Esc goes back"));
+    let mut app = storm("o");
+    says(&drawn(&app, LEAST), &["Esc goes back"]);
     code(&mut app, KeyCode::Esc);
-    assert!(text(&draw(&app, (60, 16))).contains("r brings host 2 back"));
-    let first = App::new(catalogue(), &options(ThemeName::Dark, true));
-    assert!(!text(&draw(&first, (60, 16))).contains("Esc goes back"));
+    says(&drawn(&app, LEAST), &["r brings host 2 back"]);
+    let first = picking();
+    assert!(!drawn(&first, LEAST).contains("Esc goes back"));
 }
 
 #[test]
 fn the_header_and_the_summary_agree_on_the_end() {
-    let mut snapshot = picture::finished(picture::storm(), results_of_expectations());
+    let mut snapshot = over();
     snapshot.elapsed = 1.64;
-    let screen = text(&draw(&showing(snapshot), (80, 24)));
-    assert!(
-        screen.contains("FINISHED 1.6 s") && screen.contains("finished after 1.6 s"),
-        "{screen}"
-    );
+    let screen = drawn(&showing(snapshot), SMALL);
+    says(&screen, &["FINISHED 1.6 s", "finished after 1.6 s"]);
 }
 
 #[test]
 fn the_events_view_shows_all_words_of_an_event() {
-    let mut app = showing(picture::storm());
-    press(&mut app, "vv");
+    let mut app = storm("vv");
     let words: Vec<String> = (1..=40).map(|number| format!("word{number}")).collect();
     app.update(Message::Saved(Err(words.join(" "))));
-    let screen = text(&draw(&app, (80, 24)));
+    let screen = drawn(&app, SMALL);
     let log = screen.lines().filter(|row| row.starts_with('│')).collect::<String>();
     assert!(words.iter().all(|word| log.contains(word.as_str())), "{screen}");
     assert!(
@@ -1071,11 +1018,11 @@ fn the_events_view_shows_all_words_of_an_event() {
 
 #[test]
 fn reset_runs_the_same_again_once_the_lab_is_down() {
-    let mut app = showing(picture::storm());
-    assert_eq!(commands(press(&mut app, "R")), [Command::Stop]);
-    assert!(text(&draw(&app, (80, 24))).contains("the lab goes down"));
+    let mut app = storm("");
+    assert_eq!(ordered(&mut app, "R"), [Command::Stop]);
+    says(&drawn(&app, SMALL), &["the lab goes down"]);
     // Until then faults are refused, and another R changes nothing.
-    assert_eq!(commands(press(&mut app, "1k")), []);
+    assert_eq!(ordered(&mut app, "1k"), []);
     press(&mut app, "R");
     let orders = app.update(Message::Finished(Err(RunError::Stopped)));
     let [Intent::Launch(scenario)] = orders.as_slice() else {
@@ -1083,15 +1030,14 @@ fn reset_runs_the_same_again_once_the_lab_is_down() {
     };
     assert_eq!(**scenario, picture::inventory());
     assert!(
-        text(&draw(&app, (80, 24))).contains("setting up"),
+        drawn(&app, SMALL).contains("setting up"),
         "nothing is left of the old run"
     );
 }
 
 #[test]
 fn another_scenario_waits_for_the_lab_too() {
-    let mut app = showing(picture::storm());
-    press(&mut app, "o");
+    let mut app = storm("o");
     code(&mut app, KeyCode::End);
     let orders = code(&mut app, KeyCode::Enter);
     assert!(matches!(orders.as_slice(), [Intent::Load(name)] if name == "stampede"));
@@ -1103,10 +1049,10 @@ fn another_scenario_waits_for_the_lab_too() {
 
 #[test]
 fn a_scenario_that_can_not_be_read_leaves_the_picker_open() {
-    let mut app = App::new(catalogue(), &options(ThemeName::Dark, true));
+    let mut app = picking();
     code(&mut app, KeyCode::Enter);
     app.update(Message::Loaded(Err("flash-sale.toml:3: unknown key".to_owned())));
-    assert!(text(&draw(&app, (80, 24))).contains("unknown key"));
+    says(&drawn(&app, SMALL), &["unknown key"]);
     assert!(matches!(press(&mut app, "q").as_slice(), [Intent::Quit]));
 }
 
@@ -1114,7 +1060,7 @@ fn a_scenario_that_can_not_be_read_leaves_the_picker_open() {
 fn a_lost_terminal_is_one_request_however_often_it_is_reported() {
     let ways: [fn() -> Message; 2] = [|| Message::TerminalLost, || Message::Stop(Stop::HangUp)];
     for (first, second) in [(ways[0], ways[1]), (ways[1], ways[0])] {
-        let mut app = showing(picture::storm());
+        let mut app = storm("");
         assert_eq!(commands(app.update(first())), [Command::Stop]);
         for again in [second, second, first] {
             assert_eq!(commands(app.update(again())), [], "this does not hurry the run");
@@ -1131,7 +1077,7 @@ fn quitting_a_second_time_does_not_wait_for_workers() {
         || Message::Stop(Stop::Terminate),
     ];
     for way in ways {
-        let mut app = showing(picture::storm());
+        let mut app = storm("");
         assert_eq!(commands(app.update(way())), [Command::Stop]);
         assert_eq!(
             commands(app.update(interrupt())),
@@ -1144,7 +1090,7 @@ fn quitting_a_second_time_does_not_wait_for_workers() {
         ));
     }
     for way in ways {
-        let mut app = showing(picture::storm());
+        let mut app = storm("");
         app.update(way());
         app.update(way());
         assert!(
@@ -1153,24 +1099,24 @@ fn quitting_a_second_time_does_not_wait_for_workers() {
         );
     }
     // After R, the first q only changes what happens after the stop.
-    let mut app = showing(picture::storm());
-    assert_eq!(commands(press(&mut app, "R")), [Command::Stop]);
-    assert_eq!(commands(press(&mut app, "q")), []);
-    assert_eq!(commands(press(&mut app, "q")), [Command::Stop]);
+    let mut app = storm("");
+    assert_eq!(ordered(&mut app, "R"), [Command::Stop]);
+    assert_eq!(ordered(&mut app, "q"), []);
+    assert_eq!(ordered(&mut app, "q"), [Command::Stop]);
 }
 
 #[test]
 fn the_wait_for_the_end_is_counted_down_and_says_what_the_key_does_now() {
-    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    let mut app = calm("");
     // A frozen display would hide the countdown.
     press(&mut app, " q");
     let mut draining = picture::calm(picture::inventory(), 12.4);
     draining.phase = Phase::Draining;
     for (left, words) in [(3_200, "in 4 s without"), (900, "in 1 s without")] {
         draining.gives_up_in = Some(std::time::Duration::from_millis(left));
-        app.update(Message::Snapshot(Arc::new(draining.clone())));
+        publish(&mut app, draining.clone());
         for size in SIZES {
-            let screen = text(&draw(&app, size));
+            let screen = drawn(&app, size);
             assert!(
                 screen.contains(words) && screen.contains("q again: does not wait for workers"),
                 "{screen}"
@@ -1178,8 +1124,8 @@ fn the_wait_for_the_end_is_counted_down_and_says_what_the_key_does_now() {
         }
     }
     press(&mut app, "q");
-    let screen = text(&draw(&app, (80, 24)));
-    assert!(screen.contains("q again: quits without the summary"), "{screen}");
+    let screen = drawn(&app, SMALL);
+    says(&screen, &["q again: quits without the summary"]);
 }
 
 /// The snapshot with one more event for this action on this target: the first step of the order with this number, or the schedule's.
@@ -1210,30 +1156,17 @@ fn and_then(
 
 #[test]
 fn a_key_acts_on_the_state_that_was_ordered_not_on_the_last_picture() {
-    let host = Target::Host(HostId(1));
     let server = Target::Server(ServerId(1));
     for (keys, target, expected) in [
-        (
-            "pp",
-            host,
-            [Action::Fault(Fault::Pause), Action::Undo(Condition::Paused)],
-        ),
-        ("kr", host, [Action::Fault(Fault::Kill), Action::Undo(Condition::Down)]),
-        (
-            "xr",
-            host,
-            [Action::Fault(Fault::Shutdown), Action::Undo(Condition::Down)],
-        ),
-        (
-            "spp",
-            server,
-            [Action::Fault(Fault::Pause), Action::Undo(Condition::Paused)],
-        ),
+        ("pp", HOST, [PAUSE, RESUME]),
+        ("kr", HOST, [KILL, RESTART]),
+        ("xr", HOST, [SHUTDOWN, RESTART]),
+        ("spp", server, [PAUSE, RESUME]),
     ] {
-        let mut app = showing(picture::calm(picture::inventory(), 12.3));
+        let mut app = calm("");
         let order = OrderId::default();
         let expected = expected.map(|action| Command::Fault { action, target, order });
-        assert_eq!(commands(press(&mut app, keys)), expected, "{keys}");
+        assert_eq!(ordered(&mut app, keys), expected, "{keys}");
     }
     for (keys, why) in [
         ("kk", "host 1 is down: r restarts it"),
@@ -1242,202 +1175,156 @@ fn a_key_acts_on_the_state_that_was_ordered_not_on_the_last_picture() {
         ("bk", "comes back by itself"),
         ("bb", "comes back by itself"),
     ] {
-        let mut app = showing(picture::calm(picture::inventory(), 12.3));
-        assert_eq!(commands(press(&mut app, keys)).len(), 1, "{keys}");
-        assert!(
-            app.status().unwrap_or_default().contains(why),
-            "{keys}: {:?}",
-            app.status()
-        );
+        let mut app = calm("");
+        assert_eq!(ordered(&mut app, keys).len(), 1, "{keys}");
+        says(status(&app), &[why]);
     }
     // A snapshot from before the order changes nothing; one that shows its effect does.
     let calm = || picture::calm(picture::inventory(), 12.3);
-    let mut app = showing(calm());
-    press(&mut app, "p");
-    app.update(Message::Snapshot(Arc::new(calm())));
-    assert_eq!(
-        commands(press(&mut app, "p")),
-        fault(Action::Undo(Condition::Paused), host)
-    );
+    let mut app = after(calm(), "p");
+    publish(&mut app, calm());
+    assert_eq!(ordered(&mut app, "p"), fault(RESUME, HOST));
     let both = and_then(
-        and_then(calm(), Action::Fault(Fault::Pause), host, Some(0), Some(12.3)),
-        Action::Undo(Condition::Paused),
-        host,
+        and_then(calm(), PAUSE, HOST, Some(0), Some(12.3)),
+        RESUME,
+        HOST,
         Some(1),
         Some(12.4),
     );
-    app.update(Message::Snapshot(Arc::new(both)));
-    assert_eq!(commands(press(&mut app, "p")), fault(Action::Fault(Fault::Pause), host));
+    publish(&mut app, both);
+    assert_eq!(ordered(&mut app, "p"), fault(PAUSE, HOST));
 }
 
 #[test]
 fn an_order_has_a_receipt_until_it_is_done_also_while_the_display_is_frozen() {
-    let host = Target::Host(HostId(1));
     let calm = || picture::calm(picture::inventory(), 12.3);
     for frozen in [false, true] {
         let mut app = showing(calm());
         press(&mut app, if frozen { " k" } else { "k" });
-        let screen = |app: &App| text(&draw(app, (80, 24)));
+        let screen = |app: &App| drawn(app, SMALL);
         assert!(screen(&app).contains("killing host 1 …"), "{}", screen(&app));
         // The schedule kills the same host in the same instant: that is no receipt of this order.
-        let scheduled = || and_then(calm(), Action::Fault(Fault::Kill), host, None, Some(12.3));
-        app.update(Message::Snapshot(Arc::new(scheduled())));
+        let scheduled = || and_then(calm(), KILL, HOST, None, Some(12.3));
+        publish(&mut app, scheduled());
         assert!(screen(&app).contains("killing host 1 …"), "{}", screen(&app));
-        let asked = and_then(scheduled(), Action::Fault(Fault::Kill), host, Some(0), None);
-        app.update(Message::Snapshot(Arc::new(asked)));
+        let asked = and_then(scheduled(), KILL, HOST, Some(0), None);
+        publish(&mut app, asked);
         assert!(screen(&app).contains("killing host 1 …"), "{}", screen(&app));
         app.take_dirty();
-        let done = and_then(scheduled(), Action::Fault(Fault::Kill), host, Some(0), Some(12.4));
-        app.update(Message::Snapshot(Arc::new(done)));
+        let done = and_then(scheduled(), KILL, HOST, Some(0), Some(12.4));
+        publish(&mut app, done);
         assert!(app.take_dirty());
         assert!(!screen(&app).contains("killing"), "{}", screen(&app));
         let lines = screen(&app);
         let said = lines.lines().nth(22).unwrap_or_default();
         assert_eq!(said.contains("kill host 1, told by the run"), frozen, "{lines}");
         // The end of the load ends all orders.
-        let mut app = showing(calm());
-        press(&mut app, "k");
-        app.update(Message::Snapshot(Arc::new(picture::finished(
-            calm(),
-            results_of_expectations(),
-        ))));
+        let mut app = after(calm(), "k");
+        publish(&mut app, picture::finished(calm(), results_of_expectations()));
         assert_eq!(app.status(), None);
     }
 }
 
 #[test]
 fn a_frozen_display_says_that_the_run_continues() {
-    let mut app = showing(picture::calm(picture::inventory(), 12.3));
-    press(&mut app, " ");
+    let app = calm(" ");
     for size in SIZES {
-        let screen = text(&draw(&app, size));
-        assert!(
-            screen.contains("Display frozen; run continues. Space: resume"),
-            "{screen}"
-        );
+        let screen = drawn(&app, size);
+        says(&screen, &["Display frozen; run continues. Space: resume"]);
     }
 }
 
 #[test]
 fn a_fault_needs_a_second_press_where_no_host_is_shown() {
-    let host = Target::Host(HostId(1));
-    let mut app = showing(picture::calm(picture::inventory(), 12.3));
-    press(&mut app, "vv");
-    assert_eq!(commands(press(&mut app, "k")), []);
+    let mut app = calm("vv");
+    assert_eq!(ordered(&mut app, "k"), []);
     assert!(
-        app.status()
-            .unwrap_or_default()
-            .contains("press k again to kill host 1"),
+        status(&app).contains("press k again to kill host 1"),
         "{:?}",
         app.status()
     );
     // After another key it must be confirmed again.
-    assert_eq!(commands(press(&mut app, "2k")), []);
-    assert_eq!(commands(press(&mut app, "1k")), []);
-    assert_eq!(commands(press(&mut app, "b")), []);
-    assert_eq!(commands(press(&mut app, "k")), []);
-    assert_eq!(commands(press(&mut app, "k")), fault(Action::Fault(Fault::Kill), host));
+    assert_eq!(ordered(&mut app, "2k"), []);
+    assert_eq!(ordered(&mut app, "1k"), []);
+    assert_eq!(ordered(&mut app, "b"), []);
+    assert_eq!(ordered(&mut app, "k"), []);
+    assert_eq!(ordered(&mut app, "k"), fault(KILL, HOST));
     // The dashboard and the scoreboard show the effect.
     for views in ["", "v"] {
-        let mut app = showing(picture::calm(picture::inventory(), 12.3));
-        press(&mut app, views);
-        assert_eq!(commands(press(&mut app, "k")), fault(Action::Fault(Fault::Kill), host));
+        let mut app = calm(views);
+        assert_eq!(ordered(&mut app, "k"), fault(KILL, HOST));
     }
 }
 
 #[test]
 fn faults_act_through_the_expectations_and_the_help_says_that_it_closed() {
-    let host = Target::Host(HostId(1));
-    let mut app = showing(picture::calm(picture::inventory(), 12.3));
-    assert_eq!(commands(press(&mut app, "ek")), fault(Action::Fault(Fault::Kill), host));
-    let screen = text(&draw(&app, (120, 36)));
-    assert!(
-        screen.contains("Expectations, so far") && screen.contains("killing host 1"),
-        "{screen}"
-    );
-    let mut app = showing(picture::calm(picture::inventory(), 12.3));
-    assert_eq!(commands(press(&mut app, "?k")), []);
-    assert!(
-        app.status().unwrap_or_default().contains("press k again"),
-        "{:?}",
-        app.status()
-    );
-    assert_eq!(commands(press(&mut app, "k")), fault(Action::Fault(Fault::Kill), host));
+    let mut app = calm("");
+    assert_eq!(ordered(&mut app, "ek"), fault(KILL, HOST));
+    let screen = drawn(&app, WIDE);
+    says(&screen, &["Expectations, so far", "killing host 1"]);
+    let mut app = calm("");
+    assert_eq!(ordered(&mut app, "?k"), []);
+    says(status(&app), &["press k again"]);
+    assert_eq!(ordered(&mut app, "k"), fault(KILL, HOST));
 }
 
 #[test]
 fn before_the_load_and_after_a_failure_nothing_is_hidden() {
-    let set_up = || {
-        let mut snapshot = picture::calm(picture::inventory(), -1.0);
-        snapshot.phase = Phase::SetUp("waiting for 3 hosts to answer".to_owned());
+    let bare = |mut snapshot: Snapshot| {
         snapshot.hosts.clear();
         snapshot.servers.clear();
         snapshot.arms.clear();
         snapshot
     };
     for keys in ["e", " ", "v", "w", "1", "s", "k", "t", "S"] {
-        let mut app = showing(set_up());
-        let before = text(&draw(&app, (80, 24)));
-        assert_eq!(commands(press(&mut app, keys)), []);
+        let mut app = showing(bare(set_up()));
+        let before = drawn(&app, SMALL);
+        assert_eq!(ordered(&mut app, keys), []);
         assert!(app.status().is_some(), "{keys:?} does nothing and says nothing");
-        let after = text(&draw(&app, (80, 24)));
+        let after = drawn(&app, SMALL);
         let body = |screen: &str| screen.lines().take(21).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(body(&before), body(&after), "{keys:?}");
         // The next scheduled fault is shown too.
-        let mut failed = set_up();
-        failed.phase = Phase::Failed("redis-server ended at once".to_owned());
-        app.update(Message::Snapshot(Arc::new(failed)));
+        publish(&mut app, bare(failed_with("redis-server ended at once")));
         for more in ["e", " ", "k"] {
             press(&mut app, more);
             assert!(app.status().is_some(), "{more:?} after a failure");
-            let screen = text(&draw(&app, (80, 24)));
-            assert!(
-                screen.contains("the run failed") && screen.contains("ended at once"),
-                "{screen}"
-            );
+            let screen = drawn(&app, SMALL);
+            says(&screen, &["the run failed", "ended at once"]);
         }
     }
     // A failure also ends a frozen display.
-    let mut app = showing(picture::calm(picture::inventory(), 12.3));
-    press(&mut app, " ");
+    let mut app = calm(" ");
     app.update(Message::Finished(Err(RunError::Other("the disk is full".to_owned()))));
-    assert!(text(&draw(&app, (80, 24))).contains("the disk is full"));
-    assert_eq!(commands(press(&mut app, "k")), []);
+    says(&drawn(&app, SMALL), &["the disk is full"]);
+    assert_eq!(ordered(&mut app, "k"), []);
     assert_eq!(app.status(), Some("the run failed: R runs it again"));
 }
 
 #[test]
 fn every_key_that_can_not_act_says_why() {
-    let mut app = showing(picture::calm(picture::inventory(), 12.3));
+    let mut app = calm("");
     for (key, why) in [('z', "no key 'z' here: ? lists them"), ('K', "no key 'K' here")] {
         press(&mut app, &key.to_string());
-        assert!(app.status().unwrap_or_default().contains(why), "{:?}", app.status());
+        says(status(&app), &[why]);
     }
     app.update(Message::Key(KeyEvent::new(KeyCode::Char('x'), KeyModifiers::CONTROL)));
-    assert!(
-        app.status().unwrap_or_default().contains("'Ctrl-x'"),
-        "{:?}",
-        app.status()
-    );
+    says(status(&app), &["'Ctrl-x'"]);
     code(&mut app, KeyCode::F(5));
-    assert!(app.status().unwrap_or_default().contains("'F5'"), "{:?}", app.status());
+    says(status(&app), &["'F5'"]);
     for key in [KeyCode::Esc, KeyCode::Up, KeyCode::PageDown] {
-        draw(&app, (120, 36));
+        draw(&app, WIDE);
         code(&mut app, key);
         assert!(app.status().is_some(), "{key:?}");
     }
     press(&mut app, "v");
     for key in [KeyCode::Tab, KeyCode::Char('w')] {
         code(&mut app, key);
-        assert!(
-            app.status().unwrap_or_default().contains("dashboard"),
-            "{:?}",
-            app.status()
-        );
+        says(status(&app), &["dashboard"]);
     }
-    let mut picking = App::new(catalogue(), &options(ThemeName::Dark, true));
+    let mut picking = picking();
     press(&mut picking, "k");
-    assert!(picking.status().unwrap_or_default().contains("no key 'k' here"));
+    says(status(&picking), &["no key 'k' here"]);
     let mut bare = App::new(Vec::new(), &options(ThemeName::Dark, false));
     for key in [KeyCode::Enter, KeyCode::Esc, KeyCode::Char('c')] {
         assert!(code(&mut bare, key).is_empty());
@@ -1454,24 +1341,15 @@ fn scheduled_faults_are_announced_and_no_hint_spoils_them() {
     ];
     let app = showing(snapshot.clone());
     for size in SIZES {
-        let screen = text(&draw(&app, size));
-        assert!(
-            screen.contains("\n scheduled: bounce host 1 at 48 held, now 31"),
-            "{screen}"
-        );
+        let screen = drawn(&app, size);
+        says(&screen, &["\n scheduled: bounce host 1 at 48 held, now 31"]);
         assert!(!screen.contains("press "), "{screen}");
     }
-    assert!(text(&draw(&app, (120, 36))).contains("then your turn, b: bounce host 1"));
+    says(&drawn(&app, WIDE), &["then your turn, b: bounce host 1"]);
     // Even while something is down, which the scenario may bring back itself.
     snapshot.hosts[1].conditions = Conditions::only(Condition::Down, Some(How::Killed), Duration::ZERO);
-    let down = and_then(
-        snapshot,
-        Action::Fault(Fault::Kill),
-        Target::Host(HostId(2)),
-        None,
-        Some(12.3),
-    );
-    let screen = text(&draw(&showing(down), (120, 36)));
+    let down = and_then(snapshot, KILL, Target::Host(HostId(2)), None, Some(12.3));
+    let screen = drawn(&showing(down), WIDE);
     assert!(
         screen.contains("scheduled: bounce host 1") && !screen.contains("brings host 2 back"),
         "{screen}"
@@ -1480,28 +1358,20 @@ fn scheduled_faults_are_announced_and_no_hint_spoils_them() {
 
 #[test]
 fn an_impossible_bounce_says_why() {
-    let mut app = showing(picture::storm());
+    let mut app = storm("");
     for (keys, why) in [
         ("2b", "host 2 is down: r restarts it"),
         ("3b", "host 3 is paused: r resumes it"),
         ("s1b", "only hosts can be bounced"),
     ] {
-        assert_eq!(commands(press(&mut app, keys)), [], "{keys}");
-        assert!(
-            app.status().unwrap_or_default().contains(why),
-            "{keys}: {:?}",
-            app.status()
-        );
+        assert_eq!(ordered(&mut app, keys), [], "{keys}");
+        says(status(&app), &[why]);
     }
     let mut warming = picture::calm(picture::inventory(), -1.0);
     warming.phase = Phase::WarmUp;
     let mut app = showing(warming);
-    assert_eq!(commands(press(&mut app, "b")), []);
-    assert!(
-        app.status().unwrap_or_default().contains("warm-up"),
-        "{:?}",
-        app.status()
-    );
+    assert_eq!(ordered(&mut app, "b"), []);
+    says(status(&app), &["warm-up"]);
 }
 
 #[test]
@@ -1510,33 +1380,33 @@ fn a_run_that_fails_says_so_and_can_be_tried_again() {
     app.update(Message::Finished(Err(RunError::Other(
         "the run's thread panicked; this is a bug".to_owned(),
     ))));
-    assert!(text(&draw(&app, (80, 24))).contains("this is a bug"));
+    says(&drawn(&app, SMALL), &["this is a bug"]);
     assert!(matches!(press(&mut app, "R").as_slice(), [Intent::Launch(_)]));
 }
 
 #[test]
 fn a_summary_can_be_saved_while_the_run_goes_on() {
-    let mut app = showing(picture::storm());
+    let mut app = storm("");
     assert!(matches!(
         press(&mut app, "S").as_slice(),
         [Intent::Save(Saving::Snapshot(_))]
     ));
     app.update(Message::Saved(Ok("./x.txt".to_owned())));
-    assert!(text(&draw(&app, (120, 36))).contains("» saved ./x.txt"));
+    says(&drawn(&app, WIDE), &["» saved ./x.txt"]);
 }
 
 #[test]
 fn views_and_hints_follow_the_run() {
-    let mut app = showing(picture::calm(picture::inventory(), 12.3));
-    assert!(text(&draw(&app, (80, 24))).contains("press b: bounce host 1, the node under arm single"));
+    let mut app = calm("");
+    says(
+        &drawn(&app, SMALL),
+        &["press b: bounce host 1, the node under arm single"],
+    );
     press(&mut app, "2");
-    assert!(text(&draw(&app, (80, 24))).contains("press 1 then b"));
-    app.update(Message::Snapshot(Arc::new(picture::storm())));
-    assert!(text(&draw(&app, (80, 24))).contains("r brings host 2 back: empty"));
-    app.update(Message::Snapshot(Arc::new(picture::finished(
-        picture::storm(),
-        results_of_expectations(),
-    ))));
+    says(&drawn(&app, SMALL), &["press 1 then b"]);
+    publish(&mut app, picture::storm());
+    says(&drawn(&app, SMALL), &["r brings host 2 back: empty"]);
+    publish(&mut app, over());
     assert_eq!(app.view(), View::Summary);
     press(&mut app, "v");
     assert_eq!(app.view(), View::Dashboard);
@@ -1587,8 +1457,8 @@ fn an_ascii_picture_is_ascii_and_says_the_same() {
     let mut app = showing_in(stuck_in_the_storm(), &ascii);
     press(&mut app, "v");
     insta::assert_snapshot!("scoreboard_in_ascii", screens(&app));
-    let screen = text(&draw(&app, (120, 36)));
-    assert!(screen.contains("X 214") && screen.contains("! NODE DOWN"), "{screen}");
+    let screen = drawn(&app, WIDE);
+    says(&screen, &["X 214", "! NODE DOWN"]);
 }
 
 /// The storm, and its consequences for the arms that need the hosts that are down.
@@ -1606,74 +1476,62 @@ fn stuck_in_the_storm() -> Snapshot {
 
 #[test]
 fn the_scoreboard_shows_who_is_stuck_and_what_was_done() {
-    let mut app = showing(stuck_in_the_storm());
-    press(&mut app, "v");
+    let mut app = after(stuck_in_the_storm(), "v");
     for size in SIZES {
-        let screen = text(&draw(&app, size));
+        let screen = drawn(&app, size);
         for words in ["DOWN 6.2 s", "PAUSED 1.8 s", "▲", "✖ 214"] {
             assert!(screen.contains(words), "{words} at {size:?}\n{screen}");
         }
     }
-    let screen = text(&draw(&app, (120, 36)));
-    assert!(
-        screen.contains("▲ NODE DOWN") && screen.contains("▲ NO QUORUM 1 of 3"),
-        "{screen}"
-    );
-    assert!(screen.contains("45.5s host 3 paused"), "{screen}");
+    let screen = drawn(&app, WIDE);
+    says(&screen, &["▲ NODE DOWN", "▲ NO QUORUM 1 of 3"]);
+    says(&screen, &["45.5s host 3 paused"]);
     // Long words are cut and not left out.
     let mut snapshot = stuck_in_the_storm();
     for event in Arc::make_mut(&mut snapshot.events) {
         event.text += ", effective after 8 ms: its process is gone and its port refuses";
     }
-    app.update(Message::Snapshot(Arc::new(snapshot)));
-    for size in [(120, 36), (80, 24)] {
-        let screen = text(&draw(&app, size));
-        assert!(screen.contains("45.5s host 3 paused, ef"), "{screen}");
+    publish(&mut app, snapshot);
+    for size in [WIDE, SMALL] {
+        let screen = drawn(&app, size);
+        says(&screen, &["45.5s host 3 paused, ef"]);
     }
 }
 
 #[test]
 fn lost_updates_are_on_the_scoreboard_until_the_stock_is_sold_out() {
     let scoreboard = |snapshot: Snapshot| {
-        let mut app = showing(snapshot);
-        press(&mut app, "v");
-        text(&draw(&app, (120, 36)))
+        let app = after(snapshot, "v");
+        drawn(&app, WIDE)
     };
     let mut snapshot = picture::calm(picture::inventory(), 12.3);
     snapshot.arms[0].figures.lost_updates = 290;
     let before = scoreboard(snapshot.clone());
-    assert!(
-        before.contains("✖ 290 lost updates") && before.contains("LOST UPDATES"),
-        "{before}"
-    );
+    says(&before, &["✖ 290 lost updates", "LOST UPDATES"]);
     assert!(!before.contains("OVERSOLD"), "{before}");
     for arm in &mut snapshot.arms {
         arm.figures.sold_out_all = true;
     }
     snapshot.arms[0].figures.oversold = 324;
     let after = scoreboard(snapshot);
-    assert!(
-        after.contains("✖ 324 oversold") && after.contains("OVERSOLD"),
-        "{after}"
-    );
+    says(&after, &["✖ 324 oversold", "OVERSOLD"]);
     assert!(!after.contains("LOST UPDATES"), "{after}");
 }
 
 #[test]
 fn names_are_large_and_a_rule_stands_between_two_arms() {
-    let mut app = showing(picture::storm());
-    press(&mut app, "v");
-    for (size, rules) in [((120, 36), 2), ((80, 24), 1), ((60, 16), 2)] {
-        let screen = text(&draw(&app, size));
+    let app = storm("v");
+    for (size, rules) in [(WIDE, 2), (SMALL, 1), (LEAST, 2)] {
+        let screen = drawn(&app, size);
         let between = screen.lines().filter(|row| row.matches('│').count() == rules).count();
         assert!(between > usize::from(size.1) / 2, "{size:?}\n{screen}");
     }
     // "single" in large letters, and not a second time in small ones.
-    let screen = text(&draw(&app, (120, 36)));
-    assert!(screen.contains("▄▀▀ ▀█▀ █▄ █ ▄▀▀ █   █▀▀"), "{screen}");
+    let screen = drawn(&app, WIDE);
+    says(&screen, &["▄▀▀ ▀█▀ █▄ █ ▄▀▀ █   █▀▀"]);
     assert!(!screen.contains("single  "), "{screen}");
     // Without room or letters for it, the names are plain text.
-    assert!(text(&draw(&app, (80, 24))).contains("single  ✖ 14"));
+    says(&drawn(&app, SMALL), &["single  ✖ 14"]);
 }
 
 #[test]
@@ -1682,7 +1540,7 @@ fn the_summary_says_that_a_record_is_partial() {
     let mut snapshot = picture::finished(picture::storm(), Vec::new());
     snapshot.partial = vec![missing.to_owned()];
     snapshot.arms[0].doubt = Some(missing.to_owned());
-    let shown = text(&draw(&showing(snapshot), (160, 40)));
+    let shown = drawn(&showing(snapshot), (160, 40));
     assert!(shown.contains(&format!("? partial: {missing}")), "{shown}");
     assert_eq!(shown.matches(missing).count(), 1, "{shown}");
 }

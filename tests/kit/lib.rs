@@ -1,5 +1,11 @@
 //! What the product's tests share: the real program and a place for it, its console in a terminal, databases, and all that the
 //! lock's own tests share.
+// Advice for those whose functions strangers call.
+#![allow(
+    clippy::missing_errors_doc,
+    clippy::must_use_candidate,
+    clippy::return_self_not_must_use
+)]
 
 #[path = "../../src/lock/tests/kit/mod.rs"]
 mod lock;
@@ -8,11 +14,11 @@ pub mod console;
 pub mod lab;
 pub mod password;
 pub mod place;
+pub mod play;
 pub mod postgres;
 pub mod program;
 pub mod proxy;
 pub mod scenario;
 
-pub use lock::turn::alone;
 pub use lock::*;
 pub use program::{ended, lockstorm, parts_of, program, send};

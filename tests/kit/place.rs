@@ -8,10 +8,9 @@ use tempfile::TempDir;
 
 use super::program::program;
 use super::turn::Turn;
-use super::{beside, eventually};
+use super::{alone, beside, eventually};
 
-/// A directory with a scenario in it, and the directory of all labs below it. While it exists, no other test of its file
-/// has one.
+/// A directory with a scenario in it, and the directory of all labs below it. It has a turn as long as it exists.
 pub struct Place {
     directory: TempDir,
     scenario: &'static str,
@@ -21,7 +20,15 @@ pub struct Place {
 impl Place {
     /// A place with a scenario of this name and text.
     pub fn new(scenario: &'static str, text: &str) -> Self {
-        let turn = beside();
+        Self::in_turn(beside(), scenario, text)
+    }
+
+    /// The same for a test whose verdicts a busy machine would leave open.
+    pub fn alone(scenario: &'static str, text: &str) -> Self {
+        Self::in_turn(alone(), scenario, text)
+    }
+
+    fn in_turn(turn: Turn, scenario: &'static str, text: &str) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         fs::write(directory.path().join(scenario), text).expect("a writable place");
         fs::create_dir(directory.path().join("labs")).expect("an empty place");

@@ -7,7 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use lockstorm_kit::lab::tells;
-use lockstorm_kit::{RedisServer, beside, calls_in, eventually, free_port, lab, program};
+use lockstorm_kit::server::calls_in;
+use lockstorm_kit::{RedisServer, beside, eventually, free_port, lab, program};
 use serde_json::Value;
 
 /// The password of the user `app`.

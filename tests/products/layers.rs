@@ -40,6 +40,16 @@ fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|layer| layer.contains(&module))
 }
 
+/// The lock engine, without its tests.
+fn engine() -> Package {
+    Package::read(&root().join("lock"), &["tests"])
+}
+
+/// What the tests share: the lock's kit and the product's, which contains it.
+fn kits() -> [Package; 2] {
+    ["src/lock/tests/kit", "tests/kit"].map(|kit| Package::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(kit), &[]))
+}
+
 /// The modules of one package by their paths, each a file.
 struct Package {
     modules: BTreeMap<Vec<String>, Module>,
@@ -236,7 +246,9 @@ fn modules_depend_only_downward() {
             wrong.push(format!("{file}: the lock engine is named crate::lock"));
         }
         let Some(own) = layer(top) else {
-            wrong.push(format!("{file}: the module {top} has no layer in tests/layers.rs"));
+            wrong.push(format!(
+                "{file}: the module {top} has no layer in tests/products/layers.rs"
+            ));
             continue;
         };
         // The library re-exports the engine as a module that is none of these files.
@@ -319,10 +331,12 @@ fn uses_within<'a>(package: &'a Package, folder: &[String]) -> BTreeMap<&'a [Str
 
 #[test]
 fn no_two_files_use_each_other() {
-    let engine = Package::read(&root().join("lock"), &[]);
-    let uses = uses_within(&engine, &[]);
-    assert_eq!(circle(&uses), None);
-    let mut count: usize = uses.values().map(BTreeSet::len).sum();
+    let mut count = 0;
+    for package in [engine()].into_iter().chain(kits()) {
+        let uses = uses_within(&package, &[]);
+        assert_eq!(circle(&uses), None);
+        count += uses.values().map(BTreeSet::len).sum::<usize>();
+    }
     let package = Package::read(&root(), PROGRAM);
     for folder in WITHOUT_CIRCLES {
         let uses = uses_within(&package, &[(*folder).to_owned()]);
@@ -337,9 +351,9 @@ fn no_two_files_use_each_other() {
 
 #[test]
 fn files_that_declare_modules_have_no_code() {
-    let engine = Package::read(&root().join("lock"), &[]);
     let bench = Package::read(&root().join("bench"), &[]);
-    for module in engine.modules.values().chain(bench.modules.values()) {
+    let packages = [engine(), bench].into_iter().chain(kits());
+    for module in packages.flat_map(|package| package.modules.into_values()) {
         let file = &module.file;
         let declares = file.ends_with("mod.rs") || file.ends_with("lib.rs");
         assert!(
@@ -407,7 +421,7 @@ fn each_use_names_items_of_one_module() {
 
 #[test]
 fn the_protocol_uses_nothing_but_std() {
-    let package = Package::read(&root().join("lock"), &[]);
+    let package = engine();
     let manifest: toml::Table = fs::read_to_string(root().join("lock/Cargo.toml"))
         .unwrap()
         .parse()

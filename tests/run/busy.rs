@@ -1,15 +1,16 @@
 //! Every built-in scenario while the machine is busy with two endless loops. A slow machine may never lead to a wrong
 //! verdict. Run by `.ci/long busy`, one scenario and seed at a time.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::{env, hint, thread};
 
 use lockstorm::metrics::Count;
-use lockstorm::run::{ArmRecord, CheckResult, Record, RunOptions, start};
-use lockstorm::scenario::{LockKind, Overrides, Source, parse};
+use lockstorm::run::{ArmRecord, CheckResult, Record};
+use lockstorm::scenario::LockKind;
+use lockstorm_kit::play::Run;
+use lockstorm_kit::scenario::builtin;
 
 /// Keeps two processors busy until it is dropped.
 struct Busy(Arc<AtomicBool>);
@@ -33,23 +34,6 @@ impl Drop for Busy {
     fn drop(&mut self) {
         self.0.store(false, Relaxed);
     }
-}
-
-fn play(name: &str, seed: u64) -> Record {
-    let source = Source::open(name).unwrap_or_else(|error| panic!("{error}"));
-    let overrides = Overrides {
-        seed: Some(seed),
-        ..Overrides::default()
-    };
-    let scenario = parse(&source, &overrides).unwrap_or_else(|errors| panic!("{errors}"));
-    let options = RunOptions {
-        keeper: Some(PathBuf::from(env!("CARGO_BIN_EXE_lockstorm"))),
-        ..RunOptions::default()
-    };
-    let _busy = Busy::begin();
-    start(scenario, options)
-        .finish()
-        .unwrap_or_else(|error| panic!("{name}, seed {seed}: {error}"))
 }
 
 fn damage(arm: &ArmRecord) -> u64 {
@@ -99,10 +83,13 @@ fn judge(record: &Record) {
 #[test]
 #[ignore = "takes minutes; `.ci/long busy` runs it for each scenario and seed"]
 fn a_busy_machine_makes_no_verdict_wrong() {
-    let _lab = lockstorm_kit::beside();
+    let _lab = lockstorm_kit::alone();
     let name = env::var("LOCKSTORM_SCENARIO").expect("LOCKSTORM_SCENARIO names a scenario");
     let seed = env::var("LOCKSTORM_SEED").expect("LOCKSTORM_SEED is a number");
-    let record = play(&name, seed.parse().expect("LOCKSTORM_SEED is a number"));
+    let record = {
+        let _busy = Busy::begin();
+        Run::begin(builtin(&name, &[&format!("seed={seed}")])).finish()
+    };
     judge(&record);
     for checked in &record.expectations {
         println!("{name}, seed {seed}: {:?} {}", checked.result, checked.text);

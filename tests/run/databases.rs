@@ -1,21 +1,21 @@
 //! PostgreSQL beside SQLite: the same scenarios have the same verdicts. A server that dies in the middle of a run, or refuses
 //! it from the start, is named, and is never told as damage by a lock.
 //!
-//! All need PostgreSQL's programs; `make test-postgres` runs them.
+//! All need PostgreSQL's programs; `make test-postgres` runs one of them, `.ci/long postgres` all.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command};
 use std::thread::sleep;
 use std::time::Duration;
 
 use lockstorm::metrics::{Count, Figures};
 use lockstorm::model::CheckResult;
-use lockstorm::run::{ArmRecord, Record};
+use lockstorm::run::Record;
 use lockstorm_kit::eventually;
 use lockstorm_kit::place::Place;
+use lockstorm_kit::play::arm;
 use lockstorm_kit::postgres::{Database, Postgres};
+
+use super::live::{Ended, Live, living};
 
 /// The variable that names the database; its value never stands on a command line.
 const URL_ENV: &str = "LOCKSTORM_TEST_URL";
@@ -150,95 +150,26 @@ ttl  = "5s"
 /// A figure that a test compares.
 type Figure = fn(&Figures) -> u64;
 
-/// A run that goes on.
-struct Run<'a> {
-    place: &'a Place,
-    child: Child,
-    stderr: BufReader<ChildStderr>,
-    said: String,
+fn start<'a>(place: &'a Place, url: Option<&str>, more: &[&str]) -> Live<'a> {
+    let mut arguments = vec!["--record", "out.json", "--log", "log"];
+    arguments.extend(more);
+    if url.is_some() {
+        arguments.extend(["--set", BY_ENV]);
+    }
+    let mut command = place.command(&arguments);
+    Live::start(place, command.envs(url.map(|url| (URL_ENV, url))))
 }
 
-/// What is left of one.
-struct Ended {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-    /// `None` if there is none.
-    record: Option<Record>,
-}
-
-impl<'a> Run<'a> {
-    fn start(place: &'a Place, url: Option<&str>, more: &[&str]) -> Self {
-        let mut arguments = vec!["--record", "out.json", "--log", "log"];
-        arguments.extend(more);
-        if url.is_some() {
-            arguments.extend(["--set", BY_ENV]);
-        }
-        let mut command: Command = place.command(&arguments);
-        command.envs(url.map(|url| (URL_ENV, url)));
-        let mut child = command.spawn().unwrap();
-        let stderr = BufReader::new(child.stderr.take().unwrap());
-        Self {
-            place,
-            child,
-            stderr,
-            said: String::new(),
-        }
+/// Waits for the end of a run. It has left no process behind, and has not written the `secret` anywhere.
+fn end(place: &Place, run: Live<'_>, secret: &str) -> Ended {
+    let ended = run.end();
+    eventually("its processes have ended", || living(&place.at("labs")).is_empty());
+    let mut all = ended.said();
+    for name in ["out.json", "log"] {
+        all += &fs::read_to_string(place.at(name)).unwrap_or_default();
     }
-
-    /// Reads its output until this text comes.
-    fn until(&mut self, wanted: &str) {
-        loop {
-            let from = self.said.len();
-            let read = self.stderr.read_line(&mut self.said).unwrap();
-            assert!(read > 0, "no {wanted:?} in {}", self.said);
-            if self.said[from..].contains(wanted) {
-                return;
-            }
-        }
-    }
-
-    /// Waits until it sells.
-    fn until_it_sells(&mut self) {
-        self.until("s of ");
-        assert!(processes(self.place.path()) > 1, "lockstorm and its servers run");
-    }
-
-    /// Waits for its end. It has left nothing behind, and has not written the `secret` anywhere.
-    fn end(mut self, secret: &str) -> Ended {
-        let mut stdout = String::new();
-        self.stderr.read_to_string(&mut self.said).unwrap();
-        self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
-        let code = self.child.wait().unwrap().code();
-        assert_eq!(self.place.labs(), [] as [PathBuf; 0], "its lab is gone: {}", self.said);
-        eventually("its processes have ended", || processes(self.place.path()) == 0);
-        let record = fs::read_to_string(self.place.at("out.json")).ok();
-        let log = fs::read_to_string(self.place.at("log")).unwrap_or_default();
-        let all = [&stdout, &self.said, &log, record.as_ref().unwrap_or(&stdout)];
-        assert!(!secret.is_empty() && all.iter().all(|text| !text.contains(secret)));
-        Ended {
-            code,
-            stdout,
-            stderr: self.said,
-            record: record.map(|text| serde_json::from_str(&text).unwrap()),
-        }
-    }
-}
-
-/// The processes that were started in or below a directory.
-fn processes(directory: &Path) -> usize {
-    let directory = directory.to_string_lossy();
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    let started_here = entries.filter(|entry| {
-        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-        let cwd = fs::read_link(entry.path().join("cwd")).unwrap_or_default();
-        String::from_utf8_lossy(&environment).contains(&*directory) || cwd.to_string_lossy().contains(&*directory)
-    });
-    started_here.count()
-}
-
-fn arm<'a>(record: &'a Record, name: &str) -> &'a ArmRecord {
-    record.arms.iter().find(|arm| arm.name == name).unwrap()
+    assert!(!secret.is_empty() && !all.contains(secret));
+    ended
 }
 
 /// Plays a scenario on SQLite and on PostgreSQL: all expectations hold on both. `same` are figures that must be the same.
@@ -246,8 +177,8 @@ fn same_verdicts(name: &'static str, text: &str, same: &[(&str, Figure)]) {
     let server = Database::start();
     let play = |url: Option<&str>| {
         let place = Place::new(name, text);
-        let ended = Run::start(&place, url, &[]).end("no password is here");
-        assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+        let ended = end(&place, start(&place, url, &[]), "no password is here");
+        assert_eq!(ended.code, Some(0), "{}", ended.said());
         ended.record.unwrap()
     };
     let (here, there) = (play(None), play(Some(server.url())));
@@ -270,7 +201,7 @@ fn same_verdicts(name: &'static str, text: &str, same: &[(&str, Figure)]) {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "needs PostgreSQL: make test-postgres"]
 fn a_sale_has_the_same_verdicts_on_both_databases() {
     same_verdicts(
         "sale.toml",
@@ -286,21 +217,22 @@ fn a_sale_has_the_same_verdicts_on_both_databases() {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 fn a_stampede_has_the_same_verdicts_on_both_databases() {
     same_verdicts("stampede.toml", STAMPEDE, &[]);
 }
 
 /// Plays the long sale for this time, does something to its server while it sells, and checks what is told of that: the run ends as
 /// inconclusive, names the database with `words`, and no damage by the lock is reported.
-fn dies(words: &str, duration: &str, harm: impl FnOnce(&mut Postgres, &mut Run<'_>)) -> Record {
+fn dies(words: &str, duration: &str, harm: impl FnOnce(&mut Postgres, &mut Live<'_>)) -> Record {
     let mut server = Postgres::start();
     let place = Place::new("long.toml", LONG);
-    let mut run = Run::start(&place, Some(&server.url()), &["--duration", duration]);
+    let mut run = start(&place, Some(&server.url()), &["--duration", duration]);
     run.until_it_sells();
+    assert!(living(&place.at("labs")).len() > 1, "lockstorm and its servers run");
     harm(&mut server, &mut run);
-    let ended = run.end(server.password());
-    let said = format!("{}{}", ended.stdout, ended.stderr);
+    let ended = end(&place, run, server.password());
+    let said = ended.said();
     assert_eq!(ended.code, Some(5), "{said}");
     let record = ended.record.unwrap();
     for arm in ["local", "redlock"] {
@@ -321,7 +253,7 @@ fn dies(words: &str, duration: &str, harm: impl FnOnce(&mut Postgres, &mut Run<'
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 fn a_postgresql_that_dies_for_good_is_named() {
     let record = dies("its database was lost in mid-run", "3s", |server, _| {
         server.stop("immediate");
@@ -330,7 +262,7 @@ fn a_postgresql_that_dies_for_good_is_named() {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 fn a_postgresql_that_crashes_and_comes_back_at_once_counts_nothing_that_came_later() {
     let record = dies("has crashed and started again", "8s", |server, run| {
         server.stop("immediate");
@@ -341,7 +273,7 @@ fn a_postgresql_that_crashes_and_comes_back_at_once_counts_nothing_that_came_lat
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 fn a_postgresql_that_crashes_and_comes_back_later_counts_nothing_that_came_later() {
     dies("has crashed and started again", "12s", |server, _| {
         server.stop("immediate");
@@ -351,7 +283,7 @@ fn a_postgresql_that_crashes_and_comes_back_later_counts_nothing_that_came_later
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 fn a_postgresql_that_is_restarted_in_order_keeps_its_books_but_proves_nothing() {
     let record = dies("its database was lost in mid-run", "6s", |server, _| {
         server.stop("fast");
@@ -361,7 +293,7 @@ fn a_postgresql_that_is_restarted_in_order_keeps_its_books_but_proves_nothing() 
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 fn a_postgresql_whose_processes_stay_stopped_is_named() {
     dies("its books can't be read: no answer within", "5s", |server, run| {
         server.pause();
@@ -372,8 +304,8 @@ fn a_postgresql_whose_processes_stay_stopped_is_named() {
 /// A run that must be refused because of its database. Returns what it said.
 fn refused(url: &str, secret: &str) -> String {
     let place = Place::new("long.toml", LONG);
-    let ended = Run::start(&place, Some(url), &[]).end(secret);
-    assert_eq!(ended.code, Some(1), "{}{}", ended.stdout, ended.stderr);
+    let ended = end(&place, start(&place, Some(url), &[]), secret);
+    assert_eq!(ended.code, Some(1), "{}", ended.said());
     assert!(
         ended.record.is_none() && !ended.stdout.contains("arm"),
         "{}",
@@ -389,7 +321,7 @@ fn refused(url: &str, secret: &str) -> String {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 fn a_postgresql_that_refuses_says_why_and_what_to_do() {
     let mut server = Postgres::start();
     let address = format!("127.0.0.1:{}", server.port());

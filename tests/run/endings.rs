@@ -1,13 +1,9 @@
 //! Runs whose database, cache node or hosts hang. Every way out ends soon, says what is missing, and leaves nothing
 //! behind.
 
-use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr};
+use std::path::Path;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lockstorm::metrics::{Count, Time};
 use lockstorm::model::CheckResult;
@@ -15,12 +11,13 @@ use lockstorm::run::{ArmRecord, Record};
 use lockstorm_kit::place::Place;
 use lockstorm_kit::postgres::Database;
 use lockstorm_kit::proxy::Proxy;
-use lockstorm_kit::send;
+use lockstorm_kit::{eventually, send};
 use nix::sys::signal::Signal;
 use sqlx::{Connection, SqliteConnection};
+use tokio::runtime::{Builder, Runtime};
+use url::Url;
 
-/// Long enough for any machine.
-const TEST_TIMEOUT: Duration = Duration::from_mins(1);
+use super::live::{Ended, Live};
 
 /// From the end of the load to the end of the run ten seconds are expected; a busy machine may need more.
 const BOUND: f64 = 30.0;
@@ -62,103 +59,14 @@ fn place() -> Place {
     Place::new("two-arms.toml", SCENARIO)
 }
 
-fn start<'a>(place: &'a Place, set: &[&str]) -> Run<'a> {
+fn start<'a>(place: &'a Place, set: &[&str]) -> Live<'a> {
     let set = set.iter().flat_map(|set| ["--set", *set]);
     let arguments: Vec<&str> = ["--record", "out.json"].into_iter().chain(set).collect();
-    let mut child = place.command(&arguments).spawn().unwrap();
-    let stderr = BufReader::new(child.stderr.take().unwrap());
-    Run {
-        place,
-        child,
-        stderr,
-        said: String::new(),
-    }
+    Live::start(place, &mut place.command(&arguments))
 }
 
-struct Run<'a> {
-    place: &'a Place,
-    child: Child,
-    stderr: BufReader<ChildStderr>,
-    said: String,
-}
-
-struct Ended {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl Run<'_> {
-    /// Reads its output until this text comes.
-    fn until(&mut self, wanted: &str) {
-        loop {
-            let from = self.said.len();
-            let read = self.stderr.read_line(&mut self.said).unwrap();
-            assert!(read > 0, "no {wanted:?} in {}", self.said);
-            if self.said[from..].contains(wanted) {
-                return;
-            }
-        }
-    }
-
-    fn send(&self, signal: Signal) {
-        send(self.child.id(), signal);
-    }
-
-    /// The process of the cache node.
-    fn cache(&self) -> u32 {
-        self.server("cache")
-    }
-
-    /// A server that the keeper of this run started, by its directory.
-    fn server(&self, name: &str) -> u32 {
-        let end = Instant::now() + TEST_TIMEOUT;
-        loop {
-            let servers = children(self.child.id()).into_iter().flat_map(children);
-            for pid in servers {
-                let directory = fs::read_link(format!("/proc/{pid}/cwd"));
-                if directory.is_ok_and(|directory| directory.ends_with(name)) {
-                    return pid;
-                }
-            }
-            assert!(Instant::now() < end, "no {name}");
-            sleep(Duration::from_millis(20));
-        }
-    }
-
-    fn end(mut self) -> Ended {
-        let mut stdout = String::new();
-        self.stderr.read_to_string(&mut self.said).unwrap();
-        self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
-        let code = self.child.wait().unwrap().code();
-        assert_eq!(self.place.labs(), [] as [PathBuf; 0], "its lab is gone: {}", self.said);
-        Ended {
-            code,
-            stdout,
-            stderr: self.said,
-        }
-    }
-
-    /// The end of a run that leaves a record.
-    fn record(self) -> (Ended, Record) {
-        let file = self.place.at("out.json");
-        let ended = self.end();
-        let bytes = fs::read(file).unwrap_or_else(|error| panic!("{error}: {}", ended.stderr));
-        (ended, serde_json::from_slice(&bytes).unwrap())
-    }
-}
-
-fn children(parent: u32) -> Vec<u32> {
-    let tasks = fs::read_dir(format!("/proc/{parent}/task"));
-    let lists = tasks.into_iter().flatten();
-    let lists = lists.filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok());
-    lists
-        .flat_map(|list| {
-            list.split_whitespace()
-                .map(|pid| pid.parse().unwrap())
-                .collect::<Vec<_>>()
-        })
-        .collect()
+fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
 fn is_said(texts: &[String], wanted: &str) -> bool {
@@ -175,7 +83,7 @@ fn result(record: &Record, arm: &str) -> CheckResult {
 
 /// Asserts that the run ended soon after its load, with a summary and a record that say what is missing.
 fn ended_in_part(ended: &Ended, record: &Record, missing: &[&str]) {
-    let said = format!("{}{}", ended.stdout, ended.stderr);
+    let said = ended.said();
     assert_eq!(record.format, Record::FORMAT);
     for missing in missing {
         assert!(
@@ -251,11 +159,7 @@ fn a_signal_while_the_database_does_not_answer_ends_the_set_up_at_once() {
         let silent = Proxy::start(None);
         let url = format!("database.url=postgres://ls:x@127.0.0.1:{}/ls", silent.port());
         let run = start(&place, &[&url]);
-        let end = Instant::now() + TEST_TIMEOUT;
-        while silent.accepted() == 0 {
-            assert!(Instant::now() < end, "it never asked");
-            sleep(Duration::from_millis(5));
-        }
+        eventually("it asks", || silent.accepted() > 0);
         run.send(signal);
         let ended = run.end();
         assert_eq!(ended.code, Some(128 + signal as i32), "{}", ended.stderr);
@@ -268,11 +172,10 @@ fn a_signal_while_the_database_does_not_answer_ends_the_set_up_at_once() {
 fn a_cache_node_that_stays_stopped_makes_the_record_partial() {
     let place = place();
     let mut run = start(&place, &[IN_REDIS, "duration=6s"]);
-    run.until("s of ");
-    send(run.cache(), Signal::SIGSTOP);
+    run.until_it_sells();
+    send(run.server("cache"), Signal::SIGSTOP);
     run.until("redlock: the cache node has not answered for 2 s");
-    let (ended, record) = run.record();
-    assert_eq!(ended.code, Some(5), "{}{}", ended.stdout, ended.stderr);
+    let (ended, record) = run.record(5);
     let missing = [
         "none: its books can't be read: no answer within",
         "redlock: its books can't be read: no answer within",
@@ -287,9 +190,8 @@ fn damage_that_is_proven_stays_damage_in_a_partial_record() {
     let place = place();
     let mut run = start(&place, &[IN_REDIS, NO_DAMAGE, "duration=8s"]);
     run.until("none: first lost updates");
-    send(run.cache(), Signal::SIGSTOP);
-    let (ended, record) = run.record();
-    assert_eq!(ended.code, Some(3), "{}{}", ended.stdout, ended.stderr);
+    send(run.server("cache"), Signal::SIGSTOP);
+    let (ended, record) = run.record(3);
     assert_eq!(result(&record, "none"), CheckResult::Failed);
     ended_in_part(&ended, &record, &["none: its books can't be read"]);
 }
@@ -298,14 +200,13 @@ fn damage_that_is_proven_stays_damage_in_a_partial_record() {
 fn a_second_signal_ends_a_run_whose_cache_node_hangs() {
     let place = place();
     let mut run = start(&place, &[IN_REDIS]);
-    run.until("s of ");
-    send(run.cache(), Signal::SIGSTOP);
+    run.until_it_sells();
+    send(run.server("cache"), Signal::SIGSTOP);
     run.until("the cache node was stopped by a signal from outside");
     run.send(Signal::SIGINT);
     run.until("draining");
     run.send(Signal::SIGTERM);
-    let (ended, record) = run.record();
-    assert_eq!(ended.code, Some(130), "{}{}", ended.stdout, ended.stderr);
+    let (ended, record) = run.record(130);
     assert!(record.interrupted);
     ended_in_part(&ended, &record, &["were given up: the run was told not to wait"]);
 }
@@ -314,11 +215,10 @@ fn a_second_signal_ends_a_run_whose_cache_node_hangs() {
 fn a_lock_node_that_stays_stopped_leaves_the_record_whole() {
     let place = place();
     let mut run = start(&place, &["duration=4s"]);
-    run.until("s of ");
+    run.until_it_sells();
     send(run.server("host-1"), Signal::SIGSTOP);
     run.until("host 1 was stopped by a signal from outside");
-    let (ended, record) = run.record();
-    assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+    let (_, record) = run.record(0);
     assert_eq!((record.partial.len(), record.inconclusive.len()), (0, 0));
     assert!(took(&record) < BOUND, "{}", took(&record));
 }
@@ -326,10 +226,7 @@ fn a_lock_node_that_stays_stopped_leaves_the_record_whole() {
 /// Locks the SQLite file of an arm while `work` runs.
 fn while_locked(place: &Place, arm: usize, work: impl FnOnce()) {
     let file = place.labs()[0].join(format!("arm-{arm}.sqlite"));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = runtime();
     let mut connection = runtime.block_on(async {
         let mut connection = SqliteConnection::connect(&format!("sqlite://{}", file.display()))
             .await
@@ -350,15 +247,9 @@ fn a_database_that_stays_locked_makes_its_arm_partial() {
     run.until("none: first lost updates");
     // Its ledger can still be read: only the results of the sales under way are missing.
     let (mut end, place) = (None, &place);
-    while_locked(place, 1, || end = Some(run.record()));
+    // The other arm's damage is an exit code of its own.
+    while_locked(place, 1, || end = Some(run.record(3)));
     let (ended, record) = end.unwrap();
-    assert_eq!(
-        ended.code,
-        Some(3),
-        "the other arm's damage: {}{}",
-        ended.stdout,
-        ended.stderr
-    );
     ended_in_part(&ended, &record, &["redlock: "]);
     assert!(
         record.partial.iter().all(|text| text.starts_with("redlock: ")),
@@ -372,10 +263,9 @@ fn a_database_that_stays_locked_makes_its_arm_partial() {
 fn a_database_that_comes_back_within_the_load_leaves_the_record_whole() {
     let place = place();
     let mut run = start(&place, &["duration=8s"]);
-    run.until("s of ");
+    run.until_it_sells();
     while_locked(&place, 1, || sleep(Duration::from_secs(3)));
-    let (ended, record) = run.record();
-    assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+    let (_, record) = run.record(0);
     assert_eq!((record.partial.len(), record.inconclusive.len()), (0, 0));
     assert_eq!(record.arms[1].figures.counts[Count::Errors], 0);
     let slowest = record.arms[1].figures.times[Time::Response].max;
@@ -394,20 +284,11 @@ struct Remote {
 impl Remote {
     fn new() -> Self {
         let database = Database::start();
-        let url = database.url();
-        let (scheme, rest) = url.split_once("://").expect("a URL");
-        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let (user, host) = authority
-            .rsplit_once('@')
-            .map_or(("", authority), |(user, host)| (user, host));
-        let with_port = if host.contains(':') {
-            host.to_owned()
-        } else {
-            format!("{host}:5432")
-        };
-        let server: SocketAddr = with_port.to_socket_addrs().expect("a host").next().expect("an address");
-        let proxy = Proxy::start(Some(server));
-        let behind = format!("{scheme}://{user}@127.0.0.1:{}/{path}", proxy.port());
+        let mut behind = Url::parse(database.url()).expect("a URL");
+        let addresses = behind.socket_addrs(|| Some(5432)).expect("a host");
+        let proxy = Proxy::start(Some(addresses[0]));
+        behind.set_host(Some("127.0.0.1")).expect("a URL with a host");
+        behind.set_port(Some(proxy.port())).expect("a URL with a host");
         Self {
             set: format!("database.url={behind}"),
             proxy,
@@ -417,11 +298,7 @@ impl Remote {
 
     /// Our schemas that exist, of this record's run.
     fn schemas(&self, names: &[String]) -> Vec<String> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        let found = runtime.block_on(async {
+        let found = runtime().block_on(async {
             let mut connection = sqlx::PgConnection::connect(self.database.url())
                 .await
                 .expect("a connection");
@@ -454,15 +331,14 @@ fn left(record: &Record) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 fn a_postgresql_that_hangs_in_mid_run_makes_the_record_partial_and_the_next_run_tidies_up() {
     let (place, remote) = (place(), Remote::new());
     let mut run = start(&place, &[&remote.set, "duration=6s"]);
-    run.until("s of ");
+    run.until_it_sells();
     remote.proxy.freeze();
     run.until("redlock: its database has not answered for 2 s");
-    let (ended, record) = run.record();
-    assert_eq!(ended.code, Some(5), "{}{}", ended.stdout, ended.stderr);
+    let (ended, record) = run.record(5);
     ended_in_part(
         &ended,
         &record,
@@ -474,58 +350,54 @@ fn a_postgresql_that_hangs_in_mid_run_makes_the_record_partial_and_the_next_run_
     // The schema locks end with the connections of the run that is gone.
     remote.proxy.cut();
     remote.proxy.thaw();
-    let end = Instant::now() + TEST_TIMEOUT;
-    while !remote.schemas(&left).is_empty() {
-        assert!(Instant::now() < end, "{left:?} stay");
+    eventually("the schemas go", || {
         let ended = start(&place, &[&remote.set, "duration=1s"]).end();
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    }
+        remote.schemas(&left).is_empty()
+    });
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 fn a_postgresql_that_is_cut_off_for_good_makes_the_record_partial() {
     let (place, remote) = (place(), Remote::new());
     let mut run = start(&place, &[&remote.set, "duration=6s"]);
-    run.until("s of ");
+    run.until_it_sells();
     remote.proxy.freeze();
     remote.proxy.cut();
-    let (ended, record) = run.record();
-    assert_eq!(ended.code, Some(5), "{}{}", ended.stdout, ended.stderr);
+    let (ended, record) = run.record(5);
     ended_in_part(&ended, &record, &["redlock: its books can't be read"]);
     remote.proxy.thaw();
     start(&place, &[&remote.set, "duration=1s"]).end();
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 fn a_postgresql_that_goes_on_within_the_load_leaves_the_record_whole() {
     let (place, remote) = (place(), Remote::new());
     let mut run = start(&place, &[&remote.set, "duration=10s"]);
-    run.until("s of ");
+    run.until_it_sells();
     remote.proxy.freeze();
     run.until("redlock: its database has not answered for 2 s");
     remote.proxy.thaw();
     run.until("redlock: its database answers again");
-    let (ended, record) = run.record();
-    assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+    let (_, record) = run.record(0);
     assert_eq!((record.partial.len(), record.inconclusive.len()), (0, 0));
     assert_eq!(left(&record), [""; 0]);
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "needs PostgreSQL: make test-postgres"]
 fn a_second_signal_ends_a_run_whose_postgresql_hangs() {
     let (place, remote) = (place(), Remote::new());
     let mut run = start(&place, &[&remote.set]);
-    run.until("s of ");
+    run.until_it_sells();
     remote.proxy.freeze();
     run.until("redlock: its database has not answered for 2 s");
     run.send(Signal::SIGINT);
     run.until("draining");
     run.send(Signal::SIGTERM);
-    let (ended, record) = run.record();
-    assert_eq!(ended.code, Some(130), "{}{}", ended.stdout, ended.stderr);
+    let (ended, record) = run.record(130);
     ended_in_part(&ended, &record, &["redlock: its books can't be read"]);
     remote.proxy.cut();
     remote.proxy.thaw();
@@ -533,7 +405,7 @@ fn a_second_signal_ends_a_run_whose_postgresql_hangs() {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 fn a_postgresql_that_hangs_between_connecting_and_the_load_ends_the_set_up() {
     let (place, remote) = (place(), Remote::new());
     remote.proxy.freeze();
@@ -544,16 +416,12 @@ fn a_postgresql_that_hangs_between_connecting_and_the_load_ends_the_set_up() {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 fn a_signal_during_the_set_up_leaves_no_schema() {
     let (place, remote) = (place(), Remote::new());
     let run = start(&place, &[&remote.set]);
-    let end = Instant::now() + TEST_TIMEOUT;
     // The query for free connections, the sweep, the schema lock and the tables of the first arm each have a connection.
-    while remote.proxy.accepted() < 5 {
-        assert!(Instant::now() < end, "it never connected");
-        sleep(Duration::from_millis(1));
-    }
+    eventually("it connects", || remote.proxy.accepted() >= 5);
     let schemas = schemas_of(&place.labs()[0]);
     assert!(!remote.schemas(&schemas).is_empty(), "{schemas:?} were not there");
     run.send(Signal::SIGINT);
@@ -563,16 +431,13 @@ fn a_signal_during_the_set_up_leaves_no_schema() {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 fn a_schema_that_somebody_uses_is_left_with_a_warning_and_goes_with_the_next_run() {
     let (place, remote) = (place(), Remote::new());
     let mut run = start(&place, &[&remote.set, "duration=4s"]);
-    run.until("s of ");
+    run.until_it_sells();
     let used = schemas_of(&place.labs()[0]).remove(0);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = runtime();
     let user = runtime.block_on(async {
         let mut user = sqlx::PgConnection::connect(remote.database.url())
             .await
@@ -584,14 +449,12 @@ fn a_schema_that_somebody_uses_is_left_with_a_warning_and_goes_with_the_next_run
             .expect("the table is there");
         user
     });
-    let (ended, record) = run.record();
-    assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+    let (_, record) = run.record(0);
     assert_eq!(record.partial, [""; 0], "nothing of the run is missing");
     assert_eq!(left(&record), std::slice::from_ref(&used), "{:?}", record.warnings);
     drop((user, runtime));
-    let end = Instant::now() + TEST_TIMEOUT;
-    while !remote.schemas(std::slice::from_ref(&used)).is_empty() {
-        assert!(Instant::now() < end, "{used} stays");
+    eventually("the schema goes", || {
         start(&place, &[&remote.set, "duration=1s"]).end();
-    }
+        remote.schemas(std::slice::from_ref(&used)).is_empty()
+    });
 }

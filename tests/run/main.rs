@@ -6,6 +6,7 @@ mod databases;
 mod endings;
 mod failovers;
 mod faulty_io;
+mod live;
 mod play;
 mod secrets;
 mod store;

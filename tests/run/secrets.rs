@@ -3,12 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use lockstorm::run::Record;
 use lockstorm::scenario::{Overrides, Source, parse, warnings};
-use lockstorm_kit::RedisServer;
 use lockstorm_kit::postgres::Database;
+use lockstorm_kit::{RedisServer, ended, lockstorm};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tempfile::TempDir;
@@ -34,22 +33,20 @@ name = "single"
 lock = "single"
 "#;
 
-/// The exit code, and everything that lockstorm prints or leaves in a directory.
-fn everything(directory: &Path, arguments: &[String], environment: &[(&str, &str)]) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockstorm"));
-    command.args(arguments).current_dir(directory).stdin(Stdio::null());
-    command.env("TMPDIR", directory).envs(environment.iter().copied());
-    let output = command.output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let mut all = text(&output.stdout) + &text(&output.stderr);
-    for name in ["log", "out.json"] {
-        all += &text(&fs::read(directory.join(name)).unwrap_or_default());
-    }
-    (output.status.code(), all)
+/// A directory with a scenario.
+fn directory_with(text: &str) -> TempDir {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("my.toml"), text).unwrap();
+    directory
 }
 
-fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
+/// The exit code, and everything that lockstorm prints or leaves in a directory.
+fn everything(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (Option<i32>, String) {
+    let mut command = lockstorm(directory, arguments);
+    let (code, stdout, stderr) = ended(command.envs(environment.iter().copied()));
+    let left = ["log", "out.json"].map(|name| fs::read(directory.join(name)).unwrap_or_default());
+    let left = left.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    (code, [stdout, stderr, left.concat()].concat())
 }
 
 /// What users write where a URL belongs, right and wrong, with `hunter2` in it.
@@ -91,7 +88,7 @@ fn quoted(url: &str) -> String {
 fn no_spelling_of_a_url_reveals_its_password() {
     let directory = TempDir::new().unwrap();
     let file = |text: String| fs::write(directory.path().join("my.toml"), text).unwrap();
-    let silent = |what: &str, arguments: &[String]| {
+    let silent = |what: &str, arguments: &[&str]| {
         let (code, said) = everything(directory.path(), arguments, &[]);
         assert!(!said.contains(SECRET), "{what}: {said}");
         assert!(!said.is_empty(), "{what} says nothing");
@@ -111,23 +108,26 @@ fn no_spelling_of_a_url_reveals_its_password() {
             format!("database.url_env={url}"),
             format!("url={url}"),
         ] {
-            silent(&set, &words(&["check", "my.toml", "--set", &set]));
+            silent(&set, &["check", "my.toml", "--set", &set]);
         }
         // With a mistake elsewhere, whose message names the flags that contradict the file.
         let set = format!("database.url={url}");
-        let others = [
-            "--set",
-            "swarm.ramp=50s",
-            "--set",
-            "sead=1",
-            "--duration",
-            "2s",
-            "--log",
-            "log",
-        ];
         silent(
             &set,
-            &[words(&["check", "my.toml", "--set", &set]), words(&others)].concat(),
+            &[
+                "check",
+                "my.toml",
+                "--set",
+                &set,
+                "--set",
+                "swarm.ramp=50s",
+                "--set",
+                "sead=1",
+                "--duration",
+                "2s",
+                "--log",
+                "log",
+            ],
         );
         // In the file: right, and with broken TOML after it, before it and in it.
         for text in [
@@ -141,24 +141,24 @@ fn no_spelling_of_a_url_reveals_its_password() {
             format!("database = {}\n{SCENARIO}", quoted(&url)),
         ] {
             file(text.clone());
-            silent(&text, &words(&["check", "my.toml"]));
+            silent(&text, &["check", "my.toml"]);
         }
     }
     // In other places of the command line, no matter which mistake is found first.
     file(SCENARIO.to_owned());
     for url in spellings().iter().filter(|url| url.contains("://")) {
         for arguments in [
-            words(&["check", url]),
-            words(&[url]),
-            words(&["run", "my.toml", url]),
-            words(&["check", "my.toml", "--duration", url]),
-            words(&["check", "my.toml", "--set", &format!("{url}=1")]),
-            words(&["check", "my.toml", "--set", url]),
-            words(&["check", "my.toml", "--set", &format!("swarm.rate={url}")]),
-            words(&["check", "my.toml", "--set", &format!("arm.single.lock={url}")]),
-            words(&["check", "my.toml", "--set", &format!("expect.single.oversold={url}")]),
+            &["check", url][..],
+            &[url],
+            &["run", "my.toml", url],
+            &["check", "my.toml", "--duration", url],
+            &["check", "my.toml", "--set", &format!("{url}=1")],
+            &["check", "my.toml", "--set", url],
+            &["check", "my.toml", "--set", &format!("swarm.rate={url}")],
+            &["check", "my.toml", "--set", &format!("arm.single.lock={url}")],
+            &["check", "my.toml", "--set", &format!("expect.single.oversold={url}")],
         ] {
-            silent(url, &arguments);
+            silent(url, arguments);
         }
     }
 }
@@ -185,12 +185,12 @@ fn no_spelling_of_a_lock_nodes_url_reveals_its_password() {
         let nodes = format!("nodes = [{}]", quoted(url));
         fs::write(directory.path().join("my.toml"), format!("{SCENARIO}[lab]\n{nodes}\n")).unwrap();
         for arguments in [
-            words(&["doctor", url]),
-            words(&["check", "my.toml"]),
-            words(&["run", "my.toml", "--record", "out.json", "--log", "log"]),
-            words(&["check", "my.toml", "--set", &format!("lab.nodes=[{}]", quoted(url))]),
+            &["doctor", url][..],
+            &["check", "my.toml"],
+            &["run", "my.toml", "--record", "out.json", "--log", "log"],
+            &["check", "my.toml", "--set", &format!("lab.nodes=[{}]", quoted(url))],
         ] {
-            let (_, said) = everything(directory.path(), &arguments, &[]);
+            let (_, said) = everything(directory.path(), arguments, &[]);
             assert!(!said.is_empty() && !said.contains(SECRET), "{arguments:?}: {said}");
         }
     }
@@ -198,12 +198,11 @@ fn no_spelling_of_a_lock_nodes_url_reveals_its_password() {
 
 #[test]
 fn a_database_error_reveals_no_password() {
-    let directory = TempDir::new().unwrap();
-    fs::write(directory.path().join("my.toml"), SCENARIO).unwrap();
+    let directory = directory_with(SCENARIO);
     // Nobody listens on port 1 of loopback.
     for url in spellings().iter().filter(|url| url.contains("127.0.0.1:1/x")) {
         let set = format!("database.url={url}");
-        let run = words(&["run", "my.toml", "--set", &set, "--log", "log", "--record", "out.json"]);
+        let run = ["run", "my.toml", "--set", &set, "--log", "log", "--record", "out.json"];
         let (code, said) = everything(directory.path(), &run, &[]);
         assert!(matches!(code, Some(1 | 2)), "{code:?} {said}");
         assert!(!said.contains(SECRET), "{said}");
@@ -252,14 +251,7 @@ fn passwords_of_any_letters_stay_in_the_url_alone() {
 fn a_warning_says_who_can_see_a_password() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("my.toml");
-    let check = |set: &[&str]| {
-        everything(
-            directory.path(),
-            &[words(&["check", "my.toml"]), words(set)].concat(),
-            &[],
-        )
-        .1
-    };
+    let check = |set: &[&str]| everything(directory.path(), &[&["check", "my.toml"], set].concat(), &[]).1;
     fs::write(&path, SCENARIO).unwrap();
     let said = check(&["--set", "database.url=postgres://me:hunter2@h/x"]);
     assert!(
@@ -280,14 +272,9 @@ fn a_warning_says_who_can_see_a_password() {
 
 #[test]
 fn a_url_comes_from_the_environment_where_it_is_asked_for() {
-    let directory = TempDir::new().unwrap();
-    fs::write(
-        directory.path().join("my.toml"),
-        format!("{SCENARIO}[database]\nurl_env = \"MY_DB\"\n"),
-    )
-    .unwrap();
+    let directory = directory_with(&format!("{SCENARIO}[database]\nurl_env = \"MY_DB\"\n"));
     let check = |environment: &[(&str, &str)], more: &[&str]| {
-        let arguments = [words(&["check", "my.toml"]), words(more)].concat();
+        let arguments = [&["check", "my.toml"], more].concat();
         everything(directory.path(), &arguments, environment)
     };
     assert_eq!(check(&[("MY_DB", "postgres://me:hunter2@h/x")], &[]).0, Some(0));
@@ -312,14 +299,13 @@ fn a_url_comes_from_the_environment_where_it_is_asked_for() {
 
 /// A record is run again with the password from another place.
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 fn a_record_can_be_run_again_without_the_password_in_it() {
     let database = Database::start();
     let url = database.url();
     let whole = url::Url::parse(url).expect("a URL");
     let password = whole.password().expect("a URL with a password");
-    let directory = TempDir::new().unwrap();
-    fs::write(directory.path().join("my.toml"), SCENARIO).unwrap();
+    let directory = directory_with(SCENARIO);
     let run = |file: &str, environment: &[(&str, &str)]| {
         let _ = fs::remove_file(directory.path().join("out.json"));
         let arguments = [
@@ -332,8 +318,10 @@ fn a_record_can_be_run_again_without_the_password_in_it() {
             "--log",
             "log",
         ];
-        let (code, said) = everything(directory.path(), &words(&arguments), environment);
-        assert_eq!(code, Some(0), "{said}");
+        let (code, said) = everything(directory.path(), &arguments, environment);
+        // A machine that held the run up makes it prove nothing, which is another code.
+        let stood_still = code == Some(5) && said.contains("the run itself stood still");
+        assert!(code == Some(0) || stood_still, "{said}");
         assert!(!said.contains(&format!(":{password}@")), "{said}");
         let record: Record = serde_json::from_slice(&fs::read(directory.path().join("out.json")).unwrap()).unwrap();
         record
@@ -361,16 +349,15 @@ fn a_record_can_be_run_again_without_the_password_in_it() {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 fn a_login_that_is_refused_says_where_a_password_may_come_from() {
     let database = Database::start();
     let url = database.url();
     let mut wrong = url::Url::parse(url).expect("a URL");
     wrong.set_password(Some(SECRET)).expect("a URL with a host");
-    let directory = TempDir::new().unwrap();
-    fs::write(directory.path().join("my.toml"), SCENARIO).unwrap();
+    let directory = directory_with(SCENARIO);
     let arguments = ["run", "my.toml", "--set", "database.url_env=MY_DB"];
-    let (code, said) = everything(directory.path(), &words(&arguments), &[("MY_DB", wrong.as_str())]);
+    let (code, said) = everything(directory.path(), &arguments, &[("MY_DB", wrong.as_str())]);
     assert_eq!(code, Some(1), "{said}");
     assert!(
         said.contains("password authentication failed") && said.contains("a password comes from PGPASSWORD"),
@@ -400,8 +387,7 @@ fn a_password_in_the_address_of_a_docker_engine_is_never_shown() {
         "me:hunter2",
         "hunter2",
     ] {
-        let directory = TempDir::new().unwrap();
-        fs::write(directory.path().join("my.toml"), SCENARIO).unwrap();
+        let directory = directory_with(SCENARIO);
         let environment = [("DOCKER_HOST", address)];
         for arguments in [
             "run my.toml --lab docker --image x --log log --record out.json",
@@ -410,7 +396,7 @@ fn a_password_in_the_address_of_a_docker_engine_is_never_shown() {
             "lab down --log log",
         ] {
             let arguments: Vec<&str> = arguments.split(' ').collect();
-            let (code, all) = everything(directory.path(), &words(&arguments), &environment);
+            let (code, all) = everything(directory.path(), &arguments, &environment);
             assert!(!all.contains(SECRET), "{address}: {arguments:?}: {all}");
             if arguments.contains(&"docker") {
                 assert_eq!(code, Some(1), "{address}: {all}");

@@ -2,12 +2,14 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use lockstorm::scenario::{Catalogue, DatabaseSpec, Initial, ServiceTime};
 use lockstorm::store::{ArmDatabase, Mark, Order, Store, StoreError, Token};
 use lockstorm_kit::postgres::{Database, Postgres};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use tempfile::TempDir;
 
 const NO_TIME: Duration = Duration::ZERO;
 
@@ -57,6 +59,53 @@ async fn place(url: &str, test: &str, dir: &std::path::Path) -> ArmDatabase {
         .expect("the tables are made")
 }
 
+/// The tables of an arm in a directory of their own, and a pool for them.
+struct Tables {
+    place: Arc<ArmDatabase>,
+    store: Store,
+    _dir: TempDir,
+}
+
+impl Tables {
+    async fn with(url: &str, test: &str, initial: &Initial, pool: u32) -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let place = ArmDatabase::create(&database(url), 0, &run_id(test), dir.path(), initial).await;
+        let place = Arc::new(place.expect("the tables are made"));
+        Self {
+            store: place.open(pool).await.expect("a pool"),
+            place,
+            _dir: dir,
+        }
+    }
+
+    async fn remove(self) {
+        drop(self.store);
+        let place = Arc::into_inner(self.place).expect("all app servers have ended");
+        place.remove(TEST_TIMEOUT).await.expect("the schema goes");
+    }
+}
+
+/// Three app servers as they are: threads with a runtime and a pool each. Each has four buyers.
+fn app_servers<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+    place: &Arc<ArmDatabase>,
+    buy: fn(Store, String) -> F,
+) -> Vec<JoinHandle<Vec<T>>> {
+    let start = |server| {
+        let place = Arc::clone(place);
+        let serve = async move {
+            let store = place.open(3).await.expect("a pool");
+            let buyers = (0..4).map(|worker| tokio::spawn(buy(store.clone(), format!("s{server}w{worker}"))));
+            let mut bought = Vec::new();
+            for buyer in buyers.collect::<Vec<_>>() {
+                bought.push(buyer.await.expect("a buyer"));
+            }
+            bought
+        };
+        std::thread::spawn(|| on_own_runtime(serve))
+    };
+    (0..3).map(start).collect()
+}
+
 fn total(rows: &[(u64, u64)]) -> u64 {
     rows.iter().map(|row| row.1).sum()
 }
@@ -69,6 +118,13 @@ const fn by(buyer: &str) -> Mark<'_> {
         at_us: 0,
         measured: true,
     }
+}
+
+/// The units of each of the four products.
+async fn stock_of(store: &Store) -> [u64; 4] {
+    let stock = store.stock(0..4).await.expect("stock");
+    assert!(stock.iter().map(|row| row.0).eq(0..4), "{stock:?}");
+    [0, 1, 2, 3].map(|product: usize| stock[product].1)
 }
 
 /// Orders after this one, counted by product, and the newest of them.
@@ -90,9 +146,8 @@ async fn ledger(store: &Store) -> Vec<(u64, u64)> {
 }
 
 async fn reads_and_sells(url: &str) {
-    let dir = tempfile::tempdir().expect("a directory");
-    let place = place(url, "sells", dir.path()).await;
-    let store = place.open(3).await.expect("a pool");
+    let tables = Tables::with(url, "sells", &initial(), 3).await;
+    let store = &tables.store;
 
     assert_eq!(
         store.provide("offers", 2, None, NO_TIME).await.expect("an object"),
@@ -115,10 +170,7 @@ async fn reads_and_sells(url: &str) {
         );
     }
 
-    assert_eq!(
-        store.stock(0..4).await.expect("stock"),
-        [(0, 10), (1, 10), (2, 10), (3, 10)]
-    );
+    assert_eq!(stock_of(store).await, [10, 10, 10, 10]);
     assert_eq!(store.orders_since(0, u32::MAX).await.expect("orders"), []);
 
     let warm_up = Mark {
@@ -136,10 +188,7 @@ async fn reads_and_sells(url: &str) {
     };
     assert!(store.sell_one(2, later).await.expect("a sale"));
     assert_eq!(store.units(1, NO_TIME).await.expect("units"), 9);
-    assert_eq!(
-        store.stock(0..4).await.expect("stock"),
-        [(0, 10), (1, 9), (2, 9), (3, 10)]
-    );
+    assert_eq!(stock_of(store).await, [10, 9, 9, 10]);
     assert_eq!(store.stock_other_than(10, 0..4).await.expect("stock"), [(1, 9), (2, 9)]);
     assert_eq!(store.stock_other_than(10, 2..4).await.expect("stock"), [(2, 9)]);
     let order = |id, product, units, mark: Mark<'_>| Order {
@@ -160,65 +209,43 @@ async fn reads_and_sells(url: &str) {
         "each with the units that it left and its mark"
     );
 
-    let (seen, orders) = since(&store, 0).await;
+    let (seen, orders) = since(store, 0).await;
     assert_eq!(orders, [(1, 2), (2, 1)]);
     store.sell(0, 9, by("s1w1")).await.expect("a sale");
-    let (newest, orders) = since(&store, seen).await;
+    let (newest, orders) = since(store, seen).await;
     assert_eq!(orders, [(0, 1)]);
-    assert_eq!(since(&store, newest).await, (newest, vec![]));
+    assert_eq!(since(store, newest).await, (newest, vec![]));
 
     for result in [store.sell(4, 1, by("x")).await, store.units(4, NO_TIME).await.map(drop)] {
         assert!(matches!(result, Err(StoreError::Missing(_))), "{result:?}");
     }
     assert!(!store.sell_one(4, by("x")).await.expect("no such product is not sold"));
-    assert_eq!(total(&ledger(&store).await), 4, "what failed left no order");
-    drop(store);
-    place.remove(TEST_TIMEOUT).await.expect("the schema goes");
+    assert_eq!(total(&ledger(store).await), 4, "what failed left no order");
+    tables.remove().await;
 }
 
-/// App servers as they are: threads with a runtime and a pool each. They try to buy far more than there is.
+/// They try to buy far more than there is.
 async fn the_atomic_sale_never_oversells(url: &str) {
-    let dir = tempfile::tempdir().expect("a directory");
-    let place = Arc::new(place(url, "atomic", dir.path()).await);
-    let servers: Vec<_> = (0..3)
-        .map(|server| {
-            let place = Arc::clone(&place);
-            std::thread::spawn(move || {
-                on_own_runtime(async {
-                    let store = place.open(3).await.expect("a pool");
-                    let buyers = (0..4).map(|worker| tokio::spawn(buy(store.clone(), format!("s{server}w{worker}"))));
-                    let mut sold = 0;
-                    for buyer in buyers.collect::<Vec<_>>() {
-                        sold += buyer.await.expect("a buyer");
-                    }
-                    sold
-                })
-            })
-        })
-        .collect();
+    let tables = Tables::with(url, "atomic", &initial(), 1).await;
+    let servers = app_servers(&tables.place, buy);
 
     // The ledger is read while it grows: all orders must come, each once.
-    let store = place.open(1).await.expect("a pool");
+    let store = &tables.store;
     let (mut last, mut seen) = (0, 0);
     while servers.iter().any(|server| !server.is_finished()) {
-        let (newest, orders) = since(&store, last).await;
+        let (newest, orders) = since(store, last).await;
         (last, seen) = (newest, seen + total(&orders));
     }
     let reported: u64 = servers
         .into_iter()
-        .map(|server| server.join().expect("an app server"))
+        .flat_map(|server| server.join().expect("an app server"))
         .sum();
-    seen += total(&since(&store, last).await.1);
+    seen += total(&since(store, last).await.1);
 
-    assert_eq!(ledger(&store).await, [(0, 10), (1, 10), (2, 10), (3, 10)]);
+    assert_eq!(ledger(store).await, [(0, 10), (1, 10), (2, 10), (3, 10)]);
     assert_eq!((seen, reported), (40, 40));
-    assert_eq!(total(&store.stock(0..4).await.expect("stock")), 0);
-    drop(store);
-    Arc::into_inner(place)
-        .expect("all servers have ended")
-        .remove(TEST_TIMEOUT)
-        .await
-        .expect("the schema goes");
+    assert_eq!(stock_of(store).await.iter().sum::<u64>(), 0);
+    tables.remove().await;
 }
 
 async fn buy(store: Store, by: String) -> u64 {
@@ -242,10 +269,10 @@ fn refused<T>(answer: &Result<T, StoreError>) -> bool {
 }
 
 async fn the_fence_refuses_every_older_token(url: &str) {
-    let dir = tempfile::tempdir().expect("a directory");
-    let place = place(url, "fence", dir.path()).await;
-    let store = place.open(3).await.expect("a pool");
+    let tables = Tables::with(url, "fence", &initial(), 3).await;
+    let store = &tables.store;
     let token = |number, owner| Token { number, owner };
+    let sell = async |product, left, token| store.sell_fenced(product, left, token, by("s1w1")).await;
 
     for drawn in 1..=3 {
         assert_eq!(store.draw_token(1).await.expect("a token"), drawn);
@@ -257,135 +284,87 @@ async fn the_fence_refuses_every_older_token(url: &str) {
     );
 
     // At the write, older ones are refused, and of two equal ones the second owner.
-    store
-        .sell_fenced(1, 9, token(2, "a"), by("s1w1"))
-        .await
-        .expect("the first to come");
-    let error = store
-        .sell_fenced(1, 7, token(1, "b"), by("s1w1"))
-        .await
-        .expect_err("it is older");
-    assert!(refused(&Err::<(), _>(error)));
-    assert!(refused(&store.sell_fenced(1, 7, token(2, "b"), by("s1w1")).await));
-    store
-        .sell_fenced(1, 8, token(2, "a"), by("s1w1"))
-        .await
-        .expect("the same holder again");
+    sell(1, 9, token(2, "a")).await.expect("the first to come");
+    assert!(refused(&sell(1, 7, token(1, "b")).await), "it is older");
+    assert!(refused(&sell(1, 7, token(2, "b")).await));
+    sell(1, 8, token(2, "a")).await.expect("the same holder again");
 
     // At the read, which shuts out the holder before.
     let units = store.units_fenced(1, token(3, "b"), NO_TIME).await;
     assert_eq!(units.expect("it is newer"), 8);
-    assert!(refused(&store.sell_fenced(1, 7, token(2, "a"), by("s1w1")).await));
+    assert!(refused(&sell(1, 7, token(2, "a")).await));
     assert!(refused(&store.units_fenced(1, token(2, "a"), NO_TIME).await));
     assert!(refused(&store.units_fenced(1, token(3, "c"), NO_TIME).await));
-    store
-        .sell_fenced(1, 7, token(3, "b"), by("s1w1"))
-        .await
-        .expect("it holds the fence");
+    sell(1, 7, token(3, "b")).await.expect("it holds the fence");
 
     // A read without a token is never refused, and other products have their own fence.
     assert_eq!(store.units(1, NO_TIME).await.expect("units"), 7);
-    store
-        .sell_fenced(0, 9, token(1, "c"), by("s1w1"))
-        .await
-        .expect("a sale");
+    sell(0, 9, token(1, "c")).await.expect("a sale");
 
     assert_eq!(
-        ledger(&store).await,
+        ledger(store).await,
         [(0, 1), (1, 3)],
         "draws, reads and refusals append no order"
     );
-    assert_eq!(
-        store.stock(0..4).await.expect("stock"),
-        [(0, 9), (1, 7), (2, 10), (3, 10)]
-    );
+    assert_eq!(stock_of(store).await, [9, 7, 10, 10]);
     for missing in [
         store.draw_token(4).await,
         store.units_fenced(4, token(1, "a"), NO_TIME).await,
-        store.sell_fenced(4, 1, token(1, "a"), by("s1w1")).await.map(|()| 0),
+        sell(4, 1, token(1, "a")).await.map(|()| 0),
     ] {
         assert!(matches!(missing, Err(StoreError::Missing(_))), "{missing:?}");
     }
-    drop(store);
-    place.remove(TEST_TIMEOUT).await.expect("the schema goes");
+    tables.remove().await;
 }
 
 /// Two holders of one lost lock: what a fence at the write alone detects, and what it can't.
 async fn a_fence_at_the_write_misses_what_one_at_the_read_sees(url: &str) {
-    let dir = tempfile::tempdir().expect("a directory");
-    let place = place(url, "blind", dir.path()).await;
-    let store = place.open(3).await.expect("a pool");
+    let tables = Tables::with(url, "blind", &initial(), 3).await;
+    let store = &tables.store;
     let draw = async |product, owner| Token {
         number: store.draw_token(product).await.expect("a token"),
         owner,
     };
+    let sell = async |product, left, token| store.sell_fenced(product, left, token, by("s1w1")).await;
     let read = async |product| store.units(product, NO_TIME).await.expect("units") - 1;
 
     // The newer one writes first. The older one's write would undo its sale, and is refused.
     let (older, newer) = (draw(0, "a").await, draw(0, "b").await);
     let (left, same) = (read(0).await, read(0).await);
-    store.sell_fenced(0, left, newer, by("s1w1")).await.expect("a sale");
-    assert!(refused(&store.sell_fenced(0, same, older, by("s1w1")).await));
+    sell(0, left, newer).await.expect("a sale");
+    assert!(refused(&sell(0, same, older).await));
 
     // The older one writes first. Both tokens come in order, and an update is lost all the same.
     let (older, newer) = (draw(1, "a").await, draw(1, "b").await);
     let (left, same) = (read(1).await, read(1).await);
-    store.sell_fenced(1, left, older, by("s1w1")).await.expect("a sale");
-    store.sell_fenced(1, same, newer, by("s1w1")).await.expect("a sale");
+    sell(1, left, older).await.expect("a sale");
+    sell(1, same, newer).await.expect("a sale");
 
     // With a check at the read too, the older one is out as soon as the newer one has read.
     let (older, newer) = (draw(2, "a").await, draw(2, "b").await);
     let left = store.units_fenced(2, older, NO_TIME).await.expect("units") - 1;
     let same = store.units_fenced(2, newer, NO_TIME).await.expect("units") - 1;
-    assert!(refused(&store.sell_fenced(2, left, older, by("s1w1")).await));
-    store.sell_fenced(2, same, newer, by("s1w1")).await.expect("a sale");
+    assert!(refused(&sell(2, left, older).await));
+    sell(2, same, newer).await.expect("a sale");
 
-    assert_eq!(ledger(&store).await, [(0, 1), (1, 2), (2, 1)]);
-    assert_eq!(
-        store.stock(0..4).await.expect("stock"),
-        [(0, 9), (1, 9), (2, 9), (3, 10)]
-    );
-    drop(store);
-    place.remove(TEST_TIMEOUT).await.expect("the schema goes");
+    assert_eq!(ledger(store).await, [(0, 1), (1, 2), (2, 1)]);
+    assert_eq!(stock_of(store).await, [9, 9, 9, 10]);
+    tables.remove().await;
 }
 
-/// Buyers without any lock, on app servers as they are: every sale that the fence accepts is in the stock.
+/// Buyers without any lock: every sale that the fence accepts is in the stock.
 async fn a_fence_at_read_and_write_needs_no_lock(url: &str) {
-    let dir = tempfile::tempdir().expect("a directory");
-    let place = Arc::new(place(url, "lockless", dir.path()).await);
-    let servers: Vec<_> = (0..3)
-        .map(|server| {
-            let place = Arc::clone(&place);
-            std::thread::spawn(move || {
-                on_own_runtime(async {
-                    let store = place.open(3).await.expect("a pool");
-                    let buyers =
-                        (0..4).map(|worker| tokio::spawn(buy_fenced(store.clone(), format!("s{server}w{worker}"))));
-                    let mut drawn = Vec::new();
-                    for buyer in buyers.collect::<Vec<_>>() {
-                        drawn.extend(buyer.await.expect("a buyer"));
-                    }
-                    drawn
-                })
-            })
-        })
-        .collect();
-    let mut drawn: Vec<_> = servers
-        .into_iter()
-        .flat_map(|server| server.join().expect("an app server"))
-        .collect();
+    let tables = Tables::with(url, "lockless", &initial(), 1).await;
+    let servers = app_servers(&tables.place, buy_fenced).into_iter();
+    let bought = servers.flat_map(|server| server.join().expect("an app server"));
+    let mut drawn: Vec<u64> = bought.flatten().collect();
     drawn.sort_unstable();
     assert_eq!(drawn, (1..=240).collect::<Vec<_>>(), "each token is drawn once");
-    let store = place.open(1).await.expect("a pool");
-    let sold = total(&ledger(&store).await);
-    let left = store.stock(0..4).await.expect("stock")[0].1;
+    let store = &tables.store;
+    let sold = total(&ledger(store).await);
+    let left = stock_of(store).await[0];
     assert!(sold > 0 && sold + left == 10, "{sold} orders, {left} units left");
-    drop(store);
-    Arc::into_inner(place)
-        .expect("all servers have ended")
-        .remove(TEST_TIMEOUT)
-        .await
-        .expect("the schema goes");
+    tables.remove().await;
 }
 
 /// Tries twenty times to buy a unit of product 0, and returns the tokens that it drew.
@@ -415,17 +394,15 @@ async fn buy_fenced(store: Store, by: String) -> Vec<u64> {
 /// Runtimes are dropped in the middle of sales, like that of a killed app server. At every moment each unit that left the
 /// stock has its order. Two buyers sell atomically, two through the fence.
 async fn a_kill_tears_no_sale(url: &str) {
-    let dir = tempfile::tempdir().expect("a directory");
     let plenty = Initial {
         stock: 1_000_000,
         ..initial()
     };
-    let place = ArmDatabase::create(&database(url), 0, &run_id("kill"), dir.path(), &plenty).await;
-    let place = Arc::new(place.expect("the tables are made"));
-    let store = place.open(1).await.expect("a pool");
+    let tables = Tables::with(url, "kill", &plenty, 1).await;
+    let store = &tables.store;
     let mut sold = 0;
     for kill in 0_u64..20 {
-        let place = Arc::clone(&place);
+        let place = Arc::clone(&tables.place);
         std::thread::spawn(move || {
             on_own_runtime(async {
                 let store = place.open(2).await.expect("a pool");
@@ -448,9 +425,9 @@ async fn a_kill_tears_no_sale(url: &str) {
         .expect("an app server");
         // What was in flight may arrive between these two readings; then the next readings agree.
         loop {
-            let before = total(&ledger(&store).await);
-            let left = total(&store.stock(0..4).await.expect("stock"));
-            sold = total(&ledger(&store).await);
+            let before = total(&ledger(store).await);
+            let left = stock_of(store).await.iter().sum::<u64>();
+            sold = total(&ledger(store).await);
             if before == sold {
                 assert_eq!(left + sold, 4_000_000, "kill {kill}");
                 break;
@@ -458,12 +435,7 @@ async fn a_kill_tears_no_sale(url: &str) {
         }
     }
     assert!(sold > 0, "nothing was sold, so nothing was shown");
-    drop(store);
-    Arc::into_inner(place)
-        .expect("all servers have ended")
-        .remove(TEST_TIMEOUT)
-        .await
-        .expect("the schema goes");
+    tables.remove().await;
 }
 
 /// A sale by the only buyer of a product. What a killed buyer sent before may still arrive; then the fence refuses it.
@@ -478,9 +450,8 @@ async fn sell_fenced(store: &Store, product: u64) {
 }
 
 async fn a_stampede_queues_for_connections(url: &str) {
-    let dir = tempfile::tempdir().expect("a directory");
-    let place = place(url, "queue", dir.path()).await;
-    let store = place.open(2).await.expect("a pool");
+    let tables = Tables::with(url, "queue", &initial(), 2).await;
+    let store = &tables.store;
     let service = Duration::from_millis(20);
     let began = std::time::Instant::now();
     let calls: Vec<_> = (0..10)
@@ -494,11 +465,10 @@ async fn a_stampede_queues_for_connections(url: &str) {
     }
     // Ten calls over two connections: five services in a row on each.
     assert!(began.elapsed() >= 5 * service, "{:?}", began.elapsed());
-    drop(store);
-    place.remove(TEST_TIMEOUT).await.expect("the schema goes");
+    tables.remove().await;
 }
 
-macro_rules! on_both {
+macro_rules! on_sqlite {
     ($($test:ident),*) => {
         mod sqlite {
             $(#[tokio::test]
@@ -506,18 +476,9 @@ macro_rules! on_both {
                 super::$test("sqlite").await;
             })*
         }
-        mod postgres {
-            use super::Database;
-
-            $(#[tokio::test]
-            #[ignore = "needs PostgreSQL's programs: make test-postgres"]
-            async fn $test() {
-                super::$test(Database::start().url()).await;
-            })*
-        }
     };
 }
-on_both!(
+on_sqlite!(
     reads_and_sells,
     the_atomic_sale_never_oversells,
     the_fence_refuses_every_older_token,
@@ -527,9 +488,24 @@ on_both!(
     a_stampede_queues_for_connections
 );
 
+/// On one server, one after the other.
+#[tokio::test]
+#[ignore = "slow: .ci/long postgres"]
+async fn all_of_them_on_postgresql() {
+    let database = Database::start();
+    let url = database.url();
+    reads_and_sells(url).await;
+    the_atomic_sale_never_oversells(url).await;
+    the_fence_refuses_every_older_token(url).await;
+    a_fence_at_the_write_misses_what_one_at_the_read_sees(url).await;
+    a_fence_at_read_and_write_needs_no_lock(url).await;
+    a_kill_tears_no_sale(url).await;
+    a_stampede_queues_for_connections(url).await;
+}
+
 /// The schemas of killed runs are dropped, and those of living runs stay untouched.
 #[tokio::test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "needs PostgreSQL: make test-postgres"]
 async fn schemas_of_killed_runs_are_swept() {
     let database = Database::start();
     let url = database.url();
@@ -609,7 +585,7 @@ async fn make_schema(connection: &mut PgConnection, name: &str, comment: Option<
 
 /// Another user names and marks schemas so that a run of ours might take a third one for its own.
 #[tokio::test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "needs PostgreSQL: make test-postgres"]
 async fn a_run_drops_no_schema_that_is_not_its_users_own_and_marked() {
     let server = Postgres::start();
     let (urls, [mut mine, mut theirs]) = two_users(&server).await;
@@ -661,7 +637,7 @@ async fn a_run_drops_no_schema_that_is_not_its_users_own_and_marked() {
 
 /// Of two names for which the lock has the same number, each is protected.
 #[tokio::test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 async fn names_that_share_a_lock_protect_each_other_s_schemas() {
     let server = Postgres::start();
     let url = &server.url();
@@ -694,7 +670,7 @@ async fn names_that_share_a_lock_protect_each_other_s_schemas() {
 
 /// The schema of a run is renamed and another one gets its name, in mid-run and between the look at it and its end.
 #[tokio::test]
-#[ignore = "needs PostgreSQL's programs: make test-postgres"]
+#[ignore = "slow: .ci/long postgres"]
 async fn a_schema_that_took_the_name_of_ours_stays() {
     let server = Postgres::start();
     let (urls, [mut mine, _]) = two_users(&server).await;

@@ -1,14 +1,14 @@
 //! `lockstorm sweep` from outside, on real nodes.
 
-use lockstorm_kit::beside;
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::Path;
+use std::process::Command;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use tempfile::TempDir;
+use lockstorm_kit::place::Place;
+use lockstorm_kit::{ended, eventually};
+use nix::sys::signal::Signal;
+
+use super::live::{Live, living};
 
 /// A sale under one lock whose sections take 40 ms.
 const SALE: &str = r#"
@@ -33,34 +33,25 @@ ttl  = "5s"
 wait = "fail-fast"
 "#;
 
-struct Place {
-    dir: TempDir,
+const JOURNAL: &str = "sale.sweep.jsonl";
+
+fn place() -> Place {
+    Place::new("sale.toml", SALE)
 }
 
-impl Place {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("sale.toml"), SALE).unwrap();
-        Self { dir }
-    }
+/// `lockstorm sweep ARGUMENTS` in a place.
+fn sweep(place: &Place, arguments: &[&str]) -> Command {
+    let mut command = lockstorm_kit::lockstorm(place.path(), &[&["sweep"], arguments].concat());
+    command.env("TMPDIR", place.at("labs"));
+    command
+}
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lockstorm"));
-        command
-            .arg("sweep")
-            .args(arguments)
-            .current_dir(self.dir.path())
-            .env("TMPDIR", self.dir.path());
-        command
-    }
-
-    fn sweep(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
-    }
+/// What it prints on its way to this exit code.
+#[track_caller]
+fn swept(place: &Place, arguments: &[&str], code: i32) -> (String, String) {
+    let (ended, stdout, stderr) = ended(&mut sweep(place, arguments));
+    assert_eq!(ended, Some(code), "{stdout}\n{stderr}");
+    (stdout, stderr)
 }
 
 fn lines(path: &Path) -> Vec<serde_json::Value> {
@@ -68,20 +59,12 @@ fn lines(path: &Path) -> Vec<serde_json::Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-#[track_caller]
-fn texts(output: &Output, code: i32) -> (String, String) {
-    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    assert_eq!(output.status.code(), Some(code), "{stdout}\n{stderr}");
-    (stdout, stderr)
-}
-
 #[test]
 fn a_ttl_that_is_too_short_overruns_and_the_sweep_is_not_played_twice() {
-    let _lab = beside();
-    let place = Place::new();
+    let place = place();
     let over = ["sale.toml", "--over", "ttl=20ms,5s"];
-    let (stdout, _) = texts(&place.sweep(&over), 0);
-    let results = lines(&place.path("sale.sweep.jsonl"));
+    let (stdout, _) = swept(&place, &over, 0);
+    let results = lines(&place.at(JOURNAL));
     assert_eq!(results.len(), 3, "{stdout}");
     let overran = |line: usize| results[line]["arms"][0]["overran"].as_u64().unwrap();
     let sections = |line: usize| results[line]["arms"][0]["votes_at_release"][1].as_u64().unwrap();
@@ -96,90 +79,67 @@ fn a_ttl_that_is_too_short_overruns_and_the_sweep_is_not_played_twice() {
     };
     assert!(row("20ms").contains("100 %") && row("5s").contains("✔ 0"), "{stdout}");
 
-    let (again, stderr) = texts(&place.sweep(&over), 0);
+    let (again, stderr) = swept(&place, &over, 0);
     assert!(
         stderr.contains("2 results are there already, 0 are missing"),
         "{stderr}"
     );
-    assert_eq!((again, lines(&place.path("sale.sweep.jsonl")).len()), (stdout, 3));
+    assert_eq!((again, lines(&place.at(JOURNAL)).len()), (stdout, 3));
     // More repeats go on with other seeds.
-    texts(&place.sweep(&["sale.toml", "--over", "ttl=5s", "--repeat", "2"]), 0);
-    let results = lines(&place.path("sale.sweep.jsonl"));
+    swept(&place, &["sale.toml", "--over", "ttl=5s", "--repeat", "2"], 0);
+    let results = lines(&place.at(JOURNAL));
     assert_eq!((results.len(), results[3]["seed"].as_u64()), (4, Some(8)));
 }
 
 #[test]
 fn an_interrupted_sweep_shows_what_it_has_and_leaves_nothing_running() {
-    let _lab = beside();
-    let place = Place::new();
-    let mut sweep = place
-        .command(&["sale.toml", "--over", "ttl=4s,5s", "--duration", "2s"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stderr = BufReader::new(sweep.stderr.take().unwrap()).lines();
+    let place = place();
+    let command = ["sale.toml", "--over", "ttl=4s,5s", "--duration", "2s"];
+    let mut run = Live::start(&place, &mut sweep(&place, &command));
     // The second setting is announced when the first one has its result.
-    let told = stderr
-        .by_ref()
-        .map(Result::unwrap)
-        .find(|line| line.contains("(2 of 2)"));
-    assert!(told.is_some());
-    kill(Pid::from_raw(sweep.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
-    let rest: Vec<String> = stderr.map(Result::unwrap).collect();
-    let (stdout, _) = texts(&sweep.wait_with_output().unwrap(), 143);
-    assert!(
-        rest.iter()
-            .any(|line| line.contains("the same command goes on from here")),
-        "{rest:?}"
-    );
-    assert!(
-        stdout.contains("4s")
-            && !stdout
-                .lines()
-                .any(|line| line.starts_with("single") && line.contains("5s ")),
-        "{stdout}"
-    );
-    assert_eq!(lines(&place.path("sale.sweep.jsonl")).len(), 2);
-    let left: Vec<_> = fs::read_dir(place.dir.path())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
-    assert_eq!(left.len(), 2, "a lab's directory is left: {left:?}");
+    run.until("(2 of 2)");
+    run.send(Signal::SIGTERM);
+    let ended = run.over();
+    assert_eq!(ended.code, Some(143), "{}", ended.said());
+    let (_, rest) = ended.stderr.split_once("(2 of 2)").expect("it was announced");
+    assert!(rest.contains("the same command goes on from here"), "{rest}");
+    let stdout = ended.stdout;
+    let has_row = |ttl: &str| {
+        stdout
+            .lines()
+            .any(|line| line.starts_with("single") && line.contains(ttl))
+    };
+    assert!(stdout.contains("4s") && !has_row("5s "), "{stdout}");
+    assert_eq!(lines(&place.at(JOURNAL)).len(), 2);
+    // The keeper of a lab that was being set up ends a moment later.
+    let labs = place.at("labs");
+    eventually("no lab is left", || {
+        living(&labs).is_empty() && fs::read_dir(&labs).is_ok_and(|mut left| left.next().is_none())
+    });
+    assert_eq!(place.others(), [JOURNAL]);
 }
-
-/// A sweep that is under way, and the lines that it tells from now on.
-fn begin(place: &Place, arguments: &[&str]) -> (Child, impl Iterator<Item = String>) {
-    let mut command = place.command(arguments);
-    let mut sweep = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let told = BufReader::new(sweep.stderr.take().unwrap()).lines().map(Result::unwrap);
-    (sweep, told)
-}
-
-const JOURNAL: &str = "sale.sweep.jsonl";
 
 #[test]
 fn one_journal_has_one_sweep_at_a_time_and_a_killed_one_leaves_it_free() {
-    let _lab = beside();
-    let place = Place::new();
+    let place = place();
     let over = ["sale.toml", "--over", "ttl=4s,5s"];
-    let (mut first, mut told) = begin(&place, &over);
-    assert!(told.any(|line| line.contains("(2 of 2)")));
-    let (_, refused) = texts(&place.sweep(&over), 1);
+    let mut first = Live::start(&place, &mut sweep(&place, &over));
+    first.until("(2 of 2)");
+    let (_, refused) = swept(&place, &over, 1);
     assert!(refused.lines().count() == 1, "{refused}");
     for part in [JOURNAL, "another sweep", "--out"] {
         assert!(refused.contains(part), "{part}: {refused}");
     }
-    first.kill().unwrap();
-    first.wait().unwrap();
-    assert_eq!(lines(&place.path(JOURNAL)).len(), 2, "nobody else has written to it");
+    // It is killed.
+    drop(first);
+    assert_eq!(lines(&place.at(JOURNAL)).len(), 2, "nobody else has written to it");
 
-    let (_, stderr) = texts(&place.sweep(&over), 0);
+    let (_, stderr) = swept(&place, &over, 0);
     assert!(
         stderr.contains("1 results are there already, 1 are missing"),
         "{stderr}"
     );
-    let results = lines(&place.path(JOURNAL));
+    let results = lines(&place.at(JOURNAL));
     assert!(
         results.len() == 3 && results[1]["cell"] != results[2]["cell"],
         "{results:?}"
@@ -188,35 +148,34 @@ fn one_journal_has_one_sweep_at_a_time_and_a_killed_one_leaves_it_free() {
 
 #[test]
 fn a_sweep_whose_journal_is_taken_away_or_replaced_says_so() {
-    let _lab = beside();
     for replacement in [None, Some("dear diary\n")] {
-        let place = Place::new();
-        let (sweep, mut told) = begin(&place, &["sale.toml", "--over", "ttl=4s,5s"]);
-        assert!(told.any(|line| line.contains("(1 of 2)")));
-        fs::rename(place.path(JOURNAL), place.path("away")).unwrap();
+        let place = place();
+        let mut run = Live::start(&place, &mut sweep(&place, &["sale.toml", "--over", "ttl=4s,5s"]));
+        run.until("(1 of 2)");
+        fs::rename(place.at(JOURNAL), place.at("away")).unwrap();
         if let Some(text) = replacement {
-            fs::write(place.path(JOURNAL), text).unwrap();
+            fs::write(place.at(JOURNAL), text).unwrap();
         }
-        let rest: Vec<String> = told.collect();
-        texts(&sweep.wait_with_output().unwrap(), 1);
-        let said = rest.last().unwrap();
+        let ended = run.end();
+        assert_eq!(ended.code, Some(1), "{}", ended.said());
+        let said = ended.stderr.lines().last().unwrap();
         assert!(
             said.contains(JOURNAL) && said.contains("removed or replaced"),
-            "{rest:?}"
+            "{}",
+            ended.stderr
         );
-        let now = fs::read_to_string(place.path(JOURNAL)).ok();
+        let now = fs::read_to_string(place.at(JOURNAL)).ok();
         assert_eq!(now.as_deref(), replacement);
     }
 }
 
 #[test]
 fn the_largest_rate_is_searched() {
-    let _lab = beside();
-    let place = Place::new();
+    let place = place();
     let open = SALE.replace("think   = \"5ms\"", "rate = \"40/s\"");
-    fs::write(place.path("open.toml"), open).unwrap();
+    fs::write(place.at("open.toml"), open).unwrap();
     let search = ["open.toml", "--find-max", "rate", "--while", "acquired <= 100"];
-    let (stdout, stderr) = texts(&place.sweep(&search), 0);
+    let (stdout, stderr) = swept(&place, &search, 0);
     let found = stdout
         .lines()
         .find(|line| line.contains("is the largest that held"))
@@ -228,8 +187,8 @@ fn the_largest_rate_is_searched() {
 
 #[test]
 fn mistakes_are_found_before_anything_starts() {
-    let place = Place::new();
-    fs::write(place.path("diary"), "dear diary\n").unwrap();
+    let place = place();
+    fs::write(place.at("diary"), "dear diary\n").unwrap();
     let many = (1..=1001).map(|n| format!("{n}s")).collect::<Vec<_>>().join(",");
     let cases: [(&[&str], &str); 9] = [
         (&["sale.toml"], "--over"),
@@ -255,14 +214,10 @@ fn mistakes_are_found_before_anything_starts() {
         ),
     ];
     for (arguments, said) in cases {
-        let output = place.sweep(arguments);
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-        assert!(
-            stderr.contains(said) && output.stdout.is_empty(),
-            "{arguments:?}: {stderr}"
-        );
+        let (stdout, stderr) = swept(&place, arguments, 2);
+        assert!(stderr.contains(said) && stdout.is_empty(), "{arguments:?}: {stderr}");
     }
-    assert_eq!(fs::read_to_string(place.path("diary")).unwrap(), "dear diary\n");
-    assert_eq!(fs::read_dir(place.dir.path()).unwrap().count(), 2);
+    assert_eq!(fs::read_to_string(place.at("diary")).unwrap(), "dear diary\n");
+    assert_eq!(place.others(), ["diary"]);
+    assert_eq!(fs::read_dir(place.at("labs")).unwrap().count(), 0);
 }

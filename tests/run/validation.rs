@@ -1,38 +1,26 @@
 //! What `lockstorm plan` says, held against real nodes.
 
-use lockstorm_kit::beside;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
+use lockstorm_kit::{alone, ended, lockstorm};
 use serde_json::Value;
 use tempfile::TempDir;
 
-fn lockstorm(dir: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lockstorm"))
-        .args(arguments)
-        .current_dir(dir)
-        .output()
-        .unwrap()
-}
-
 /// What a command printed as JSON; it may end with one of these codes.
 fn json(dir: &Path, arguments: &[&str], codes: &[i32]) -> Value {
-    let output = lockstorm(dir, arguments);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(codes.contains(&output.status.code().unwrap()), "{arguments:?}: {told}");
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {told}"))
+    let (code, stdout, told) = ended(&mut lockstorm(dir, arguments));
+    assert!(code.is_some_and(|code| codes.contains(&code)), "{arguments:?}: {told}");
+    serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {told}"))
 }
 
 /// Plays a scenario and returns the path of its record.
 fn record(dir: &TempDir, scenario: &str) -> PathBuf {
     let (file, record) = (dir.path().join("scenario.toml"), dir.path().join("record.json"));
     fs::write(&file, scenario).unwrap();
-    let output = lockstorm(
-        dir.path(),
-        &["run", "scenario.toml", "--quiet", "--record", "record.json"],
-    );
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let play = ["run", "scenario.toml", "--quiet", "--record", "record.json"];
+    let (code, _, told) = ended(&mut lockstorm(dir.path(), &play));
+    assert_eq!(code, Some(0), "{told}");
     record
 }
 
@@ -53,7 +41,7 @@ fn read(path: &Path) -> Value {
 /// Two cells on real nodes and in virtual time; `.ci/long validation` has all of them.
 #[test]
 fn the_simulation_agrees_with_real_nodes_and_ttls_that_are_a_tenth_off_are_found() {
-    let _one = beside();
+    let _turn = alone();
     let dir = tempfile::tempdir().unwrap();
     let table = json(dir.path(), &["plan", "--validate", "quick", "--json"], &[0, 3]);
     let cells = |which: &str| table[which].as_array().unwrap().clone();
@@ -100,29 +88,13 @@ wait = "fail-fast"
 /// The run is so long that the next smaller TTL is expected to be outlasted 20 times and more, and the recommended one hardly ever.
 /// The sections are so long that the stalls of a busy machine, which plan does not know of, hardly lengthen them.
 #[test]
+#[ignore = "slow: .ci/long runs"]
 fn the_recommended_ttl_lasts_and_the_next_smaller_one_is_outlasted_as_often_as_predicted() {
-    let _one = beside();
+    let _turn = alone();
     let dir = tempfile::tempdir().unwrap();
-    let question = [
-        "plan",
-        "--hold",
-        "lognormal:1s,0.2",
-        "--rtt",
-        "local",
-        "--pause",
-        "none",
-        "--rate",
-        "100/s",
-        "--risk",
-        "400/day",
-        "--ttl",
-        "1500ms,2250ms",
-        "--renew",
-        "off",
-        "--sections",
-        "2000",
-        "--json",
-    ];
+    let question = "plan --hold lognormal:1s,0.2 --rtt local --pause none --rate 100/s --risk 400/day --ttl 1500ms,2250ms \
+                    --renew off --sections 2000 --json";
+    let question: Vec<&str> = question.split_whitespace().collect();
     let plan = json(dir.path(), &question, &[0]);
     let best = plan["choice"]["best"].as_u64().unwrap();
     assert_eq!(best, 1, "{plan:#}");
@@ -188,25 +160,13 @@ on  = "server:3"
 
 #[test]
 fn a_plan_from_a_real_record_and_its_faults_again_in_virtual_time() {
-    let _one = beside();
+    let _turn = alone();
     let dir = tempfile::tempdir().unwrap();
     let path = record(&dir, PAUSES);
     let real = read(&path);
-    let plan = json(
-        dir.path(),
-        &[
-            "plan",
-            "record.json",
-            "--arm",
-            "redlock",
-            "--ttl",
-            "60ms,100ms",
-            "--renew",
-            "off,ttl/3",
-            "--json",
-        ],
-        &[0, 3],
-    );
+    let question = "plan record.json --arm redlock --ttl 60ms,100ms --renew off,ttl/3 --json";
+    let question: Vec<&str> = question.split_whitespace().collect();
+    let plan = json(dir.path(), &question, &[0, 3]);
     let hold = &plan["question"]["hold"]["measured"];
     assert_eq!(
         hold["count"].as_u64().unwrap(),
@@ -252,9 +212,9 @@ fn a_plan_from_a_real_record_and_its_faults_again_in_virtual_time() {
     let (single, redlock) = (played("single"), played("redlock"));
     assert!(single < 0.95 * redlock, "{single} {redlock}");
 
-    let wrong = lockstorm(dir.path(), &["plan", "record.json", "--arm", "nobody", "--replay", "1"]);
-    assert_eq!(wrong.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&wrong.stderr);
+    let wrong = ["plan", "record.json", "--arm", "nobody", "--replay", "1"];
+    let (code, _, told) = ended(&mut lockstorm(dir.path(), &wrong));
+    assert_eq!(code, Some(2));
     assert!(
         told.contains("no arm \"nobody\"") && told.lines().count() == 1,
         "{told}"

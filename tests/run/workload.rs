@@ -58,8 +58,6 @@ fn arm(lock: LockKind) -> ArmSpec {
 /// The same, but it waits for the lock.
 fn waiting(lock: LockKind) -> ArmSpec {
     ArmSpec {
-        topology: Topology::default(),
-        follow: Follow::default(),
         wait: Wait::Retry {
             retries: 10_000,
             delay: ms(2),
@@ -72,8 +70,6 @@ fn waiting(lock: LockKind) -> ArmSpec {
 /// An arm whose lock is lost long before 300 ms of work are done.
 fn losing(on_loss: OnLoss) -> ArmSpec {
     ArmSpec {
-        topology: Topology::default(),
-        follow: Follow::default(),
         ttl: ms(20),
         node_timeout: ms(15),
         wait: Wait::Retry {
@@ -84,6 +80,22 @@ fn losing(on_loss: OnLoss) -> ArmSpec {
         on_loss,
         ..arm(LockKind::Single)
     }
+}
+
+/// An arm that stops without its lock, which lasts.
+fn lasting() -> ArmSpec {
+    ArmSpec {
+        on_loss: OnLoss::Abort,
+        ..arm(LockKind::Single)
+    }
+}
+
+fn updating(update: Update, arm: ArmSpec) -> ArmSpec {
+    ArmSpec { update, ..arm }
+}
+
+fn fenced(fence: Fence, arm: ArmSpec) -> ArmSpec {
+    ArmSpec { fence, ..arm }
 }
 
 fn cache(name: &str, keys: u64, pages: Option<u32>) -> CacheSpec {
@@ -133,6 +145,16 @@ impl Bench {
     async fn new(node: &Arc<RedisServer>, arm: ArmSpec, spec: WorkloadSpec, read: Duration) -> Self {
         let initial = spec.initial();
         Self::with(node, node, arm, spec, read, initial).await
+    }
+
+    /// Reads of one object, which the provider takes this long for.
+    async fn reading(node: &Arc<RedisServer>, arm: ArmSpec, read: Duration) -> Self {
+        Self::new(node, arm, reads(None), read).await
+    }
+
+    /// Sales of one product in the database, with this hold.
+    async fn selling(node: &Arc<RedisServer>, arm: ArmSpec, hold: Duration) -> Self {
+        Self::new(node, arm, sells(StockIn::Database, hold), ms(0)).await
     }
 
     async fn with(
@@ -222,6 +244,11 @@ impl Bench {
         for task in tasks {
             task.await.expect("a worker");
         }
+        self.taken()
+    }
+
+    /// What was counted since the last time.
+    fn taken(&self) -> Tally {
         self.recorder.swap(Tally::default())
     }
 
@@ -350,7 +377,7 @@ fn a_value_is_filled_once_and_then_served() {
     test(async |node| {
         for lock in [LockKind::None, LockKind::Local, LockKind::Single, LockKind::Redlock] {
             node.query::<()>(&cmd("FLUSHALL"));
-            let bench = Bench::new(&node, arm(lock), reads(None), ms(0)).await;
+            let bench = Bench::reading(&node, arm(lock), ms(0)).await;
             let first = bench.request().await;
             assert_eq!(counted(&first), "1 calls", "{lock:?}");
             let call = ProviderCall {
@@ -390,7 +417,7 @@ fn only_lock_arms_count_acquires() {
             (LockKind::Single, 1, Some((1, 1))),
             (LockKind::Redlock, 1, Some((1, 1))),
         ] {
-            let bench = Bench::new(&node, arm(lock), sells(StockIn::Database, ms(0)), ms(0)).await;
+            let bench = Bench::selling(&node, arm(lock), ms(0)).await;
             let tally = bench.request().await;
             assert_eq!(
                 (sums(&tally).outcomes.acquired, sums(&tally).outcomes.total()),
@@ -409,12 +436,12 @@ fn only_lock_arms_count_acquires() {
 #[test]
 fn without_the_lock_stale_data_is_served_or_the_reader_gives_up() {
     test(async |node| {
-        let serving = Bench::new(&node, arm(LockKind::Single), reads(None), ms(0)).await;
+        let serving = Bench::reading(&node, arm(LockKind::Single), ms(0)).await;
         let refusing = ArmSpec {
             serve_stale: false,
             ..arm(LockKind::Single)
         };
-        let refusing = Bench::new(&node, refusing, reads(None), ms(0)).await;
+        let refusing = Bench::reading(&node, refusing, ms(0)).await;
 
         serving.take_lock("arm:offers:0");
         assert_eq!(
@@ -444,7 +471,7 @@ fn without_the_lock_stale_data_is_served_or_the_reader_gives_up() {
 fn a_stampede_calls_the_provider_as_often_as_the_lock_lets_it() {
     test(async |node| {
         let stampede = async |arm: ArmSpec| {
-            let bench = Bench::new(&node, arm, reads(None), ms(100)).await;
+            let bench = Bench::reading(&node, arm, ms(100)).await;
             bench.request().await;
             bench.expire();
             let tally = bench.requests(6).await;
@@ -487,17 +514,17 @@ fn a_reader_that_waited_in_vain_looks_again() {
             timeout,
             ..waiting(LockKind::Single)
         };
-        let bench = Bench::new(&node, waiting_for(ms(50)), reads(None), ms(0)).await;
+        let bench = Bench::reading(&node, waiting_for(ms(50)), ms(0)).await;
         bench.take_lock("arm:offers:0");
         assert_eq!(counted(&bench.request().await), "1 gave up");
 
-        let bench = Bench::new(&node, waiting_for(ms(1500)), reads(None), ms(0)).await;
+        let bench = Bench::reading(&node, waiting_for(ms(1500)), ms(0)).await;
         let request = bench.start(0);
         // It looks, finds nothing, and waits. Meanwhile the holder of the lock fills the cache.
         tokio::time::sleep(ms(50)).await;
         bench.query::<()>("MSET", &["offers:0:CacheState", "Active", "offers:0", "x"]);
         request.await.expect("a worker");
-        let tally = bench.recorder.swap(Tally::default());
+        let tally = bench.taken();
         assert_eq!(counted(&tally), "1 hits");
         assert_eq!((sums(&tally).outcomes.acquired, sums(&tally).outcomes.total()), (0, 1));
     });
@@ -512,7 +539,7 @@ fn a_call_is_counted_for_the_version_that_the_last_look_found() {
                 second_look,
                 ..waiting(LockKind::Single)
             };
-            let bench = Bench::new(&node, arm, reads(None), ms(0)).await;
+            let bench = Bench::reading(&node, arm, ms(0)).await;
             bench.query::<()>("SET", &["offers:0:Version", "3"]);
             bench.take_lock("arm:offers:0");
             bench.query::<()>("CONFIG", &["RESETSTAT"]);
@@ -527,7 +554,7 @@ fn a_call_is_counted_for_the_version_that_the_last_look_found() {
             bench.query::<()>("SET", &["offers:0:Version", "5"]);
             let _: u64 = bench.query("DEL", &["arm:offers:0"]);
             request.await.expect("a worker");
-            let tally = bench.recorder.swap(Tally::default());
+            let tally = bench.taken();
             assert_eq!(supersedes(&tally), [if second_look { 5 } else { 3 }]);
         }
     });
@@ -542,7 +569,7 @@ fn a_fill_is_announced_only_under_a_lock() {
             (LockKind::Single, true),
         ] {
             node.query::<()>(&cmd("FLUSHALL"));
-            let bench = Bench::new(&node, arm(lock), reads(None), ms(300)).await;
+            let bench = Bench::reading(&node, arm(lock), ms(300)).await;
             let request = bench.start(0);
             let mut seen = false;
             while !request.is_finished() {
@@ -604,10 +631,7 @@ fn a_lost_lock_is_counted_and_only_an_arm_that_aborts_stops() {
             assert_eq!(version(&careless), Some(1));
 
             node.query::<()>(&cmd("FLUSHALL"));
-            let lasting = ArmSpec {
-                on_loss: OnLoss::Abort,
-                ..arm(LockKind::Single)
-            };
+            let lasting = lasting();
             let lasting = Bench::new(&node, lasting, reads(pages), ms(10)).await;
             assert_eq!(counted(&lasting.request().await), calls(pages.unwrap_or(1)));
             node.query::<()>(&cmd("FLUSHALL"));
@@ -721,7 +745,7 @@ fn choices_come_from_the_seed() {
                     .request(bench.recorder.of(Part::Measured), &mut rng, 0)
                     .await;
             }
-            runs.push(calls(&bench.recorder.swap(Tally::default())));
+            runs.push(calls(&bench.taken()));
         }
         assert_eq!(runs[0], runs[1]);
         for cache in [0, 1] {
@@ -739,10 +763,7 @@ fn stock_is_sold_until_it_is_sold_out() {
     test(async |node| {
         for stock_in in [StockIn::Database, StockIn::Redis] {
             for update in [Update::ReadWrite, Update::Atomic] {
-                let arm = ArmSpec {
-                    update,
-                    ..arm(LockKind::None)
-                };
+                let arm = updating(update, arm(LockKind::None));
                 let bench = Bench::new(&node, arm, sells(stock_in, ms(0)), ms(0)).await;
                 for left in (0..10).rev() {
                     assert_eq!(counted(&bench.request().await), "nothing");
@@ -780,10 +801,7 @@ fn without_a_lock_updates_are_lost_and_with_one_they_are_not() {
 fn the_atomic_way_needs_no_lock() {
     test(async |node| {
         for stock_in in [StockIn::Database, StockIn::Redis] {
-            let atomic = ArmSpec {
-                update: Update::Atomic,
-                ..arm(LockKind::None)
-            };
+            let atomic = updating(Update::Atomic, arm(LockKind::None));
             let bench = Bench::new(&node, atomic, sells(stock_in, ms(10)), ms(0)).await;
             assert_eq!(counted(&bench.requests(16).await), "6 sold out", "{stock_in:?}");
             assert_eq!(bench.books().await, (10, 0));
@@ -794,7 +812,7 @@ fn the_atomic_way_needs_no_lock() {
 #[test]
 fn customers_give_up_without_the_lock() {
     test(async |node| {
-        let bench = Bench::new(&node, arm(LockKind::Single), sells(StockIn::Database, ms(0)), ms(0)).await;
+        let bench = Bench::selling(&node, arm(LockKind::Single), ms(0)).await;
         bench.take_lock("arm:product:0");
         let tally = bench.request().await;
         assert_eq!(
@@ -840,8 +858,8 @@ fn a_lost_lock_aborts_the_sale_or_does_not() {
     test(async |node| {
         for update in [Update::ReadWrite, Update::Atomic] {
             let sell = async |arm: ArmSpec, hold: Duration| {
-                let arm = ArmSpec { update, ..arm };
-                let bench = Bench::new(&node, arm, sells(StockIn::Database, hold), ms(0)).await;
+                let arm = updating(update, arm);
+                let bench = Bench::selling(&node, arm, hold).await;
                 let tally = bench.request().await;
                 (counted(&tally), bench.books().await)
             };
@@ -851,10 +869,7 @@ fn a_lost_lock_aborts_the_sale_or_does_not() {
                 sell(losing(OnLoss::CarryOn), ms(300)).await,
                 ("1 lost, 1 overran".to_owned(), (1, 9))
             );
-            let lasting = ArmSpec {
-                on_loss: OnLoss::Abort,
-                ..arm(LockKind::Single)
-            };
+            let lasting = lasting();
             assert_eq!(sell(lasting, ms(10)).await, ("nothing".to_owned(), (1, 9)));
         }
     });
@@ -877,7 +892,7 @@ fn a_fence_refuses_the_sale_of_a_lost_lock() {
                     fence,
                     ..losing(OnLoss::CarryOn)
                 };
-                let bench = Bench::new(&node, arm, sells(StockIn::Database, ms(holds.0)), ms(0)).await;
+                let bench = Bench::selling(&node, arm, ms(holds.0)).await;
                 let held = || bench.query::<bool>("EXISTS", &["arm:product:0"]);
                 let first = bench.start(1);
                 for wanted in [true, false] {
@@ -888,7 +903,7 @@ fn a_fence_refuses_the_sale_of_a_lost_lock() {
                 bench.live_settings.set_hold(ms(holds.1));
                 bench.start(2).await.expect("a worker");
                 first.await.expect("a worker");
-                let tally = bench.recorder.swap(Tally::default());
+                let tally = bench.taken();
                 assert_eq!(
                     (counted(&tally).as_str(), bench.books().await),
                     expected,
@@ -904,8 +919,8 @@ fn a_fence_never_refuses_the_holder_of_a_lasting_lock() {
     test(async |node| {
         for fence in [Fence::Write, Fence::ReadWrite] {
             for lock in [LockKind::Local, LockKind::Single, LockKind::Redlock] {
-                let arm = ArmSpec { fence, ..waiting(lock) };
-                let bench = Bench::new(&node, arm, sells(StockIn::Database, ms(10)), ms(0)).await;
+                let arm = fenced(fence, waiting(lock));
+                let bench = Bench::selling(&node, arm, ms(10)).await;
                 assert_eq!(counted(&bench.requests(4).await), "nothing", "{fence:?} {lock:?}");
                 assert_eq!(bench.books().await, (4, 6));
                 assert_eq!(counted(&bench.requests(8).await), "2 sold out");
@@ -918,11 +933,8 @@ fn a_fence_never_refuses_the_holder_of_a_lasting_lock() {
 fn without_a_lock_a_fence_lets_only_the_newest_reader_write() {
     test(async |node| {
         let sell = async |fence| {
-            let arm = ArmSpec {
-                fence,
-                ..arm(LockKind::None)
-            };
-            let bench = Bench::new(&node, arm, sells(StockIn::Database, ms(200)), ms(0)).await;
+            let arm = fenced(fence, arm(LockKind::None));
+            let bench = Bench::selling(&node, arm, ms(200)).await;
             let tally = bench.requests(4).await;
             (counted(&tally), bench.books().await)
         };
@@ -937,10 +949,7 @@ fn a_missing_product_is_an_error() {
     test(async |node| {
         let spec = sells(StockIn::Database, ms(0));
         for fence in [Fence::Off, Fence::ReadWrite] {
-            let arm = ArmSpec {
-                fence,
-                ..waiting(LockKind::Single)
-            };
+            let arm = fenced(fence, waiting(LockKind::Single));
             let bench = Bench::with(&node, &node, arm, spec.clone(), ms(0), Initial::default()).await;
             assert_eq!(
                 counted(&bench.requests(2).await),
@@ -957,7 +966,7 @@ fn a_missing_product_is_an_error() {
 #[test]
 fn turned_knobs_count_from_the_next_request_on() {
     test(async |node| {
-        let bench = Bench::new(&node, arm(LockKind::Single), sells(StockIn::Database, ms(0)), ms(0)).await;
+        let bench = Bench::selling(&node, arm(LockKind::Single), ms(0)).await;
         bench.live_settings.set_hold(ms(150));
         bench.live_settings.set_ttl(ms(40_000));
         let request = bench.start(0);
@@ -967,12 +976,12 @@ fn turned_knobs_count_from_the_next_request_on() {
         }
         assert!(ttl() <= 40_000);
         request.await.expect("a worker");
-        let tally = bench.recorder.swap(Tally::default());
+        let tally = bench.taken();
         assert_eq!(counted(&tally), "nothing");
         // Three significant digits.
         assert!(least(&tally, Time::Hold) >= 149_000, "{}", least(&tally, Time::Hold));
 
-        let bench = Bench::new(&node, arm(LockKind::Single), reads(None), ms(0)).await;
+        let bench = Bench::reading(&node, arm(LockKind::Single), ms(0)).await;
         bench.live_settings.set_hold(ms(150));
         let tally = bench.request().await;
         assert_eq!(counted(&tally), "1 calls");
@@ -1021,18 +1030,14 @@ fn a_request_is_small() {
 #[test]
 fn waiting_acquires_are_given_up_unfinished_when_the_run_must_end() {
     test(async |node| {
-        let bench = Bench::new(&node, waiting(LockKind::Single), sells(StockIn::Database, ms(0)), ms(0)).await;
+        let bench = Bench::selling(&node, waiting(LockKind::Single), ms(0)).await;
         bench.take_lock("arm:product:0");
         let request = bench.start(0);
         tokio::time::sleep(ms(20)).await;
         assert!(!request.is_finished(), "it waits for as long as it may");
         bench.hurry.give_up_waiting();
         assert_eq!(request.await.expect("a worker"), Done::Cancelled);
-        assert_eq!(
-            counted(&bench.recorder.swap(Tally::default())),
-            "nothing",
-            "it is no answer of any kind"
-        );
+        assert_eq!(counted(&bench.taken()), "nothing", "it is no answer of any kind");
     });
 }
 
@@ -1041,7 +1046,7 @@ fn waiting_acquires_are_given_up_unfinished_when_the_run_must_end() {
 fn simulated_work_is_given_up_unfinished_when_the_run_must_end() {
     test(async |node| {
         let hour = Duration::from_hours(1);
-        let bench = Bench::new(&node, waiting(LockKind::Single), sells(StockIn::Database, hour), ms(0)).await;
+        let bench = Bench::selling(&node, waiting(LockKind::Single), hour).await;
         let request = bench.start(0);
         tokio::time::sleep(ms(20)).await;
         bench.hurry.give_up_waiting();
@@ -1076,7 +1081,7 @@ fn votes_that_come_after_the_release_count_in_the_end() {
         let mut rng = SmallRng::seed_from_u64(1);
         let done = work.request(bench.recorder.of(Part::Measured), &mut rng, 0).await;
         assert_eq!(done, Done::Ended);
-        let at_release = sums(&bench.recorder.swap(Tally::default()));
+        let at_release = sums(&bench.taken());
         assert_eq!(
             (at_release.votes_at_release[2], at_release.votes_in_the_end),
             (1, [0; 10])
@@ -1084,7 +1089,7 @@ fn votes_that_come_after_the_release_count_in_the_end() {
         slow.resume();
         bench.after.close();
         bench.after.wait().await;
-        let in_the_end = sums(&bench.recorder.swap(Tally::default()));
+        let in_the_end = sums(&bench.taken());
         assert_eq!(in_the_end.votes_in_the_end[3], 1, "{:?}", in_the_end.votes_in_the_end);
         // Exactly what each node was sent.
         for node in 0..3 {
@@ -1107,10 +1112,7 @@ fn a_kill_tears_no_sale_in_redis() {
         });
         let mut sold = 0;
         for (kill, update) in (0..30).zip([Update::Atomic, Update::ReadWrite].into_iter().cycle()) {
-            let arm = ArmSpec {
-                update,
-                ..arm(LockKind::None)
-            };
+            let arm = updating(update, arm(LockKind::None));
             let bench = Bench::new(&node, arm, spec.clone(), ms(0)).await;
             let (work, recorder) = (bench.work(), Arc::clone(&bench.recorder));
             let worker = tokio::spawn(async move {

@@ -80,40 +80,30 @@ impl Form {
 }
 
 impl State {
-    pub const ALL: [Self; 14] = [
-        Self::Picker,
-        Self::SetUp,
-        Self::WarmUp,
-        Self::Load,
-        Self::HostPaused,
-        Self::HostKilled,
-        Self::ServerPaused,
-        Self::Dialog,
-        Self::DatabaseLocked,
-        Self::FullQueue,
-        Self::Draining,
-        Self::Closing,
-        Self::Finished,
-        Self::Failed,
+    const NAMES: [(Self, &str); 14] = [
+        (Self::Picker, "picker"),
+        (Self::SetUp, "set-up"),
+        (Self::WarmUp, "warm-up"),
+        (Self::Load, "load"),
+        (Self::HostPaused, "host-paused"),
+        (Self::HostKilled, "host-killed"),
+        (Self::ServerPaused, "server-paused"),
+        (Self::Dialog, "dialog"),
+        (Self::DatabaseLocked, "database-locked"),
+        (Self::FullQueue, "full-queue"),
+        (Self::Draining, "draining"),
+        (Self::Closing, "closing"),
+        (Self::Finished, "finished"),
+        (Self::Failed, "failed"),
     ];
 
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Picker => "picker",
-            Self::SetUp => "set-up",
-            Self::WarmUp => "warm-up",
-            Self::Load => "load",
-            Self::HostPaused => "host-paused",
-            Self::HostKilled => "host-killed",
-            Self::ServerPaused => "server-paused",
-            Self::Dialog => "dialog",
-            Self::DatabaseLocked => "database-locked",
-            Self::FullQueue => "full-queue",
-            Self::Draining => "draining",
-            Self::Closing => "closing",
-            Self::Finished => "finished",
-            Self::Failed => "failed",
-        }
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::NAMES.into_iter().map(|(one, _)| one)
+    }
+
+    pub fn name(self) -> &'static str {
+        let (_, name) = Self::NAMES[self as usize];
+        name
     }
 
     const fn is_of(self, form: Form) -> bool {
@@ -135,70 +125,42 @@ impl State {
 }
 
 impl Way {
-    pub const ALL: [Self; 22] = [
-        Self::ItsEnd,
-        Self::Quit,
-        Self::QuitTwice,
-        Self::QuitThrice,
-        Self::CtrlC,
-        Self::CtrlCTwice,
-        Self::CtrlCThrice,
-        Self::Interrupt,
-        Self::InterruptTwice,
-        Self::InterruptThrice,
-        Self::Terminate,
-        Self::HangUp,
-        Self::QuitSignal,
-        Self::Kill,
-        Self::KillKeeper,
-        Self::KillBoth,
-        Self::TerminalClosed,
-        Self::TerminalClosedNohup,
-        Self::StdoutClosed,
-        Self::StderrClosed,
-        Self::OutputsClosed,
-        Self::NohupHangUp,
+    const NAMES: [(Self, &str); 22] = [
+        (Self::ItsEnd, "its end"),
+        (Self::Quit, "q"),
+        (Self::QuitTwice, "q q"),
+        (Self::QuitThrice, "q q q"),
+        (Self::CtrlC, "Ctrl-C"),
+        (Self::CtrlCTwice, "Ctrl-C ×2"),
+        (Self::CtrlCThrice, "Ctrl-C ×3"),
+        (Self::Interrupt, "SIGINT"),
+        (Self::InterruptTwice, "SIGINT ×2"),
+        (Self::InterruptThrice, "SIGINT ×3"),
+        (Self::Terminate, "SIGTERM"),
+        (Self::HangUp, "SIGHUP"),
+        (Self::QuitSignal, "SIGQUIT"),
+        (Self::Kill, "SIGKILL"),
+        (Self::KillKeeper, "SIGKILL keeper"),
+        (Self::KillBoth, "SIGKILL both"),
+        (Self::TerminalClosed, "terminal closed"),
+        (Self::TerminalClosedNohup, "… with nohup"),
+        (Self::StdoutClosed, "stdout closed"),
+        (Self::StderrClosed, "stderr closed"),
+        (Self::OutputsClosed, "outputs closed"),
+        (Self::NohupHangUp, "nohup, SIGHUP"),
     ];
 
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ItsEnd => "its end",
-            Self::Quit => "q",
-            Self::QuitTwice => "q q",
-            Self::QuitThrice => "q q q",
-            Self::CtrlC => "Ctrl-C",
-            Self::CtrlCTwice => "Ctrl-C ×2",
-            Self::CtrlCThrice => "Ctrl-C ×3",
-            Self::Interrupt => "SIGINT",
-            Self::InterruptTwice => "SIGINT ×2",
-            Self::InterruptThrice => "SIGINT ×3",
-            Self::Terminate => "SIGTERM",
-            Self::HangUp => "SIGHUP",
-            Self::QuitSignal => "SIGQUIT",
-            Self::Kill => "SIGKILL",
-            Self::KillKeeper => "SIGKILL keeper",
-            Self::KillBoth => "SIGKILL both",
-            Self::TerminalClosed => "terminal closed",
-            Self::TerminalClosedNohup => "… with nohup",
-            Self::StdoutClosed => "stdout closed",
-            Self::StderrClosed => "stderr closed",
-            Self::OutputsClosed => "outputs closed",
-            Self::NohupHangUp => "nohup, SIGHUP",
-        }
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::NAMES.into_iter().map(|(one, _)| one)
     }
 
-    const fn is_of(self, form: Form) -> bool {
-        match self {
-            Self::ItsEnd
-            | Self::Interrupt
-            | Self::InterruptTwice
-            | Self::InterruptThrice
-            | Self::Terminate
-            | Self::HangUp
-            | Self::QuitSignal
-            | Self::Kill
-            | Self::KillKeeper
-            | Self::KillBoth => true,
+    pub fn name(self) -> &'static str {
+        let (_, name) = Self::NAMES[self as usize];
+        name
+    }
+
+    fn is_of(self, form: Form) -> bool {
+        let only = match self {
             Self::Quit
             | Self::QuitTwice
             | Self::QuitThrice
@@ -206,11 +168,11 @@ impl Way {
             | Self::CtrlCTwice
             | Self::CtrlCThrice
             | Self::TerminalClosed
-            | Self::TerminalClosedNohup => matches!(form, Form::Console),
-            Self::StdoutClosed | Self::StderrClosed | Self::OutputsClosed | Self::NohupHangUp => {
-                matches!(form, Form::Headless)
-            }
-        }
+            | Self::TerminalClosedNohup => Form::Console,
+            Self::StdoutClosed | Self::StderrClosed | Self::OutputsClosed | Self::NohupHangUp => Form::Headless,
+            _ => return true,
+        };
+        only == form
     }
 
     /// Whether the run plays to its end all the same.
@@ -268,12 +230,12 @@ impl fmt::Display for Cell {
 pub fn all(database: Database) -> Vec<Cell> {
     let mut cells = Vec::new();
     for form in Form::ALL {
-        for state in State::ALL {
+        for state in State::all() {
             // Without a lab there is no database.
             if !state.is_of(form) || (database == Database::Postgres && state.is_over() && state != State::Finished) {
                 continue;
             }
-            for way in Way::ALL {
+            for way in Way::all() {
                 let possible = way.is_of(form)
                     // There is no keeper to kill; a set-up that hangs would never end by itself.
                     && (state.has_a_lab() || !matches!(way, Way::KillKeeper | Way::KillBoth))

@@ -1,6 +1,5 @@
 //! A lockstorm under test. Its outputs are pipes or a pseudo-terminal, and each of them can be closed while it runs.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,6 +18,7 @@ use portable_pty::{CommandBuilder, PtyPair, PtySize, native_pty_system};
 use vt100::Parser;
 
 use super::cell::Form;
+use crate::live::living;
 
 /// Columns and rows of the terminal.
 const SIZE: (u16, u16) = (120, 36);
@@ -295,21 +295,6 @@ fn is_readable(fd: BorrowedFd<'_>) -> bool {
 /// The modes of a terminal as text: their type belongs to an indirect dependency.
 fn modes(pair: &PtyPair) -> String {
     format!("{:?}", pair.master.get_termios())
-}
-
-/// The processes that were started to put their labs into `labs`, or work there. Zombies, which only wait for their
-/// parent, don't count.
-pub fn living(labs: &Path) -> BTreeSet<i32> {
-    let ours = format!("TMPDIR={}", labs.display());
-    let entries = fs::read_dir("/proc").expect("the processes").flatten();
-    let found = entries.filter_map(|entry| {
-        let process = entry.file_name().to_str()?.parse().ok()?;
-        let cwd = fs::read_link(entry.path().join("cwd")).ok()?;
-        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-        let has_labs = environment.split(|&byte| byte == 0).any(|one| one == ours.as_bytes());
-        (has_labs || cwd.starts_with(labs)).then_some(process)
-    });
-    found.collect()
 }
 
 /// The keeper among the processes of `labs`.

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 
 use lockstorm_lock::Guard;
 
+use super::TEST_TIMEOUT;
+
 /// Longer than any test; locks without an end get this validity.
-const LONG: Duration = Duration::from_hours(24);
+const LONG: Duration = TEST_TIMEOUT.saturating_mul(1000);
 
 /// Lasts from the clock read after the acquire, or after a check of the guard, to the end of the validity that the guard
 /// reported then, or to an earlier end. It shrinks and never grows: a renewed lock gets another belief for each check that

@@ -1,17 +1,16 @@
 //! A cluster of three masters with a replica each, all with one password.
 
-use redis::{Cmd, FromRedisValue, cmd};
-use tempfile::TempDir;
+use redis::{Cmd, FromRedisValue, Value, cmd};
 
-use super::eventually;
-use super::sentinel::{PASSWORD, Process};
+use super::sentinel::{PASSWORD, data_server, replicated};
+use super::turn::Turn;
+use super::{RedisServer, beside, eventually};
 
 /// Three masters, and a replica of each.
 pub struct Clustered {
     /// At first the masters are the first three, and their replicas follow in the same order.
-    pub servers: Vec<Process>,
-    // Removed after the processes are dead.
-    _dir: TempDir,
+    pub servers: Vec<RedisServer>,
+    _turn: Turn,
 }
 
 fn cluster(words: &[&str]) -> Cmd {
@@ -23,16 +22,13 @@ fn cluster(words: &[&str]) -> Cmd {
 impl Clustered {
     /// A replica takes over when its master has been silent for a second.
     pub fn start() -> Self {
-        let dir = TempDir::with_prefix("lockstorm-test-").expect("a temporary directory");
-        let config = format!(
-            "save \"\"\nmaxmemory-policy noeviction\nmasterauth {PASSWORD}\nrepl-diskless-sync-delay 0\n\
-             repl-ping-replica-period 1\ncluster-enabled yes\ncluster-node-timeout 1000\n\
-             cluster-replica-validity-factor 0\n"
-        );
-        let start = |_| Process::start(dir.path(), PASSWORD, &config, &[]);
+        let turn = beside();
+        let config =
+            data_server() + "cluster-enabled yes\ncluster-node-timeout 1000\ncluster-replica-validity-factor 0\n";
+        let start = |_| RedisServer::configured(PASSWORD, &config, &[]);
         let clustered = Self {
             servers: (0..6).map(start).collect(),
-            _dir: dir,
+            _turn: turn,
         };
         let servers = &clustered.servers;
         for (index, server) in servers.iter().enumerate() {
@@ -43,10 +39,10 @@ impl Clustered {
             servers[index].query::<()>(&cluster(&["ADDSLOTSRANGE", &first, &last]));
         }
         for server in &servers[1..] {
-            servers[0].query::<()>(&cluster(&["MEET", "127.0.0.1", &server.port.to_string()]));
+            servers[0].query::<()>(&cluster(&["MEET", "127.0.0.1", &server.port().to_string()]));
         }
         eventually("all know all", || {
-            let know_all = |server: &Process| {
+            let know_all = |server: &RedisServer| {
                 let nodes: String = server.query(&cluster(&["NODES"]));
                 nodes.lines().count() == 6 && !nodes.contains("handshake")
             };
@@ -56,7 +52,7 @@ impl Clustered {
             replica.query::<()>(&cluster(&["REPLICATE", &clustered.id(master)]));
         }
         eventually("the cluster is complete", || {
-            let complete = |server: &Process| {
+            let complete = |server: &RedisServer| {
                 server.query::<String>(&cluster(&["INFO"])).contains("cluster_state:ok")
                     && server.query::<String>(&cluster(&["NODES"])).matches("slave").count() == 3
             };
@@ -68,7 +64,7 @@ impl Clustered {
 
     /// The URLs of all nodes.
     pub fn urls(&self) -> Vec<String> {
-        self.servers.iter().map(Process::url).collect()
+        self.servers.iter().map(RedisServer::url).collect()
     }
 
     /// The id of a node.
@@ -78,16 +74,7 @@ impl Clustered {
 
     /// Waits until a replica has what this master has written.
     pub fn replicated(&self, master: usize) {
-        let server = &self.servers[master];
-        let mut connection = server.connection().expect("the master answers");
-        let key = self.key_at(master);
-        eventually("the replica has acknowledged a write", || {
-            let mut pipe = redis::pipe();
-            pipe.cmd("SET").arg(&key).arg(1).ignore().cmd("WAIT").arg(1).arg(100);
-            pipe.query::<(usize,)>(&mut connection)
-                .is_ok_and(|(replicas,)| replicas >= 1)
-        });
-        let _: usize = cmd("DEL").arg(&key).query(&mut connection).expect("a master");
+        replicated(&self.servers[master], &self.key_at(master), 1);
     }
 
     /// The slot of a key, by a server's word.
@@ -113,10 +100,10 @@ impl Clustered {
 
     /// Waits until this server is the master of a slot by the word of the others that answer.
     pub fn until_owner(&self, slot: u16, master: usize) {
-        let port = self.servers[master].port;
+        let port = self.servers[master].port();
         eventually("the slot has its master", || {
-            let owner = |server: &Process| {
-                let ranges: redis::Value = server.try_query(&cluster(&["SLOTS"])).ok()?;
+            let owner = |server: &RedisServer| {
+                let ranges: Value = server.try_query(&cluster(&["SLOTS"])).ok()?;
                 owner_of(&ranges, slot)
             };
             self.servers.iter().filter_map(owner).all(|owner| owner == port)
@@ -126,10 +113,7 @@ impl Clustered {
 
     /// The number of keys of each server.
     pub fn keys(&self, servers: &[usize]) -> Vec<usize> {
-        servers
-            .iter()
-            .map(|&server| self.servers[server].keys().len())
-            .collect()
+        servers.iter().map(|&server| self.servers[server].keys()).collect()
     }
 
     /// How often these servers answered that a key is elsewhere.
@@ -148,22 +132,16 @@ impl Clustered {
     }
 }
 
-fn owner_of(ranges: &redis::Value, slot: u16) -> Option<u16> {
-    let redis::Value::Array(ranges) = ranges else {
+fn owner_of(ranges: &Value, slot: u16) -> Option<u16> {
+    let Value::Array(ranges) = ranges else {
         return None;
     };
     ranges.iter().find_map(|range| {
-        let redis::Value::Array(range) = range else { return None };
-        let [
-            redis::Value::Int(first),
-            redis::Value::Int(last),
-            redis::Value::Array(master),
-            ..,
-        ] = &range[..]
-        else {
+        let Value::Array(range) = range else { return None };
+        let [Value::Int(first), Value::Int(last), Value::Array(master), ..] = &range[..] else {
             return None;
         };
-        let redis::Value::Int(port) = master.get(1)? else {
+        let Value::Int(port) = master.get(1)? else {
             return None;
         };
         (*first..=*last)

@@ -1,4 +1,8 @@
-//! Real servers, and what lies between them and a client, for tests of locks. It needs only the lock engine.
+//! What tests of locks need, with nothing but the lock engine: real servers ([`server`]) alone, three as nodes of an app server
+//! ([`trio`]), watched by Sentinels ([`sentinel`]) or as a cluster ([`cluster`]), with TLS ([`authority`]); something between a
+//! client and a server ([`intermediary`]); who listens to a node ([`listener`]), what a caller may be told while a master
+//! moves ([`moving`]), app servers that compete ([`swarm`]) and who of them believed to hold what ([`belief`]); waiting for
+//! conditions ([`waiting`]), and whose turn it is ([`turn`]).
 
 pub mod authority;
 pub mod belief;
@@ -13,6 +17,6 @@ pub mod trio;
 pub mod turn;
 pub mod waiting;
 
-pub use server::{RedisServer, calls_in, free_port, server_bin};
-pub use turn::beside;
-pub use waiting::{TEST_TIMEOUT, eventually};
+pub use server::{RedisServer, free_port, server_bin};
+pub use turn::{alone, beside};
+pub use waiting::{TEST_TIMEOUT, eventually, in_time, until};

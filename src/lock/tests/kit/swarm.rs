@@ -24,7 +24,7 @@ use super::belief::Beliefs;
 const KEYS: usize = 4;
 
 /// Longer than a test, so that a key that such a lock leaves behind is found.
-const LONG_TTL: Duration = Duration::from_mins(10);
+const LONG_TTL: Duration = TEST_TIMEOUT.saturating_mul(20);
 
 /// What happened to all workers of all app servers.
 #[derive(Debug, Default)]

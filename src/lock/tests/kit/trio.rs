@@ -1,13 +1,15 @@
 //! Three lock nodes, and an app server that is connected to them.
 
+use std::net::SocketAddr;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use lockstorm_lock::Wait;
-use lockstorm_lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Refusal};
+use lockstorm_lock::{AcquireOptions, Cause, Guard, Lock, NodeOptions, Nodes, Refusal, Wait};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, sleep};
 
-use super::{RedisServer, TEST_TIMEOUT};
+use super::turn::Turn;
+use super::{RedisServer, TEST_TIMEOUT, alone, beside, until};
 
 pub const KEY: &str = "sku:7";
 
@@ -17,9 +19,12 @@ pub const NODE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The same for nodes that will not reply.
 pub const BRIEF: Duration = Duration::from_millis(200);
 
+/// How long nodes may take before they are suspect, for tests that wait for that.
+pub const SOON: Duration = Duration::from_secs(1);
+
 /// Long enough for any slow machine.
 pub const OPTIONS: AcquireOptions = AcquireOptions {
-    ttl: Duration::from_mins(1),
+    ttl: TEST_TIMEOUT.saturating_mul(2),
     renew: None,
     wait: Wait::FailFast,
     timeout: TEST_TIMEOUT,
@@ -34,74 +39,132 @@ pub const IMPATIENT: AcquireOptions = AcquireOptions {
     ..OPTIONS
 };
 
+pub const QUEUE: AcquireOptions = AcquireOptions {
+    wait: Wait::Queue,
+    ..OPTIONS
+};
+
+pub const RENEWED: AcquireOptions = AcquireOptions {
+    renew: Some(Duration::from_millis(50)),
+    ..OPTIONS
+};
+
 pub const RETRY: Wait = Wait::Retry {
     retries: u32::MAX,
     delay: Duration::from_millis(1),
     jitter: Duration::from_millis(4),
 };
 
-/// Three servers, and the runtime of one app server that is connected to them.
+/// Options of servers that lose nothing by a kill.
+pub const PERSISTENT: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
+
+pub fn no_quorum<const N: usize>(causes: [Option<Cause>; N]) -> Refusal {
+    let causes = causes.into();
+    Refusal::NoQuorum { causes }
+}
+
+pub fn unknown<const N: usize>(causes: [Option<Cause>; N]) -> Refusal {
+    let causes = causes.into();
+    Refusal::Unknown { causes }
+}
+
+/// Three servers, and an app server that is connected to them, with a lock of theirs.
 pub struct Trio {
-    pub runtime: Runtime,
     pub nodes: Nodes,
+    pub lock: Lock,
     pub servers: Vec<RedisServer>,
+    _turn: Turn,
 }
 
 impl Trio {
-    pub fn start() -> Self {
-        Self::with(&[])
+    pub async fn start() -> Self {
+        Self::of(beside(), &[], NODE_TIMEOUT).await
     }
 
-    pub fn with(options: &[&str]) -> Self {
-        Self::of((0..3).map(|_| RedisServer::start_with(options)).collect(), NODE_TIMEOUT)
+    /// For what is measured.
+    pub async fn alone() -> Self {
+        Self::of(alone(), &[], NODE_TIMEOUT).await
+    }
+
+    pub async fn with(options: &[&str]) -> Self {
+        Self::of(beside(), options, NODE_TIMEOUT).await
     }
 
     /// With nodes that may take this long for a reply before they are suspect.
-    pub fn with_node_timeout(node_timeout: Duration) -> Self {
-        Self::of((0..3).map(|_| RedisServer::start_with(&[])).collect(), node_timeout)
+    pub async fn with_node_timeout(node_timeout: Duration) -> Self {
+        Self::of(beside(), &[], node_timeout).await
     }
 
-    fn of(servers: Vec<RedisServer>, node_timeout: Duration) -> Self {
-        let (runtime, nodes) = app_server_with(&servers, node_timeout);
+    async fn of(turn: Turn, options: &[&str], node_timeout: Duration) -> Self {
+        let servers: Vec<_> = (0..3).map(|_| RedisServer::start_with(options)).collect();
+        let nodes = connect(&addrs_of(&servers), node_timeout).await;
         Self {
-            runtime,
+            lock: Lock::redlock(&nodes, 1),
             nodes,
             servers,
+            _turn: turn,
         }
     }
 
-    pub fn redlock(&self) -> Lock {
-        Lock::redlock(&self.nodes, 1)
+    pub async fn acquire(&self, options: &AcquireOptions) -> Result<Guard, Refusal> {
+        self.lock.acquire(KEY, options).await
     }
 
-    pub fn acquire(&self, lock: &Lock, options: &AcquireOptions) -> Result<Guard, Refusal> {
-        self.runtime.block_on(lock.acquire(KEY, options))
+    /// A lock with all three votes.
+    pub async fn acquire_all(&self, options: &AcquireOptions) -> Guard {
+        let guard = self.acquire(options).await.unwrap();
+        until("all three voted", async || guard.votes() == 3).await;
+        guard
     }
 
     /// Kills a node, and waits until the app server knows.
-    pub fn kill(&mut self, index: usize) {
+    pub async fn kill(&mut self, index: usize) {
         self.servers[index].kill();
         let node = self.nodes.subset(&[index]);
-        self.until("the connection is broken", || node_is_down(&node));
+        until("the connection is broken", async || {
+            node.ready(Duration::ZERO).await == 0
+        })
+        .await;
     }
 
-    /// Runs the runtime until `condition` holds.
-    pub fn until(&self, what: &str, condition: impl AsyncFn() -> bool) {
-        self.runtime.block_on(async {
-            let start = Instant::now();
-            while !condition().await {
-                assert!(start.elapsed() < TEST_TIMEOUT, "not within {TEST_TIMEOUT:?}: {what}");
-                sleep(Duration::from_millis(2)).await;
-            }
-        });
+    pub fn pause(&self, nodes: &[usize]) {
+        for &node in nodes {
+            self.servers[node].pause();
+        }
+    }
+
+    pub fn resume(&self, nodes: &[usize]) {
+        for &node in nodes {
+            self.servers[node].resume();
+        }
+    }
+
+    /// Lets all nodes run, and waits until no key is left.
+    pub async fn recovers(&self) {
+        self.servers.iter().for_each(RedisServer::resume);
+        self.no_keys().await;
+    }
+
+    /// The number of keys of each server.
+    pub fn keys(&self) -> Vec<usize> {
+        keys_of(&self.servers)
+    }
+
+    /// Waits until all nodes have done what they were sent.
+    pub async fn flushed(&self) {
+        assert_eq!(self.nodes.flush(TEST_TIMEOUT).await, 3);
+    }
+
+    /// The same after a node did not answer, which is not waited for while it is suspect.
+    pub async fn caught_up(&self) {
+        until("all have run it", async || self.nodes.flush(TEST_TIMEOUT).await == 3).await;
     }
 
     /// Waits until no node has a key, and makes sure that no command under way brings one back.
-    pub fn no_keys(&self) {
-        let lock = self.redlock();
+    pub async fn no_keys(&self) {
         // Connections are ordered: when a node answers this, it has done everything from before.
-        self.until("all nodes vote again", async || {
-            let Ok(guard) = lock.acquire("probe", &IMPATIENT).await else {
+        until("all nodes vote again", async || {
+            let Ok(guard) = self.lock.acquire("probe", &IMPATIENT).await else {
                 return false;
             };
             let start = Instant::now();
@@ -111,35 +174,48 @@ impl Trio {
             let votes = guard.votes();
             guard.release().await;
             votes == 3
-        });
-        self.until("no key is left", async || {
-            self.servers.iter().all(|server| server.keys() == 0)
-        });
+        })
+        .await;
+        until("no key is left", async || self.keys() == [0, 0, 0]).await;
     }
 }
 
-async fn node_is_down(node: &Nodes) -> bool {
-    node.ready(Duration::ZERO).await == 0
-}
-
-/// An app server's runtime, connected to all of these servers.
-pub fn app_server(servers: &[RedisServer]) -> (Runtime, Nodes) {
-    app_server_with(servers, NODE_TIMEOUT)
-}
-
-fn app_server_with(servers: &[RedisServer], node_timeout: Duration) -> (Runtime, Nodes) {
+/// Nodes that are connected to these servers.
+async fn connect(addrs: &[SocketAddr], node_timeout: Duration) -> Nodes {
     let options = NodeOptions {
         node_timeout,
         ..NodeOptions::default()
     };
+    let nodes = Nodes::connect(addrs, options);
+    assert_eq!(nodes.ready(TEST_TIMEOUT).await, addrs.len());
+    nodes
+}
+
+/// An app server's runtime, connected to all of these servers.
+pub fn app_server(servers: &[RedisServer]) -> (Runtime, Nodes) {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    let addrs: Vec<_> = servers.iter().map(RedisServer::addr).collect();
-    let nodes = runtime.block_on(async {
-        let nodes = Nodes::connect(&addrs, options);
-        assert_eq!(nodes.ready(TEST_TIMEOUT).await, addrs.len());
-        nodes
-    });
+    let nodes = runtime.block_on(connect(&addrs_of(servers), NODE_TIMEOUT));
     (runtime, nodes)
+}
+
+/// Another app server on these nodes, with a thread of its own, which does this.
+pub fn elsewhere<T, W>(servers: &[RedisServer], work: W) -> JoinHandle<T>
+where
+    T: Send + 'static,
+    W: AsyncFnOnce(Nodes) -> T + Send + 'static,
+{
+    let addrs = addrs_of(servers);
+    thread::spawn(move || {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let nodes = connect(&addrs, NODE_TIMEOUT).await;
+            work(nodes).await
+        })
+    })
+}
+
+pub fn addrs_of(servers: &[RedisServer]) -> Vec<SocketAddr> {
+    servers.iter().map(RedisServer::addr).collect()
 }
 
 /// The number of keys of each server.

@@ -9,7 +9,9 @@ use std::fs::File;
 use nix::fcntl::{Flock, FlockArg};
 
 /// A turn, which ends when it is dropped.
-pub struct Turn(#[allow(dead_code)] Flock<File>);
+pub struct Turn {
+    _lock: Flock<File>,
+}
 
 /// A turn that others may have at the same time.
 pub fn beside() -> Turn {
@@ -24,7 +26,9 @@ pub fn alone() -> Turn {
 fn take(how: FlockArg) -> Turn {
     // Whoever waits for the machine holds the door, so that no stream of others passes by.
     let _door = lock("door", FlockArg::LockExclusive);
-    Turn(lock("turn", how))
+    Turn {
+        _lock: lock("turn", how),
+    }
 }
 
 fn lock(name: &str, how: FlockArg) -> Flock<File> {

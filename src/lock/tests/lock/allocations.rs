@@ -8,10 +8,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::kit::trio::{KEY, OPTIONS, Trio};
-use crate::kit::{TEST_TIMEOUT, beside};
+use crate::kit::TEST_TIMEOUT;
+use crate::kit::trio::{KEY, OPTIONS, QUEUE, Trio, app_server};
+use crate::kit::{RedisServer, beside};
 use allocation_counter::measure;
-use lockstorm_lock::Wait;
 use lockstorm_lock::{AcquireOptions, Guard, Lock, Refusal};
 
 /// Cycles before anything is counted: after them buffers and queues have their final size, and the nodes know the scripts.
@@ -25,18 +25,14 @@ const CYCLES: u32 = 4_000;
 const MOST_FAIL_FAST: f64 = 3.05;
 const MOST_QUEUE: f64 = 5.05;
 
-const QUEUE: AcquireOptions = AcquireOptions {
-    wait: Wait::Queue,
-    ..OPTIONS
-};
-
 /// The mean number of allocations of a cycle without contention. The whole app server is on this thread: the caller, the
 /// connections, the timers.
 fn allocations(options: &AcquireOptions) -> f64 {
-    let trio = Trio::start();
-    let lock = trio.redlock();
+    let servers = [0, 1, 2].map(|_| RedisServer::start());
+    let (runtime, nodes) = app_server(&servers);
+    let lock = Lock::redlock(&nodes, 1);
     let cycles = |n: u32| {
-        trio.runtime.block_on(async {
+        runtime.block_on(async {
             for _ in 0..n {
                 lock.acquire(KEY, options).await.unwrap().release().await;
             }
@@ -109,55 +105,47 @@ async fn acquire(lock: Lock, options: AcquireOptions) -> Result<Guard, Refusal> 
     lock.acquire(KEY, &options).await
 }
 
-#[test]
-fn an_acquire_is_woken_once_no_matter_how_long_replies_take() {
-    let _turn = beside();
-    let trio = Trio::start();
+#[tokio::test]
+async fn an_acquire_is_woken_once_no_matter_how_long_replies_take() {
+    let trio = Trio::start().await;
     for options in [OPTIONS, QUEUE] {
         // The second and third reply come when we let them.
-        trio.servers[1].pause();
-        trio.servers[2].pause();
-        trio.runtime.block_on(async {
-            let (counted, wakes) = Counted::new(acquire(trio.redlock(), options));
-            let acquiring = tokio::spawn(counted);
-            tokio::task::yield_now().await;
-            // Connections are ordered: when the answer to this has come, so has the reply to the SET.
-            let flushed = async |node: usize| trio.nodes.subset(&[node]).flush(TEST_TIMEOUT).await == 1;
-            assert!(flushed(0).await);
-            assert_eq!(trio.servers[0].keys(), 1, "the first node has the key");
-            assert!(!acquiring.is_finished());
-            assert_eq!(wakes.count(), 0, "one reply decides nothing");
-            trio.servers[1].resume();
-            let guard = acquiring.await.unwrap().unwrap();
-            assert_eq!((guard.votes(), wakes.count()), (2, 1), "the second decides");
-            trio.servers[2].resume();
-            assert!(flushed(2).await);
-            assert_eq!((guard.votes(), wakes.count()), (3, 1), "the third wakes nobody");
-            guard.release().await;
-        });
-        trio.no_keys();
+        trio.pause(&[1, 2]);
+        let (counted, wakes) = Counted::new(acquire(trio.lock.clone(), options));
+        let acquiring = tokio::spawn(counted);
+        tokio::task::yield_now().await;
+        // Connections are ordered: when the answer to this has come, so has the reply to the SET.
+        let flushed = async |node: usize| trio.nodes.subset(&[node]).flush(TEST_TIMEOUT).await == 1;
+        assert!(flushed(0).await);
+        assert_eq!(trio.servers[0].keys(), 1, "the first node has the key");
+        assert!(!acquiring.is_finished());
+        assert_eq!(wakes.count(), 0, "one reply decides nothing");
+        trio.servers[1].resume();
+        let guard = acquiring.await.unwrap().unwrap();
+        assert_eq!((guard.votes(), wakes.count()), (2, 1), "the second decides");
+        trio.servers[2].resume();
+        assert!(flushed(2).await);
+        assert_eq!((guard.votes(), wakes.count()), (3, 1), "the third wakes nobody");
+        guard.release().await;
+        trio.no_keys().await;
     }
 }
 
-#[test]
-fn an_acquire_is_woken_once_by_three_nodes_and_by_two_while_one_is_paused() {
-    let _turn = beside();
-    let trio = Trio::start();
-    let lock = trio.redlock();
-    let every_acquire_is_woken_once = |votes: usize| {
+#[tokio::test]
+async fn an_acquire_is_woken_once_by_three_nodes_and_by_two_while_one_is_paused() {
+    let trio = Trio::start().await;
+    let lock = trio.lock.clone();
+    let every_acquire_is_woken_once = async |votes: usize| {
         for n in 0..100 {
-            trio.runtime.block_on(async {
-                let (counted, wakes) = Counted::new(acquire(lock.clone(), OPTIONS));
-                let guard = counted.await.unwrap();
-                assert!(guard.votes() <= votes, "{}", guard.votes());
-                assert_eq!(wakes.count(), 1, "acquire {n} of {votes} nodes");
-                guard.release().await;
-            });
+            let (counted, wakes) = Counted::new(acquire(lock.clone(), OPTIONS));
+            let guard = counted.await.unwrap();
+            assert!(guard.votes() <= votes, "{}", guard.votes());
+            assert_eq!(wakes.count(), 1, "acquire {n} of {votes} nodes");
+            guard.release().await;
         }
     };
-    every_acquire_is_woken_once(3);
+    every_acquire_is_woken_once(3).await;
     trio.servers[2].pause();
-    every_acquire_is_woken_once(2);
-    trio.servers[2].resume();
-    trio.no_keys();
+    every_acquire_is_woken_once(2).await;
+    trio.recovers().await;
 }

@@ -12,15 +12,14 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 use std::{env, io, thread};
 
-use crate::kit::trio::{KEY, NODE_TIMEOUT, OPTIONS, Trio};
-use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually};
-use lockstorm_lock::Wait;
-use lockstorm_lock::{AcquireOptions, Lock, NodeOptions, Nodes};
+use crate::kit::moving::PATIENT;
+use crate::kit::trio::{KEY, OPTIONS, QUEUE, Trio};
+use crate::kit::{RedisServer, TEST_TIMEOUT, eventually};
+use lockstorm_lock::{AcquireOptions, Lock, Nodes};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 use tempfile::TempDir;
-use tokio::runtime::Builder;
 
 /// The ports of the nodes that the suspended program uses.
 const PORTS: &str = "LOCKSTORM_TEST_PORTS";
@@ -81,12 +80,12 @@ impl Program {
     }
 
     /// Suspends it while `meanwhile` happens, and for [`SUSPENDED`] at least. Returns when it went on.
-    fn suspend(&self, meanwhile: impl FnOnce()) -> Instant {
+    async fn suspend(&self, meanwhile: impl AsyncFnOnce()) -> Instant {
         let pid = Pid::from_raw(self.child.id().cast_signed());
         kill(pid, Signal::SIGSTOP).unwrap();
         waitpid(pid, Some(WaitPidFlag::WUNTRACED)).unwrap();
         let start = Instant::now();
-        meanwhile();
+        meanwhile().await;
         thread::sleep(SUSPENDED.saturating_sub(start.elapsed()));
         let hidden = i64::try_from(start.elapsed().as_nanos()).unwrap();
         self.hidden.write_at(&hidden.to_ne_bytes(), 0).unwrap();
@@ -118,9 +117,9 @@ fn shim(dir: &Path) -> PathBuf {
 }
 
 /// What the program does: one line is one order.
-#[test]
+#[tokio::test]
 #[ignore = "the other tests run it as a program of its own"]
-fn the_program() {
+async fn the_program() {
     let Ok(ports) = env::var(PORTS) else { return };
     let addrs = ports.split(',').map(|port| ([127, 0, 0, 1], port.parse().unwrap()));
     let addrs: Vec<std::net::SocketAddr> = addrs.map(Into::into).collect();
@@ -129,58 +128,47 @@ fn the_program() {
         let mut lines = io::stdin().lines().map_while(Result::ok);
         lines.try_for_each(|line| sender.send(line))
     });
-    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let options = NodeOptions {
-            node_timeout: NODE_TIMEOUT,
-            ..NodeOptions::default()
-        };
-        let nodes = Nodes::connect(&addrs, options);
-        assert_eq!(nodes.ready(TEST_TIMEOUT).await, addrs.len());
-        let lock = Lock::redlock(&nodes, 1);
-        let mut held = None;
-        while let Some(order) = orders.recv().await {
-            let answer = match order.as_str() {
-                "acquire" => match lock.acquire(KEY, &AcquireOptions { ttl: TTL, ..OPTIONS }).await {
-                    Ok(guard) => {
-                        let guard = std::sync::Arc::new(guard);
-                        held = Some(std::sync::Arc::clone(&guard));
-                        tokio::spawn(async move {
-                            guard.lost().await;
-                            println!("\n{MARK}lost");
-                        });
-                        "acquired".to_owned()
-                    }
-                    Err(refusal) => refusal.to_string(),
-                },
-                _ => {
-                    let guard = held.as_ref().unwrap();
-                    format!("valid {}, lost {}", !guard.validity().is_zero(), guard.is_lost())
+    let nodes = Nodes::connect(&addrs, PATIENT);
+    assert_eq!(nodes.ready(TEST_TIMEOUT).await, addrs.len());
+    let lock = Lock::redlock(&nodes, 1);
+    let mut held = None;
+    while let Some(order) = orders.recv().await {
+        let answer = match order.as_str() {
+            "acquire" => match lock.acquire(KEY, &AcquireOptions { ttl: TTL, ..OPTIONS }).await {
+                Ok(guard) => {
+                    let guard = std::sync::Arc::new(guard);
+                    held = Some(std::sync::Arc::clone(&guard));
+                    tokio::spawn(async move {
+                        guard.lost().await;
+                        println!("\n{MARK}lost");
+                    });
+                    "acquired".to_owned()
                 }
-            };
-            println!("\n{MARK}{answer}");
-        }
-    });
+                Err(refusal) => refusal.to_string(),
+            },
+            _ => {
+                let guard = held.as_ref().unwrap();
+                format!("valid {}, lost {}", !guard.validity().is_zero(), guard.is_lost())
+            }
+        };
+        println!("\n{MARK}{answer}");
+    }
 }
 
-#[test]
-fn a_holder_that_was_suspended_sees_its_loss_at_once() {
-    let _turn = beside();
-    let trio = Trio::start();
+#[tokio::test]
+async fn a_holder_that_was_suspended_sees_its_loss_at_once() {
+    let trio = Trio::start().await;
     let program = Program::start(&trio.servers);
     program.order("acquire");
     assert_eq!(program.answer(), "acquired");
     program.order("state");
     assert_eq!(program.answer(), "valid true, lost false");
     let mut second = None;
-    let resumed = program.suspend(|| {
-        let options = AcquireOptions {
-            wait: Wait::Queue,
-            ..OPTIONS
-        };
-        second = Some(trio.acquire(&trio.redlock(), &options).unwrap());
+    let meanwhile = async || {
+        second = Some(trio.acquire(&QUEUE).await.unwrap());
         program.order("state");
-    });
+    };
+    let resumed = program.suspend(meanwhile).await;
     let mut answers = [program.answer(), program.answer()];
     let took = resumed.elapsed();
     println!("both answers came {took:?} after the resume");
@@ -193,23 +181,23 @@ fn a_holder_that_was_suspended_sees_its_loss_at_once() {
     assert!(!second.unwrap().is_lost());
 }
 
-#[test]
-fn votes_that_are_read_after_a_suspension_come_too_late() {
-    let _turn = beside();
-    let trio = Trio::start();
+#[tokio::test]
+async fn votes_that_are_read_after_a_suspension_come_too_late() {
+    let trio = Trio::start().await;
     let program = Program::start(&trio.servers);
     program.order("acquire");
     assert_eq!(program.answer(), "acquired");
     assert_eq!(program.answer(), "lost");
-    trio.no_keys();
+    trio.no_keys().await;
     let slow = &trio.servers[..2];
     slow.iter().for_each(RedisServer::pause);
     program.order("acquire");
     eventually("the third node has voted", || trio.servers[2].keys() == 1);
-    program.suspend(|| {
+    let meanwhile = async || {
         slow.iter().for_each(RedisServer::resume);
         eventually("a quorum has voted", || slow.iter().all(|server| server.keys() == 1));
-    });
+    };
+    program.suspend(meanwhile).await;
     let answer = program.answer();
     assert!(answer.contains("when no validity was left"), "{answer}");
 }

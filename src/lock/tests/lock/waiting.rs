@@ -1,44 +1,32 @@
 //! Waiting in line for a lock, within one app server and among several, on real servers.
 
 use std::cell::Cell;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::thread;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-use crate::kit::trio::{IMPATIENT, KEY, OPTIONS, Trio, app_server};
-use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually};
-use lockstorm_lock::{AcquireOptions, Guard, Lock, NodeAddress, NodeOptions, Nodes, Redlock, Refusal};
-use lockstorm_lock::{Outcome, Wait};
+use crate::kit::trio::{IMPATIENT, KEY, OPTIONS, QUEUE, Trio, addrs_of, elsewhere};
+use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually, in_time, until};
+use lockstorm_lock::{AcquireOptions, Guard, Lock, NodeAddress, NodeOptions, Nodes, Outcome, Redlock, Refusal, Wait};
 use redis::cmd;
-use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{oneshot, watch};
-use tokio::task::{JoinHandle, yield_now};
-use tokio::time::{Instant, sleep, timeout};
-
-const QUEUE: AcquireOptions = AcquireOptions {
-    wait: Wait::Queue,
-    ..OPTIONS
-};
+use tokio::task::{JoinHandle, JoinSet, yield_now};
+use tokio::time::{Instant, sleep};
 
 /// A waiter that hears nothing asks again after this time at the earliest.
 const EARLIEST_POLL: Duration = Duration::from_millis(50);
 
 /// Another app server on the same nodes, in the same runtime.
 async fn another(trio: &Trio) -> Lock {
-    let addrs: Vec<_> = trio.servers.iter().map(RedisServer::addr).collect();
-    let nodes = Nodes::connect(&addrs, NodeOptions::default());
+    let nodes = Nodes::connect(&addrs_of(&trio.servers), NodeOptions::default());
     nodes.ready(Duration::from_secs(1)).await;
     Lock::redlock(&nodes, 2)
 }
 
-async fn until(what: &str, condition: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !condition() {
-        assert!(start.elapsed() < TEST_TIMEOUT, "not within {TEST_TIMEOUT:?}: {what}");
-        sleep(Duration::from_millis(1)).await;
-    }
+/// Waits until so many wait for this lock.
+async fn until_waiting(lock: &Lock, number: usize) {
+    until("they wait", async || lock.gauges().waiting() == number).await;
 }
 
 fn wait(lock: &Lock, options: AcquireOptions) -> JoinHandle<(Result<Guard, Refusal>, Instant)> {
@@ -51,10 +39,13 @@ fn wait(lock: &Lock, options: AcquireOptions) -> JoinHandle<(Result<Guard, Refus
 
 /// Whether a release by `holder` wakes a waiter in `waiter`, so that it has the lock before it would have asked again.
 async fn release_wakes(holder: &Lock, waiter: &Lock, end: impl AsyncFn(Guard)) -> bool {
-    let guard = holder.acquire(KEY, &QUEUE).await.unwrap();
+    end_wakes(holder.acquire(KEY, &QUEUE).await.unwrap(), waiter, end).await
+}
+
+async fn end_wakes(guard: Guard, waiter: &Lock, end: impl AsyncFn(Guard)) -> bool {
     let start = Instant::now();
     let waiting = wait(waiter, QUEUE);
-    until("it waits", || waiter.gauges().waiting() == 1).await;
+    until_waiting(waiter, 1).await;
     // Waits for its subscriptions to be opened.
     sleep(Duration::from_millis(15)).await;
     end(guard).await;
@@ -77,29 +68,24 @@ async fn in_one_of_many(what: &str, attempt: impl AsyncFn() -> bool) {
     panic!("never: {what}");
 }
 
-#[test]
-fn waiters_of_one_app_server_cost_each_node_a_set_and_a_release_each() {
-    let _turn = beside();
-    let trio = Trio::start();
-    let lock = trio.redlock();
-    trio.runtime.block_on(async {
-        let mut tasks: Vec<JoinHandle<()>> = Vec::new();
-        for _ in 0..40 {
-            let lock = lock.clone();
-            tasks.push(tokio::spawn(async move {
-                for _ in 0..5 {
-                    let guard = lock.acquire(KEY, &QUEUE).await.unwrap();
-                    assert_eq!(guard.attempts(), 1);
-                    yield_now().await;
-                    guard.release().await;
-                }
-            }));
-        }
-        for task in tasks {
-            task.await.unwrap();
-        }
-        assert_eq!(trio.nodes.flush(TEST_TIMEOUT).await, 3);
-    });
+#[tokio::test]
+async fn waiters_of_one_app_server_cost_each_node_a_set_and_a_release_each() {
+    let trio = Trio::start().await;
+    let lock = trio.lock.clone();
+    let mut tasks = JoinSet::new();
+    for _ in 0..40 {
+        let lock = lock.clone();
+        tasks.spawn(async move {
+            for _ in 0..5 {
+                let guard = lock.acquire(KEY, &QUEUE).await.unwrap();
+                assert_eq!(guard.attempts(), 1);
+                yield_now().await;
+                guard.release().await;
+            }
+        });
+    }
+    tasks.join_all().await;
+    trio.flushed().await;
     assert_eq!(lock.gauges().attempts(), 200);
     for server in &trio.servers {
         let calls = ["set", "evalsha", "pttl", "subscribe"].map(|command| server.calls(command));
@@ -108,298 +94,246 @@ fn waiters_of_one_app_server_cost_each_node_a_set_and_a_release_each() {
     }
 }
 
-#[test]
-fn a_release_wakes_another_app_server() {
-    let _turn = beside();
-    let trio = Trio::start();
-    trio.runtime.block_on(async {
-        let (one, other) = (trio.redlock(), another(&trio).await);
-        in_one_of_many("a release", async || release_wakes(&one, &other, release).await).await;
-        in_one_of_many("a drop", async || {
-            release_wakes(&other, &one, async |guard| drop(guard)).await
-        })
-        .await;
-    });
-    trio.no_keys();
+#[tokio::test]
+async fn a_release_wakes_another_app_server() {
+    let trio = Trio::start().await;
+    let (one, other) = (trio.lock.clone(), another(&trio).await);
+    in_one_of_many("a release", async || release_wakes(&one, &other, release).await).await;
+    in_one_of_many("a drop", async || {
+        release_wakes(&other, &one, async |guard| drop(guard)).await
+    })
+    .await;
+    trio.no_keys().await;
 }
 
-#[test]
-fn a_lock_that_was_tried_for_wakes_those_in_line_as_well() {
-    let _turn = beside();
-    let trio = Trio::start();
-    trio.runtime.block_on(async {
-        let (waiter, nodes) = (another(&trio).await, trio.nodes.clone());
-        let redlock = Redlock::builder(nodes)
-            .ttl(OPTIONS.ttl)
-            .wait_up_to(TEST_TIMEOUT)
-            .build()
-            .unwrap();
-        in_one_of_many("a release", async || {
-            let guard = redlock.try_acquire(KEY).await.unwrap();
-            assert_eq!(redlock.try_acquire(KEY).await.unwrap_err(), Refusal::Contended);
-            let start = Instant::now();
-            let waiting = wait(&waiter, QUEUE);
-            until("it waits", || waiter.gauges().waiting() == 1).await;
-            sleep(Duration::from_millis(15)).await;
-            guard.release().await;
-            let (guard, acquired) = waiting.await.unwrap();
-            guard.unwrap().release().await;
-            acquired - start < EARLIEST_POLL
-        })
-        .await;
-    });
-    trio.no_keys();
+#[tokio::test]
+async fn a_lock_that_was_tried_for_wakes_those_in_line_as_well() {
+    let trio = Trio::start().await;
+    let (waiter, nodes) = (another(&trio).await, trio.nodes.clone());
+    let redlock = Redlock::builder(nodes)
+        .ttl(OPTIONS.ttl)
+        .wait_up_to(TEST_TIMEOUT)
+        .build()
+        .unwrap();
+    in_one_of_many("a release", async || {
+        let guard = redlock.try_acquire(KEY).await.unwrap();
+        assert_eq!(redlock.try_acquire(KEY).await.unwrap_err(), Refusal::Contended);
+        end_wakes(guard, &waiter, release).await
+    })
+    .await;
+    trio.no_keys().await;
 }
 
-#[test]
-fn a_release_wakes_others_while_a_node_is_paused_or_down_or_its_news_were_cut_off() {
-    let _turn = beside();
-    let mut trio = Trio::start();
-    let (one, other) = trio.runtime.block_on(async { (trio.redlock(), another(&trio).await) });
-    let wakes = |trio: &Trio| {
-        let woken = async || release_wakes(&one, &other, release).await;
-        trio.runtime.block_on(in_one_of_many("a release", woken));
-    };
-    wakes(&trio);
+#[tokio::test]
+async fn a_release_wakes_others_while_a_node_is_paused_or_down_or_its_news_were_cut_off() {
+    let mut trio = Trio::start().await;
+    let (one, other) = (trio.lock.clone(), another(&trio).await);
+    let woken = async || release_wakes(&one, &other, release).await;
+    let wakes = async || in_one_of_many("a release", woken).await;
+    wakes().await;
     for server in &trio.servers {
         let kill = ["KILL", "TYPE", "pubsub"];
         assert!(server.query::<usize>(cmd("CLIENT").arg(&kill)) > 0);
     }
-    wakes(&trio);
+    wakes().await;
     trio.servers[0].pause();
-    wakes(&trio);
+    wakes().await;
     trio.servers[0].resume();
-    trio.kill(1);
-    wakes(&trio);
+    trio.kill(1).await;
+    wakes().await;
     trio.servers[1].restart();
-    trio.no_keys();
+    trio.no_keys().await;
 }
 
-#[test]
-fn waiters_follow_a_node_to_another_address() {
+#[tokio::test]
+async fn waiters_follow_a_node_to_another_address() {
     let _turn = beside();
     let servers: Vec<_> = (0..2).map(|_| RedisServer::start()).collect();
     let address = watch::Sender::new(NodeAddress::from(servers[0].addr()));
-    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let app_server = |seed| {
-            let nodes = Nodes::follow(vec![address.subscribe()], NodeOptions::default());
-            (Lock::redlock(&nodes, seed), nodes)
-        };
-        let ((one, its), (other, _)) = (app_server(1), app_server(2));
-        in_one_of_many("a release", async || release_wakes(&one, &other, release).await).await;
-        let held = one.acquire(KEY, &QUEUE).await.unwrap();
-        let waiting = wait(&other, QUEUE);
-        until("it waits", || other.gauges().waiting() == 1).await;
-        address.send_replace(servers[1].addr().into());
-        // The new server knows of no holder.
-        let guard = waiting.await.unwrap().0.unwrap();
-        assert_eq!(servers[1].keys(), 1);
-        held.release().await;
-        assert_eq!((its.flush(TEST_TIMEOUT).await, servers[1].keys()), (1, 1));
-        guard.release().await;
-        in_one_of_many("a release there", async || release_wakes(&one, &other, release).await).await;
-    });
+    let app_server = |seed| {
+        let nodes = Nodes::follow(vec![address.subscribe()], NodeOptions::default());
+        (Lock::redlock(&nodes, seed), nodes)
+    };
+    let ((one, its), (other, _)) = (app_server(1), app_server(2));
+    in_one_of_many("a release", async || release_wakes(&one, &other, release).await).await;
+    let held = one.acquire(KEY, &QUEUE).await.unwrap();
+    let waiting = wait(&other, QUEUE);
+    until_waiting(&other, 1).await;
+    address.send_replace(servers[1].addr().into());
+    // The new server knows of no holder.
+    let guard = waiting.await.unwrap().0.unwrap();
+    assert_eq!(servers[1].keys(), 1);
+    held.release().await;
+    assert_eq!((its.flush(TEST_TIMEOUT).await, servers[1].keys()), (1, 1));
+    guard.release().await;
+    in_one_of_many("a release there", async || release_wakes(&one, &other, release).await).await;
     eventually("nothing stays", || servers[1].keys() == 0);
 }
 
-#[test]
-fn a_lock_whose_holder_died_is_granted_only_after_its_ttl() {
-    let _turn = beside();
-    let trio = Trio::start();
+#[tokio::test]
+async fn a_lock_whose_holder_died_is_granted_only_after_its_ttl() {
+    let trio = Trio::start().await;
     let ttl = Duration::from_millis(700);
-    let (runtime, nodes) = app_server(&trio.servers);
-    let start = std::time::Instant::now();
-    let guard = runtime
-        .block_on(Lock::redlock(&nodes, 1).acquire(KEY, &AcquireOptions { ttl, ..QUEUE }))
-        .unwrap();
-    let lock = trio.redlock();
-    trio.runtime.block_on(async {
-        let waiting = wait(&lock, QUEUE);
-        until("it waits", || lock.gauges().waiting() == 1).await;
-        runtime.shutdown_background();
-        let (guard, _) = waiting.await.unwrap();
-        assert!(start.elapsed() >= ttl);
-        guard.unwrap().release().await;
+    let start = Instant::now();
+    let (acquired, is_acquired) = oneshot::channel();
+    let (die, dies) = oneshot::channel::<()>();
+    let holder = elsewhere(&trio.servers, async move |nodes| {
+        let options = AcquireOptions { ttl, ..QUEUE };
+        let guard = Lock::redlock(&nodes, 1).acquire(KEY, &options).await.unwrap();
+        acquired.send(()).unwrap();
+        dies.await.unwrap();
+        // Nothing can be released when its runtime is gone.
+        guard
     });
-    drop(guard);
-    trio.no_keys();
+    is_acquired.await.unwrap();
+    let waiting = wait(&trio.lock, QUEUE);
+    until_waiting(&trio.lock, 1).await;
+    die.send(()).unwrap();
+    let dead = holder.join().unwrap();
+    let (guard, _) = waiting.await.unwrap();
+    assert!(start.elapsed() >= ttl);
+    guard.unwrap().release().await;
+    drop(dead);
+    trio.no_keys().await;
 }
 
-#[test]
-fn a_lock_that_is_held_beyond_its_ttl_goes_on_to_the_next_of_its_own_app_server() {
-    let _turn = beside();
-    let trio = Trio::start();
-    let lock = trio.redlock();
+#[tokio::test]
+async fn a_lock_that_is_held_beyond_its_ttl_goes_on_to_the_next_of_its_own_app_server() {
+    let trio = Trio::start().await;
+    let lock = trio.lock.clone();
     let brief = AcquireOptions {
         ttl: Duration::from_millis(300),
         ..QUEUE
     };
-    let late = trio.acquire(&lock, &brief).unwrap();
-    trio.runtime.block_on(async {
-        let (second, third) = (wait(&lock, QUEUE), wait(&lock, QUEUE));
-        let (second, _) = second.await.unwrap();
-        assert!(late.is_lost());
-        // Its release does not concern the others.
-        late.release().await;
-        sleep(Duration::from_millis(20)).await;
-        assert!(!third.is_finished());
-        second.unwrap().release().await;
-        third.await.unwrap().0.unwrap().release().await;
-    });
-    trio.no_keys();
+    let late = trio.acquire(&brief).await.unwrap();
+    let (second, third) = (wait(&lock, QUEUE), wait(&lock, QUEUE));
+    let (second, _) = second.await.unwrap();
+    assert!(late.is_lost());
+    // Its release does not concern the others.
+    late.release().await;
+    sleep(Duration::from_millis(20)).await;
+    assert!(!third.is_finished());
+    second.unwrap().release().await;
+    third.await.unwrap().0.unwrap().release().await;
+    trio.no_keys().await;
 }
 
-#[test]
-fn waiters_behind_hear_of_an_outage_and_not_of_contention() {
-    let _turn = beside();
-    let mut trio = Trio::start();
-    let lock = trio.redlock();
-    trio.kill(0);
-    trio.kill(1);
+#[tokio::test]
+async fn waiters_behind_hear_of_an_outage_and_not_of_contention() {
+    let mut trio = Trio::start().await;
+    let lock = trio.lock.clone();
+    trio.kill(0).await;
+    trio.kill(1).await;
     let options = AcquireOptions {
         wait: Wait::Queue,
         timeout: Duration::from_millis(400),
         ..IMPATIENT
     };
-    trio.runtime.block_on(async {
-        for waiting in [wait(&lock, options), wait(&lock, options), wait(&lock, options)] {
-            let (refused, _) = waiting.await.unwrap();
-            assert_eq!(refused.unwrap_err().outcome(), Outcome::NoQuorum);
-        }
-    });
+    for waiting in [wait(&lock, options), wait(&lock, options), wait(&lock, options)] {
+        let (refused, _) = waiting.await.unwrap();
+        assert_eq!(refused.unwrap_err().outcome(), Outcome::NoQuorum);
+    }
     assert_eq!((lock.gauges().waiting(), lock.gauges().holding()), (0, 0));
     eventually("nothing stays on the survivor", || trio.servers[2].keys() == 0);
 }
 
-#[test]
-fn a_waiter_that_gives_up_its_turn_passes_it_on() {
-    let _turn = beside();
-    let trio = Trio::start();
-    trio.runtime.block_on(async {
-        let (one, other) = (trio.redlock(), another(&trio).await);
-        let guard = one.acquire(KEY, &QUEUE).await.unwrap();
-        let (first, second) = (wait(&other, QUEUE), wait(&other, QUEUE));
-        until("both wait", || other.gauges().waiting() == 2).await;
-        first.abort();
-        assert!(first.await.unwrap_err().is_cancelled());
-        guard.release().await;
-        second.await.unwrap().0.unwrap().release().await;
-        assert_eq!((other.gauges().waiting(), other.gauges().holding()), (0, 0));
-    });
-    trio.no_keys();
+#[tokio::test]
+async fn a_waiter_that_gives_up_its_turn_passes_it_on() {
+    let trio = Trio::start().await;
+    let (one, other) = (trio.lock.clone(), another(&trio).await);
+    let guard = one.acquire(KEY, &QUEUE).await.unwrap();
+    let (first, second) = (wait(&other, QUEUE), wait(&other, QUEUE));
+    until_waiting(&other, 2).await;
+    first.abort();
+    assert!(first.await.unwrap_err().is_cancelled());
+    guard.release().await;
+    second.await.unwrap().0.unwrap().release().await;
+    assert_eq!((other.gauges().waiting(), other.gauges().holding()), (0, 0));
+    trio.no_keys().await;
 }
 
-#[test]
-fn a_user_without_channel_permissions_can_still_wait() {
-    let _turn = beside();
-    let trio = Trio::start();
+#[tokio::test]
+async fn a_user_without_channel_permissions_can_still_wait() {
+    let trio = Trio::start().await;
     for server in &trio.servers {
         let rules = ["SETUSER", "default", "resetchannels", "-publish", "-subscribe"];
         let _: () = server.query(cmd("ACL").arg(&rules));
     }
-    trio.runtime.block_on(async {
-        let (one, other) = (trio.redlock(), another(&trio).await);
-        for _ in 0..5 {
-            let guard = one.acquire(KEY, &QUEUE).await.unwrap();
-            let waiting = wait(&other, QUEUE);
-            until("it waits", || other.gauges().waiting() == 1).await;
-            let released = guard.release().await;
-            assert_eq!((released.gone, released.unconfirmed <= 1), (0, true), "{released:?}");
-            waiting.await.unwrap().0.unwrap().release().await;
-        }
-    });
-    trio.no_keys();
-}
-
-#[test]
-fn an_app_server_that_always_wants_the_lock_lets_others_have_it() {
-    let _turn = beside();
-    let trio = Trio::start();
-    let (runtime, nodes) = app_server(&trio.servers);
-    let lock = Lock::redlock(&nodes, 3);
-    let (greedy, cycles) = (lock.clone(), lock.gauges());
-    let greedy = runtime_thread(runtime, async move {
-        loop {
-            let guard = greedy.acquire(KEY, &QUEUE).await.unwrap();
-            sleep(Duration::from_millis(2)).await;
-            guard.release().await;
-        }
-    });
-    eventually("the other app server is at work", || cycles.attempts() > 10);
-    let lock = trio.redlock();
-    trio.runtime.block_on(async {
-        for _ in 0..20 {
-            let guard = timeout(TEST_TIMEOUT, lock.acquire(KEY, &QUEUE))
-                .await
-                .expect("our turn");
-            guard.unwrap().release().await;
-        }
-    });
-    greedy.end();
-}
-
-#[test]
-fn app_servers_take_turns() {
-    let _turn = beside();
-    let trio = Trio::start();
-    let end = Arc::new(AtomicBool::new(false));
-    let mut servers = Vec::new();
-    for seed in 0..3 {
-        let (runtime, nodes) = app_server(&trio.servers);
-        let (lock, end) = (Lock::redlock(&nodes, seed), Arc::clone(&end));
-        servers.push(thread::spawn(move || {
-            let cycles = Cell::new(0);
-            runtime.block_on(async {
-                let task = async || {
-                    while !end.load(SeqCst) {
-                        let guard = lock.acquire(KEY, &QUEUE).await.unwrap();
-                        sleep(Duration::from_millis(1)).await;
-                        guard.release().await;
-                        cycles.set(cycles.get() + 1);
-                        if cycles.get() == 100 {
-                            end.store(true, SeqCst);
-                        }
-                    }
-                };
-                tokio::join!(task(), task(), task(), task());
-                nodes.flush(TEST_TIMEOUT).await;
-            });
-            (cycles.get(), lock.gauges().attempts())
-        }));
+    let (one, other) = (trio.lock.clone(), another(&trio).await);
+    for _ in 0..5 {
+        let guard = one.acquire(KEY, &QUEUE).await.unwrap();
+        let waiting = wait(&other, QUEUE);
+        until_waiting(&other, 1).await;
+        let released = guard.release().await;
+        assert_eq!((released.gone, released.unconfirmed <= 1), (0, true), "{released:?}");
+        waiting.await.unwrap().0.unwrap().release().await;
     }
+    trio.no_keys().await;
+}
+
+#[tokio::test]
+async fn an_app_server_that_always_wants_the_lock_lets_others_have_it() {
+    let trio = Trio::start().await;
+    let cycles = Arc::new(AtomicUsize::new(0));
+    let (end, ended) = oneshot::channel::<()>();
+    let greedy = elsewhere(&trio.servers, {
+        let cycles = Arc::clone(&cycles);
+        async move |nodes| {
+            let lock = Lock::redlock(&nodes, 3);
+            let work = async {
+                loop {
+                    let guard = lock.acquire(KEY, &QUEUE).await.unwrap();
+                    sleep(Duration::from_millis(2)).await;
+                    guard.release().await;
+                    cycles.fetch_add(1, SeqCst);
+                }
+            };
+            tokio::select! {
+                () = work => {}
+                _ = ended => {}
+            }
+        }
+    });
+    eventually("the other app server is at work", || cycles.load(SeqCst) > 10);
+    let lock = trio.lock.clone();
+    for _ in 0..20 {
+        let guard = in_time("our turn", lock.acquire(KEY, &QUEUE)).await;
+        guard.unwrap().release().await;
+    }
+    end.send(()).unwrap();
+    greedy.join().unwrap();
+}
+
+#[tokio::test]
+async fn app_servers_take_turns() {
+    let trio = Trio::alone().await;
+    let (end, start) = (Arc::new(AtomicBool::new(false)), Arc::new(Barrier::new(3)));
+    let servers = [0, 1, 2].map(|seed| {
+        let (end, start) = (Arc::clone(&end), Arc::clone(&start));
+        elsewhere(&trio.servers, async move |nodes| {
+            let (lock, cycles) = (Lock::redlock(&nodes, seed), Cell::new(0));
+            start.wait();
+            let task = async || {
+                while !end.load(SeqCst) {
+                    let guard = lock.acquire(KEY, &QUEUE).await.unwrap();
+                    sleep(Duration::from_millis(1)).await;
+                    guard.release().await;
+                    cycles.set(cycles.get() + 1);
+                    if cycles.get() == 100 {
+                        end.store(true, SeqCst);
+                    }
+                }
+            };
+            tokio::join!(task(), task(), task(), task());
+            nodes.flush(TEST_TIMEOUT).await;
+            (cycles.get(), lock.gauges().attempts())
+        })
+    });
     let counts: Vec<(u64, u64)> = servers.into_iter().map(|server| server.join().unwrap()).collect();
     let (least, most) = (counts.iter().min().unwrap().0, counts.iter().max().unwrap().0);
     assert!(least * 2 > most, "cycles and attempts of each: {counts:?}");
     let attempts: u64 = counts.iter().map(|(_, attempts)| attempts).sum();
     let cycles: u64 = counts.iter().map(|(cycles, _)| cycles).sum();
     assert!(attempts <= cycles * 8, "cycles and attempts of each: {counts:?}");
-    trio.no_keys();
-}
-
-/// An app server with a thread of its own.
-struct Running {
-    end: oneshot::Sender<()>,
-    thread: thread::JoinHandle<()>,
-}
-
-fn runtime_thread(runtime: Runtime, work: impl Future<Output = ()> + Send + 'static) -> Running {
-    let (end, ended) = oneshot::channel();
-    let thread = thread::spawn(move || {
-        runtime.block_on(async {
-            tokio::select! {
-                () = work => {}
-                _ = ended => {}
-            }
-        });
-    });
-    Running { end, thread }
-}
-
-impl Running {
-    /// Kills it.
-    fn end(self) {
-        self.end.send(()).expect("it runs");
-        self.thread.join().unwrap();
-    }
+    trio.no_keys().await;
 }
