@@ -252,7 +252,7 @@ fn plays_from_inside(call: Vec<String>) {
 }
 
 #[test]
-#[ignore = "needs a Docker engine: .ci/docker"]
+#[ignore = "slow: .ci/long docker"]
 fn the_stack_plays_quorum_loss_from_inside() {
     plays_from_inside(composes().remove(0));
 }
@@ -264,7 +264,7 @@ fn every_other_compose_plays_it_too() {
 }
 
 #[test]
-#[ignore = "slow: .ci/long docker"]
+#[ignore = "needs a Docker engine: .ci/docker"]
 fn every_compose_takes_the_file() {
     for call in composes() {
         let stack = Stack::new(call);
