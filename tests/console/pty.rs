@@ -3,7 +3,8 @@
 #![cfg(target_os = "linux")]
 
 use lockstorm_kit::beside;
-use lockstorm_kit::console::{Console, Size, state};
+use lockstorm_kit::console::{Console, Size};
+use lockstorm_kit::lab::process_state;
 use lockstorm_kit::program::says;
 use lockstorm_kit::scenario::TWO_ARMS;
 use nix::sys::signal::Signal;
@@ -73,7 +74,7 @@ fn a_host_is_killed_and_restarted_by_key() {
     console.press("1k");
     let screen = console.wait_for("host 1 is down", |screen| screen.host(1).contains("✖ DOWN"));
     assert!(screen.host(1).contains("(killed)"), "{}", screen.text);
-    assert_eq!((state(first), console.node(1)), (None, None));
+    assert_eq!((process_state(first), console.node(1)), (None, None));
     let port = screen.port(1).expect("the port of a host that is down");
     assert_eq!(answering(&console, port), None);
 
@@ -94,10 +95,10 @@ fn a_host_is_paused_and_resumed_and_shut_down_by_key() {
     for resume in ["p", "r"] {
         console.press("2p");
         console.wait_for("host 2 is paused", |screen| screen.host(2).contains("‖ PAUSED"));
-        assert_eq!(state(process), Some('T'));
+        assert_eq!(process_state(process), Some('T'));
         console.press(resume);
         console.wait_for("host 2 is up", |screen| screen.host(2).contains("● UP"));
-        assert_ne!(state(process), Some('T'));
+        assert_ne!(process_state(process), Some('T'));
         assert_eq!(console.node(2), Some(process));
     }
     console.press("3x");
@@ -245,7 +246,7 @@ fn keys_that_are_pressed_quickly_act_one_after_the_other() {
         console.node(2).is_some_and(|process| process != two)
     });
     console.wait_for("host 1 resumed", |screen| {
-        state(one) != Some('T') && [1, 2].iter().all(|host| screen.host(*host).contains("● UP"))
+        process_state(one) != Some('T') && [1, 2].iter().all(|host| screen.host(*host).contains("● UP"))
     });
     assert_eq!(console.node(1), Some(one));
     console.press("q");
@@ -272,10 +273,10 @@ fn sigkill_with_a_paused_node_leaves_nothing() {
     let _alone = beside();
     let console = with_a_paused_host();
     let process = console.node(1).expect("a process for host 1");
-    assert_eq!(state(process), Some('T'));
+    assert_eq!(process_state(process), Some('T'));
     console.signal(Signal::SIGKILL);
     console.gone();
-    assert_eq!(state(process), None);
+    assert_eq!(process_state(process), None);
 }
 
 #[test]

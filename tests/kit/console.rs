@@ -17,6 +17,7 @@ use portable_pty::{Child, CommandBuilder, PtyPair, PtySize, native_pty_system};
 use tempfile::TempDir;
 use vt100::Parser;
 
+use super::lab::process_state;
 use super::program::program;
 
 /// How long anything may take on the slowest machine before a test gives up.
@@ -149,7 +150,7 @@ impl Console {
 
     /// The state of the process: `T` if it is stopped.
     pub fn state(&self) -> Option<char> {
-        state(self.child.borrow().process_id()?)
+        process_state(self.child.borrow().process_id()?)
     }
 
     /// Whether the terminal shows its alternate screen.
@@ -312,12 +313,6 @@ impl Screen {
         let row = self.text.lines().find(|row| row.contains("app servers"));
         row.unwrap_or_default()
     }
-}
-
-/// The state of a process, for example `T` if it is stopped; `None` if there is no such process.
-pub fn state(process: u32) -> Option<char> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    stat.rsplit(") ").next()?.chars().next()
 }
 
 /// The processes that work below `labs`, or were started to do so, with their working directories.

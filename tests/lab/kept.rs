@@ -627,6 +627,8 @@ fn a_process_that_does_not_answer_is_named() {
     // Nobody can tell how the hosts are while their keeper is stopped.
     let keeper = keeper_of(&place.run());
     send(keeper, Signal::SIGSTOP);
+    // The lab learns of it a moment later.
+    eventually("nobody can tell", || place.lab(&["status"]).0 == 5);
     let (code, out, err) = place.lab(&["status"]);
     assert_eq!(code, 5, "{out}{err}");
     assert!(err.contains("stopped the lab's keeper"), "{err}");

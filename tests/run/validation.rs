@@ -120,6 +120,7 @@ fn the_recommended_ttl_lasts_and_the_next_smaller_one_is_outlasted_as_often_as_p
 const PAUSES: &str = r#"
 title    = "Short sections, one node that dies, app servers that pause and die"
 duration = "6s"
+warmup   = "1s"
 seed     = 3
 [lab]
 hosts = 3
@@ -131,16 +132,16 @@ think   = "5ms"
 kind     = "inventory"
 products = 8
 stock    = 100000
-hold     = { median = "20ms", sigma = 0.6 }
+hold     = { median = "40ms", sigma = 0.6 }
 [[arm]]
 name = "single"
 lock = "single"
-ttl  = "100ms"
+ttl  = "200ms"
 wait = "queue"
 [[arm]]
 name = "redlock"
 lock = "redlock"
-ttl  = "100ms"
+ttl  = "200ms"
 wait = "queue"
 [[fault]]
 at  = "1s"
@@ -164,7 +165,7 @@ fn a_plan_from_a_real_record_and_its_faults_again_in_virtual_time() {
     let dir = tempfile::tempdir().unwrap();
     let path = record(&dir, PAUSES);
     let real = read(&path);
-    let question = "plan record.json --arm redlock --ttl 60ms,100ms --renew off,ttl/3 --json";
+    let question = "plan record.json --arm redlock --ttl 120ms,200ms --renew off,ttl/3 --json";
     let question: Vec<&str> = question.split_whitespace().collect();
     let plan = json(dir.path(), &question, &[0, 3]);
     let hold = &plan["question"]["hold"]["measured"];
@@ -182,7 +183,7 @@ fn a_plan_from_a_real_record_and_its_faults_again_in_virtual_time() {
         .as_array()
         .unwrap()
         .iter()
-        .find(|row| row["setting"]["ttl"]["nanos"] == 100_000_000 && row["setting"]["renewal"] == "off");
+        .find(|row| row["setting"]["ttl"]["nanos"] == 200_000_000 && row["setting"]["renewal"] == "off");
     let p = row.unwrap()["overrun"]["p"].as_f64().unwrap();
     let overran = arm(&real, "redlock")["overran"].as_f64().unwrap() / sections(arm(&real, "redlock")) as f64;
     assert!((p - overran).abs() < 0.02 + overran, "{p} planned, {overran} seen");
