@@ -6,10 +6,12 @@
 //! the *thread* that started them ends.
 
 mod children;
+#[path = "../docker/keep.rs"]
 mod containers;
 mod emit;
 mod protocol;
 mod removal;
+#[path = "../docker/supply.rs"]
 mod supply;
 mod watched;
 mod witness;

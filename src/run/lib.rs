@@ -50,6 +50,7 @@ mod record;
 mod snapshot;
 mod stage;
 mod stall_watch;
+#[path = "../base/signals.rs"]
 mod stop;
 mod stuck_keys;
 mod takeovers;

@@ -5,6 +5,7 @@
 //! the high-resolution clock of the kernel for each runtime. Elsewhere it falls back to tokio's.
 
 #[cfg(target_os = "linux")]
+#[path = "alarm.rs"]
 mod fd;
 
 use std::collections::BTreeMap;
