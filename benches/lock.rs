@@ -5,9 +5,9 @@
 use std::error::Error;
 use std::time::Duration;
 
-use lockstorm::bench::{BenchOptions, CASES, Certificates, Step, bench};
-use lockstorm::lab::ServerBinary;
 use lockstorm::report::{Paint, render_bench};
+use lockstorm_bench::{BenchOptions, CASES, Certificates, Step, bench};
+use lockstorm_lab::ServerBinary;
 
 /// The cases that are measured without a filter.
 const USUAL: [&str; 6] = ["own-1", "own-64", "own-256", "one-64", "one-4x16-think", "paused"];

@@ -171,7 +171,7 @@ fn machine_idle() -> Result<f64> {
 fn lateness_of_timers() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let timer = lockstorm::timer::Timer::start();
+        let timer = lockstorm_base::timer::Timer::start();
         println!("timer: how late a sleep ends, p50 and p99 in ms");
         for micros in [500, 1_000, 20_000] {
             let time = Duration::from_micros(micros);

@@ -7,7 +7,7 @@ mod support;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lockstorm::lock::{NodeOptions, Nodes, Redlock, Refusal};
+use lockstorm_lock::{NodeOptions, Nodes, Redlock, Refusal};
 use support::Outcome;
 use tokio::time::sleep;
 

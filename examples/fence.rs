@@ -8,8 +8,8 @@ mod support;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lockstorm::lock::fence::QuorumCounter;
-use lockstorm::lock::{Nodes, Redlock};
+use lockstorm_lock::fence::QuorumCounter;
+use lockstorm_lock::{Nodes, Redlock};
 use support::Outcome;
 
 const KEY: &str = "example:stock";

@@ -8,7 +8,7 @@ use std::future::pending;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lockstorm::lock::{Guard, Nodes, Redlock};
+use lockstorm_lock::{Guard, Nodes, Redlock};
 use support::Outcome;
 use tokio::time::{Instant, sleep};
 

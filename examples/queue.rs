@@ -7,7 +7,7 @@ mod support;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lockstorm::lock::{Nodes, Redlock, Refusal};
+use lockstorm_lock::{Nodes, Redlock, Refusal};
 use support::Outcome;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};

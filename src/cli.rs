@@ -7,11 +7,11 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
-use lockstorm::bench::CASES;
-use lockstorm::lab::NodeName;
-use lockstorm::plan::{self, ClockJumps, Extent, NodeCrashes, Pauses, Renewal, Spread};
-use lockstorm::scenario::{Persistence, Words, builtin};
-use lockstorm::sweep::Axis;
+use lockstorm_bench::CASES;
+use lockstorm_data::scenario::{Persistence, Words, builtin};
+use lockstorm_lab::NodeName;
+use lockstorm_plan::sweep::Axis;
+use lockstorm_plan::{ClockJumps, Extent, NodeCrashes, Pauses, Renewal, Spread};
 
 /// A terminal chaos lab and benchmark suite for distributed locks on Redis.
 ///
@@ -278,7 +278,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "NAME", requires = "record")]
     pub arm: Option<String>,
     /// How long a section takes.
-    #[arg(long, value_name = "SPREAD", value_parser = plan::spread, allow_hyphen_values = true,
+    #[arg(long, value_name = "SPREAD", value_parser = lockstorm_plan::spread, allow_hyphen_values = true,
         conflicts_with_all = ["record", "hold_from"])]
     pub hold: Option<Spread>,
     /// Measured holds, a file of 512 MB at most: CSV, an HdrHistogram's percentiles (.hgrm), or the text of a Prometheus histogram.
@@ -288,25 +288,25 @@ pub struct PlanArgs {
     #[arg(long, value_enum, value_name = "UNIT", requires = "hold_from")]
     pub unit: Option<Unit>,
     /// A round trip to one node: local, same-az, cross-az, cross-region, or a SPREAD [default: the record's, or same-az].
-    #[arg(long, value_name = "NETWORK", value_parser = plan::network, allow_hyphen_values = true)]
+    #[arg(long, value_name = "NETWORK", value_parser = lockstorm_plan::network, allow_hyphen_values = true)]
     pub rtt: Option<Spread>,
     /// Pauses of an app server as RATE,SPREAD, or none [default: the record's, or 1/h,lognormal:100ms,1].
-    #[arg(long, value_name = "RATE,SPREAD", value_parser = plan::pauses, allow_hyphen_values = true)]
+    #[arg(long, value_name = "RATE,SPREAD", value_parser = lockstorm_plan::pauses, allow_hyphen_values = true)]
     pub pause: Option<Pauses>,
     /// Lock nodes: 1 for a single lock, 3 or 5 for Redlock.
     #[arg(long, value_name = "N", default_value = "3", value_parser = value_parser!(u8).range(1..=9))]
     pub nodes: u8,
     /// Sections of all app servers together, like 200/s or 3/min [default: the record's, or 1/s].
-    #[arg(long, value_name = "RATE", value_parser = plan::per_second, allow_hyphen_values = true)]
+    #[arg(long, value_name = "RATE", value_parser = lockstorm_plan::per_second, allow_hyphen_values = true)]
     pub rate: Option<f64>,
     /// The part of the sections for which somebody else waits, 0 to 1. A section that outlasts its lock does harm only then.
     #[arg(long, value_name = "PART", default_value = "1", value_parser = part, allow_hyphen_values = true)]
     pub contended: f64,
     /// How often an app server crashes while it holds a lock.
-    #[arg(long, value_name = "RATE", default_value = "1/day", value_parser = plan::per_second, allow_hyphen_values = true)]
+    #[arg(long, value_name = "RATE", default_value = "1/day", value_parser = lockstorm_plan::per_second, allow_hyphen_values = true)]
     pub crash_rate: f64,
     /// The most sections that may overlap, as a rate: 1e-6/day, 1/h.
-    #[arg(long, value_name = "RATE", default_value = "1e-6/day", value_parser = plan::per_second, allow_hyphen_values = true)]
+    #[arg(long, value_name = "RATE", default_value = "1e-6/day", value_parser = lockstorm_plan::per_second, allow_hyphen_values = true)]
     pub risk: f64,
     /// The longest that others may wait after a holder's crash.
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
@@ -395,7 +395,7 @@ pub enum ValidationTable {
 pub struct VirtualArgs {
     /// Play so many sections of each setting, up to 1e9, or so much virtual time (7d), by the lock engine's own protocol. Ctrl-C
     /// keeps what was played.
-    #[arg(long, value_name = "SECTIONS|TIME", value_parser = plan::extent, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SECTIONS|TIME", value_parser = lockstorm_plan::extent, allow_hyphen_values = true)]
     pub simulate: Option<Extent>,
     /// Play the record's faults again, so many times, at the times at which they took effect, and compare the means with what the
     /// arm did on real nodes.
@@ -418,11 +418,11 @@ pub struct VirtualArgs {
     pub wait: Option<VirtualWait>,
     /// Crashes of lock nodes: how often, of all together, and how long one stays away; it forgets its keys, or keeps them. 2/day,10s
     /// or 2/day,10s,keeps.
-    #[arg(long, value_name = "RATE,SPREAD[,keeps]", requires = "clients", value_parser = plan::node_crashes)]
+    #[arg(long, value_name = "RATE,SPREAD[,keeps]", requires = "clients", value_parser = lockstorm_plan::node_crashes)]
     pub node_crash: Option<NodeCrashes>,
     /// Jumps of the clocks of lock nodes: how often, of all together, and how far: forward, so that keys expire early, or back.
     /// 1/day,2s or 1/day,2s,back.
-    #[arg(long, value_name = "RATE,SPREAD[,back]", requires = "clients", value_parser = plan::clock_jumps)]
+    #[arg(long, value_name = "RATE,SPREAD[,back]", requires = "clients", value_parser = lockstorm_plan::clock_jumps)]
     pub clock_jump: Option<ClockJumps>,
     /// The most by which clocks are fast or slow, in millionths, up to 5000.
     #[arg(long, value_name = "PPM", requires = "simulate", default_value = "0", value_parser = value_parser!(u32).range(0..=5000))]
@@ -589,7 +589,7 @@ fn doctor_about() -> String {
         "Find out whether a set of servers is fit for locks.\n\n\
          Asks each server, and tries one lock and a hundred keys on it, which are deleted at once and expire after {} in any case. \
          Nothing else is changed. Prints what was found, why it matters, and what to do.",
-        humantime::format_duration(lockstorm::doctor::TRIAL_TTL)
+        humantime::format_duration(lockstorm_lab::doctor::TRIAL_TTL)
     )
 }
 
@@ -890,7 +890,7 @@ fn renewal(text: &str) -> Result<Renewal, String> {
 }
 
 fn sections(text: &str) -> Result<u64, String> {
-    match plan::extent(text) {
+    match lockstorm_plan::extent(text) {
         Ok(Extent::Sections(sections)) => Ok(sections),
         _ => Err("write a whole number from 1 to 1e9".to_owned()),
     }

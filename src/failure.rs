@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
-use lockstorm::model::printable;
-use lockstorm::output::stderr;
+use lockstorm_base::output::stderr;
+use lockstorm_data::model::printable;
 
 /// A message for the user, one mistake per line, with its exit code.
 #[derive(Debug)]

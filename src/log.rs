@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use lockstorm::output::{Stream, foreign_link};
+use lockstorm_base::output::{Stream, foreign_link};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use tracing_subscriber::fmt::MakeWriter;

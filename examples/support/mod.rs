@@ -5,9 +5,9 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lockstorm::lab::{Lab, LabOptions, ServerBinary, keeper};
-use lockstorm::lock::{NodeOptions, Nodes};
-use lockstorm::scenario::{LabSpec, Password, Persistence};
+use lockstorm_data::scenario::{LabSpec, Password, Persistence};
+use lockstorm_lab::{Lab, LabOptions, ServerBinary, keeper};
+use lockstorm_lock::{NodeOptions, Nodes};
 use tokio::runtime::Builder;
 
 pub type Outcome = Result<(), Box<dyn Error>>;

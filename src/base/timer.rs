@@ -4,10 +4,6 @@
 //! simulate (holds, service times, pauses) is timed by this one instead: a heap of deadlines and, on Linux, one `timerfd` on
 //! the high-resolution clock of the kernel for each runtime. Elsewhere it falls back to tokio's.
 
-#[cfg(target_os = "linux")]
-#[path = "alarm.rs"]
-mod fd;
-
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -26,7 +22,7 @@ pub struct Timer(Arc<Shared>);
 struct Shared {
     waiting: Mutex<Waiting>,
     #[cfg(target_os = "linux")]
-    alarm: Option<fd::Alarm>,
+    alarm: Option<crate::alarm::Alarm>,
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +43,7 @@ impl Timer {
         {
             let timer = Self(Arc::new(Shared {
                 waiting: Mutex::default(),
-                alarm: fd::Alarm::new().ok(),
+                alarm: crate::alarm::Alarm::new().ok(),
             }));
             if timer.0.alarm.is_some() {
                 // The task ends with the runtime; until then a timer that nobody uses costs only its descriptor.

@@ -239,7 +239,7 @@ impl Case {
     pub fn find(name: &str) -> Result<Self, String> {
         let known = CASES.iter().find(|case| case.name == name);
         known.copied().ok_or_else(|| {
-            let hint = crate::scenario::hint(name, CASES.iter().map(|case| case.name));
+            let hint = lockstorm_data::scenario::hint(name, CASES.iter().map(|case| case.name));
             format!("there is no case \"{name}\"{hint}")
         })
     }

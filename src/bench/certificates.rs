@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::lab::{RunDir, TlsFiles};
+use lockstorm_lab::{RunDir, TlsFiles};
 
 /// Tells the second run the name of the directory with the files.
 const DIRECTORY: &str = "LOCKSTORM_BENCH_CERTIFICATES";

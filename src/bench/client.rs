@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::lock::NodeAddress;
+use lockstorm_lock::NodeAddress;
 
 /// The name in the certificates of the lab's nodes.
 const HOST: &str = "127.0.0.1";

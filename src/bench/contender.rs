@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Contender {
-    /// [`crate::lock`], on a current-thread runtime, as on every app server.
+    /// [`lockstorm_lock`], on a current-thread runtime, as on every app server.
     Engine,
     /// The crate rslock on a current-thread runtime.
     Rslock,

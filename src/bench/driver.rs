@@ -13,8 +13,8 @@ use super::options::BenchOptions;
 use super::record::BenchRecord;
 use super::round::Round;
 use super::run::Run;
-use crate::lab::Lab;
-use crate::run::{Stop, Stops};
+use lockstorm_base::{Stop, Stops};
+use lockstorm_lab::Lab;
 
 /// The progress of a bench.
 #[derive(Debug)]

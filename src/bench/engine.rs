@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::client::{Client, Refused, Setup};
-use crate::lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Refusal};
-use crate::model::{Outcome, Wait};
+use lockstorm_data::model::{Outcome, Wait};
+use lockstorm_lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Refusal};
 
 /// How long connecting may take; after that the load begins without the missing nodes.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);

@@ -1,6 +1,6 @@
 //! Why a bench produced nothing.
 
-use crate::lab::LabError;
+use lockstorm_lab::LabError;
 
 /// Why a bench produced nothing.
 #[derive(Debug, thiserror::Error)]

@@ -18,7 +18,7 @@ use super::process;
 use super::stage::Stage;
 use super::tally::Phase;
 use super::usage::Usage;
-use crate::lab::Lab;
+use lockstorm_lab::Lab;
 
 /// How long it may take to connect, or to acquire the locks that are held until the end of the load.
 const START_TIMEOUT: Duration = Duration::from_secs(30);

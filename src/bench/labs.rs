@@ -3,8 +3,8 @@
 use super::case::Case;
 use super::error::BenchError;
 use super::options::BenchOptions;
-use crate::lab::{Lab, LabError, LabOptions};
-use crate::scenario::{LabSpec, Password, Persistence};
+use lockstorm_data::scenario::{LabSpec, Password, Persistence};
+use lockstorm_lab::{Lab, LabError, LabOptions};
 
 /// What a case needs of a lab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use redis::RedisResult;
 
-use crate::lab::connect;
-use crate::lock::NodeAddress;
+use lockstorm_lab::connect;
+use lockstorm_lock::NodeAddress;
 
 /// How long a node that is up may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);

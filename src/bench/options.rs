@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::case::{Case, Trouble};
-use crate::lab::{ServerBinary, TlsFiles};
+use lockstorm_lab::{ServerBinary, TlsFiles};
 
 /// What a bench measures, and with what.
 #[derive(Debug, Clone)]

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::case_result::{CaseResult, LeftOut};
 use super::target::Judged;
-use crate::lab::NodeSettings;
-use crate::run::Machine;
+use lockstorm_lab::NodeSettings;
+use lockstorm_run::Machine;
 
 /// Everything one bench produced.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -16,8 +16,8 @@ use super::process;
 use super::run::Run;
 use super::tally::{Phase, Tally};
 use super::usage::Usage;
-use crate::lab::Lab;
-use crate::model::{Action, Condition, Fault, HostId};
+use lockstorm_data::model::{Action, Condition, Fault, HostId};
+use lockstorm_lab::Lab;
 
 /// The length of the load before anything is measured.
 pub(super) const WARM_UP: Duration = Duration::from_millis(200);

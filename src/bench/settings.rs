@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::client::Setup;
 use super::contender::Contender;
 use super::engine;
-use crate::lock::NodeOptions;
+use lockstorm_lock::NodeOptions;
 
 /// How a contender was set up, for the record.
 pub(super) fn settings(contender: Contender, setup: &Setup) -> BTreeMap<String, String> {

@@ -16,7 +16,7 @@ use super::run::Run;
 use super::settings::settings;
 use super::statistics::Spread;
 use super::target::TARGETS;
-use crate::run::Machine;
+use lockstorm_run::Machine;
 
 impl BenchRecord {
     /// A record without any case yet.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::client::Refused;
-use crate::metrics::{histogram, in_nanos};
+use lockstorm_data::metrics::{histogram, in_nanos};
 
 /// A part of a round whose figures are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use lockstorm::bench::{BenchOptions, CASES, Case, Certificates, Metric, Run, Step, bench as measure};
-use lockstorm::lab::{ServerBinary, check_temp_dir};
 use lockstorm::report::{RecordFile, render_bench};
+use lockstorm_bench::{BenchOptions, CASES, Case, Certificates, Metric, Run, Step, bench as measure};
+use lockstorm_lab::{ServerBinary, check_temp_dir};
 
 use super::{colour, print, print_for_people, run, signalled_with};
 use crate::cli::{BenchArgs, Color};

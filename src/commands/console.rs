@@ -4,10 +4,10 @@ use std::io::{IsTerminal, stdin, stdout};
 use std::process::ExitCode;
 
 use lockstorm::console::{self, ConsoleOptions, ThemeName};
-use lockstorm::lab::check_temp_dir;
 use lockstorm::report::{is_dumb, render};
-use lockstorm::run::{RunOptions, start};
-use lockstorm::scenario::builtin;
+use lockstorm_data::scenario::builtin;
+use lockstorm_lab::check_temp_dir;
+use lockstorm_run::{RunOptions, start};
 
 use super::{
     colour, elsewhere, load, nothing_left_but_to_print, print_for_people, room, run, server, signalled_with, usage,

@@ -4,9 +4,9 @@ use std::env;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lockstorm::doctor::{Diagnosis, Fitness, PARTS, Settings, examine};
-use lockstorm::lock::NodeAddress;
 use lockstorm::report::{examination_bar, render_diagnosis};
+use lockstorm_lab::doctor::{Diagnosis, Fitness, PARTS, Settings, examine};
+use lockstorm_lock::NodeAddress;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::net::IpAddr;
 
-use lockstorm::doctor::{Check, Finding, Settings, Verdict};
-use lockstorm::lock::NodeAddress;
-use lockstorm::metrics::units::counted;
-use lockstorm::scenario::{GivenNodes, Scenario};
+use lockstorm_data::metrics::units::counted;
+use lockstorm_data::scenario::{GivenNodes, Scenario};
+use lockstorm_lab::doctor::{Check, Finding, Settings, Verdict};
+use lockstorm_lock::NodeAddress;
 
 use super::doctor::diagnose;
 use super::server;

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use lockstorm::output::replace;
-use lockstorm::recipes::{Described, search};
 use lockstorm::report::render_recipes;
+use lockstorm_base::output::replace;
+use lockstorm_plan::recipes::{Described, search};
 
 use super::{colour, print, print_for_people};
 use crate::cli::{Color, RecipesArgs};

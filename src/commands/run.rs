@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use lockstorm::lab::check_temp_dir;
 use lockstorm::report::{FileError, Progress, RecordFile, render};
-use lockstorm::run::{CheckResult, Ended, Record, RunOptions, headless};
-use lockstorm::scenario::warnings;
+use lockstorm_data::scenario::warnings;
+use lockstorm_lab::check_temp_dir;
+use lockstorm_run::{CheckResult, Ended, Record, RunOptions, headless};
 use serde::Serialize;
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use lockstorm::scenario::{ArmSpec, Fence, Source, builtin, warnings};
+use lockstorm_data::scenario::{ArmSpec, Fence, Source, builtin, warnings};
 
 use super::{load, print, room};
 use crate::cli::{CheckArgs, ScenariosArgs, ScenariosCommand};

@@ -2,7 +2,7 @@
 
 use std::env;
 
-use lockstorm::lab::{LabError, ServerBinary, stack_has_sentinels};
+use lockstorm_lab::{LabError, ServerBinary, stack_has_sentinels};
 use tokio::runtime::Builder;
 
 use crate::cli::{self, LabKind, Nodes};

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use lockstorm::lab::{ServerBinary, check_temp_dir};
 use lockstorm::report::{Paint, render_sweep};
-use lockstorm::run::{Ended, RunOptions, Stop, headless};
-use lockstorm::scenario::{Overrides, Scenario, Source, parse, warnings};
-use lockstorm::sweep::{
+use lockstorm_base::Stop;
+use lockstorm_data::scenario::{Overrides, Scenario, Source, parse, warnings};
+use lockstorm_lab::{ServerBinary, check_temp_dir};
+use lockstorm_plan::sweep::{
     Cell, Grid, Journal, JournalError, Outcome, Scale, Search, all_held, start, tradeoffs, while_expectations,
 };
+use lockstorm_run::{Ended, RunOptions, headless};
 
 use super::{colour, elsewhere, overrides, plot_room, print_for_people, room, server, signalled_with};
 use crate::cli::{Color, SweepArgs};

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use lockstorm::output::stderr;
-use lockstorm::scenario::ScenarioErrors;
+use lockstorm_base::output::stderr;
+use lockstorm_data::scenario::ScenarioErrors;
 
 use super::{colour, print};
 use crate::cli::{Cli, Color, ConsoleArgs};

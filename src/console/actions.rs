@@ -10,8 +10,11 @@ use super::knobs::{self, KnobKind, Turn};
 use super::orders::Expected;
 use super::theme::Theme;
 use super::ttls;
-use crate::model::{Action, Condition, Conditions, Fault, HostId, Obstacle, ReplicationRole, ServerId, Target};
-use crate::run::{Command, HostView, Knob, Phase, Snapshot, Stop};
+use lockstorm_base::Stop;
+use lockstorm_data::model::{
+    Action, Condition, Conditions, Fault, HostId, Obstacle, ReplicationRole, ServerId, Target,
+};
+use lockstorm_run::{Command, HostView, Knob, Phase, Snapshot};
 
 /// How many lines a page key scrolls.
 const PAGE: usize = 10;

@@ -12,10 +12,11 @@ use super::keys::Act;
 use super::knobs::OrderedKnobs;
 use super::orders::Orders;
 use super::theme::Theme;
-use crate::model::{EventKind, HostId, Target};
-use crate::run::{ArmView, Phase, Snapshot};
-use crate::run::{Command, Record, RunError, Stop};
-use crate::scenario::Scenario;
+use lockstorm_base::Stop;
+use lockstorm_data::model::{EventKind, HostId, Target};
+use lockstorm_data::scenario::Scenario;
+use lockstorm_run::{ArmView, Phase, Snapshot};
+use lockstorm_run::{Command, Record, RunError};
 
 /// What can happen to the console.
 #[derive(Debug)]

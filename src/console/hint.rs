@@ -1,9 +1,9 @@
 //! The line that suggests the next key to press.
 
 use super::app::{AfterStop, App, Stage, View};
-use crate::model::{Action, Target, TargetKind};
-use crate::run::{HostView, Phase, Snapshot};
-use crate::scenario::{ArmSpec, LockNodes, Persistence};
+use lockstorm_data::model::{Action, Target, TargetKind};
+use lockstorm_data::scenario::{ArmSpec, LockNodes, Persistence};
+use lockstorm_run::{HostView, Phase, Snapshot};
 
 /// The hints, the most useful first; those that don't fit on the line are left out.
 pub(super) fn hint(app: &App, snapshot: &Snapshot) -> Vec<String> {

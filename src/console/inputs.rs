@@ -17,8 +17,9 @@ use tokio::sync::oneshot;
 
 use super::ConsoleError;
 use super::app::Message;
-use crate::run::Phase;
-use crate::run::{RunHandle, Stops};
+use lockstorm_base::Stops;
+use lockstorm_run::Phase;
+use lockstorm_run::RunHandle;
 
 /// How long the threads that watch the terminal may take to notice that they are to end.
 const LOOK: Duration = Duration::from_millis(100);

@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::knobs::{KnobKind, Turn};
-use crate::model::{Fault, Way};
+use lockstorm_data::model::{Fault, Way};
 
 /// What a key does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use crate::run::{Knob, Knobs, Snapshot, TTLS, ladder};
-use crate::scenario::Scenario;
+use lockstorm_data::scenario::Scenario;
+use lockstorm_run::{Knob, Knobs, Snapshot, TTLS, ladder};
 
 /// The direction in which a knob is turned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::model::{Action, Event, EventKind, OrderId, Target};
+use lockstorm_data::model::{Action, Event, EventKind, OrderId, Target};
 
 /// The orders under way, oldest first. The run carries out those of one target one after the other.
 #[derive(Debug, Default)]
@@ -133,7 +133,7 @@ const fn outcome(event: &Event) -> (bool, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Condition, Fault, HostId};
+    use lockstorm_data::model::{Condition, Fault, HostId};
 
     const HOST: Target = Target::Host(HostId(1));
 

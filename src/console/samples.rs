@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::axis::TimeAxis;
-use crate::metrics::{Count, Point, TenthPoint};
-use crate::run::ArmView;
+use lockstorm_data::metrics::{Count, Point, TenthPoint};
+use lockstorm_run::ArmView;
 
 /// What was measured in a range of time.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,7 +76,7 @@ fn of_tenth(tenth_point: &TenthPoint) -> Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::WorkloadSpec;
+    use lockstorm_data::scenario::WorkloadSpec;
 
     fn at(tenth: i64) -> Sample {
         Sample {

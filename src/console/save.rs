@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::app::Saving;
-use crate::model::Event;
-use crate::output;
 use crate::report;
-use crate::run::{Phase, Record, Snapshot};
-use crate::scenario::Scenario;
+use lockstorm_base::output;
+use lockstorm_data::model::Event;
+use lockstorm_data::scenario::Scenario;
+use lockstorm_run::{Phase, Record, Snapshot};
 
 /// Writes the files, and returns where they are.
 ///
@@ -98,7 +98,7 @@ fn events(out: &mut String, events: &[Event]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Overrides, Source, builtin, parse};
+    use lockstorm_data::scenario::{Overrides, Source, builtin, parse};
 
     #[test]
     fn the_head_says_what_was_saved_and_when() {

@@ -1,10 +1,10 @@
 //! The score of an arm, in one figure: its damage, or otherwise the figure that its workload is about.
 
 use super::text;
-use crate::metrics::{Alarm, Figures, Metric};
 use crate::report::{self, Arm, Mark};
-use crate::run::ArmView;
-use crate::scenario::Scenario;
+use lockstorm_data::metrics::{Alarm, Figures, Metric};
+use lockstorm_data::scenario::Scenario;
+use lockstorm_run::ArmView;
 
 /// A figure with its mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,8 +64,8 @@ pub(super) fn without_quorum(arm: &ArmView) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::Count;
-    use crate::scenario::{Overrides, Source, parse};
+    use lockstorm_data::metrics::Count;
+    use lockstorm_data::scenario::{Overrides, Source, parse};
 
     fn scenario(name: &str) -> Scenario {
         let source = Source::open(name).expect("it is built in");

@@ -10,8 +10,8 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::app::{App, Intent, Message};
 use super::terminal::Screen;
 use super::{ConsoleError, ConsoleOptions, Exit, inputs, save, views};
-use crate::run::{Command, RunHandle};
-use crate::scenario::Scenario;
+use lockstorm_data::scenario::Scenario;
+use lockstorm_run::{Command, RunHandle};
 
 /// How often the loop checks whether the terminal has shown the last frame, or is gone.
 const LOOK: Duration = Duration::from_millis(50);

@@ -1,7 +1,7 @@
 //! What to show of an arm that can't work now. Requests that have ended say nothing about those that are stuck, so this
 //! takes the place of their figures.
 
-use crate::run::{ArmView, Health, Phase};
+use lockstorm_run::{ArmView, Health, Phase};
 
 use super::text;
 

@@ -15,7 +15,7 @@ use ratatui::crossterm::terminal::{
 };
 use ratatui::{Frame, Terminal};
 
-use crate::output::{stderr, stdout};
+use lockstorm_base::output::{stderr, stdout};
 
 /// Whether we have taken the terminal.
 static TAKEN: AtomicBool = AtomicBool::new(false);

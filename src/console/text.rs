@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::metrics::units;
-pub use crate::metrics::units::{setting, short_count as count};
-use crate::model::printable;
+use lockstorm_data::metrics::units;
+pub use lockstorm_data::metrics::units::{setting, short_count as count};
+use lockstorm_data::model::printable;
 
 /// Shown for a figure that an arm doesn't have.
 pub const NONE: &str = "–";

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::text;
 use crate::report::percent;
-use crate::run::{ArmView, Part, Snapshot};
-use crate::scenario::{ArmSpec, Renew};
+use lockstorm_data::scenario::{ArmSpec, Renew};
+use lockstorm_run::{ArmView, Part, Snapshot};
 
 /// An arm whose lock has a TTL.
 #[derive(Debug, Clone, Copy)]

@@ -13,7 +13,7 @@ use super::node::Node;
 use super::nodes::Host;
 use super::proxy::Proxy;
 use super::{HostState, Lab, LabError, Role, failover, probe, replication, running};
-use crate::model::{
+use lockstorm_data::model::{
     Action, Condition, Fault, Finding, HostId, Observer, Obstacle, Proof, Target, TargetKind, Verified,
 };
 

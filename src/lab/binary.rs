@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use super::LabError;
 use super::containers::Containers;
-use super::docker::{self, Engine, Labels, Stack};
 use super::programs::on_path;
 use super::version::{Flavour, Version};
 use nix::sys::signal::{Signal, killpg};
@@ -20,7 +19,7 @@ use nix::unistd::Pid;
 /// The programs that are searched for; the first one found is used.
 const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
 /// The oldest version with all that the lab uses.
-const OLDEST: Version = Version(6, 2, 0);
+pub(crate) const OLDEST: Version = Version(6, 2, 0);
 /// How long `--version` may take.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(3);
 /// How many bytes are read of what `--version` prints.
@@ -100,52 +99,6 @@ impl ServerBinary {
             containers: None,
         })
     }
-
-    /// The server program of an image, which is pulled if it is not here.
-    ///
-    /// # Errors
-    /// There is no engine, no such image, or no server in it that can be used.
-    pub async fn in_image(image: &str) -> Result<Self, LabError> {
-        let engine = Engine::connect().await.map_err(LabError::Docker)?;
-        Self::of(&engine, image, Containers::Of(image.to_owned())).await
-    }
-
-    /// The server program of a stack that is up: of this Compose project, or of the only one that there is.
-    ///
-    /// # Errors
-    /// There is no engine, no such stack, or no server in its image that can be used.
-    pub async fn in_stack(project: Option<&str>) -> Result<Self, LabError> {
-        let engine = Engine::connect().await.map_err(LabError::Docker)?;
-        let stack = Stack::find(&engine, project).await.map_err(LabError::Docker)?;
-        let image = stack.image().unwrap_or_default();
-        Self::of(&engine, image, Containers::In(stack.project.clone())).await
-    }
-
-    async fn of(engine: &Engine, image: &str, containers: Containers) -> Result<Self, LabError> {
-        let labels = Labels::of_process();
-        let (program, output) = docker::program_of(engine, image, &labels)
-            .await
-            .map_err(LabError::Docker)?;
-        let path = PathBuf::from(program);
-        let not = || {
-            LabError::Docker(format!(
-                "for --version {} of {image} does not print that of a server",
-                path.display()
-            ))
-        };
-        let (flavour, version) = parse(&output).ok_or_else(not)?;
-        if version < OLDEST {
-            return Err(LabError::Docker(format!(
-                "{image} has version {version}, but {OLDEST} is the oldest that works: name another image with --image"
-            )));
-        }
-        Ok(Self {
-            path,
-            flavour,
-            version,
-            containers: Some(containers),
-        })
-    }
 }
 
 /// What the program prints for `--version`. It may be any program, so its time and its output are limited.
@@ -179,7 +132,7 @@ fn version_output(path: &Path) -> io::Result<String> {
     })
 }
 
-fn parse(output: &str) -> Option<(Flavour, Version)> {
+pub(crate) fn parse(output: &str) -> Option<(Flavour, Version)> {
     output.lines().find_map(|line| {
         let (flavour, rest) = [
             ("Redis server v=", Flavour::Redis),

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::containers::Containers;
 use super::keeper::{self, Addresses, Ending, Event, Order, Request, Start, Watch};
 use super::{HostState, LabError};
-use crate::model::{Condition, How};
+use lockstorm_data::model::{Condition, How};
 
 /// How long the keeper may take to start, or to start a process.
 const KEEPER_TIMEOUT: Duration = Duration::from_secs(20);

@@ -10,7 +10,7 @@ use super::node::Node;
 use super::node_name::Role;
 use super::nodes::Nodes;
 use super::{LabError, readiness, stats};
-use crate::model::{ClusterNode, ClusterRole};
+use lockstorm_data::model::{ClusterNode, ClusterRole};
 
 /// The start of the keys that are written to prove that the replicas follow.
 const PROOF: &str = "lockstorm:ready";

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::install;
 use super::node_name::NodeName;
 use super::version::Version;
-use crate::model::{Action, HostId, Obstacle, Target};
+use lockstorm_data::model::{Action, HostId, Obstacle, Target};
 
 /// Why the lab could not do what it was asked to; each message says what to do.
 #[derive(Debug, thiserror::Error)]

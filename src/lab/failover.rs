@@ -10,8 +10,8 @@ use super::node::Node;
 use super::node_name::Role;
 use super::replication::{self, MASTER_NAME};
 use super::{Lab, LabError, NodeName, probe_keys, readiness};
-use crate::lock::NodeAddress;
-use crate::model::{HostId, ReplicationRole, Way};
+use lockstorm_data::model::{HostId, ReplicationRole, Way};
+use lockstorm_lock::NodeAddress;
 
 /// How long Sentinels may take to name another master.
 const LIMIT: Duration = Duration::from_secs(10);

@@ -10,8 +10,8 @@ use super::node_name::NodeName;
 use super::proxy::{Path, State};
 use super::source;
 use super::wire::Wire;
-use crate::lock::NodeAddress;
-use crate::model::{Finding, Observer};
+use lockstorm_data::model::{Finding, Observer};
+use lockstorm_lock::NodeAddress;
 
 /// The channel of the messages that are measured.
 const CHANNEL: &str = "lockstorm:link";

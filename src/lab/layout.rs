@@ -2,8 +2,8 @@
 //! it.
 
 use super::node_name::{NodeName, Role};
-use crate::model::HostId;
-use crate::scenario::LabSpec;
+use lockstorm_data::model::HostId;
+use lockstorm_data::scenario::LabSpec;
 
 /// The nodes on a machine of their own, which no fault hits.
 const APART: [Role; 1] = [Role::Cache];
@@ -46,14 +46,15 @@ mod tests {
 
     use nix::sys::signal::{Signal, kill};
     use nix::unistd::Pid;
-    use tokio::sync::MutexGuard;
     use tokio::time::sleep;
 
     use super::*;
-    use crate::lab::awaited::Awaited;
-    use crate::lab::{Lab, testing};
-    use crate::model::{Action, Condition, Fault};
-    use crate::scenario::{ClusterSpec, Password, Persistence, ReplicatedSpec};
+    use crate::awaited::Awaited;
+    use crate::{Lab, LabOptions, ServerBinary};
+    use lockstorm_data::model::{Action, Condition, Fault};
+    use lockstorm_data::scenario::{ClusterSpec, Password, Persistence, ReplicatedSpec};
+    use lockstorm_kit::turn::Turn;
+    use lockstorm_kit::{beside, keeper};
 
     /// Two nodes on each host.
     const BOTH: [Role; 2] = [Role::Lock, Role::Cache];
@@ -90,8 +91,10 @@ mod tests {
     }
 
     /// A lab whose hosts have two nodes each, and the turn to have one.
-    async fn lab() -> (Lab, MutexGuard<'static, ()>) {
-        let (options, turn) = testing::turn().await;
+    async fn lab() -> (Lab, Turn) {
+        let turn = beside();
+        let mut options = LabOptions::new(ServerBinary::find(None).unwrap()).unwrap();
+        options.keeper = keeper();
         let names = layout(&BOTH.map(|role| (role, 2)));
         (
             Lab::with(names, &spec(2), options, &Awaited::new(&|_| {}))

@@ -14,9 +14,9 @@ use nix::unistd::Pid;
 
 use super::base_dir::BaseDir;
 use super::docker;
-pub use super::docker::leftovers::Unasked;
 use super::processes;
 use super::run_dir::{self, PREFIX};
+pub use super::unseen::Unasked;
 
 /// How long to wait for a process that a dead keeper had just forked. It lives for microseconds once it gets a core.
 const FORKED: Duration = Duration::from_secs(2);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex as Turn;
 
-use crate::model::{Action, Condition, Conditions, How, Link};
+use lockstorm_data::model::{Action, Condition, Conditions, How, Link};
 
 /// The links with which something has been done.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use super::gauge::{Gauge, What};
 use super::link_states::LinkState;
 use super::proxy::{Network, Proxy, State};
 use super::{Lab, LabError, NodeName, Role};
-use crate::model::{
+use lockstorm_data::model::{
     Action, Condition, Conditions, Fault, Finding, Link, Observer, Proof, ReplicationRole, Target, TargetKind, Verified,
 };
 

@@ -20,8 +20,8 @@ use super::ports::NodePorts;
 use super::settings::{self, NodeSettings, TlsFiles};
 use super::stats::Admin;
 use super::{Containers, LabError, ServerBinary, ports, probe, processes};
-use crate::lock::NodeAddress;
-use crate::scenario::{ClusterSpec, NodeUrl, Persistence, ReplicatedSpec};
+use lockstorm_data::scenario::{ClusterSpec, NodeUrl, Persistence, ReplicatedSpec};
+use lockstorm_lock::NodeAddress;
 
 /// How many other ports are tried if somebody else takes one first.
 const PORT_TRIES: usize = 10;

@@ -11,7 +11,7 @@ use super::node::{Node, Plan};
 use super::node_name::{NodeName, Role};
 use super::ports::NodePorts;
 use super::{HostState, LabError};
-use crate::model::{Action, Condition, Conditions, HostId, How};
+use lockstorm_data::model::{Action, Condition, Conditions, HostId, How};
 
 /// A host with its nodes, which fail together.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 
 use super::LabError;
-use crate::input;
+use lockstorm_base::input;
 
 /// The file in the run directory. Servers read it as their configuration file at each start.
 const FILE: &str = "nodes.conf";

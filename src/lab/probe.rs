@@ -9,8 +9,8 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::stats;
-use crate::lock::NodeAddress;
-use crate::model::Finding;
+use lockstorm_data::model::Finding;
+use lockstorm_lock::NodeAddress;
 
 /// How long one answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);

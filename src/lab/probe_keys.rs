@@ -5,7 +5,7 @@ use std::time::Duration;
 use redis::RedisResult;
 
 use super::stats;
-use crate::lock::NodeAddress;
+use lockstorm_lock::NodeAddress;
 
 /// How long connecting may take, and each answer.
 const TIMEOUT: Duration = Duration::from_secs(1);

@@ -2,14 +2,14 @@
 
 use redis::{Client, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo, RedisResult};
 
-use crate::lock::NodeAddress;
+use lockstorm_lock::NodeAddress;
 
 /// The address of a node with its credentials, for the redis crate. This does not check who listens there: see
 /// [`redis_client`].
 ///
 /// # Errors
 /// The node uses TLS, for which that crate is not built here. The nodes of a lab don't.
-pub(crate) fn connection_info(address: &NodeAddress) -> RedisResult<ConnectionInfo> {
+pub fn connection_info(address: &NodeAddress) -> RedisResult<ConnectionInfo> {
     if address.uses_tls() {
         return Err((ErrorKind::InvalidClientConfig, "TLS is for the lock engine only").into());
     }
@@ -28,7 +28,7 @@ pub(crate) fn connection_info(address: &NodeAddress) -> RedisResult<ConnectionIn
 ///
 /// # Errors
 /// Somebody else listens there, or an error of [`connection_info`].
-pub(crate) fn redis_client(address: &NodeAddress) -> RedisResult<Client> {
+pub fn redis_client(address: &NodeAddress) -> RedisResult<Client> {
     address.check()?;
     Client::open(connection_info(address)?)
 }

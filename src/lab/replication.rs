@@ -11,9 +11,9 @@ use super::node::Node;
 use super::node_name::Role;
 use super::nodes::Nodes;
 use super::{LabError, readiness};
-use crate::lock::NodeAddress;
-use crate::model::{HostId, ReplicationRole};
-use crate::scenario::ReplicatedSpec;
+use lockstorm_data::model::{HostId, ReplicationRole};
+use lockstorm_data::scenario::ReplicatedSpec;
+use lockstorm_lock::NodeAddress;
 
 /// The name by which Sentinels know the master.
 pub const MASTER_NAME: &str = "lockstorm";

@@ -17,7 +17,7 @@ use nix::fcntl::OFlag;
 use nix::unistd::geteuid;
 
 use super::base_dir::BaseDir;
-use crate::input;
+use lockstorm_base::input;
 
 /// The file in a run directory that the keeper locks; it contains the keeper's process id.
 pub(super) const LOCK_FILE: &str = "keeper.lock";
@@ -28,7 +28,7 @@ const TRIES: usize = 50;
 
 /// A run directory with its lock. Dropping this removes the directory.
 #[derive(Debug)]
-pub(crate) struct RunDir {
+pub struct RunDir {
     base: BaseDir,
     name: String,
     path: PathBuf,
@@ -38,7 +38,10 @@ pub(crate) struct RunDir {
 
 impl RunDir {
     /// Creates and locks a new directory.
-    pub(crate) fn create() -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// The system refuses, or another process removes each one that is created.
+    pub fn create() -> io::Result<Self> {
         for _ in 0..TRIES {
             let base = BaseDir::make()?;
             let name = format!("{PREFIX}{:08x}", rand::random::<u32>());
@@ -78,7 +81,10 @@ impl RunDir {
 
     /// Takes over the directory with this name that this process created before an `exec`, in which it lost the lock.
     /// `None` if it is gone, or a process that cleans up has the lock.
-    pub(crate) fn adopt(name: &str) -> io::Result<Option<Self>> {
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn adopt(name: &str) -> io::Result<Option<Self>> {
         let Some(base) = BaseDir::open()?.filter(|_| name.starts_with(PREFIX)) else {
             return Ok(None);
         };
@@ -105,17 +111,20 @@ impl RunDir {
     }
 
     /// Leaves it as it is, for whoever cleans up next.
+    #[cfg(feature = "docker")]
     pub(super) fn leave(self) {
         // The lock ends with this process.
         std::mem::forget(self);
     }
 
     /// Its name, for [`RunDir::adopt`].
-    pub(crate) fn name(&self) -> &str {
+    #[must_use]
+    pub fn name(&self) -> &str {
         &self.name
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    #[must_use]
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }

@@ -16,7 +16,7 @@ use super::base_dir::BaseDir;
 use super::nodes::Nodes;
 use super::run_dir::{self, PREFIX};
 use super::{LabError, NodeName, Role, password, programs};
-use crate::input;
+use lockstorm_base::input;
 
 /// The file in the run directory.
 const FILE: &str = "lab.json";

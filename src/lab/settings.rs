@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::node_name::{NodeName, Role};
 use super::source;
-use crate::model::HostId;
-use crate::scenario::{ClusterSpec, Persistence, ReplicatedSpec};
+use lockstorm_data::model::HostId;
+use lockstorm_data::scenario::{ClusterSpec, Persistence, ReplicatedSpec};
 
 /// How a node was started, for the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

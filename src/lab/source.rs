@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::node_name::{NodeName, Role};
-use crate::model::HostId;
+use lockstorm_data::model::HostId;
 
 /// The last byte of the address of host 1, less one.
 const BEFORE_FIRST: usize = 10;

@@ -2,51 +2,14 @@
 
 use redis::{Cmd, RedisResult};
 
-use super::containers::Containers;
-use super::docker::{Engine, Stack};
 use super::node::Node;
-use super::node_name::{NodeName, Role};
+use super::node_name::Role;
 use super::nodes::Nodes;
 use super::replication::MASTER_NAME;
 use super::{LabError, readiness};
-use crate::model::HostId;
-use crate::scenario::LabSpec;
 
 /// What the server has for a node of which the scenario says nothing.
 const USUAL_PRIORITY: &str = "100";
-
-/// Checks, before anything is touched, that a stack has a container for each of these nodes. New containers and processes are
-/// always there.
-pub(super) async fn check(containers: Option<&Containers>, names: &[NodeName], spec: &LabSpec) -> Result<(), LabError> {
-    let Some(Containers::In(project)) = containers else {
-        return Ok(());
-    };
-    if let Some(port) = spec.port {
-        return Err(LabError::Docker(format!(
-            "lab.port = {port} can't be had: the nodes of the stack {project} listen where they do; leave it out"
-        )));
-    }
-    let found = async {
-        let engine = Engine::connect().await?;
-        let stack = Stack::find(&engine, Some(project)).await?;
-        stack.has_all(names.iter().map(|name| name.directory()))
-    };
-    found.await.map_err(LabError::Docker)
-}
-
-/// Whether a stack that is up has a Sentinel: that of this Compose project, or the only one.
-///
-/// # Errors
-/// There is no engine, or no such stack.
-pub async fn stack_has_sentinels(project: Option<&str>) -> Result<bool, LabError> {
-    let sentinel = NodeName::on(HostId(1), Role::Sentinel);
-    let found = async {
-        let engine = Engine::connect().await?;
-        let stack = Stack::find(&engine, project).await?;
-        Ok(stack.has_all([sentinel.directory()].into_iter()).is_ok())
-    };
-    found.await.map_err(LabError::Docker)
-}
 
 /// Empties the nodes and gives them the settings of the lab, also for their next starts.
 pub(super) async fn adopt(nodes: &Nodes) -> Result<(), LabError> {

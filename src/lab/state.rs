@@ -1,6 +1,7 @@
 use std::time::Instant;
 
-use crate::model::{Condition, Conditions, How};
+use lockstorm_data::model::{Condition, Conditions, HostId, How};
+use lockstorm_data::scenario::Persistence;
 
 /// The state of a process or a host, as the kernel reports it, even if somebody else has killed or stopped it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +66,17 @@ impl HostState {
     #[must_use]
     pub const fn is_up(&self) -> bool {
         self.conditions.is_up()
+    }
+}
+
+/// That a host which was down is back, and whether it still knows what it had.
+#[must_use]
+pub fn is_back(host: HostId, persistence: Persistence) -> String {
+    match persistence {
+        Persistence::None => format!("{host} is back EMPTY"),
+        Persistence::Rdb | Persistence::AofEverysec | Persistence::AofAlways => {
+            format!("{host} is back with what it kept")
+        }
     }
 }
 

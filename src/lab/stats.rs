@@ -7,7 +7,7 @@ use redis::{AsyncConnectionConfig, RedisResult};
 use tokio::time::timeout;
 
 use super::redis_client;
-use crate::lock::{NodeAddress, NodeOptions, Reply, Session, SessionError};
+use lockstorm_lock::{NodeAddress, NodeOptions, Reply, Session, SessionError};
 
 /// How long a node may take to report its statistics, connecting included.
 pub(super) const STATS_TIMEOUT: Duration = Duration::from_millis(200);
@@ -75,8 +75,11 @@ impl Admin {
     }
 }
 
-/// A connection to a lock node or the cache node. It fails if connecting or an answer takes longer than `limit`.
-pub(crate) async fn connect(address: &NodeAddress, limit: Duration) -> RedisResult<MultiplexedConnection> {
+/// A connection to a lock node or the cache node.
+///
+/// # Errors
+/// Connecting or an answer takes longer than `limit`, or the node refuses.
+pub async fn connect(address: &NodeAddress, limit: Duration) -> RedisResult<MultiplexedConnection> {
     let config = AsyncConnectionConfig::new()
         .set_connection_timeout(Some(limit))
         .set_response_timeout(Some(limit));

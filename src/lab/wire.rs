@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::lock::NodeAddress;
+use lockstorm_lock::NodeAddress;
 
 /// A connection to a node.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::spread::Spread;
-use crate::lock::simulation::{Draw, Quantiles, Span};
+use lockstorm_lock::simulation::{Draw, Quantiles, Span};
 
 /// A spread.
 pub(super) fn draw(spread: &Spread) -> Draw {

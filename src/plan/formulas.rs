@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::lock::protocol::{quorum, validity};
+use lockstorm_lock::protocol::{quorum, validity};
 use statrs::function::erf::{erfc, erfc_inv};
 use statrs::function::factorial::binomial;
 

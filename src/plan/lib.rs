@@ -5,6 +5,10 @@
 //! [`Question`] says what is known of the work, of the network and of what goes wrong; [`Plan::of`] puts both
 //! together, a row for each [`Setting`].
 
+pub mod recipes;
+pub mod sweep;
+pub mod validation;
+
 mod answer;
 mod bins;
 mod chance;

@@ -180,7 +180,7 @@ mod tests {
     use rand_distr::{Distribution, LogNormal};
 
     use super::*;
-    use crate::plan::formulas::normal_beyond;
+    use crate::formulas::normal_beyond;
 
     const SIGMA: f64 = 0.6;
 

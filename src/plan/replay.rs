@@ -14,11 +14,11 @@ use super::simulated::Simulated;
 use super::spread::Spread;
 use super::surroundings::Surroundings;
 use super::worlds::{in_parallel, seed_of};
-use crate::lock::simulation::{Order, Span, World};
-use crate::metrics::{Count, Time, histogram};
-use crate::model::{Action, Condition, Direction, EventKind, Fault, HostId, Target};
-use crate::run::{ArmRecord, Record};
-use crate::scenario::{ArmSpec, Persistence, Popularity, Renew, Scenario, Voter, WorkloadSpec};
+use lockstorm_data::metrics::{Count, Time, histogram};
+use lockstorm_data::model::{Action, Condition, Direction, EventKind, Fault, HostId, Target};
+use lockstorm_data::scenario::{ArmSpec, Persistence, Popularity, Renew, Scenario, Voter, WorkloadSpec};
+use lockstorm_lock::simulation::{Order, Span, World};
+use lockstorm_run::{ArmRecord, Record};
 
 /// One arm of a recorded run with everything that broke in it, to be played again.
 #[derive(Debug)]

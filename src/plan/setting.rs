@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::model::setting;
+use lockstorm_data::model::setting;
 
 /// How often a held lock is extended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -9,8 +9,8 @@ use super::setting::Setting;
 use super::simulated::{Simulated, Takeovers};
 use super::surroundings::Surroundings;
 use super::worlds::{in_parallel, seed_of};
-use crate::lock::protocol::{Rules, WINDOW};
-use crate::lock::simulation::{AcquireSettings, Delay, Freezes, Samples, Settings, Span, World};
+use lockstorm_lock::protocol::{Rules, WINDOW};
+use lockstorm_lock::simulation::{AcquireSettings, Delay, Freezes, Samples, Settings, Span, World};
 
 /// The sections that one world plays. Worlds have seeds of their own, so the result does not depend on the number of threads.
 const EACH: u64 = 50_000;
@@ -169,8 +169,8 @@ pub(super) fn settings(question: &Question, setting: &Setting, surroundings: &Su
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::protocol::Wait;
-    use crate::plan::{ClockJumps, NodeCrashes, Pauses, Renewal, Spread, overrun};
+    use crate::{ClockJumps, NodeCrashes, Pauses, Renewal, Spread, overrun};
+    use lockstorm_lock::protocol::Wait;
 
     fn played(question: &Question, setting: &Setting, sections: u64) -> Simulated {
         simulate(
@@ -325,7 +325,7 @@ mod tests {
             assert!(seen.sections > 10_000, "{seen:?}");
             seen.overlaps
         };
-        let enough = crate::plan::formulas::restart_delay(2.0);
+        let enough = crate::formulas::restart_delay(2.0);
         assert!(overlaps(0.1, false) > 20);
         assert_eq!((overlaps(enough, false), overlaps(0.1, true)), (0, 0));
     }

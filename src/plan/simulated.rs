@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::formulas::wilson;
-use crate::lock::simulation::{Report, Samples};
+use lockstorm_lock::simulation::{Report, Samples};
 
 /// What was seen in virtual time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]

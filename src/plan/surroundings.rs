@@ -4,8 +4,8 @@ use super::draws::{draw, duration, poisson};
 use super::elapsed::until_quorum;
 use super::question::Question;
 use super::spread::Spread;
-use crate::lock::protocol::Wait;
-use crate::lock::simulation::{Faults, Span, Weights};
+use lockstorm_lock::protocol::Wait;
+use lockstorm_lock::simulation::{Faults, Span, Weights};
 
 /// App servers of sections that are played back to back.
 const BACK_TO_BACK: usize = 64;

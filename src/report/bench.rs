@@ -5,8 +5,10 @@ use std::fmt::Write as _;
 
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Table};
-use crate::bench::{BenchRecord, CaseResult, Contender, Judged, LeftOut, LoadKind, Metric, Spread, Summary, Trouble};
-use crate::metrics::units::{counted, rate};
+use lockstorm_bench::{
+    BenchRecord, CaseResult, Contender, Judged, LeftOut, LoadKind, Metric, Spread, Summary, Trouble,
+};
+use lockstorm_data::metrics::units::{counted, rate};
 
 /// How a figure is written.
 #[derive(Clone, Copy)]

@@ -7,8 +7,8 @@ use indicatif::ProgressBar;
 use super::paint::{Paint, Tone};
 use super::progress;
 use super::wrap::hanging;
-use crate::doctor::{Diagnosis, Finding, Fitness, PARTS, Verdict};
-use crate::metrics::units::counted;
+use lockstorm_data::metrics::units::counted;
+use lockstorm_lab::doctor::{Diagnosis, Finding, Fitness, PARTS, Verdict};
 
 /// How often the time in the bar is drawn anew.
 const TICK: Duration = Duration::from_secs(1);

@@ -1,6 +1,6 @@
 //! How the figures of plans and sweeps are written.
 
-use crate::metrics::units::rate;
+use lockstorm_data::metrics::units::rate;
 
 /// Seconds as a duration with two or three digits: `0.42 ms`, `61 ms`, `2.33 s`, `15.2 s`, `1.5 h`.
 pub(super) fn time(seconds: f64) -> String {

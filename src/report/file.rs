@@ -14,10 +14,10 @@ use nix::fcntl::OFlag;
 use nix::unistd::{AccessFlags, access};
 use serde::{Deserialize, Serialize};
 
-use crate::input;
-use crate::model::printable;
-use crate::output::{self, READER_TIMEOUT, Stream};
-use crate::run::Record;
+use lockstorm_base::input;
+use lockstorm_base::output::{self, READER_TIMEOUT, Stream};
+use lockstorm_data::model::printable;
+use lockstorm_run::Record;
 
 /// A place for a record that was found to be writable. The present file stays until the new record is complete.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indicatif::TermLike;
 
-use crate::output;
+use lockstorm_base::output;
 
 /// Collects the text of a drawing until it is complete.
 #[derive(Debug, Default)]

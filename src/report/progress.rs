@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::pen::Pen;
-use crate::metrics::units::{figure, micros, rate};
-use crate::metrics::{Alarm, Count, Figures, Metric};
-use crate::model::{Event, EventKind, printable};
-use crate::output;
-use crate::run::{ArmView, Phase, Snapshot};
-use crate::scenario::WorkloadSpec;
+use lockstorm_base::output;
+use lockstorm_data::metrics::units::{figure, micros, rate};
+use lockstorm_data::metrics::{Alarm, Count, Figures, Metric};
+use lockstorm_data::model::{Event, EventKind, printable};
+use lockstorm_data::scenario::WorkloadSpec;
+use lockstorm_run::{ArmView, Phase, Snapshot};
 
 /// The time between two lines where there is no bar.
 const EVERY: Duration = Duration::from_secs(5);
@@ -249,9 +249,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::metrics::{Quantiles, Series};
-    use crate::run::{Knobs, Live, Outlasted};
-    use crate::scenario::{Overrides, Source, parse};
+    use lockstorm_data::metrics::{Quantiles, Series};
+    use lockstorm_data::scenario::{Overrides, Source, parse};
+    use lockstorm_run::{Knobs, Live, Outlasted};
 
     fn snapshot(name: &str, phase: Phase, elapsed: f64, figures: &Figures) -> Snapshot {
         let scenario = parse(&Source::open(name).unwrap(), &Overrides::default()).unwrap();

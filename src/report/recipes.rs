@@ -2,8 +2,8 @@
 
 use super::paint::{Paint, Tone};
 use super::wrap::hanging;
-use crate::metrics::units::counted;
-use crate::recipes::{Described, Kind, spare_nodes};
+use lockstorm_data::metrics::units::counted;
+use lockstorm_plan::recipes::{Described, Kind, spare_nodes};
 
 /// The recipes for one number of nodes.
 #[must_use]

@@ -3,8 +3,8 @@
 use super::figures::time;
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Table};
-use crate::metrics::units::{count, counted};
-use crate::plan::{Played, Replay, Replayed};
+use lockstorm_data::metrics::units::{count, counted};
+use lockstorm_plan::{Played, Replay, Replayed};
 
 /// Both, in colour if wanted.
 #[must_use]

@@ -1,7 +1,7 @@
-use crate::metrics::units::{counted, micros};
-use crate::metrics::{Count, Figures, NodeLoad};
-use crate::model::CauseKind;
-use crate::scenario::{ArmSpec, LockNodes, WorkloadSpec};
+use lockstorm_data::metrics::units::{counted, micros};
+use lockstorm_data::metrics::{Count, Figures, NodeLoad};
+use lockstorm_data::model::CauseKind;
+use lockstorm_data::scenario::{ArmSpec, LockNodes, WorkloadSpec};
 
 /// An outage that is worth a clause, in milliseconds.
 const LONG_MS: u64 = 1000;
@@ -89,9 +89,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::metrics::{HitsPerExpiry, Quantiles, Time};
-    use crate::model::Outcomes;
-    use crate::scenario::{
+    use lockstorm_data::metrics::{HitsPerExpiry, Quantiles, Time};
+    use lockstorm_data::model::Outcomes;
+    use lockstorm_data::scenario::{
         CacheFillSpec, InventorySpec, LockKind, Overrides, Popularity, ServiceTime, Source, StockIn, parse,
     };
 

@@ -3,10 +3,10 @@
 use super::columns::{Arm, LOAD, LOCKS, SECTIONS, heads, orders, table};
 use super::paint::Tone;
 use super::table::{Cell, Table};
-use crate::metrics::units::{count, micros};
-use crate::metrics::{Column, Metric, NodeLoad, ServerLoad};
-use crate::run::{ArmRecord, Record};
-use crate::scenario::WorkloadSpec;
+use lockstorm_data::metrics::units::{count, micros};
+use lockstorm_data::metrics::{Column, Metric, NodeLoad, ServerLoad};
+use lockstorm_data::scenario::WorkloadSpec;
+use lockstorm_run::{ArmRecord, Record};
 
 /// The table of the locks; `None` if no arm has one.
 pub(super) fn locks(arms: &[Arm<'_>]) -> Option<Table> {
@@ -116,8 +116,8 @@ mod tests {
     use strum::VariantArray;
 
     use super::*;
-    use crate::metrics::{Alarm, Shown};
-    use crate::scenario::Words;
+    use lockstorm_data::metrics::{Alarm, Shown};
+    use lockstorm_data::scenario::Words;
 
     /// Figures that are part of another column or only exist during a run, and quantiles for expectations and the record
     /// only.

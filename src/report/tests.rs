@@ -5,10 +5,10 @@ use std::fs;
 use std::time::Duration;
 
 use super::{FileError, Paint, RecordFile, render, summary};
-use crate::metrics::{Count, Figures, HitsPerExpiry, Point, Quantiles, Series, Time};
-use crate::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Outcomes, Target};
-use crate::run::{ArmRecord, CheckedExpectation, Machine, Record, Timeouts};
-use crate::scenario::{Overrides, Scenario, Source, builtin, parse};
+use lockstorm_data::metrics::{Count, Figures, HitsPerExpiry, Point, Quantiles, Series, Time};
+use lockstorm_data::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Outcomes, Target};
+use lockstorm_data::scenario::{Overrides, Scenario, Source, builtin, parse};
+use lockstorm_run::{ArmRecord, CheckedExpectation, Machine, Record, Timeouts};
 
 fn scenario(name: &str) -> Scenario {
     let text = builtin::find(name).unwrap().text.to_owned();

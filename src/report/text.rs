@@ -7,10 +7,10 @@ use super::columns::Arm;
 use super::paint::{Paint, Tone};
 use super::sentence::sentence;
 use super::tables;
-use crate::metrics::units::{counted, rate};
-use crate::model::{CheckResult, Event, EventKind, Finding, Proof, printable, setting};
-use crate::run::{Record, Snapshot};
-use crate::scenario::Scenario;
+use lockstorm_data::metrics::units::{counted, rate};
+use lockstorm_data::model::{CheckResult, Event, EventKind, Finding, Proof, printable, setting};
+use lockstorm_data::scenario::Scenario;
+use lockstorm_run::{Record, Snapshot};
 
 /// The summary as plain text.
 #[must_use]

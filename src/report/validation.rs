@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use super::figures::time;
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Table};
-use crate::metrics::units::count;
-use crate::model::setting;
-use crate::validation::{Breaks, Comparison, Difference, Distance, Validation, Verdict};
+use lockstorm_data::metrics::units::count;
+use lockstorm_data::model::setting;
+use lockstorm_plan::validation::{Breaks, Comparison, Difference, Distance, Validation, Verdict};
 
 const HEAD: [&str; 12] = [
     "lock",

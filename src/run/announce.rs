@@ -5,8 +5,8 @@ use super::arm::Arm;
 use super::collector::SecondEnded;
 use super::events::EventLog;
 use super::lacking::lacking;
-use crate::metrics::units::count;
-use crate::model::EventKind;
+use lockstorm_data::metrics::units::count;
+use lockstorm_data::model::EventKind;
 
 /// Announces the first lost updates and the first oversold units of an arm.
 pub(super) fn damage(arm: &mut Arm, worst: Option<(usize, u64)>, log: &mut EventLog) {

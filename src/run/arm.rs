@@ -4,12 +4,12 @@ use super::activity::Activity;
 use super::auditor::{Auditor, LiveAudit};
 use super::collector::Collector;
 use super::error::RunError;
-use crate::lab::Lab;
-use crate::metrics::{Recorder, Timeline};
 use crate::oracle::Books;
-use crate::scenario::{ArmSpec, Scenario};
 use crate::store::ArmDatabase;
 use crate::workload;
+use lockstorm_data::metrics::{Recorder, Timeline};
+use lockstorm_data::scenario::{ArmSpec, Scenario};
+use lockstorm_lab::Lab;
 
 /// One arm, as the run sees it.
 pub(super) struct Arm {

@@ -6,11 +6,11 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::progress_limit::ProgressLimit;
-use crate::metrics::Timeline;
 use crate::oracle::{Books, News, StockAudit};
-use crate::scenario::{Ledger, StockIn};
 use crate::store::{Order, Store, StoreError};
 use crate::workload::{Cache, CacheError, batches, orders_in_cache, stock_sold_in_cache};
+use lockstorm_data::metrics::Timeline;
+use lockstorm_data::scenario::{Ledger, StockIn};
 
 /// How often the ledger is read while the load runs.
 const EVERY: Duration = Duration::from_millis(250);

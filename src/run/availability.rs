@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use crate::metrics::{Grants, Outage};
+use lockstorm_data::metrics::{Grants, Outage};
 
 /// How long grants are kept, in microseconds: the effect of a fault, or a new master, may be noted so much later than it was.
 const KEPT_US: i64 = 60_000_000;

@@ -8,8 +8,8 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::new_master::{ArmLocks, NewMaster};
-use crate::lab::{Lab, NodeName};
-use crate::model::{ClusterNode, ClusterRole};
+use lockstorm_data::model::{ClusterNode, ClusterRole};
+use lockstorm_lab::{Lab, NodeName};
 
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -49,11 +49,12 @@ mod tests {
     use super::super::new_master::Lacks;
     use super::super::new_master::testing::acquire;
     use super::*;
-    use crate::lab::{Role, redis_client, testing};
-    use crate::lock::{Cluster, Guard, NodeAddress, NodeOptions};
-    use crate::model::{Action, Fault, HostId};
-    use crate::scenario::{ClusterSpec, LabSpec, Password, Persistence};
     use crate::workload::HeldLocks;
+    use lockstorm_data::model::{Action, Fault, HostId};
+    use lockstorm_data::scenario::{ClusterSpec, LabSpec, Password, Persistence};
+    use lockstorm_kit::{beside, lab};
+    use lockstorm_lab::{Role, redis_client};
+    use lockstorm_lock::{Cluster, Guard, NodeAddress, NodeOptions};
 
     const FIRST: NodeName = NodeName::on(HostId(1), Role::FirstInCluster);
     const ITS_REPLICA: NodeName = NodeName::on(HostId(2), Role::SecondInCluster);
@@ -65,7 +66,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_locks_that_only_a_dead_master_of_the_cluster_had_are_counted_exactly() {
-        let (options, _turn) = testing::turn().await;
+        let (options, _turn) = (lab::options(), beside());
         let spec = LabSpec {
             hosts: 3,
             persistence: Persistence::None,

@@ -8,11 +8,11 @@ use super::curves::Curves;
 use super::outlasted::Outlasted;
 use super::takeovers::Takeovers;
 use super::totals::{ArmState, Totals};
-use crate::metrics::{
+use crate::oracle::{Books, News};
+use lockstorm_data::metrics::{
     Batch, Count, Figures, HistogramText, Point, RecentTenths, Recorder, Series, Tally, Time, Timeline, When,
 };
-use crate::model::{NoVote, Outcomes};
-use crate::oracle::{Books, News};
+use lockstorm_data::model::{NoVote, Outcomes};
 
 /// Takes in what the recorders of one arm counted.
 #[derive(Debug)]
@@ -245,9 +245,9 @@ mod tests {
 
     use super::super::totals::Intakes;
     use super::*;
-    use crate::metrics::{Counts, DamagedList, NodeLoad, Part, ProviderCall, ServerLoad};
-    use crate::model::{Cause, CauseKind, Outcome};
     use crate::oracle::Sales;
+    use lockstorm_data::metrics::{Counts, DamagedList, NodeLoad, Part, ProviderCall, ServerLoad};
+    use lockstorm_data::model::{Cause, CauseKind, Outcome};
 
     const MS: Duration = Duration::from_millis(1);
     const HOUR: Duration = Duration::from_hours(1);

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use crate::model::{Action, HostId, OrderId, Target};
+use lockstorm_data::model::{Action, HostId, OrderId, Target};
 
 /// What the console, a test or a signal handler can ask of a run.
 #[derive(Debug, Clone, PartialEq)]

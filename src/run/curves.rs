@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::metrics::{Batch, Count, Part, Point, Quantiles, RecentTenths, Series, Spread, Sums, Time, When};
-use crate::model::Outcomes;
 use crate::oracle::News;
+use lockstorm_data::metrics::{Batch, Count, Part, Point, Quantiles, RecentTenths, Series, Spread, Sums, Time, When};
+use lockstorm_data::model::Outcomes;
 
 /// The series of one arm, and what is needed to go on with it.
 #[derive(Debug, Default)]

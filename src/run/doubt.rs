@@ -3,10 +3,10 @@
 use super::arm::Arm;
 use super::engine::Engine;
 use super::flaws::{Doubt, Leaves};
-use crate::metrics::Metric;
-use crate::metrics::units::{count, counted, figure};
-use crate::metrics::{Count, Figures};
-use crate::scenario::Expectation;
+use lockstorm_data::metrics::Metric;
+use lockstorm_data::metrics::units::{count, counted, figure};
+use lockstorm_data::metrics::{Count, Figures};
+use lockstorm_data::scenario::Expectation;
 
 /// If more than one request in this many failed, the others don't stand for all.
 const FEW: u64 = 100;
@@ -107,7 +107,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Op;
+    use lockstorm_data::scenario::Op;
 
     #[test]
     fn a_machine_that_holds_sections_up_is_too_busy_if_that_did_damage() {

@@ -1,6 +1,6 @@
 use std::time::Instant;
 
-use crate::model::{Finding, HostId, Observer, Obstacle, Proof, Verified};
+use lockstorm_data::model::{Finding, HostId, Observer, Obstacle, Proof, Verified};
 
 /// The result of an action.
 #[derive(Debug)]

@@ -12,9 +12,9 @@ use super::pace::{CONDITIONS, TICK};
 use super::preparation::{arm_databases, drop_schemas};
 use super::progress_limit::ProgressLimit;
 use super::snapshot::Phase;
-use crate::metrics::units::counted;
-use crate::model::{EventKind, Fault};
 use crate::swarm::AppServer;
+use lockstorm_data::metrics::units::counted;
+use lockstorm_data::model::{EventKind, Fault};
 
 /// How soon given-up requests end. Only those that wait for a database or the cache node take longer.
 const GRACE: Duration = Duration::from_secs(1);

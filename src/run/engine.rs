@@ -24,13 +24,13 @@ use super::stall_watch::StallWatch;
 use super::timing::Timing;
 use super::totals::{ArmState, Intakes};
 use super::turned::Turned;
-use crate::lab::{Lab, ServerBinary};
-use crate::lock::Gauges;
-use crate::metrics::{Figures, Metric, NodeLoad, Timeline};
-use crate::model::EventKind;
-use crate::scenario::{Scenario, Voter};
 use crate::swarm::{AppServer, Load};
 use crate::workload::{Hurry, LiveSettings};
+use lockstorm_data::metrics::{Figures, Metric, NodeLoad, Timeline};
+use lockstorm_data::model::EventKind;
+use lockstorm_data::scenario::{Scenario, Voter};
+use lockstorm_lab::{Lab, ServerBinary};
+use lockstorm_lock::Gauges;
 
 /// A run from its lab to its record. It lives on one thread and owns everything that app servers don't.
 pub(super) struct Engine {

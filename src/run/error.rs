@@ -1,7 +1,7 @@
-use crate::lab::LabError;
 use crate::store::StoreError;
 use crate::swarm::SwarmError;
 use crate::workload::CacheError;
+use lockstorm_lab::LabError;
 
 /// Why a run ended without a record.
 #[derive(Debug, thiserror::Error)]

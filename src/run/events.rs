@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use super::effect::Effect;
 use super::snapshot::Snapshot;
-use crate::model::{Action, Event, EventKind, OrderId, Proof, Target};
+use lockstorm_data::model::{Action, Event, EventKind, OrderId, Proof, Target};
 
 /// All events of a run, in the order of their causes.
 #[derive(Debug)]

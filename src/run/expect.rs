@@ -1,9 +1,9 @@
 use super::flaws::{Doubt, Leaves};
 use super::record::{ArmRecord, CheckedExpectation};
-use crate::metrics::units::figure;
-use crate::metrics::{Alarm, Evidence};
-use crate::model::CheckResult;
-use crate::scenario::{Expectation, Scenario};
+use lockstorm_data::metrics::units::figure;
+use lockstorm_data::metrics::{Alarm, Evidence};
+use lockstorm_data::model::CheckResult;
+use lockstorm_data::scenario::{Expectation, Scenario};
 
 /// Compares the scenario's expectations with the arms' figures; `doubts` are those of each arm.
 pub(super) fn check_all(scenario: &Scenario, arms: &[ArmRecord], doubts: &[Vec<Doubt>]) -> Vec<CheckedExpectation> {
@@ -93,8 +93,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::metrics::{Count, Figures, Metric, Point, Quantiles, Series};
-    use crate::scenario::{Op, Overrides, Source, parse};
+    use lockstorm_data::metrics::{Count, Figures, Metric, Point, Quantiles, Series};
+    use lockstorm_data::scenario::{Op, Overrides, Source, parse};
 
     /// What is said of an expectation of `redlock`, with these figures and doubts.
     fn check((metric, op, bound): (Metric, Op, f64), figures: Figures, doubts: &[Doubt]) -> CheckedExpectation {

@@ -8,9 +8,9 @@ use super::engine::Engine;
 use super::faults::{Place, Report};
 use super::snapshot::Phase;
 use crate::fault::{Due, Schedule};
-use crate::model::{Action, Fault, HostId, OrderId, Target, Targets};
-use crate::scenario::{FaultSpec, FaultStart};
 use crate::swarm::AppServer;
+use lockstorm_data::model::{Action, Fault, HostId, OrderId, Target, Targets};
+use lockstorm_data::scenario::{FaultSpec, FaultStart};
 
 impl Engine {
     /// Starts the faults that are due by the schedule.

@@ -5,10 +5,10 @@ use tokio::sync::mpsc;
 
 use super::effect::Effect;
 use crate::fault::{Due, Schedule};
-use crate::lab::{Lab, LabError};
-use crate::model::{Action, HostId, Link, Observer, OrderId, ServerId, Target};
-use crate::scenario::FaultSpec;
 use crate::swarm::{AppServer, SwarmError};
+use lockstorm_data::model::{Action, HostId, Link, Observer, OrderId, ServerId, Target};
+use lockstorm_data::scenario::FaultSpec;
+use lockstorm_lab::{Lab, LabError};
 
 /// The faults of a run: the schedule, and the actions under way on hosts and app servers.
 #[derive(Debug)]

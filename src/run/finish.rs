@@ -11,12 +11,12 @@ use super::expect;
 use super::flaws::{Doubt, Leaves};
 use super::record::{ArmRecord, Machine, Record, RoundTripRecord, Timeouts};
 use super::snapshot::Phase;
-use crate::lock::NodeOptions;
-use crate::metrics::units::micros;
-use crate::metrics::{Count, HistogramText, Quantiles, Time, histogram};
-use crate::model::{EventKind, HostId};
-use crate::scenario::Scenario;
 use crate::workload::CACHE_REPLY_TIMEOUT;
+use lockstorm_data::metrics::units::micros;
+use lockstorm_data::metrics::{Count, HistogramText, Quantiles, Time, histogram};
+use lockstorm_data::model::{EventKind, HostId};
+use lockstorm_data::scenario::Scenario;
+use lockstorm_lock::NodeOptions;
 
 /// If requests begin this much later than they were due, in microseconds, the times of a run are doubtful.
 const MUCH_LAG_US: u64 = 100_000;

@@ -11,7 +11,7 @@ use super::record::Record;
 use super::snapshot::{Phase, Snapshot};
 use super::{play, view};
 use crate::needs;
-use crate::scenario::Scenario;
+use lockstorm_data::scenario::Scenario;
 
 /// A run under way on a thread of its own.
 #[derive(Debug)]

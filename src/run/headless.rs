@@ -7,8 +7,10 @@ use tokio::select;
 use tokio::sync::oneshot;
 
 use super::snapshot::Snapshot;
-use super::{Command, Record, RunError, RunHandle, RunOptions, Stop, Stops};
-use crate::scenario::Scenario;
+use lockstorm_base::{Stop, Stops};
+
+use super::{Command, Record, RunError, RunHandle, RunOptions};
+use lockstorm_data::scenario::Scenario;
 
 /// How a headless run ended.
 #[derive(Debug)]

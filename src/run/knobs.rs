@@ -3,9 +3,9 @@
 use super::command::Knob;
 use super::engine::Engine;
 use super::snapshot::Knobs;
-use crate::metrics::units;
-use crate::model::EventKind;
-use crate::scenario::Scenario;
+use lockstorm_data::metrics::units;
+use lockstorm_data::model::EventKind;
+use lockstorm_data::scenario::Scenario;
 
 /// The knobs as the scenario sets them.
 pub(super) fn of(scenario: &Scenario) -> Knobs {
@@ -110,7 +110,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Overrides, Source, builtin, parse};
+    use lockstorm_data::scenario::{Overrides, Source, builtin, parse};
     use std::time::Duration;
 
     /// A scenario whose arms with lock nodes have these TTLs.

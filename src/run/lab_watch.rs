@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use crate::lab::{HostState, Lab, NodeName, Role};
-use crate::model::{Condition, HostId, How};
+use lockstorm_data::model::{Condition, HostId, How};
+use lockstorm_lab::{HostState, Lab, NodeName, Role};
 
 /// The last known states of the lab's processes, and how many orders are under way for each.
 #[derive(Debug)]

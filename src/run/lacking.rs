@@ -1,7 +1,7 @@
 //! The nodes that an acquire lacked, in words.
 
-use crate::model::{Cause, NoVote};
-use crate::scenario::{ArmSpec, LockNodes, Voter};
+use lockstorm_data::model::{Cause, NoVote};
+use lockstorm_data::scenario::{ArmSpec, LockNodes, Voter};
 
 /// For example `host 1 down (connection refused), host 2 silent (no reply in time)`, and for a
 /// lock on a single node `no vote from host 1: down (connection refused)`. `None` if there is nothing to say.
@@ -70,7 +70,7 @@ fn state(cause: &Cause) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Overrides, Source, builtin, parse};
+    use lockstorm_data::scenario::{Overrides, Source, builtin, parse};
 
     #[test]
     fn each_node_is_named_with_its_state() {

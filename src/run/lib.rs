@@ -1,5 +1,12 @@
 //! One run from scenario to record: commands go down, snapshots come up.
 
+pub mod fault;
+pub mod needs;
+pub mod oracle;
+pub mod store;
+pub mod swarm;
+pub mod workload;
+
 mod activity;
 mod announce;
 mod arm;
@@ -50,8 +57,6 @@ mod record;
 mod snapshot;
 mod stage;
 mod stall_watch;
-#[path = "../base/signals.rs"]
-mod stop;
 mod stuck_keys;
 mod takeovers;
 mod timing;
@@ -59,18 +64,16 @@ mod totals;
 mod turned;
 mod view;
 
-pub use crate::model::CheckResult;
 pub use command::{Command, Knob};
 pub use error::RunError;
 pub use handle::{RunHandle, start};
 pub use headless::{Ended, headless};
 pub use lacking::{lacking, lacking_in_short};
 pub use ladder::{TTLS, ladder};
-pub use meaning::is_back;
+pub use lockstorm_data::model::CheckResult;
 pub use options::RunOptions;
 pub use outlasted::{Outlasted, Part};
 pub use record::{ArmRecord, CheckedExpectation, Machine, Record, RoundTripRecord, Timeouts};
 pub use snapshot::{
     ArmView, Behind, Health, HostView, Knobs, Live, NodeFigures, OldMaster, Phase, ServerView, Snapshot,
 };
-pub use stop::{Stop, Stops, stop_at_once};

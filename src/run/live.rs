@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::engine::Engine;
 use super::snapshot::{Health, Live};
-use crate::model::{Cause, CauseKind, HostId};
-use crate::scenario::LockNodes;
+use lockstorm_data::model::{Cause, CauseKind, HostId};
+use lockstorm_data::scenario::LockNodes;
 
 /// An arm stands still if it has answered nobody for longer than this and than its own work takes.
 const STILL: Duration = Duration::from_secs(1);

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
-use crate::lab::NodeName;
-use crate::metrics::units::count;
-use crate::model::{ClusterNode, ClusterRole, HostId};
+use lockstorm_data::metrics::units::count;
+use lockstorm_data::model::{ClusterNode, ClusterRole, HostId};
+use lockstorm_lab::NodeName;
 
 /// The cluster of a run, as its nodes describe it.
 #[derive(Debug, Default)]
@@ -113,7 +113,7 @@ pub(super) fn words(usable: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::Role;
+    use lockstorm_lab::Role;
 
     fn name(host: usize, role: usize) -> NodeName {
         NodeName::on(HostId(host), Role::IN_CLUSTER[role])

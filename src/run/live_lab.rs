@@ -6,8 +6,8 @@ use std::time::Instant;
 use super::lab_watch::LabWatch;
 use super::live_cluster::LiveCluster;
 use super::offsets::Offsets;
-use crate::lab::{Lab, NodeName, NodeStats};
-use crate::model::{HostId, ReplicationRole, Seats};
+use lockstorm_data::model::{HostId, ReplicationRole, Seats};
+use lockstorm_lab::{Lab, NodeName, NodeStats};
 
 /// The lab of a run, and its last known state.
 pub(super) struct LiveLab {

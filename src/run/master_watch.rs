@@ -8,8 +8,8 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::new_master::{ArmLocks, NewMaster};
-use crate::lab::{Lab, NodeName, Role};
-use crate::model::ReplicationRole;
+use lockstorm_data::model::ReplicationRole;
+use lockstorm_lab::{Lab, NodeName, Role};
 
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -58,11 +58,12 @@ mod tests {
     use super::super::new_master::Lacks;
     use super::super::new_master::testing::acquire;
     use super::*;
-    use crate::lab::{MASTER_NAME, redis_client, testing};
-    use crate::lock::{NodeOptions, Sentinels};
-    use crate::model::{Action, Condition, Fault, HostId, Way};
-    use crate::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
     use crate::workload::HeldLocks;
+    use lockstorm_data::model::{Action, Condition, Fault, HostId, Way};
+    use lockstorm_data::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
+    use lockstorm_kit::{beside, lab};
+    use lockstorm_lab::{MASTER_NAME, redis_client};
+    use lockstorm_lock::{NodeOptions, Sentinels};
 
     async fn connect(lab: &Lab, host: HostId) -> MultiplexedConnection {
         let address = lab.address(NodeName::on(host, Role::Replicated)).unwrap();
@@ -111,7 +112,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_locks_that_only_the_dead_master_had_are_counted_exactly() {
-        let (options, _turn) = testing::turn().await;
+        let (options, _turn) = (lab::options(), beside());
         let spec = LabSpec {
             hosts: 3,
             persistence: Persistence::None,

@@ -9,10 +9,10 @@ use super::cluster_watch;
 use super::engine::Engine;
 use super::master_watch::{self, Look};
 use super::new_master::{ArmLocks, NewMaster};
-use crate::lab::NodeName;
-use crate::metrics::units::counted;
-use crate::model::{EventKind, HostId};
-use crate::scenario::{ArmSpec, LockNodes, Topology};
+use lockstorm_data::metrics::units::counted;
+use lockstorm_data::model::{EventKind, HostId};
+use lockstorm_data::scenario::{ArmSpec, LockNodes, Topology};
+use lockstorm_lab::NodeName;
 
 impl Engine {
     /// Watches the roles of the replicated nodes, if an arm uses them.

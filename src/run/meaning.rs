@@ -1,9 +1,10 @@
 //! The consequence of an action in words. The consequence comes first, so that a line that is cut off loses only detail.
 
 use super::engine::Engine;
-use crate::metrics::units::{count, counted};
-use crate::model::{Action, Fault, HostId, Target};
-use crate::scenario::{LockNodes, Persistence};
+use lockstorm_data::metrics::units::{count, counted};
+use lockstorm_data::model::{Action, Fault, HostId, Target};
+use lockstorm_data::scenario::{LockNodes, Persistence};
+use lockstorm_lab::is_back;
 
 impl Engine {
     /// What it means that `action` took effect on `target`. `held`: the locks that a host kept before it forgot them.
@@ -81,17 +82,6 @@ impl Engine {
             })
             .filter(|(_, locks)| *locks > 0)
             .collect()
-    }
-}
-
-/// That a host which was down is back, and whether it still knows what it had.
-#[must_use]
-pub fn is_back(host: HostId, persistence: Persistence) -> String {
-    match persistence {
-        Persistence::None => format!("{host} is back EMPTY"),
-        Persistence::Rdb | Persistence::AofEverysec | Persistence::AofAlways => {
-            format!("{host} is back with what it kept")
-        }
     }
 }
 

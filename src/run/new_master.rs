@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::lab::{Kept, Lab, NodeName};
-use crate::lock::HeldLock;
 use crate::workload::HeldLocks;
+use lockstorm_lab::{Kept, Lab, NodeName};
+use lockstorm_lock::HeldLock;
 
 /// A replica that has become a master.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ pub(super) mod testing {
 
     use tokio::time::sleep;
 
-    use crate::lock::{AcquireOptions, Guard, Lock, Nodes};
+    use lockstorm_lock::{AcquireOptions, Guard, Lock, Nodes};
 
     /// Acquires so many more locks, for long.
     pub async fn acquire(nodes: &Nodes, names: Range<u32>) -> Vec<Guard> {

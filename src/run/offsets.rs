@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::snapshot::Behind;
-use crate::lab::NodeName;
-use crate::model::{HostId, ReplicationRole};
+use lockstorm_data::model::{HostId, ReplicationRole};
+use lockstorm_lab::NodeName;
 
 /// How long the offsets of a master are kept.
 const KEPT: Duration = Duration::from_mins(1);
@@ -95,7 +95,7 @@ fn passed(history: &VecDeque<(Instant, u64)>, offset: u64) -> Option<Instant> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::Role;
+    use lockstorm_lab::Role;
 
     const MASTER: HostId = HostId(1);
     const REPLICA: HostId = HostId(2);

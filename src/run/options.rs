@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use crate::lab::ServerBinary;
+use lockstorm_lab::ServerBinary;
 
 /// What a run needs besides its scenario.
 #[derive(Debug, Clone, Default)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::ladder::{TTLS, ladder};
-use crate::lock::protocol::validity;
+use lockstorm_lock::protocol::validity;
 
 /// What the sections of an arm so far say of other TTLs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::histogram;
+    use lockstorm_data::metrics::histogram;
 
     const MS: Duration = Duration::from_millis(1);
 

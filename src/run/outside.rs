@@ -4,9 +4,9 @@
 use super::auditor::LiveAudit;
 use super::engine::Engine;
 use super::lab_watch::{Change, change_elsewhere, outside_change};
-use crate::lab::Role;
-use crate::model::{Condition, HostId};
-use crate::scenario::{LockNodes, StockIn};
+use lockstorm_data::model::{Condition, HostId};
+use lockstorm_data::scenario::{LockNodes, StockIn};
+use lockstorm_lab::Role;
 
 impl Engine {
     /// Logs what changed in the lab without an order. The death of a lock node is a fault like any other; without the

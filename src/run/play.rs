@@ -17,11 +17,11 @@ use super::progress_limit::ProgressLimit;
 use super::record::{Record, SecondZero};
 use super::snapshot::{Phase, Snapshot};
 use super::stall_watch::StallWatch;
-use crate::lab::{Lab, LabOptions, NodeName, NodeStats, ServerBinary};
-use crate::metrics::units::micros;
-use crate::model::{ClusterNode, EventKind};
-use crate::scenario::{FaultSpec, Scenario};
 use crate::workload::Hurry;
+use lockstorm_data::metrics::units::micros;
+use lockstorm_data::model::{ClusterNode, EventKind};
+use lockstorm_data::scenario::{FaultSpec, Scenario};
+use lockstorm_lab::{Lab, LabOptions, NodeName, NodeStats, ServerBinary};
 
 /// How long a run that was stopped before its load began may take to remove what it made.
 const TAKE_BACK: Duration = Duration::from_secs(1);

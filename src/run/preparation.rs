@@ -7,13 +7,13 @@ use tokio::task::JoinSet;
 
 use super::arm::Arm;
 use super::error::RunError;
-use crate::lab::{Lab, MASTER_NAME};
-use crate::metrics::{Recorder, RoundTrips, Timeline};
-use crate::model::ServerId;
-use crate::scenario::Scenario;
 use crate::store::{self, ArmDatabase};
 use crate::swarm::{AppServer, ArmPlan, Load, ReplicatedNodes, ServerPlan};
 use crate::workload::{Hurry, LiveSettings};
+use lockstorm_data::metrics::{Recorder, RoundTrips, Timeline};
+use lockstorm_data::model::ServerId;
+use lockstorm_data::scenario::Scenario;
+use lockstorm_lab::{Lab, MASTER_NAME};
 
 /// How long it may take to drop the schemas of a run that did not begin.
 const TAKE_BACK: Duration = Duration::from_secs(2);

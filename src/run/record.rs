@@ -7,10 +7,10 @@ use hdrhistogram::Histogram;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-use crate::lab::NodeSettings;
-use crate::metrics::{Figures, HistogramText, NotAHistogram, Point, Quantiles, Series, Time, histogram};
-use crate::model::{CheckResult, Event};
-use crate::scenario::Scenario;
+use lockstorm_data::metrics::{Figures, HistogramText, NotAHistogram, Point, Quantiles, Series, Time, histogram};
+use lockstorm_data::model::{CheckResult, Event};
+use lockstorm_data::scenario::Scenario;
+use lockstorm_lab::NodeSettings;
 
 /// Everything one run produced.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::outlasted::Outlasted;
-use crate::metrics::{Figures, RecentTenths, Series};
-use crate::model::{CauseKind, CheckResult, Conditions, Event, HostId, NoVote, ReplicationRole, ServerId};
-use crate::scenario::Scenario;
+use lockstorm_data::metrics::{Figures, RecentTenths, Series};
+use lockstorm_data::model::{CauseKind, CheckResult, Conditions, Event, HostId, NoVote, ReplicationRole, ServerId};
+use lockstorm_data::scenario::Scenario;
 
 /// The state of a run at one instant: all that the console and the progress line ever see. Plain data that does not change
 /// once it is published; at most ten a second.

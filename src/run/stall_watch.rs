@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use crate::scenario::ArmSpec;
+use lockstorm_data::scenario::ArmSpec;
 
 /// Notices that the run itself stood still, and its app servers with it: it was stopped by a signal, or had no processor
 /// time. Locks that expire meanwhile make damage that no lock can answer for.
@@ -59,7 +59,7 @@ impl StallWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{LockKind, Overrides, Source, parse};
+    use lockstorm_data::scenario::{LockKind, Overrides, Source, parse};
 
     #[test]
     fn the_threads_of_a_busy_machine_stand_still_for_much_of_the_time() {

@@ -11,9 +11,9 @@ use super::engine::Engine;
 use super::lacking::lacking;
 use super::pace::TICK;
 use super::preparation::Preparation;
-use crate::metrics::Recorder;
-use crate::model::{EventKind, HostId};
 use crate::swarm::{ArmPlan, Patience, stuck_locks};
+use lockstorm_data::metrics::Recorder;
+use lockstorm_data::model::{EventKind, HostId};
 
 /// How many keys are tried, of the first of the workload.
 const MOST: usize = 1_000;

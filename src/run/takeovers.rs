@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::metrics::{Watched, WatchedGrant};
+use lockstorm_data::metrics::{Watched, WatchedGrant};
 
 /// The orphans of one arm: locks that were held by an app server when it was killed. Times are microseconds from second 0.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::record::SecondZero;
-use crate::metrics::Timeline;
+use lockstorm_data::metrics::Timeline;
 
 /// The clock of a run.
 #[derive(Debug)]

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use strum::VariantArray;
 
-use crate::metrics::{
+use crate::oracle::{Books, News};
+use lockstorm_data::metrics::{
     Batch, Count, Counts, DamagedList, Expiries, Figures, HistogramText, NodeLoad, Part, Quantiles, ServerLoad, Sums,
     Time, Times, When, histogram,
 };
-use crate::oracle::{Books, News};
 
 /// What the run knows about an arm besides its recorders.
 #[derive(Debug, Default)]

@@ -7,9 +7,9 @@ use super::engine::Engine;
 use super::knobs;
 use super::outlasted;
 use super::snapshot::{ArmView, HostView, NodeFigures, OldMaster, Phase, ServerView, Snapshot};
-use crate::lab::{NodeName, Role};
-use crate::model::{Event, HostId, ServerId};
-use crate::scenario::{ArmSpec, Scenario, Voter};
+use lockstorm_data::model::{Event, HostId, ServerId};
+use lockstorm_data::scenario::{ArmSpec, Scenario, Voter};
+use lockstorm_lab::{NodeName, Role};
 
 /// A snapshot of a run that has not begun: nothing is up, and nothing is counted.
 pub(super) fn first(scenario: &Arc<Scenario>) -> Snapshot {

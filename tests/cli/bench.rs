@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::thread;
 
-use lockstorm::bench::{BenchRecord, CASES, CaseResult, Contender, Metric, Run};
+use lockstorm_bench::{BenchRecord, CASES, CaseResult, Contender, Metric, Run};
 use lockstorm_kit::program::{self, printed, says};
 use lockstorm_kit::{alone, beside, ended, eventually, lockstorm, parts_of, send};
 use nix::sys::signal::Signal;

@@ -6,12 +6,12 @@ use std::process::{Child, ChildStderr};
 use std::thread;
 use std::time::Duration;
 
-use lockstorm::metrics::{Count, Quantiles, Time};
-use lockstorm::run::{CheckResult, Record};
+use lockstorm_data::metrics::{Count, Quantiles, Time};
 use lockstorm_kit::place::Place;
 use lockstorm_kit::program::{children, read_until, says, under_way};
 use lockstorm_kit::scenario::TWO_ARMS;
 use lockstorm_kit::{ended, eventually, parts_of, program, send};
+use lockstorm_run::{CheckResult, Record};
 use nix::sys::signal::Signal;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use strum::VariantArray;

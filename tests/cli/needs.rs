@@ -7,11 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use lockstorm::needs::{Machine, Needs, compare, of};
-use lockstorm::scenario::builtin;
+use lockstorm_data::scenario::builtin;
 use lockstorm_kit::program::{family, says};
 use lockstorm_kit::scenario::scenario;
 use lockstorm_kit::{beside, ended, lockstorm, parts_of, program};
+use lockstorm_run::needs::{Machine, Needs, compare, of};
 use tempfile::TempDir;
 
 /// A scenario of a few seconds with this many app servers, connections and workers, and this kind of arm.
@@ -213,7 +213,7 @@ fn a_disk_that_is_nearly_full_is_warned_of_once_while_the_run_goes_on() {
     };
     mount("mount", &["-t", "tmpfs", "-o", "size=40m", "lockstorm-test"]);
     let small = Machine {
-        disk: lockstorm::needs::free_disk(directory.path()),
+        disk: lockstorm_run::needs::free_disk(directory.path()),
         ..Machine::default()
     };
     let shop = text([2, 1, 2, 2], SHOP, "lock = \"single\"");

@@ -12,11 +12,11 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use lockstorm::run::Record;
 use lockstorm_kit::place::Place;
 use lockstorm_kit::program::{says, under_way};
 use lockstorm_kit::scenario::TWO_ARMS;
 use lockstorm_kit::{ended, eventually, parts_of, send};
+use lockstorm_run::Record;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;

@@ -4,8 +4,10 @@
 
 use std::time::Duration;
 
-use lockstorm::model::{HostId, Seat, Target, Targets};
-use lockstorm::scenario::{ClusterSpec, Fence, Follow, Overrides, ReplicatedSpec, Scenario, Source, parse, warnings};
+use lockstorm_data::model::{HostId, Seat, Target, Targets};
+use lockstorm_data::scenario::{
+    ClusterSpec, Fence, Follow, Overrides, ReplicatedSpec, Scenario, Source, parse, warnings,
+};
 use lockstorm_kit::program::says;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use lockstorm::metrics::Metric;
-use lockstorm::model::{Action, Condition, HostId, ServerId, Target, Targets, Wait};
-use lockstorm::scenario::{
+use lockstorm_data::metrics::Metric;
+use lockstorm_data::model::{Action, Condition, HostId, ServerId, Target, Targets, Wait};
+use lockstorm_data::scenario::{
     CacheFillSpec, FaultStart, Fence, LockKind, Overrides, Password, Popularity, Renew, Scenario, ServiceTime, Source,
     WorkloadSpec, builtin, parse, warnings,
 };

@@ -4,17 +4,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockstorm::metrics::{Count, Figures, HitsPerExpiry, Metric, Point, Quantiles, Series, Time};
-use lockstorm::model::{
+use lockstorm_data::metrics::{Count, Figures, HitsPerExpiry, Metric, Point, Quantiles, Series, Time};
+use lockstorm_data::model::{
     Action, Cause, Condition, Conditions, Event, EventKind, Fault, HostId, How, NoVote, Outcomes, ServerId, Target,
     Wait,
 };
-use lockstorm::run::{ArmView, HostView, Knobs, Live, NodeFigures, Outlasted, Phase, ServerView, Snapshot};
-use lockstorm::scenario::{
+use lockstorm_data::scenario::{
     ArmSpec, Arrivals, Balance, CacheFillSpec, CacheSpec, DatabaseSpec, DatabaseUrl, Expectation, Fence, Follow,
     InventorySpec, LabSpec, LockKind, OnLoss, Op, Password, Persistence, Popularity, Renew, Scenario, ServiceTime,
     StockIn, SwarmSpec, Topology, Update, WorkloadSpec,
 };
+use lockstorm_run::{ArmView, HostView, Knobs, Live, NodeFigures, Outlasted, Phase, ServerView, Snapshot};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -487,7 +487,7 @@ pub fn stampeded() -> Snapshot {
 }
 
 /// The same snapshot, finished.
-pub fn finished(mut snapshot: Snapshot, expectations: Vec<(lockstorm::model::CheckResult, String)>) -> Snapshot {
+pub fn finished(mut snapshot: Snapshot, expectations: Vec<(lockstorm_data::model::CheckResult, String)>) -> Snapshot {
     snapshot.phase = Phase::Finished {
         interrupted: false,
         expectations,

@@ -7,11 +7,11 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lockstorm::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Target};
 use lockstorm::report::sentence;
-use lockstorm::run::Record;
+use lockstorm_data::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Target};
 use lockstorm_kit::beside;
 use lockstorm_kit::console::{Console, Size};
+use lockstorm_run::Record;
 
 const WIDE: Size = (120, 36);
 const SMALL: Size = (80, 24);

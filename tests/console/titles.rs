@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lockstorm::console::{App, ConsoleOptions, Message, views};
-use lockstorm::metrics::{Metric, Point, Unit, Value, units};
 use lockstorm::report::summary;
-use lockstorm::run::{ArmRecord, ArmView, Machine, Record, RunOptions, Snapshot, Timeouts, start};
+use lockstorm_data::metrics::{Metric, Point, Unit, Value, units};
 use lockstorm_kit::beside;
+use lockstorm_run::{ArmRecord, ArmView, Machine, Record, RunOptions, Snapshot, Timeouts, start};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

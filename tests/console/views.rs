@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockstorm::console::{App, ConsoleOptions, Intent, Message, Saving, ThemeName, View, keys, views};
-use lockstorm::metrics::{Count, RecentTenths};
-use lockstorm::model::{
+use lockstorm_base::Stop;
+use lockstorm_data::metrics::{Count, RecentTenths};
+use lockstorm_data::model::{
     Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, OrderId, ServerId, Target,
 };
-use lockstorm::run::{self, Command, Health, Knob, Live, Phase, RunError, Snapshot, Stop};
-use lockstorm::scenario::{GivenNodes, LockKind, Update};
+use lockstorm_data::scenario::{GivenNodes, LockKind, Update};
 use lockstorm_kit::program::says;
+use lockstorm_run::{Command, Health, Knob, Live, Phase, RunError, Snapshot};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -245,7 +246,7 @@ fn the_ttls_that_sections_would_outlast_follow_the_knob() {
 fn sections_that_are_too_few_say_nothing_of_ttls() {
     let mut snapshot = picture::calm(picture::inventory(), 12.3);
     for arm in &mut snapshot.arms {
-        arm.outlasted = run::Outlasted::default();
+        arm.outlasted = lockstorm_run::Outlasted::default();
     }
     let mut app = after(snapshot, "t");
     assert_eq!(app.status(), Some("TTL 1 s"));
@@ -497,7 +498,7 @@ fn a_spike_is_as_wide_as_the_picture_can_draw_it() {
         point.acquire_p99_us = if tenth == 65 { 900_000 } else { 2_000 };
         point.lost_updates = u64::from(tenth == 65);
     }
-    let mut series = lockstorm::metrics::Series::default();
+    let mut series = lockstorm_data::metrics::Series::default();
     for point in snapshot.arms[2].series.iter() {
         let mut point = *point;
         if point.second == 6 {
@@ -1138,10 +1139,10 @@ fn and_then(
 ) -> Snapshot {
     let events = Arc::make_mut(&mut snapshot.events);
     let id = events.last().map_or(0, |event| event.id + 1);
-    events.push(lockstorm::model::Event {
+    events.push(lockstorm_data::model::Event {
         id,
         at: snapshot.elapsed,
-        kind: lockstorm::model::EventKind::Fault {
+        kind: lockstorm_data::model::EventKind::Fault {
             action,
             target,
             order: order.map(OrderId),

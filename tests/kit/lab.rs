@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use lockstorm::lab::{Lab, LabOptions, ServerBinary};
-use lockstorm::model::{Action, Condition, Fault, HostId, ReplicationRole, Verified};
-use lockstorm::scenario::{LabSpec, Password, Persistence};
+use lockstorm_data::model::{Action, Condition, Fault, HostId, ReplicationRole, Verified};
+use lockstorm_data::scenario::{LabSpec, Password, Persistence};
+use lockstorm_lab::{Lab, LabOptions, ServerBinary};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
 use super::turn::Turn;
-use super::{TEST_TIMEOUT, beside, password, program};
+use super::{TEST_TIMEOUT, beside, keeper, password};
 
 pub const KILL: Action = Action::Fault(Fault::Kill);
 pub const SHUTDOWN: Action = Action::Fault(Fault::Shutdown);
@@ -49,7 +49,7 @@ pub fn options() -> LabOptions {
 /// The same of another server.
 pub fn options_with(binary: ServerBinary) -> LabOptions {
     let mut options = LabOptions::new(binary).expect("options");
-    options.keeper = program().into();
+    options.keeper = keeper();
     options
 }
 

@@ -21,4 +21,4 @@ pub mod proxy;
 pub mod scenario;
 
 pub use lock::*;
-pub use program::{ended, lockstorm, parts_of, program, send};
+pub use program::{ended, keeper, lockstorm, parts_of, program, send};

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use lockstorm::metrics::{Count, Point};
-use lockstorm::model::{Action, CheckResult, Condition, Event, EventKind, HostId, OrderId, ServerId, Target};
-use lockstorm::run::{self, ArmRecord, Command, Phase, Record, RunHandle, RunOptions, Snapshot};
-use lockstorm::scenario::Scenario;
+use lockstorm_data::metrics::{Count, Point};
+use lockstorm_data::model::{Action, CheckResult, Condition, Event, EventKind, HostId, OrderId, ServerId, Target};
+use lockstorm_data::scenario::Scenario;
+use lockstorm_run::{ArmRecord, Command, Phase, Record, RunHandle, RunOptions, Snapshot};
 
-use super::program::program;
+use super::program::keeper;
 use super::scenario::scenario;
 
 /// Generous: only a run that hangs takes this long.
@@ -28,8 +28,8 @@ impl Run {
 
     /// Starts a run, and waits for nothing.
     pub fn begin(scenario: Scenario) -> Self {
-        let keeper = Some(program().into());
-        Self(run::start(
+        let keeper = Some(keeper());
+        Self(lockstorm_run::start(
             scenario,
             RunOptions {
                 keeper,

@@ -1,7 +1,7 @@
 //! The program that is tested.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,15 +13,27 @@ use nix::unistd::Pid;
 /// How long a command may take that ends by itself, on the slowest machine.
 const LIMIT: Duration = Duration::from_mins(3);
 
-/// The path of `lockstorm`, which Cargo puts above the directory of its tests' programs.
+/// The path of `lockstorm`.
 pub fn program() -> String {
+    built("lockstorm")
+}
+
+/// The path of the keeper that is a program of its own.
+pub fn keeper() -> PathBuf {
+    built("lockstorm-keeper").into()
+}
+
+/// The path of one of our programs, which Cargo puts above the directory of its tests' programs.
+fn built(name: &str) -> String {
     let test = env::current_exe().expect("the test's own program");
     let directory = test.parent().and_then(|deps| deps.parent()).expect("target/PROFILE");
-    directory
-        .join("lockstorm")
-        .to_str()
-        .expect("a path that is text")
-        .to_owned()
+    let program = directory.join(name);
+    assert!(
+        program.exists(),
+        "run `cargo build --workspace` first: there is no {}",
+        program.display()
+    );
+    program.to_str().expect("a path that is text").to_owned()
 }
 
 /// `lockstorm ARGUMENTS` in this directory, which contains all its labs, too. Its outputs are piped.

@@ -1,6 +1,6 @@
 //! Scenarios for tests, as text.
 
-use lockstorm::scenario::{Overrides, Scenario, Source, parse};
+use lockstorm_data::scenario::{Overrides, Scenario, Source, parse};
 
 /// A single lock and a redlock on the same 16 products, four workers for a minute, no fault.
 pub const TWO_ARMS: &str = r#"

@@ -381,13 +381,13 @@ fn servers_that_are_far_away_are_asked_less_often() {
 
 #[test]
 fn how_long_the_keys_of_the_trial_live_is_told_as_it_is() {
-    let lives = humantime::format_duration(lockstorm::doctor::TRIAL_TTL).to_string();
+    let lives = humantime::format_duration(lockstorm_lab::doctor::TRIAL_TTL).to_string();
     let help = Command::new(program()).args(["doctor", "--help"]).output().unwrap();
     let in_a_row = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let help = in_a_row(&String::from_utf8(help.stdout).unwrap());
     assert!(help.contains(&format!("expire after {lives} in any case")), "{help}");
     let readme = in_a_row(include_str!("../../README.md"));
-    let seconds = lockstorm::doctor::TRIAL_TTL.as_secs();
+    let seconds = lockstorm_lab::doctor::TRIAL_TTL.as_secs();
     assert!(readme.contains(&format!("expire after {seconds} s in any case")));
     assert!(readme.contains(&format!("live for {seconds} s at most")));
 }

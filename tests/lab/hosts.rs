@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lockstorm::lab::{
-    Lab, LabError, LabOptions, MASTER_NAME, NodeName, NodeSettings, NodeStats, Role, Running, ServerBinary, leftovers,
-};
-use lockstorm::lock::{AcquireOptions, Lock, NodeOptions, Nodes};
-use lockstorm::model::{
+use lockstorm_data::model::{
     Action, ClusterNode, ClusterRole, Condition, Direction, Fault, Finding, HostId, How, Proof, Verified, Wait, Way,
 };
-use lockstorm::scenario::{ClusterSpec, LabSpec, Persistence, ReplicatedSpec};
+use lockstorm_data::scenario::{ClusterSpec, LabSpec, Persistence, ReplicatedSpec};
 use lockstorm_kit::lab::{
     CLAIM, KILL, Killed, PAUSE, RESTART, RESUME, SHUTDOWN, carry_out, connect, free_ports, installed, is_gone,
     keeper_of, living_in, master_with_replicas, options, options_with, process_state, script, session, signal, spec,
     tells, turn_apart, until, up,
 };
 use lockstorm_kit::{TEST_TIMEOUT, beside, eventually, password};
+use lockstorm_lab::{
+    Lab, LabError, LabOptions, MASTER_NAME, NodeName, NodeSettings, NodeStats, Role, Running, ServerBinary, leftovers,
+};
+use lockstorm_lock::{AcquireOptions, Lock, NodeOptions, Nodes};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 

@@ -7,12 +7,12 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
 
-use lockstorm::lab::{Lab, LabOptions, ServerBinary, leftovers};
 use lockstorm_kit::lab::{
     CLAIM, children_of, installed, is_gone, keeper_of, living_in, options, options_with, script, signal, spec,
     turn_apart, up,
 };
 use lockstorm_kit::{beside, ended, eventually, lockstorm, parts_of, program};
+use lockstorm_lab::{Lab, LabOptions, ServerBinary, leftovers};
 use nix::sys::signal::Signal;
 use nix::unistd::geteuid;
 use rand::RngExt;

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use lockstorm::lab::{Lab, LabError, LabOptions, MASTER_NAME, NodeName, Role};
-use lockstorm::model::{
+use lockstorm_data::model::{
     Action, Condition, Direction, Fault, Finding, HostId, Link, Observer, ReplicationRole, Target, Verified,
 };
-use lockstorm::scenario::{LabSpec, ReplicatedSpec};
+use lockstorm_data::scenario::{LabSpec, ReplicatedSpec};
 use lockstorm_kit::lab::{KILL, PAUSE, RESTART, ask, carry_out, connect, master_with_replicas, options, spec, until};
 use lockstorm_kit::{TEST_TIMEOUT, alone, beside};
+use lockstorm_lab::{Lab, LabError, LabOptions, MASTER_NAME, NodeName, Role};
 use redis::Value;
 
 const DELAY: Duration = Duration::from_millis(500);

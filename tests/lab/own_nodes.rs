@@ -11,15 +11,15 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use lockstorm::lab::{LabError, NodeName, Role};
-use lockstorm::model::HostId;
-use lockstorm::run::Record;
-use lockstorm::scenario::Scenario;
+use lockstorm_data::model::HostId;
+use lockstorm_data::scenario::Scenario;
 #[cfg(feature = "tls")]
 use lockstorm_kit::authority::{Authority, needs_tls};
 use lockstorm_kit::lab::{KILL, PAUSE, RESTART, RESUME, SHUTDOWN, runs, tells, up};
 use lockstorm_kit::scenario::scenario;
 use lockstorm_kit::{RedisServer, beside, ended, eventually, free_port, lockstorm, parts_of, send};
+use lockstorm_lab::{LabError, NodeName, Role};
+use lockstorm_run::Record;
 use nix::sys::signal::Signal;
 use redis::cmd;
 use tempfile::TempDir;

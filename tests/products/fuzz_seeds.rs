@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lockstorm::report::{Paint, RecordFile, render};
-use lockstorm::run::Record;
-use lockstorm::scenario::{Overrides, Source, parse};
+use lockstorm_data::scenario::{Overrides, Source, parse};
+use lockstorm_run::Record;
 
 fn seeds(target: &str) -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR"))

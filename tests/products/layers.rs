@@ -1,5 +1,6 @@
-//! Checks the shape of the libraries: a module of Lockstorm uses only modules below it; no two files of a folder use each
-//! other, directly or through others; the engine's protocol uses only `std`; and each `use` names items of one module.
+//! Checks the shape of the packages where the compiler doesn't: no two files of a package use each other, directly or through
+//! others; a file that declares modules has no code; the engine's protocol uses only `std`; and each `use` names items of one
+//! module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,46 +9,32 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 use syn::{Item, UseTree, Visibility};
 
-/// From the top to the bottom. Modules on one line are peers, and don't use each other. The lock engine is a package of
-/// its own, which can't use any of the others; they use it as the module `lock`.
-const LAYERS: &[&[&str]] = &[
-    &["console"],
-    &["report"],
-    &["validation"],
-    &["bench", "doctor", "kept", "plan", "recipes", "sweep"],
-    &["run"],
-    &["swarm"],
-    &["workload"],
-    &["oracle"],
-    &["fault"],
-    &["lab"],
-    &["store"],
-    &["needs"],
-    &["scenario"],
-    &["metrics"],
-    &["input", "model", "output", "timer"],
-    &["lock"],
+/// The folder of each package with code of its own, and what of it belongs to others. Their order is the compiler's business.
+const PACKAGES: &[(&str, &[&str])] = &[
+    ("src", &["base", "bench", "data", "lab", "lock", "plan", "run"]),
+    ("src/base", &[]),
+    ("src/bench", &[]),
+    ("src/data", &[]),
+    ("src/lab", &["tests"]),
+    ("src/lock", &["tests"]),
+    ("src/lock/tests/kit", &[]),
+    ("src/plan", &[]),
+    ("src/run", &["tests"]),
+    ("tests/kit", &[]),
 ];
 
-/// The program, which uses the library by its name and may use all of it.
-const PROGRAM: &[&str] = &["main.rs", "cli.rs", "commands", "failure.rs", "log.rs"];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
-}
-
-fn layer(module: &str) -> Option<usize> {
-    LAYERS.iter().position(|layer| layer.contains(&module))
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// The lock engine, without its tests.
 fn engine() -> Package {
-    Package::read(&root().join("lock"), &["tests"])
+    Package::read(&root().join("src/lock"), &["tests"])
 }
 
-/// What the tests share: the lock's kit and the product's, which contains it.
-fn kits() -> [Package; 2] {
-    ["src/lock/tests/kit", "tests/kit"].map(|kit| Package::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(kit), &[]))
+fn packages() -> Vec<Package> {
+    let read = |(folder, but): &(&str, &[&str])| Package::read(&root().join(folder), but);
+    PACKAGES.iter().map(read).collect()
 }
 
 /// The modules of one package by their paths, each a file.
@@ -231,57 +218,16 @@ fn flatten(tree: &UseTree, before: &mut Vec<String>, found: &mut Vec<Vec<String>
 }
 
 #[test]
-fn modules_depend_only_downward() {
-    let package = Package::read(&root(), PROGRAM);
-    let (mut wrong, mut seen) = (Vec::new(), 0);
-    for (module, used) in package.uses() {
-        let Some(top) = module.first() else { continue };
-        let file = package.modules[module].file.display();
-        if top != "model"
-            && package.modules[module]
-                .paths
-                .iter()
-                .any(|path| path[0] == "lockstorm_lock")
-        {
-            wrong.push(format!("{file}: the lock engine is named crate::lock"));
-        }
-        let Some(own) = layer(top) else {
-            wrong.push(format!(
-                "{file}: the module {top} has no layer in tests/products/layers.rs"
-            ));
-            continue;
-        };
-        // The library re-exports the engine as a module that is none of these files.
-        let paths = &package.modules[module].paths;
-        let engine = paths
-            .iter()
-            .any(|path| path.len() > 1 && path[..2] == ["crate", "lock"]);
-        let engine = engine.then(|| vec!["lock".to_owned()]);
-        for used in used.into_iter().chain(engine).filter(|used| !used.is_empty()) {
-            seen += 1;
-            if used[0] != *top && layer(&used[0]).is_none_or(|below| below <= own) {
-                wrong.push(format!("{file}: {top} may not use {}", used.join("::")));
-            }
-        }
+fn every_package_is_looked_at() {
+    let manifest: toml::Table = fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
+    let members = manifest["workspace"]["members"].as_array().unwrap();
+    for member in members {
+        let member = member.as_str().unwrap();
+        assert!(
+            PACKAGES.iter().any(|(folder, _)| *folder == member),
+            "{member} is not in PACKAGES"
+        );
     }
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
-    assert!(seen > 300, "only {seen} uses found: the test looks in the wrong place");
-}
-
-#[test]
-fn every_module_of_the_library_has_a_layer() {
-    let lib = fs::read_to_string(root().join("lib.rs")).unwrap();
-    let mut modules: Vec<_> = lib
-        .lines()
-        .filter_map(|line| match line.trim().strip_suffix(';')? {
-            "pub use lockstorm_lock as lock" => Some("lock"),
-            item => item.strip_prefix("pub mod "),
-        })
-        .collect();
-    let mut layers: Vec<_> = LAYERS.iter().flat_map(|layer| layer.iter().copied()).collect();
-    modules.sort_unstable();
-    layers.sort_unstable();
-    assert_eq!(modules, layers);
 }
 
 /// A circle of modules, if there is one: each uses the next, and the last uses the first.
@@ -313,47 +259,25 @@ fn circle(uses: &BTreeMap<&[String], BTreeSet<Vec<String>>>) -> Option<Vec<Strin
     })
 }
 
-/// Folders in which no two files use each other, directly or through others.
-const WITHOUT_CIRCLES: &[&str] = &[
-    "bench", "console", "doctor", "fault", "kept", "lab", "metrics", "model", "needs", "oracle", "output", "recipes",
-    "report", "run", "scenario", "store", "swarm", "timer", "workload",
-];
-
-/// The uses among the modules of a folder, or of all modules if there is no folder.
-fn uses_within<'a>(package: &'a Package, folder: &[String]) -> BTreeMap<&'a [String], BTreeSet<Vec<String>>> {
-    let mut uses = package.uses();
-    uses.retain(|name, _| name.starts_with(folder));
-    for used in uses.values_mut() {
-        used.retain(|name| name.starts_with(folder));
-    }
-    uses
-}
-
 #[test]
 fn no_two_files_use_each_other() {
     let mut count = 0;
-    for package in [engine()].into_iter().chain(kits()) {
-        let uses = uses_within(&package, &[]);
-        assert_eq!(circle(&uses), None);
-        count += uses.values().map(BTreeSet::len).sum::<usize>();
-    }
-    let package = Package::read(&root(), PROGRAM);
-    for folder in WITHOUT_CIRCLES {
-        let uses = uses_within(&package, &[(*folder).to_owned()]);
-        assert_eq!(circle(&uses), None);
-        count += uses.values().map(BTreeSet::len).sum::<usize>();
+    for (package, (folder, _)) in packages().iter().zip(PACKAGES) {
+        let uses = package.uses();
+        assert_eq!(circle(&uses), None, "in {folder}");
+        let here: usize = uses.values().map(BTreeSet::len).sum();
+        assert!(here > 0, "no uses in {folder}: the test looks in the wrong place");
+        count += here;
     }
     assert!(
-        count > 300,
+        count > 1000,
         "only {count} uses found: the test looks in the wrong place"
     );
 }
 
 #[test]
 fn files_that_declare_modules_have_no_code() {
-    let bench = Package::read(&root().join("bench"), &[]);
-    let packages = [engine(), bench].into_iter().chain(kits());
-    for module in packages.flat_map(|package| package.modules.into_values()) {
+    for module in packages().into_iter().flat_map(|package| package.modules.into_values()) {
         let file = &module.file;
         let declares = file.ends_with("mod.rs") || file.ends_with("lib.rs");
         assert!(
@@ -399,7 +323,7 @@ fn path_names(mut tree: &UseTree) -> String {
 fn each_use_names_items_of_one_module() {
     let (mut found, mut files) = (Vec::new(), 0);
     let mut folders: Vec<PathBuf> = ["src", "tests", "benches", "examples"]
-        .map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+        .map(|folder| root().join(folder))
         .to_vec();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
@@ -422,7 +346,7 @@ fn each_use_names_items_of_one_module() {
 #[test]
 fn the_protocol_uses_nothing_but_std() {
     let package = engine();
-    let manifest: toml::Table = fs::read_to_string(root().join("lock/Cargo.toml"))
+    let manifest: toml::Table = fs::read_to_string(root().join("src/lock/Cargo.toml"))
         .unwrap()
         .parse()
         .unwrap();

@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::{env, hint, thread};
 
-use lockstorm::metrics::Count;
-use lockstorm::run::{ArmRecord, CheckResult, Record};
-use lockstorm::scenario::LockKind;
+use lockstorm_data::metrics::Count;
+use lockstorm_data::scenario::LockKind;
 use lockstorm_kit::play::Run;
 use lockstorm_kit::scenario::builtin;
+use lockstorm_run::{ArmRecord, CheckResult, Record};
 
 /// Keeps two processors busy until it is dropped.
 struct Busy(Arc<AtomicBool>);

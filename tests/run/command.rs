@@ -5,15 +5,15 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread::sleep;
 use std::time::Duration;
 
-use lockstorm::metrics::{Count, Time};
-use lockstorm::model::{
+use lockstorm::report;
+use lockstorm_data::metrics::{Count, Time};
+use lockstorm_data::model::{
     Action, Cause, CauseKind, CheckResult, Condition, Conditions, Direction, Event, EventKind, Fault, HostId, How,
     Link, NoVote, OrderId, ReplicationRole, Target, Way,
 };
-use lockstorm::report;
-use lockstorm::run::{self, Behind, Command, Health, Knob, Record, Snapshot};
 use lockstorm_kit::play::{Run, effects, host, server};
 use lockstorm_kit::{alone, beside};
+use lockstorm_run::{Behind, Command, Health, Knob, Record, Snapshot};
 
 const CLOSED: &str = r#"
 title = "closed loop"
@@ -250,7 +250,7 @@ fn locks_of_a_killed_app_server_are_taken_over_when_their_keys_expire() {
     }
     run.fault(Fault::Kill, server(1));
     run.until("all its locks are taken over", |s| {
-        let all = |arm: &run::ArmView| arm.figures.times[Time::Takeover].count == arm.figures.orphaned;
+        let all = |arm: &lockstorm_run::ArmView| arm.figures.times[Time::Takeover].count == arm.figures.orphaned;
         s.arms.iter().all(|arm| arm.figures.orphaned > 0 && all(arm))
     });
     // Once more, and nobody dies twice.
@@ -309,7 +309,7 @@ fn sections_tell_which_ttl_they_would_outlast() {
         arm.outlasted.sections > 300 && arm.figures.counts[Count::Overran] > 10
     });
     let (redlock, atomic) = (&many.arms[0], &many.arms[1]);
-    assert_eq!(atomic.outlasted, run::Outlasted::default());
+    assert_eq!(atomic.outlasted, lockstorm_run::Outlasted::default());
     let outlasting = |ttl: u64| {
         let known = redlock.outlasted.by_ttl.iter().find(|(known, _)| *known == ms(ttl));
         known.expect("a step of the knob").1

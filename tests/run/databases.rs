@@ -7,13 +7,13 @@ use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
-use lockstorm::metrics::{Count, Figures};
-use lockstorm::model::CheckResult;
-use lockstorm::run::Record;
+use lockstorm_data::metrics::{Count, Figures};
+use lockstorm_data::model::CheckResult;
 use lockstorm_kit::eventually;
 use lockstorm_kit::place::Place;
 use lockstorm_kit::play::arm;
 use lockstorm_kit::postgres::{Database, Postgres};
+use lockstorm_run::Record;
 
 use super::live::{Ended, Live, living};
 

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-use lockstorm::metrics::{Count, Time};
-use lockstorm::model::CheckResult;
-use lockstorm::run::{ArmRecord, Record};
+use lockstorm_data::metrics::{Count, Time};
+use lockstorm_data::model::CheckResult;
 use lockstorm_kit::place::Place;
 use lockstorm_kit::postgres::Database;
 use lockstorm_kit::proxy::Proxy;
 use lockstorm_kit::{eventually, send};
+use lockstorm_run::{ArmRecord, Record};
 use nix::sys::signal::Signal;
 use sqlx::{Connection, SqliteConnection};
 use tokio::runtime::{Builder, Runtime};

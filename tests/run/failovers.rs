@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use lockstorm::lab::{Lab, LabOptions, MASTER_NAME, NodeName, ServerBinary};
-use lockstorm::lock::{AcquireOptions, Lock, NodeOptions, Nodes, Sentinels};
-use lockstorm::model::{Action, Condition, Fault, HostId, ReplicationRole, Wait};
-use lockstorm::run::{ArmRecord, Record};
-use lockstorm::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
+use lockstorm_data::model::{Action, Condition, Fault, HostId, ReplicationRole, Wait};
+use lockstorm_data::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
+use lockstorm_lab::{Lab, LabOptions, MASTER_NAME, NodeName, ServerBinary};
+use lockstorm_lock::{AcquireOptions, Lock, NodeOptions, Nodes, Sentinels};
+use lockstorm_run::{ArmRecord, Record};
 use tokio::time::{sleep, timeout};
 
 /// How many deaths of the master make the distribution.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use cases::{Broken, Case};
 use lockstorm::report::RecordFile;
-use lockstorm::run::{CheckResult, Record};
+use lockstorm_run::{CheckResult, Record};
 use tempfile::TempDir;
 
 /// Set-up, three seconds of load, ten seconds without progress, and the same again for a slow machine.
@@ -189,7 +189,7 @@ fn faults(case: &Case, seen: &Seen) -> Vec<String> {
                 "a ✔ for an arm without its database",
             );
             let green = |record: &Record| {
-                let good = |checked: &&lockstorm::run::CheckedExpectation| checked.result == CheckResult::Held;
+                let good = |checked: &&lockstorm_run::CheckedExpectation| checked.result == CheckResult::Held;
                 record
                     .expectations
                     .iter()

@@ -6,9 +6,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command};
 
-use lockstorm::run::Record;
 use lockstorm_kit::place::Place;
 use lockstorm_kit::send;
+use lockstorm_run::Record;
 use nix::sys::signal::Signal;
 
 /// A lockstorm whose standard error is read. Killed when dropped.

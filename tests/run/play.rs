@@ -1,13 +1,13 @@
 //! The built-in scenarios on real servers: the claim of each must show. Those that every change is tested with are shorter; `.ci/long
 //! scenarios` plays all as they are.
 
-use lockstorm::metrics::{Count, Point};
-use lockstorm::model::{Action, Condition, Event, EventKind, Fault};
-use lockstorm::run::Record;
-use lockstorm::scenario::{Scenario, Source};
+use lockstorm_data::metrics::{Count, Point};
+use lockstorm_data::model::{Action, Condition, Event, EventKind, Fault};
+use lockstorm_data::scenario::{Scenario, Source};
 use lockstorm_kit::alone;
 use lockstorm_kit::play::{arm, effect, effects, held, play, seconds, told};
 use lockstorm_kit::scenario::{builtin, scenario};
+use lockstorm_run::Record;
 
 /// Plays a built-in scenario whose expectations must hold.
 fn holds(name: &str) -> Record {

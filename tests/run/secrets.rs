@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use lockstorm::run::Record;
-use lockstorm::scenario::{Overrides, Source, parse, warnings};
+use lockstorm_data::scenario::{Overrides, Source, parse, warnings};
 use lockstorm_kit::postgres::Database;
 use lockstorm_kit::{RedisServer, ended, lockstorm};
+use lockstorm_run::Record;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tempfile::TempDir;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lockstorm::scenario::{Catalogue, DatabaseSpec, Initial, ServiceTime};
-use lockstorm::store::{ArmDatabase, Mark, Order, Store, StoreError, Token};
+use lockstorm_data::scenario::{Catalogue, DatabaseSpec, Initial, ServiceTime};
 use lockstorm_kit::postgres::{Database, Postgres};
+use lockstorm_run::store::{ArmDatabase, Mark, Order, Store, StoreError, Token};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tempfile::TempDir;
 

@@ -10,12 +10,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lockstorm::metrics::{Count, Figures, Point, ServerLoad, Time};
-use lockstorm::model::{Condition, Fault};
-use lockstorm::run::Record;
+use lockstorm_data::metrics::{Count, Figures, Point, ServerLoad, Time};
+use lockstorm_data::model::{Condition, Fault};
 use lockstorm_kit::play::{Run, arm, effects, server};
 use lockstorm_kit::scenario::scenario;
 use lockstorm_kit::{alone, beside};
+use lockstorm_run::Record;
 use sqlx::Connection;
 
 /// What was seen of a run from outside.

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockstorm::lock::{Lock, NodeOptions, Nodes};
-use lockstorm::metrics::{Count, Part, ProviderCall, Recorder, Sums, Tally, Time, Timeline};
-use lockstorm::model::{Cause, HostId, NoVote, ServerId, Wait};
-use lockstorm::scenario::{
+use lockstorm_base::timer::Timer;
+use lockstorm_data::metrics::{Count, Part, ProviderCall, Recorder, Sums, Tally, Time, Timeline};
+use lockstorm_data::model::{Cause, HostId, NoVote, ServerId, Wait};
+use lockstorm_data::scenario::{
     ArmSpec, CacheFillSpec, CacheSpec, Catalogue, DatabaseSpec, DatabaseUrl, Fence, Follow, Initial, InventorySpec,
     LockKind, OnLoss, Popularity, Renew, ServiceTime, StockIn, Topology, Update, WorkloadSpec,
 };
-use lockstorm::store::{ArmDatabase, Store};
-use lockstorm::timer::Timer;
-use lockstorm::workload::{
+use lockstorm_kit::RedisServer;
+use lockstorm_lock::{Lock, NodeOptions, Nodes};
+use lockstorm_run::store::{ArmDatabase, Store};
+use lockstorm_run::workload::{
     Cache, Done, Hurry, LiveSettings, Tools, Workload, connect_cache, orders_in_cache, prepare_cache, stock_in_cache,
     stock_sold_in_cache,
 };
-use lockstorm_kit::RedisServer;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use redis::{FromRedisValue, cmd};

@@ -12,7 +12,7 @@ use super::redis_commands::{DELETE, clients, connect, delete, pause, set, token}
 
 /// Asks all nodes at once and waits for all of them. It never reconnects and does not check the time.
 #[derive(Clone)]
-pub(in crate::bench) struct Naive(Arc<Inner>);
+pub(crate) struct Naive(Arc<Inner>);
 
 struct Inner {
     /// The nodes that could be reached at the start.

@@ -11,7 +11,7 @@ use super::redis_commands::{DELETE, clients, connect, delete, pause, set, token}
 
 /// `SET NX PX` and compare-and-delete on the first node.
 #[derive(Clone)]
-pub(in crate::bench) struct Plain(Arc<Inner>);
+pub(crate) struct Plain(Arc<Inner>);
 
 struct Inner {
     node: MultiplexedConnection,

@@ -7,10 +7,10 @@ use redis::aio::MultiplexedConnection;
 use redis::{Client, RedisResult, Script, Value};
 
 use super::super::client::Setup;
-use crate::lab::redis_client;
+use lockstorm_lab::redis_client;
 
 /// The longest pause of the naive and the plain client before they try again, in cases where they wait.
-pub(in crate::bench) const POLL: Duration = Duration::from_millis(20);
+pub(crate) const POLL: Duration = Duration::from_millis(20);
 
 /// Deletes the key if it still holds the token.
 pub(super) const DELETE: &str =

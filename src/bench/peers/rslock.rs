@@ -6,19 +6,19 @@ use redis::{IntoConnectionInfo, RedisResult};
 use rslock::{Lock, LockError, LockManager};
 
 use super::super::client::{Client, Refused, Setup};
-use crate::lab::connection_info;
+use lockstorm_lab::connection_info;
 
 /// The crate's default number of tries in one `lock()`.
-pub(in crate::bench) const TRIES: u32 = 3;
+pub(crate) const TRIES: u32 = 3;
 
 /// The crate's default: the pause between two tries is uniform from 0 to this. With 64 tasks on one key, a shorter pause
 /// (25 to 100 ms) shortens the longest waits by up to a third, but costs up to three times the processor time of client
 /// and servers.
-pub(in crate::bench) const DELAY: Duration = Duration::from_millis(200);
+pub(crate) const DELAY: Duration = Duration::from_millis(200);
 
 /// A lock manager over all nodes. It connects when it is first used.
 #[derive(Clone)]
-pub(in crate::bench) struct Rslock {
+pub(crate) struct Rslock {
     manager: LockManager,
     ttl: Duration,
 }

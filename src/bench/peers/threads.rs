@@ -9,7 +9,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::super::tally;
 
 /// A runtime with this many threads, each with its own share of the recorders.
-pub(in crate::bench) fn runtime(workers: usize) -> io::Result<Runtime> {
+pub(crate) fn runtime(workers: usize) -> io::Result<Runtime> {
     let threads = AtomicUsize::new(0);
     Builder::new_multi_thread()
         .worker_threads(workers)

@@ -1,6 +1,6 @@
 use std::process::ExitCode;
 
-use lockstorm::kept::{Acted, Answer, Choice, Effect, Request, Verb, find};
+use lockstorm_lab::kept::{Acted, Answer, Choice, Effect, Request, Verb, find};
 
 use super::{failure, no_answer, words};
 use crate::cli::HostsArgs;

@@ -1,7 +1,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
-use lockstorm::lab::Running;
+use lockstorm_lab::Running;
 
 use crate::cli::CliArgs;
 use crate::failure::Failure;

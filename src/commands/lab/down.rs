@@ -1,8 +1,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use lockstorm::kept::{Answer, Request, find, wait_for_start};
-use lockstorm::lab::leftovers;
+use lockstorm_lab::kept::{Answer, Request, find, wait_for_start};
+use lockstorm_lab::leftovers;
 
 use super::{failure, no_answer};
 use crate::cli::DownArgs;

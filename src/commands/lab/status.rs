@@ -1,6 +1,6 @@
 use std::process::ExitCode;
 
-use lockstorm::kept::{Answer, Request, Status, find};
+use lockstorm_lab::kept::{Answer, Request, Status, find};
 
 use super::{failure, no_answer, words};
 use crate::cli::StatusArgs;

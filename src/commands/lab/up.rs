@@ -1,8 +1,8 @@
 use std::process::ExitCode;
 
-use lockstorm::kept::{Answer, End, KeptError, Launched, Order, Request, Service, Status, find, launch, turn};
-use lockstorm::lab::{Containers, LabOptions, ServerBinary, StartLock, check_temp_dir};
-use lockstorm::run::{Stop, Stops};
+use lockstorm_base::{Stop, Stops};
+use lockstorm_lab::kept::{Answer, End, KeptError, Launched, Order, Request, Service, Status, find, launch, turn};
+use lockstorm_lab::{Containers, LabOptions, ServerBinary, StartLock, check_temp_dir};
 use tokio::runtime::Builder;
 
 use super::{failure, no_answer, words};

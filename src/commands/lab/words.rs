@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use humantime::format_duration;
-use lockstorm::kept::{HostStatus, NodeStatus, Order, Status};
-use lockstorm::model::printable;
-use lockstorm::scenario::Words;
+use lockstorm_data::model::printable;
+use lockstorm_data::scenario::Words;
+use lockstorm_lab::kept::{HostStatus, NodeStatus, Order, Status};
 
 /// That there is none, and what to do.
 pub const NONE: &str = "no lab is kept: start one with `lockstorm lab up`; labs of another TMPDIR are not seen";

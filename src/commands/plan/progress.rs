@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lockstorm::metrics::units::count;
+use lockstorm_data::metrics::units::count;
 
 use crate::failure::tell;
 

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicU64;
 
-use lockstorm::plan::Replay;
 use lockstorm::report::{RecordFile, render_replay};
+use lockstorm_plan::Replay;
 
 use super::interrupt::Interrupt;
 use super::progress::told;

@@ -4,14 +4,15 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lockstorm::lab::{ServerBinary, check_temp_dir};
-use lockstorm::plan::Setting;
 use lockstorm::report::render_validation;
-use lockstorm::run::{Ended, RunOptions, Stop, headless};
-use lockstorm::scenario::{Overrides, Source, parse};
-use lockstorm::validation::{
+use lockstorm_base::Stop;
+use lockstorm_data::scenario::{Overrides, Source, parse};
+use lockstorm_lab::{ServerBinary, check_temp_dir};
+use lockstorm_plan::Setting;
+use lockstorm_plan::validation::{
     Breaks, Comparison, Fed, PlayedLock, Seen, Stage, Validation, compare, quick, seen, whole,
 };
+use lockstorm_run::{Ended, RunOptions, headless};
 
 use super::interrupt::Interrupt;
 use crate::cli::{Color, PlanArgs, ValidationTable};

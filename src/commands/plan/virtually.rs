@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lockstorm::lock::protocol::Wait;
-use lockstorm::metrics::units::{count, rate};
-use lockstorm::plan::{Extent, MOST_SECTIONS, Plan, Surroundings, simulate};
+use lockstorm_data::metrics::units::{count, rate};
+use lockstorm_lock::protocol::Wait;
+use lockstorm_plan::{Extent, MOST_SECTIONS, Plan, Surroundings, simulate};
 
 use super::interrupt::Interrupt;
 use super::progress::{OFTEN, told};

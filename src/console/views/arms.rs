@@ -13,10 +13,10 @@ use crate::console::score::not_measurable;
 use crate::console::stuck::Stuck;
 use crate::console::text::{self, NONE};
 use crate::console::theme::Theme;
-use crate::metrics::{Column, Metric, Unit};
 use crate::report::{self, Arm, Cell, Tone};
-use crate::run::{Phase, Snapshot};
-use crate::scenario::WorkloadSpec;
+use lockstorm_data::metrics::{Column, Metric, Unit};
+use lockstorm_data::scenario::WorkloadSpec;
+use lockstorm_run::{Phase, Snapshot};
 
 /// A column, with right-aligned figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -269,9 +269,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::metrics::Column::Figure;
-    use crate::metrics::{Count, Figures, Quantiles};
-    use crate::scenario::{CacheFillSpec, InventorySpec, Popularity, ServiceTime, StockIn};
+    use lockstorm_data::metrics::Column::Figure;
+    use lockstorm_data::metrics::{Count, Figures, Quantiles};
+    use lockstorm_data::scenario::{CacheFillSpec, InventorySpec, Popularity, ServiceTime, StockIn};
 
     fn an_arm(figures: &Figures) -> Arm<'_> {
         Arm {

@@ -10,7 +10,7 @@ use crate::console::app::App;
 use crate::console::score::Score;
 use crate::console::text;
 use crate::report::{Arm, Mark};
-use crate::run::Snapshot;
+use lockstorm_run::Snapshot;
 
 /// The columns of the figure at the end of a bar.
 const FIGURE: usize = 8;

@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::console::app::App;
-use crate::model::printable;
-use crate::run::Phase;
+use lockstorm_data::model::printable;
+use lockstorm_run::Phase;
 
 /// Its rows: none without a caption, and before and after the load.
 pub(super) fn height(app: &App) -> u16 {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::console::text;
-use crate::model::{Conditions, printable};
+use lockstorm_data::model::{Conditions, printable};
 
 /// The symbol of the most important condition, and all conditions with their ages: `DOWN 6.2 s`. `None` for a target that
 /// is up.

@@ -9,8 +9,8 @@ use super::{Frames, arms, bars, events, hosts, latency, servers, timeline};
 use crate::console::app::App;
 use crate::console::axis::TimeAxis;
 use crate::console::text;
-use crate::model::printable;
-use crate::run::{ArmView, Snapshot, lacking, lacking_in_short};
+use lockstorm_data::model::printable;
+use lockstorm_run::{ArmView, Snapshot, lacking, lacking_in_short};
 
 /// From this size on, panels have boxes.
 const ROOMY: (u16, u16) = (96, 30);

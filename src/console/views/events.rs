@@ -10,9 +10,9 @@ use super::{Frames, line, panel};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::metrics::units;
-use crate::model::{Event, EventKind};
-use crate::run::Snapshot;
+use lockstorm_data::metrics::units;
+use lockstorm_data::model::{Event, EventKind};
+use lockstorm_run::Snapshot;
 
 /// The columns before the text of an event: its time and its symbol.
 const INDENT: usize = 11;

@@ -7,9 +7,9 @@ use ratatui::text::{Line, Span};
 use super::{dialog, line, mark_style, sign_of};
 use crate::console::app::App;
 use crate::console::text;
-use crate::model::CheckResult;
 use crate::report::Mark;
-use crate::run::{Phase, Snapshot};
+use lockstorm_data::model::CheckResult;
+use lockstorm_run::{Phase, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let theme = &app.theme;

@@ -7,7 +7,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::{Frames, padded, panel};
 use crate::console::theme::Theme;
-use crate::model::printable;
+use lockstorm_data::model::printable;
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, theme: &Theme, error: &str) {
     let inside = padded(panel(

@@ -10,7 +10,7 @@ use crate::console::hint::hint;
 use crate::console::keys::{self, Act, Group, Row, Scope};
 use crate::console::knobs::{self, KnobKind, Turn};
 use crate::console::text;
-use crate::run::{Phase, Snapshot};
+use lockstorm_run::{Phase, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let theme = &app.theme;

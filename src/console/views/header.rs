@@ -7,10 +7,10 @@ use ratatui::text::Span;
 use super::fitting;
 use crate::console::app::{App, Stage};
 use crate::console::text;
-use crate::metrics::units;
-use crate::model::printable;
-use crate::run::{Phase, Snapshot};
-use crate::scenario::{Scenario, Words};
+use lockstorm_data::metrics::units;
+use lockstorm_data::model::printable;
+use lockstorm_data::scenario::{Scenario, Words};
+use lockstorm_run::{Phase, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let theme = &app.theme;

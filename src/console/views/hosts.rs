@@ -13,8 +13,8 @@ use super::{columns, fitting};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::model::Target;
-use crate::run::{HostView, Snapshot};
+use lockstorm_data::model::Target;
+use lockstorm_run::{HostView, Snapshot};
 
 /// The role of a node that another one has replaced, and that does not know it.
 const STILL_GRANTS: &str = "old master, still grants";

@@ -10,8 +10,8 @@ use crate::console::axis::TimeAxis;
 use crate::console::plot::Dots;
 use crate::console::samples::{held, samples};
 use crate::console::text;
-use crate::metrics::Point;
-use crate::run::{ArmView, Snapshot};
+use lockstorm_data::metrics::Point;
+use lockstorm_run::{ArmView, Snapshot};
 
 use super::timeline::FaultMark;
 

@@ -11,9 +11,9 @@ use crate::console::app::App;
 use crate::console::score::{Score, headline, is_damaged, without_quorum};
 use crate::console::stuck::Stuck;
 use crate::console::text;
-use crate::metrics::Metric;
 use crate::report::{Arm, Mark};
-use crate::run::{ArmView, Snapshot};
+use lockstorm_data::metrics::Metric;
+use lockstorm_run::{ArmView, Snapshot};
 
 /// The smallest width of a tile.
 const NARROWEST: u16 = 20;

@@ -9,8 +9,8 @@ use super::conditions::{symbol_and_words, why};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::model::Target;
-use crate::run::{ServerView, Snapshot};
+use lockstorm_data::model::Target;
+use lockstorm_run::{ServerView, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let theme = &app.theme;

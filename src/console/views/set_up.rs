@@ -7,8 +7,8 @@ use ratatui::text::{Line, Span};
 use super::{Frames, line, padded, panel};
 use crate::console::app::App;
 use crate::console::text;
-use crate::model::{Target, Targets};
-use crate::scenario::{ArmSpec, FaultSpec, FaultStart, Scenario};
+use lockstorm_data::model::{Target, Targets};
+use lockstorm_data::scenario::{ArmSpec, FaultSpec, FaultStart, Scenario};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, what: &str) {
     let theme = &app.theme;

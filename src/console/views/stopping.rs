@@ -6,7 +6,7 @@ use ratatui::text::Line;
 
 use super::{dialog, line};
 use crate::console::app::{AfterStop, App};
-use crate::run::{Phase, Snapshot};
+use lockstorm_run::{Phase, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, then: &AfterStop) {
     let (title, next) = match (then, app.hurried) {

@@ -7,8 +7,8 @@ use ratatui::text::{Line, Span};
 use super::{fitting, hosts, line, servers};
 use crate::console::app::App;
 use crate::console::text;
-use crate::model::{EventKind, Target};
-use crate::run::Snapshot;
+use lockstorm_data::model::{EventKind, Target};
+use lockstorm_run::Snapshot;
 
 /// From this height on, the title, the hosts and the faults have a row each.
 const ROOMY: u16 = 18;

@@ -10,10 +10,10 @@ use super::{Frames, arms, mark_style, padded, panel, sign_of};
 use crate::console::app::App;
 use crate::console::score::{headline, is_damaged};
 use crate::console::text;
-use crate::model::CheckResult;
 use crate::report::{Arm, Mark, judge, sentence};
-use crate::run::Snapshot;
-use crate::scenario::Scenario;
+use lockstorm_data::model::CheckResult;
+use lockstorm_data::scenario::Scenario;
+use lockstorm_run::Snapshot;
 
 pub(super) fn render(
     frame: &mut Frame<'_>,

@@ -10,10 +10,10 @@ use crate::console::plot::BARS;
 use crate::console::samples::samples;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::metrics::{Alarm, Metric, Point};
-use crate::model::{Action, EventKind, Fault};
 use crate::report::Mark;
-use crate::run::{ArmView, Snapshot};
+use lockstorm_data::metrics::{Alarm, Metric, Point};
+use lockstorm_data::model::{Action, EventKind, Fault};
+use lockstorm_run::{ArmView, Snapshot};
 
 /// A fault on the time axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,7 +32,7 @@ impl FaultMark {
 
 /// The faults of the run.
 pub(super) fn marks(snapshot: &Snapshot) -> Vec<FaultMark> {
-    let mark = |event: &crate::model::Event| match &event.kind {
+    let mark = |event: &lockstorm_data::model::Event| match &event.kind {
         // The new master that is seen afterwards has the mark.
         EventKind::Fault {
             action: Action::Fault(Fault::Failover { .. }),

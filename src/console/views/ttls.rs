@@ -12,7 +12,7 @@ use super::{dialog, line};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::ttls::{TtlArm, arms, words};
-use crate::run::Part;
+use lockstorm_run::Part;
 
 /// The columns of the TTLs.
 const TTL: usize = 8;

@@ -6,7 +6,7 @@ use strum::{IntoStaticStr, VariantArray};
 /// A key of `[[arm]]` that depends on the lock or the workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
-pub(super) enum ArmKey {
+pub enum ArmKey {
     Topology,
     Follow,
     WaitReplicas,

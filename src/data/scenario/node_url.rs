@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::lock::NodeAddress;
+use lockstorm_lock::NodeAddress;
 
 /// The URL of a server: `redis://user:password@host:6379/0`, or `rediss://` for TLS. Its password is left out wherever this is
 /// printed, written or serialized.

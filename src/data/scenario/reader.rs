@@ -59,7 +59,7 @@ impl Log {
 }
 
 /// Reads one table.
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     pub(super) log: &'a Log,
     /// The dotted path of the table, as in `--set`.
     pub(super) path: String,

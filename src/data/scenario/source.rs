@@ -6,7 +6,7 @@ use std::path::Path;
 use super::builtin;
 use super::error::ScenarioError;
 use super::suggest;
-use crate::input;
+use lockstorm_base::input;
 
 /// The largest scenario in MB.
 const LARGEST: u64 = 1;

@@ -243,12 +243,14 @@ impl ServiceTime {
     }
 
     /// Its mean in seconds.
-    pub(crate) fn mean(self) -> f64 {
+    #[must_use]
+    pub fn mean(self) -> f64 {
         self.median.as_secs_f64() * (self.sigma * self.sigma / 2.0).exp()
     }
 
     /// Its 99th percentile in seconds.
-    pub(crate) fn p99(self) -> f64 {
+    #[must_use]
+    pub fn p99(self) -> f64 {
         /// The 99th percentile of the standard normal distribution.
         const Z99: f64 = 2.326;
         self.median.as_secs_f64() * (self.sigma * Z99).exp()

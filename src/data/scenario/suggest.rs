@@ -1,7 +1,7 @@
 //! Suggests the nearest right spelling.
 
 /// `; did you mean "redlock"?`; or the list of what there is, if nothing is near; or nothing, if that list is empty.
-pub(crate) fn hint<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> String {
+pub fn hint<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> String {
     let right: Vec<&str> = right.into_iter().collect();
     match nearest(wrong, right.iter().copied()) {
         Some(word) => format!("; did you mean \"{word}\"?"),

@@ -7,7 +7,7 @@ use super::value::show;
 use super::words::Words;
 
 /// A TOML document under construction.
-pub(crate) struct Writer(String);
+pub struct Writer(String);
 
 impl Writer {
     pub(super) const fn new() -> Self {

@@ -12,7 +12,7 @@ use super::labels::{Labels, PLACE};
 
 /// What happened to a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::lab) enum Change {
+pub(crate) enum Change {
     /// It has ended with this exit code.
     Ended(i32),
     /// It is frozen.
@@ -23,10 +23,7 @@ pub(in crate::lab) enum Change {
 
 impl Engine {
     /// What happens from now on to the containers with these labels, by the place of the node.
-    pub(in crate::lab) fn changes(
-        &self,
-        labels: &Labels,
-    ) -> impl Stream<Item = Result<(String, Change), String>> + use<> {
+    pub(crate) fn changes(&self, labels: &Labels) -> impl Stream<Item = Result<(String, Change), String>> + use<> {
         // The request is sent only when somebody waits; what happens until then is told afterwards.
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)

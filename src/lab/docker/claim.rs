@@ -33,7 +33,7 @@ const START: Duration = Duration::from_secs(2);
 const ENDING: Duration = Duration::from_secs(1);
 
 /// A claim that is held. The run counts as alive until this is dropped.
-pub(in crate::lab) struct Claim {
+pub(crate) struct Claim {
     engine: Engine,
     container: Container,
     attached: AttachContainerResults,
@@ -44,12 +44,7 @@ impl Claim {
     ///
     /// # Errors
     /// In words.
-    pub(in crate::lab) async fn of_run(
-        engine: &Engine,
-        run: &str,
-        image: &str,
-        labels: &Labels,
-    ) -> Result<Self, String> {
+    pub(crate) async fn of_run(engine: &Engine, run: &str, image: &str, labels: &Labels) -> Result<Self, String> {
         let made = make(engine, &format!("lockstorm-{run}-{KEEPER}"), image, labels).await;
         made.map_err(|why| format!("cannot make the container that says that the lab is alive: {why}"))
     }
@@ -84,7 +79,7 @@ impl Claim {
 
     /// Comes when it says nothing any more, because somebody has ended it, or its program does not do what servers do. Returns how
     /// it has ended.
-    pub(in crate::lab) async fn is_lost(&mut self) -> String {
+    pub(crate) async fn is_lost(&mut self) -> String {
         let mut last = String::new();
         while let Some(Ok(part)) = self.attached.output.next().await {
             last = part.to_string();

@@ -35,7 +35,7 @@ const REMOVALS: usize = 50;
 
 /// What a node is made from.
 #[derive(Debug)]
-pub(in crate::lab) struct Life<'a> {
+pub(crate) struct Life<'a> {
     pub image: &'a str,
     pub program: &'a str,
     pub args: &'a [String],
@@ -55,19 +55,19 @@ impl Life<'_> {
 }
 
 /// Which node of a lab has this directory.
-pub(in crate::lab) fn place_of(dir: &Path) -> String {
+pub(crate) fn place_of(dir: &Path) -> String {
     dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// A container that there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::lab) struct Container(pub(super) String);
+pub(crate) struct Container(pub(super) String);
 
 impl Container {
     /// Creates the container of a node, without starting it.
     ///
     /// It runs as this user, so that its files are this user's, and may do nothing that a server does not need.
-    pub(in crate::lab) async fn create(
+    pub(crate) async fn create(
         engine: &Engine,
         life: &Life<'_>,
         network: &Network,
@@ -175,18 +175,18 @@ impl Container {
     }
 
     /// The engine's name for it.
-    pub(in crate::lab) fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         &self.0
     }
 
     /// Starts it, the first time or again.
-    pub(in crate::lab) async fn start(&self, engine: &Engine) -> Result<(), String> {
+    pub(crate) async fn start(&self, engine: &Engine) -> Result<(), String> {
         let started = engine.0.start_container(&self.0, None::<StartContainerOptions>).await;
         started.map_err(said)
     }
 
     /// Its state, as the engine knows it.
-    pub(in crate::lab) async fn state(&self, engine: &Engine) -> Result<ContainerState, String> {
+    pub(crate) async fn state(&self, engine: &Engine) -> Result<ContainerState, String> {
         let found = engine
             .0
             .inspect_container(&self.0, None::<InspectContainerOptions>)
@@ -195,7 +195,7 @@ impl Container {
     }
 
     /// Lets it run, whether it was frozen, has ended, or runs already.
-    pub(in crate::lab) async fn revive(&self, engine: &Engine) -> Result<(), String> {
+    pub(crate) async fn revive(&self, engine: &Engine) -> Result<(), String> {
         let state = self.state(engine).await?;
         match (state.running, state.paused) {
             (Some(true), Some(true)) => self.thaw(engine).await,
@@ -205,7 +205,7 @@ impl Container {
     }
 
     /// Its address in its network; `None` if it has none, because it has ended.
-    pub(in crate::lab) async fn address(&self, engine: &Engine) -> Result<Option<Ipv4Addr>, String> {
+    pub(crate) async fn address(&self, engine: &Engine) -> Result<Option<Ipv4Addr>, String> {
         let found = engine
             .0
             .inspect_container(&self.0, None::<InspectContainerOptions>)
@@ -219,23 +219,23 @@ impl Container {
     }
 
     /// Sends it a signal.
-    pub(in crate::lab) async fn signal(&self, engine: &Engine, signal: &str) -> Result<(), String> {
+    pub(crate) async fn signal(&self, engine: &Engine, signal: &str) -> Result<(), String> {
         let options = KillContainerOptionsBuilder::new().signal(signal).build();
         engine.0.kill_container(&self.0, Some(options)).await.map_err(said)
     }
 
     /// Freezes all of its processes.
-    pub(in crate::lab) async fn freeze(&self, engine: &Engine) -> Result<(), String> {
+    pub(crate) async fn freeze(&self, engine: &Engine) -> Result<(), String> {
         engine.0.pause_container(&self.0).await.map_err(said)
     }
 
     /// Lets them go on.
-    pub(in crate::lab) async fn thaw(&self, engine: &Engine) -> Result<(), String> {
+    pub(crate) async fn thaw(&self, engine: &Engine) -> Result<(), String> {
         engine.0.unpause_container(&self.0).await.map_err(said)
     }
 
     /// Ends it, even if it is frozen, and removes it with its volumes.
-    pub(in crate::lab) async fn remove(&self, engine: &Engine) -> Result<(), String> {
+    pub(crate) async fn remove(&self, engine: &Engine) -> Result<(), String> {
         let options = || RemoveContainerOptionsBuilder::new().force(true).v(true).build();
         let mut last = String::new();
         for _ in 0..REMOVALS {
@@ -251,7 +251,7 @@ impl Container {
     }
 
     /// Copies what it prints from now on into a file, until it ends.
-    pub(in crate::lab) async fn copy_log(&self, engine: &Engine, since: i32, file: &Path) {
+    pub(crate) async fn copy_log(&self, engine: &Engine, since: i32, file: &Path) {
         let options = LogsOptionsBuilder::new()
             .follow(true)
             .stdout(true)
@@ -270,7 +270,7 @@ impl Container {
     }
 
     /// How long the last lines of a container that has ended may take to come.
-    pub(in crate::lab) async fn last_lines(copying: &mut tokio::task::JoinHandle<()>) {
+    pub(crate) async fn last_lines(copying: &mut tokio::task::JoinHandle<()>) {
         let _ = timeout(LAST_LINES, copying).await;
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::container::Container;
 use super::engine::{Engine, said};
-use crate::input;
+use lockstorm_base::input;
 
 /// How the files begin that say which containers of a stack have left their networks.
 const FILES: &str = "left-";
@@ -20,14 +20,14 @@ const LARGEST: u64 = 1;
 
 /// The networks that a container was in.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(in crate::lab) struct Endpoints {
+pub(crate) struct Endpoints {
     container: String,
     networks: HashMap<String, EndpointSettings>,
 }
 
 impl Endpoints {
     /// Those of this container now.
-    pub(in crate::lab) async fn of(engine: &Engine, container: &Container) -> Result<Self, String> {
+    pub(crate) async fn of(engine: &Engine, container: &Container) -> Result<Self, String> {
         let found = engine
             .0
             .inspect_container(container.id(), None::<InspectContainerOptions>)
@@ -47,7 +47,7 @@ impl Endpoints {
     }
 
     /// Takes the container out of all of them.
-    pub(in crate::lab) async fn leave(&self, engine: &Engine) -> Result<(), String> {
+    pub(crate) async fn leave(&self, engine: &Engine) -> Result<(), String> {
         for name in self.networks.keys() {
             let request = NetworkDisconnectRequest {
                 container: self.container.clone(),
@@ -59,7 +59,7 @@ impl Endpoints {
     }
 
     /// Puts the container into all of them again, with the addresses and names that it had there.
-    pub(in crate::lab) async fn rejoin(&self, engine: &Engine) -> Result<(), String> {
+    pub(crate) async fn rejoin(&self, engine: &Engine) -> Result<(), String> {
         for (name, endpoint) in &self.networks {
             let request = NetworkConnectRequest {
                 container: self.container.clone(),
@@ -71,19 +71,19 @@ impl Endpoints {
     }
 
     /// Notes in a run directory that the container at this place is about to leave them.
-    pub(in crate::lab) fn note(&self, run_dir: &Path, place: &str) -> io::Result<()> {
+    pub(crate) fn note(&self, run_dir: &Path, place: &str) -> io::Result<()> {
         fs::write(file(run_dir, place), serde_json::to_vec(self)?)
     }
 }
 
 /// Notes that the container at this place is where it was.
-pub(in crate::lab) fn forget(run_dir: &Path, place: &str) {
+pub(crate) fn forget(run_dir: &Path, place: &str) {
     // A note too many does no harm: an engine refuses to connect a container twice.
     let _ = fs::remove_file(file(run_dir, place));
 }
 
 /// Puts all containers back of which this run directory says that they have left.
-pub(in crate::lab) async fn rejoin_all(engine: &Engine, run_dir: &Path) {
+pub(crate) async fn rejoin_all(engine: &Engine, run_dir: &Path) {
     let files = fs::read_dir(run_dir).into_iter().flatten().flatten();
     let files = files.filter(|file| file.file_name().to_string_lossy().starts_with(FILES));
     for file in files {

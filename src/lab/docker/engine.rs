@@ -11,30 +11,23 @@ use nix::unistd::{AccessFlags, access};
 use tokio::time::timeout;
 use url::Url;
 
+use crate::unseen::Unasked;
+
 /// How long the engine may take to say which version it is.
 const HELLO: Duration = Duration::from_secs(10);
 /// Where Docker listens if nothing else is said.
 const SOCKET: &str = "/var/run/docker.sock";
 
-/// Why an engine was not asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unasked {
-    /// It is the usual one of this machine, which this user may not use.
-    NotAllowed,
-    /// It should have answered.
-    Silent(String),
-}
-
 /// A connection to an engine, whose API version was agreed upon.
 #[derive(Debug, Clone)]
-pub(in crate::lab) struct Engine(pub(super) Docker, String);
+pub(crate) struct Engine(pub(super) Docker, String);
 
 impl Engine {
     /// The engine at `DOCKER_HOST`, or at its usual socket.
     ///
     /// # Errors
     /// In words, with what to do.
-    pub(in crate::lab) async fn connect() -> Result<Self, String> {
+    pub(crate) async fn connect() -> Result<Self, String> {
         let place = std::env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty());
         Self::at(&place.unwrap_or_else(|| format!("unix://{SOCKET}"))).await
     }

@@ -17,11 +17,7 @@ pub(super) const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
 const ANSWER: Duration = Duration::from_secs(30);
 
 /// The program of the image, and what it prints for `--version`.
-pub(in crate::lab) async fn program_of(
-    engine: &Engine,
-    image: &str,
-    labels: &Labels,
-) -> Result<(String, String), String> {
+pub(crate) async fn program_of(engine: &Engine, image: &str, labels: &Labels) -> Result<(String, String), String> {
     fetch(engine, image).await?;
     let mut last = String::new();
     for program in PROGRAMS {

@@ -17,12 +17,17 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::emit::emit;
-use super::protocol::{Ending, Event, Order, Request};
+use super::changes::Change;
+use super::claim::Claim;
+use super::container::{Container, place_of};
+use super::endpoints::Endpoints;
+use super::engine::Engine;
+use super::labels::Labels;
+use super::removal::remove_all;
 use super::supply::{Had, Supply};
-use crate::lab::containers::Containers;
-use crate::lab::docker::{self, Change, Claim, Container, Endpoints, Engine, Labels, place_of};
-use crate::lab::run_dir::RunDir;
+use crate::containers::Containers;
+use crate::keeper::{Ending, Event, Order, Request, emit};
+use crate::run_dir::RunDir;
 
 /// A server in a container of its own is its first process.
 const INSIDE: u32 = 1;
@@ -71,7 +76,7 @@ enum Done {
 
 /// Keeps the containers of the lab in this directory until stdin ends, then removes them and their network. If the engine does not
 /// let them be removed, the directory stays: the next start finds it, and tries again.
-pub(super) fn keep(containers: &Containers, directory: RunDir) -> io::Result<()> {
+pub(crate) fn keep(containers: &Containers, directory: RunDir) -> io::Result<()> {
     let run_dir = directory.path();
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let ended: io::Result<_> = runtime.block_on(async {
@@ -83,7 +88,7 @@ pub(super) fn keep(containers: &Containers, directory: RunDir) -> io::Result<()>
                 (result, supply.close().await)
             }
             Err(error) => {
-                let removed = docker::remove_all(&engine, &Labels::of_run(run_dir)).await;
+                let removed = remove_all(&engine, &Labels::of_run(run_dir)).await;
                 (Err(error), removed.map(drop))
             }
         };

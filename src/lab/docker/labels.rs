@@ -10,7 +10,7 @@ const USER: &str = "lockstorm.user";
 /// The machine on which that directory is: an engine may be used from several.
 const MACHINE: &str = "lockstorm.machine";
 /// Which node of a lab it is: `host-1`, `cache`.
-pub(in crate::lab) const PLACE: &str = "lockstorm.place";
+pub(crate) const PLACE: &str = "lockstorm.place";
 /// Where processes are, as directories.
 pub(super) const PROCESSES: &str = "/proc";
 /// The port at which a node listens that somebody else has made.
@@ -20,28 +20,28 @@ pub(super) const PROJECT: &str = "com.docker.compose.project";
 
 /// What says of a container or network whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::lab) struct Labels(Vec<(&'static str, String)>);
+pub(crate) struct Labels(Vec<(&'static str, String)>);
 
 impl Labels {
     /// Those of the lab with this run directory.
-    pub(in crate::lab) fn of_run(dir: &Path) -> Self {
+    pub(crate) fn of_run(dir: &Path) -> Self {
         let mut labels = Self::of_user();
         labels.0.push((RUN, dir.to_string_lossy().into_owned()));
         labels
     }
 
     /// Those of what this process makes for a moment: it stands for the directory, which is gone when the process is (Linux).
-    pub(in crate::lab) fn of_process() -> Self {
+    pub(crate) fn of_process() -> Self {
         Self::of_run(&Path::new(PROCESSES).join(std::process::id().to_string()))
     }
 
     /// Those that all labs of this user on this machine have.
-    pub(in crate::lab) fn of_user() -> Self {
+    pub(crate) fn of_user() -> Self {
         Self(vec![(USER, geteuid().to_string()), (MACHINE, machine())])
     }
 
     /// Those that Compose gives to all containers of a project.
-    pub(in crate::lab) fn of_project(project: &str) -> Self {
+    pub(crate) fn of_project(project: &str) -> Self {
         Self(vec![(PROJECT, project.to_owned())])
     }
 

@@ -12,30 +12,28 @@ use super::claim::{self, Life};
 use super::container;
 use super::endpoints::rejoin_all;
 use super::engine::Engine;
-pub use super::engine::Unasked;
 use super::labels::{Labels, PROCESSES, RUN};
 use super::removal::remove_all;
 use super::stack::Stack;
-use crate::input;
-use crate::lab::run_dir::LOCK_FILE;
+use crate::run_dir::LOCK_FILE;
+use crate::unseen::{NOTE, Unseen};
+use lockstorm_base::input;
 
-/// The file in a run directory that says at which engine its containers are.
-const FILE: &str = "docker";
 /// The largest such file that is read, in MB.
 const LARGEST: u64 = 1;
 
 /// Notes that there may be containers of this run, before the first is made, and which stack it uses, if it does.
-pub(in crate::lab) fn note(run_dir: &Path, engine: &Engine, project: Option<&str>) -> io::Result<()> {
+pub(crate) fn note(run_dir: &Path, engine: &Engine, project: Option<&str>) -> io::Result<()> {
     fs::write(
-        run_dir.join(FILE),
+        run_dir.join(NOTE),
         [engine.place(), project.unwrap_or_default()].join("\n"),
     )
 }
 
 /// Removes the containers and networks of the run with this directory, if it has noted that there may be some, and returns how
 /// many containers that were. The stack that it used is mended. Nobody may use the run any more.
-pub(in crate::lab) fn remove_of_run(run_dir: &Path) -> io::Result<usize> {
-    let noted = input::open_own(&run_dir.join(FILE)).and_then(|noted| input::whole(&noted, LARGEST));
+pub(crate) fn remove_of_run(run_dir: &Path) -> io::Result<usize> {
+    let noted = input::open_own(&run_dir.join(NOTE)).and_then(|noted| input::whole(&noted, LARGEST));
     let noted = match noted {
         Ok(noted) => String::from_utf8_lossy(&noted).into_owned(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
@@ -55,22 +53,9 @@ pub(in crate::lab) fn remove_of_run(run_dir: &Path) -> io::Result<usize> {
     })
 }
 
-/// What became of this user's containers whose run directory can't be seen from here.
-#[derive(Debug, Default)]
-pub(in crate::lab) struct Unseen {
-    /// How many were removed.
-    pub removed: usize,
-    /// The run directories of labs that are alive.
-    pub alive: Vec<PathBuf>,
-    /// Those of labs of which nobody says whether they are.
-    pub untold: Vec<PathBuf>,
-    /// Why no engine was asked, if there is one.
-    pub unasked: Option<Unasked>,
-}
-
 /// Removes this user's containers and networks whose run directory can't be seen from here, if their keeper is gone; with `force`,
 /// even if it is not. That a directory is not seen proves nothing: others may have another file system there.
-pub(in crate::lab) fn remove_without_directory(force: bool) -> io::Result<Unseen> {
+pub(crate) fn remove_without_directory(force: bool) -> io::Result<Unseen> {
     alone(async {
         let mut unseen = Unseen::default();
         let engine = match Engine::usual().await {

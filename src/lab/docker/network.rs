@@ -16,7 +16,7 @@ const FIRST: u32 = 10;
 
 /// A network that was created.
 #[derive(Debug)]
-pub(in crate::lab) struct Network {
+pub(crate) struct Network {
     pub name: String,
     base: Ipv4Addr,
 }
@@ -26,7 +26,7 @@ impl Network {
     ///
     /// # Errors
     /// In words.
-    pub(in crate::lab) async fn create(engine: &Engine, name: &str, labels: &Labels) -> Result<Self, String> {
+    pub(crate) async fn create(engine: &Engine, name: &str, labels: &Labels) -> Result<Self, String> {
         let mut last = String::new();
         for _ in 0..TRIES {
             // Addresses can be chosen only in a subnet that was chosen. The engine knows which ones are free: it is asked for a
@@ -49,7 +49,7 @@ impl Network {
     }
 
     /// The address of a node.
-    pub(in crate::lab) fn address(&self, id: usize) -> Ipv4Addr {
+    pub(crate) fn address(&self, id: usize) -> Ipv4Addr {
         // A lab has a few dozen nodes, and the smallest subnet that engines hand out has 254 addresses.
         let id = u32::try_from(id).unwrap_or(u32::MAX);
         Ipv4Addr::from_bits(self.base.to_bits().saturating_add(FIRST).saturating_add(id))

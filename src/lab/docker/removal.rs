@@ -11,7 +11,7 @@ use super::network;
 ///
 /// # Errors
 /// In words. What could be removed is gone then.
-pub(in crate::lab) async fn remove_all(engine: &Engine, labels: &Labels) -> Result<usize, String> {
+pub(crate) async fn remove_all(engine: &Engine, labels: &Labels) -> Result<usize, String> {
     let mut failed = None;
     let containers = container::list(engine, labels).await?;
     let count = containers.len();

@@ -20,7 +20,7 @@ const REPLICATED: [&str; 3] = ["host-1", "host-2", "host-3"];
 
 /// The containers of a stack that are nodes, by their places.
 #[derive(Debug)]
-pub(in crate::lab) struct Stack {
+pub(crate) struct Stack {
     pub project: String,
     nodes: BTreeMap<String, Found>,
 }
@@ -39,7 +39,7 @@ impl Stack {
     ///
     /// # Errors
     /// There is none, or it can't be used; in words.
-    pub(in crate::lab) async fn find(engine: &Engine, project: Option<&str>) -> Result<Self, String> {
+    pub(crate) async fn find(engine: &Engine, project: Option<&str>) -> Result<Self, String> {
         let mut stacks: BTreeMap<String, Vec<ContainerSummary>> = BTreeMap::new();
         for container in container::list_having(engine, &[PLACE, PROJECT]).await? {
             let of = label(&container, PROJECT).unwrap_or_default().to_owned();
@@ -75,7 +75,7 @@ impl Stack {
     }
 
     /// The image of one of its nodes.
-    pub(in crate::lab) fn image(&self) -> Option<&str> {
+    pub(crate) fn image(&self) -> Option<&str> {
         self.nodes.values().next().map(|found| found.image.as_str())
     }
 
@@ -83,7 +83,7 @@ impl Stack {
     ///
     /// # Errors
     /// There is none for one of them; says with which profile there would be.
-    pub(in crate::lab) fn has_all(&self, mut places: impl Iterator<Item = String>) -> Result<(), String> {
+    pub(crate) fn has_all(&self, mut places: impl Iterator<Item = String>) -> Result<(), String> {
         let Some(missing) = places.find(|place| !self.nodes.contains_key(place)) else {
             return Ok(());
         };
@@ -99,7 +99,7 @@ impl Stack {
     ///
     /// # Errors
     /// It is gone.
-    pub(in crate::lab) fn node(&self, place: &str) -> Result<(Container, u16), String> {
+    pub(crate) fn node(&self, place: &str) -> Result<(Container, u16), String> {
         let found = self.nodes.get(place);
         found
             .map(|found| (found.container.clone(), found.port))
@@ -110,7 +110,7 @@ impl Stack {
     ///
     /// # Errors
     /// Another run has it.
-    pub(in crate::lab) async fn claim(&self, engine: &Engine, labels: &Labels) -> Result<Claim, String> {
+    pub(crate) async fn claim(&self, engine: &Engine, labels: &Labels) -> Result<Claim, String> {
         let image = self.image().unwrap_or_default();
         Claim::of_stack(engine, &self.project, image, labels).await
     }
@@ -119,13 +119,13 @@ impl Stack {
     ///
     /// # Errors
     /// The first one that can't.
-    pub(in crate::lab) async fn mend(&self, engine: &Engine) -> Result<(), String> {
+    pub(crate) async fn mend(&self, engine: &Engine) -> Result<(), String> {
         let mended = self.nodes.values().map(|found| found.container.revive(engine));
         join_all(mended).await.into_iter().collect()
     }
 
     /// Checks that the engine leaves dead nodes dead.
-    pub(in crate::lab) async fn stays_dead(&self, engine: &Engine) -> Result<(), String> {
+    pub(crate) async fn stays_dead(&self, engine: &Engine) -> Result<(), String> {
         for (place, found) in &self.nodes {
             let inspected = engine
                 .0

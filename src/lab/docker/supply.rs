@@ -4,11 +4,17 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use super::protocol::{Addresses, Start};
-use crate::lab::containers::Containers;
-use crate::lab::docker::{
-    self, Claim, Container, Endpoints, Engine, Labels, Life, Network, Stack, forget, leftovers, place_of, rejoin_all,
-};
+use super::claim::Claim;
+use super::container::{Container, Life, place_of};
+use super::endpoints::{Endpoints, forget, rejoin_all};
+use super::engine::Engine;
+use super::labels::Labels;
+use super::leftovers;
+use super::network::Network;
+use super::removal::remove_all;
+use super::stack::Stack;
+use crate::containers::Containers;
+use crate::keeper::{Addresses, Start};
 
 /// What is needed to have the containers of a lab.
 pub(super) struct Supply {
@@ -35,7 +41,7 @@ pub(super) struct Had {
 
 impl Supply {
     /// Prepares what the containers need, and claims it: that goes on for as long as the claim is kept. Whatever this makes before it
-    /// fails is removed by [`docker::remove_all`].
+    /// fails is removed by [`remove_all`].
     pub(super) async fn open(engine: &Engine, containers: &Containers, run_dir: &Path) -> io::Result<(Self, Claim)> {
         let labels = Labels::of_run(run_dir);
         leftovers::note(run_dir, engine, None)?;
@@ -176,7 +182,7 @@ impl Supply {
                 Err(_) => Ok(()),
             },
         };
-        let removed = docker::remove_all(&self.engine, &self.labels).await;
+        let removed = remove_all(&self.engine, &self.labels).await;
         mended.and(removed.map(drop))
     }
 }

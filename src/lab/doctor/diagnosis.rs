@@ -4,7 +4,7 @@ use super::checks;
 use super::facts::Facts;
 use super::finding::{Finding, Verdict};
 use super::settings::Settings;
-use crate::model::printable;
+use lockstorm_data::model::printable;
 
 /// Everything that was found.
 #[derive(Debug, Clone, Serialize)]

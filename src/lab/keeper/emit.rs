@@ -3,7 +3,7 @@ use std::io::{self, Write};
 use super::protocol::Event;
 
 /// Sends a message to Lockstorm, whole.
-pub(super) fn emit(event: &Event) -> io::Result<()> {
+pub(crate) fn emit(event: &Event) -> io::Result<()> {
     let mut line = serde_json::to_vec(event)?;
     line.push(b'\n');
     let mut stdout = io::stdout().lock();

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// A message to the keeper.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub(in crate::lab) enum Request {
+pub(crate) enum Request {
     /// Start a server.
     Start(Start),
     /// Watch a server that is not ours, and remove the run's keys from it at the end.
@@ -22,7 +22,7 @@ pub(in crate::lab) enum Request {
 
 /// A server to start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::lab) struct Start {
+pub(crate) struct Start {
     /// The id that all later messages use for it.
     pub id: usize,
     /// The program: an absolute path, or its name in an image.
@@ -37,7 +37,7 @@ pub(in crate::lab) struct Start {
 
 /// A server to watch. Its URL has a password, which is why it comes by a pipe.
 #[derive(Serialize, Deserialize)]
-pub(in crate::lab) struct Watch {
+pub(crate) struct Watch {
     /// The id that all later messages use for it.
     pub id: usize,
     /// Its URL.
@@ -56,7 +56,7 @@ impl fmt::Debug for Watch {
 /// What faults need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::lab) enum Order {
+pub(crate) enum Order {
     /// End at once.
     Kill,
     /// End in good order.
@@ -74,7 +74,7 @@ pub(in crate::lab) enum Order {
 /// Where the servers of a lab are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::lab) enum Addresses {
+pub(crate) enum Addresses {
     /// All are on loopback, as is everybody else on this machine.
     Loopback,
     /// The one with the id 0 is here, and the others have the next addresses.
@@ -87,7 +87,7 @@ pub(in crate::lab) enum Addresses {
 /// containers; about one that is not ours, from its answers.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub(in crate::lab) enum Event {
+pub(crate) enum Event {
     /// The keeper runs, and has made this directory.
     Ready {
         dir: PathBuf,
@@ -139,7 +139,7 @@ pub(in crate::lab) enum Event {
 /// How a server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::lab) enum Ending {
+pub(crate) enum Ending {
     /// By itself, with this exit code.
     Code(i32),
     /// By this signal.

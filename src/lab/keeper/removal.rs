@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::witness::{open, words};
-use crate::lock::{NodeAddress, Reply, Session, SessionError};
+use lockstorm_lock::{NodeAddress, Reply, Session, SessionError};
 
 /// How long each answer may take.
 const LIMIT: Duration = Duration::from_secs(2);

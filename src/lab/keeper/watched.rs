@@ -15,12 +15,12 @@ use tokio::time::{sleep, timeout};
 use super::protocol::{Event, Watch};
 use super::removal;
 use super::witness::{Seen, Witness};
-use crate::lock::NodeAddress;
+use lockstorm_lock::NodeAddress;
 
 /// The pause between two looks at a server.
 const PAUSE: Duration = Duration::from_millis(200);
 /// How long the removal of all keys may take. What is left then expires by itself.
-pub(in crate::lab) const REMOVAL: Duration = Duration::from_secs(10);
+pub(crate) const REMOVAL: Duration = Duration::from_secs(10);
 
 /// The servers that are watched. Dropping this removes the run's keys from them.
 #[derive(Default)]

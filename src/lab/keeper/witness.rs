@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use crate::lock::{NodeAddress, NodeOptions, Reply, Session, SessionError};
+use lockstorm_lock::{NodeAddress, NodeOptions, Reply, Session, SessionError};
 
 /// How long an answer, or a connection, may take.
 const LIMIT: Duration = Duration::from_secs(1);

@@ -3,10 +3,10 @@
 use super::answer::{Acted, Effect};
 use super::error::KeptError;
 use super::request::Verb;
-use crate::lab::{Lab, LabError};
-use crate::model::{Action, Condition, Fault, HostId, Obstacle, Target, Verified};
-use crate::run::is_back;
-use crate::scenario::Persistence;
+use crate::is_back;
+use crate::{Lab, LabError};
+use lockstorm_data::model::{Action, Condition, Fault, HostId, Obstacle, Target, Verified};
+use lockstorm_data::scenario::Persistence;
 
 /// Does this to a host, and returns when the effect is verified, or can't be.
 pub(super) async fn act(lab: &Lab, persistence: Persistence, verb: Verb, host: HostId) -> Acted {

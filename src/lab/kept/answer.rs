@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::order::Order;
 use super::urls::Urls;
-use crate::model::HostId;
+use lockstorm_data::model::HostId;
 
 /// What the process that keeps a lab answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

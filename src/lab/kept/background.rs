@@ -14,7 +14,7 @@ use super::answer::Status;
 use super::error::KeptError;
 use super::order::Order;
 use super::service::Service;
-use crate::run::Stops;
+use lockstorm_base::Stops;
 
 /// The hidden first argument that makes lockstorm this process.
 pub const ARGUMENT: &str = "__kept";

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::model::HostId;
+use lockstorm_data::model::HostId;
 
 /// How hosts are written.
 const FORMS: &str = "write the numbers of hosts, like 1, 1,3 or 1-2, or minority, majority or all";

@@ -11,7 +11,7 @@ use super::answer::Answer;
 use super::error::KeptError;
 use super::request::Request;
 use super::socket;
-use crate::lab::{OpenedRun, Running};
+use crate::{OpenedRun, Running};
 
 /// How long an answer may take: a host is restarted within 20 s, or that failed.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);

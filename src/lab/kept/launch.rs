@@ -10,7 +10,7 @@ use super::answer::Status;
 use super::background::{ARGUMENT, KEEP, Report};
 use super::error::KeptError;
 use super::order::Order;
-use crate::run::{Stop, Stops};
+use lockstorm_base::{Stop, Stops};
 
 /// What became of a start.
 #[derive(Debug)]

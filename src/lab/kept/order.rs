@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::lab::{LabError, ServerBinary};
-use crate::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
+use crate::{LabError, ServerBinary};
+use lockstorm_data::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
 
 /// The lab that somebody wants to have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

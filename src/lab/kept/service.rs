@@ -15,8 +15,8 @@ use super::order::Order;
 use super::request::{Request, Verb};
 use super::urls::Urls;
 use super::{act, socket, status};
-use crate::lab::{Lab, LabOptions, OpenedRun};
-use crate::run::{Stop, Stops};
+use crate::{Lab, LabOptions, OpenedRun};
+use lockstorm_base::{Stop, Stops};
 
 /// How often it looks whether the keeper is still there.
 const LOOK: Duration = Duration::from_millis(250);

@@ -6,8 +6,8 @@ use std::time::{Instant, SystemTime};
 use humantime::format_rfc3339_seconds;
 
 use super::answer::{HostStatus, NodeStatus};
-use crate::lab::{HostState, Lab, NodeName, Role};
-use crate::model::{HostId, Ongoing, ReplicationRole};
+use crate::{HostState, Lab, NodeName, Role};
+use lockstorm_data::model::{HostId, Ongoing, ReplicationRole};
 
 /// How each host of this lab is now.
 pub(super) async fn hosts(lab: &Lab) -> Vec<HostStatus> {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::lab::{Lab, MASTER_NAME, OpenedRun};
-use crate::lock::NodeAddress;
+use crate::{Lab, MASTER_NAME, OpenedRun};
+use lockstorm_lock::NodeAddress;
 
 /// The file with the URLs of the lock nodes.
 const NODES: &str = "urls";

@@ -11,10 +11,10 @@ use tokio::time::sleep;
 use super::line::Line;
 use super::network::{Network, Path};
 use super::pump::{Ended, pump};
-use crate::lab::node_name::NodeName;
-use crate::lab::source;
-use crate::lock::NodeAddress;
-use crate::timer::Timer;
+use crate::node_name::NodeName;
+use crate::source;
+use lockstorm_base::timer::Timer;
+use lockstorm_lock::NodeAddress;
 
 /// The pause after a failure to accept a connection: too many open files, most likely.
 const PAUSE: Duration = Duration::from_millis(20);

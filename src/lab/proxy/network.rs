@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::lab::node_name::{NodeName, Role};
-use crate::model::{Condition, Direction, Fault, Link, Target};
+use crate::node_name::{NodeName, Role};
+use lockstorm_data::model::{Condition, Direction, Fault, Link, Target};
 
 /// One direction of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::lab) struct Path {
+pub(crate) struct Path {
     /// Who made the connection; `None` for app servers, which are on no host, and for the run itself.
     pub caller: Option<NodeName>,
     /// Whom it leads to.
@@ -20,7 +20,7 @@ pub(in crate::lab) struct Path {
 
 /// What happens to whatever takes a path; nothing by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::lab) struct State {
+pub(crate) struct State {
     /// How much later it arrives.
     pub delay: Duration,
     /// Whether it does not arrive at all.
@@ -29,23 +29,23 @@ pub(in crate::lab) struct State {
 
 /// The faults of a network, by their target and the condition that they bring.
 #[derive(Debug, Clone, Default)]
-pub(in crate::lab) struct Network(BTreeMap<(Target, Condition), Fault>);
+pub(crate) struct Network(BTreeMap<(Target, Condition), Fault>);
 
 impl Network {
     /// Lets this fault act on a target. It replaces one of the same kind.
-    pub(in crate::lab) fn enter(&mut self, target: Target, fault: Fault) {
+    pub(crate) fn enter(&mut self, target: Target, fault: Fault) {
         if let Some(condition) = fault.brings() {
             self.0.insert((target, condition), fault);
         }
     }
 
     /// Ends the fault that brought this condition.
-    pub(in crate::lab) fn leave(&mut self, target: Target, condition: Condition) {
+    pub(crate) fn leave(&mut self, target: Target, condition: Condition) {
         self.0.remove(&(target, condition));
     }
 
     /// What happens on this path: the delays of all faults that act there, and a cut if one of them is.
-    pub(in crate::lab) fn state(&self, path: &Path) -> State {
+    pub(crate) fn state(&self, path: &Path) -> State {
         let mut state = State::default();
         for ((target, _), fault) in &self.0 {
             let Some(taken) = path.way_of(*target) else { continue };
@@ -66,7 +66,7 @@ impl Network {
 
 impl Path {
     /// The opposite direction of the same connection.
-    pub(in crate::lab) const fn opposite(self) -> Self {
+    pub(crate) const fn opposite(self) -> Self {
         Self {
             is_back: !self.is_back,
             ..self
@@ -102,7 +102,7 @@ impl Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::HostId;
+    use lockstorm_data::model::HostId;
 
     const DELAY: Duration = Duration::from_millis(500);
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::line::Line;
-use crate::timer::Timer;
+use lockstorm_base::timer::Timer;
 
 /// The most bytes that are read at once.
 const CHUNK: usize = 16 * 1024;
@@ -90,8 +90,8 @@ mod tests {
 
     use super::super::network::{Network, Path};
     use super::*;
-    use crate::lab::node_name::{NodeName, Role};
-    use crate::model::{Direction, Fault, HostId, Target};
+    use crate::node_name::{NodeName, Role};
+    use lockstorm_data::model::{Direction, Fault, HostId, Target};
 
     const LONG: Duration = Duration::from_hours(1);
     /// The target of the faults, of which the pump is the way there.

@@ -3,10 +3,10 @@ use std::path::Path;
 use super::lines::Lines;
 use super::unit::TimeUnit;
 use super::{csv, hgrm, prometheus};
-use crate::input;
-use crate::plan::error::PlanError;
-use crate::plan::measured::Measured;
-use crate::plan::spread::Spread;
+use crate::error::PlanError;
+use crate::measured::Measured;
+use crate::spread::Spread;
+use lockstorm_base::input;
 
 /// The largest file that is read, in MB.
 const LARGEST: u64 = 512;

@@ -1,10 +1,10 @@
 use hdrhistogram::Histogram;
 
-use crate::metrics::{HistogramText, Time};
-use crate::plan::error::PlanError;
-use crate::plan::pauses::Pauses;
-use crate::plan::spread::Spread;
-use crate::run::{ArmRecord, Record};
+use crate::error::PlanError;
+use crate::pauses::Pauses;
+use crate::spread::Spread;
+use lockstorm_data::metrics::{HistogramText, Time};
+use lockstorm_run::{ArmRecord, Record};
 
 /// What one arm of a record tells of the work and the network.
 #[derive(Debug, Clone, PartialEq)]

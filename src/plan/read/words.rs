@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::plan::pauses::Pauses;
-use crate::plan::simulate::Extent;
-use crate::plan::spread::Spread;
-use crate::plan::surroundings::{ClockJumps, NodeCrashes};
+use crate::pauses::Pauses;
+use crate::simulate::Extent;
+use crate::spread::Spread;
+use crate::surroundings::{ClockJumps, NodeCrashes};
 
 /// The most sections that are played.
 pub const MOST_SECTIONS: f64 = 1e9;

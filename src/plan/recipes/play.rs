@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::fault::{ClientFault, NodeFault};
 use super::schedule::Schedule;
-use crate::lock::protocol::{Rules, WINDOW, Wait};
-use crate::lock::simulation::{AcquireSettings, Delay, InvalidSettings, Order, Settings, Span, World};
+use lockstorm_lock::protocol::{Rules, WINDOW, Wait};
+use lockstorm_lock::simulation::{AcquireSettings, Delay, InvalidSettings, Order, Settings, Span, World};
 
 /// The TTL of the lock.
 pub(super) const TTL: Duration = Duration::from_secs(10);

@@ -257,7 +257,7 @@ mod tests {
     use super::super::recipe::Kind;
     use super::super::search::search;
     use super::*;
-    use crate::scenario::{Overrides, Source, parse, warnings};
+    use lockstorm_data::scenario::{Overrides, Source, parse, warnings};
 
     /// What `check` says of it: nothing, but that sections outlast their lock where that is the very recipe.
     fn check(name: &str, text: String, too_long: bool) {

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::play::play;
 use super::recipe::{Kind, Recipe};
 use super::schedule::Schedule;
-use crate::lock::simulation::InvalidSettings;
+use lockstorm_lock::simulation::InvalidSettings;
 
 /// The most faults of a schedule that is played: 5 nodes need 3.
 const MOST_FAULTS: usize = 4;

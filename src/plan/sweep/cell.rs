@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::{Overrides, Scenario};
+use lockstorm_data::scenario::{Overrides, Scenario};
 
 /// One setting: a value for each key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
 use super::outcome::Outcome;
-use crate::{input, output};
+use lockstorm_base::{input, output};
 
 /// The file of a sweep: a line that says which sweep it is, and a line for each result, in JSON. Results are appended as they
 /// come, so an interrupted sweep goes on where it was. It is locked while a sweep uses it, and the lock ends with the process.

@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
-use crate::metrics::Figures;
-use crate::model::CheckResult;
-use crate::run::Record;
+use lockstorm_data::metrics::Figures;
+use lockstorm_data::model::CheckResult;
+use lockstorm_run::Record;
 
 /// What one play of a cell gave: a line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-use crate::scenario::Scenario;
+use lockstorm_data::scenario::Scenario;
 
 /// The largest value that is tried.
 const MOST: f64 = 1e6;

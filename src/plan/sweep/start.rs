@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 use super::cell::paths;
-use crate::scenario::Scenario;
+use lockstorm_data::scenario::Scenario;
 
 /// The value that a search begins with if the scenario has none.
 const FIRST: f64 = 50.0;
@@ -80,7 +80,7 @@ fn find(table: &Table, path: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Overrides, Source, parse};
+    use lockstorm_data::scenario::{Overrides, Source, parse};
 
     #[test]
     fn a_search_begins_at_the_scenarios_own_value() {

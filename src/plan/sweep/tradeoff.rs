@@ -1,6 +1,6 @@
 use super::cell::Cell;
 use super::outcome::{ArmOutcome, Outcome};
-use crate::metrics::{Count, Figures, Metric, Quantiles, Time};
+use lockstorm_data::metrics::{Count, Figures, Metric, Quantiles, Time};
 
 /// What one arm did with one setting, over all repeats.
 #[derive(Debug, Clone, PartialEq)]

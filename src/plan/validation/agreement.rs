@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use super::verdict::Verdict;
-use crate::plan::formulas::{normal_quantile_beyond, wilson_at};
+use crate::formulas::{normal_quantile_beyond, wilson_at};
 
 /// The error allowed over a whole table: how often a table without any difference may show one.
 const ALPHA: f64 = 0.01;
@@ -189,7 +189,7 @@ fn distance(one: &Histogram<u64>, other: &Histogram<u64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::histogram;
+    use lockstorm_data::metrics::histogram;
 
     fn of(values: impl Iterator<Item = u64>) -> Histogram<u64> {
         let mut histogram = histogram();

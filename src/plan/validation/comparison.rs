@@ -8,9 +8,9 @@ use super::agreement::{Difference, Distance, Likeness};
 use super::seen::Seen;
 use super::stage::{Breaks, PlayedLock, Stage, THINK, TIMEOUT};
 use super::verdict::Verdict;
-use crate::lock::simulation::{Samples, Span};
-use crate::metrics::{histogram, in_micros};
-use crate::plan::{Pauses, Question, Replay, Setting, Simulated, Spread, Surroundings, sample};
+use crate::{Pauses, Question, Replay, Setting, Simulated, Spread, Surroundings, sample};
+use lockstorm_data::metrics::{histogram, in_micros};
+use lockstorm_lock::simulation::{Samples, Span};
 
 /// How often the deaths of a run are played again.
 const REPLAYS: u64 = 20;

@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 
 use super::stage::PlayedLock;
-use crate::metrics::{Count, Time, histogram};
-use crate::model::{Action, Condition, Event, EventKind, Fault, Target};
-use crate::plan::Replay;
-use crate::run::{ArmRecord, Record};
+use crate::Replay;
+use lockstorm_data::metrics::{Count, Time, histogram};
+use lockstorm_data::model::{Action, Condition, Event, EventKind, Fault, Target};
+use lockstorm_run::{ArmRecord, Record};
 
 /// What one lock did on real nodes, in microseconds.
 #[derive(Debug)]

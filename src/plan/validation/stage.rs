@@ -7,8 +7,8 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::Exp1;
 use serde::Serialize;
 
-use crate::model::setting;
-use crate::plan::{Renewal, Setting};
+use crate::{Renewal, Setting};
+use lockstorm_data::model::setting;
 
 /// App servers where nothing breaks, and the workers of each.
 const CALM: [u32; 2] = [8, 4];

@@ -53,8 +53,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::plan::{Renewal, Setting, Simulated};
     use crate::validation::{Breaks, Difference, PlayedLock, Stage};
+    use crate::{Renewal, Setting, Simulated};
 
     /// A cell in which so many of 20,000 sections overran, and 50,000 of a million in virtual time.
     fn cell(overran: u64) -> Comparison {

@@ -1,7 +1,7 @@
-use crate::metrics::units::{count, short_count};
-use crate::metrics::{Count, Figures, Group};
-use crate::run::{ArmRecord, ArmView, Health, Record, Snapshot};
-use crate::scenario::{ArmSpec, Scenario};
+use lockstorm_data::metrics::units::{count, short_count};
+use lockstorm_data::metrics::{Count, Figures, Group};
+use lockstorm_data::scenario::{ArmSpec, Scenario};
+use lockstorm_run::{ArmRecord, ArmView, Health, Record, Snapshot};
 
 /// The data behind an arm's cells, from a record or from a run under way.
 pub(crate) struct Arm<'a> {

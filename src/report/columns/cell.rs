@@ -1,9 +1,9 @@
 use super::arm::Arm;
 use super::judged::{judged, written};
 use super::{inventory, load, locks};
-use crate::metrics::{Alarm, Column, Metric};
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
+use lockstorm_data::metrics::{Alarm, Column, Metric};
 
 /// An arm's cell in a column; `None` if the arm has no such figure.
 pub(crate) fn cell(column: Column, arm: &Arm<'_>) -> Option<Cell> {

@@ -1,4 +1,4 @@
-use crate::metrics::Column;
+use lockstorm_data::metrics::Column;
 
 /// The titles of neighbouring columns. A quantile or a worst value of the figure before it doesn't repeat that figure's
 /// name.
@@ -25,7 +25,7 @@ fn is_quantile(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::Metric;
+    use lockstorm_data::metrics::Metric;
 
     #[test]
     fn what_is_said_beside_it_is_not_said_again() {

@@ -2,9 +2,9 @@
 
 use super::arm::Arm;
 use super::judged::judged;
-use crate::metrics::Metric;
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
+use lockstorm_data::metrics::Metric;
 
 /// The orders of an arm, or those of one of its app servers.
 pub(in crate::report) fn orders(arm: &Arm<'_>, orders: u64) -> Cell {

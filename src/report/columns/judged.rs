@@ -1,10 +1,10 @@
 //! What a figure says for or against an arm: one judgement for the printed tables and the whole console.
 
 use super::arm::Arm;
-use crate::metrics::units::{mean, micros, rate, short_rate};
-use crate::metrics::{Alarm, Metric, Value};
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
+use lockstorm_data::metrics::units::{mean, micros, rate, short_rate};
+use lockstorm_data::metrics::{Alarm, Metric, Value};
 
 /// How good a figure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! The columns about the load, for every workload.
 
 use super::arm::Arm;
-use crate::metrics::Column::{AfterTheEnd, Figure, FinishedAt};
-use crate::metrics::Metric;
-use crate::metrics::Shown::{self, Always, IfAny};
-use crate::metrics::units::short_rate;
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
+use lockstorm_data::metrics::Column::{AfterTheEnd, Figure, FinishedAt};
+use lockstorm_data::metrics::Metric;
+use lockstorm_data::metrics::Shown::{self, Always, IfAny};
+use lockstorm_data::metrics::units::short_rate;
 
 /// The columns about the load.
 pub(crate) const LOAD: &[Shown] = &[

@@ -1,11 +1,11 @@
 //! The columns about the locks, and about the sections under them.
 
 use super::arm::Arm;
-use crate::metrics::Column::{AttemptsPerAcquire, Figure, VotesAtRelease, VotesInTheEnd};
-use crate::metrics::Shown::{self, Always, IfAny};
-use crate::metrics::{Count, Metric, Time};
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
+use lockstorm_data::metrics::Column::{AttemptsPerAcquire, Figure, VotesAtRelease, VotesInTheEnd};
+use lockstorm_data::metrics::Shown::{self, Always, IfAny};
+use lockstorm_data::metrics::{Count, Metric, Time};
 
 /// The columns about the locks.
 pub(crate) const LOCKS: &[Shown] = &[

@@ -1,8 +1,8 @@
 use super::arm::Arm;
 use super::cell::cell;
 use super::heads::heads;
-use crate::metrics::{Column, Shown};
 use crate::report::table::{Cell, Table};
+use lockstorm_data::metrics::{Column, Shown};
 
 /// A table with these columns, and a row for each arm.
 pub(crate) fn table(title: &str, columns: &[Shown], arms: &[Arm<'_>]) -> Table {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::plan::{Basis, Plan};
+use lockstorm_plan::{Basis, Plan};
 
 /// The rows as CSV; times are in seconds.
 #[must_use]

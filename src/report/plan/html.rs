@@ -10,10 +10,10 @@ use plotters::series::LineSeries;
 use plotters::style::{Color, RGBColor, ShapeStyle};
 
 use super::words::{EXTRAPOLATED, Given, TAKEOVERS, asked, clients_table, recommendation, sources, table};
-use crate::plan::{Plan, Renewal, Row, snippets};
 use crate::report::figures::{percent, time};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Table};
+use lockstorm_plan::{Plan, Renewal, Row, snippets};
 
 /// The colour of text and axes in the drawing, which the page replaces by that of its own text.
 const INK: RGBColor = RGBColor(1, 2, 3);

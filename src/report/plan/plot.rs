@@ -3,11 +3,11 @@
 
 use ratatui::style::Color;
 
-use crate::model::setting;
-use crate::plan::{Plan, Renewal, Row};
 use crate::report::figures::{percent, time};
 use crate::report::paint::Paint;
 use crate::report::plot::{Curve, Panel, Point};
+use lockstorm_data::model::setting;
+use lockstorm_plan::{Plan, Renewal, Row};
 
 /// What is rarer is drawn at the bottom.
 const RAREST: f64 = 1e-12;
@@ -96,7 +96,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::plan::{Question, Spread, settings};
+    use lockstorm_plan::{Question, Spread, settings};
 
     #[test]
     fn every_curve_and_the_recommended_setting_are_on_both_pictures_within_the_room() {

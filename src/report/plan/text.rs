@@ -2,8 +2,8 @@ use std::fmt::Write as _;
 
 use super::plot::plot_plan;
 use super::words::{EXTRAPOLATED, Given, TAKEOVERS, asked, clients_table, recommendation, sources, table};
-use crate::plan::{Plan, snippets};
 use crate::report::paint::{Paint, Tone};
+use lockstorm_plan::{Plan, snippets};
 
 /// The plan, in colour if wanted, and with a plot of so many columns and lines.
 #[must_use]

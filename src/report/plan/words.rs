@@ -1,11 +1,11 @@
 //! What a plan says, for the text and for the page: what was asked, a table, the recommendation, where its figures come from.
 
-use crate::metrics::units::{count, counted};
-use crate::model::setting;
-use crate::plan::{Basis, Chance, Choice, Plan, Predicted, Question, Row, Shortfall, Simulated, Spread};
 use crate::report::figures::{percent, small, time};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Table};
+use lockstorm_data::metrics::units::{count, counted};
+use lockstorm_data::model::setting;
+use lockstorm_plan::{Basis, Chance, Choice, Plan, Predicted, Question, Row, Shortfall, Simulated, Spread};
 
 /// What is extrapolated.
 pub(super) const EXTRAPOLATED: &str =

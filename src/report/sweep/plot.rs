@@ -6,7 +6,7 @@ use ratatui::style::Color;
 use crate::report::figures::{percent, time};
 use crate::report::paint::{CURVES, Paint};
 use crate::report::plot::{Curve, Panel, Point};
-use crate::sweep::{Tradeoff, position};
+use lockstorm_plan::sweep::{Tradeoff, position};
 
 /// The fewest values that make a curve.
 const FEWEST: usize = 3;
@@ -177,7 +177,7 @@ fn drawn(curves: &[Line<'_>], figure: &dyn Fn(&Tradeoff, char) -> Option<Mark>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweep::{Cell, Takeover};
+    use lockstorm_plan::sweep::{Cell, Takeover};
 
     fn row(arm: &str, cell: &[(&str, &str)], overran: u64, takeover_us: Option<u64>) -> Tradeoff {
         let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());

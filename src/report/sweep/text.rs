@@ -1,13 +1,13 @@
 //! A sweep as text: what each setting did, arm by arm.
 
 use super::plot::plot_sweep;
-use crate::metrics::Metric;
-use crate::metrics::units::{count, micros, rate};
-use crate::plan::formulas::wilson;
 use crate::report::figures::percent;
 use crate::report::paint::{Paint, Tone};
 use crate::report::table::{Cell, Table};
-use crate::sweep::Tradeoff;
+use lockstorm_data::metrics::Metric;
+use lockstorm_data::metrics::units::{count, micros, rate};
+use lockstorm_plan::formulas::wilson;
+use lockstorm_plan::sweep::Tradeoff;
 
 /// The table, in colour if wanted, and with a plot of so many columns and lines.
 #[must_use]

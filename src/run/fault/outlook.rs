@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::schedule::{Entry, Part, Schedule, Stage};
-use crate::metrics::Metric;
-use crate::metrics::units::figure;
-use crate::model::{Action, Fault, Target, setting};
-use crate::scenario::{Expectation, FaultStart, Op, Trigger};
+use lockstorm_data::metrics::Metric;
+use lockstorm_data::metrics::units::figure;
+use lockstorm_data::model::{Action, Fault, Target, setting};
+use lockstorm_data::scenario::{Expectation, FaultStart, Op, Trigger};
 
 /// A host that is killed and back within this time counts as bounced.
 const BOUNCE: Duration = Duration::from_secs(1);
@@ -140,8 +140,8 @@ fn list(targets: &[Target]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Condition, HostId, Seat, Seats, Targets, Way};
-    use crate::scenario::FaultSpec;
+    use lockstorm_data::model::{Condition, HostId, Seat, Seats, Targets, Way};
+    use lockstorm_data::scenario::FaultSpec;
 
     const fn secs(n: u64) -> Duration {
         Duration::from_secs(n)

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
-use crate::metrics::Metric;
-use crate::model::{Action, Seats, Target, Targets};
-use crate::scenario::{FaultSpec, FaultStart, Op, Trigger};
+use lockstorm_data::metrics::Metric;
+use lockstorm_data::model::{Action, Seats, Target, Targets};
+use lockstorm_data::scenario::{FaultSpec, FaultStart, Op, Trigger};
 
 /// The faults of a scenario, and the stage of each. Pure: time and figures go in, and what is due comes out.
 #[derive(Debug, Clone)]
@@ -272,8 +272,8 @@ fn holds(condition: &Trigger, parts: &mut [Part], figure: &impl Fn(&str, Metric)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Condition, Fault, HostId, Seat, Way};
-    use crate::scenario::Expectation;
+    use lockstorm_data::model::{Condition, Fault, HostId, Seat, Way};
+    use lockstorm_data::scenario::Expectation;
 
     const fn secs(n: u64) -> Duration {
         Duration::from_secs(n)

@@ -1,6 +1,6 @@
 use super::{cost, crews, is_sqlite, pool};
-use crate::model::Wait;
-use crate::scenario::{Scenario, Topology};
+use lockstorm_data::model::Wait;
+use lockstorm_data::scenario::{Scenario, Topology};
 
 /// Files and sockets of this program.
 pub(super) fn open(scenario: &Scenario) -> u64 {

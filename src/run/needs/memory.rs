@@ -1,6 +1,6 @@
 use super::orders::{Pace, cycles, orders};
 use super::{cost, crews, is_sqlite, pool};
-use crate::scenario::{ArmSpec, Persistence, Scenario, StockIn};
+use lockstorm_data::scenario::{ArmSpec, Persistence, Scenario, StockIn};
 
 /// The memory of this program and of the lab's servers at the end of the run, in bytes.
 pub(super) fn all(scenario: &Scenario, pace: Pace) -> u64 {

@@ -1,5 +1,5 @@
 use super::cost;
-use crate::scenario::Scenario;
+use lockstorm_data::scenario::Scenario;
 
 /// The assumed speed of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

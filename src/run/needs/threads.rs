@@ -1,5 +1,5 @@
 use super::{cost, crews, is_sqlite, pool};
-use crate::scenario::Scenario;
+use lockstorm_data::scenario::Scenario;
 
 /// Threads of this program and of the lab: an app server is one, and so is each SQLite connection.
 pub(super) fn all(scenario: &Scenario) -> u64 {

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use crate::metrics::{Timeline, When};
 use crate::store::Order;
+use lockstorm_data::metrics::{Timeline, When};
 
 /// The books of one arm: the append-only order ledger, read in order. The ledger is the truth.
 ///

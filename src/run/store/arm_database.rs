@@ -13,7 +13,7 @@ use super::connect::{CONNECT, OPEN, Server};
 use super::schema_lock::{self, SchemaLock};
 use super::schema_name::SchemaName;
 use super::{Store, StoreError, schema};
-use crate::scenario::{DatabaseSpec, Initial};
+use lockstorm_data::scenario::{DatabaseSpec, Initial};
 
 /// The longest wait for a free connection. A stampede queues there for a long time, which is not an error.
 const CONNECTION_TIMEOUT: Duration = Duration::from_mins(1);

@@ -63,6 +63,13 @@ impl fmt::Debug for Server {
 impl Server {
     /// The PostgreSQL server of this URL.
     pub fn postgres(url: &str) -> Result<Self, StoreError> {
+        if !cfg!(feature = "postgres") {
+            return Err(StoreError::Refused {
+                place: "PostgreSQL".to_owned(),
+                said: "this Lockstorm was built without it".to_owned(),
+                cure: "build it with the feature \"postgres\", or leave out database.url",
+            });
+        }
         install_default_drivers();
         let options = AnyConnectOptions::from_str(url)
             .map_err(|source| StoreError::Open {

@@ -1,6 +1,6 @@
 use super::connect::{CONNECT, Server};
 use super::{StoreError, unsigned};
-use crate::scenario::DatabaseSpec;
+use lockstorm_data::scenario::DatabaseSpec;
 
 /// How many connections a server can still give to an ordinary user, including the one that asks.
 const FREE: &str = "SELECT current_setting('max_connections')::bigint

@@ -17,7 +17,7 @@ use sqlx::{AnyConnection, raw_sql};
 
 use super::schema_name::SchemaName;
 use super::signed;
-use crate::scenario::Initial;
+use lockstorm_data::scenario::Initial;
 
 /// SQLite: one file; `id` is the rowid, so it grows with each order.
 pub const SQLITE_TABLES: &str = "

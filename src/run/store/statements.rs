@@ -4,7 +4,7 @@ use std::time::Duration;
 use sqlx::AnyPool;
 
 use super::{StoreError, signed, unsigned};
-use crate::timer::Timer;
+use lockstorm_base::timer::Timer;
 
 /// A value in the catalogue.
 pub type Value = String;

@@ -8,10 +8,10 @@ use super::control::{Control, ServerCommand};
 use super::error::SwarmError;
 use super::plan::{ArmState, ServerPlan};
 use super::serve::serve;
-use crate::lock::Gauges;
-use crate::metrics::RoundTrips;
-use crate::model::{Action, Condition, Conditions, ServerId, Verified};
 use crate::workload::{HeldLocks, Stalls};
+use lockstorm_data::metrics::RoundTrips;
+use lockstorm_data::model::{Action, Condition, Conditions, ServerId, Verified};
+use lockstorm_lock::Gauges;
 
 /// A group of workers that lives and dies together: an OS thread with a single-threaded runtime, connections and
 /// in-process mutexes of its own.

@@ -3,7 +3,7 @@
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::scenario::Arrivals as Kind;
+use lockstorm_data::scenario::Arrivals as Kind;
 
 /// The requests of an open loop, one after the other, each with the time at which it is due.
 ///

@@ -1,7 +1,7 @@
 //! Chooses the app server of each request, as a load balancer does. Pure.
 
 use super::worker::mix;
-use crate::scenario::Balance as Kind;
+use lockstorm_data::scenario::Balance as Kind;
 
 /// A load balancer in front of the app servers. A paused app server stays in rotation: the balancer can't tell it from a
 /// slow one.

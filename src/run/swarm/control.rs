@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio::sync::{Mutex as Turn, mpsc, oneshot, watch};
 
 use super::error::SwarmError;
-use crate::model::{
+use lockstorm_data::model::{
     Action, Condition, Conditions, Fault, Finding, Observer, Obstacle, Proof, ServerId, TargetKind, Verified,
 };
 

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use super::arrivals::Arrivals;
 use super::balance::Balance;
 use super::intake::{Begin, Queue};
-use crate::metrics::{Part, Timeline, When};
-use crate::scenario::SwarmSpec;
+use lockstorm_data::metrics::{Part, Timeline, When};
+use lockstorm_data::scenario::SwarmSpec;
 
 /// Deals requests from its start until it is ended. Request i is due at the same instant in every arm, and goes to the
 /// same app server: arms differ only in their locks.
@@ -202,7 +202,7 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Arrivals as Kind, Balance as By};
+    use lockstorm_data::scenario::{Arrivals as Kind, Balance as By};
 
     const MS: Duration = Duration::from_millis(1);
 

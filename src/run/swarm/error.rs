@@ -1,6 +1,6 @@
-use crate::model::{Action, HostId, Obstacle, ServerId};
 use crate::store::StoreError;
 use crate::workload::CacheError;
+use lockstorm_data::model::{Action, HostId, Obstacle, ServerId};
 
 /// Why an app server could not start or be changed.
 #[derive(Debug, thiserror::Error)]

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rand::{Rng, RngExt};
 use tokio::sync::Notify;
 
-use crate::metrics::{Part, Timeline, When};
-use crate::timer::Timer;
+use lockstorm_base::timer::Timer;
+use lockstorm_data::metrics::{Part, Timeline, When};
 
 /// A request that a worker is to begin now.
 #[derive(Debug, Clone, Copy)]

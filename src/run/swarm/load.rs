@@ -7,8 +7,8 @@ use std::time::Instant;
 use super::dealer::Dealer;
 use super::error::SwarmError;
 use super::intake::{ClosedLoop, Intake, Queue};
-use crate::metrics::Timeline;
-use crate::scenario::Scenario;
+use lockstorm_data::metrics::Timeline;
+use lockstorm_data::scenario::Scenario;
 
 /// The source of all requests of a run.
 #[derive(Debug)]

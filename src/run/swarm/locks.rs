@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::error::SwarmError;
 use super::plan::ServerPlan;
-use crate::lock::{Cluster, Lock, NodeOptions, Nodes, Sentinels, WaitReplicas};
-use crate::model::{HostId, ServerId};
-use crate::scenario::{ArmSpec, LockKind, LockNodes, Topology};
+use lockstorm_data::model::{HostId, ServerId};
+use lockstorm_data::scenario::{ArmSpec, LockKind, LockNodes, Topology};
+use lockstorm_lock::{Cluster, Lock, NodeOptions, Nodes, Sentinels, WaitReplicas};
 
 /// How long an app server waits for its lock nodes. After that it starts without the missing ones.
 const NODES_READY: Duration = Duration::from_secs(2);

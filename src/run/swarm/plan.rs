@@ -8,12 +8,12 @@ use tokio::sync::watch;
 
 use super::intake::Intake;
 use super::load::Load;
-use crate::lock::{Gauges, NodeAddress};
-use crate::metrics::{Recorder, RoundTrips};
-use crate::model::{HostId, ServerId};
-use crate::scenario::{ArmSpec, DatabaseSpec, WorkloadSpec};
 use crate::store::ArmDatabase;
 use crate::workload::{HeldLocks, Hurry, LiveSettings, Stalls, Waiting};
+use lockstorm_data::metrics::{Recorder, RoundTrips};
+use lockstorm_data::model::{HostId, ServerId};
+use lockstorm_data::scenario::{ArmSpec, DatabaseSpec, WorkloadSpec};
+use lockstorm_lock::{Gauges, NodeAddress};
 
 /// What an app server is made from.
 #[derive(Debug, Clone)]

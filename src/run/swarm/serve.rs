@@ -12,9 +12,9 @@ use super::error::SwarmError;
 use super::locks::Locks;
 use super::plan::{ArmPlan, ArmState, ServerPlan};
 use super::worker::{self, Crew, mix};
-use crate::lock::{Gauges, Outcome};
-use crate::timer::Timer;
 use crate::workload::{HeldLocks, Stalls, Tools, Waiting, Workload, connect_cache};
+use lockstorm_base::timer::Timer;
+use lockstorm_lock::{Gauges, Outcome};
 
 /// Connects, reports that, and follows commands until it is told to end. Returns when that was: from then on no task of this
 /// thread runs, so nothing is sent any more.

@@ -10,9 +10,9 @@ use tokio::time::sleep;
 use super::error::SwarmError;
 use super::locks::Locks;
 use super::plan::ServerPlan;
-use crate::lock::{AcquireOptions, Lock, Refusal};
-use crate::model::{NoVote, Wait};
-use crate::scenario::ArmSpec;
+use lockstorm_data::model::{NoVote, Wait};
+use lockstorm_data::scenario::ArmSpec;
+use lockstorm_lock::{AcquireOptions, Lock, Refusal};
 
 /// How many locks of an arm are tried at once.
 const AT_ONCE: usize = 32;

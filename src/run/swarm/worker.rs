@@ -6,9 +6,9 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
 use super::intake::Intake;
-use crate::metrics::Recorder;
-use crate::timer::Timer;
 use crate::workload::{Done, Hurry, Workload};
+use lockstorm_base::timer::Timer;
+use lockstorm_data::metrics::Recorder;
 
 /// A request that begins later than this after its intended start counts as late.
 const LATE: Duration = Duration::from_millis(10);

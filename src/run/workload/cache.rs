@@ -4,8 +4,8 @@ use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
 use redis::{AsyncConnectionConfig, Client};
 
-use crate::lab::redis_client;
-use crate::lock::NodeAddress;
+use lockstorm_lab::redis_client;
+use lockstorm_lock::NodeAddress;
 
 /// How long it may take to connect to the cache node.
 pub const CACHE_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

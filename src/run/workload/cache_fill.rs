@@ -6,9 +6,9 @@ use super::random::{Choice, weighted};
 use super::section::Section;
 use super::tools::Tools;
 use super::{list, object};
-use crate::metrics::{Count, Counter};
-use crate::model::Wait;
-use crate::scenario::{CacheFillSpec, CacheSpec, ServiceTime};
+use lockstorm_data::metrics::{Count, Counter};
+use lockstorm_data::model::Wait;
+use lockstorm_data::scenario::{CacheFillSpec, CacheSpec, ServiceTime};
 
 /// The work of `cache-fill`: read through caches that expire. A fresh value is served; otherwise the worker takes the
 /// lock, calls the provider and fills the cache.

@@ -7,9 +7,9 @@ use super::failed::Failed;
 use super::random::draw;
 use super::section::Section;
 use super::tools::Tools;
-use crate::metrics::{Counter, ProviderCall};
-use crate::scenario::{CacheSpec, ServiceTime};
 use crate::store::Value;
+use lockstorm_data::metrics::{Counter, ProviderCall};
+use lockstorm_data::scenario::{CacheSpec, ServiceTime};
 
 /// The state of a value that may be served.
 pub(super) const ACTIVE: &str = "Active";

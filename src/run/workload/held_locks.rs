@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::lock::{Guard, HeldLock};
+use lockstorm_lock::{Guard, HeldLock};
 
 /// The locks that workers of one app server and arm hold. It can be read from any thread.
 #[derive(Debug, Default)]

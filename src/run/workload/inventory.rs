@@ -10,9 +10,9 @@ use super::failed::Failed;
 use super::random::{Choice, draw};
 use super::section::Section;
 use super::tools::Tools;
-use crate::metrics::{Count, Counter, Part, Time};
-use crate::scenario::{Fence, InventorySpec, Ledger, ServiceTime, StockIn, Update};
 use crate::store::{Mark, Order, Token};
+use lockstorm_data::metrics::{Count, Counter, Part, Time};
+use lockstorm_data::scenario::{Fence, InventorySpec, Ledger, ServiceTime, StockIn, Update};
 
 /// Takes one unit if there is one, and appends the order. Returns 1 if it did, 0 if no unit is left, and nil without the
 /// key.

@@ -6,7 +6,7 @@ use super::cache::millis;
 use super::failed::Failed;
 use super::filler::{ACTIVE, Entry, Filler, IN_PROGRESS, Look};
 use super::tools::Tools;
-use crate::metrics::{Counter, DamagedList};
+use lockstorm_data::metrics::{Counter, DamagedList};
 
 /// Reads state, version and list in one transaction, and counts an Active list that has duplicate or missing pages. A list
 /// that is not Active may be incomplete, so it is never served.

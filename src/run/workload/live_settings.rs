@@ -2,7 +2,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use crate::scenario::ServiceTime;
+use lockstorm_data::scenario::ServiceTime;
 
 /// The knobs that workers read at each request. They are turned while the run goes on, for all arms at once. A knob that
 /// was not turned leaves the scenario's value alone.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal, Zipf};
 
-use crate::scenario::{Popularity, ServiceTime};
+use lockstorm_data::scenario::{Popularity, ServiceTime};
 
 /// The longest time that is drawn from a log-normal distribution, in medians, so that one draw can't outlast the run.
 const LONGEST: f64 = 100.0;

@@ -4,9 +4,9 @@ use super::failed::Failed;
 use super::held_locks::HeldEntry;
 use super::stalls::Moment;
 use super::tools::Tools;
-use crate::lock::{AcquireOptions, Guard};
-use crate::metrics::{Count, Counter, Time};
-use crate::scenario::OnLoss;
+use lockstorm_data::metrics::{Count, Counter, Time};
+use lockstorm_data::scenario::OnLoss;
+use lockstorm_lock::{AcquireOptions, Guard};
 
 /// The part of a TTL that is valid, roughly: the rest is for clocks that drift apart.
 const VALID: f64 = 0.99;

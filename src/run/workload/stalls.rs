@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::timer::Timer;
+use lockstorm_base::timer::Timer;
 
 /// How often the thread shows that it runs.
 const BEAT: Duration = Duration::from_millis(20);

@@ -8,12 +8,12 @@ use super::hurry::Hurry;
 use super::live_settings::LiveSettings;
 use super::stalls::Stalls;
 use super::waiting::Waiting;
-use crate::lock::Lock;
-use crate::metrics::Part;
-use crate::model::ServerId;
-use crate::scenario::ArmSpec;
 use crate::store::Store;
-use crate::timer::Timer;
+use lockstorm_base::timer::Timer;
+use lockstorm_data::metrics::Part;
+use lockstorm_data::model::ServerId;
+use lockstorm_data::scenario::ArmSpec;
+use lockstorm_lock::Lock;
 
 /// What the workers of one app server and arm share.
 #[derive(Debug)]

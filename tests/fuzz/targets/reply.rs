@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use lockstorm::lock::fuzzing;
+use lockstorm_lock::fuzzing;
 
 fuzz_target!(|bytes: &[u8]| {
     let whole = fuzzing::reply(bytes);

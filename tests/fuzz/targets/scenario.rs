@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_target};
-use lockstorm::model::printable;
-use lockstorm::scenario::{Overrides, Source, parse, warnings};
+use lockstorm_data::model::printable;
+use lockstorm_data::scenario::{Overrides, Source, parse, warnings};
 
 /// The most characters of an error message, no matter what is in the file.
 const LINE: usize = 2_000;

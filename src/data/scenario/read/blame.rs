@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::super::error::{ScenarioError, ScenarioErrors};
 use super::super::overrides::Overrides;
 use super::super::source::Source;
-use super::read;
+use super::whole::read;
 
 /// The same errors. Those that the file alone doesn't have name the flag that causes them instead of a line of the file.
 pub(super) fn flags(source: &Source, overrides: &Overrides, errors: ScenarioErrors) -> ScenarioErrors {

@@ -4,7 +4,7 @@ use crate::metrics::{Metric, Shown};
 
 /// What is shown of a workload.
 #[derive(Debug, Clone)]
-pub(crate) struct Display {
+pub struct Display {
     /// The figures that judge an arm, the most important first; the first is the headline.
     pub verdicts: &'static [Metric],
     /// The title of its table in the summary.
@@ -29,7 +29,7 @@ impl Display {
 
 /// A bar for each arm.
 #[derive(Debug, Clone)]
-pub(crate) struct Bars {
+pub struct Bars {
     /// The figure that is the length of the bar.
     pub figure: Metric,
     /// The rest of its title.

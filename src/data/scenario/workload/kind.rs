@@ -15,7 +15,7 @@ use crate::metrics::{Figures, Group};
 
 /// A kind of workload. Everything that only one of them has is behind this interface, or in the workers' code, which
 /// checks for it at each request.
-pub(crate) trait WorkloadKind {
+pub trait WorkloadKind {
     /// The groups of figures that only it has.
     fn groups(&self) -> &'static [Group];
 
@@ -66,7 +66,7 @@ pub(super) struct Row {
 
 /// The rest of the scenario, as far as the warnings of a workload depend on it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Surroundings<'a> {
+pub struct Surroundings<'a> {
     pub duration: Duration,
     pub swarm: &'a SwarmSpec,
     pub database: &'a DatabaseSpec,
@@ -76,7 +76,7 @@ pub(crate) struct Surroundings<'a> {
 
 /// The simulated time inside the lock: some reads of the database, and the time between them and the write.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Section {
+pub struct Section {
     /// How often the database is read, at most.
     pub reads: u32,
     /// The rest of the work.
@@ -114,7 +114,7 @@ impl Ledger {
 
 /// Keys of one arm on the cache node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct CacheKeys {
+pub struct CacheKeys {
     /// Keys that exist from the start.
     pub at_the_start: u64,
     /// Keys that are added by reading, once all values have been read.
@@ -145,7 +145,7 @@ pub struct Catalogue {
 
 impl Initial {
     /// The number of rows in all tables.
-    pub(crate) fn rows(&self) -> u64 {
+    pub fn rows(&self) -> u64 {
         let values = |catalogue: &Catalogue| catalogue.keys.saturating_mul(u64::from(catalogue.pages.unwrap_or(1)));
         let catalogue = self.catalogue.iter().map(values).fold(0, u64::saturating_add);
         self.products.saturating_add(catalogue)

@@ -1,0 +1,15 @@
+//! What every package of Lockstorm may use, and what knows nothing of locks: files that are read with a limit, outputs that
+//! never make a writer wait, signals that ask for an end, and sleeps that are exact.
+//!
+//! It must not know any other package of Lockstorm.
+#![forbid(unsafe_op_in_unsafe_fn)]
+#![warn(missing_docs)]
+
+#[cfg(target_os = "linux")]
+mod alarm;
+pub mod input;
+pub mod output;
+mod signals;
+pub mod timer;
+
+pub use signals::{Stop, Stops, stop_at_once};

@@ -1,0 +1,66 @@
+//! What commands print last, and how they end then.
+
+use std::io::{self, ErrorKind, IsTerminal};
+use std::process::ExitCode;
+
+use lockstorm::console::ascii;
+use lockstorm_base::output::{stderr, stdout};
+use lockstorm_base::{Stop, stop_at_once};
+
+use crate::failure::{Failure, tell};
+
+/// Prints to standard output, as long as somebody reads it. A reader that has seen enough (`| head`) is not an error.
+pub(super) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
+    // If both go to the same place, earlier messages must come out first.
+    let _ = stderr().settle();
+    stdout().write(text);
+    match stdout().settle() {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::error(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints text for people, in ASCII only if that is asked for or the terminal can show nothing else.
+pub(super) fn print_for_people(mut text: String, ascii: bool) -> Result<(), Failure> {
+    let ascii = ascii || io::stdout().is_terminal() && ascii::wanted();
+    // If nobody reads standard error, this is the only place left to say so.
+    if let Err(error) = stderr().settle()
+        && error.kind() == ErrorKind::TimedOut
+    {
+        text += &format!("\nstandard error was given up: {error}\n");
+    }
+    print(if ascii { ascii::text(&text) } else { text })
+}
+
+/// The columns and lines for a plot; `None` if nobody looks.
+pub(super) fn plot_room() -> Option<(u16, u16)> {
+    let stdout = io::stdout();
+    let size = stdout
+        .is_terminal()
+        .then(|| rustix::termios::tcgetwinsize(&stdout).ok())??;
+    // Some terminals report no size.
+    (size.ws_col >= 40).then(|| (size.ws_col.min(120), (size.ws_row * 2 / 3).clamp(14, 26)))
+}
+
+/// The exit code of a process that a signal ended, as in a shell.
+pub(super) fn signalled(stop: Stop) -> ExitCode {
+    ExitCode::from(stop.exit_code())
+}
+
+/// The same for a run whose summary may not have been `printed`: the way it ended is more important than that nobody read
+/// it.
+pub(super) fn signalled_with(stop: Stop, printed: Result<(), Failure>) -> ExitCode {
+    if let Err(failure) = printed {
+        failure.report();
+    }
+    signalled(stop)
+}
+
+/// The run and its lab are over, so from now on a signal ends the wait for a slow reader at once.
+pub(super) fn nothing_left_but_to_print() {
+    if let Err(error) = stop_at_once() {
+        tell(&format!("cannot listen for signals: {error}"));
+    }
+}

@@ -1,0 +1,146 @@
+//! What panels are made of: frames, columns, rows, lines.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Clear};
+
+use super::super::theme::Theme;
+use crate::report::Mark;
+use lockstorm_data::model::CheckResult;
+
+/// What frame a panel has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Frames {
+    /// A box around it.
+    Boxed,
+    /// A rule above it.
+    Ruled,
+    /// No frame.
+    Bare,
+}
+
+/// Draws the frame of a panel and returns the area inside.
+pub(super) fn panel(frame: &mut Frame<'_>, area: Rect, frames: Frames, title: Line<'_>, theme: &Theme) -> Rect {
+    let borders = match frames {
+        Frames::Boxed => Borders::ALL,
+        Frames::Ruled => Borders::TOP,
+        Frames::Bare => return area,
+    };
+    let block = Block::new().borders(borders).border_style(theme.dim).title(title);
+    let inside = block.inner(area);
+    frame.render_widget(block, area);
+    inside
+}
+
+/// Draws a box in the middle of the screen, which covers what is below it, and returns the area inside.
+pub(super) fn dialog(frame: &mut Frame<'_>, area: Rect, [width, height]: [u16; 2], title: &str, theme: &Theme) -> Rect {
+    let area = area.centered(
+        Constraint::Length(width.min(area.width)),
+        Constraint::Length(height.min(area.height)),
+    );
+    frame.render_widget(Clear, area);
+    let block = Block::bordered()
+        .border_style(theme.accent)
+        .style(theme.base)
+        .title(Line::styled(format!(" {title} "), theme.strong));
+    let inside = block.inner(area);
+    frame.render_widget(block, area);
+    padded(inside)
+}
+
+/// The columns of an area, cut into equal parts. (A constraint solver takes seconds for dozens of parts.)
+pub(super) fn columns(area: Rect, parts: usize) -> Vec<Rect> {
+    let cut = |part: usize| area.x + share(area.width, part, parts);
+    (0..parts)
+        .map(|part| Rect {
+            x: cut(part),
+            width: cut(part + 1) - cut(part),
+            ..area
+        })
+        .collect()
+}
+
+/// The rows of an area, cut into equal parts.
+pub(super) fn rows(area: Rect, parts: usize) -> Vec<Rect> {
+    let cut = |part: usize| area.y + share(area.height, part, parts);
+    (0..parts)
+        .map(|part| Rect {
+            y: cut(part),
+            height: cut(part + 1) - cut(part),
+            ..area
+        })
+        .collect()
+}
+
+/// Where part number `part` of `parts` starts on a length.
+pub(super) fn share(length: u16, part: usize, parts: usize) -> u16 {
+    u16::try_from(usize::from(length) * part / parts.max(1)).unwrap_or(length)
+}
+
+/// The same area without a column at each side.
+pub(super) fn padded(area: Rect) -> Rect {
+    Rect {
+        x: area.x + area.width.min(1),
+        width: area.width.saturating_sub(2),
+        ..area
+    }
+}
+
+/// Draws a line of text in a row of an area.
+pub(super) fn line(frame: &mut Frame<'_>, area: Rect, row: u16, text: Line<'_>) {
+    if row < area.height {
+        frame.render_widget(
+            text,
+            Rect {
+                y: area.y + row,
+                height: 1,
+                ..area
+            },
+        );
+    }
+}
+
+/// The style of a mark.
+pub(super) const fn mark_style(mark: Mark, theme: &Theme) -> Style {
+    match mark {
+        Mark::Plain => theme.base,
+        Mark::Good => theme.good,
+        Mark::Pending | Mark::Missing => theme.dim,
+        Mark::Poor | Mark::Notice => theme.warn,
+        Mark::Damage => theme.bad,
+    }
+}
+
+/// The symbol of an expectation's result, and its style. A failed expectation is not damage.
+pub(super) const fn sign_of(held: CheckResult, theme: &Theme) -> (&'static str, Style) {
+    match held {
+        CheckResult::Held => ("✔", theme.good),
+        CheckResult::Failed => ("✖", theme.warn),
+        CheckResult::Inconclusive => ("?", theme.warn),
+    }
+}
+
+/// The parts that fit into `columns` with a gap between each two; a part that doesn't fit is left out whole.
+pub(super) fn fitting<'a>(
+    parts: impl IntoIterator<Item = Vec<Span<'a>>>,
+    columns: usize,
+    gap: &'static str,
+) -> Line<'a> {
+    let mut spans = Vec::new();
+    let mut used = 0;
+    for part in parts {
+        let width: usize = part.iter().map(Span::width).sum();
+        let gap_width = if spans.is_empty() { 0 } else { gap.chars().count() };
+        if width == 0 || used + gap_width + width > columns {
+            continue;
+        }
+        if !spans.is_empty() {
+            spans.push(Span::raw(gap));
+        }
+        spans.extend(part);
+        used += gap_width + width;
+    }
+    Line::from(spans)
+}

@@ -1,0 +1,82 @@
+//! The whole screen.
+
+use super::super::app::{App, Overlay, Stage, View};
+use super::super::ascii;
+use super::{
+    caption, dashboard, events, expectations, failed, footer, header, help, picker, scoreboard, set_up, stopping,
+    summary, too_small, ttls,
+};
+use lockstorm_run::Phase;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+
+/// The smallest size at which anything is shown.
+const LEAST: (u16, u16) = (60, 16);
+
+/// Draws the whole screen.
+pub fn render(frame: &mut Frame<'_>, app: &App) {
+    screen(frame, app);
+    if app.ascii {
+        ascii::picture(frame.buffer_mut());
+    }
+}
+
+fn screen(frame: &mut Frame<'_>, app: &App) {
+    let area = frame.area();
+    frame.buffer_mut().set_style(area, app.theme.base);
+    app.scroll_most.set(0);
+    if area.width < LEAST.0 || area.height < LEAST.1 {
+        too_small::render(frame, area, app, LEAST);
+        return;
+    }
+    let rows = [1, caption::height(app)].map(Constraint::Length);
+    let [top, under, middle, bottom] =
+        Layout::vertical([rows[0], rows[1], Constraint::Min(0), Constraint::Length(2)]).areas(area);
+    header::render(frame, top, app);
+    caption::render(frame, under, app);
+    footer::render(frame, bottom, app);
+    if app.picker.is_some() {
+        picker::render(frame, middle, app);
+    } else {
+        run(frame, middle, app);
+    }
+    match app.overlay {
+        Some(Overlay::Help) => help::render(frame, middle, app),
+        Some(Overlay::Expectations) => expectations::render(frame, middle, app),
+        Some(Overlay::Ttls) => ttls::render(frame, middle, app),
+        None => {}
+    }
+    if let Stage::Stopping(then) = &app.stage {
+        stopping::render(frame, middle, app, then);
+    }
+}
+
+fn run(frame: &mut Frame<'_>, area: Rect, app: &App) {
+    let Some(snapshot) = app.picture() else {
+        match &app.failure {
+            Some(error) => failed::render(frame, area, &app.theme, error),
+            None => set_up::render(frame, area, app, "starting"),
+        }
+        return;
+    };
+    match (&snapshot.phase, app.view) {
+        (Phase::Failed(error), _) => failed::render(frame, area, &app.theme, error),
+        // The run ended without a snapshot that says so.
+        (phase, _) if app.failure.is_some() && !matches!(phase, Phase::Finished { .. }) && !app.is_frozen() => {
+            failed::render(frame, area, &app.theme, app.failure.as_deref().unwrap_or_default());
+        }
+        (Phase::SetUp(what), _) => set_up::render(frame, area, app, what),
+        (_, View::Scoreboard) => scoreboard::render(frame, area, app, snapshot),
+        (_, View::Events) => events::render_all(frame, area, app, snapshot),
+        (
+            Phase::Finished {
+                interrupted,
+                expectations,
+            },
+            View::Summary,
+        ) => {
+            summary::render(frame, area, app, snapshot, *interrupted, expectations);
+        }
+        (_, View::Dashboard | View::Summary) => dashboard::render(frame, area, app, snapshot),
+    }
+}

@@ -1,0 +1,85 @@
+//! Reads a scenario whole: its parts one after the other, and what must fit together.
+
+use std::time::Duration;
+
+use super::super::error::ScenarioErrors;
+use super::super::lock::Topology;
+use super::super::overrides::Overrides;
+use super::super::reader::{Log, Reader};
+use super::super::source::Source;
+use super::super::spec::FaultSpec;
+use super::super::tree::{self, Origin};
+use super::super::value;
+use super::super::whole::Scenario;
+use super::super::workload;
+use super::condition::Known;
+use super::{arms, expectations, faults, general};
+use crate::model::printable;
+
+/// Reads a scenario with the changes of the command line. Each mistake is at the place where it shows.
+pub(super) fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErrors> {
+    let mut tree = tree::parse(&source.name, &source.text)?;
+    let log = Log::new(&source.name);
+    log.append(overrides.apply(&mut tree));
+    tree::hide_urls(&mut tree);
+    let mut root = Reader::new(&log, String::new(), Origin::File, &tree);
+
+    // Names are printed wherever the scenario is mentioned.
+    let name = printable(&source.stem());
+    let title = printable(&root.or("title", name.clone(), value::text));
+    let caption = root.get("caption", value::caption);
+    let duration = root.or("duration", Duration::from_secs(30), value::positive);
+    let warmup = root.or("warmup", Duration::ZERO, value::duration);
+    let seed = root.or("seed", 42, value::count(0..=u64::MAX));
+    let mut lab = general::lab(root.table("lab"));
+    let workload = workload::read(root.table("workload"));
+    let database = general::database(root.table("database"));
+    let arms = arms::read(&mut root, &lab, &workload);
+    if arms.iter().any(|arm| arm.topology == Topology::Replicated) {
+        lab.replicated.get_or_insert_default();
+    } else if lab.replicated.is_some() && root.sound(&["arm"]) {
+        root.complain(
+            "lab",
+            "its table \"replicated\" is never used: no arm has topology = \"replicated\"",
+        );
+    }
+    if arms.iter().any(|arm| arm.topology == Topology::Cluster) {
+        lab.cluster.get_or_insert_default();
+    } else if lab.cluster.is_some() && root.sound(&["arm"]) {
+        root.complain(
+            "lab",
+            "its table \"cluster\" is never used: no arm has lock = \"cluster\" or topology = \"cluster\"",
+        );
+    }
+    let swarm = general::swarm(root.table("swarm"), duration, arms.len());
+    let known = Known {
+        arms: &arms,
+        workload: &workload,
+        has_rate: swarm.rate.is_some(),
+    };
+    let faults = faults::read(&mut root, &lab, swarm.servers, duration, known);
+    if lab.cluster.is_some() && faults.iter().any(FaultSpec::needs_proxy) {
+        root.complain(
+            "fault",
+            "a lag or a cut makes no sense beside arms on a cluster: its nodes are not behind the proxy",
+        );
+    }
+    let expect = expectations::read(&root.table("expect"), known);
+    root.finish();
+    log.into_result()?;
+    Ok(Scenario {
+        name,
+        title,
+        caption,
+        duration,
+        warmup,
+        seed,
+        lab,
+        swarm,
+        workload,
+        database,
+        arms,
+        faults,
+        expect,
+    })
+}

@@ -1,0 +1,239 @@
+//! The settings of `cache-fill`, and what the rest of the program asks of it.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use super::super::super::arm_key::ArmKey;
+use super::super::super::error::thousands;
+use super::super::super::forms::popularity;
+use super::super::super::reader::Reader;
+use super::super::super::spec::{DatabaseSpec, Popularity, ServiceTime};
+use super::super::super::value::{self, show};
+use super::super::super::writer::{Writer, float, quote, time};
+use super::super::display::Display;
+use super::super::kind::{CacheKeys, Catalogue, Initial, Row, Section, Surroundings, WorkloadKind};
+use super::shown;
+use crate::metrics::{Figures, Group};
+use serde::{Deserialize, Serialize};
+
+pub(crate) const ROW: Row = Row {
+    keys: &["cache"],
+    arm_keys: &[ArmKey::ServeStale, ArmKey::SecondLook],
+};
+
+/// The most keys of one cache.
+const MOST_KEYS: u64 = 1_000_000_000;
+/// The most caches: each has rows in every arm's catalogue.
+const MOST_CACHES: usize = 1_000;
+
+/// The caches to read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CacheFillSpec {
+    /// The caches, names unique.
+    pub caches: Vec<CacheSpec>,
+}
+
+/// One named cache.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CacheSpec {
+    /// The first part of its keys.
+    pub name: String,
+    /// How many keys are read.
+    pub keys: u64,
+    /// How often each of them is read.
+    pub popularity: Popularity,
+    /// How long a filled value counts as fresh (the state key's TTL); shorter than `data_ttl`.
+    pub state_ttl: Duration,
+    /// How long a filled value can be served at all.
+    pub data_ttl: Duration,
+    /// Pages of each value, which makes it a paged list that is filled page by page; `None`: one object.
+    pub pages: Option<u32>,
+    /// How often this cache is read compared with the others.
+    pub weight: f64,
+}
+
+impl CacheSpec {
+    /// The name of the lock of a key, which is also that of its value.
+    #[must_use]
+    pub fn lock_name(&self, key: u64) -> String {
+        format!("{}:{key}", self.name)
+    }
+}
+
+impl WorkloadKind for CacheFillSpec {
+    fn groups(&self) -> &'static [Group] {
+        if self.has_pages() {
+            &[Group::CacheFill, Group::Pages]
+        } else {
+            &[Group::CacheFill]
+        }
+    }
+
+    fn write(&self, out: &mut Writer) {
+        for cache in &self.caches {
+            out.header("[[workload.cache]]");
+            out.pair("name", quote(&cache.name));
+            out.pair("keys", cache.keys);
+            out.pair("popularity", popularity::write(cache.popularity));
+            out.pair("state_ttl", time(cache.state_ttl));
+            out.pair("data_ttl", time(cache.data_ttl));
+            out.optional("pages", cache.pages);
+            out.pair("weight", float(cache.weight));
+        }
+    }
+
+    fn warnings(&self, scenario: &Surroundings<'_>) -> Vec<String> {
+        self.slow_refills(scenario)
+    }
+
+    fn section(&self) -> Section {
+        Section {
+            reads: self.caches.iter().filter_map(|cache| cache.pages).max().unwrap_or(1),
+            hold: ServiceTime::ZERO,
+        }
+    }
+
+    fn live_time(&self, database: &DatabaseSpec) -> ServiceTime {
+        database.read
+    }
+
+    fn initial(&self) -> Initial {
+        let catalogue = |cache: &CacheSpec| Catalogue {
+            cache: cache.name.clone(),
+            keys: cache.keys,
+            pages: cache.pages,
+        };
+        Initial {
+            catalogue: self.caches.iter().map(catalogue).collect(),
+            ..Initial::default()
+        }
+    }
+
+    fn lock_names(&self) -> Box<dyn Iterator<Item = String> + '_> {
+        let caches = self.caches.iter();
+        Box::new(caches.flat_map(|cache| (0..cache.keys).map(move |key| cache.lock_name(key))))
+    }
+
+    fn cache_keys(&self) -> CacheKeys {
+        // Each value has a state and a version; each page is a value.
+        let keys = |cache: &CacheSpec| cache.keys.saturating_mul(u64::from(cache.pages.unwrap_or(1)) + 2);
+        CacheKeys {
+            at_the_start: 0,
+            by_reading: self.caches.iter().map(keys).fold(0, u64::saturating_add),
+        }
+    }
+
+    fn display(&self) -> Display {
+        shown::display(self.has_pages())
+    }
+
+    fn clauses(&self, figures: &Figures, _is_doubted: bool) -> Vec<String> {
+        shown::clauses(figures)
+    }
+}
+
+impl CacheFillSpec {
+    /// Whether some of the values are lists.
+    fn has_pages(&self) -> bool {
+        self.caches.iter().any(|cache| cache.pages.is_some())
+    }
+
+    /// In a stampede all workers of an app server queue at its pool. Values that expire before the queue is through are
+    /// never seen.
+    fn slow_refills(&self, scenario: &Surroundings<'_>) -> Vec<String> {
+        if scenario.arms.iter().all(|arm| arm.lock.is_some()) {
+            return Vec::new();
+        }
+        let (workers, pool) = (scenario.swarm.workers as f64, f64::from(scenario.database.pool));
+        let mut lines = Vec::new();
+        for cache in &self.caches {
+            let reads = f64::from(cache.pages.unwrap_or(1)) * workers;
+            let queue = Duration::from_secs_f64(reads * scenario.database.read.mean() / pool);
+            if cache.data_ttl <= queue {
+                lines.push(format!(
+                    "workload.cache.{}.data_ttl: {} is not longer than a stampede's queue at the pool (workers × read / pool = {})",
+                    cache.name,
+                    show(cache.data_ttl),
+                    show(queue)
+                ));
+            }
+        }
+        lines
+    }
+}
+
+pub(crate) fn read(reader: &mut Reader<'_>) -> CacheFillSpec {
+    CacheFillSpec { caches: caches(reader) }
+}
+
+pub(super) fn caches(reader: &mut Reader<'_>) -> Vec<CacheSpec> {
+    let written = reader.has("cache");
+    let mut tables = reader.tables("cache");
+    if !written {
+        reader.complain(
+            "cache",
+            "is missing; a cache-fill workload needs at least one [[workload.cache]]",
+        );
+    }
+    if tables.len() > MOST_CACHES {
+        let many = thousands(tables.len());
+        reader.complain(
+            "cache",
+            format!("{many} caches are too many; {} at most", thousands(MOST_CACHES)),
+        );
+        tables.truncate(MOST_CACHES);
+    }
+    let mut caches: Vec<CacheSpec> = Vec::new();
+    let mut names = HashSet::new();
+    for mut table in tables {
+        let cache = cache(&mut table);
+        if !names.insert(cache.name.clone()) && table.sound(&["name"]) {
+            table.complain(
+                "name",
+                format!("two caches are called \"{}\"; their keys would be the same", cache.name),
+            );
+        }
+        table.finish();
+        caches.push(cache);
+    }
+    caches
+}
+
+pub(super) fn cache(table: &mut Reader<'_>) -> CacheSpec {
+    let name = table.need("name", "cache".to_owned(), "\"catalogue\"", value::name);
+    let keys = table.need("keys", 1, "100", value::count(1..=MOST_KEYS));
+    let popularity = popularity::read(table);
+    let state_ttl = table.need("state_ttl", Duration::from_secs(1), "\"2s\"", value::millis);
+    let data_ttl = table.need("data_ttl", Duration::from_secs(2), "\"5s\"", value::millis);
+    let pages = table.get("pages", value::small(1..=10_000));
+    let weight = table.or("weight", 1.0, value::number(0.001..=1_000_000.0));
+    if state_ttl >= data_ttl && table.sound(&["state_ttl", "data_ttl"]) {
+        let (state, data) = (show(state_ttl), show(data_ttl));
+        let why = format!("state_ttl ({state}) must be shorter than data_ttl ({data}), or no value is ever stale");
+        table.complain("state_ttl", why);
+    }
+    CacheSpec {
+        name,
+        keys,
+        popularity,
+        state_ttl,
+        data_ttl,
+        pages,
+        weight,
+    }
+}
+
+/// Examples for tests: objects, and lists of pages.
+pub(crate) fn examples() -> [CacheFillSpec; 2] {
+    [None, Some(3)].map(|pages| CacheFillSpec {
+        caches: vec![CacheSpec {
+            name: "catalogue".to_owned(),
+            keys: 1,
+            popularity: Popularity::Uniform,
+            state_ttl: Duration::from_secs(2),
+            data_ttl: Duration::from_secs(5),
+            pages,
+            weight: 1.0,
+        }],
+    })
+}

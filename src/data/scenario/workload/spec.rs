@@ -1,0 +1,125 @@
+//! The settings of a workload, whatever its kind.
+
+use super::super::arm_key::ArmKey;
+use super::super::belonging::belongs;
+use super::super::reader::Reader;
+use super::super::suggest;
+use super::super::value;
+use super::super::words::Words;
+use super::super::writer::Writer;
+use super::cache_fill::CacheFillSpec;
+use super::inventory::InventorySpec;
+use super::kind::Row;
+use super::kind::WorkloadKind;
+use super::kind::{Initial, Ledger};
+use super::{cache_fill, inventory};
+use serde::{Deserialize, Serialize};
+use strum::{EnumDiscriminants, VariantArray};
+
+/// The work that workers do inside the lock.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, EnumDiscriminants)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[strum_discriminants(
+    name(WorkloadName),
+    vis(pub),
+    doc = "The word after `kind`.",
+    derive(Serialize, VariantArray),
+    serde(rename_all = "kebab-case")
+)]
+pub enum WorkloadSpec {
+    /// Sells stock.
+    Inventory(InventorySpec),
+    /// Reads through caches that expire.
+    CacheFill(CacheFillSpec),
+}
+
+impl WorkloadSpec {
+    /// The interface of this workload.
+    #[must_use]
+    pub fn about(&self) -> &dyn WorkloadKind {
+        match self {
+            Self::CacheFill(spec) => spec,
+            Self::Inventory(spec) => spec,
+        }
+    }
+
+    /// What the tables of an arm hold at the start.
+    #[must_use]
+    pub fn initial(&self) -> Initial {
+        self.about().initial()
+    }
+
+    /// The names of its locks, the most wanted first.
+    pub fn lock_names(&self) -> impl Iterator<Item = String> {
+        self.about().lock_names()
+    }
+
+    /// The ledger of the orders; `None` if the workload has no orders.
+    #[must_use]
+    pub fn ledger(&self) -> Option<Ledger> {
+        self.about().ledger()
+    }
+
+    /// The word after `kind`.
+    #[must_use]
+    pub fn name(&self) -> WorkloadName {
+        self.into()
+    }
+}
+
+impl WorkloadSpec {
+    /// An example of every workload, in each form in which something else is shown of it.
+    #[must_use]
+    pub fn examples() -> Vec<Self> {
+        let of = |name: &WorkloadName| -> Vec<Self> {
+            match name {
+                WorkloadName::Inventory => inventory::examples().map(Self::Inventory).into(),
+                WorkloadName::CacheFill => cache_fill::examples().map(Self::CacheFill).into(),
+            }
+        };
+        WorkloadName::VARIANTS.iter().flat_map(of).collect()
+    }
+}
+
+impl WorkloadName {
+    const fn row(self) -> Row {
+        match self {
+            Self::CacheFill => cache_fill::ROW,
+            Self::Inventory => inventory::ROW,
+        }
+    }
+
+    /// Whether arms may have `key`; their lock may still refuse it.
+    pub fn takes(self, key: ArmKey) -> bool {
+        self.row().arm_keys.contains(&key)
+    }
+}
+
+/// Reads `[workload]`.
+pub fn read(mut reader: Reader<'_>) -> WorkloadSpec {
+    // Without a kind, the keys show which one is meant, so that the rest can be checked.
+    let has_own_key = |name: &&WorkloadName| name.row().keys.iter().any(|key| reader.has(key));
+    let meant = WorkloadName::VARIANTS.iter().find(has_own_key);
+    let meant = meant.copied().unwrap_or(WorkloadName::Inventory);
+    let words: Vec<String> = WorkloadName::words().iter().map(|word| format!("\"{word}\"")).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let name = reader.need("kind", meant, &suggest::list(&words), value::one_of);
+    for key in WorkloadName::VARIANTS.iter().flat_map(|name| name.row().keys) {
+        if let Err(why) = belongs("kind", name, |name| name.row().keys.contains(key)) {
+            reader.refuse(&[*key], &why);
+        }
+    }
+    let workload = match name {
+        WorkloadName::Inventory => WorkloadSpec::Inventory(inventory::read(&mut reader)),
+        WorkloadName::CacheFill => WorkloadSpec::CacheFill(cache_fill::read(&mut reader)),
+    };
+    reader.finish();
+    workload
+}
+
+/// Writes `[workload]`.
+pub fn write(workload: &WorkloadSpec, out: &mut Writer) {
+    out.header("[workload]");
+    out.word("kind", workload.name());
+    workload.about().write(out);
+}

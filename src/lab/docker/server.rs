@@ -1,0 +1,93 @@
+//! The server programs of images and stacks, and what a stack must have.
+
+use std::path::PathBuf;
+
+use super::engine::Engine;
+use super::image::program_of;
+use super::labels::Labels;
+use super::stack::Stack;
+use crate::binary::{OLDEST, ServerBinary, parse};
+use crate::containers::Containers;
+use crate::error::LabError;
+use crate::node_name::{NodeName, Role};
+use lockstorm_data::model::HostId;
+use lockstorm_data::scenario::LabSpec;
+
+impl ServerBinary {
+    /// The server program of an image, which is pulled if it is not here.
+    ///
+    /// # Errors
+    /// There is no engine, no such image, or no server in it that can be used.
+    pub async fn in_image(image: &str) -> Result<Self, LabError> {
+        let engine = Engine::connect().await.map_err(LabError::Docker)?;
+        Self::of(&engine, image, Containers::Of(image.to_owned())).await
+    }
+
+    /// The server program of a stack that is up: of this Compose project, or of the only one that there is.
+    ///
+    /// # Errors
+    /// There is no engine, no such stack, or no server in its image that can be used.
+    pub async fn in_stack(project: Option<&str>) -> Result<Self, LabError> {
+        let engine = Engine::connect().await.map_err(LabError::Docker)?;
+        let stack = Stack::find(&engine, project).await.map_err(LabError::Docker)?;
+        let image = stack.image().unwrap_or_default();
+        Self::of(&engine, image, Containers::In(stack.project.clone())).await
+    }
+
+    async fn of(engine: &Engine, image: &str, containers: Containers) -> Result<Self, LabError> {
+        let labels = Labels::of_process();
+        let (program, output) = program_of(engine, image, &labels).await.map_err(LabError::Docker)?;
+        let path = PathBuf::from(program);
+        let not = || {
+            LabError::Docker(format!(
+                "for --version {} of {image} does not print that of a server",
+                path.display()
+            ))
+        };
+        let (flavour, version) = parse(&output).ok_or_else(not)?;
+        if version < OLDEST {
+            return Err(LabError::Docker(format!(
+                "{image} has version {version}, but {OLDEST} is the oldest that works: name another image with --image"
+            )));
+        }
+        Ok(Self {
+            path,
+            flavour,
+            version,
+            containers: Some(containers),
+        })
+    }
+}
+
+/// Checks, before anything is touched, that a stack has a container for each of these nodes. New containers and processes are
+/// always there.
+pub(crate) async fn check(containers: Option<&Containers>, names: &[NodeName], spec: &LabSpec) -> Result<(), LabError> {
+    let Some(Containers::In(project)) = containers else {
+        return Ok(());
+    };
+    if let Some(port) = spec.port {
+        return Err(LabError::Docker(format!(
+            "lab.port = {port} can't be had: the nodes of the stack {project} listen where they do; leave it out"
+        )));
+    }
+    let found = async {
+        let engine = Engine::connect().await?;
+        let stack = Stack::find(&engine, Some(project)).await?;
+        stack.has_all(names.iter().map(|name| name.directory()))
+    };
+    found.await.map_err(LabError::Docker)
+}
+
+/// Whether a stack that is up has a Sentinel: that of this Compose project, or the only one.
+///
+/// # Errors
+/// There is no engine, or no such stack.
+pub async fn stack_has_sentinels(project: Option<&str>) -> Result<bool, LabError> {
+    let sentinel = NodeName::on(HostId(1), Role::Sentinel);
+    let found = async {
+        let engine = Engine::connect().await?;
+        let stack = Stack::find(&engine, project).await?;
+        Ok(stack.has_all([sentinel.directory()].into_iter()).is_ok())
+    };
+    found.await.map_err(LabError::Docker)
+}
