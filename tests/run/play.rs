@@ -148,10 +148,12 @@ fn is_refused_with_its_causes_and_ends_by_itself(record: &Record) {
         assert!(sum(record, "redlock", time, |_| 1) > 0, "no whole second: {time:?}");
         let acquired = sum(record, "redlock", time, |p| p.outcomes.acquired);
         let refused = sum(record, "redlock", time, |p| p.outcomes.no_quorum);
-        assert!(
-            (acquired > 0) == granted && (refused > 0) != granted,
-            "{what}: {acquired} acquired, {refused} refused"
-        );
+        // With one host away, a slow machine may make another one late now and then.
+        let as_it_should = match granted {
+            true => acquired > 100 * refused,
+            false => acquired == 0 && refused > 0,
+        };
+        assert!(as_it_should, "{what}: {acquired} acquired, {refused} refused");
     }
     let causes = |event: &&Event| {
         matches!(&event.kind, EventKind::Lock { arm } if arm == "redlock")
@@ -284,7 +286,8 @@ fn master_died_twice(record: &Record) {
     };
     assert!(death < at && host != 1, "{failovers:?}, host 1 died at {death}");
     let acquired = |name: &str, from: f64, to: f64| sum(record, name, (from, to), |point| point.outcomes.acquired);
-    assert_eq!(acquired("single", death, back), 0, "its node is away");
+    // A slow machine may read a grant of just before the death a moment later.
+    assert_eq!(acquired("single", death + 1.0, back), 0, "its node is away");
     assert!(acquired("redlock", death, back) > 50);
     if at + 6.0 < back {
         assert!(acquired("sentinel", at + 2.0, back) > 0, "it follows the new master");
