@@ -14,6 +14,7 @@ pub mod console;
 pub mod lab;
 pub mod password;
 pub mod place;
+#[cfg(feature = "run")]
 pub mod play;
 pub mod postgres;
 pub mod program;

@@ -1,12 +1,10 @@
-//! The lab: hosts, links, containers, a kept lab, and what each of them leaves behind.
+//! Labs of the program: containers, a kept lab, servers that are not ours, and what each of them leaves behind.
 
 mod compose;
 mod docker;
 mod doctor;
 mod engine;
-mod hosts;
 mod kept;
 mod leftovers;
-mod links;
 mod other_users;
 mod own_nodes;

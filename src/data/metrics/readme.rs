@@ -34,7 +34,7 @@ fn table() -> String {
 
 #[test]
 fn readme_has_the_table_of_the_figures() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
     let table = table();
     assert!(
         readme.contains(&format!("\n\n{table}\n")),

@@ -32,7 +32,7 @@ async fn up(down_after: Duration) -> Lab {
     };
     let binary = ServerBinary::find(None).expect("a server is installed");
     let mut options = LabOptions::new(binary).expect("options");
-    options.keeper = env!("CARGO_BIN_EXE_lockstorm").into();
+    options.keeper = lockstorm_kit::keeper();
     Lab::up(&spec, options).await.expect("the lab comes up")
 }
 

@@ -1,0 +1,4 @@
+//! The lab by itself: real servers on hosts, and the network between them, broken and mended.
+
+mod hosts;
+mod links;
