@@ -6,6 +6,9 @@
 //!
 //! Loads are closed loops: a waiting task asks for nothing else. So the times are those that a caller waits; they say
 //! nothing about requests that arrive independently.
+//!
+//! It knows nothing of scenarios, runs of them, or how a result is printed; the machine is described as in a record.
+#![warn(missing_docs)]
 
 mod app_server;
 mod board;

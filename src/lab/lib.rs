@@ -1,6 +1,13 @@
-//! Hosts and their nodes: real server processes on loopback, started through a keeper, broken and restored on demand.
+//! Hosts and their nodes: real Redis or Valkey servers, as processes on loopback or as containers, broken and restored on
+//! demand. Nothing that the lab starts outlives the process that owns it, no matter how that ends; see [`keeper`].
 //!
-//! Nothing that the lab starts outlives the process that owns it, no matter how that ends; see [`keeper`].
+//! A [`Lab`] goes up from a [`LabSpec`](lockstorm_data::scenario::LabSpec) and does
+//! [`Action`](lockstorm_data::model::Action)s, each with proof of its effect. [`kept`] keeps a lab for other programs, [`doctor`]
+//! says whether servers that somebody else runs are fit for locks, and [`leftovers`] removes what a crash has left.
+//!
+//! It knows nothing of workers, locks under test, or runs: whoever has a lab uses the addresses of its nodes. The lab's owner
+//! names the program that becomes the keeper; `lockstorm-keeper` is one.
+#![warn(missing_docs)]
 
 mod actions;
 mod awaited;

@@ -1,9 +1,13 @@
 //! Choosing a TTL: for each TTL and renewal interval, what it risks, what it costs and how long it blocks others after a
 //! crash.
 //!
+//! [`sweep`] plays a scenario with other settings, [`recipes`] searches for what makes two hold one lock, and [`validation`] holds
+//! the simulation against real nodes. Nothing here draws or prints.
+//!
 //! All times are in seconds unless a name says otherwise. [`formulas`] has the closed forms, each with its source;
 //! [`Question`] says what is known of the work, of the network and of what goes wrong; [`Plan::of`] puts both
 //! together, a row for each [`Setting`].
+#![warn(missing_docs)]
 
 pub mod recipes;
 pub mod sweep;

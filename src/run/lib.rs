@@ -1,4 +1,11 @@
 //! One run from scenario to record: commands go down, snapshots come up.
+//!
+//! [`start`] begins one on a thread of its own, [`headless`] plays one to its end. Below it, from the ground up: [`store`] (the
+//! database), [`fault`] (what is due when), [`needs`] (whether this machine is large enough), [`oracle`] (what the books prove),
+//! [`workload`] (what workers do inside a lock) and [`swarm`] (app servers and their workers).
+//!
+//! It knows nothing of terminals, reports or the command line: it shows [`Snapshot`]s, and leaves a [`Record`].
+#![warn(missing_docs)]
 
 pub mod fault;
 pub mod needs;

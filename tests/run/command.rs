@@ -1,9 +1,10 @@
 //! A run under command: faults, knobs, speed, app servers, and what its record says about them.
 
+use std::cell::Cell;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lockstorm::report;
 use lockstorm_data::metrics::{Count, Time};
@@ -404,14 +405,26 @@ fn a_bounce_says_what_it_did_to_held_locks() {
     run.stop();
 }
 
-/// A thread of this process with this name, as the tools of the system know it.
+/// Lets the thread of this process with this name stand still, as a machine does that has no time for it: in a handler of a signal.
 #[cfg(target_os = "linux")]
-fn thread_called(name: &str) -> Option<String> {
-    let tasks = std::fs::read_dir("/proc/self/task").ok()?;
-    tasks.flatten().find_map(|task| {
-        let is_it = std::fs::read_to_string(task.path().join("comm")).ok()?.trim() == name;
-        is_it.then(|| task.file_name().to_string_lossy().into_owned())
-    })
+fn hold_up(thread: &str) {
+    use nix::libc;
+    use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+
+    extern "C" fn stand_still(_: libc::c_int) {
+        sleep(Duration::from_millis(400));
+    }
+    let action = SigAction::new(SigHandler::Handler(stand_still), SaFlags::SA_RESTART, SigSet::empty());
+    // SAFETY: the handler only sleeps, which a handler may do (signal-safety(7): nanosleep), and nobody else uses this signal.
+    unsafe { sigaction(Signal::SIGUSR1, &action) }.expect("a handler");
+    let tasks = std::fs::read_dir("/proc/self/task").expect("the threads of this process");
+    let id = tasks.flatten().find_map(|task| {
+        let is_it = std::fs::read_to_string(task.path().join("comm")).ok()?.trim() == thread;
+        is_it.then(|| task.file_name().to_str()?.parse::<libc::pid_t>().ok())?
+    });
+    let id = id.expect("a thread of this name");
+    // SAFETY: it only sends a signal, to a thread of this process.
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), id, libc::SIGUSR1) };
 }
 
 /// Two workers whose sections are near to their TTL.
@@ -423,27 +436,19 @@ const ONE_PRODUCT: [&str; 5] = [
     "swarm.think=5ms",
 ];
 
-/// App server 1 gets next to no processor time: its thread runs only when its processor has nothing else to do, and it always has.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_a_starved_machine_does_to_a_lock_is_not_the_locks_fault() {
     let _turn = alone();
     let run = Run::start(CLOSED, &ONE_PRODUCT);
-    let thread = thread_called("app-server-1").expect("app server 1 has a thread");
-    let sh = |command: &str| {
-        let started = std::process::Command::new("sh").args(["-c", command]).spawn();
-        started.expect("sh runs")
-    };
-    let system = |command: &str| assert!(sh(command).wait().expect("our own child").success(), "{command}");
-    system(&format!("taskset -p -c 0 {thread} >/dev/null && chrt -i -p 0 {thread}"));
-    let hog = "exec timeout 60 taskset -c 0 sh -c 'while :; do :; done'";
-    let mut hog = sh(hog);
+    let last = Cell::new(Instant::now());
     let seen = run.until("a sale is lost to it", |s| {
+        if last.get().elapsed() > Duration::from_secs(1) {
+            last.set(Instant::now());
+            hold_up("app-server-1");
+        }
         s.arms[0].figures.counts[Count::Stalled] > 0 && s.arms[0].figures.lost_updates_peak > 0
     });
-    // `timeout` ends what it has started.
-    system(&format!("kill {}", hog.id()));
-    let _ = hog.wait();
     assert!(is_said(&seen, "redlock: this machine held a section up"));
     let record = run.stop();
     let arm = &record.arms[0];
