@@ -6,7 +6,8 @@ use lockstorm::report::{RecordFile, render_bench};
 use lockstorm_bench::{BenchOptions, CASES, Case, Certificates, Metric, Run, Step, bench as measure};
 use lockstorm_lab::{ServerBinary, check_temp_dir};
 
-use super::{colour, print, print_for_people, run, signalled_with};
+use super::print::{print, print_for_people, signalled_with};
+use super::{colour, run};
 use crate::cli::{BenchArgs, Color};
 use crate::failure::{Failure, tell};
 

@@ -9,9 +9,9 @@ use lockstorm_data::scenario::builtin;
 use lockstorm_lab::check_temp_dir;
 use lockstorm_run::{RunOptions, start};
 
-use super::{
-    colour, elsewhere, load, nothing_left_but_to_print, print_for_people, room, run, server, signalled_with, usage,
-};
+use super::load::{load, room};
+use super::print::{nothing_left_but_to_print, print_for_people, signalled_with};
+use super::{colour, elsewhere, run, server, usage};
 use crate::cli::{Color, ConsoleArgs, LabKind, RunArgs, Theme};
 use crate::failure::{Failure, tell};
 

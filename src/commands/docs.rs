@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::print;
+use super::print::print;
 use crate::cli::{Cli, CompletionsArgs, ManArgs, scenarios};
 use crate::failure::Failure;
 

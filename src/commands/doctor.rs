@@ -10,7 +10,8 @@ use lockstorm_lock::NodeAddress;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
-use super::{colour, print, print_for_people};
+use super::colour;
+use super::print::{print, print_for_people};
 use crate::cli::{Color, DoctorArgs};
 use crate::failure::Failure;
 

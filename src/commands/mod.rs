@@ -16,6 +16,3 @@ pub mod scenarios;
 pub mod server;
 pub mod sweep;
 pub mod usage;
-
-use load::{load, overrides, room};
-use print::{nothing_left_but_to_print, plot_room, print, print_for_people, signalled, signalled_with};

@@ -8,7 +8,8 @@ use lockstorm::report::render_recipes;
 use lockstorm_base::output::replace;
 use lockstorm_plan::recipes::{Described, search};
 
-use super::{colour, print, print_for_people};
+use super::colour;
+use super::print::{print, print_for_people};
 use crate::cli::{Color, RecipesArgs};
 use crate::failure::Failure;
 

@@ -8,10 +8,9 @@ use lockstorm_lab::check_temp_dir;
 use lockstorm_run::{CheckResult, Ended, Record, RunOptions, headless};
 use serde::Serialize;
 
-use super::{
-    colour, elsewhere, load, nothing_left_but_to_print, print, print_for_people, room, server, signalled,
-    signalled_with,
-};
+use super::load::{load, room};
+use super::print::{nothing_left_but_to_print, print, print_for_people, signalled, signalled_with};
+use super::{colour, elsewhere, server};
 use crate::cli::{Color, RunArgs};
 use crate::failure::{Failure, tell};
 

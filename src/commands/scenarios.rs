@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use lockstorm_data::scenario::{ArmSpec, Fence, Source, builtin, warnings};
 
-use super::{load, print, room};
+use super::load::{load, room};
+use super::print::print;
 use crate::cli::{CheckArgs, ScenariosArgs, ScenariosCommand};
 use crate::failure::{Failure, tell};
 

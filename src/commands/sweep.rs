@@ -13,7 +13,9 @@ use lockstorm_plan::sweep::{
 };
 use lockstorm_run::{Ended, RunOptions, headless};
 
-use super::{colour, elsewhere, overrides, plot_room, print_for_people, room, server, signalled_with};
+use super::load::{overrides, room};
+use super::print::{plot_room, print_for_people, signalled_with};
+use super::{colour, elsewhere, server};
 use crate::cli::{Color, SweepArgs};
 use crate::failure::{Failure, tell};
 

@@ -9,7 +9,8 @@ use clap::error::ErrorKind;
 use lockstorm_base::output::stderr;
 use lockstorm_data::scenario::ScenarioErrors;
 
-use super::{colour, print};
+use super::colour;
+use super::print::print;
 use crate::cli::{Cli, Color, ConsoleArgs};
 use crate::failure::Failure;
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use ratatui::crossterm::event::{KeyEvent, KeyEventKind};
 
-use super::ConsoleOptions;
 use super::axis::Window;
 use super::keys::Act;
 use super::knobs::OrderedKnobs;
+use super::options::ConsoleOptions;
 use super::orders::Orders;
 use super::theme::Theme;
 use lockstorm_base::Stop;
@@ -457,9 +457,9 @@ impl App {
         self.status.as_deref()
     }
 
-    pub(super) fn into_exit(self) -> super::Exit {
+    pub(super) fn into_exit(self) -> super::options::Exit {
         let record = self.record.or(self.earlier_record).map(Arc::unwrap_or_clone);
-        super::Exit {
+        super::options::Exit {
             record,
             stop: self.stop,
             failure: self.failure,

@@ -15,8 +15,8 @@ use signal_hook::consts::{SIGCONT, SIGTSTP};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-use super::ConsoleError;
 use super::app::Message;
+use super::options::ConsoleError;
 use lockstorm_base::Stops;
 use lockstorm_run::Phase;
 use lockstorm_run::RunHandle;

@@ -8,8 +8,9 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::app::{App, Intent, Message};
+use super::options::{ConsoleError, ConsoleOptions, Exit};
 use super::terminal::Screen;
-use super::{ConsoleError, ConsoleOptions, Exit, inputs, save, views};
+use super::{inputs, save, views};
 use lockstorm_data::scenario::Scenario;
 use lockstorm_run::{Command, RunHandle};
 

@@ -123,6 +123,7 @@ impl RunDir {
         &self.name
     }
 
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

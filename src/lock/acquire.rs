@@ -10,13 +10,18 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use crate::clock;
+use crate::gauges::Gauges;
 use crate::held::{Held, Owned};
+use crate::nodes::Nodes;
+use crate::options::AcquireOptions;
+use crate::protocol::Wait;
 use crate::protocol::{Acquire, Decision, Next, NodeSet, Time};
+use crate::refusal::Refusal;
 use crate::renewals::{Renewals, Renewing};
 use crate::waiting::channel::Channel;
 use crate::waiting::lines::{Entered, Lines, Permit};
 use crate::waiting::subscriptions::Subscriptions;
-use crate::{AcquireOptions, Gauges, Nodes, Refusal, Wait, clock};
 
 /// One kind of lock: how an attempt at it is made. Waiting, retries, renewal and loss are the same for all kinds.
 pub(crate) trait Kind {

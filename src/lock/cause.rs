@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::CauseKind;
+use crate::cause_kind::CauseKind;
 
 /// Why one node gave no vote.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::Nodes;
 use crate::node::address::{BadAddress, NodeAddress};
 use crate::node::options::NodeOptions;
+use crate::nodes::Nodes;
 use crate::routing::router::Router;
 use crate::routing::surveyor;
 

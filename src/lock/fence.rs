@@ -69,12 +69,13 @@ use std::time::Duration;
 use rand::RngExt;
 use tokio::time::sleep;
 
+use crate::cause::Cause;
 use crate::clock::{self, FOREVER};
 use crate::node::question::Answered;
 use crate::node::wire;
+use crate::nodes::Nodes;
 use crate::protocol::{NodeSet, Time, quorum};
 use crate::refusal::PerNode;
-use crate::{Cause, Nodes};
 
 /// The longest pause after two callers have split the nodes between them.
 const SPLIT_PAUSE: Duration = Duration::from_millis(2);

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Instant;
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::protocol::Command;
 
 /// The number of commands sent to one node for locks. A script that is sent again because the node did not know it counts

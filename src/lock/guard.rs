@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::acquire::Acquired;
+use crate::clock;
 use crate::held::{self, Held, Owned};
 use crate::local::LocalGuard;
 use crate::protocol::{Released, quorum};
 use crate::quorum::lock::QuorumLock;
+use crate::refusal::NotExtended;
 use crate::renewals::Renewing;
 use crate::waiting::lines::Permit;
-use crate::{NotExtended, clock};
 
 /// A held lock. Dropping the guard releases the lock in the background, without waiting for any node; once the runtime has
 /// ended (the app server was killed), nothing is sent and the keys keep their TTL.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::Gauges;
 use crate::clock::{self, FOREVER};
+use crate::gauges::Gauges;
 use crate::protocol::Time;
 use crate::waiting::lines::{Entered, Lines, Permit};
 

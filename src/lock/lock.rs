@@ -1,9 +1,15 @@
 use std::sync::Arc;
 
 use crate::acquire::Callers;
+use crate::clock;
+use crate::gauges::Gauges;
+use crate::guard::Guard;
 use crate::local::Local;
+use crate::nodes::Nodes;
+use crate::options::AcquireOptions;
+use crate::protocol::Wait;
 use crate::quorum::kind::Quorum;
-use crate::{AcquireOptions, Gauges, Guard, Nodes, Refusal, Wait, clock};
+use crate::refusal::Refusal;
 
 /// A lock strategy of one app server. Clones share its connections, waiters and gauges.
 #[derive(Debug, Clone)]

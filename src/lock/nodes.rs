@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::Cause;
+use crate::cause::Cause;
 use crate::clock::{self, FOREVER};
 use crate::node::address::{BadAddress, NodeAddress};
 use crate::node::census::Census;

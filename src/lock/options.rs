@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use crate::Wait;
 use crate::clock::FOREVER;
+use crate::protocol::Wait;
 use crate::protocol::{Rules, validity};
 
 /// The options of one acquire.

@@ -2,7 +2,13 @@
 
 use std::time::Duration;
 
-use crate::{AcquireOptions, Gauges, Guard, Lock, Nodes, Refusal, Unusable, Wait};
+use crate::gauges::Gauges;
+use crate::guard::Guard;
+use crate::lock::Lock;
+use crate::nodes::Nodes;
+use crate::options::{AcquireOptions, Unusable};
+use crate::protocol::Wait;
+use crate::refusal::Refusal;
 
 /// A Redlock over some nodes, with the options of its acquires. Clones share connections, waiting lines and gauges.
 ///

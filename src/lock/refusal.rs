@@ -1,7 +1,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::{Cause, Outcome};
+use crate::cause::Cause;
+use crate::outcome::Outcome;
 
 /// Why a lock was not acquired.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

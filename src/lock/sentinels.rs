@@ -4,10 +4,10 @@ use std::fmt;
 
 use tokio::sync::watch;
 
-use crate::Nodes;
 use crate::node::address::{BadAddress, NodeAddress};
 use crate::node::options::NodeOptions;
 use crate::node::place::{Named, Place};
+use crate::nodes::Nodes;
 use crate::sentinel::following;
 
 /// Some Sentinels, and the master that they watch. Cheap to clone; clones share the connections to the Sentinels.

@@ -53,7 +53,8 @@ fn may_do(row: &Row) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Measured, Spread};
+    use crate::measured::Measured;
+    use crate::spread::Spread;
 
     #[test]
     fn what_only_the_tail_can_meet_does_not_lead_to_days() {

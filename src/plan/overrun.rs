@@ -170,8 +170,8 @@ mod tests {
     use rand_distr::{Distribution, Exp, LogNormal};
 
     use super::*;
-    use crate::Renewal;
     use crate::formulas::pause_outlasts;
+    use crate::setting::Renewal;
 
     fn log_normal(median: f64, sigma: f64) -> Spread {
         Spread::LogNormal { median, sigma }

@@ -169,7 +169,11 @@ pub(super) fn settings(question: &Question, setting: &Setting, surroundings: &Su
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ClockJumps, NodeCrashes, Pauses, Renewal, Spread, overrun};
+    use crate::overrun;
+    use crate::pauses::Pauses;
+    use crate::setting::Renewal;
+    use crate::spread::Spread;
+    use crate::surroundings::{ClockJumps, NodeCrashes};
     use lockstorm_lock::protocol::Wait;
 
     fn played(question: &Question, setting: &Setting, sections: u64) -> Simulated {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use super::{FileError, Paint, RecordFile, render, summary};
+use super::file::{FileError, RecordFile};
+use super::paint::Paint;
+use super::text::{render, summary};
 use lockstorm_data::metrics::{Count, Figures, HitsPerExpiry, Point, Quantiles, Series, Time};
 use lockstorm_data::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Outcomes, Target};
 use lockstorm_data::scenario::{Overrides, Scenario, Source, builtin, parse};

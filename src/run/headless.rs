@@ -9,7 +9,11 @@ use tokio::sync::oneshot;
 use super::snapshot::Snapshot;
 use lockstorm_base::{Stop, Stops};
 
-use super::{Command, Record, RunError, RunHandle, RunOptions};
+use super::command::Command;
+use super::error::RunError;
+use super::handle::RunHandle;
+use super::options::RunOptions;
+use super::record::Record;
 use lockstorm_data::scenario::Scenario;
 
 /// How a headless run ended.
@@ -36,7 +40,7 @@ pub fn headless(scenario: Scenario, options: RunOptions, show: impl FnMut(&Snaps
     runtime.block_on(async {
         // Before the run starts, so that no signal ends the process with the run under way.
         let stops = Stops::listen().map_err(failed)?;
-        follow(super::start(scenario, options), show, stops).await
+        follow(super::handle::start(scenario, options), show, stops).await
     })
 }
 

@@ -16,8 +16,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
+use super::program::keeper;
 use super::turn::Turn;
-use super::{TEST_TIMEOUT, beside, keeper, password};
+use super::{TEST_TIMEOUT, beside, password};
 
 pub const KILL: Action = Action::Fault(Fault::Kill);
 pub const SHUTDOWN: Action = Action::Fault(Fault::Shutdown);

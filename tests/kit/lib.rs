@@ -21,5 +21,7 @@ pub mod program;
 pub mod proxy;
 pub mod scenario;
 
+pub use lock::server::{free_port, server_bin};
+pub use lock::turn::alone;
 pub use lock::*;
 pub use program::{ended, keeper, lockstorm, parts_of, program, send};

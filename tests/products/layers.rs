@@ -82,6 +82,16 @@ impl Package {
 
     /// The module that declares the item that this path names in `module`; `None` if it is not of this package.
     fn resolve(&self, module: &[String], path: &[String]) -> Option<Vec<String>> {
+        self.resolve_telling(module, path, &mut Vec::new())
+    }
+
+    /// The same, and notes which names were found only where a module above hands them on.
+    fn resolve_telling(
+        &self,
+        module: &[String],
+        path: &[String],
+        upward: &mut Vec<Vec<String>>,
+    ) -> Option<Vec<String>> {
         let mut here = module.to_vec();
         let mut rest = path;
         match rest.first()?.as_str() {
@@ -107,6 +117,10 @@ impl Package {
                 continue;
             }
             let exports = &self.modules.get(&here)?.exports;
+            // What this module hands on to others is none of its own.
+            if module != here && module.starts_with(&here) && exports.iter().any(|(exported, _)| exported == name) {
+                upward.push(join(&here, name));
+            }
             if let Some((_, path)) = exports.iter().find(|(exported, _)| exported == name) {
                 // `pub use name::Thing` names a module below, without `self`.
                 let own = path
@@ -272,6 +286,26 @@ fn no_two_files_use_each_other() {
     assert!(
         count > 1000,
         "only {count} uses found: the test looks in the wrong place"
+    );
+}
+
+#[test]
+fn what_a_file_uses_is_named_where_it_is_declared() {
+    let mut upward = Vec::new();
+    for package in packages() {
+        for (name, module) in &package.modules {
+            for path in &module.paths {
+                let mut names = Vec::new();
+                package.resolve_telling(name, path, &mut names);
+                let told = |found: Vec<String>| format!("{}: {}", module.file.display(), found.join("::"));
+                upward.extend(names.into_iter().map(told));
+            }
+        }
+    }
+    assert!(
+        upward.is_empty(),
+        "a file names what it uses by way of a file above it:\n{}",
+        upward.join("\n")
     );
 }
 

@@ -2,9 +2,10 @@ use std::process::ExitCode;
 
 use lockstorm_lab::kept::{Acted, Answer, Choice, Effect, Request, Verb, find};
 
-use super::{failure, no_answer, words};
+use super::refused::{failure, no_answer};
+use super::words;
 use crate::cli::HostsArgs;
-use crate::commands::print_for_people;
+use crate::commands::print::print_for_people;
 use crate::failure::{Failure, tell};
 
 /// Breaks or mends hosts of the kept lab.

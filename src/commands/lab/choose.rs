@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use super::{act, cli, down, status, up};
 use crate::cli::{LabArgs, LabCommand};
 use crate::failure::Failure;
-use lockstorm_lab::kept::{KeptError, Verb};
+use lockstorm_lab::kept::Verb;
 
 /// Runs the sub-command.
 pub fn lab(args: &LabArgs, ascii: bool) -> Result<ExitCode, Failure> {
@@ -18,17 +18,4 @@ pub fn lab(args: &LabArgs, ascii: bool) -> Result<ExitCode, Failure> {
         LabCommand::Down(args) => down::down(args, ascii),
         LabCommand::Cli(args) => cli::cli(args),
     }
-}
-
-pub(super) fn failure(error: KeptError) -> Failure {
-    if error.is_usage() {
-        Failure::usage(error)
-    } else {
-        Failure::error(error)
-    }
-}
-
-/// An answer to another question than the one that was asked.
-pub(super) fn no_answer() -> Failure {
-    failure(KeptError::Strange("it answers another question".to_owned()))
 }

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 use lockstorm_lab::kept::{Answer, Request, find, wait_for_start};
 use lockstorm_lab::leftovers;
 
-use super::{failure, no_answer};
+use super::refused::{failure, no_answer};
 use crate::cli::DownArgs;
-use crate::commands::print_for_people;
+use crate::commands::print::print_for_people;
 use crate::failure::{Failure, tell};
 
 /// Takes the kept lab down, also one that is just being started, then removes what crashed labs left behind.

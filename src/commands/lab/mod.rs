@@ -4,9 +4,9 @@ mod act;
 mod choose;
 mod cli;
 mod down;
+mod refused;
 mod status;
 mod up;
 mod words;
 
 pub use choose::lab;
-use choose::{failure, no_answer};

@@ -2,9 +2,10 @@ use std::process::ExitCode;
 
 use lockstorm_lab::kept::{Answer, Request, Status, find};
 
-use super::{failure, no_answer, words};
+use super::refused::{failure, no_answer};
+use super::words;
 use crate::cli::StatusArgs;
-use crate::commands::{print, print_for_people};
+use crate::commands::print::{print, print_for_people};
 use crate::failure::{Failure, tell};
 
 /// The exit code if no lab is kept, as service managers have it.

@@ -5,9 +5,11 @@ use lockstorm_lab::kept::{Answer, End, KeptError, Launched, Order, Request, Serv
 use lockstorm_lab::{Containers, LabOptions, ServerBinary, StartLock, check_temp_dir};
 use tokio::runtime::Builder;
 
-use super::{failure, no_answer, words};
+use super::refused::{failure, no_answer};
+use super::words;
 use crate::cli::UpArgs;
-use crate::commands::{print_for_people, server, signalled};
+use crate::commands::print::{print_for_people, signalled};
+use crate::commands::server;
 use crate::failure::{Failure, tell};
 
 /// The fewest hosts that a replicated lab has: otherwise there is no majority of Sentinels without one of them.

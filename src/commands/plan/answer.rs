@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use super::super::{colour, plot_room, print, print_for_people};
+use super::super::colour;
+use super::super::print::{plot_room, print, print_for_people};
 use super::{replay, validate, virtually};
 use crate::cli::{Color, PlanArgs, Unit};
 use crate::failure::Failure;

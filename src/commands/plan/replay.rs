@@ -10,7 +10,8 @@ use lockstorm_plan::Replay;
 use super::interrupt::Interrupt;
 use super::progress::told;
 use crate::cli::{Color, PlanArgs};
-use crate::commands::{colour, print, print_for_people};
+use crate::commands::colour;
+use crate::commands::print::{print, print_for_people};
 use crate::failure::Failure;
 
 /// Plays the record so many times and prints what both did.

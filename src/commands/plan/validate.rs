@@ -16,7 +16,8 @@ use lockstorm_run::{Ended, RunOptions, headless};
 
 use super::interrupt::Interrupt;
 use crate::cli::{Color, PlanArgs, ValidationTable};
-use crate::commands::{colour, print, print_for_people, signalled_with};
+use crate::commands::colour;
+use crate::commands::print::{print, print_for_people, signalled_with};
 use crate::failure::{Failure, tell};
 
 /// Sections in virtual time for each cell.

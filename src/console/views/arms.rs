@@ -6,8 +6,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders};
 
+use super::parts::{Frames, line};
 use super::visible_rows::VisibleRows;
-use super::{Frames, line};
 use crate::console::app::App;
 use crate::console::score::not_measurable;
 use crate::console::stuck::Stuck;

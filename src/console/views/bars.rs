@@ -4,8 +4,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use super::parts::{Frames, line, mark_style, panel};
 use super::visible_rows::VisibleRows;
-use super::{Frames, line, mark_style, panel};
 use crate::console::app::App;
 use crate::console::score::Score;
 use crate::console::text;

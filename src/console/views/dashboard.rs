@@ -5,7 +5,8 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders};
 
-use super::{Frames, arms, bars, events, hosts, latency, servers, timeline};
+use super::parts::Frames;
+use super::{arms, bars, events, hosts, latency, servers, timeline};
 use crate::console::app::App;
 use crate::console::axis::TimeAxis;
 use crate::console::text;

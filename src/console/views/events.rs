@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::{Frames, line, panel};
+use super::parts::{Frames, line, panel};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{dialog, line, mark_style, sign_of};
+use super::parts::{dialog, line, mark_style, sign_of};
 use crate::console::app::App;
 use crate::console::text;
 use crate::report::Mark;

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::{Frames, padded, panel};
+use super::parts::{Frames, padded, panel};
 use crate::console::theme::Theme;
 use lockstorm_data::model::printable;
 

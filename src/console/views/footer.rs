@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{fitting, line};
+use super::parts::{fitting, line};
 use crate::console::app::{App, Stage, View};
 use crate::console::hint::hint;
 use crate::console::keys::{self, Act, Group, Row, Scope};

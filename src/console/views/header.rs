@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use super::fitting;
+use super::parts::fitting;
 use crate::console::app::{App, Stage};
 use crate::console::text;
 use lockstorm_data::metrics::units;

@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::dialog;
+use super::parts::dialog;
 use crate::console::app::App;
 use crate::console::keys::{Group, TABLE};
 use crate::console::text;

@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType};
 
 use super::conditions::{symbol_and_words, why};
-use super::{columns, fitting};
+use super::parts::{columns, fitting};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;

@@ -29,5 +29,4 @@ mod too_small;
 mod ttls;
 mod visible_rows;
 
-use parts::{Frames, columns, dialog, fitting, line, mark_style, padded, panel, rows, sign_of};
 pub use screen::render;

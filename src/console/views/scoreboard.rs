@@ -5,8 +5,9 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::digits::{self, Size};
+use super::parts::{columns, fitting, line, mark_style, rows};
 use super::visible_rows::VisibleRows;
-use super::{columns, fitting, letters, line, mark_style, rows, strip};
+use super::{letters, strip};
 use crate::console::app::App;
 use crate::console::score::{Score, headline, is_damaged, without_quorum};
 use crate::console::stuck::Stuck;

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{Frames, line, padded, panel};
+use super::parts::{Frames, line, padded, panel};
 use crate::console::app::App;
 use crate::console::text;
 use lockstorm_data::model::{Target, Targets};

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
-use super::{dialog, line};
+use super::parts::{dialog, line};
 use crate::console::app::{AfterStop, App};
 use lockstorm_run::{Phase, Snapshot};
 

@@ -4,7 +4,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{fitting, hosts, line, servers};
+use super::parts::{fitting, line};
+use super::{hosts, servers};
 use crate::console::app::App;
 use crate::console::text;
 use lockstorm_data::model::{EventKind, Target};

@@ -6,7 +6,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::Paragraph;
 
-use super::{Frames, arms, mark_style, padded, panel, sign_of};
+use super::arms;
+use super::parts::{Frames, mark_style, padded, panel, sign_of};
 use crate::console::app::App;
 use crate::console::score::{headline, is_damaged};
 use crate::console::text;

@@ -7,8 +7,8 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use super::parts::{dialog, line};
 use super::visible_rows::VisibleRows;
-use super::{dialog, line};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::ttls::{TtlArm, arms, words};

@@ -1,6 +1,8 @@
 use std::collections::{HashMap, VecDeque};
 
-use super::{HitsPerExpiry, Part, ProviderCall};
+use super::figures::HitsPerExpiry;
+use super::recorder::ProviderCall;
+use super::timeline::Part;
 
 /// How many versions of a key stay open for late calls. A call for an older version would come a whole expiry late.
 const OPEN_VERSIONS: usize = 4;

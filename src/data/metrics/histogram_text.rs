@@ -42,7 +42,8 @@ impl HistogramText {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Quantiles, histogram};
+    use crate::metrics::histogram::histogram;
+    use crate::metrics::quantiles::Quantiles;
 
     #[test]
     fn an_encoded_histogram_can_be_decoded() {

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Action, HostId, OrderId, Proof, Target};
+use super::fault::{Action, Proof, Target};
+use super::id::{HostId, OrderId};
 
 /// Something that happened during a run, for the event log, the time axis and the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::HostId;
+use super::id::HostId;
 
 /// What a replicated node says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -38,7 +38,7 @@ impl<T: Serialize> fmt::Display for Spelled<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Fence, Persistence};
+    use crate::scenario::spec::{Fence, Persistence};
 
     #[test]
     fn words_are_spelled_as_serde_spells_them() {

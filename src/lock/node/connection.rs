@@ -24,8 +24,9 @@ use super::queue::Queue;
 use super::replication::{self, Replication};
 use super::reply::{Malformed, Reply};
 use super::wire::Native;
+use crate::cause::Cause;
+use crate::clock;
 use crate::protocol::{Command, Suspicion, Time, WINDOW};
-use crate::{Cause, clock};
 
 /// The most bytes collected for writing. Further commands stay in the queue, where they can still be withdrawn.
 const OUTPUT_LIMIT: usize = 1 << 16;

@@ -5,7 +5,7 @@ use std::io;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, timeout_at};
 
-use crate::Cause;
+use crate::cause::Cause;
 use crate::clock::FOREVER;
 use crate::node::address::NodeAddress;
 use crate::node::options::NodeOptions;

@@ -8,7 +8,7 @@ use super::path::Path;
 use super::question::Question;
 use super::reply::Reply;
 use super::wire::{self, DELETE, Native, RELEASE, Wire};
-use crate::Cause;
+use crate::cause::Cause;
 use crate::protocol::{Answer, Command, Time};
 
 /// The attempt that sends a node commands for a lock, and receives the results.

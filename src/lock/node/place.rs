@@ -4,7 +4,7 @@
 use tokio::sync::watch;
 
 use super::address::NodeAddress;
-use crate::Cause;
+use crate::cause::Cause;
 
 /// A host and a port.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -7,8 +7,9 @@ use tokio::sync::Notify;
 use super::path::Path;
 use super::reply::Reply;
 use super::wire::Packed;
+use crate::cause::Cause;
+use crate::clock;
 use crate::protocol::Time;
-use crate::{Cause, clock};
 
 /// A node's answer: a number, or why there is none.
 pub(crate) type Answered = Result<i64, Cause>;

@@ -10,8 +10,9 @@ use tokio::sync::watch;
 
 use super::elsewhere::Elsewhere;
 use super::job::{Done, Job, LockJob};
+use crate::cause::Cause;
+use crate::clock;
 use crate::protocol::{Command, Link, Obstacle};
-use crate::{Cause, clock};
 
 #[derive(Debug)]
 struct State {

@@ -3,7 +3,7 @@
 use super::job::{Done, Job, LockJob};
 use super::reply::Reply;
 use super::wire;
-use crate::Cause;
+use crate::cause::Cause;
 use crate::node::options::WaitReplicas;
 use crate::protocol::{Command, Time};
 

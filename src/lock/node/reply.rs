@@ -2,7 +2,7 @@
 
 use std::str;
 
-use crate::Cause;
+use crate::cause::Cause;
 
 /// One reply of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Decision, Time, Wait};
+use super::attempt::Decision;
+use super::time::Time;
+use super::wait::Wait;
 
 /// The least pause before a waiter asks again without an announcement, unless the keys expire earlier.
 const POLL_PAUSE: Duration = Duration::from_millis(50);

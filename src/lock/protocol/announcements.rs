@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{NodeSet, PerNode, Time, quorum};
+use super::node_set::NodeSet;
+use super::per_node::PerNode;
+use super::quorum::quorum;
+use super::time::Time;
 
 /// After enough nodes have announced a release, waiters wait this long for the other nodes' announcements, so that the next
 /// attempt gets the votes of all nodes.

@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Answer, Lease, NodeSet, PerNode, Time, quorum, valid_until, validity};
+use super::answer::Answer;
+use super::lease::Lease;
+use super::node_set::NodeSet;
+use super::per_node::PerNode;
+use super::quorum::{quorum, valid_until, validity};
+use super::time::Time;
 
 /// The rules of one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

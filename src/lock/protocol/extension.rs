@@ -1,4 +1,6 @@
-use super::{Answer, NodeSet, quorum};
+use super::answer::Answer;
+use super::node_set::NodeSet;
+use super::quorum::quorum;
 
 /// The answers to one extension that a caller waits for.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::Time;
+use super::time::Time;
 
 /// The loss is signalled this long before the validity ends, since timers fire up to 2 ms late.
 const SIGNAL_LEAD: Duration = Duration::from_millis(2);

@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use super::Time;
+use super::time::Time;
 
 /// The callers of one app server that want the same key, first come, first served. The caller that has the permit may ask
 /// for the key, and keeps the permit as long as the lock is held; meanwhile the others need not ask.

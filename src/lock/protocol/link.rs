@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Command, Time};
+use super::answer::Command;
+use super::time::Time;
 
 /// The most commands on a connection without an answer; the rest waits in the queue, where it can still be withdrawn. So no
 /// more than these pile up for a stopped node, and a busy node answers them within the node timeout.

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{PerNode, Time};
+use super::per_node::PerNode;
+use super::time::Time;
 
 /// The most nodes that a lock can have.
 pub const MAX_NODES: usize = 64;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::Time;
+use super::time::Time;
 
 /// Renewals may be early by this part of their interval, a 64th, so that many are done together.
 const EARLY_PART: u32 = 64;

@@ -2,7 +2,7 @@
 
 use std::task::{Poll, Waker};
 
-use crate::Cause;
+use crate::cause::Cause;
 use crate::protocol::{Answer, Extension, NodeSet, PerNode, Time};
 
 #[derive(Debug, Default)]

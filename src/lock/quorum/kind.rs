@@ -5,11 +5,16 @@ use std::time::Duration;
 
 use super::lock::QuorumLock;
 use crate::acquire::{FailedAttempt, Kind};
+use crate::clock;
+use crate::gauges::Gauges;
 use crate::held::Owned;
 use crate::node::wire;
+use crate::nodes::Nodes;
+use crate::options::AcquireOptions;
+use crate::protocol::Wait;
 use crate::protocol::{Time, free_after, quorum};
+use crate::refusal::Refusal;
 use crate::waiting::subscriptions::Subscriptions;
-use crate::{AcquireOptions, Gauges, Nodes, Refusal, Wait, clock};
 
 /// Locks whose key more than half of these nodes must have.
 #[derive(Debug)]

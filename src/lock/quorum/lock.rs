@@ -11,16 +11,21 @@ use tokio::sync::Notify;
 
 use super::extensions::{Extensions, remember};
 use crate::acquire::FailedAttempt;
+use crate::cause::Cause;
+use crate::clock;
+use crate::gauges::Gauges;
 use crate::held::{Held, Owned};
 use crate::node::job::{Asker, Job, LockJob, Report};
 use crate::node::path::Path;
 use crate::node::wire::{self, Wire};
+use crate::nodes::Nodes;
+use crate::options::AcquireOptions;
 use crate::protocol::{
     Answer, Attempt, Command, Decision, Due, Effect, Lease, NodeSet, PerNode, Released, Renewal, Time, Vote, Waiting,
     quorum,
 };
+use crate::refusal::{NotExtended, Refusal};
 use crate::waiting::subscriptions::Subscriptions;
-use crate::{AcquireOptions, Cause, Gauges, Nodes, NotExtended, Refusal, clock};
 
 /// One attempt and the state of its commands. The caller owns it; its queued commands share it.
 pub(crate) struct QuorumLock {

@@ -11,6 +11,8 @@ use super::redirection::Redirection;
 use super::slot::slot;
 use super::table::Table;
 use super::view::View;
+use crate::cause::Cause;
+use crate::clock;
 use crate::node::address::NodeAddress;
 use crate::node::connection;
 use crate::node::elsewhere::Elsewhere;
@@ -20,7 +22,6 @@ use crate::node::path::Path;
 use crate::node::place::{Named, Place, Spot};
 use crate::node::queue::Queue;
 use crate::protocol::Time;
-use crate::{Cause, clock};
 
 /// How often a command is sent on before its asker is told that it was moved. One is the rule; while slots move, nodes may
 /// contradict each other for some round trips.

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::router::Router;
 use super::view;
-use crate::Cause;
+use crate::cause::Cause;
 use crate::node::address::NodeAddress;
 use crate::node::connection::FIRST_CONNECTION_WAIT;
 use crate::node::greeting::{self, Failed};

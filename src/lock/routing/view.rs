@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::slot::SLOTS;
-use crate::Cause;
+use crate::cause::Cause;
 use crate::node::place::Spot;
 use crate::node::reply::Reply;
 use crate::node::wire;

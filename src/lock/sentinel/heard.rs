@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch;
 
 use super::opinions::{Opinion, Opinions};
-use crate::Cause;
+use crate::cause::Cause;
 use crate::node::place::Named;
 
 /// What has been heard of a master.

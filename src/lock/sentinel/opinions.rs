@@ -1,6 +1,6 @@
 //! Where the master is, by what several Sentinels say.
 
-use crate::Cause;
+use crate::cause::Cause;
 use crate::node::place::{Named, Spot};
 
 /// What one Sentinel says of the master.

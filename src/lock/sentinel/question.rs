@@ -1,7 +1,7 @@
 //! What Sentinels are asked, and how their replies are read.
 
 use super::opinions::Opinion;
-use crate::Cause;
+use crate::cause::Cause;
 use crate::node::place::Spot;
 use crate::node::reply::Reply;
 use crate::node::wire;

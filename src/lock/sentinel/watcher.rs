@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 use super::heard::Heard;
 use super::opinions::Opinion;
 use super::question::{self, REPLIES};
-use crate::Cause;
+use crate::cause::Cause;
 use crate::node::address::NodeAddress;
 use crate::node::greeting::{self, Failed};
 use crate::node::options::NodeOptions;

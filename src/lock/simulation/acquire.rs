@@ -1,10 +1,10 @@
 //! Acquiring a lock: one attempt after another.
 
-use super::World;
 use super::claims::Claim;
 use super::connection::Job;
 use super::report::Check;
 use super::worker::Stage;
+use super::world::World;
 use crate::protocol::{Acquire, Attempt, Decision, Effect, Next, NodeSet, Time, Vote, Wait, Waiting, quorum};
 
 impl World {

@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::belief::{Belief, Forgotten};
 use super::node::Node;
 use super::report::Check;
-use super::{Report, Violation, World};
+use super::report::{Report, Violation};
+use super::world::World;
 use crate::protocol::Vote;
 
 /// The most violations that are kept; the first ones are the most useful.

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::World;
 use super::clock::NEVER;
 use super::connection::{Connection, FIRST_CONNECTION_WAIT, Job, Phase, Reply, Request};
 use super::event::EventKind;
 use super::report::Check;
 use super::units::{nanos, short};
+use super::world::World;
 use crate::protocol::{Answer, Command, Effect, Suspicion, Time};
 
 impl World {

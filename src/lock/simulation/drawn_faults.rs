@@ -1,5 +1,5 @@
 use super::draw::Drawn;
-use super::{Faults, Weights};
+use super::settings::{Faults, Weights};
 
 /// [`Faults`] in the form that is drawn from.
 #[derive(Debug)]

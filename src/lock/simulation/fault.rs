@@ -1,9 +1,9 @@
 //! Faults: how they begin and end.
 
-use super::World;
 use super::drawn_faults::DrawnFaults;
 use super::event::{EventKind, Mend};
 use super::units::short;
+use super::world::World;
 
 impl World {
     /// Plans the next of these faults, counted from 0 in the settings.

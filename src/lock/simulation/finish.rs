@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::connection::{FIRST_CONNECTION_WAIT, Phase};
 use super::report::Check;
+use super::report::Report;
 use super::units::nanos;
 use super::worker::Stage;
-use super::{Report, World};
+use super::world::World;
 use crate::protocol::{Time, Wait};
 
 /// The pause between two attempts at a lock that must soon be free.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::World;
 use super::connection::Job;
 use super::worker::Stage;
+use super::world::World;
 use crate::protocol::{Renewal, Time};
 
 impl World {

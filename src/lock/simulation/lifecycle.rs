@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use super::World;
 use super::app_server::AppServer;
 use super::connection::Connection;
 use super::worker::Stage;
+use super::world::World;
 
 impl World {
     /// Nothing in it runs from now on. Messages for it wait.

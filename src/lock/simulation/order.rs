@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::InvalidSettings;
+use super::settings::InvalidSettings;
 use super::units::nanos;
 
 /// Something that is broken, or mended, on order and not at random. Nodes and app servers are numbered from 0.

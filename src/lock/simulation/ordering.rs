@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use super::event::{EventKind, Mend};
+use super::order::Order;
+use super::settings::InvalidSettings;
 use super::units::{nanos, short};
-use super::{InvalidSettings, Order, World};
+use super::world::World;
 
 impl World {
     /// Has something broken or mended at a true time, counted from the beginning; at once if that is over. Orders for the same
@@ -58,7 +60,10 @@ mod tests {
     use super::*;
     use crate::protocol::Wait;
     use crate::simulation::random::Random;
-    use crate::simulation::{Report, Section, Settings, Span};
+    use crate::simulation::report::Report;
+    use crate::simulation::section::Section;
+    use crate::simulation::settings::Settings;
+    use crate::simulation::span::Span;
 
     const fn ms(millis: u64) -> Duration {
         Duration::from_millis(millis)

@@ -1,11 +1,11 @@
 //! Publishing and subscribing, on connections separate from those for locks.
 
-use super::World;
 use super::clock::NEVER;
 use super::connection::Phase;
 use super::event::EventKind;
 use super::feed::{Feed, FeedMessage, FeedRequest};
 use super::units::{nanos, short};
+use super::world::World;
 use crate::protocol::WaitAnnouncement;
 
 impl World {

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::random::Random;
+use super::settings::{AcquireSettings, Delay, Faults, Settings, Weights};
+use super::span::Span;
 use super::units::nanos;
-use super::{AcquireSettings, Delay, Faults, Settings, Span, Weights};
 use crate::protocol::{Rules, WINDOW, Wait};
 
 impl Settings {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::World;
 use super::clock::NEVER;
 use super::event::EventKind;
 use super::units::short;
 use super::worker::{Stage, Worker};
+use super::world::World;
 use crate::protocol::{Time, Waiting};
 
 impl World {

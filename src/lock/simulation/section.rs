@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use super::World;
 use super::worker::Stage;
+use super::world::World;
 
 /// A section that somebody is in, with what nodes keep of its lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

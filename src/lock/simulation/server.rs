@@ -1,10 +1,10 @@
 //! The node's side of a connection, and how it breaks.
 
-use super::World;
 use super::connection::{Phase, Reply, Request, Stray};
 use super::event::EventKind;
 use super::report::Check;
 use super::units::short;
+use super::world::World;
 
 impl World {
     pub(super) fn on_requests(&mut self, c: usize) {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::World;
 use super::app_server::{Channel, KeyLine, Waiter};
 use super::clock::NEVER;
 use super::connection::Job;
@@ -10,6 +9,7 @@ use super::event::EventKind;
 use super::report::Check;
 use super::units::short;
 use super::worker::{LookUp, Stage};
+use super::world::World;
 use crate::protocol::{Acquire, Announcements, Decision, Line, NodeSet, Time, free_after};
 
 impl World {

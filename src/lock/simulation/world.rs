@@ -12,9 +12,11 @@ use super::feed::Feed;
 use super::node::Node;
 use super::order::Orders;
 use super::random::{Random, Range};
+use super::report::Report;
+use super::samples::Samples;
+use super::settings::{InvalidSettings, Settings};
 use super::units::nanos;
 use super::worker::Worker;
-use super::{InvalidSettings, Report, Samples, Settings};
 use crate::protocol::Time;
 
 /// Nodes, app servers and workers in virtual time. The same settings and seed always give the same course of events.
@@ -307,7 +309,8 @@ impl World {
 mod tests {
     use super::*;
     use crate::protocol::{MAX_NODES, Wait};
-    use crate::simulation::{Check, Span};
+    use crate::simulation::report::Check;
+    use crate::simulation::span::Span;
 
     /// A world without faults, in which every message takes 100 µs.
     fn quiet(nodes: usize, wait: Wait) -> Settings {

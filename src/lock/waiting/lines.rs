@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::Refusal;
 use crate::clock::{self, FOREVER};
 use crate::held::Held;
 use crate::protocol::{Line, Time};
+use crate::refusal::Refusal;
 
 /// The number of a permit that must not be passed on when it is dropped.
 const PASSED_ON: u64 = 0;

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use super::channel::Channel;
 use super::channels::Channels;
 use super::feed::Feed;
-use crate::Nodes;
 use crate::node::wire;
+use crate::nodes::Nodes;
 use crate::protocol::Time;
 
 /// Subscriber connections are opened when a caller has to wait for the first time; an app server in which nobody waits has

@@ -8,7 +8,14 @@ use super::agreement::{Difference, Distance, Likeness};
 use super::seen::Seen;
 use super::stage::{Breaks, PlayedLock, Stage, THINK, TIMEOUT};
 use super::verdict::Verdict;
-use crate::{Pauses, Question, Replay, Setting, Simulated, Spread, Surroundings, sample};
+use crate::pauses::Pauses;
+use crate::question::Question;
+use crate::replay::Replay;
+use crate::setting::Setting;
+use crate::simulate::sample;
+use crate::simulated::Simulated;
+use crate::spread::Spread;
+use crate::surroundings::Surroundings;
 use lockstorm_data::metrics::{histogram, in_micros};
 use lockstorm_lock::simulation::{Samples, Span};
 

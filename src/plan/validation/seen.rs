@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 
 use super::stage::PlayedLock;
-use crate::Replay;
+use crate::replay::Replay;
 use lockstorm_data::metrics::{Count, Time, histogram};
 use lockstorm_data::model::{Action, Condition, Event, EventKind, Fault, Target};
 use lockstorm_run::{ArmRecord, Record};

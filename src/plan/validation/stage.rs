@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::Exp1;
 use serde::Serialize;
 
-use crate::{Renewal, Setting};
+use crate::setting::{Renewal, Setting};
 use lockstorm_data::model::setting;
 
 /// App servers where nothing breaks, and the workers of each.

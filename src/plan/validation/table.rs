@@ -53,8 +53,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::validation::{Breaks, Difference, PlayedLock, Stage};
-    use crate::{Renewal, Setting, Simulated};
+    use crate::setting::{Renewal, Setting};
+    use crate::simulated::Simulated;
+    use crate::validation::agreement::Difference;
+    use crate::validation::stage::{Breaks, PlayedLock, Stage};
 
     /// A cell in which so many of 20,000 sections overran, and 50,000 of a million in virtual time.
     fn cell(overran: u64) -> Comparison {

@@ -1,4 +1,5 @@
-use super::{cost, crews, is_sqlite, pool};
+use super::cost;
+use super::counts::{crews, is_sqlite, pool};
 use lockstorm_data::model::Wait;
 use lockstorm_data::scenario::{Scenario, Topology};
 

@@ -1,6 +1,7 @@
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use super::{Needs, cost};
+use super::cost;
+use super::estimate::Needs;
 
 /// Raises the limit of open files as far as a run with these needs requires, if the hard limit allows it: most systems
 /// start with 1,024 (macOS with 256), and let every program have more. It does not go up to the hard limit, which may be a

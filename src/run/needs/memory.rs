@@ -1,5 +1,6 @@
+use super::cost;
+use super::counts::{crews, is_sqlite, pool};
 use super::orders::{Pace, cycles, orders};
-use super::{cost, crews, is_sqlite, pool};
 use lockstorm_data::scenario::{ArmSpec, Persistence, Scenario, StockIn};
 
 /// The memory of this program and of the lab's servers at the end of the run, in bytes.

@@ -14,7 +14,6 @@ mod orders;
 mod room;
 mod threads;
 
-use counts::{crews, is_sqlite, pool};
 pub use estimate::{Amount, Needs, of};
 pub use limit::raise;
 pub use machine::{Machine, free_disk};

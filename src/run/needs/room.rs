@@ -1,4 +1,6 @@
-use super::{Machine, Needs, cost};
+use super::cost;
+use super::estimate::Needs;
+use super::machine::Machine;
 
 /// The result of comparing needs with a machine, a line each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -104,7 +106,7 @@ fn bytes(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Amount;
+    use super::super::estimate::Amount;
     use super::*;
 
     const NEEDS: Needs = Needs {

@@ -1,4 +1,5 @@
-use super::{cost, crews, is_sqlite, pool};
+use super::cost;
+use super::counts::{crews, is_sqlite, pool};
 use lockstorm_data::scenario::Scenario;
 
 /// Threads of this program and of the lab: an app server is one, and so is each SQLite connection.

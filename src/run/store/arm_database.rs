@@ -10,9 +10,11 @@ use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, raw_sql};
 use tokio::time::timeout;
 
 use super::connect::{CONNECT, OPEN, Server};
+use super::error::StoreError;
+use super::schema;
 use super::schema_lock::{self, SchemaLock};
 use super::schema_name::SchemaName;
-use super::{Store, StoreError, schema};
+use super::statements::Store;
 use lockstorm_data::scenario::{DatabaseSpec, Initial};
 
 /// The longest wait for a free connection. A stampede queues there for a long time, which is not an error.

@@ -8,7 +8,7 @@ use sqlx::any::{AnyConnectOptions, install_default_drivers};
 use sqlx::{AnyConnection, ConnectOptions, Connection, Error};
 use tokio::time::timeout;
 
-use super::StoreError;
+use super::error::StoreError;
 
 /// How long a server may take to accept a connection, and to run a short statement.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);

@@ -7,8 +7,10 @@ use sqlx::Any;
 use sqlx::any::AnyArguments;
 use sqlx::query::QueryScalar;
 
+use super::error::StoreError;
+use super::numbers::{signed, unsigned};
+use super::statements::Store;
 use super::statements::{Mark, no_product};
-use super::{Store, StoreError, signed, unsigned};
 
 /// What a holder shows to the stock. Of two holders with the same number, the one that is accepted first wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

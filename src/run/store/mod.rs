@@ -17,6 +17,5 @@ mod statements;
 pub use arm_database::ArmDatabase;
 pub use error::StoreError;
 pub use fence::Token;
-use numbers::{signed, unsigned};
 pub use room::room;
 pub use statements::{Mark, Order, Store, Value};

@@ -1,5 +1,6 @@
 use super::connect::{CONNECT, Server};
-use super::{StoreError, unsigned};
+use super::error::StoreError;
+use super::numbers::unsigned;
 use lockstorm_data::scenario::DatabaseSpec;
 
 /// How many connections a server can still give to an ordinary user, including the one that asks.

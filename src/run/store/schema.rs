@@ -15,8 +15,8 @@
 
 use sqlx::{AnyConnection, raw_sql};
 
+use super::numbers::signed;
 use super::schema_name::SchemaName;
-use super::signed;
 use lockstorm_data::scenario::Initial;
 
 /// SQLite: one file; `id` is the rowid, so it grows with each order.

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use sqlx::{AnyConnection, AssertSqlSafe, Connection, Error, raw_sql};
 
-use super::StoreError;
 use super::connect::{CONNECT, Server};
+use super::error::StoreError;
 use super::schema_name::SchemaName;
 
 /// The comment on each of our schemas. A schema without it is never dropped.

@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use sqlx::AnyPool;
 
-use super::{StoreError, signed, unsigned};
+use super::error::StoreError;
+use super::numbers::{signed, unsigned};
 use lockstorm_base::timer::Timer;
 
 /// A value in the catalogue.

@@ -3,7 +3,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use super::{Condition, Direction, Fault, Target, TargetKind};
+use super::condition::Condition;
+use super::direction::Direction;
+use super::kind::Fault;
+use super::target::{Target, TargetKind};
 
 /// An action on a target: a fault, or the undoing of a condition that a fault brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -134,7 +137,7 @@ mod undo_word {
     use serde::{Deserialize, Deserializer, Serializer};
     use strum::VariantArray;
 
-    use super::Condition;
+    use crate::model::fault::condition::Condition;
 
     pub(super) fn serialize<S: Serializer>(condition: &Condition, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(condition.row().undo)

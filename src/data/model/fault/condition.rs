@@ -1,6 +1,6 @@
 use strum::VariantArray;
 
-use super::TargetKind;
+use super::target::TargetKind;
 
 /// What a fault does to its target until it is undone, the most important first. A target can have several at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, VariantArray)]

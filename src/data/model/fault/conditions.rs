@@ -1,4 +1,6 @@
-use super::{Action, Condition, How};
+use super::action::Action;
+use super::condition::Condition;
+use super::how::How;
 
 /// The conditions of a target; none while it is up. `T` is their time: in the lab the instant since when, in a snapshot
 /// the age.
@@ -142,7 +144,10 @@ impl<T> Conditions<T> {
 mod tests {
     use std::time::Duration;
 
-    use super::super::{Direction, Fault, TargetKind, Way};
+    use super::super::direction::Direction;
+    use super::super::kind::Fault;
+    use super::super::target::TargetKind;
+    use super::super::way::Way;
     use super::*;
 
     #[test]

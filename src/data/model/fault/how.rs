@@ -1,8 +1,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::Direction;
-use crate::model::setting;
+use super::direction::Direction;
+use crate::model::setting::setting;
 
 /// How a target came into a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]

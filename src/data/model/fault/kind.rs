@@ -3,10 +3,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use strum::{EnumIter, IntoEnumIterator};
 
+use super::condition::Condition;
+use super::direction::Direction;
+use super::how::How;
 use super::parameters::Parameters;
+use super::target::TargetKind;
 use super::way::Way;
-use super::{Condition, Direction, How, TargetKind};
-use crate::model::setting;
+use crate::model::setting::setting;
 
 /// The longest delay of a lag.
 const LONGEST_DELAY: Duration = Duration::from_mins(1);
@@ -212,9 +215,10 @@ impl Parameters for Keys {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Action, Link, Target};
+    use super::super::action::Action;
+    use super::super::target::{Link, Target};
     use super::*;
-    use crate::model::HostId;
+    use crate::model::id::HostId;
 
     /// Doubles every duration.
     struct Double;

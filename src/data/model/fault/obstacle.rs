@@ -1,6 +1,10 @@
 use std::fmt;
 
-use super::{Action, Condition, Conditions, How, TargetKind};
+use super::action::Action;
+use super::condition::Condition;
+use super::conditions::Conditions;
+use super::how::How;
+use super::target::TargetKind;
 
 /// Why an action makes no sense now. Its text follows the name of the target: "is already down (killed)".
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +104,9 @@ impl fmt::Display for Obstacle {
 mod tests {
     use std::time::Duration;
 
-    use super::super::{Direction, Fault, Way};
+    use super::super::direction::Direction;
+    use super::super::kind::Fault;
+    use super::super::way::Way;
     use super::*;
 
     fn words(action: Action, kind: TargetKind, conditions: &Conditions<()>) -> Option<String> {

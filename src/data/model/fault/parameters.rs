@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::Direction;
+use super::direction::Direction;
 use super::way::Way;
 
 /// Something that the parameters of a fault pass through, each with its key: it reads them, writes them, or lists them.

@@ -3,7 +3,7 @@ use std::mem::{Discriminant, discriminant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::HostId;
+use crate::model::id::HostId;
 
 /// How the effect of an action was verified. `T` is the time: an instant during the run, seconds in the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,8 +2,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Direction;
-use crate::model::{HostId, ServerId};
+use super::direction::Direction;
+use crate::model::id::{HostId, ServerId};
 
 /// A target of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

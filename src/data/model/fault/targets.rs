@@ -3,8 +3,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use super::{Target, TargetKind};
-use crate::model::HostId;
+use super::target::{Target, TargetKind};
+use crate::model::id::HostId;
 
 /// Whom a fault of the schedule hits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

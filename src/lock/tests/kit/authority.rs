@@ -7,7 +7,7 @@ use std::process::Command;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tempfile::TempDir;
 
-use super::{RedisServer, free_port, server_bin};
+use super::server::{RedisServer, free_port, server_bin};
 
 /// Fails if the server has no TLS. Such a server refuses its first TLS option, any other the second, so it never runs.
 pub fn needs_tls() {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use lockstorm_lock::Guard;
 
-use super::TEST_TIMEOUT;
+use super::waiting::TEST_TIMEOUT;
 
 /// Longer than any test; locks without an end get this validity.
 const LONG: Duration = TEST_TIMEOUT.saturating_mul(1000);

@@ -3,8 +3,10 @@
 use redis::{Cmd, FromRedisValue, Value, cmd};
 
 use super::sentinel::{PASSWORD, data_server, replicated};
+use super::server::RedisServer;
 use super::turn::Turn;
-use super::{RedisServer, beside, eventually};
+use super::turn::beside;
+use super::waiting::eventually;
 
 /// Three masters, and a replica of each.
 pub struct Clustered {

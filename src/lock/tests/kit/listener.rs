@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::RedisServer;
+use super::server::RedisServer;
 
 /// Listens to all channels of a server until it is dropped.
 pub struct Listener {

@@ -17,6 +17,6 @@ pub mod trio;
 pub mod turn;
 pub mod waiting;
 
-pub use server::{RedisServer, free_port, server_bin};
-pub use turn::{alone, beside};
+pub use server::RedisServer;
+pub use turn::beside;
 pub use waiting::{TEST_TIMEOUT, eventually, in_time, until};

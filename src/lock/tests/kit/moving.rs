@@ -10,8 +10,9 @@ use lockstorm_lock::{Cause, CauseKind, Guard, Lock, NodeOptions, Nodes, NotExten
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
+use super::server::RedisServer;
 use super::trio::{IMPATIENT, NODE_TIMEOUT, QUEUE};
-use super::{RedisServer, TEST_TIMEOUT, in_time, until};
+use super::waiting::{TEST_TIMEOUT, in_time, until};
 
 /// Patient with nodes that work, and quick to try again.
 pub const PATIENT: NodeOptions = NodeOptions {

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use redis::cmd;
 
+use super::server::RedisServer;
 use super::turn::Turn;
-use super::{RedisServer, beside, eventually};
+use super::turn::beside;
+use super::waiting::eventually;
 
 /// The name of the master.
 pub const NAME: &str = "watched";

@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use redis::{Cmd, Connection, FromRedisValue, RedisResult, cmd};
 use tempfile::TempDir;
 
-use super::TEST_TIMEOUT;
+use super::waiting::TEST_TIMEOUT;
 
 /// The server in `LOCKSTORM_TEST_SERVER`, or the first of redis-server and valkey-server on PATH.
 pub fn server_bin() -> PathBuf {

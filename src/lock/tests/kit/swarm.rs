@@ -17,8 +17,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::TEST_TIMEOUT;
 use super::belief::Beliefs;
+use super::waiting::TEST_TIMEOUT;
 
 /// Fewer keys than workers, so that somebody always waits.
 const KEYS: usize = 4;

@@ -8,8 +8,10 @@ use lockstorm_lock::{AcquireOptions, Cause, Guard, Lock, NodeOptions, Nodes, Ref
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, sleep};
 
+use super::server::RedisServer;
 use super::turn::Turn;
-use super::{RedisServer, TEST_TIMEOUT, alone, beside, until};
+use super::turn::{alone, beside};
+use super::waiting::{TEST_TIMEOUT, until};
 
 pub const KEY: &str = "sku:7";
 
