@@ -440,7 +440,8 @@ fn a_server_that_goes_and_comes_back_is_told() {
     };
     eventually("it runs", || servers.iter().all(is_used));
     servers[1].kill();
-    told("host 2 can't be asked any more: connection refused");
+    // Whoever asks in that moment is not refused, but finds its connection closed.
+    told("host 2 can't be asked any more: ");
     servers[1].restart();
     told("host 2 is back; whether it still has its locks is not known");
     servers[2].pause();
@@ -450,7 +451,7 @@ fn a_server_that_goes_and_comes_back_is_told() {
     eventually("it goes on", || is_used(&servers[1]));
     // The single lock has nothing without its node.
     servers[0].kill();
-    told("host 1 can't be asked any more: connection refused");
+    told("host 1 can't be asked any more: ");
     send(run.id(), Signal::SIGINT);
     assert_eq!(run.wait_with_output().unwrap().status.code(), Some(130));
     listener.join().unwrap();
@@ -484,7 +485,7 @@ fn a_fault_on_a_server_that_is_gone_proves_nothing() {
     servers[1].kill();
     let (code, said) = end_of(run);
     assert_eq!(code, 5, "{said}");
-    tells(&said, &["cannot lag host 2: it is down (gone: connection refused)"]);
+    tells(&said, &["cannot lag host 2: it is down (gone: "]);
 }
 
 #[test]
