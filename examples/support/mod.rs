@@ -5,7 +5,7 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lockstorm_data::scenario::{LabSpec, Password, Persistence};
+use lockstorm_data::scenario::LabSpec;
 use lockstorm_lab::{Lab, LabOptions, ServerBinary, keeper};
 use lockstorm_lock::{NodeOptions, Nodes};
 use tokio::runtime::Builder;
@@ -35,15 +35,7 @@ fn on_nodes(urls: &[String], example: impl AsyncFnOnce(Nodes) -> Outcome) -> Out
         if !urls.is_empty() {
             return with(Nodes::open(urls, NodeOptions::default())?, example).await;
         }
-        let spec = LabSpec {
-            hosts: 3,
-            persistence: Persistence::None,
-            port: None,
-            password: Password::Random,
-            replicated: None,
-            cluster: None,
-            nodes: None,
-        };
+        let spec = LabSpec::of(3);
         let lab = Lab::up(&spec, LabOptions::new(ServerBinary::find(None)?)?).await?;
         let addresses: Vec<_> = lab.lock_nodes().into_iter().map(|(_, address)| address).collect();
         let outcome = with(Nodes::connect(&addresses, NodeOptions::default()), example).await;

@@ -3,7 +3,7 @@
 use super::case::Case;
 use super::error::BenchError;
 use super::options::BenchOptions;
-use lockstorm_data::scenario::{LabSpec, Password, Persistence};
+use lockstorm_data::scenario::LabSpec;
 use lockstorm_lab::{Lab, LabError, LabOptions};
 
 /// What a case needs of a lab.
@@ -80,15 +80,7 @@ impl<'a> Labs<'a> {
         if case.tls {
             options.tls = self.options.tls.clone().ok();
         }
-        let spec = LabSpec {
-            hosts: case.hosts,
-            persistence: Persistence::None,
-            port: None,
-            password: Password::Random,
-            replicated: None,
-            cluster: None,
-            nodes: None,
-        };
+        let spec = LabSpec::of(case.hosts);
         Lab::up(&spec, options).await
     }
 }

@@ -52,7 +52,7 @@ mod tests {
     use crate::awaited::Awaited;
     use crate::{Lab, LabOptions, ServerBinary};
     use lockstorm_data::model::{Action, Condition, Fault};
-    use lockstorm_data::scenario::{ClusterSpec, Password, Persistence, ReplicatedSpec};
+    use lockstorm_data::scenario::{ClusterSpec, ReplicatedSpec};
     use lockstorm_kit::turn::Turn;
     use lockstorm_kit::{beside, keeper};
 
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn no_two_nodes_have_the_same_name_or_directory() {
-        let mut spec = spec(9);
+        let mut spec = LabSpec::of(9);
         assert_eq!(layout(&on_hosts(&spec)).len(), 10);
         spec.replicated = Some(ReplicatedSpec::default());
         spec.cluster = Some(ClusterSpec::default());
@@ -78,18 +78,6 @@ mod tests {
         }
     }
 
-    fn spec(hosts: usize) -> LabSpec {
-        LabSpec {
-            hosts,
-            persistence: Persistence::None,
-            port: None,
-            password: Password::Random,
-            replicated: None,
-            cluster: None,
-            nodes: None,
-        }
-    }
-
     /// A lab whose hosts have two nodes each, and the turn to have one.
     async fn lab() -> (Lab, Turn) {
         let turn = beside();
@@ -97,7 +85,7 @@ mod tests {
         options.keeper = keeper();
         let names = layout(&BOTH.map(|role| (role, 2)));
         (
-            Lab::with(names, &spec(2), options, &Awaited::new(&|_| {}))
+            Lab::with(names, &LabSpec::of(2), options, &Awaited::new(&|_| {}))
                 .await
                 .unwrap(),
             turn,

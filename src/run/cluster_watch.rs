@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use crate::workload::HeldLocks;
     use lockstorm_data::model::{Action, Fault, HostId};
-    use lockstorm_data::scenario::{ClusterSpec, LabSpec, Password, Persistence};
+    use lockstorm_data::scenario::{ClusterSpec, LabSpec};
     use lockstorm_kit::{beside, lab};
     use lockstorm_lab::{Role, redis_client};
     use lockstorm_lock::{Cluster, Guard, NodeAddress, NodeOptions};
@@ -68,16 +68,11 @@ mod tests {
     async fn the_locks_that_only_a_dead_master_of_the_cluster_had_are_counted_exactly() {
         let (options, _turn) = (lab::options(), beside());
         let spec = LabSpec {
-            hosts: 3,
-            persistence: Persistence::None,
-            port: None,
-            nodes: None,
-            password: Password::Random,
-            replicated: None,
             cluster: Some(ClusterSpec {
                 node_timeout: Duration::from_secs(3),
                 ..ClusterSpec::default()
             }),
+            ..LabSpec::of(3)
         };
         let lab = Arc::new(Lab::up(&spec, options).await.unwrap());
         let [masters, replicas] = lab.cluster_nodes().unwrap();

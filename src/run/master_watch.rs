@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::workload::HeldLocks;
     use lockstorm_data::model::{Action, Condition, Fault, HostId, Way};
-    use lockstorm_data::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
+    use lockstorm_data::scenario::{LabSpec, ReplicatedSpec};
     use lockstorm_kit::{beside, lab};
     use lockstorm_lab::{MASTER_NAME, redis_client};
     use lockstorm_lock::{NodeOptions, Sentinels};
@@ -114,18 +114,13 @@ mod tests {
     async fn the_locks_that_only_the_dead_master_had_are_counted_exactly() {
         let (options, _turn) = (lab::options(), beside());
         let spec = LabSpec {
-            hosts: 3,
-            persistence: Persistence::None,
-            port: None,
-            nodes: None,
-            password: Password::Random,
             replicated: Some(ReplicatedSpec {
                 // Only the test moves the master, however slow the machine is.
                 down_after: Duration::from_mins(10),
                 sentinel_period: Some(Duration::from_millis(100)),
                 ..ReplicatedSpec::default()
             }),
-            cluster: None,
+            ..LabSpec::of(3)
         };
         let lab = Arc::new(Lab::up(&spec, options).await.unwrap());
         let (sentinels, login) = lab.replicated_nodes().unwrap();

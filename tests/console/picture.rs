@@ -11,8 +11,8 @@ use lockstorm_data::model::{
 };
 use lockstorm_data::scenario::{
     ArmSpec, Arrivals, Balance, CacheFillSpec, CacheSpec, DatabaseSpec, DatabaseUrl, Expectation, Fence, Follow,
-    InventorySpec, LabSpec, LockKind, OnLoss, Op, Password, Persistence, Popularity, Renew, Scenario, ServiceTime,
-    StockIn, SwarmSpec, Topology, Update, WorkloadSpec,
+    InventorySpec, LabSpec, LockKind, OnLoss, Op, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec,
+    Topology, Update, WorkloadSpec,
 };
 use lockstorm_run::{ArmView, HostView, Knobs, Live, NodeFigures, Outlasted, Phase, ServerView, Snapshot};
 
@@ -66,15 +66,7 @@ pub fn inventory() -> Scenario {
         duration: ms(60_000),
         warmup: ms(2000),
         seed: 42,
-        lab: LabSpec {
-            hosts: 3,
-            persistence: Persistence::None,
-            port: None,
-            password: Password::Random,
-            replicated: None,
-            cluster: None,
-            nodes: None,
-        },
+        lab: LabSpec::of(3),
         swarm: SwarmSpec {
             servers: 4,
             workers: 16,

@@ -10,7 +10,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use lockstorm_data::model::{Action, Condition, Fault, HostId, ReplicationRole, Verified};
-use lockstorm_data::scenario::{LabSpec, Password, Persistence};
+use lockstorm_data::scenario::LabSpec;
 use lockstorm_lab::{Lab, LabOptions, ServerBinary};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -28,19 +28,6 @@ pub const RESUME: Action = Action::Undo(Condition::Paused);
 
 /// What a program for `--server-bin` begins with that claims to be a server.
 pub const CLAIM: &str = r#"[ "$1" = --version ] && { echo "Redis server v=7.0.15 sha=0:0"; exit 0; }"#;
-
-/// Hosts with a lock node each that keeps nothing, on free ports and with a password.
-pub fn spec(hosts: usize) -> LabSpec {
-    LabSpec {
-        hosts,
-        persistence: Persistence::None,
-        port: None,
-        password: Password::Random,
-        replicated: None,
-        cluster: None,
-        nodes: None,
-    }
-}
 
 /// A lab of the server that is installed, kept by the program that is tested.
 pub fn options() -> LabOptions {

@@ -7,9 +7,9 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
 
+use lockstorm_data::scenario::LabSpec;
 use lockstorm_kit::lab::{
-    CLAIM, children_of, installed, is_gone, keeper_of, living_in, options, options_with, script, signal, spec,
-    turn_apart, up,
+    CLAIM, children_of, installed, is_gone, keeper_of, living_in, options, options_with, script, signal, turn_apart, up,
 };
 use lockstorm_kit::{beside, ended, eventually, lockstorm, parts_of, program};
 use lockstorm_lab::{Lab, LabOptions, ServerBinary, leftovers};
@@ -176,14 +176,14 @@ async fn a_keeper_that_dies_leaves_no_directory() {
         base = base().display()
     );
     let keeper = script(dir.path().join("keeper"), &body);
-    let error = Lab::up(&spec(1), LabOptions { keeper, ..options() }).await;
+    let error = Lab::up(&LabSpec::of(1), LabOptions { keeper, ..options() }).await;
     assert!(error.is_err());
     let made = fs::read_to_string(dir.path().join("made")).expect("it had made its directory");
     assert!(!Path::new(made.trim()).exists(), "{made}");
 
     // It is killed while the lab runs.
     for ends_in_order in [true, false] {
-        let lab = up(&spec(1)).await;
+        let lab = up(&LabSpec::of(1)).await;
         let dir = lab.dir().to_owned();
         signal(keeper_of(&dir), Signal::SIGKILL);
         eventually("gone", || lab.keeper_gone().is_some());
@@ -201,7 +201,7 @@ async fn only_what_a_keeper_left_is_removed() {
     let Some(_one) = turn_apart("leftovers::only_what_a_keeper_left_is_removed") else {
         return;
     };
-    let lab = up(&spec(1)).await;
+    let lab = up(&LabSpec::of(1)).await;
     let base = lab.dir().parent().expect("the base directory").to_owned();
     let make = |name: &str, files: &[&str]| {
         let path = base.join(name);
@@ -303,7 +303,7 @@ async fn a_server_program_that_leaves_its_session_leaves_no_server() {
         (in_another_session, false),
     ] {
         let runs_before = runs();
-        let lab = Lab::up(&spec(1), options(start)).await;
+        let lab = Lab::up(&LabSpec::of(1), options(start)).await;
         match lab {
             Ok(lab) => {
                 let dir = lab.dir().to_owned();
@@ -319,7 +319,7 @@ async fn a_server_program_that_leaves_its_session_leaves_no_server() {
         assert_eq!(runs(), runs_before, "{start}");
     }
     // The same with a keeper that can't do this any more: the next sweep finds them by their logs.
-    let lab = Lab::up(&spec(1), options(in_another_session)).await.expect("up");
+    let lab = Lab::up(&LabSpec::of(1), options(in_another_session)).await.expect("up");
     let run_dir = lab.dir().to_owned();
     let living = living_in(&run_dir);
     signal(keeper_of(&run_dir), Signal::SIGKILL);

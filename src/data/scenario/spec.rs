@@ -40,6 +40,20 @@ impl LabSpec {
     /// The longest TTL of a lock on nodes that are not ours. Whatever happens to us, nothing of ours stays there for longer.
     pub const LONGEST_TTL_ELSEWHERE: Duration = Duration::from_mins(10);
 
+    /// So many hosts with a lock node each that keeps nothing, on free ports and with a password.
+    #[must_use]
+    pub const fn of(hosts: usize) -> Self {
+        Self {
+            hosts,
+            persistence: Persistence::None,
+            port: None,
+            password: Password::Random,
+            replicated: None,
+            cluster: None,
+            nodes: None,
+        }
+    }
+
     /// Whether the lock nodes are processes of our own, which can be broken.
     #[must_use]
     pub const fn are_ours(&self) -> bool {

@@ -36,7 +36,6 @@ impl Order {
     /// The same for the lab.
     pub(super) fn spec(&self) -> LabSpec {
         LabSpec {
-            hosts: self.hosts,
             persistence: self.persistence,
             port: self.port,
             password: match self.password {
@@ -44,8 +43,7 @@ impl Order {
                 false => Password::Off,
             },
             replicated: self.replicated.then(ReplicatedSpec::default),
-            cluster: None,
-            nodes: None,
+            ..LabSpec::of(self.hosts)
         }
     }
 }

@@ -15,8 +15,8 @@ use lockstorm_data::model::{
 use lockstorm_data::scenario::{ClusterSpec, LabSpec, Persistence, ReplicatedSpec};
 use lockstorm_kit::lab::{
     CLAIM, KILL, Killed, PAUSE, RESTART, RESUME, SHUTDOWN, carry_out, connect, free_ports, installed, is_gone,
-    keeper_of, living_in, master_with_replicas, options, options_with, process_state, script, session, signal, spec,
-    tells, turn_apart, until, up,
+    keeper_of, living_in, master_with_replicas, options, options_with, process_state, script, session, signal, tells,
+    turn_apart, until, up,
 };
 use lockstorm_kit::{TEST_TIMEOUT, beside, eventually, password};
 use lockstorm_lab::{
@@ -69,7 +69,7 @@ fn process_of(lab: &Lab, host: HostId) -> u32 {
 fn that_keeps(persistence: Persistence, hosts: usize) -> LabSpec {
     LabSpec {
         persistence,
-        ..spec(hosts)
+        ..LabSpec::of(hosts)
     }
 }
 
@@ -110,7 +110,7 @@ fn until_gone(dir: &Path, pids: &[u32]) {
 async fn up_to_nine_hosts_and_the_cache_come_up_and_answer() {
     let _one = beside();
     let start = Instant::now();
-    let lab = up(&spec(9)).await;
+    let lab = up(&LabSpec::of(9)).await;
     println!("nine hosts and the cache node up after {:?}", start.elapsed());
     assert_eq!(nodes(&lab).len(), 9);
     for node in all_nodes(&lab) {
@@ -142,7 +142,7 @@ async fn up_to_nine_hosts_and_the_cache_come_up_and_answer() {
 #[tokio::test]
 async fn a_kill_loses_what_is_not_kept_and_pauses_end() {
     let _one = beside();
-    let lab = up(&spec(3)).await;
+    let lab = up(&LabSpec::of(3)).await;
     let (host, node) = (H2, nodes(&lab)[1]);
     let pid = process_of(&lab, host);
     assert_eq!(reply_to(node, "SET key value"), "+OK");
@@ -206,7 +206,7 @@ async fn a_node_that_ends_keeps_what_persistence_says() {
 #[tokio::test]
 async fn impossible_actions_are_refused() {
     let _one = beside();
-    let lab = up(&spec(1)).await;
+    let lab = up(&LabSpec::of(1)).await;
     let refused = async |action| {
         let error = lab.apply(action, H1).await.expect_err("refused");
         assert!(matches!(error, LabError::Impossible { .. }), "{error}");
@@ -238,11 +238,11 @@ async fn what_a_lab_has_not_can_not_fail() {
         cuts: true,
         ..options()
     };
-    let refused = Lab::up(&spec(2), cuts).await.unwrap_err();
+    let refused = Lab::up(&LabSpec::of(2), cuts).await.unwrap_err();
     assert!(matches!(refused, LabError::CutsNeedContainers), "{refused}");
     assert!(refused.to_string().contains("--lab docker"), "{refused}");
 
-    let lab = up(&spec(3)).await;
+    let lab = up(&LabSpec::of(3)).await;
     let refused = async |fault: Fault, host| lab.apply(fault.into(), host).await.expect_err("refused");
     let direction = Direction::Both;
     let delay = Duration::from_millis(1);
@@ -265,7 +265,9 @@ async fn what_a_lab_has_not_can_not_fail() {
 async fn a_lag_delays_one_host_both_ways_until_it_is_undone() {
     let _one = beside();
     let proxy = true;
-    let lab = Lab::up(&spec(2), LabOptions { proxy, ..options() }).await.expect("up");
+    let lab = Lab::up(&LabSpec::of(2), LabOptions { proxy, ..options() })
+        .await
+        .expect("up");
     let (first, delay, direction) = (H1, Duration::from_millis(60), Direction::Both);
     let lag = Action::Fault(Fault::Lag { delay, direction });
     let unlag = Action::Undo(Condition::Lagging);
@@ -336,7 +338,11 @@ async fn up_replicated_with(replicated: ReplicatedSpec) -> Lab {
         down_after: Duration::from_secs(1),
         ..replicated
     });
-    up(&LabSpec { replicated, ..spec(3) }).await
+    up(&LabSpec {
+        replicated,
+        ..LabSpec::of(3)
+    })
+    .await
 }
 
 /// What a host's Sentinel answers.
@@ -525,7 +531,7 @@ async fn cluster_in_order(lab: &Lab, up: usize) -> Vec<HostId> {
 #[tokio::test]
 async fn a_cluster_replaces_a_master_that_dies_and_a_host_that_is_back_follows() {
     let _one = beside();
-    let lab = up(&with_cluster(spec(4))).await;
+    let lab = up(&with_cluster(LabSpec::of(4))).await;
     let count = lab.names().count();
     assert_eq!(count, 4 + 1 + 6, "three of four hosts have two nodes each");
     assert_eq!(lab.names().filter(|name| name.host == Some(HostId(4))).count(), 1);
@@ -566,7 +572,7 @@ async fn twenty_two_servers_start_and_end_with_paused_nodes_too() {
     let _one = beside();
     let spec = LabSpec {
         replicated: Some(ReplicatedSpec::default()),
-        ..with_cluster(spec(5))
+        ..with_cluster(LabSpec::of(5))
     };
     let told = std::sync::Mutex::new(Vec::new());
     let tell = |what: &str| told.lock().expect("not poisoned").push(what.to_owned());
@@ -613,7 +619,7 @@ async fn the_ports_of_a_cluster_come_last() {
     let first = free_ports(18_000, 16);
     let fixed = LabSpec {
         port: Some(first),
-        ..with_cluster(spec(3))
+        ..with_cluster(LabSpec::of(3))
     };
     let lab = up(&fixed).await;
     assert_eq!(cache(&lab).port(), first + 3);
@@ -643,7 +649,7 @@ async fn a_server_without_cluster_mode_is_refused_in_one_line() {
          *) if [ -n \"$skip\" ]; then skip=; else set -- \"$@\" \"$word\"; fi;; esac; done\nexec {} \"$@\"",
         installed().path.display()
     );
-    let refused = Lab::up(&with_cluster(spec(3)), options_with(claimed(&dir, &body))).await;
+    let refused = Lab::up(&with_cluster(LabSpec::of(3)), options_with(claimed(&dir, &body))).await;
     let said = refused.expect_err("refused").to_string();
     assert!(
         said.contains("cluster support disabled") && said.lines().count() == 1,
@@ -665,7 +671,7 @@ async fn a_server_without_sentinel_mode_is_refused_before_any_other_starts() {
     );
     let spec = LabSpec {
         replicated: Some(ReplicatedSpec::default()),
-        ..spec(3)
+        ..LabSpec::of(3)
     };
     let refused = Lab::up(&spec, options_with(claimed(&dir, &body))).await;
     let said = refused.expect_err("refused").to_string();
@@ -679,7 +685,7 @@ async fn a_server_without_sentinel_mode_is_refused_before_any_other_starts() {
 #[tokio::test]
 async fn changes_from_outside_to_a_host_are_noticed() {
     let _one = beside();
-    let lab = up(&spec(2)).await;
+    let lab = up(&LabSpec::of(2)).await;
     let send = |host, by| signal(process_of(&lab, host), by);
     send(H1, Signal::SIGKILL);
     eventually("killed", || matches!(how_down(&lab, H1), Some(How::Killed)));
@@ -705,7 +711,7 @@ async fn stats_of(lab: &Lab, nodes: &[NodeName]) -> BTreeMap<NodeName, NodeStats
 #[tokio::test]
 async fn stats_come_from_hosts_that_answer() {
     let _one = beside();
-    let lab = up(&spec(3)).await;
+    let lab = up(&LabSpec::of(3)).await;
     for n in 0..10 {
         assert_eq!(reply_to(nodes(&lab)[0], &format!("SET key{n} value")), "+OK");
     }
@@ -737,7 +743,7 @@ async fn a_dropped_lab_leaves_nothing() {
 #[tokio::test]
 #[ignore = "run by other tests"]
 async fn owner_of_a_lab() {
-    let lab = up(&spec(2)).await;
+    let lab = up(&LabSpec::of(2)).await;
     carry_out(&lab, PAUSE, H2).await;
     println!("\nLAB {}", lab.dir().display());
     std::thread::sleep(TEST_TIMEOUT * 4);
@@ -791,7 +797,7 @@ async fn nothing_outlives_an_owner_that_is_killed() {
 #[tokio::test]
 async fn a_keeper_does_not_hear_signals_of_a_terminal_and_is_killed_if_it_hangs() {
     let _one = beside();
-    let lab = up(&spec(1)).await;
+    let lab = up(&LabSpec::of(1)).await;
     let keeper = keeper_of(lab.dir());
     for by in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         signal(keeper, by);
@@ -807,7 +813,7 @@ async fn servers_die_with_a_killed_keeper_and_leftovers_are_removed() {
     let Some(_one) = turn_apart("hosts::servers_die_with_a_killed_keeper_and_leftovers_are_removed") else {
         return;
     };
-    let lab = up(&spec(2)).await;
+    let lab = up(&LabSpec::of(2)).await;
     carry_out(&lab, PAUSE, H2).await;
     let (dir, pids) = (lab.dir().to_owned(), living_in(lab.dir()));
     let keeper = keeper_of(&dir);
@@ -831,7 +837,7 @@ async fn a_process_left_in_a_run_directory_is_killed_and_a_visitor_is_not() {
     let Some(_one) = turn_apart("hosts::a_process_left_in_a_run_directory_is_killed_and_a_visitor_is_not") else {
         return;
     };
-    let lab = up(&spec(1)).await;
+    let lab = up(&LabSpec::of(1)).await;
     let dir = lab.dir().to_owned();
     // On Linux a dead keeper can't leave living servers, so this process plays both parts.
     let fake = dir.with_file_name("run-test");
@@ -861,7 +867,7 @@ async fn fixed_ports_are_used_or_the_taken_one_is_named() {
     let first = free_ports(21_000, 3);
     let from = |port, hosts| LabSpec {
         port: Some(port),
-        ..spec(hosts)
+        ..LabSpec::of(hosts)
     };
     let fixed = from(first, 2);
     let lab = up(&fixed).await;
@@ -973,7 +979,7 @@ async fn a_server_that_does_not_start_is_quoted() {
             start_timeout: Duration::from_millis(500),
             ..options_with(claimed(&dir, &format!("{CLAIM}\n{body}")))
         };
-        Lab::up(&spec(1), options)
+        Lab::up(&LabSpec::of(1), options)
             .await
             .expect_err("it does not start")
             .to_string()
@@ -1010,7 +1016,7 @@ async fn a_lost_race_for_a_port_is_tried_again() {
         fs::write(go, "").expect("the signal to go on");
         (port, listener)
     });
-    let lab = Lab::up(&spec(2), options).await.expect("up at last");
+    let lab = Lab::up(&LabSpec::of(2), options).await.expect("up at last");
     let (stolen, _listener) = thief.join().expect("it took a port");
     for node in all_nodes(&lab) {
         assert_ne!(node.port(), stolen);
@@ -1022,7 +1028,7 @@ async fn a_lost_race_for_a_port_is_tried_again() {
 #[tokio::test]
 async fn a_restart_waits_for_its_port() {
     let _one = beside();
-    let lab = up(&spec(1)).await;
+    let lab = up(&LabSpec::of(1)).await;
     carry_out(&lab, KILL, H1).await;
     let squatter = TcpListener::bind(nodes(&lab)[0]).expect("the port is free");
     let free_it = std::thread::spawn(move || {
@@ -1046,7 +1052,7 @@ async fn a_node_whose_port_is_taken_comes_back_at_another_one_and_everything_fol
     let _one = beside();
     for proxy in [false, true] {
         let options = LabOptions { proxy, ..options() };
-        let lab = Lab::up(&spec(2), options).await.expect("up");
+        let lab = Lab::up(&LabSpec::of(2), options).await.expect("up");
         everything_follows(&lab, proxy).await;
         lab.down().await;
     }
@@ -1124,7 +1130,7 @@ async fn a_node_whose_users_keep_its_address_does_not_move() {
         ports_stay: true,
         ..options()
     };
-    let lab = Lab::up(&spec(1), options).await.expect("up");
+    let lab = Lab::up(&LabSpec::of(1), options).await.expect("up");
     let before = nodes(&lab);
     let (_squatter, restarted) = restart_without_its_port(&lab).await;
     assert!(matches!(restarted, Err(LabError::PortTaken { .. })), "{restarted:?}");
@@ -1137,7 +1143,7 @@ async fn a_program_that_is_not_a_keeper_gives_an_error() {
     let _one = beside();
     for program in ["/bin/echo", "/bin/cat", "/bin/true", "/no/such/file"] {
         let keeper = program.into();
-        let error = Lab::up(&spec(1), LabOptions { keeper, ..options() }).await;
+        let error = Lab::up(&LabSpec::of(1), LabOptions { keeper, ..options() }).await;
         let error = error.expect_err("no keeper").to_string();
         assert!(
             error.starts_with(&format!("the keeper process did not start: {program}: ")),

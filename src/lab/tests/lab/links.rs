@@ -9,7 +9,7 @@ use lockstorm_data::model::{
     Action, Condition, Direction, Fault, Finding, HostId, Link, Observer, ReplicationRole, Target, Verified,
 };
 use lockstorm_data::scenario::{LabSpec, ReplicatedSpec};
-use lockstorm_kit::lab::{KILL, PAUSE, RESTART, ask, carry_out, connect, master_with_replicas, options, spec, until};
+use lockstorm_kit::lab::{KILL, PAUSE, RESTART, ask, carry_out, connect, master_with_replicas, options, until};
 use lockstorm_kit::{TEST_TIMEOUT, alone, beside};
 use lockstorm_lab::{Lab, LabError, LabOptions, MASTER_NAME, NodeName, Role};
 use redis::Value;
@@ -21,7 +21,10 @@ async fn up(proxy: bool, down_after: Duration) -> Lab {
         down_after,
         ..ReplicatedSpec::default()
     });
-    let spec = LabSpec { replicated, ..spec(3) };
+    let spec = LabSpec {
+        replicated,
+        ..LabSpec::of(3)
+    };
     let options = LabOptions { proxy, ..options() };
     Lab::up(&spec, options).await.expect("the lab comes up")
 }

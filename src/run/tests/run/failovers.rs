@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use lockstorm_data::model::{Action, Condition, Fault, HostId, ReplicationRole, Wait};
-use lockstorm_data::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
+use lockstorm_data::scenario::{LabSpec, ReplicatedSpec};
 use lockstorm_lab::{Lab, LabOptions, MASTER_NAME, NodeName, ServerBinary};
 use lockstorm_lock::{AcquireOptions, Lock, NodeOptions, Nodes, Sentinels};
 use lockstorm_run::{ArmRecord, Record};
@@ -19,16 +19,11 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 async fn up(down_after: Duration) -> Lab {
     let spec = LabSpec {
-        hosts: 3,
-        persistence: Persistence::None,
-        port: None,
-        nodes: None,
-        password: Password::Random,
         replicated: Some(ReplicatedSpec {
             down_after,
             ..ReplicatedSpec::default()
         }),
-        cluster: None,
+        ..LabSpec::of(3)
     };
     let binary = ServerBinary::find(None).expect("a server is installed");
     let mut options = LabOptions::new(binary).expect("options");
