@@ -39,7 +39,7 @@ pub use line::Line;
 pub use link::{Link, Obstacle, Suspicion, WINDOW};
 pub use node_set::NodeSet;
 pub use per_node::PerNode;
-pub use quorum::{MAX_NODES, quorum, valid_until, validity};
+pub use quorum::{MAX_NODES, quorum, validity};
 pub use renewal::{Due, Renewal};
 pub use time::Time;
 pub use wait::Wait;
