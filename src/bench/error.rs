@@ -1,6 +1,7 @@
 //! Why a bench produced nothing.
 
 use lockstorm_lab::LabError;
+use lockstorm_lock::SessionError;
 
 /// Why a bench produced nothing.
 #[derive(Debug, thiserror::Error)]
@@ -10,7 +11,7 @@ pub enum BenchError {
     Lab(#[from] LabError),
     /// A node did not answer.
     #[error("a node does not answer: {0}")]
-    Node(#[from] redis::RedisError),
+    Node(#[from] SessionError),
     /// The process has no runtime, or can't listen for signals.
     #[error("cannot start: {0}")]
     Io(#[from] std::io::Error),

@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use redis::RedisResult;
-
-use lockstorm_lab::connect;
-use lockstorm_lock::NodeAddress;
+use lockstorm_lock::{NodeAddress, NodeOptions, Reply, Session, SessionError};
 
 /// How long a node that is up may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -37,11 +34,10 @@ pub(super) struct Reading {
 
 impl Reading {
     /// Reads the counts of the node at `address`.
-    pub async fn of(address: &NodeAddress) -> RedisResult<Self> {
-        let mut connection = connect(address, ANSWER_TIMEOUT).await?;
-        let info: String = redis::cmd("INFO").arg("all").query_async(&mut connection).await?;
+    pub async fn of(address: &NodeAddress) -> Result<Self, SessionError> {
+        let info = order(address, &["INFO", "all"]).await?;
         Ok(Self {
-            counts: NodeCounts::read(&info),
+            counts: NodeCounts::read(info.text().unwrap_or_default()),
             at: Instant::now(),
         })
     }
@@ -118,19 +114,21 @@ impl NodeCounts {
 }
 
 /// The number of keys that have not expired.
-pub(super) async fn keys(address: &NodeAddress) -> RedisResult<u64> {
-    let keys: Vec<String> = redis::cmd("KEYS")
-        .arg("bench:*")
-        .query_async(&mut connect(address, ANSWER_TIMEOUT).await?)
-        .await?;
-    Ok(keys.len() as u64)
+pub(super) async fn keys(address: &NodeAddress) -> Result<u64, SessionError> {
+    Ok(order(address, &["KEYS", "bench:*"]).await?.parts().len() as u64)
 }
 
 /// Removes all keys.
-pub(super) async fn flush(address: &NodeAddress) -> RedisResult<()> {
-    redis::cmd("FLUSHALL")
-        .exec_async(&mut connect(address, ANSWER_TIMEOUT).await?)
-        .await
+pub(super) async fn flush(address: &NodeAddress) -> Result<(), SessionError> {
+    order(address, &["FLUSHALL"]).await.map(drop)
+}
+
+async fn order(address: &NodeAddress, command: &[&str]) -> Result<Reply, SessionError> {
+    let options = NodeOptions {
+        connect_timeout: ANSWER_TIMEOUT,
+        ..NodeOptions::default()
+    };
+    Session::open(address, &options).await?.order(command).await
 }
 
 #[cfg(test)]

@@ -2,46 +2,41 @@
 
 use std::sync::Arc;
 
-use redis::RedisResult;
 use tokio::time::{Instant, sleep};
 
 use super::awaited::{Awaited, Of};
 use super::node::Node;
 use super::node_name::Role;
 use super::nodes::Nodes;
-use super::{LabError, readiness, stats};
+use super::{LabError, readiness, sessions, stats};
 use lockstorm_data::model::{ClusterNode, ClusterRole};
+use lockstorm_lock::{Reply, SessionError};
 
 /// The start of the keys that are written to prove that the replicas follow.
 const PROOF: &str = "lockstorm:ready";
 
 /// Asks a node of the cluster what it is; `None` if it does not answer in time.
 pub(super) async fn ask(node: &Node) -> Option<ClusterNode> {
-    let mut connection = stats::connect(&node.access(), stats::STATS_TIMEOUT).await.ok()?;
-    let mut questions = redis::pipe();
-    questions.cmd("CLUSTER").arg("INFO").cmd("CLUSTER").arg("NODES");
-    questions.cmd("ROLE");
-    let (info, nodes, role): (String, String, Vec<redis::Value>) = questions.query_async(&mut connection).await.ok()?;
-    let own = lines(&nodes).find(|line| line.has("myself"))?;
+    let mut session = sessions::open(&node.access(), stats::STATS_TIMEOUT).await.ok()?;
+    let questions: [&[&str]; 3] = [&["CLUSTER", "INFO"], &["CLUSTER", "NODES"], &["ROLE"]];
+    let answers = session.ask_all(&questions).await.ok()?;
+    let [Reply::Text(info), Reply::Text(nodes), role] = &answers[..] else {
+        return None;
+    };
+    let own = lines(nodes).find(|line| line.has("myself"))?;
     let role = match own.master {
         None => ClusterRole::Master { slots: own.slots },
         Some(master) => ClusterRole::Replica {
             // It may not have heard of its master yet.
-            master: lines(&nodes).find(|line| line.id == master).map_or(0, |line| line.port),
+            master: lines(nodes).find(|line| line.id == master).map_or(0, |line| line.port),
             // The state of the link is the fourth part of a replica's answer to ROLE.
-            connected: role
-                .get(3)
-                .is_some_and(|state| text(state).as_deref() == Some("connected")),
+            connected: role.parts().get(3).and_then(Reply::text) == Some("connected"),
         },
     };
     Some(ClusterNode {
         role,
-        is_ok: is_ok(&info),
+        is_ok: is_ok(info),
     })
-}
-
-fn text(value: &redis::Value) -> Option<String> {
-    redis::from_redis_value_ref(value).ok()
 }
 
 fn is_ok(info: &str) -> bool {
@@ -144,46 +139,43 @@ fn share(index: usize, of: usize) -> [u16; 2] {
 }
 
 /// Gives an empty node its slots and, since no two masters may have the same, its epoch.
-async fn give_slots(node: &Node, [first, last]: [u16; 2], epoch: usize) -> RedisResult<()> {
-    let mut connection = readiness::connect(node).await?;
-    let mut orders = redis::pipe();
-    orders.cmd("CLUSTER").arg("ADDSLOTSRANGE").arg(first).arg(last);
-    orders.cmd("CLUSTER").arg("SET-CONFIG-EPOCH").arg(epoch);
-    orders.exec_async(&mut connection).await
+async fn give_slots(node: &Node, slots: [u16; 2], epoch: usize) -> Result<(), SessionError> {
+    let mut session = readiness::connect(node).await?;
+    let [first, last] = slots.map(|slot| slot.to_string());
+    session.order(&["CLUSTER", "ADDSLOTSRANGE", &first, &last]).await?;
+    let epoch = epoch.to_string();
+    session.order(&["CLUSTER", "SET-CONFIG-EPOCH", &epoch]).await.map(drop)
 }
 
 /// Lets two nodes get to know each other; they tell each other whom else they know.
-async fn meet(node: &Node, other: &Node) -> RedisResult<()> {
-    let mut connection = readiness::connect(node).await?;
-    let address = other.address();
-    let mut order = redis::cmd("CLUSTER");
-    order.arg("MEET").arg(address.ip().to_string()).arg(address.port());
-    order.arg(other.bus_port).exec_async(&mut connection).await
+async fn meet(node: &Node, other: &Node) -> Result<(), SessionError> {
+    let (address, bus) = (other.address(), other.bus_port.map(|port| port.to_string()));
+    let (ip, port) = (address.ip().to_string(), address.port().to_string());
+    let mut order = vec!["CLUSTER", "MEET", &ip, &port];
+    order.extend(bus.as_deref());
+    readiness::order(node, &order).await.map(drop)
 }
 
 /// Makes a node the replica of another.
-async fn follow(replica: &Node, master: &Node) -> RedisResult<()> {
-    let mut asked = readiness::connect(master).await?;
-    let id: String = redis::cmd("CLUSTER").arg("MYID").query_async(&mut asked).await?;
-    let mut connection = readiness::connect(replica).await?;
-    let mut order = redis::cmd("CLUSTER");
-    order.arg("REPLICATE").arg(id).exec_async(&mut connection).await
+async fn follow(replica: &Node, master: &Node) -> Result<(), SessionError> {
+    let id = readiness::order(master, &["CLUSTER", "MYID"]).await?;
+    let order = ["CLUSTER", "REPLICATE", id.text().unwrap_or_default()];
+    readiness::order(replica, &order).await.map(drop)
 }
 
 /// Waits until a node knows so many nodes, itself included, with so many replicas among them. With replicas it must also say
 /// that the cluster is in order.
 async fn knows(node: &Node, nodes: usize, replicas: usize) -> Result<(), LabError> {
     let fail = |error| readiness::failed(node.name, &error);
-    let mut connection = readiness::connect(node).await.map_err(fail)?;
+    let mut session = readiness::connect(node).await.map_err(fail)?;
     let end = Instant::now() + readiness::TIMEOUT;
     loop {
-        let mut questions = redis::pipe();
-        questions.cmd("CLUSTER").arg("INFO").cmd("CLUSTER").arg("NODES");
-        let answers: RedisResult<(String, String)> = questions.query_async(&mut connection).await;
-        let (info, said) = answers.map_err(fail)?;
-        let known = lines(&said).filter(Line::is_well).count();
-        let following = lines(&said).filter(|line| line.master.is_some()).count();
-        let in_order = replicas == 0 || is_ok(&info);
+        let info = session.order(&["CLUSTER", "INFO"]).await.map_err(fail)?;
+        let list = session.order(&["CLUSTER", "NODES"]).await.map_err(fail)?;
+        let said = list.text().unwrap_or_default();
+        let known = lines(said).filter(Line::is_well).count();
+        let following = lines(said).filter(|line| line.master.is_some()).count();
+        let in_order = replicas == 0 || info.text().is_some_and(is_ok);
         if (known, following) == (nodes, replicas) && in_order {
             return Ok(());
         }
@@ -201,14 +193,13 @@ async fn knows(node: &Node, nodes: usize, replicas: usize) -> Result<(), LabErro
 }
 
 /// A key in one of the slots from the first to the last.
-async fn key_in(node: &Node, [first, last]: [u16; 2]) -> RedisResult<String> {
-    let mut connection = readiness::connect(node).await?;
+async fn key_in(node: &Node, [first, last]: [u16; 2]) -> Result<String, SessionError> {
+    let mut session = readiness::connect(node).await?;
     let mut number = 0_u64;
     loop {
         let key = format!("{PROOF}:{number}");
-        let mut question = redis::cmd("CLUSTER");
-        let slot: u16 = question.arg("KEYSLOT").arg(&key).query_async(&mut connection).await?;
-        if (first..=last).contains(&slot) {
+        let slot = session.order(&["CLUSTER", "KEYSLOT", &key]).await?;
+        if slot.number().is_some_and(|slot| (first..=last).contains(&slot)) {
             return Ok(key);
         }
         number += 1;

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::RedisResult;
 use tokio::time::{Instant, sleep};
 
 use super::node::Node;
 use super::node_name::Role;
 use super::replication::{self, MASTER_NAME};
+use super::sessions::words;
 use super::{Lab, LabError, NodeName, probe_keys, readiness};
 use lockstorm_data::model::{HostId, ReplicationRole, Way};
-use lockstorm_lock::NodeAddress;
+use lockstorm_lock::{NodeAddress, Reply, SessionError};
 
 /// How long Sentinels may take to name another master.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -44,7 +44,7 @@ impl Lab {
         for sentinel in self.answering(Role::Sentinel) {
             match order(sentinel).await {
                 Ok(before) => return self.named_after(sentinel, before).await,
-                Err(error) => why = format!("{}: {error}", sentinel.name),
+                Err(error) => why = told(sentinel, &error),
             }
         }
         Err(why)
@@ -72,8 +72,8 @@ impl Lab {
         }
         // An old master that is back calls itself one until it is told.
         let entrance = self.entrance(new);
-        let answer = replication::ask_role(new).await.unwrap_or_default();
-        let role = replication::read_role(&answer, |port| self.host_on(port));
+        let answer = replication::ask_role(new).await;
+        let role = answer.and_then(|answer| replication::read_role(&answer, |port| self.host_on(port)));
         let is_master = matches!(role, Some(ReplicationRole::Master { .. }));
         if is_master && named.is_none_or(|port| port == entrance.port()) {
             return Err(format!("{to} has the master already"));
@@ -85,12 +85,16 @@ impl Lab {
             if node.name != new.name
                 && let Err(error) = replication::follow(node, &entrance).await
             {
-                tracing::warn!("{} did not follow {to}: {error}", node.name);
+                tracing::warn!("{} did not follow {to}: {}", node.name, words(&error));
             }
         }
         for sentinel in sentinels {
             if let Err(error) = announce(sentinel, &entrance, epoch).await {
-                tracing::warn!("{} was not told that {to} has the master: {error}", sentinel.name);
+                tracing::warn!(
+                    "{} was not told that {to} has the master: {}",
+                    sentinel.name,
+                    words(&error)
+                );
             }
         }
         Ok(to)
@@ -124,16 +128,14 @@ pub(super) async fn takes_writes(node: &Node) {
     }
 }
 
-fn told(node: &Node, error: &redis::RedisError) -> String {
-    format!("{}: {error}", node.name)
+fn told(node: &Node, error: &SessionError) -> String {
+    format!("{}: {}", node.name, words(error))
 }
 
 /// Orders a failover. Returns the port of the master until now.
-async fn order(sentinel: &Node) -> RedisResult<u16> {
+async fn order(sentinel: &Node) -> Result<u16, SessionError> {
     let before = Watched::of(sentinel).await?.port;
-    let mut order = redis::cmd("SENTINEL");
-    order.arg("FAILOVER").arg(MASTER_NAME);
-    order.exec_async(&mut readiness::connect(sentinel).await?).await?;
+    readiness::order(sentinel, &["SENTINEL", "FAILOVER", MASTER_NAME]).await?;
     Ok(before)
 }
 
@@ -145,30 +147,26 @@ struct Watched {
 }
 
 impl Watched {
-    async fn of(sentinel: &Node) -> RedisResult<Self> {
-        let mut ask = redis::cmd("SENTINEL");
-        ask.arg("MASTER").arg(MASTER_NAME);
-        let fields: Vec<String> = ask.query_async(&mut readiness::connect(sentinel).await?).await?;
-        let number = |name| replication::field(&fields, name).and_then(|number| number.parse().ok());
+    async fn of(sentinel: &Node) -> Result<Self, SessionError> {
+        let master = readiness::order(sentinel, &["SENTINEL", "MASTER", MASTER_NAME]).await?;
+        let field = |name| Reply::field(master.parts(), name).unwrap_or_default();
         Ok(Self {
-            port: number("port").and_then(|port: u64| port.try_into().ok()).unwrap_or(0),
-            epoch: number("config-epoch").unwrap_or(0),
+            port: field("port").parse().unwrap_or(0),
+            epoch: field("config-epoch").parse().unwrap_or(0),
         })
     }
 }
 
 /// Tells a Sentinel where the new master is used, in the name of another Sentinel that it knows: it would not listen to itself.
-async fn announce(sentinel: &Node, master: &NodeAddress, epoch: u64) -> RedisResult<()> {
-    let mut connection = readiness::connect(sentinel).await?;
-    let mut ask = redis::cmd("SENTINEL");
-    ask.arg("SENTINELS").arg(MASTER_NAME);
-    let others: Vec<Vec<String>> = ask.query_async(&mut connection).await?;
+async fn announce(sentinel: &Node, master: &NodeAddress, epoch: u64) -> Result<(), SessionError> {
+    let mut session = readiness::connect(sentinel).await?;
+    let others = session.order(&["SENTINEL", "SENTINELS", MASTER_NAME]).await?;
     // A Sentinel without others has nobody to fail over with; the lab's Sentinels all know each other.
-    let Some(other) = others.first() else { return Ok(()) };
-    let [ip, port, id] = ["ip", "port", "runid"].map(|name| replication::field(other, name).unwrap_or_default());
+    let Some(other) = others.parts().first() else {
+        return Ok(());
+    };
+    let [ip, port, id] = ["ip", "port", "runid"].map(|name| Reply::field(other.parts(), name).unwrap_or_default());
     let (master_ip, master_port) = (master.host(), master.port());
     let message = format!("{ip},{port},{id},{epoch},{MASTER_NAME},{master_ip},{master_port},{epoch}");
-    let mut hello = redis::cmd("PUBLISH");
-    hello.arg(HELLO).arg(message);
-    hello.exec_async(&mut connection).await
+    session.order(&["PUBLISH", HELLO, &message]).await.map(drop)
 }

@@ -1,17 +1,18 @@
 //! Measures connections between hosts, by what passes over them.
 
 use std::io;
+use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use tokio::net::TcpSocket;
 use tokio::time::timeout;
 
 use super::node_name::NodeName;
 use super::proxy::{Path, State};
-use super::source;
-use super::wire::Wire;
+use super::{sessions, source};
 use lockstorm_data::model::{Finding, Observer};
-use lockstorm_lock::NodeAddress;
+use lockstorm_lock::{NodeAddress, Reply, Session, SessionError};
 
 /// The channel of the messages that are measured.
 const CHANNEL: &str = "lockstorm:link";
@@ -69,33 +70,31 @@ impl What {
 }
 
 /// A measurement that can be repeated over the same connections.
-#[derive(Debug)]
 pub(super) struct Gauge {
     what: What,
     /// To the one who is asked, or at whom something is published.
-    asked: Wire,
+    asked: Session,
     /// From the one who hears of it, if that is another.
-    heard: Option<Wire>,
+    heard: Option<Session>,
 }
 
 impl Gauge {
     /// Opens the connections that it needs.
-    pub(super) async fn open(what: What) -> io::Result<Self> {
+    pub(super) async fn open(what: What) -> Result<Self, SessionError> {
         let (asked, heard) = match &what {
-            What::Ping { caller, door, .. } => (Wire::open(door, source::of(*caller)).await?, None),
+            What::Ping { caller, door, .. } => (connect(door, source::of(*caller)).await?, None),
             What::Message { master, replica, .. } => {
-                let mut heard = Wire::open(&replica.1, None).await?;
-                heard.say(&format!("SUBSCRIBE {CHANNEL}")).await?;
-                heard.hear(":1\r\n").await?;
-                (Wire::open(&master.1, None).await?, Some(heard))
+                let mut heard = connect(&replica.1, None).await?;
+                heard.order(&["SUBSCRIBE", CHANNEL]).await?;
+                (connect(&master.1, None).await?, Some(heard))
             }
-            What::Confirmation { master, .. } => (Wire::open(&master.1, None).await?, None),
+            What::Confirmation { master, .. } => (connect(&master.1, None).await?, None),
         };
         Ok(Self { what, asked, heard })
     }
 
     /// Measures once; `None` if nothing has come after `limit`.
-    pub(super) async fn measure(&mut self, limit: Duration) -> io::Result<Option<Duration>> {
+    pub(super) async fn measure(&mut self, limit: Duration) -> Result<Option<Duration>, SessionError> {
         let start = Instant::now();
         match timeout(limit, self.once(limit)).await {
             Ok(Ok(())) => Ok(Some(start.elapsed())),
@@ -104,34 +103,29 @@ impl Gauge {
         }
     }
 
-    async fn once(&mut self, limit: Duration) -> io::Result<()> {
+    async fn once(&mut self, limit: Duration) -> Result<(), SessionError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        // Nobody takes an answer of another measurement for this one's.
+        // Nobody takes a message of another measurement for this one's.
         let token = format!("m{}m", NEXT.fetch_add(1, Ordering::Relaxed));
-        match &self.what {
-            What::Ping { .. } => {
-                self.asked.say(&format!("PING {token}")).await?;
-                self.asked.hear(&token).await
-            }
-            What::Message { .. } => {
-                self.asked.say(&format!("PUBLISH {CHANNEL} {token}")).await?;
-                match &mut self.heard {
-                    Some(heard) => heard.hear(&token).await,
-                    None => Ok(()),
-                }
-            }
-            What::Confirmation { replicas, .. } => {
-                let (replicas, limit) = (replicas.len(), limit.as_millis().max(1));
-                self.asked.say(&format!("PUBLISH {CHANNEL} {token}")).await?;
-                self.asked.hear_number().await?;
-                self.asked.say(&format!("WAIT {replicas} {limit}")).await?;
-                if self.asked.hear_number().await? < replicas as u64 {
-                    // Too few until the end of the limit.
-                    std::future::pending::<()>().await;
-                }
-                Ok(())
+        if let What::Ping { .. } = &self.what {
+            return self.asked.order(&["PING", &token]).await.map(drop);
+        }
+        self.asked.order(&["PUBLISH", CHANNEL, &token]).await?;
+        if let Some(heard) = &mut self.heard {
+            while heard.hear().await?.parts().last().and_then(Reply::text) != Some(&token) {}
+        }
+        if let What::Confirmation { replicas, .. } = &self.what {
+            let (count, millis) = (replicas.len().to_string(), limit.as_millis().max(1).to_string());
+            let confirmed = self.asked.order(&["WAIT", &count, &millis]).await?;
+            if confirmed
+                .number()
+                .is_none_or(|confirmed: usize| confirmed < replicas.len())
+            {
+                // Too few until the end of the limit.
+                std::future::pending::<()>().await;
             }
         }
+        Ok(())
     }
 
     /// What it measures.
@@ -169,6 +163,17 @@ impl Gauge {
         };
         (Finding::Silence { for_us: micros(time) }, by)
     }
+}
+
+/// A connection to a node, from this address if one is given. Whoever measures has limits of its own.
+async fn connect(node: &NodeAddress, from: Option<Ipv4Addr>) -> Result<Session, SessionError> {
+    let socket = TcpSocket::new_v4()?;
+    if let Some(from) = from {
+        socket.bind((from, 0).into())?;
+    }
+    let address = node.to_string().parse();
+    let stream = socket.connect(address.map_err(io::Error::other)?).await?;
+    Session::on(stream, node, &sessions::options(Duration::MAX)).await
 }
 
 fn micros(time: Duration) -> u64 {

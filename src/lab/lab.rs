@@ -426,7 +426,7 @@ impl Lab {
 
     /// What this node has of these keys; `None` if it does not answer within a second, or refuses to.
     pub async fn kept(&self, node: NodeName, keys: &[&str]) -> Option<Vec<Kept>> {
-        probe_keys::kept(&self.nodes.get(node)?.access(), keys).await.ok()
+        probe_keys::kept(&self.nodes.get(node)?.access(), keys).await
     }
 
     /// The addresses at which app servers may reach this node.

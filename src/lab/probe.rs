@@ -4,13 +4,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::stats;
+use super::sessions::{self, words};
 use lockstorm_data::model::Finding;
-use lockstorm_lock::NodeAddress;
+use lockstorm_lock::{NodeAddress, Reply, SessionError};
 
 /// How long one answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
@@ -20,19 +19,16 @@ const SILENCE: Duration = Duration::from_millis(200);
 const UNREACHED: Duration = Duration::from_millis(100);
 /// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(5);
-/// How many bytes are read of an answer.
-const MOST: usize = 64 * 1024;
 
 /// Waits until process `pid` answers PING. After `limit`, returns what came instead.
 pub(super) async fn answers(address: &NodeAddress, pid: u32, limit: Duration) -> Result<(), String> {
     let end = Instant::now() + limit;
     loop {
         let why = match timeout(ANSWER_TIMEOUT, ask(address)).await {
-            Ok(Ok(answer)) => match judge(&answer, address.credentials().is_some(), pid) {
+            Ok(answer) => match judge(answer, pid) {
                 Ok(()) => return Ok(()),
                 Err(why) => why,
             },
-            Ok(Err(error)) => error.to_string(),
             Err(_) => format!("no answer within {ANSWER_TIMEOUT:?}"),
         };
         if Instant::now() >= end {
@@ -44,13 +40,13 @@ pub(super) async fn answers(address: &NodeAddress, pid: u32, limit: Duration) ->
 
 /// The id of the process that answers there now as one of our nodes.
 pub(super) async fn who(address: &NodeAddress) -> Option<u32> {
-    process_id(&timeout(ANSWER_TIMEOUT, ask(address)).await.ok()?.ok()?)
+    timeout(ANSWER_TIMEOUT, ask(address)).await.ok()?.ok()?.process
 }
 
 /// How long a PING and its reply take at this address: the median of `count`, one after the other over a connection of
 /// their own. `None` if one takes longer than `limit`, or the node does not answer.
 pub(super) async fn round_trip(address: &NodeAddress, count: usize, limit: Duration) -> Option<Duration> {
-    let mut session = stats::open(address, limit).await.ok()?;
+    let mut session = sessions::open(address, limit).await.ok()?;
     let mut times = Vec::with_capacity(count);
     for _ in 0..count {
         let start = Instant::now();
@@ -114,110 +110,69 @@ pub(super) async fn silent(address: &NodeAddress, limit: Duration) -> Result<(st
     }
 }
 
-/// The answers to AUTH (if there is a password), PING and INFO, as far as they are needed.
-async fn ask(address: &NodeAddress) -> io::Result<String> {
-    let mut stream = TcpStream::connect(address.to_string()).await?;
-    address.check()?;
-    // The password of a lab consists of letters and digits.
-    let auth = address
-        .credentials()
-        .map(|(_, password)| format!("AUTH {password}\r\n"));
-    let question = auth.unwrap_or_default() + "PING\r\nINFO server\r\n";
-    stream.write_all(question.as_bytes()).await?;
-    let mut answer = Vec::new();
-    let mut buffer = [0; 4096];
-    loop {
-        let n = stream.read(&mut buffer).await?;
-        answer.extend_from_slice(&buffer[..n]);
-        let text = String::from_utf8_lossy(&answer);
-        if n == 0 || process_id(&text).is_some() || is_denied(&text) || answer.len() > MOST {
-            return Ok(text.into_owned());
-        }
-    }
+/// What a node says of itself.
+struct Answer {
+    /// To PING.
+    ping: Reply,
+    /// The id of its process, if it says so.
+    process: Option<u32>,
 }
 
-/// Whether the answer says that we are not let in.
-fn is_denied(answer: &str) -> bool {
-    ["-NOAUTH", "-WRONGPASS", "-ERR"]
-        .iter()
-        .any(|error| answer.starts_with(error))
-        && answer.contains("\r\n")
+/// Asks over a connection of its own. Whoever calls this has a limit.
+async fn ask(address: &NodeAddress) -> Result<Answer, SessionError> {
+    let mut session = sessions::open(address, Duration::MAX).await?;
+    let ping = session.ask(&["PING"]).await?;
+    let info = session.ask(&["INFO", "server"]).await?;
+    let mut lines = info.text().unwrap_or_default().lines();
+    Ok(Answer {
+        ping,
+        process: lines.find_map(|line| line.strip_prefix("process_id:")?.parse().ok()),
+    })
 }
 
 /// Checks that this is the answer of that process, and that it is ready.
-fn judge(answer: &str, auth: bool, pid: u32) -> Result<(), String> {
-    let mut lines = answer.lines();
-    let mut first = lines.next().unwrap_or_default();
-    let mut asked = "PING";
-    if auth && first == "+OK" {
-        first = lines.next().unwrap_or_default();
-    } else if auth {
+fn judge(answer: Result<Answer, SessionError>, pid: u32) -> Result<(), String> {
+    let Answer { ping, process } = answer.map_err(|error| match error {
         // A server with another password, or without one, is not the one that was started.
-        asked = "AUTH";
-    }
-    match process_id(answer) {
-        Some(id) if id != pid => Err(format!("process {id} answers instead of process {pid}")),
-        Some(_) if asked == "PING" && first == "+PONG" => Ok(()),
-        _ => {
-            // A server that does not know AUTH repeats the password.
-            let first = first.split("with args").next().unwrap_or_default();
-            let clean: String = first.chars().filter(|c| !c.is_control()).take(60).collect();
-            Err(format!("it answers {asked} with \"{clean}\""))
+        SessionError::Denied(why) => format!("it answers AUTH with \"{why}\""),
+        error => words(&error),
+    })?;
+    match (ping, process) {
+        (_, Some(id)) if id != pid => Err(format!("process {id} answers instead of process {pid}")),
+        (Reply::Text(pong), Some(_)) if pong == "PONG" => Ok(()),
+        (Reply::Text(said) | Reply::Error(said), _) => {
+            let clean: String = said.chars().filter(|c| !c.is_control()).take(60).collect();
+            Err(format!("it answers PING with \"{clean}\""))
         }
+        _ => Err("it does not answer PING with a text".to_owned()),
     }
-}
-
-/// The number in the line `process_id:…`, once that line is complete.
-fn process_id(answer: &str) -> Option<u32> {
-    let (_, rest) = answer.split_once("\nprocess_id:")?;
-    rest.split_once("\r\n")?.0.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn judged(ping: Reply, process: Option<u32>) -> Result<(), String> {
+        judge(Ok(Answer { ping, process }), 42)
+    }
+
     #[test]
     fn only_the_right_process_that_is_ready_counts() {
-        let answer = "+PONG\r\n$99\r\n# Server\r\nprocess_id:42\r\n";
-        assert_eq!(judge(answer, false, 42), Ok(()));
-        assert!(judge(answer, false, 43).is_err());
-        assert!(judge("+PONG\r\n", false, 42).is_err());
-        assert!(
-            judge(
-                "-LOADING Redis is loading the dataset in memory\r\n$9\r\nprocess_id:42\r\n",
-                false,
-                42
-            )
-            .is_err()
-        );
-        assert!(judge("HTTP/1.1 400 Bad Request\r\n", false, 42).is_err());
-        assert!(judge("", false, 42).is_err());
+        let pong = || Reply::Text("PONG".to_owned());
+        let loading = Reply::Error("LOADING Redis is loading the dataset in memory".to_owned());
+        assert_eq!(judged(pong(), Some(42)), Ok(()));
+        assert!(judged(pong(), Some(43)).unwrap_err().starts_with("process 43"));
+        assert!(judged(pong(), None).is_err());
+        assert!(judged(loading, Some(42)).unwrap_err().contains("\"LOADING Redis"));
+        assert!(judged(Reply::Nil, Some(42)).is_err());
     }
 
     #[test]
     fn a_server_that_refuses_the_password_does_not_count() {
-        let ready = "+PONG\r\n$99\r\n# Server\r\nprocess_id:42\r\n";
-        assert_eq!(judge(&format!("+OK\r\n{ready}"), true, 42), Ok(()));
-        let none = "-ERR AUTH <password> called without any password configured\r\n";
-        for answer in [&format!("{none}{ready}"), ready, "-WRONGPASS invalid\r\n-NOAUTH x\r\n"] {
-            assert!(
-                judge(answer, true, 42).unwrap_err().starts_with("it answers AUTH with"),
-                "{answer}"
-            );
-        }
-        let denied = "-NOAUTH Authentication required.\r\n";
-        assert!(is_denied(denied) && is_denied(none) && !is_denied(ready));
-        assert!(
-            judge(denied, false, 42)
-                .unwrap_err()
-                .contains("it answers PING with \"-NOAUTH")
-        );
-    }
-
-    #[test]
-    fn a_number_is_read_only_when_its_line_is_complete() {
-        assert_eq!(process_id("+PONG\r\nprocess_id:4"), None);
-        assert_eq!(process_id("+PONG\r\nprocess_id:42\r\n"), Some(42));
+        let refused = SessionError::Denied("ERR invalid password".to_owned());
+        let why = judge(Err(refused), 42).unwrap_err();
+        assert_eq!(why, "it answers AUTH with \"ERR invalid password\"");
+        let none = Reply::Error("NOAUTH Authentication required.".to_owned());
+        assert!(judged(none, None).unwrap_err().contains("PING with \"NOAUTH"));
     }
 }

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use redis::RedisResult;
-
-use super::stats;
-use lockstorm_lock::NodeAddress;
+use super::sessions;
+use lockstorm_lock::{NodeAddress, Reply};
 
 /// How long connecting may take, and each answer.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -15,12 +13,10 @@ const WRITABLE: &str = "lockstorm:writable";
 /// Whether the node runs a write.
 pub(super) async fn accepts_writes(node: &NodeAddress) -> bool {
     let write = async {
-        let mut connection = stats::connect(node, TIMEOUT).await?;
-        let mut set = redis::cmd("SET");
-        set.arg(WRITABLE).arg(1).arg("PX").arg(1000);
-        set.exec_async(&mut connection).await
+        let mut session = sessions::open(node, TIMEOUT).await?;
+        session.order(&["SET", WRITABLE, "1", "PX", "1000"]).await
     };
-    RedisResult::is_ok(&write.await)
+    write.await.is_ok()
 }
 
 /// What a node has of a key.
@@ -34,22 +30,18 @@ pub enum Kept {
     Elsewhere,
 }
 
-/// What the node has of these keys.
-pub(super) async fn kept(node: &NodeAddress, keys: &[&str]) -> RedisResult<Vec<Kept>> {
+/// What the node has of these keys; `None` if it does not answer in time, or refuses to.
+pub(super) async fn kept(node: &NodeAddress, keys: &[&str]) -> Option<Vec<Kept>> {
     if keys.is_empty() {
-        return Ok(Vec::new());
+        return Some(Vec::new());
     }
-    let mut connection = stats::connect(node, TIMEOUT).await?;
-    let mut gets = redis::pipe();
-    for key in keys {
-        gets.get(*key);
-    }
-    let values: Vec<RedisResult<Option<String>>> = gets.ignore_errors().query_async(&mut connection).await?;
-    let kept = |value: RedisResult<Option<String>>| match value {
-        Ok(Some(value)) => Ok(Kept::Value(value)),
-        Ok(None) => Ok(Kept::Nothing),
-        Err(error) if error.redirect_node().is_some() => Ok(Kept::Elsewhere),
-        Err(error) => Err(error),
+    let mut session = sessions::open(node, TIMEOUT).await.ok()?;
+    let gets: Vec<[&str; 2]> = keys.iter().map(|key| ["GET", *key]).collect();
+    let gets: Vec<&[&str]> = gets.iter().map(|get| &get[..]).collect();
+    let kept = |value| match value {
+        Reply::Nil => Some(Kept::Nothing),
+        Reply::Error(error) if error.starts_with("MOVED ") || error.starts_with("ASK ") => Some(Kept::Elsewhere),
+        value => Some(Kept::Value(value.text()?.to_owned())),
     };
-    values.into_iter().map(kept).collect()
+    session.ask_all(&gets).await.ok()?.into_iter().map(kept).collect()
 }

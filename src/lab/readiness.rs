@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use redis::RedisResult;
-use redis::aio::MultiplexedConnection;
 use tokio::time::{Instant, sleep};
 
 use super::node::Node;
-use super::{LabError, NodeName, stats};
+use super::sessions::{self, words};
+use super::{LabError, NodeName};
+use lockstorm_lock::{Reply, Session, SessionError};
 
 /// How long each of the steps may take.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
@@ -19,43 +19,44 @@ const WAIT_TIMEOUT: Duration = Duration::from_millis(500);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A connection to a node that is asked or told something.
-pub(super) async fn connect(node: &Node) -> RedisResult<MultiplexedConnection> {
-    stats::connect(&node.access(), WAIT_TIMEOUT + ANSWER_TIMEOUT).await
+pub(super) async fn connect(node: &Node) -> Result<Session, SessionError> {
+    sessions::open(&node.access(), WAIT_TIMEOUT + ANSWER_TIMEOUT).await
+}
+
+/// Tells a node something over a connection for just that, and returns its answer.
+pub(super) async fn order(node: &Node, command: &[&str]) -> Result<Reply, SessionError> {
+    connect(node).await?.order(command).await
 }
 
 /// Waits until `replicas` replicas have acknowledged a write to `key`, which is removed again. A replica that calls itself
 /// online may still lack what the master has; a WAIT that was acknowledged is the only proof.
 pub(super) async fn acknowledged(master: &Node, replicas: usize, key: &str) -> Result<(), LabError> {
     let fail = |error| failed(master.name, &error);
-    let mut connection = connect(master).await.map_err(fail)?;
+    let mut session = connect(master).await.map_err(fail)?;
+    let (count, limit) = (replicas.to_string(), WAIT_TIMEOUT.as_millis().to_string());
     let end = Instant::now() + TIMEOUT;
     loop {
         // min-replicas-to-write refuses it until enough replicas are there, and a cluster until every slot has a master.
-        let written: RedisResult<i64> = redis::cmd("INCR").arg(key).query_async(&mut connection).await;
-        let mut wait = redis::cmd("WAIT");
-        let limit = u64::try_from(WAIT_TIMEOUT.as_millis()).unwrap_or(u64::MAX);
-        wait.arg(replicas).arg(limit);
-        let followed: usize = wait.query_async(&mut connection).await.map_err(fail)?;
-        if written.is_ok() && followed >= replicas {
-            let mut delete = redis::cmd("DEL");
-            return delete.arg(key).exec_async(&mut connection).await.map_err(fail);
-        }
+        let written = session.ask(&["INCR", key]).await.map_err(fail)?;
+        let followed = session.order(&["WAIT", &count, &limit]).await.map_err(fail)?;
+        let followed: usize = followed.number().unwrap_or(0);
+        let why = match written {
+            Reply::Error(error) => error,
+            _ if followed >= replicas => return session.order(&["DEL", key]).await.map(drop).map_err(fail),
+            _ => format!("{followed} of {replicas} replicas have acknowledged a write"),
+        };
         if Instant::now() >= end {
-            let why = match written {
-                Err(error) => error.to_string(),
-                Ok(_) => format!("{followed} of {replicas} replicas have acknowledged a write"),
-            };
             return Err(late(master.name, why));
         }
         sleep(PAUSE).await;
     }
 }
 
-/// A node that answered with an error.
-pub(super) fn failed(node: NodeName, error: &redis::RedisError) -> LabError {
+/// A node that can't be asked, or answered with an error.
+pub(super) fn failed(node: NodeName, error: &SessionError) -> LabError {
     LabError::NotReady {
         node,
-        why: error.to_string(),
+        why: words(error),
         waited: Duration::ZERO,
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::RedisResult;
 use tokio::time::{Instant, sleep};
 
 use super::awaited::{Awaited, Of};
@@ -13,7 +12,7 @@ use super::nodes::Nodes;
 use super::{LabError, readiness};
 use lockstorm_data::model::{HostId, ReplicationRole};
 use lockstorm_data::scenario::ReplicatedSpec;
-use lockstorm_lock::NodeAddress;
+use lockstorm_lock::{NodeAddress, Reply, SessionError};
 
 /// The name by which Sentinels know the master.
 pub const MASTER_NAME: &str = "lockstorm";
@@ -21,25 +20,24 @@ pub const MASTER_NAME: &str = "lockstorm";
 const PROOF: &str = "lockstorm:ready";
 
 /// Asks a replicated node for its role; `None` if it does not answer in time.
-pub(super) async fn ask_role(node: &Node) -> Option<Vec<redis::Value>> {
+pub(super) async fn ask_role(node: &Node) -> Option<Reply> {
     node.admin.lock().await.role(&node.access()).await
 }
 
 /// Reads the answer to ROLE: `master`, its offset and its replicas, or `slave`, the address of its master, the state of the
 /// link and its offset. `host` tells whose node is reached on a port.
-pub(super) fn read_role(answer: &[redis::Value], host: impl Fn(u16) -> Option<HostId>) -> Option<ReplicationRole> {
-    let text = |at: usize| redis::from_redis_value_ref::<String>(answer.get(at)?).ok();
-    let number = |at: usize| u64::try_from(redis::from_redis_value_ref::<i64>(answer.get(at)?).ok()?).ok();
-    match text(0)?.as_str() {
+pub(super) fn read_role(answer: &Reply, host: impl Fn(u16) -> Option<HostId>) -> Option<ReplicationRole> {
+    let part = |at: usize| answer.parts().get(at);
+    match part(0)?.text()? {
         "master" => Some(ReplicationRole::Master {
-            replicas: answer.get(2)?.as_sequence()?.len(),
-            offset: number(1)?,
+            replicas: part(2)?.parts().len(),
+            offset: part(1)?.number()?,
         }),
         "slave" => Some(ReplicationRole::Replica {
-            master: host(number(2)?.try_into().ok()?),
-            connected: text(3)? == "connected",
+            master: host(part(2)?.number()?),
+            connected: part(3)?.text()? == "connected",
             // It is -1 before the first synchronization.
-            offset: number(4).unwrap_or(0),
+            offset: part(4).and_then(Reply::number).unwrap_or(0),
         }),
         _ => None,
     }
@@ -82,42 +80,43 @@ pub(super) async fn establish(
 }
 
 /// Makes a node a master, also for its next start.
-pub(super) async fn lead(node: &Node) -> RedisResult<()> {
-    let mut connection = readiness::connect(node).await?;
-    let mut order = redis::cmd("REPLICAOF");
-    order.arg("NO").arg("ONE").exec_async(&mut connection).await?;
-    redis::cmd("CONFIG").arg("REWRITE").exec_async(&mut connection).await
+pub(super) async fn lead(node: &Node) -> Result<(), SessionError> {
+    replica_of(node, ["NO", "ONE"]).await
 }
 
 /// Makes a node the replica of the one that is reached there, also for its next start.
-pub(super) async fn follow(replica: &Node, master: &NodeAddress) -> RedisResult<()> {
-    let mut connection = readiness::connect(replica).await?;
-    let mut order = redis::cmd("REPLICAOF");
-    order.arg(master.host()).arg(master.port());
-    order.exec_async(&mut connection).await?;
-    redis::cmd("CONFIG").arg("REWRITE").exec_async(&mut connection).await
+pub(super) async fn follow(replica: &Node, master: &NodeAddress) -> Result<(), SessionError> {
+    replica_of(replica, [master.host(), &master.port().to_string()]).await
+}
+
+async fn replica_of(node: &Node, [host, port]: [&str; 2]) -> Result<(), SessionError> {
+    let mut session = readiness::connect(node).await?;
+    session.order(&["REPLICAOF", host, port]).await?;
+    session.order(&["CONFIG", "REWRITE"]).await.map(drop)
 }
 
 /// Lets a Sentinel watch the master.
-async fn watch(sentinel: &Node, master: &NodeAddress, quorum: usize, spec: &ReplicatedSpec) -> RedisResult<()> {
-    let mut connection = readiness::connect(sentinel).await?;
-    let mut monitor = redis::cmd("SENTINEL");
-    monitor
-        .arg("MONITOR")
-        .arg(MASTER_NAME)
-        .arg(master.host())
-        .arg(master.port())
-        .arg(quorum);
-    monitor.exec_async(&mut connection).await?;
-    let millis = |time: Duration| time.as_millis().to_string();
-    let mut set = redis::cmd("SENTINEL");
-    set.arg("SET").arg(MASTER_NAME);
-    set.arg("down-after-milliseconds").arg(millis(spec.down_after));
-    set.arg("failover-timeout").arg(millis(spec.failover_timeout));
+async fn watch(
+    sentinel: &Node,
+    master: &NodeAddress,
+    quorum: usize,
+    spec: &ReplicatedSpec,
+) -> Result<(), SessionError> {
+    let mut session = readiness::connect(sentinel).await?;
+    let (port, quorum) = (master.port().to_string(), quorum.to_string());
+    let monitor = ["SENTINEL", "MONITOR", MASTER_NAME, master.host(), &port, &quorum];
+    session.order(&monitor).await?;
+    let [down, failover] = [spec.down_after, spec.failover_timeout].map(millis);
+    let mut set = vec!["SENTINEL", "SET", MASTER_NAME];
+    set.extend(["down-after-milliseconds", &down, "failover-timeout", &failover]);
     if let Some((_, password)) = master.credentials() {
-        set.arg("auth-pass").arg(password);
+        set.extend(["auth-pass", password]);
     }
-    set.exec_async(&mut connection).await
+    session.order(&set).await.map(drop)
+}
+
+fn millis(time: Duration) -> String {
+    time.as_millis().to_string()
 }
 
 /// Lets a Sentinel ask and publish more often, if the scenario says so. It does not keep that in its file, so it is told again
@@ -126,15 +125,10 @@ pub(super) async fn hurry(sentinel: &Node, spec: &ReplicatedSpec) -> Result<(), 
     let Some(period) = spec.sentinel_period else {
         return Ok(());
     };
-    let told = async {
-        let mut order = redis::cmd("SENTINEL");
-        order.arg("DEBUG");
-        for what in ["info-period", "publish-period"] {
-            order.arg(what).arg(period.as_millis().to_string());
-        }
-        order.exec_async(&mut readiness::connect(sentinel).await?).await
-    };
-    told.await.map_err(|error| readiness::failed(sentinel.name, &error))
+    let period = millis(period);
+    let order = ["SENTINEL", "DEBUG", "info-period", &period, "publish-period", &period];
+    let told = readiness::order(sentinel, &order).await;
+    told.map(drop).map_err(|error| readiness::failed(sentinel.name, &error))
 }
 
 /// Waits until a Sentinel knows so many replicas and other Sentinels.
@@ -159,30 +153,21 @@ async fn knows(sentinel: &Node, replicas: usize, others: usize) -> Result<(), La
 }
 
 /// How many replicas and other Sentinels a Sentinel knows.
-async fn known(sentinel: &Node) -> RedisResult<(usize, usize)> {
-    let mut connection = readiness::connect(sentinel).await?;
-    let mut ask = redis::cmd("SENTINEL");
-    let fields: Vec<String> = ask.arg("MASTER").arg(MASTER_NAME).query_async(&mut connection).await?;
-    let number = |name| field(&fields, name).and_then(|number| number.parse().ok()).unwrap_or(0);
+async fn known(sentinel: &Node) -> Result<(usize, usize), SessionError> {
+    let master = readiness::order(sentinel, &["SENTINEL", "MASTER", MASTER_NAME]).await?;
+    let number = |name| Reply::field(master.parts(), name).map_or(0, |number| number.parse().unwrap_or(0));
     Ok((number("num-slaves"), number("num-other-sentinels")))
-}
-
-/// The value behind a name in such an answer.
-pub(super) fn field<'a>(fields: &'a [String], name: &str) -> Option<&'a str> {
-    let mut pairs = fields.chunks_exact(2);
-    pairs.find(|pair| pair[0] == name).map(|pair| pair[1].as_str())
 }
 
 #[cfg(test)]
 mod tests {
-    use redis::Value::{Array, BulkString, Int};
-
+    use super::Reply::{Array, Int, Text};
     use super::*;
 
     #[test]
     fn a_role_is_read() {
-        let text = |text: &str| BulkString(text.as_bytes().to_vec());
-        let read = |answer: &[redis::Value]| read_role(answer, |port| (port == 17001).then_some(HostId(1)));
+        let text = |text: &str| Text(text.to_owned());
+        let read = |answer: &[Reply]| read_role(&Array(answer.to_vec()), |port| (port == 17001).then_some(HostId(1)));
         let replica = || Array(vec![text("127.0.0.1"), text("17002"), text("400")]);
         assert_eq!(
             read(&[text("master"), Int(412), Array(vec![replica(), replica()])]),

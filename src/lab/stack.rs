@@ -1,7 +1,5 @@
 //! The nodes of a stack that somebody else has brought up: they are made as if they had just been started for this lab.
 
-use redis::{Cmd, RedisResult};
-
 use super::node::Node;
 use super::node_name::Role;
 use super::nodes::Nodes;
@@ -23,37 +21,26 @@ pub(super) async fn adopt(nodes: &Nodes) -> Result<(), LabError> {
 
 async fn adopt_one(node: &Node) -> Result<(), LabError> {
     let told = async {
-        let mut connection = readiness::connect(node).await?;
+        let mut session = readiness::connect(node).await?;
         if node.name.role == Role::Sentinel {
             // An error: it watches nobody yet.
-            let _: RedisResult<()> = command(&["SENTINEL", "REMOVE", MASTER_NAME])
-                .exec_async(&mut connection)
-                .await;
+            let _ = session.ask(&["SENTINEL", "REMOVE", MASTER_NAME]).await;
             return Ok(());
         }
         if node.name.role == Role::Replicated {
-            command(&["REPLICAOF", "NO", "ONE"]).exec_async(&mut connection).await?;
-            command(&["CONFIG", "SET", "replica-priority", USUAL_PRIORITY])
-                .exec_async(&mut connection)
+            session.order(&["REPLICAOF", "NO", "ONE"]).await?;
+            session
+                .order(&["CONFIG", "SET", "replica-priority", USUAL_PRIORITY])
                 .await?;
         }
         for (name, value) in &node.settings().settings {
-            command(&["CONFIG", "SET", name, value])
-                .exec_async(&mut connection)
-                .await?;
+            session.order(&["CONFIG", "SET", name, value]).await?;
         }
-        command(&["FLUSHALL"]).exec_async(&mut connection).await?;
+        session.order(&["FLUSHALL"]).await?;
+        session.order(&["CONFIG", "REWRITE"]).await?;
         // So that a restart does not find what an earlier run has saved. Where nothing can be written, nothing has been.
-        let _: RedisResult<()> = command(&["SAVE"]).exec_async(&mut connection).await;
-        command(&["CONFIG", "REWRITE"]).exec_async(&mut connection).await
+        let _ = session.ask(&["SAVE"]).await;
+        Ok(())
     };
     told.await.map_err(|error| readiness::failed(node.name, &error))
-}
-
-fn command(words: &[&str]) -> Cmd {
-    let mut command = Cmd::new();
-    for word in words {
-        command.arg(word);
-    }
-    command
 }

@@ -2,12 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, RedisResult};
 use tokio::time::timeout;
 
-use super::redis_client;
-use lockstorm_lock::{NodeAddress, NodeOptions, Reply, Session, SessionError};
+use super::sessions;
+use lockstorm_lock::{NodeAddress, Reply, Session, SessionError};
 
 /// How long a node may take to report its statistics, connecting included.
 pub(super) const STATS_TIMEOUT: Duration = Duration::from_millis(200);
@@ -25,76 +23,46 @@ pub struct NodeStats {
     pub ping: Duration,
 }
 
-/// The connections over which one node is asked; each is made when it is needed.
+/// The connection over which one node is asked, made when it is needed.
 #[derive(Default)]
-pub(super) struct Admin {
-    roles: Option<MultiplexedConnection>,
-    /// By the lock engine, which speaks TLS.
-    stats: Option<Session>,
-}
+pub(super) struct Admin(Option<Session>);
 
 impl std::fmt::Debug for Admin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Admin").field(&self.stats.is_some()).finish()
+        f.debug_tuple("Admin").field(&self.0.is_some()).finish()
     }
 }
 
 impl Admin {
     /// Asks the node for its role; `None` if it does not answer in time.
-    pub(super) async fn role(&mut self, address: &NodeAddress) -> Option<Vec<redis::Value>> {
-        // As below.
-        let connection = self.roles.take();
-        let answer = timeout(STATS_TIMEOUT, async {
-            let mut connection = match connection {
-                Some(connection) => connection,
-                None => connect(address, STATS_TIMEOUT).await?,
-            };
-            let role = redis::cmd("ROLE").query_async(&mut connection).await?;
-            Ok::<_, redis::RedisError>((role, connection))
+    pub(super) async fn role(&mut self, address: &NodeAddress) -> Option<Reply> {
+        let role = timeout(STATS_TIMEOUT, async {
+            let mut session = self.take(address).await?;
+            let role = session.order(&["ROLE"]).await?;
+            self.0 = Some(session);
+            Ok::<_, SessionError>(role)
         });
-        let (role, connection) = answer.await.ok()?.ok()?;
-        self.roles = Some(connection);
-        Some(role)
+        role.await.ok()?.ok()
     }
 
     /// Asks the node; `None` if it does not answer in time, or does not say.
     pub(super) async fn ask(&mut self, address: &NodeAddress) -> Option<NodeStats> {
-        // After any error the next call connects again.
-        let session = self.stats.take();
         let stats = timeout(STATS_TIMEOUT, async {
-            let mut session = match session {
-                Some(session) => session,
-                None => open(address, STATS_TIMEOUT).await?,
-            };
+            let mut session = self.take(address).await?;
             let stats = ask(&mut session).await?;
-            Ok::<_, SessionError>((stats, session))
+            self.0 = Some(session);
+            Ok::<_, SessionError>(stats)
         });
-        let (stats, session) = stats.await.ok()?.ok()?;
-        self.stats = Some(session);
-        stats
+        stats.await.ok()?.ok()?
     }
-}
 
-/// A connection to a lock node or the cache node.
-///
-/// # Errors
-/// Connecting or an answer takes longer than `limit`, or the node refuses.
-pub async fn connect(address: &NodeAddress, limit: Duration) -> RedisResult<MultiplexedConnection> {
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(limit))
-        .set_response_timeout(Some(limit));
-    redis_client(address)?
-        .get_multiplexed_async_connection_with_config(&config)
-        .await
-}
-
-/// A session with a node, in which each answer may take so long.
-pub(super) async fn open(address: &NodeAddress, limit: Duration) -> Result<Session, SessionError> {
-    let options = NodeOptions {
-        connect_timeout: limit,
-        ..NodeOptions::default()
-    };
-    Session::open(address, &options).await
+    /// The connection, which is put back after an answer: after any error the next question connects again.
+    async fn take(&mut self, address: &NodeAddress) -> Result<Session, SessionError> {
+        match self.0.take() {
+            Some(session) => Ok(session),
+            None => sessions::open(address, STATS_TIMEOUT).await,
+        }
+    }
 }
 
 async fn ask(session: &mut Session) -> Result<Option<NodeStats>, SessionError> {

@@ -49,11 +49,12 @@ mod tests {
     use super::super::new_master::Lacks;
     use super::super::new_master::testing::acquire;
     use super::*;
+    use crate::redis_client::redis_client;
     use crate::workload::HeldLocks;
     use lockstorm_data::model::{Action, Fault, HostId};
     use lockstorm_data::scenario::{ClusterSpec, LabSpec};
     use lockstorm_kit::{beside, lab};
-    use lockstorm_lab::{Role, redis_client};
+    use lockstorm_lab::Role;
     use lockstorm_lock::{Cluster, Guard, NodeAddress, NodeOptions};
 
     const FIRST: NodeName = NodeName::on(HostId(1), Role::FirstInCluster);

@@ -61,6 +61,7 @@ mod preparation;
 mod progress_limit;
 mod publisher;
 mod record;
+mod redis_client;
 mod snapshot;
 mod stage;
 mod stall_watch;
@@ -81,6 +82,7 @@ pub use lockstorm_data::model::CheckResult;
 pub use options::RunOptions;
 pub use outlasted::{Outlasted, Part};
 pub use record::{ArmRecord, CheckedExpectation, Machine, Record, RoundTripRecord, Timeouts};
+pub use redis_client::{connection_info, redis_client};
 pub use snapshot::{
     ArmView, Behind, Health, HostView, Knobs, Live, NodeFigures, OldMaster, Phase, ServerView, Snapshot,
 };

@@ -58,11 +58,12 @@ mod tests {
     use super::super::new_master::Lacks;
     use super::super::new_master::testing::acquire;
     use super::*;
+    use crate::redis_client::redis_client;
     use crate::workload::HeldLocks;
     use lockstorm_data::model::{Action, Condition, Fault, HostId, Way};
     use lockstorm_data::scenario::{LabSpec, ReplicatedSpec};
     use lockstorm_kit::{beside, lab};
-    use lockstorm_lab::{MASTER_NAME, redis_client};
+    use lockstorm_lab::MASTER_NAME;
     use lockstorm_lock::{NodeOptions, Sentinels};
 
     async fn connect(lab: &Lab, host: HostId) -> MultiplexedConnection {

@@ -7,7 +7,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{Client, RedisResult, Script, Value};
 
 use super::super::client::Setup;
-use lockstorm_lab::redis_client;
+use lockstorm_run::redis_client;
 
 /// The longest pause of the naive and the plain client before they try again, in cases where they wait.
 pub(crate) const POLL: Duration = Duration::from_millis(20);

@@ -6,7 +6,7 @@ use redis::{IntoConnectionInfo, RedisResult};
 use rslock::{Lock, LockError, LockManager};
 
 use super::super::client::{Client, Refused, Setup};
-use lockstorm_lab::connection_info;
+use lockstorm_run::connection_info;
 
 /// The crate's default number of tries in one `lock()`.
 pub(crate) const TRIES: u32 = 3;

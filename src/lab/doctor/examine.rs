@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::facts::{Clock, Facts, Keys, Refused, Server, Trial, TtlSeen, Unreached};
 use super::settings::Settings;
+use crate::sessions;
 use lockstorm_lock::{
     Cause, NodeAddress, NodeOptions, Nodes, NotExtended, Redlock, Refusal, Reply, Session, SessionError, Wait,
 };
@@ -43,18 +44,17 @@ pub async fn examine(address: &NodeAddress, settings: &Settings, done: impl Fn()
 
 /// Why a server could not be asked.
 fn unreached(error: SessionError) -> Unreached {
-    let io = match error {
-        SessionError::Denied(text) => return Unreached::Denied(text),
+    let kind = match error {
+        SessionError::Denied(text) | SessionError::Answer(text) => return Unreached::Denied(text),
         SessionError::Tls(text) => return Unreached::Tls(text),
-        SessionError::Io(io) => io,
+        SessionError::Io(ref io) => io.kind(),
     };
-    Unreached::Silent(match io.kind() {
+    Unreached::Silent(match kind {
         ErrorKind::ConnectionRefused => "connection refused: nobody listens there".to_owned(),
         ErrorKind::TimedOut => format!("no answer within {:?}", NodeOptions::default().connect_timeout),
-        ErrorKind::InvalidData => "what answers there is not a Redis or Valkey".to_owned(),
         // A server that allows no more clients says so and closes at once, which may be seen before what it says.
         ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => return Unreached::Closed,
-        _ => io.to_string(),
+        _ => sessions::words(&error),
     })
 }
 
@@ -182,11 +182,8 @@ async fn clock(session: &mut Session) -> Result<Option<Clock>, SessionError> {
         };
         let half = micros(start.elapsed() / 2);
         let ours = before.duration_since(UNIX_EPOCH).map_or(0, micros).saturating_add(half);
-        let number = |field: Option<&Reply>| match field {
-            Some(Reply::Text(text)) => text.parse::<i64>().ok(),
-            _ => None,
-        };
-        let (Some(seconds), Some(rest)) = (number(fields.first()), number(fields.get(1))) else {
+        let number = |at: usize| fields.get(at).and_then(Reply::number::<i64>);
+        let (Some(seconds), Some(rest)) = (number(0), number(1)) else {
             return Ok(None);
         };
         let theirs = seconds.saturating_mul(1_000_000).saturating_add(rest);

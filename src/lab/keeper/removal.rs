@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::witness::{open, words};
-use lockstorm_lock::{NodeAddress, Reply, Session, SessionError};
+use super::super::sessions::{open, words};
+use lockstorm_lock::{NodeAddress, Reply, Session};
 
 /// How long each answer may take.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -50,7 +50,7 @@ async fn look(session: &mut Session, prefix: &str) -> Result<usize, String> {
             .collect();
         if !keys.is_empty() {
             let delete: Vec<&str> = std::iter::once("DEL").chain(keys.iter().copied()).collect();
-            answer(session.ask(&delete).await)?;
+            session.order(&delete).await.map_err(|error| words(&error))?;
             removed += keys.len();
         }
         if next == "0" {
@@ -64,23 +64,12 @@ async fn look(session: &mut Session, prefix: &str) -> Result<usize, String> {
 async fn scan(session: &mut Session, cursor: &str, prefix: &str) -> Result<(String, Vec<String>), String> {
     let pattern = format!("{prefix}*");
     let command = ["SCAN", cursor, "MATCH", &pattern, "COUNT", AT_ONCE];
-    let text = |reply| match reply {
-        Reply::Text(text) => Some(text),
-        _ => None,
-    };
-    let Reply::Array(parts) = answer(session.ask(&command).await)? else {
-        return Err("it does not answer SCAN with keys".to_owned());
-    };
-    match <[Reply; 2]>::try_from(parts) {
-        Ok([Reply::Text(next), Reply::Array(keys)]) => Ok((next, keys.into_iter().filter_map(text).collect())),
+    let found = session.order(&command).await.map_err(|error| words(&error))?;
+    match found.parts() {
+        [Reply::Text(next), Reply::Array(keys)] => {
+            let keys = keys.iter().filter_map(Reply::text).map(str::to_owned);
+            Ok((next.clone(), keys.collect()))
+        }
         _ => Err("it does not answer SCAN with keys".to_owned()),
-    }
-}
-
-fn answer(reply: Result<Reply, SessionError>) -> Result<Reply, String> {
-    match reply {
-        Ok(Reply::Error(error)) => Err(error),
-        Ok(reply) => Ok(reply),
-        Err(error) => Err(words(&error)),
     }
 }

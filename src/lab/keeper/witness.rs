@@ -1,9 +1,9 @@
 //! Looks at a server that is not ours.
 
-use std::io::ErrorKind;
 use std::time::Duration;
 
-use lockstorm_lock::{NodeAddress, NodeOptions, Reply, Session, SessionError};
+use super::super::sessions::{is_late, open, words};
+use lockstorm_lock::{NodeAddress, Session, SessionError};
 
 /// How long an answer, or a connection, may take.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -56,42 +56,10 @@ impl Witness {
     /// Connects, and asks which server this is.
     async fn begin(&mut self) -> Result<Option<String>, SessionError> {
         let mut session = open(&self.address, LIMIT).await?;
-        let run_id = match session.ask(&["INFO", "server"]).await? {
-            Reply::Text(text) => text
-                .lines()
-                .find_map(|line| Some(line.strip_prefix("run_id:")?.trim().to_owned())),
-            _ => None,
-        };
+        let info = session.ask(&["INFO", "server"]).await?;
+        let mut lines = info.text().unwrap_or_default().lines();
+        let run_id = lines.find_map(|line| Some(line.strip_prefix("run_id:")?.trim().to_owned()));
         self.open = Some((session, run_id.clone()));
         Ok(run_id)
-    }
-}
-
-/// A connection for questions, each of which may take so long.
-pub(super) async fn open(address: &NodeAddress, limit: Duration) -> Result<Session, SessionError> {
-    let options = NodeOptions {
-        connect_timeout: limit,
-        ..NodeOptions::default()
-    };
-    Session::open(address, &options).await
-}
-
-fn is_late(error: &SessionError) -> bool {
-    matches!(error, SessionError::Io(error) if error.kind() == ErrorKind::TimedOut)
-}
-
-/// Why it can't be asked.
-pub(super) fn words(error: &SessionError) -> String {
-    match error {
-        SessionError::Io(error) => match error.kind() {
-            ErrorKind::ConnectionRefused => "connection refused".to_owned(),
-            ErrorKind::TimedOut => "no answer".to_owned(),
-            ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
-                "it closes connections".to_owned()
-            }
-            _ => error.to_string(),
-        },
-        SessionError::Denied(error) => format!("it refuses us: {error}"),
-        error @ SessionError::Tls(_) => error.to_string(),
     }
 }

@@ -7,7 +7,7 @@ use std::{fmt, io};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout};
 
 use crate::node::listener;
 use crate::node::stream::Stream;
@@ -228,10 +228,13 @@ impl NodeAddress {
         }
     }
 
-    /// Connects, by `until` at the latest. The connection breaks if the peer acknowledges nothing for `give_up` although
-    /// something was sent to it. The kernel of a stopped node still acknowledges.
-    pub(crate) async fn connect(&self, give_up: Duration, until: Instant) -> io::Result<Stream> {
-        let stream = timeout_at(until, self.dial()).await??;
+    /// Prepares a connection to this node that has just been opened, by `until` at the latest. It breaks if the peer acknowledges
+    /// nothing for `give_up` although something was sent to it. The kernel of a stopped node still acknowledges.
+    #[cfg_attr(
+        not(feature = "tls"),
+        expect(unused_variables, clippy::unused_async, reason = "only TLS talks and takes time")
+    )]
+    pub(crate) async fn over(&self, stream: TcpStream, give_up: Duration, until: Instant) -> io::Result<Stream> {
         // Checked at once, so that the listener found is the one that accepted the connection.
         self.check()?;
         // Errors are ignored: without these options the connection is slower, or takes longer to break, but it works.
@@ -251,7 +254,7 @@ impl NodeAddress {
     /// Dials, and once more beside it whenever there is no answer for a while; the first answer counts. A packet that was lost,
     /// because the machine was just down or the network cut, is repeated by the kernel only after a second: until then a node that
     /// is back would be missed. (The same idea for several addresses is RFC 8305.)
-    async fn dial(&self) -> io::Result<TcpStream> {
+    pub(crate) async fn dial(&self) -> io::Result<TcpStream> {
         let mut dials = JoinSet::new();
         loop {
             let (host, port) = (self.host.clone(), self.port);

@@ -3,6 +3,7 @@
 use std::io;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
 use crate::cause::Cause;
@@ -106,8 +107,25 @@ pub(crate) async fn enter(
     options: &NodeOptions,
     commands: &[Vec<u8>],
 ) -> Result<(Stream, Vec<Reply>), Failed> {
-    let until = Instant::now() + options.connect_timeout.min(FOREVER);
-    let mut stream = address.connect(options.give_up, until).await?;
+    let until = until(options);
+    let dialled = timeout_at(until, address.dial()).await.map_err(io::Error::from)??;
+    enter_over(dialled, until, address, options, commands).await
+}
+
+/// When an attempt to connect that begins now has taken too long.
+pub(crate) fn until(options: &NodeOptions) -> Instant {
+    Instant::now() + options.connect_timeout.min(FOREVER)
+}
+
+/// The same over a connection that has just been opened.
+pub(crate) async fn enter_over(
+    dialled: TcpStream,
+    until: Instant,
+    address: &NodeAddress,
+    options: &NodeOptions,
+    commands: &[Vec<u8>],
+) -> Result<(Stream, Vec<Reply>), Failed> {
+    let mut stream = address.over(dialled, options.give_up, until).await?;
     let introduced = timeout_at(until, introduce(&mut stream, address, commands)).await;
     let replies = introduced.map_err(io::Error::from)??;
     Ok((stream, replies))
@@ -129,7 +147,7 @@ async fn introduce(stream: &mut Stream, address: &NodeAddress, commands: &[Vec<u
     greeting.extend_from_slice(commands);
     stream.write_all(&greeting.concat()).await?;
     stream.flush().await?;
-    let mut replies = read(stream, greeting.len()).await?;
+    let mut replies = read(stream, &mut Vec::new(), greeting.len()).await?;
     for (place, reply) in replies.drain(..required).enumerate() {
         if let Reply::Error(text) = &reply {
             if place == 0 && credentials.is_some() {
@@ -166,10 +184,10 @@ fn auth_refused(text: &str) -> String {
     }
 }
 
-/// Reads `count` replies, after which nothing else may come.
-pub(crate) async fn read(stream: &mut Stream, count: usize) -> io::Result<Vec<Reply>> {
-    let (mut replies, mut input) = (Vec::new(), Vec::new());
-    let mut start = 0;
+/// Reads `count` replies from `input` and from what comes then; what has come behind them stays in `input`. If this is dropped
+/// or fails, everything that has come is still there.
+pub(crate) async fn read(stream: &mut Stream, input: &mut Vec<u8>, count: usize) -> io::Result<Vec<Reply>> {
+    let (mut replies, mut start) = (Vec::new(), 0);
     while replies.len() < count {
         match Reply::parse(&input[start..]).map_err(|Malformed| io::ErrorKind::InvalidData)? {
             Some((reply, length)) => {
@@ -178,12 +196,13 @@ pub(crate) async fn read(stream: &mut Stream, count: usize) -> io::Result<Vec<Re
             }
             None if input.len() > REPLIES_LIMIT => return Err(io::ErrorKind::InvalidData.into()),
             None => {
-                if stream.read_buf(&mut input).await? == 0 {
+                if stream.read_buf(input).await? == 0 {
                     return Err(io::ErrorKind::UnexpectedEof.into());
                 }
             }
         }
     }
+    input.drain(..start);
     Ok(replies)
 }
 

@@ -48,6 +48,35 @@ impl Reply {
         })
     }
 
+    /// The text, if it is one.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Ok => Some("OK"),
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number, if it is one or the text of one, and fits.
+    #[must_use]
+    pub fn number<T: TryFrom<i64>>(&self) -> Option<T> {
+        let number = match self {
+            Self::Int(number) => *number,
+            _ => self.text()?.parse().ok()?,
+        };
+        number.try_into().ok()
+    }
+
+    /// The replies in it; none if it is no array.
+    #[must_use]
+    pub fn parts(&self) -> &[Self] {
+        match self {
+            Self::Array(parts) => parts,
+            _ => &[],
+        }
+    }
+
     /// The first reply in `bytes` and its length; `None` if it is incomplete.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Malformed> {
         // The most frequent replies, matched without a search for the end of the line.

@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::node::address::NodeAddress;
@@ -25,6 +26,9 @@ pub enum SessionError {
     /// The TLS handshake failed.
     #[error("TLS: {0}")]
     Tls(String),
+    /// The node's answer to an [order](Session::order) is this error.
+    #[error("{0}")]
+    Answer(String),
 }
 
 impl From<Failed> for SessionError {
@@ -44,6 +48,10 @@ impl From<Failed> for SessionError {
 #[allow(missing_debug_implementations)]
 pub struct Session {
     stream: Stream,
+    /// What has come and was not read yet.
+    unread: Vec<u8>,
+    /// How many replies have not been read, those included that nobody waits for any more.
+    owed: usize,
     limit: Duration,
 }
 
@@ -54,12 +62,41 @@ impl Session {
     /// That took longer than `connect_timeout`, or was refused.
     pub async fn open(address: &NodeAddress, options: &NodeOptions) -> Result<Self, SessionError> {
         let (stream, _) = greeting::enter(address, options, &[]).await?;
-        let limit = options.connect_timeout;
-        Ok(Self { stream, limit })
+        Ok(Self::new(stream, options))
+    }
+
+    /// The same over a connection to that node which the caller has just opened, perhaps from an address of its choice.
+    ///
+    /// # Errors
+    /// Those of [`Session::open`].
+    pub async fn on(stream: TcpStream, address: &NodeAddress, options: &NodeOptions) -> Result<Self, SessionError> {
+        let until = greeting::until(options);
+        let (stream, _) = greeting::enter_over(stream, until, address, options, &[]).await?;
+        Ok(Self::new(stream, options))
+    }
+
+    const fn new(stream: Stream, options: &NodeOptions) -> Self {
+        Self {
+            stream,
+            unread: Vec::new(),
+            owed: 0,
+            limit: options.connect_timeout,
+        }
+    }
+
+    /// Sends a command that has to succeed, and returns the reply.
+    ///
+    /// # Errors
+    /// The node's error, after which the session works on, and those of [`Session::ask`].
+    pub async fn order(&mut self, command: &[&str]) -> Result<Reply, SessionError> {
+        match self.ask(command).await? {
+            Reply::Error(error) => Err(SessionError::Answer(error)),
+            reply => Ok(reply),
+        }
     }
 
     /// Sends a command and returns the reply, which may be the node's error. After an error of this function the session is of no
-    /// more use.
+    /// more use. Whoever has waited long enough may drop this and ask again: the reply is skipped when it comes.
     ///
     /// # Errors
     /// No reply within `connect_timeout`, or the connection broke.
@@ -74,11 +111,32 @@ impl Session {
     /// Those of [`Session::ask`].
     pub async fn ask_all(&mut self, commands: &[&[&str]]) -> Result<Vec<Reply>, SessionError> {
         let packed: Vec<u8> = commands.iter().flat_map(|command| wire::pack(command)).collect();
+        let limit = self.limit;
+        // Before anything is sent: if this is dropped meanwhile, no reply is taken for that of another command.
+        self.owed += commands.len();
         let asked = async {
             self.stream.write_all(&packed).await?;
             self.stream.flush().await?;
-            greeting::read(&mut self.stream, commands.len()).await
+            self.read(0).await
         };
-        Ok(timeout(self.limit, asked).await.map_err(io::Error::from)??)
+        let mut replies = timeout(limit, asked).await.map_err(io::Error::from)??;
+        Ok(replies.split_off(replies.len() - commands.len()))
+    }
+
+    /// Waits for something that the node says without being asked: a message, once it was asked to `SUBSCRIBE`.
+    ///
+    /// # Errors
+    /// None comes within `connect_timeout`, or the connection broke.
+    pub async fn hear(&mut self) -> Result<Reply, SessionError> {
+        let mut replies = timeout(self.limit, self.read(1)).await.map_err(io::Error::from)??;
+        // The last of at least one.
+        Ok(replies.swap_remove(replies.len() - 1))
+    }
+
+    /// Reads all that is owed, and so many more.
+    async fn read(&mut self, more: usize) -> io::Result<Vec<Reply>> {
+        let replies = greeting::read(&mut self.stream, &mut self.unread, self.owed + more).await?;
+        self.owed = 0;
+        Ok(replies)
     }
 }

@@ -122,7 +122,7 @@ async fn talk(router: &Router, spot: &Spot, address: &NodeAddress) -> Result<(),
         let asked = async {
             stream.write_all(&question.concat()).await?;
             stream.flush().await?;
-            greeting::read(&mut stream, question.len()).await
+            greeting::read(&mut stream, &mut Vec::new(), question.len()).await
         };
         let asked = timeout(options.connect_timeout, asked).await;
         let asked = asked.map_err(io::Error::from).and_then(|asked| asked);

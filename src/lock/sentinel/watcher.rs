@@ -65,7 +65,7 @@ impl Watcher {
             let asked = async {
                 stream.write_all(&self.question).await?;
                 stream.flush().await?;
-                greeting::read(&mut stream, REPLIES).await
+                greeting::read(&mut stream, &mut Vec::new(), REPLIES).await
             };
             let replies = timeout(self.options.connect_timeout, asked).await;
             let replies = replies.map_err(io::Error::from)??;

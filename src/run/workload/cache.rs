@@ -4,7 +4,7 @@ use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
 use redis::{AsyncConnectionConfig, Client};
 
-use lockstorm_lab::redis_client;
+use crate::redis_client::redis_client;
 use lockstorm_lock::NodeAddress;
 
 /// How long it may take to connect to the cache node.

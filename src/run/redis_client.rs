@@ -1,4 +1,4 @@
-//! Clients of the redis crate for nodes of a lab.
+//! Clients of the redis crate, as users of the nodes have them: the workloads' cache, and what the engine is compared with.
 
 use redis::{Client, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo, RedisResult};
 
