@@ -140,3 +140,54 @@ impl Session {
         Ok(replies)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// A session with a server that sends the first of these texts when it is asked for the second time, and then the others.
+    async fn session(texts: [&'static [u8]; 2]) -> Session {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut asked = 0;
+            while asked < 2 {
+                let mut bytes = [0; 256];
+                let length = stream.read(&mut bytes).await.unwrap();
+                asked += bytes[..length].iter().filter(|&&byte| byte == b'*').count();
+            }
+            for text in texts {
+                stream.write_all(text).await.unwrap();
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        let stream = TcpStream::connect(address).await.unwrap();
+        Session::on(stream, &address.into(), &NodeOptions::default())
+            .await
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_reply_that_nobody_waits_for_any_more_is_skipped() {
+        let mut session = session([b"$1\r\na\r\n$1\r", b"\nb\r\n"]).await;
+        let early = timeout(Duration::from_millis(20), session.ask(&["PING", "a"])).await;
+        assert!(early.is_err(), "{early:?}");
+        let reply = session.ask(&["PING", "b"]).await.unwrap();
+        assert_eq!(reply.text(), Some("b"));
+    }
+
+    #[tokio::test]
+    async fn messages_that_come_with_a_reply_are_kept_until_they_are_heard() {
+        let mut session = session([b"+OK\r\n:1\r\n+first\r\n+sec", b"ond\r\n-ERR no\r\n"]).await;
+        let replies = session.ask_all(&[&["PING"], &["SUBSCRIBE", "x"]]).await.unwrap();
+        assert_eq!(replies, [Reply::Ok, Reply::Int(1)]);
+        for text in ["first", "second"] {
+            assert_eq!(session.hear().await.unwrap().text(), Some(text));
+        }
+        assert!(matches!(session.hear().await.unwrap(), Reply::Error(_)));
+    }
+}
