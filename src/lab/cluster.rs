@@ -5,10 +5,11 @@ use std::sync::Arc;
 use tokio::time::{Instant, sleep};
 
 use super::awaited::{Awaited, Of};
+use super::error::LabError;
 use super::node::Node;
 use super::node_name::Role;
 use super::nodes::Nodes;
-use super::{LabError, readiness, sessions, stats};
+use super::{readiness, sessions, stats};
 use lockstorm_data::model::{ClusterNode, ClusterRole};
 use lockstorm_lock::{Reply, SessionError};
 

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::error::LabError;
+use super::lab::Lab;
 use super::node::Node;
-use super::node_name::Role;
+use super::node_name::{NodeName, Role};
 use super::replication::{self, MASTER_NAME};
 use super::sessions::words;
-use super::{Lab, LabError, NodeName, probe_keys, readiness};
+use super::{probe_keys, readiness};
 use lockstorm_data::model::{HostId, ReplicationRole, Way};
 use lockstorm_lock::{NodeAddress, Reply, SessionError};
 

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::error::LabError;
 use super::node::Node;
+use super::node_name::NodeName;
 use super::sessions::{self, words};
-use super::{LabError, NodeName};
 use lockstorm_lock::{Reply, Session, SessionError};
 
 /// How long each of the steps may take.

@@ -6,10 +6,11 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::awaited::{Awaited, Of};
+use super::error::LabError;
 use super::node::Node;
 use super::node_name::Role;
 use super::nodes::Nodes;
-use super::{LabError, readiness};
+use super::readiness;
 use lockstorm_data::model::{HostId, ReplicationRole};
 use lockstorm_data::scenario::ReplicatedSpec;
 use lockstorm_lock::{NodeAddress, Reply, SessionError};

@@ -1,10 +1,11 @@
 //! The nodes of a stack that somebody else has brought up: they are made as if they had just been started for this lab.
 
+use super::error::LabError;
 use super::node::Node;
 use super::node_name::Role;
 use super::nodes::Nodes;
+use super::readiness;
 use super::replication::MASTER_NAME;
-use super::{LabError, readiness};
 
 /// What the server has for a node of which the scenario says nothing.
 const USUAL_PRIORITY: &str = "100";
