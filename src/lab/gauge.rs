@@ -116,11 +116,8 @@ impl Gauge {
         }
         if let What::Confirmation { replicas, .. } = &self.what {
             let (count, millis) = (replicas.len().to_string(), limit.as_millis().max(1).to_string());
-            let confirmed = self.asked.order(&["WAIT", &count, &millis]).await?;
-            if confirmed
-                .number()
-                .is_none_or(|confirmed: usize| confirmed < replicas.len())
-            {
+            let confirmed = self.asked.order(&["WAIT", &count, &millis]).await?.number();
+            if confirmed.unwrap_or(0) < replicas.len() {
                 // Too few until the end of the limit.
                 std::future::pending::<()>().await;
             }
