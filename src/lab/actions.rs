@@ -8,11 +8,15 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::client::Slot;
+use super::error::LabError;
 use super::keeper::Order;
+use super::lab::Lab;
 use super::node::Node;
+use super::node_name::Role;
 use super::nodes::Host;
 use super::proxy::Proxy;
-use super::{HostState, Lab, LabError, Role, failover, probe, replication, running};
+use super::state::HostState;
+use super::{failover, probe, replication, running};
 use lockstorm_data::model::{
     Action, Condition, Fault, Finding, HostId, Observer, Obstacle, Proof, Target, TargetKind, Verified,
 };

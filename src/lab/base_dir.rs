@@ -13,7 +13,7 @@ use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::unistd::{AccessFlags, access, geteuid};
 
-use super::LabError;
+use super::error::LabError;
 
 /// Advice that is added if the directory can't be used.
 const ADVICE: &str = "set TMPDIR to another directory";

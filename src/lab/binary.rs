@@ -9,8 +9,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use super::LabError;
 use super::containers::Containers;
+use super::error::LabError;
 use super::programs::on_path;
 use super::version::{Flavour, Version};
 use nix::sys::signal::{Signal, killpg};

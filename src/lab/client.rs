@@ -14,8 +14,9 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::containers::Containers;
+use super::error::LabError;
 use super::keeper::{self, Addresses, Ending, Event, Order, Request, Start, Watch};
-use super::{HostState, LabError};
+use super::state::HostState;
 use lockstorm_data::model::{Condition, How};
 
 /// How long the keeper may take to start, or to start a process.

@@ -50,7 +50,8 @@ mod tests {
 
     use super::*;
     use crate::awaited::Awaited;
-    use crate::{Lab, LabOptions, ServerBinary};
+    use crate::binary::ServerBinary;
+    use crate::lab::{Lab, LabOptions};
     use lockstorm_data::model::{Action, Condition, Fault};
     use lockstorm_data::scenario::{ClusterSpec, ReplicatedSpec};
     use lockstorm_kit::turn::Turn;

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use super::error::LabError;
 use super::gauge::{Gauge, What};
+use super::lab::Lab;
 use super::link_states::LinkState;
+use super::node_name::{NodeName, Role};
 use super::proxy::{Network, Proxy, State};
-use super::{Lab, LabError, NodeName, Role};
 use lockstorm_data::model::{
     Action, Condition, Conditions, Fault, Finding, Link, Observer, Proof, ReplicationRole, Target, TargetKind, Verified,
 };

@@ -11,7 +11,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, watch};
 use tokio::time::sleep;
 
+use super::binary::ServerBinary;
 use super::client::{Client, Ground};
+use super::containers::Containers;
+use super::error::LabError;
 use super::keeper::{Start, Watch};
 use super::node_name::{NodeName, Role};
 use super::own_file;
@@ -19,7 +22,7 @@ use super::password::Password;
 use super::ports::NodePorts;
 use super::settings::{self, NodeSettings, TlsFiles};
 use super::stats::Admin;
-use super::{Containers, LabError, ServerBinary, ports, probe, processes};
+use super::{ports, probe, processes};
 use lockstorm_data::scenario::{ClusterSpec, NodeUrl, Persistence, ReplicatedSpec};
 use lockstorm_lock::NodeAddress;
 

@@ -7,10 +7,11 @@ use tokio::sync::Mutex as Turn;
 use tokio::task::JoinSet;
 
 use super::client::Client;
+use super::error::LabError;
 use super::node::{Node, Plan};
 use super::node_name::{NodeName, Role};
 use super::ports::NodePorts;
-use super::{HostState, LabError};
+use super::state::HostState;
 use lockstorm_data::model::{Action, Condition, Conditions, HostId, How};
 
 /// A host with its nodes, which fail together.

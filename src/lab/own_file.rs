@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::LabError;
+use super::error::LabError;
 use super::node_name::Role;
 use super::password::Password;
 

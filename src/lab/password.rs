@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rand::TryRng;
 use rand::rngs::SysRng;
 
-use super::LabError;
+use super::error::LabError;
 use lockstorm_base::input;
 
 /// The file in the run directory. Servers read it as their configuration file at each start.

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
-use super::LabError;
+use super::error::LabError;
 
 /// The ports to choose from: below the range that systems use for outgoing connections. Within that range, a client that
 /// tries to reach a dead node could get that node's port, connect to itself, and block the restart.

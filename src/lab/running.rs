@@ -13,9 +13,11 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use super::base_dir::BaseDir;
+use super::error::LabError;
+use super::node_name::{NodeName, Role};
 use super::nodes::Nodes;
 use super::run_dir::{self, PREFIX};
-use super::{LabError, NodeName, Role, password, programs};
+use super::{password, programs};
 use lockstorm_base::input;
 
 /// The file in the run directory.

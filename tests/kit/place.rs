@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use super::program::program;
-use super::turn::Turn;
-use super::{alone, beside, eventually};
+use super::turn::{Turn, alone};
+use super::{beside, eventually};
 
 /// A directory with a scenario in it, and the directory of all labs below it. It has a turn as long as it exists.
 pub struct Place {

@@ -17,7 +17,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, User, geteuid};
 use tempfile::TempDir;
 
-use super::{TEST_TIMEOUT, free_port};
+use super::TEST_TIMEOUT;
+use super::server::free_port;
 
 /// The superuser of a cluster.
 const USER: &str = "lockstorm";

@@ -3,8 +3,9 @@
 use super::answer::{Acted, Effect};
 use super::error::KeptError;
 use super::request::Verb;
-use crate::is_back;
-use crate::{Lab, LabError};
+use crate::error::LabError;
+use crate::lab::Lab;
+use crate::state::is_back;
 use lockstorm_data::model::{Action, Condition, Fault, HostId, Obstacle, Target, Verified};
 use lockstorm_data::scenario::Persistence;
 

@@ -3,7 +3,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::LabError;
+use crate::error::LabError;
 
 /// Why a lab can't be kept, or not be asked; each message says what to do.
 #[derive(Debug, thiserror::Error)]

@@ -11,7 +11,8 @@ use super::answer::Answer;
 use super::error::KeptError;
 use super::request::Request;
 use super::socket;
-use crate::{OpenedRun, Running};
+use crate::opened_run::OpenedRun;
+use crate::running::Running;
 
 /// How long an answer may take: a host is restarted within 20 s, or that failed.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);

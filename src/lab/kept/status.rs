@@ -6,7 +6,9 @@ use std::time::{Instant, SystemTime};
 use humantime::format_rfc3339_seconds;
 
 use super::answer::{HostStatus, NodeStatus};
-use crate::{HostState, Lab, NodeName, Role};
+use crate::lab::Lab;
+use crate::node_name::{NodeName, Role};
+use crate::state::HostState;
 use lockstorm_data::model::{HostId, Ongoing, ReplicationRole};
 
 /// How each host of this lab is now.
