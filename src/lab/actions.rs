@@ -9,11 +9,11 @@ use tokio::time::timeout;
 
 use super::client::Slot;
 use super::error::LabError;
-use super::keeper::Order;
 use super::lab::Lab;
 use super::node::Node;
 use super::node_name::Role;
 use super::nodes::Host;
+use super::protocol::Order;
 use super::proxy::Proxy;
 use super::state::HostState;
 use super::{failover, probe, replication, running};

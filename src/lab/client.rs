@@ -15,7 +15,8 @@ use tokio::time::timeout;
 
 use super::containers::Containers;
 use super::error::LabError;
-use super::keeper::{self, Addresses, Ending, Event, Order, Request, Start, Watch};
+use super::keeper;
+use super::protocol::{Addresses, Ending, Event, Order, Request, Start, Watch};
 use super::state::HostState;
 use lockstorm_data::model::{Condition, How};
 

@@ -22,6 +22,7 @@ mod docker;
 #[path = "no_docker.rs"]
 mod docker;
 pub mod doctor;
+mod emit;
 mod error;
 mod failover;
 mod gauge;
@@ -44,6 +45,7 @@ mod probe;
 mod probe_keys;
 mod processes;
 mod programs;
+mod protocol;
 mod proxy;
 mod readiness;
 mod replication;

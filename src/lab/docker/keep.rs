@@ -26,7 +26,8 @@ use super::labels::Labels;
 use super::removal::remove_all;
 use super::supply::{Had, Supply};
 use crate::containers::Containers;
-use crate::keeper::{Ending, Event, Order, Request, emit};
+use crate::emit::emit;
+use crate::protocol::{Ending, Event, Order, Request};
 use crate::run_dir::RunDir;
 
 /// A server in a container of its own is its first process.

@@ -14,7 +14,7 @@ use super::network::Network;
 use super::removal::remove_all;
 use super::stack::Stack;
 use crate::containers::Containers;
-use crate::keeper::{Addresses, Start};
+use crate::protocol::{Addresses, Start};
 
 /// What is needed to have the containers of a lab.
 pub(super) struct Supply {

@@ -14,7 +14,7 @@ use nix::sys::wait::{Id, waitid};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid, getppid};
 
-use super::protocol::{Ending, Event, Order, Start};
+use crate::protocol::{Ending, Event, Order, Start};
 
 /// How long killed orphans may take to end.
 const ORPHANS_END_TIMEOUT: Duration = Duration::from_secs(3);

@@ -2,19 +2,14 @@
 //!
 //! It reads requests from stdin and reports events on stdout, one JSON message per line. When lockstorm ends in any way,
 //! even by SIGKILL, that stdin closes; the keeper then kills what it started, removes the run's keys from servers that are not
-//! ours, removes the run directory and ends. All servers are started by its main thread, because `PR_SET_PDEATHSIG`, which ends the servers if the keeper itself is killed (Linux), fires when
-//! the *thread* that started them ends.
+//! ours, removes the run directory and ends. All servers are started by its main thread, because `PR_SET_PDEATHSIG`, which ends
+//! the servers if the keeper itself is killed (Linux), fires when the *thread* that started them ends.
 
 mod children;
-mod emit;
 mod program;
-mod protocol;
 mod removal;
 mod watched;
 mod witness;
 
-#[cfg(feature = "docker")]
-pub(super) use self::emit::emit;
 pub use self::program::{ARGUMENT, main};
-pub(super) use self::protocol::{Addresses, Ending, Event, Order, Request, Start, Watch};
 pub(super) use self::watched::REMOVAL;

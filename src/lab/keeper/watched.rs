@@ -12,9 +12,9 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::protocol::{Event, Watch};
 use super::removal;
 use super::witness::{Seen, Witness};
+use crate::protocol::{Event, Watch};
 use lockstorm_lock::NodeAddress;
 
 /// The pause between two looks at a server.
@@ -139,7 +139,7 @@ fn changes(id: usize, before: &Seen, now: &Seen) -> Vec<Event> {
 
 /// If nobody listens any more, there is nobody to tell.
 fn tell(event: &Event) {
-    let _ = super::emit::emit(event);
+    let _ = crate::emit::emit(event);
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! How the keeper tells what happens.
+
 use std::io::{self, Write};
 
 use super::protocol::Event;
