@@ -47,7 +47,7 @@ pub(super) async fn watch(lab: Arc<Lab>, arms: Vec<ArmLocks>, new_masters: mpsc:
 #[cfg(test)]
 mod tests {
     use super::super::new_master::Lacks;
-    use super::super::new_master::testing::acquire;
+    use super::super::new_master::testing::{acquire, patient};
     use super::*;
     use crate::redis_client::redis_client;
     use crate::workload::HeldLocks;
@@ -61,7 +61,9 @@ mod tests {
     const ITS_REPLICA: NodeName = NodeName::on(HostId(2), Role::SecondInCluster);
 
     async fn order<T: redis::FromRedisValue>(node: &NodeAddress, words: &[&str]) -> redis::RedisResult<T> {
-        let mut connection = redis_client(node)?.get_multiplexed_async_connection().await?;
+        let mut connection = redis_client(node)?
+            .get_multiplexed_async_connection_with_config(&patient())
+            .await?;
         redis::cmd(words[0]).arg(&words[1..]).query_async(&mut connection).await
     }
 

@@ -56,7 +56,7 @@ mod tests {
     use redis::aio::MultiplexedConnection;
 
     use super::super::new_master::Lacks;
-    use super::super::new_master::testing::acquire;
+    use super::super::new_master::testing::{acquire, patient};
     use super::*;
     use crate::redis_client::redis_client;
     use crate::workload::HeldLocks;
@@ -69,7 +69,10 @@ mod tests {
     async fn connect(lab: &Lab, host: HostId) -> MultiplexedConnection {
         let address = lab.address(NodeName::on(host, Role::Replicated)).unwrap();
         let client = redis_client(&address).unwrap();
-        client.get_multiplexed_async_connection().await.unwrap()
+        client
+            .get_multiplexed_async_connection_with_config(&patient())
+            .await
+            .unwrap()
     }
 
     async fn order(lab: &Lab, host: HostId, words: &[&str]) {

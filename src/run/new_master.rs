@@ -94,6 +94,14 @@ pub(super) mod testing {
 
     use lockstorm_lock::{AcquireOptions, Guard, Lock, Nodes};
 
+    /// For clients of servers that a slow machine runs.
+    pub fn patient() -> redis::AsyncConnectionConfig {
+        let limit = Some(Duration::from_secs(30));
+        redis::AsyncConnectionConfig::new()
+            .set_connection_timeout(limit)
+            .set_response_timeout(limit)
+    }
+
     /// Acquires so many more locks, for long.
     pub async fn acquire(nodes: &Nodes, names: Range<u32>) -> Vec<Guard> {
         let lock = Lock::single(nodes, 0, 1);

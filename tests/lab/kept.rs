@@ -672,7 +672,7 @@ fn sentinels_name_the_master_of_a_replicated_lab() {
 #[test]
 fn without_a_password_the_urls_are_whole() {
     let place = Place::new();
-    let port = free_ports(24_000, 2);
+    let port = free_ports(2);
     let out = place.good(&["up", "--hosts", "1", "--port", &port.to_string(), "--no-password"]);
     tells(&out, &[&format!("export REDIS_URLS=redis://127.0.0.1:{port}\n")]);
     assert!(!place.runs()[0].join("urls").exists());

@@ -51,11 +51,9 @@ fn the_simulation_agrees_with_real_nodes_and_ttls_that_are_a_tenth_off_are_found
         assert!(overrun["simulated"].as_f64().unwrap() > 0.01, "{cell:#}");
         // A slow machine plays fewer sections in the same time, and a few thousand are not enough to be sure.
         let few = cell["sections"].as_u64().unwrap() < 4500;
-        assert!(
-            overrun["verdict"] == "agrees" || few && overrun["verdict"] == "undecided",
-            "{cell:#}"
-        );
-        assert_eq!(cell["holds"]["verdict"], "agrees", "{cell:#}");
+        for verdict in [&overrun["verdict"], &cell["holds"]["verdict"]] {
+            assert!(verdict == "agrees" || few && verdict == "undecided", "{cell:#}");
+        }
         assert_eq!(cell["simulated"]["violations"], 0, "{cell:#}");
     }
     for cell in cells("control") {

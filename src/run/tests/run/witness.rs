@@ -2,7 +2,7 @@
 //! SQL says about the ledger. Real lab, real swarm. Counts must agree exactly; lateness is not asserted.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use lockstorm_data::metrics::{Count, Figures, Point, ServerLoad, Time};
 use lockstorm_data::model::{Condition, Fault};
+use lockstorm_kit::lab::free_ports;
 use lockstorm_kit::play::{Run, arm, effects, server};
 use lockstorm_kit::scenario::scenario;
 use lockstorm_kit::{alone, beside};
@@ -223,7 +224,7 @@ fn monotonic() -> i64 {
 
 /// Plays a run under `MONITOR`, and reads the ledgers by SQL when it is over. `None` if `MONITOR` came too late.
 fn play(swarm: &str, rest: &str) -> Option<(Record, Outside)> {
-    let port = free_ports();
+    let port = free_ports(4);
     let over = Arc::new(AtomicBool::new(false));
     let monitors: Vec<_> = (port..port + 3).map(|port| monitor(port, Arc::clone(&over))).collect();
     let run = Run::begin(scenario(&text(swarm, rest, port), &[]));
@@ -280,16 +281,6 @@ fn directory(port: u16) -> PathBuf {
         .query(&mut connection)
         .expect("CONFIG");
     Path::new(&dir).parent().expect("the run's directory").to_owned()
-}
-
-/// The first of four successive ports that are free now.
-fn free_ports() -> u16 {
-    let free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
-    (21_000..60_000)
-        .step_by(10)
-        .map(|port| port + u16::try_from(std::process::id() % 1000).unwrap_or(0))
-        .find(|&port| (port..port + 4).all(free))
-        .expect("free ports")
 }
 
 #[test]
@@ -382,7 +373,7 @@ fn a_request_goes_to_the_same_app_server_in_every_arm() {
     let _lab = beside();
     for balance in ["round-robin", "random", "least-busy"] {
         let swarm = format!("workers = 8\nrate = 300\nbalance = \"{balance}\"\narrivals = \"poisson\"");
-        let run = Run::begin(scenario(&text(&swarm, "duration = \"1500ms\"", free_ports()), &[]));
+        let run = Run::begin(scenario(&text(&swarm, "duration = \"1500ms\"", free_ports(4)), &[]));
         let record = run.finish();
         laws(&record);
         let [local, redlock] = ["local", "redlock"].map(|name| arm(&record, name).figures.servers.clone());
@@ -401,7 +392,7 @@ fn a_request_goes_to_the_same_app_server_in_every_arm() {
 fn a_killed_app_server_drops_its_requests_and_gets_no_more() {
     let _lab = beside();
     let swarm = "workers = 8\nrate = 300";
-    let run = Run::begin(scenario(&text(swarm, "duration = \"60s\"", free_ports()), &[]));
+    let run = Run::begin(scenario(&text(swarm, "duration = \"60s\"", free_ports(4)), &[]));
     run.until("it has answered", |s| {
         s.arms.iter().any(|arm| arm.figures.counts[Count::Completed] >= 100)
     });
@@ -446,7 +437,7 @@ fn a_paused_app_server_keeps_its_queue_and_its_requests_are_late() {
     let _turn = alone();
     let swarm = "workers = 64\nrate = 200";
     let fault = "[[fault]]\nat = \"3s\"\ndo = \"pause\"\non = \"server:1\"\nfor = \"2s\"\n";
-    let text = text(swarm, "duration = \"8s\"", free_ports()) + fault;
+    let text = text(swarm, "duration = \"8s\"", free_ports(4)) + fault;
     let record = Run::begin(scenario(&text, &[])).finish();
     laws(&record);
     let effects: Vec<f64> = effects(&record).into_iter().map(|(.., [_, at])| at).collect();
