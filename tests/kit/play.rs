@@ -50,6 +50,9 @@ impl Run {
             if is_so(&snapshot) {
                 return snapshot;
             }
+            if let Phase::Failed(error) = &snapshot.phase {
+                panic!("{error}; waited for: {what}");
+            }
             assert!(
                 start.elapsed() < LIMIT,
                 "not within {LIMIT:?}: {what}\n{}",

@@ -582,7 +582,14 @@ fn a_ttl_that_is_too_short_breaks_every_lock() {
 #[test]
 fn a_client_that_stops_longer_than_its_ttl_breaks_every_lock() {
     let _turn = alone();
-    held(builtin("paused-client", &["workload.stock=16", "duration=14s"]));
+    // Fewer sales are lost in the shorter time, and still fewer on a slow machine.
+    let set = [
+        "workload.stock=16",
+        "duration=14s",
+        "expect.single.oversold=>= 4",
+        "expect.redlock.oversold=>= 4",
+    ];
+    held(builtin("paused-client", &set));
 }
 
 #[test]
