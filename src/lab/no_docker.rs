@@ -1,4 +1,4 @@
-//! What stands for [`docker`](super) in a build without it: no engine is ever asked.
+//! What stands for the module `docker` in a build without the feature: no engine is ever asked.
 
 use std::io;
 use std::path::Path;

@@ -30,7 +30,7 @@ fn built(name: &str) -> String {
     let program = directory.join(name);
     assert!(
         program.exists(),
-        "run `cargo build --workspace` first: there is no {}",
+        "run `cargo build` first: there is no {}",
         program.display()
     );
     program.to_str().expect("a path that is text").to_owned()

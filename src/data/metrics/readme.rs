@@ -38,6 +38,6 @@ fn readme_has_the_table_of_the_figures() {
     let table = table();
     assert!(
         readme.contains(&format!("\n\n{table}\n")),
-        "README's table of the figures is not that of src/metrics/metric.rs, which is:\n\n{table}"
+        "README's table of the figures is not that of src/data/metrics/metric.rs, which is:\n\n{table}"
     );
 }

@@ -340,7 +340,7 @@ impl Counter<'_> {
         });
     }
 
-    /// Notes that the database was lost under a request, which is counted by [`Recorder::failed`].
+    /// Notes that the database was lost under a request, which is counted by [`Counter::failed`].
     pub fn lost_database(&self, error: impl FnOnce() -> String) {
         self.put(|_, newest| {
             newest.lost_database.get_or_insert_with(error);
