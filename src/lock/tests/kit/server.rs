@@ -171,9 +171,23 @@ impl RedisServer {
         self.try_query(command).expect("the server answers")
     }
 
+    /// Asks again when the server closes the connection: each Sentinel that gives it another master closes all its clients.
+    fn read<T: FromRedisValue>(&self, command: &Cmd) -> T {
+        let start = Instant::now();
+        loop {
+            match self.try_query(command) {
+                Err(error)
+                    if error.is_connection_dropped()
+                        && !error.is_connection_refusal()
+                        && start.elapsed() < TEST_TIMEOUT => {}
+                answer => break answer.expect("the server answers"),
+            }
+        }
+    }
+
     /// The keys that have not expired.
     pub fn names(&self) -> Vec<String> {
-        self.query(cmd("KEYS").arg("*"))
+        self.read(cmd("KEYS").arg("*"))
     }
 
     /// The number of keys that have not expired.
@@ -188,7 +202,7 @@ impl RedisServer {
 
     /// `master` or `slave`, by its own word.
     pub fn role(&self) -> String {
-        let info: String = self.query(cmd("INFO").arg("replication"));
+        let info: String = self.read(cmd("INFO").arg("replication"));
         let role = info.lines().find_map(|line| line.strip_prefix("role:"));
         role.expect("a role").to_owned()
     }
