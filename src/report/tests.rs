@@ -1,27 +1,19 @@
 //! What the summary of a record looks like, and how its file is treated.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
 use super::file::{FileError, RecordFile};
 use super::paint::Paint;
 use super::text::{render, summary};
-use lockstorm_data::metrics::{Count, Figures, HitsPerExpiry, Point, Quantiles, Series, Time};
+use lockstorm_data::metrics::{Count, Figures, HitsPerExpiry, Quantiles, Time};
 use lockstorm_data::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Outcomes, Target};
-use lockstorm_data::scenario::{Overrides, Scenario, Source, builtin, parse};
-use lockstorm_run::{ArmRecord, CheckedExpectation, Machine, Record, Timeouts};
+use lockstorm_data::scenario::Scenario;
+use lockstorm_kit::play;
+use lockstorm_run::{CheckedExpectation, Record};
 
 fn scenario(name: &str) -> Scenario {
-    let text = builtin::find(name).unwrap().text.to_owned();
-    let mut scenario = parse(
-        &Source {
-            name: name.to_owned(),
-            text,
-        },
-        &Overrides::default(),
-    )
-    .unwrap();
+    let mut scenario = lockstorm_kit::scenario::builtin(name, &[]);
     // What the built-in files say may change; what this test shows may not.
     scenario.title = "A title".to_owned();
     scenario.duration = Duration::from_secs(30);
@@ -30,52 +22,12 @@ fn scenario(name: &str) -> Scenario {
     scenario
 }
 
-fn record(scenario: Scenario, figures: impl Fn(&str) -> Figures) -> Record {
-    let arm = |name: &str| {
-        let figures = figures(name);
-        let name = name.to_owned();
-        ArmRecord {
-            name,
-            lock: "lock".to_owned(),
-            ttl_ms: 2000.0,
-            doubt: None,
-            figures,
-            histograms: BTreeMap::new(),
-            series: Series::default(),
-            after_end: Point::default(),
-            first_error: None,
-        }
-    };
-    Record {
-        format: Record::FORMAT,
-        lockstorm: "0.0.0".to_owned(),
-        started: "2026-01-02T03:04:05Z".to_owned(),
-        second_zero: None,
-        scenario_toml: String::new(),
-        seed: scenario.seed,
-        machine: Machine {
-            os: "Linux".to_owned(),
-            arch: "x86_64".to_owned(),
-            cpus: 2,
-            memory: None,
-        },
-        nodes: Vec::new(),
-        timeouts: Timeouts {
-            connect_ms: 100.0,
-            node_ms: Vec::new(),
-            cache_ms: 100.0,
-        },
-        elapsed: 30.0,
-        interrupted: false,
-        inconclusive: Vec::new(),
-        partial: Vec::new(),
-        arms: scenario.arms.iter().map(|spec| arm(&spec.name)).collect(),
-        round_trips: Vec::new(),
-        expectations: Vec::new(),
-        events: Vec::new(),
-        warnings: Vec::new(),
-        scenario,
-    }
+fn record(scenario: &Scenario, figures: impl Fn(&str) -> Figures) -> Record {
+    let arms = scenario
+        .arms
+        .iter()
+        .map(|arm| play::arm_record(&arm.name, "lock", figures(&arm.name)));
+    play::record(scenario.clone(), arms.collect())
 }
 
 fn quantiles(p50: u64, p99: u64, max: u64) -> Quantiles {
@@ -111,7 +63,7 @@ fn sales() -> Record {
     scenario
         .arms
         .retain(|arm| ["none", "single", "redlock"].contains(&arm.name.as_str()));
-    let mut record = record(scenario, |name| {
+    let mut record = record(&scenario, |name| {
         let mut figures = Figures {
             counts: [(Count::Completed, 1600), (Count::SoldOut, 1400)].into(),
             offered: 1600,
@@ -202,7 +154,7 @@ fn caches() -> Record {
     let mut scenario = scenario("stampede");
     scenario.arms.truncate(2);
     let first = scenario.arms[0].name.clone();
-    record(scenario, |name| {
+    record(&scenario, |name| {
         let worst = if name == first { 100 } else { 1 };
         Figures {
             counts: [

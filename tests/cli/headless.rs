@@ -18,13 +18,8 @@ use strum::VariantArray;
 
 /// Added to the scenario: a fault whose condition never holds, and an expectation that depends on it.
 const NEVER: &str = r#"
-[[fault]]
-when = "redlock.holding >= 1000"
-do   = "kill"
-on   = "host:1"
-
-[expect]
-"redlock.acquired" = "> 0"
+fault = [{ when = "redlock.holding >= 1000", do = "kill", on = "host:1" }]
+expect = { "redlock.acquired" = "> 0" }
 "#;
 
 fn place() -> Place {
@@ -175,7 +170,7 @@ fn expectations_decide_the_exit_code() {
     assert_eq!(code, Some(3), "{stdout}");
     assert!(stdout.contains("✖ redlock: acquired "), "{stdout}");
     assert!(stdout.contains("\u{1b}["), "colour was asked for");
-    fs::write(place.at("two-arms.toml"), format!("{TWO_ARMS}{NEVER}")).unwrap();
+    fs::write(place.at("two-arms.toml"), format!("{NEVER}{TWO_ARMS}")).unwrap();
     let (code, stdout, _) = run(&place, &["--duration", "1s"]);
     assert_eq!(code, Some(5), "a fault that does not occur proves nothing: {stdout}");
     let open = "fault 1 never fired: redlock.holding reached ";

@@ -164,43 +164,19 @@ fn a_complete_sample() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one scenario that says it all")]
 fn everything_that_a_scenario_can_say() {
     let text = r#"
 title = "quotes \" and \\ and ü"
 duration = "1m"
 warmup = "1500ms"
 seed = 0xFF
-[lab]
-hosts = 5
-persistence = "aof-everysec"
-port = 7000
-password = "off"
-[swarm]
-servers = 3
-workers = 2
-requests = 1000
-ramp = "2s"
-think = "1ms 500us"
-[workload]
-kind = "cache-fill"
-[[workload.cache]]
-name = "a"
-keys = 10
-popularity = { zipf = 1.25 }
-state_ttl = "1s"
-data_ttl = "2s"
-pages = 3
-weight = 0.5
-[[workload.cache]]
-name = "b"
-keys = 1
-popularity = "zipf"
-state_ttl = "100ms"
-data_ttl = "1m"
-[database]
-url = "postgres://me@localhost/shop"
-read = { median = "0s" }
+lab = { hosts = 5, persistence = "aof-everysec", port = 7000, password = "off" }
+swarm = { servers = 3, workers = 2, requests = 1000, ramp = "2s", think = "1ms 500us" }
+workload = { kind = "cache-fill", cache = [
+    { name = "a", keys = 10, popularity = { zipf = 1.25 }, state_ttl = "1s", data_ttl = "2s", pages = 3, weight = 0.5 },
+    { name = "b", keys = 1, popularity = "zipf", state_ttl = "100ms", data_ttl = "1m" },
+] }
+database = { url = "postgres://me@localhost/shop", read = { median = "0s" } }
 [[arm]]
 name = "mutex"
 lock = "local"

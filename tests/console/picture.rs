@@ -190,12 +190,6 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
         hold: ms(5),
         turns: 0,
     };
-    let event = |id, at, text: &str| Event {
-        id,
-        at,
-        kind: EventKind::Phase,
-        text: text.to_owned(),
-    };
     Snapshot {
         number: seconds * 10,
         server: "redis-server 7.0.15".into(),
@@ -205,8 +199,8 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
         servers: servers.collect(),
         arms,
         events: Arc::new(vec![
-            event(0, -2.4, "set-up: 3 hosts answer"),
-            event(1, 0.0, "the measured part begins"),
+            event(0, -2.4, EventKind::Phase, "set-up: 3 hosts answer"),
+            event(1, 0.0, EventKind::Phase, "the measured part begins"),
         ]),
         knobs,
         caption: None,
@@ -324,25 +318,26 @@ fn outlasted(ttl: Duration, sections: u64) -> Outlasted {
     }
 }
 
+fn event(id: u64, at: f64, kind: EventKind, text: &str) -> Event {
+    let text = text.to_owned();
+    Event { id, at, kind, text }
+}
+
 fn fault(id: u64, at: f64, action: Action, target: Target, effect: Option<f64>) -> Event {
     let did = match action {
         Action::Fault(Fault::Kill) => "killed",
         Action::Fault(Fault::Pause) => "paused",
         _ => "restarted",
     };
-    Event {
-        id,
-        at,
-        kind: EventKind::Fault {
-            action,
-            target,
-            order: None,
-            effect_at: effect.map(|after| at + after),
-            proof: Vec::new(),
-            error: None,
-        },
-        text: format!("{target} {did}"),
-    }
+    let kind = EventKind::Fault {
+        action,
+        target,
+        order: None,
+        effect_at: effect.map(|after| at + after),
+        proof: Vec::new(),
+        error: None,
+    };
+    event(id, at, kind, &format!("{target} {did}"))
 }
 
 /// The main scenario after a kill, a restart and another kill: damage in three arms, host 3 paused.
@@ -353,67 +348,24 @@ pub fn storm() -> Snapshot {
     now.hosts[2].conditions = Conditions::only(Condition::Paused, None, ms(1_800));
     now.hosts[2].stats = None;
     now.servers[2].conditions = Conditions::only(Condition::Paused, None, ms(2_100));
-    let events = Arc::make_mut(&mut now.events);
-    events.push(fault(
-        2,
-        22.0,
-        Action::Fault(Fault::Kill),
-        Target::Host(HostId(1)),
-        Some(0.003),
-    ));
-    events.push(fault(
-        3,
-        23.1,
-        Action::Undo(Condition::Down),
-        Target::Host(HostId(1)),
-        Some(0.012),
-    ));
-    let damage = EventKind::Damage {
-        arm: "single".to_owned(),
-    };
-    let text = "single: 14 units of sku 7 sold twice".to_owned();
-    events.push(Event {
-        id: 4,
-        at: 23.4,
-        kind: damage,
-        text,
-    });
-    events.push(Event {
-        id: 5,
-        at: 30.2,
-        kind: EventKind::Knob,
-        text: "TTL 2 s, was 1 s".to_owned(),
-    });
-    events.push(fault(
-        6,
-        41.1,
-        Action::Fault(Fault::Kill),
-        Target::Host(HostId(2)),
-        Some(0.002),
-    ));
-    events.push(fault(
-        7,
-        45.5,
-        Action::Fault(Fault::Pause),
-        Target::Host(HostId(3)),
-        Some(0.001),
-    ));
-    let lock = EventKind::Lock {
-        arm: "redlock".to_owned(),
-    };
-    events.push(Event {
-        id: 8,
-        at: 45.6,
-        kind: lock,
-        text: "redlock: no quorum".to_owned(),
-    });
-    events.push(fault(
-        9,
-        47.2,
-        Action::Undo(Condition::Down),
-        Target::Host(HostId(2)),
-        None,
-    ));
+    let single = "single".to_owned();
+    let redlock = "redlock".to_owned();
+    let (kill, restart) = (Action::Fault(Fault::Kill), Action::Undo(Condition::Down));
+    Arc::make_mut(&mut now.events).extend([
+        fault(2, 22.0, kill, Target::Host(HostId(1)), Some(0.003)),
+        fault(3, 23.1, restart, Target::Host(HostId(1)), Some(0.012)),
+        event(
+            4,
+            23.4,
+            EventKind::Damage { arm: single },
+            "single: 14 units of sku 7 sold twice",
+        ),
+        event(5, 30.2, EventKind::Knob, "TTL 2 s, was 1 s"),
+        fault(6, 41.1, kill, Target::Host(HostId(2)), Some(0.002)),
+        fault(7, 45.5, Fault::Pause.into(), Target::Host(HostId(3)), Some(0.001)),
+        event(8, 45.6, EventKind::Lock { arm: redlock }, "redlock: no quorum"),
+        fault(9, 47.2, restart, Target::Host(HostId(2)), None),
+    ]);
     for (index, oversold) in [(0, 214), (1, 96), (2, 14)] {
         damaged(&mut now.arms[index], oversold);
     }
@@ -493,13 +445,8 @@ pub fn full_history() -> Snapshot {
     let mut now = calm(inventory(), 3_599.0);
     let events = Arc::make_mut(&mut now.events);
     for id in 2..500_u64 {
-        events.push(fault(
-            id,
-            id as f64 * 7.0,
-            Action::Fault(Fault::Kill),
-            Target::Host(HostId(1)),
-            Some(0.002),
-        ));
+        let at = id as f64 * 7.0;
+        events.push(fault(id, at, Fault::Kill.into(), Target::Host(HostId(1)), Some(0.002)));
     }
     now
 }

@@ -142,7 +142,7 @@ fn every_way_out_gives_the_terminal_back_and_leaves_nothing() {
     ];
     for (way, expected) in ways {
         let mut console = light(WIDE);
-        assert!(console.has_taken_the_screen() && console.is_raw());
+        assert!(console.has_taken_the_screen() && console.terminal.is_raw());
         match way {
             Way::Signal(signal) => console.signal(signal),
             Way::Keys(keys) => console.press(keys),
@@ -186,7 +186,7 @@ fn a_terminal_that_goes_ends_the_run_in_order() {
     ];
     for (state, console) in states {
         let mut console = console();
-        console.hang_up();
+        console.terminal.hang_up();
         let code = console.gone();
         // It may have ended before. Exit code 101 would be a panic that nobody sees.
         let quicker = state == "stopping" && code == 0;
@@ -198,10 +198,10 @@ fn a_terminal_that_goes_ends_the_run_in_order() {
 fn a_terminal_that_shows_nothing_does_not_delay_the_end() {
     let _alone = beside();
     let console = light(WIDE);
-    console.stop_reading();
+    console.terminal.stop_reading();
     // More than a terminal buffers for somebody who does not read.
     for size in [(300, 100), WIDE].into_iter().cycle().take(40) {
-        console.resize(size);
+        console.terminal.resize(size);
         std::thread::sleep(std::time::Duration::from_millis(60));
     }
     console.signal(Signal::SIGTERM);
@@ -215,11 +215,11 @@ fn a_console_that_is_stopped_gives_the_terminal_back_and_takes_it_again() {
     console.signal(Signal::SIGTSTP);
     console.wait_for("it has stopped", |_| console.state() == Some('T'));
     console.wait_for("the terminal is free", |_| {
-        !console.is_raw() && !console.has_the_screen()
+        !console.terminal.is_raw() && !console.terminal.has_alternate_screen()
     });
     console.signal(Signal::SIGCONT);
     console.wait_for_run(3);
-    assert!(console.is_raw() && console.has_the_screen());
+    assert!(console.terminal.is_raw() && console.terminal.has_alternate_screen());
     quit(console);
 }
 
@@ -326,11 +326,11 @@ fn any_size_of_the_window_is_survived() {
     let _alone = beside();
     let console = light(WIDE);
     for size in [(1, 1), (59, 15), SMALL, (300, 100), (3, 90)] {
-        console.resize(size);
+        console.terminal.resize(size);
     }
-    console.resize((50, 10));
+    console.terminal.resize((50, 10));
     console.wait_for("a word about the size", |screen| screen.text.contains("60×16"));
-    console.resize(WIDE);
+    console.terminal.resize(WIDE);
     console.wait_for_run(3);
     quit(console);
 }
@@ -342,7 +342,11 @@ fn a_terminal_without_a_cursor_gets_lines() {
     let console = Console::start_on("dumb", WIDE, &arguments, &FILES);
     assert_eq!(console.gone(), 0);
     let said = console.wait_for("a summary", |screen| screen.text.contains("redlock: "));
-    assert!(!console.has_taken_the_screen() && !console.is_raw(), "{}", said.text);
+    assert!(
+        !console.has_taken_the_screen() && !console.terminal.is_raw(),
+        "{}",
+        said.text
+    );
     assert!(!console.has_moved_the_cursor(), "{}", said.text);
 }
 
@@ -354,7 +358,7 @@ fn a_bad_scenario_does_not_touch_the_terminal() {
     assert_eq!(console.gone(), 2);
     let said = console.wait_for("a line about the scenario", |screen| screen.text.contains("redlok"));
     says(&said.text, &["bad.toml", "redlock"]);
-    assert!(!console.has_taken_the_screen() && !console.is_raw());
+    assert!(!console.has_taken_the_screen() && !console.terminal.is_raw());
 }
 
 #[test]
@@ -363,7 +367,7 @@ fn a_scenario_that_does_not_fit_the_machine_is_refused_before_the_screen_and_in_
     let console = Console::start_limited(64, WIDE, &["light.toml"], &FILES);
     assert_eq!(console.gone(), 2);
     console.wait_for("why", |screen| screen.text.contains("open files"));
-    assert!(!console.has_taken_the_screen() && !console.is_raw());
+    assert!(!console.has_taken_the_screen() && !console.terminal.is_raw());
 
     let mut console = Console::start_limited(64, WIDE, &[], &[]);
     console.wait_for("a selection", |screen| screen.text.contains('›'));

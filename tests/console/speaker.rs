@@ -19,39 +19,19 @@ const SMALL: Size = (80, 24);
 const SCENARIO: &str = "failover";
 /// The same in short: damage from the start, a death of host 1, and an expectation of each kind.
 const SHORT: &str = r#"
-title    = "One death of one host, in short"
+title = "One death of one host, in short"
 duration = "6s"
-seed     = 42
-
-[swarm]
-servers = 2
-workers = 8
-think   = "20ms"
-
-[workload]
-kind     = "inventory"
-products = 16
-stock    = 1000000
-hold     = { median = "20ms", sigma = 0.1 }
-
-[[arm]]
-name = "no lock"
-lock = "none"
-
-[[arm]]
-name = "single"
-lock = "single"
-
-[[arm]]
-name = "redlock"
-lock = "redlock"
-
-[[fault]]
-at  = "1s"
-do  = "kill"
-on  = "host:1"
-for = "300ms"
-
+seed = 42
+swarm = { servers = 2, workers = 8, think = "20ms" }
+workload = { kind = "inventory", products = 16, stock = 1000000, hold = { median = "20ms", sigma = 0.1 } }
+arm = [
+    { name = "no lock", lock = "none" },
+    { name = "single", lock = "single" },
+    { name = "redlock", lock = "redlock" },
+]
+fault = [
+    { at = "1s", do = "kill", on = "host:1", for = "300ms" },
+]
 [expect]
 "no lock.lost_updates" = "> 0"
 "single.acquired"      = "< 1"

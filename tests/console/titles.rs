@@ -2,14 +2,14 @@
 
 use crate::picture;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lockstorm::console::{App, ConsoleOptions, Message, views};
 use lockstorm::report::summary;
-use lockstorm_data::metrics::{Metric, Point, Unit, Value, units};
+use lockstorm_data::metrics::{Metric, Unit, Value, units};
 use lockstorm_kit::beside;
-use lockstorm_run::{ArmRecord, ArmView, Machine, Record, RunOptions, Snapshot, Timeouts, start};
+use lockstorm_kit::play::{arm_record, record};
+use lockstorm_run::{ArmRecord, ArmView, Record, RunOptions, Snapshot, start};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -17,48 +17,13 @@ use strum::VariantArray;
 
 /// The record of a run that ends as in this snapshot.
 fn record_of(snapshot: &Snapshot) -> Record {
-    let scenario = snapshot.scenario.as_ref().clone();
     let arm = |view: &ArmView| ArmRecord {
-        name: view.name.clone(),
-        lock: view.label.clone(),
-        ttl_ms: 2000.0,
         doubt: view.doubt.clone(),
-        first_error: None,
-        figures: view.figures.clone(),
-        histograms: BTreeMap::new(),
         series: view.series.as_ref().clone(),
-        after_end: Point::default(),
+        ..arm_record(&view.name, &view.label, view.figures.clone())
     };
-    Record {
-        format: Record::FORMAT,
-        lockstorm: "0.0.0".to_owned(),
-        started: "2026-01-02T03:04:05Z".to_owned(),
-        second_zero: None,
-        scenario_toml: String::new(),
-        seed: scenario.seed,
-        machine: Machine {
-            os: "Linux".to_owned(),
-            arch: "x86_64".to_owned(),
-            cpus: 2,
-            memory: None,
-        },
-        nodes: Vec::new(),
-        timeouts: Timeouts {
-            connect_ms: 100.0,
-            node_ms: Vec::new(),
-            cache_ms: 100.0,
-        },
-        elapsed: snapshot.elapsed,
-        interrupted: false,
-        inconclusive: Vec::new(),
-        partial: Vec::new(),
-        arms: snapshot.arms.iter().map(arm).collect(),
-        round_trips: Vec::new(),
-        expectations: Vec::new(),
-        events: Vec::new(),
-        warnings: Vec::new(),
-        scenario,
-    }
+    let arms = snapshot.arms.iter().map(arm).collect();
+    record(snapshot.scenario.as_ref().clone(), arms)
 }
 
 /// The console's screen after these keys, wide enough for every column.
@@ -204,10 +169,7 @@ fn play(scenario: &str) -> (Snapshot, Record) {
 const HEAD: &str = r#"
 title = "Titles"
 duration = "2s"
-[swarm]
-servers = 2
-workers = 4
-think = "5ms"
+swarm = { servers = 2, workers = 4, think = "5ms" }
 "#;
 
 const SALE: &str = r#"

@@ -20,6 +20,7 @@ pub mod postgres;
 pub mod program;
 pub mod proxy;
 pub mod scenario;
+pub mod terminal;
 
 pub use lock::server::{free_port, server_bin};
 pub use lock::turn::alone;

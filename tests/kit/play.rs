@@ -1,13 +1,14 @@
 //! Scenarios played in this process: commands for a run, and what its record says.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use lockstorm_data::metrics::{Count, Point};
+use lockstorm_data::metrics::{Count, Figures, Point, Series};
 use lockstorm_data::model::{Action, CheckResult, Condition, Event, EventKind, HostId, OrderId, ServerId, Target};
 use lockstorm_data::scenario::Scenario;
-use lockstorm_run::{ArmRecord, Command, Phase, Record, RunHandle, RunOptions, Snapshot};
+use lockstorm_run::{ArmRecord, Command, Machine, Phase, Record, RunHandle, RunOptions, Snapshot, Timeouts};
 
 use super::program::keeper;
 use super::scenario::scenario;
@@ -186,4 +187,53 @@ pub fn effect(record: &Record, wanted: impl Into<Action>, n: usize) -> f64 {
 pub fn seconds(arm: &ArmRecord, from: f64, to: f64) -> impl Iterator<Item = &Point> {
     let whole = move |point: &&Point| point.second as f64 >= from && (point.second + 1) as f64 <= to;
     arm.series.iter().filter(whole)
+}
+
+/// The record of a run of 30 s in which nothing happened.
+pub fn record(scenario: Scenario, arms: Vec<ArmRecord>) -> Record {
+    Record {
+        format: Record::FORMAT,
+        lockstorm: "0.0.0".to_owned(),
+        started: "2026-01-02T03:04:05Z".to_owned(),
+        second_zero: None,
+        scenario_toml: String::new(),
+        seed: scenario.seed,
+        machine: Machine {
+            os: "Linux".to_owned(),
+            arch: "x86_64".to_owned(),
+            cpus: 2,
+            memory: None,
+        },
+        nodes: Vec::new(),
+        timeouts: Timeouts {
+            connect_ms: 100.0,
+            node_ms: Vec::new(),
+            cache_ms: 100.0,
+        },
+        elapsed: 30.0,
+        interrupted: false,
+        inconclusive: Vec::new(),
+        partial: Vec::new(),
+        arms,
+        round_trips: Vec::new(),
+        expectations: Vec::new(),
+        events: Vec::new(),
+        warnings: Vec::new(),
+        scenario,
+    }
+}
+
+/// An arm of such a record.
+pub fn arm_record(name: &str, lock: &str, figures: Figures) -> ArmRecord {
+    ArmRecord {
+        name: name.to_owned(),
+        lock: lock.to_owned(),
+        ttl_ms: 2000.0,
+        doubt: None,
+        figures,
+        histograms: BTreeMap::new(),
+        series: Series::default(),
+        after_end: Point::default(),
+        first_error: None,
+    }
 }

@@ -7,17 +7,8 @@ pub const TWO_ARMS: &str = r#"
 title    = "Two arms on the same products"
 duration = "60s"
 seed     = 1
-
-[swarm]
-servers = 2
-workers = 2
-think   = "5ms"
-
-[workload]
-kind     = "inventory"
-products = 16
-stock    = 1000000
-hold     = { median = "1ms", sigma = 0.1 }
+swarm = { servers = 2, workers = 2, think = "5ms" }
+workload = { kind = "inventory", products = 16, stock = 1000000, hold = { median = "1ms", sigma = 0.1 } }
 
 [[arm]]
 name = "single"

@@ -153,7 +153,7 @@ impl Stack {
 
     /// A run on this machine, once the faults of [`BROKEN`] have taken effect.
     fn broken(&self) -> Killed {
-        self.file("broken.toml", &(QUIET.to_owned() + BROKEN));
+        self.file("broken.toml", &(BROKEN.to_owned() + QUIET));
         let run = Killed(start(&mut self.lockstorm(&["run", "broken.toml", "--quiet"])));
         eventually("one node is frozen, one is dead, and one is cut off", || {
             state("host-1").contains("Paused") && state("host-2").starts_with("Exited") && !answers(7103)
@@ -176,18 +176,11 @@ impl Drop for Stack {
 
 /// Host 1 stands still, host 2 is dead and host 3 is cut off to the end.
 const BROKEN: &str = r#"
-[[fault]]
-at  = "1s"
-do  = "pause"
-on  = "host:1"
-[[fault]]
-at  = "1s"
-do  = "kill"
-on  = "host:2"
-[[fault]]
-at  = "1s"
-do  = "cut"
-on  = "host:3"
+fault = [
+    { at = "1s", do = "pause", on = "host:1" },
+    { at = "1s", do = "kill", on = "host:2" },
+    { at = "1s", do = "cut", on = "host:3" },
+]
 "#;
 
 fn text(output: &Output) -> String {

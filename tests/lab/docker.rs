@@ -204,42 +204,16 @@ fn failover_plays_in_containers() {
 
 /// What makes of [`QUIET`] a scenario with every fault of a host.
 const EVERY_FAULT: &str = r#"
-[[fault]]
-at  = "1s"
-do  = "pause"
-on  = "host:1"
-for = "1s"
-[[fault]]
-at  = "3s"
-do  = "kill"
-on  = "host:1"
-for = "1s"
-[[fault]]
-at  = "6s"
-do  = "shutdown"
-on  = "host:2"
-for = "1s"
-[[fault]]
-at  = "1s"
-do  = "lag"
-on  = "host:3"
-delay = "20ms"
-for = "1s"
-[[fault]]
-at  = "8500ms"
-do  = "cut"
-on  = "host:3"
-for = "1s"
-[[fault]]
-at  = "10500ms"
-do  = "pause"
-on  = "host:2"
-[[fault]]
-at  = "11500ms"
-do  = "kill"
-on  = "host:2"
-[expect]
-"redlock.lost_updates" = "== 0"
+fault = [
+    { at = "1s", do = "pause", on = "host:1", for = "1s" },
+    { at = "3s", do = "kill", on = "host:1", for = "1s" },
+    { at = "6s", do = "shutdown", on = "host:2", for = "1s" },
+    { at = "1s", do = "lag", on = "host:3", delay = "20ms", for = "1s" },
+    { at = "8500ms", do = "cut", on = "host:3", for = "1s" },
+    { at = "10500ms", do = "pause", on = "host:2" },
+    { at = "11500ms", do = "kill", on = "host:2" },
+]
+expect = { "redlock.lost_updates" = "== 0" }
 "#;
 
 #[test]
@@ -247,7 +221,7 @@ on  = "host:2"
 fn every_fault_takes_effect_and_is_proven() {
     let place = Place::new();
     let kept = "hosts = 3\npersistence = \"aof-always\"";
-    let scenario = QUIET.replace("60s", "12500ms").replace("hosts = 3", kept) + EVERY_FAULT;
+    let scenario = EVERY_FAULT.to_owned() + &QUIET.replace("60s", "12500ms").replace("hosts = 3", kept);
     place.file("faults.toml", &scenario);
     let output = place.run("faults.toml");
     let told = told(&output);

@@ -22,20 +22,9 @@ const SCENARIO: &str = r#"
 title    = "One arm, as little as possible"
 duration = "200ms"
 seed     = 1
-
-[lab]
-hosts = 1
-
-[swarm]
-servers = 1
-workers = 1
-think   = "5ms"
-
-[workload]
-kind     = "inventory"
-products = 4
-stock    = 1000
-hold     = "1ms"
+lab = { hosts = 1 }
+swarm = { servers = 1, workers = 1, think = "5ms" }
+workload = { kind = "inventory", products = 4, stock = 1000, hold = "1ms" }
 
 [[arm]]
 name = "single"

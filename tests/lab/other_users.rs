@@ -19,11 +19,7 @@ use tempfile::TempDir;
 
 /// What makes of [`TWO_ARMS`] a scenario in which host 1 is killed and comes back.
 const KILL: &str = r#"
-[[fault]]
-at  = "500ms"
-do  = "kill"
-on  = "host:1"
-for = "500ms"
+fault = [{ at = "500ms", do = "kill", on = "host:1", for = "500ms" }]
 "#;
 
 /// A user that owns nothing.
@@ -187,7 +183,7 @@ impl Lab {
         fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).expect("open to all");
         fs::write(
             dir.path().join("kill.toml"),
-            TWO_ARMS.replace("60s", "120s").replace("5ms", "20ms") + KILL,
+            KILL.to_owned() + &TWO_ARMS.replace("60s", "120s").replace("5ms", "20ms"),
         )
         .expect("the scenario");
         let own = [

@@ -19,16 +19,8 @@ use lockstorm_run::{Behind, Command, Health, Knob, Record, Snapshot};
 const CLOSED: &str = r#"
 title = "closed loop"
 duration = "10m"
-[swarm]
-servers = 2
-workers = 4
-think = "50ms"
-[workload]
-kind = "inventory"
-products = 50
-stock = 100000
-hold = "2ms"
-stock_in = "redis"
+swarm = { servers = 2, workers = 4, think = "50ms" }
+workload = { kind = "inventory", products = 50, stock = 100000, hold = "2ms", stock_in = "redis" }
 [[arm]]
 name = "redlock"
 lock = "redlock"
@@ -37,20 +29,11 @@ lock = "redlock"
 const OPEN: &str = r#"
 title = "open loop"
 duration = "10m"
-[swarm]
-servers = 2
-workers = 8
-rate = "100/s"
-[workload]
-kind = "inventory"
-products = 50
-stock = 100000
-hold = "2ms"
-stock_in = "redis"
-[[arm]]
-name = "atomic"
-lock = "none"
-update = "atomic"
+swarm = { servers = 2, workers = 8, rate = "100/s" }
+workload = { kind = "inventory", products = 50, stock = 100000, hold = "2ms", stock_in = "redis" }
+arm = [
+    { name = "atomic", lock = "none", update = "atomic" },
+]
 "#;
 
 fn is_down(conditions: &Conditions<Duration>, how: How) -> bool {
@@ -151,21 +134,16 @@ fn hosts_are_killed_paused_and_brought_back_on_command_from_another_port_if_thei
 }
 
 const BY_HAND: &str = r#"
-[[fault]]
-at = "3s"
-do = "kill"
-on = "host:1"
-for = "1s"
-[[fault]]
-when = "redlock.holding >= 5000"
-do = "kill"
-on = "host:2"
+fault = [
+    { at = "3s", do = "kill", on = "host:1", for = "1s" },
+    { when = "redlock.holding >= 5000", do = "kill", on = "host:2" },
+]
 "#;
 
 #[test]
 fn a_scheduled_fault_whose_target_is_down_by_hand_has_taken_effect() {
     let _lab = beside();
-    let run = Run::start(&format!("{CLOSED}{BY_HAND}"), &[]);
+    let run = Run::start(&format!("{BY_HAND}{CLOSED}"), &[]);
     run.until("what is scheduled is announced with its progress", |s| {
         is_scheduled(s, "scheduled: kill host 2 at 5,000 held, now ")
             && is_scheduled(s, "scheduled: bounce host 1 at 3 s")
@@ -214,25 +192,12 @@ fn a_key_that_nobody_holds_and_that_never_expires_is_stuck() {
 const CROWDED: &str = r#"
 title = "crowded"
 duration = "10m"
-[swarm]
-servers = 2
-workers = 32
-[workload]
-kind = "inventory"
-products = 16
-stock = 100000
-hold = "200ms"
-stock_in = "redis"
-[[arm]]
-name = "redlock"
-lock = "redlock"
-ttl = "5s"
-renew = "off"
-[[arm]]
-name = "single"
-lock = "single"
-ttl = "5s"
-renew = "off"
+swarm = { servers = 2, workers = 32 }
+workload = { kind = "inventory", products = 16, stock = 100000, hold = "200ms", stock_in = "redis" }
+arm = [
+    { name = "redlock", lock = "redlock", ttl = "5s", renew = "off" },
+    { name = "single", lock = "single", ttl = "5s", renew = "off" },
+]
 "#;
 
 #[test]
@@ -280,25 +245,17 @@ fn locks_of_a_killed_app_server_are_taken_over_when_their_keys_expire() {
 const RACE: &str = r#"
 title = "race"
 duration = "10m"
-[swarm]
-servers = 2
-workers = 4
+swarm = { servers = 2, workers = 4 }
+arm = [
+    { name = "redlock", lock = "redlock", ttl = "50ms", renew = "off" },
+    { name = "atomic", lock = "none", update = "atomic" },
+]
 [workload]
 kind = "inventory"
 products = 50
 stock = 100000
 hold = { median = "30ms", sigma = 0.6 }
-stock_in = "redis"
-[[arm]]
-name = "redlock"
-lock = "redlock"
-ttl = "50ms"
-renew = "off"
-[[arm]]
-name = "atomic"
-lock = "none"
-update = "atomic"
-"#;
+stock_in = "redis""#;
 
 #[test]
 fn sections_tell_which_ttl_they_would_outlast() {
@@ -330,17 +287,13 @@ fn sections_tell_which_ttl_they_would_outlast() {
 }
 
 const SHUTDOWN: &str = r#"
-[[fault]]
-at = "2s"
-do = "shutdown"
-on = "host:3"
-for = "2s"
+fault = [{ at = "2s", do = "shutdown", on = "host:3", for = "2s" }]
 "#;
 
 #[test]
 fn a_fault_that_is_late_counts_when_it_comes_true() {
     let _lab = beside();
-    let run = Run::start(&format!("{CLOSED}{SHUTDOWN}"), &["lab.password=off"]);
+    let run = Run::start(&format!("{SHUTDOWN}{CLOSED}"), &["lab.password=off"]);
     // A node that runs a script can't end, like one that takes long to save.
     let port = run.now().hosts[2].port;
     let _busy = send(port, "EVAL \"while true do end\" 0\r\n");
@@ -678,27 +631,18 @@ fn a_lock_that_follows_sentinels_survives_the_death_of_the_master_and_one_that_s
 }
 
 const ON_THE_PRIMARY: &str = r#"
-[[fault]]
-at = "3s"
-do = "kill"
-on = "primary"
-[[fault]]
-after = "fault:1 + 100ms"
-do = "pause"
-on = "primary"
-[[fault]]
-when = "sentinel.acquired >= 900"
-do = "pause"
-on = "primary"
-for = "1s"
-[expect]
-"redlock.completed" = ">= 0"
+fault = [
+    { at = "3s", do = "kill", on = "primary" },
+    { after = "fault:1 + 100ms", do = "pause", on = "primary" },
+    { when = "sentinel.acquired >= 900", do = "pause", on = "primary", for = "1s" },
+]
+expect = { "redlock.completed" = ">= 0" }
 "#;
 
 #[test]
 fn the_primary_is_whoever_has_the_master_when_the_fault_starts() {
     let _turn = alone();
-    let run = Run::start(&format!("{CLOSED}{REPLICATED}{ON_THE_PRIMARY}"), &[]);
+    let run = Run::start(&format!("{ON_THE_PRIMARY}{CLOSED}{REPLICATED}"), &[]);
     run.until("it is announced without a name", |s| {
         s.scheduled
             .iter()
@@ -738,21 +682,17 @@ fn the_primary_is_whoever_has_the_master_when_the_fault_starts() {
 }
 
 const FAILOVERS: &str = r#"
-[[fault]]
-at = "3s"
-do = "failover"
-by = "sentinel"
-[[fault]]
-after = "fault:1 + 3s"
-do = "failover"
-by = "hand"
+fault = [
+    { at = "3s", do = "failover", by = "sentinel" },
+    { after = "fault:1 + 3s", do = "failover", by = "hand" },
+]
 "#;
 
 #[test]
 fn a_lock_that_follows_sentinels_follows_a_failover_on_order_too() {
     let _turn = alone();
     let run = Run::start(
-        &format!("{CLOSED}{REPLICATED}{FAILOVERS}"),
+        &format!("{FAILOVERS}{CLOSED}{REPLICATED}"),
         &["arm.sentinel.timeout=1s"],
     );
     let sentinel = 1;

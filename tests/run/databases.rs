@@ -23,42 +23,17 @@ const BY_ENV: &str = "database.url_env=LOCKSTORM_TEST_URL";
 
 /// 120 buyers of 40 units on two app servers.
 const SALE: &str = r#"
-title    = "Forty units of one product"
+title = "Forty units of one product"
 duration = "60s"
-seed     = 1
-
-[swarm]
-servers  = 2
-workers  = 4
-requests = 120
-
-[workload]
-kind     = "inventory"
-products = 1
-stock    = 40
-hold     = "20ms"
-
-[[arm]]
-name    = "none"
-lock    = "none"
-
-[[arm]]
-name    = "local"
-lock    = "local"
-timeout = "60s"
-
-[[arm]]
-name    = "redlock"
-lock    = "redlock"
-ttl     = "30s"
-wait    = { retries = 100000, delay = "5ms", jitter = "10ms" }
-timeout = "60s"
-
-[[arm]]
-name   = "atomic"
-lock   = "none"
-update = "atomic"
-
+seed = 1
+swarm = { servers = 2, workers = 4, requests = 120 }
+workload = { kind = "inventory", products = 1, stock = 40, hold = "20ms" }
+arm = [
+    { name = "none", lock = "none" },
+    { name = "local", lock = "local", timeout = "60s" },
+    { name = "redlock", lock = "redlock", ttl = "30s", wait = { retries = 100000, delay = "5ms", jitter = "10ms" }, timeout = "60s" },
+    { name = "atomic", lock = "none", update = "atomic" },
+]
 [expect]
 "none.oversold"    = ">= 1"
 "local.oversold"   = ">= 1"
@@ -71,43 +46,18 @@ update = "atomic"
 
 /// One hot key that sixteen workers want when it expires.
 const STAMPEDE: &str = r#"
-title    = "A small stampede"
+title = "A small stampede"
 duration = "5s"
-warmup   = "2s"
-seed     = 1
-
-[swarm]
-servers = 2
-workers = 8
-think   = "20ms"
-
-[workload]
-kind = "cache-fill"
-
-[[workload.cache]]
-name      = "catalogue"
-keys      = 1
-state_ttl = "1s"
-data_ttl  = "30s"
-
-[database]
-read = "200ms"
-pool = 8
-
-[[arm]]
-name = "none"
-lock = "none"
-
-[[arm]]
-name = "local"
-lock = "local"
-
-[[arm]]
-name = "redlock"
-lock = "redlock"
-ttl  = "30s"
-wait = { retries = 10000, delay = "20ms", jitter = "20ms" }
-
+warmup = "2s"
+seed = 1
+swarm = { servers = 2, workers = 8, think = "20ms" }
+workload = { kind = "cache-fill", cache = [{ name = "catalogue", keys = 1, state_ttl = "1s", data_ttl = "30s" }] }
+database = { read = "200ms", pool = 8 }
+arm = [
+    { name = "none", lock = "none" },
+    { name = "local", lock = "local" },
+    { name = "redlock", lock = "redlock", ttl = "30s", wait = { retries = 10000, delay = "20ms", jitter = "20ms" } },
+]
 [expect]
 "none.db_hits_per_expiry"    = ">= 4"
 "local.db_hits_per_expiry"   = "> 1 and <= 2"
@@ -116,30 +66,15 @@ wait = { retries = 10000, delay = "20ms", jitter = "20ms" }
 
 /// Two arms that sell until they are stopped, and expect no damage by the lock.
 const LONG: &str = r#"
-title    = "Two arms on few products"
+title = "Two arms on few products"
 duration = "8s"
-seed     = 1
-
-[swarm]
-servers = 2
-workers = 4
-think   = "5ms"
-
-[workload]
-kind     = "inventory"
-products = 2
-stock    = 1000000
-hold     = { median = "2ms", sigma = 0.1 }
-
-[[arm]]
-name = "local"
-lock = "local"
-
-[[arm]]
-name = "redlock"
-lock = "redlock"
-ttl  = "5s"
-
+seed = 1
+swarm = { servers = 2, workers = 4, think = "5ms" }
+workload = { kind = "inventory", products = 2, stock = 1000000, hold = { median = "2ms", sigma = 0.1 } }
+arm = [
+    { name = "local", lock = "local" },
+    { name = "redlock", lock = "redlock", ttl = "5s" },
+]
 [expect]
 "redlock.acquired"     = "> 0"
 "redlock.lost_updates" = "== 0"

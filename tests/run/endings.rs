@@ -24,30 +24,15 @@ const BOUND: f64 = 30.0;
 
 /// One arm without a lock, so that damage is certain, and one with a lock.
 const SCENARIO: &str = r#"
-title    = "Two arms on few products"
+title = "Two arms on few products"
 duration = "60s"
-seed     = 1
-
-[swarm]
-servers = 2
-workers = 4
-think   = "5ms"
-
-[workload]
-kind     = "inventory"
-products = 2
-stock    = 1000000
-hold     = { median = "2ms", sigma = 0.1 }
-
-[[arm]]
-name = "none"
-lock = "none"
-
-[[arm]]
-name = "redlock"
-lock = "redlock"
-ttl  = "2s"
-
+seed = 1
+swarm = { servers = 2, workers = 4, think = "5ms" }
+workload = { kind = "inventory", products = 2, stock = 1000000, hold = { median = "2ms", sigma = 0.1 } }
+arm = [
+    { name = "none", lock = "none" },
+    { name = "redlock", lock = "redlock", ttl = "2s" },
+]
 [expect]
 "redlock.acquired" = "> 0"
 "#;

@@ -24,23 +24,12 @@ const SCENARIO: &str = r#"
 title = "Faulty I/O"
 duration = "3s"
 seed = 3
-[swarm]
-servers = 2
-workers = 2
-think = "5ms"
-[workload]
-kind = "inventory"
-products = 16
-stock = 1000000
-hold = { median = "1ms", sigma = 0.1 }
-[[arm]]
-name = "single"
-lock = "single"
-ttl = "30s"
-[[arm]]
-name = "redlock"
-lock = "redlock"
-ttl = "30s"
+swarm = { servers = 2, workers = 2, think = "5ms" }
+workload = { kind = "inventory", products = 16, stock = 1000000, hold = { median = "1ms", sigma = 0.1 } }
+arm = [
+    { name = "single", lock = "single", ttl = "30s" },
+    { name = "redlock", lock = "redlock", ttl = "30s" },
+]
 [expect]
 "single.lost_updates" = "== 0"
 "redlock.lost_updates" = "== 0"

@@ -17,16 +17,8 @@ const SECRET: &str = "hunter2";
 
 const SCENARIO: &str = r#"
 duration = "1s"
-
-[swarm]
-servers = 1
-workers = 2
-
-[workload]
-kind     = "inventory"
-products = 16
-stock    = 1000000
-hold     = "1ms"
+swarm = { servers = 1, workers = 2 }
+workload = { kind = "inventory", products = 16, stock = 1000000, hold = "1ms" }
 
 [[arm]]
 name = "single"

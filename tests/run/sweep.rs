@@ -12,25 +12,15 @@ use super::live::{Live, living};
 
 /// A sale under one lock whose sections take 40 ms.
 const SALE: &str = r#"
-title    = "A short sale"
+title = "A short sale"
 duration = "1s"
-seed     = 7
-[lab]
-hosts = 1
-[swarm]
-servers = 2
-workers = 4
-think   = "5ms"
-[workload]
-kind     = "inventory"
-products = 16
-stock    = 10000
-hold     = "40ms"
-[[arm]]
-name = "single"
-lock = "single"
-ttl  = "5s"
-wait = "fail-fast"
+seed = 7
+lab = { hosts = 1 }
+swarm = { servers = 2, workers = 4, think = "5ms" }
+workload = { kind = "inventory", products = 16, stock = 10000, hold = "40ms" }
+arm = [
+    { name = "single", lock = "single", ttl = "5s", wait = "fail-fast" },
+]
 "#;
 
 const JOURNAL: &str = "sale.sweep.jsonl";
@@ -172,7 +162,7 @@ fn a_sweep_whose_journal_is_taken_away_or_replaced_says_so() {
 #[test]
 fn the_largest_rate_is_searched() {
     let place = place();
-    let open = SALE.replace("think   = \"5ms\"", "rate = \"10/s\"");
+    let open = SALE.replace("think = \"5ms\"", "rate = \"10/s\"");
     fs::write(place.at("open.toml"), open).unwrap();
     let search = ["open.toml", "--find-max", "rate", "--while", "acquired <= 25"];
     let (stdout, stderr) = swept(&place, &search, 0);

@@ -62,30 +62,16 @@ fn the_simulation_agrees_with_real_nodes_and_ttls_that_are_a_tenth_off_are_found
 }
 
 const RECOMMENDED: &str = r#"
-title    = "The recommended TTL and the next smaller one"
+title = "The recommended TTL and the next smaller one"
 duration = "60s"
-seed     = 11
-[lab]
-hosts = 3
-[swarm]
-servers  = 4
-workers  = 32
-requests = 2000
-[workload]
-kind     = "inventory"
-products = 100000
-stock    = 100
-hold     = { median = "1s", sigma = 0.2 }
-[[arm]]
-name = "recommended"
-lock = "redlock"
-ttl  = "2250ms"
-wait = "fail-fast"
-[[arm]]
-name = "smaller"
-lock = "redlock"
-ttl  = "1500ms"
-wait = "fail-fast"
+seed = 11
+lab = { hosts = 3 }
+swarm = { servers = 4, workers = 32, requests = 2000 }
+workload = { kind = "inventory", products = 100000, stock = 100, hold = { median = "1s", sigma = 0.2 } }
+arm = [
+    { name = "recommended", lock = "redlock", ttl = "2250ms", wait = "fail-fast" },
+    { name = "smaller", lock = "redlock", ttl = "1500ms", wait = "fail-fast" },
+]
 "#;
 
 /// The run is so long that the next smaller TTL is expected to be outlasted 20 times and more, and the recommended one hardly ever.
@@ -121,45 +107,22 @@ fn the_recommended_ttl_lasts_and_the_next_smaller_one_is_outlasted_as_often_as_p
 }
 
 const PAUSES: &str = r#"
-title    = "Short sections, one node that dies, app servers that pause and die"
+title = "Short sections, one node that dies, app servers that pause and die"
 duration = "6s"
-warmup   = "1s"
-seed     = 3
-[lab]
-hosts = 3
-[swarm]
-servers = 4
-workers = 4
-think   = "5ms"
-[workload]
-kind     = "inventory"
-products = 8
-stock    = 100000
-hold     = { median = "40ms", sigma = 0.6 }
-[[arm]]
-name = "single"
-lock = "single"
-ttl  = "200ms"
-wait = "queue"
-[[arm]]
-name = "redlock"
-lock = "redlock"
-ttl  = "200ms"
-wait = "queue"
-[[fault]]
-at  = "1s"
-do  = "kill"
-on  = "host:1"
-for = "1s"
-[[fault]]
-at  = "3s"
-do  = "pause"
-on  = "server:2"
-for = "500ms"
-[[fault]]
-at  = "4s"
-do  = "kill"
-on  = "server:3"
+warmup = "1s"
+seed = 3
+lab = { hosts = 3 }
+swarm = { servers = 4, workers = 4, think = "5ms" }
+workload = { kind = "inventory", products = 8, stock = 100000, hold = { median = "40ms", sigma = 0.6 } }
+arm = [
+    { name = "single", lock = "single", ttl = "200ms", wait = "queue" },
+    { name = "redlock", lock = "redlock", ttl = "200ms", wait = "queue" },
+]
+fault = [
+    { at = "1s", do = "kill", on = "host:1", for = "1s" },
+    { at = "3s", do = "pause", on = "server:2", for = "500ms" },
+    { at = "4s", do = "kill", on = "server:3" },
+]
 "#;
 
 #[test]

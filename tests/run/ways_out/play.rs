@@ -222,11 +222,11 @@ impl Play<'_> {
                 }
             }
             Way::TerminalClosed | Way::TerminalClosedNohup => self.process.close_terminal(),
-            Way::StdoutClosed => self.process.stdout.close(),
-            Way::StderrClosed => self.close_stderr(),
+            Way::StdoutClosed => self.process.close_stdout(),
+            Way::StderrClosed => self.process.close_stderr(),
             Way::OutputsClosed => {
-                self.process.stdout.close();
-                self.close_stderr();
+                self.process.close_stdout();
+                self.process.close_stderr();
             }
         }
         if self.cell.way.lets_it_play() && self.cell.state == State::SetUp {
@@ -257,13 +257,7 @@ impl Play<'_> {
         }
     }
 
-    fn close_stderr(&mut self) {
-        if let Some(stderr) = &mut self.process.stderr {
-            stderr.close();
-        }
-    }
-
-    fn keys(&self, key: &str, times: usize) {
+    fn keys(&mut self, key: &str, times: usize) {
         for _ in 0..times {
             self.process.press(key);
             thread::sleep(APART);

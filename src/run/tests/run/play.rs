@@ -454,14 +454,8 @@ const ONE_PRODUCT: &str = r#"
 title    = "One lock, held for three seconds at a time"
 duration = "9s"
 seed     = 42
-[swarm]
-servers = 3
-workers = 4
-[workload]
-kind     = "inventory"
-products = 1
-stock    = 1000
-hold     = "3s"
+swarm = { servers = 3, workers = 4 }
+workload = { kind = "inventory", products = 1, stock = 1000, hold = "3s" }
 [[arm]]
 name = "single"
 lock = "single"
@@ -498,31 +492,18 @@ fn a_lock_that_somebody_holds_is_to_be_had_and_one_whose_node_is_away_is_not() {
 
 /// With one product one app server hears that the lock is held while the other one waits in vain for a replica.
 const TWO_LINKS: &str = r#"
-title    = "The master is cut from both replicas"
+title = "The master is cut from both replicas"
 duration = "5s"
-seed     = 42
-[lab.replicated]
-down_after = "60s"
-[swarm]
-servers = 2
-workers = 2
-[workload]
-kind     = "inventory"
-products = 1
-stock    = 100000
-hold     = "1ms"
-[[arm]]
-name          = "wait 1"
-lock          = "single"
-topology      = "replicated"
-wait_replicas = 1
-wait_timeout  = "100ms"
-ttl           = "2s"
-[[fault]]
-at  = "1s"
-do  = "cut"
-on  = "link:1-2,1-3"
-for = "1s"
+seed = 42
+lab = { replicated = { down_after = "60s" } }
+swarm = { servers = 2, workers = 2 }
+workload = { kind = "inventory", products = 1, stock = 100000, hold = "1ms" }
+arm = [
+    { name = "wait 1", lock = "single", topology = "replicated", wait_replicas = 1, wait_timeout = "100ms", ttl = "2s" },
+]
+fault = [
+    { at = "1s", do = "cut", on = "link:1-2,1-3", for = "1s" },
+]
 "#;
 
 #[test]
