@@ -10,11 +10,10 @@ use lockstorm_data::model::CheckResult;
 use lockstorm_kit::place::Place;
 use lockstorm_kit::postgres::Database;
 use lockstorm_kit::proxy::Proxy;
-use lockstorm_kit::{eventually, send};
+use lockstorm_kit::{eventually, runtime, send};
 use lockstorm_run::{ArmRecord, Record};
 use nix::sys::signal::Signal;
 use sqlx::{Connection, SqliteConnection};
-use tokio::runtime::{Builder, Runtime};
 use url::Url;
 
 use super::live::{Ended, Live};
@@ -48,10 +47,6 @@ fn start<'a>(place: &'a Place, set: &[&str]) -> Live<'a> {
     let set = set.iter().flat_map(|set| ["--set", *set]);
     let arguments: Vec<&str> = ["--record", "out.json"].into_iter().chain(set).collect();
     Live::start(place, &mut place.command(&arguments))
-}
-
-fn runtime() -> Runtime {
-    Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
 fn is_said(texts: &[String], wanted: &str) -> bool {

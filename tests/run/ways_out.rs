@@ -18,7 +18,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+
 use std::time::Duration;
+use strum::VariantArray;
 
 use cell::{Cell, Database, Form, State, Way};
 use play::Played;
@@ -110,10 +112,10 @@ fn the_table_is_large_and_the_sample_has_every_way_and_every_state() {
     for cell in &sample {
         assert!(all.contains(cell), "{cell} is not a cell of the table");
     }
-    for way in Way::all() {
+    for &way in Way::VARIANTS {
         assert!(sample.iter().any(|cell| cell.way == way), "{}", way.name());
     }
-    for state in State::all() {
+    for &state in State::VARIANTS {
         for form in Form::ALL {
             let possible = all.iter().any(|cell| cell.state == state && cell.form == form);
             let shown = sample.iter().any(|cell| cell.state == state);

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use strum::{IntoStaticStr, VariantArray};
+
 /// How lockstorm runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
@@ -19,7 +21,8 @@ pub enum Database {
 }
 
 /// The state of lockstorm when it is ended: a column of the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum State {
     Picker,
     /// The lab is being started, and its servers hang.
@@ -44,34 +47,56 @@ pub enum State {
 }
 
 /// How it is ended: a row of the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
 pub enum Way {
     /// By itself; in the console by `q` once everything is over.
+    #[strum(serialize = "its end")]
     ItsEnd,
+    #[strum(serialize = "q")]
     Quit,
+    #[strum(serialize = "q q")]
     QuitTwice,
+    #[strum(serialize = "q q q")]
     QuitThrice,
+    #[strum(serialize = "Ctrl-C")]
     CtrlC,
+    #[strum(serialize = "Ctrl-C ×2")]
     CtrlCTwice,
+    #[strum(serialize = "Ctrl-C ×3")]
     CtrlCThrice,
+    #[strum(serialize = "SIGINT")]
     Interrupt,
+    #[strum(serialize = "SIGINT ×2")]
     InterruptTwice,
+    #[strum(serialize = "SIGINT ×3")]
     InterruptThrice,
+    #[strum(serialize = "SIGTERM")]
     Terminate,
+    #[strum(serialize = "SIGHUP")]
     HangUp,
+    #[strum(serialize = "SIGQUIT")]
     QuitSignal,
+    #[strum(serialize = "SIGKILL")]
     Kill,
+    #[strum(serialize = "SIGKILL keeper")]
     KillKeeper,
     /// Lockstorm and its keeper are killed; `lab down` removes what is left.
+    #[strum(serialize = "SIGKILL both")]
     KillBoth,
     /// The window is closed, the tmux server is killed, or the connection is lost.
+    #[strum(serialize = "terminal closed")]
     TerminalClosed,
     /// The same for a lockstorm that was started with `nohup`: only the terminal itself shows it.
+    #[strum(serialize = "… with nohup")]
     TerminalClosedNohup,
+    #[strum(serialize = "stdout closed")]
     StdoutClosed,
+    #[strum(serialize = "stderr closed")]
     StderrClosed,
+    #[strum(serialize = "outputs closed")]
     OutputsClosed,
     /// A lockstorm that was started with `nohup` ignores a hang-up.
+    #[strum(serialize = "nohup, SIGHUP")]
     NohupHangUp,
 }
 
@@ -80,30 +105,8 @@ impl Form {
 }
 
 impl State {
-    const NAMES: [(Self, &str); 14] = [
-        (Self::Picker, "picker"),
-        (Self::SetUp, "set-up"),
-        (Self::WarmUp, "warm-up"),
-        (Self::Load, "load"),
-        (Self::HostPaused, "host-paused"),
-        (Self::HostKilled, "host-killed"),
-        (Self::ServerPaused, "server-paused"),
-        (Self::Dialog, "dialog"),
-        (Self::DatabaseLocked, "database-locked"),
-        (Self::FullQueue, "full-queue"),
-        (Self::Draining, "draining"),
-        (Self::Closing, "closing"),
-        (Self::Finished, "finished"),
-        (Self::Failed, "failed"),
-    ];
-
-    pub fn all() -> impl Iterator<Item = Self> {
-        Self::NAMES.into_iter().map(|(one, _)| one)
-    }
-
     pub fn name(self) -> &'static str {
-        let (_, name) = Self::NAMES[self as usize];
-        name
+        self.into()
     }
 
     const fn is_of(self, form: Form) -> bool {
@@ -125,38 +128,8 @@ impl State {
 }
 
 impl Way {
-    const NAMES: [(Self, &str); 22] = [
-        (Self::ItsEnd, "its end"),
-        (Self::Quit, "q"),
-        (Self::QuitTwice, "q q"),
-        (Self::QuitThrice, "q q q"),
-        (Self::CtrlC, "Ctrl-C"),
-        (Self::CtrlCTwice, "Ctrl-C ×2"),
-        (Self::CtrlCThrice, "Ctrl-C ×3"),
-        (Self::Interrupt, "SIGINT"),
-        (Self::InterruptTwice, "SIGINT ×2"),
-        (Self::InterruptThrice, "SIGINT ×3"),
-        (Self::Terminate, "SIGTERM"),
-        (Self::HangUp, "SIGHUP"),
-        (Self::QuitSignal, "SIGQUIT"),
-        (Self::Kill, "SIGKILL"),
-        (Self::KillKeeper, "SIGKILL keeper"),
-        (Self::KillBoth, "SIGKILL both"),
-        (Self::TerminalClosed, "terminal closed"),
-        (Self::TerminalClosedNohup, "… with nohup"),
-        (Self::StdoutClosed, "stdout closed"),
-        (Self::StderrClosed, "stderr closed"),
-        (Self::OutputsClosed, "outputs closed"),
-        (Self::NohupHangUp, "nohup, SIGHUP"),
-    ];
-
-    pub fn all() -> impl Iterator<Item = Self> {
-        Self::NAMES.into_iter().map(|(one, _)| one)
-    }
-
     pub fn name(self) -> &'static str {
-        let (_, name) = Self::NAMES[self as usize];
-        name
+        self.into()
     }
 
     fn is_of(self, form: Form) -> bool {
@@ -230,12 +203,12 @@ impl fmt::Display for Cell {
 pub fn all(database: Database) -> Vec<Cell> {
     let mut cells = Vec::new();
     for form in Form::ALL {
-        for state in State::all() {
+        for &state in State::VARIANTS {
             // Without a lab there is no database.
             if !state.is_of(form) || (database == Database::Postgres && state.is_over() && state != State::Finished) {
                 continue;
             }
-            for way in Way::all() {
+            for &way in Way::VARIANTS {
                 let possible = way.is_of(form)
                     // There is no keeper to kill; a set-up that hangs would never end by itself.
                     && (state.has_a_lab() || !matches!(way, Way::KillKeeper | Way::KillBoth))

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use lockstorm_kit::runtime;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection, raw_sql};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
 /// A lock on the first arm's tables, which is held until it is dropped.
 pub struct Locked {
@@ -62,11 +63,4 @@ pub fn schemas(url: &str, run: &Path) -> Result<Vec<String>, sqlx::Error> {
 fn schema(run: &Path) -> String {
     let id = run.file_name().unwrap_or_default().to_string_lossy();
     format!("lockstorm_{}", id.replace('-', "_"))
-}
-
-fn runtime() -> Runtime {
-    Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime for a moment")
 }

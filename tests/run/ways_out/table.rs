@@ -6,6 +6,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use strum::VariantArray;
+
 use super::cell::{Cell, Form, State, Way};
 use super::play::Played;
 
@@ -65,7 +67,7 @@ fn tables(shown: &[Shown]) -> String {
     for form in Form::ALL {
         let of_form: Vec<&Shown> = shown.iter().filter(|one| one.cell.form == form).collect();
         let has = |state: &State| of_form.iter().any(|one| one.cell.state == *state);
-        let states: Vec<State> = State::all().filter(has).collect();
+        let states: Vec<State> = State::VARIANTS.iter().copied().filter(has).collect();
         for states in states.chunks(STATES) {
             part(&mut text, form, states, &of_form);
         }
@@ -79,7 +81,7 @@ fn part(text: &mut String, form: Form, states: &[State], shown: &[&Shown]) {
         let _ = write!(text, "{:<WIDTH$}", state.name());
     }
     text.push('\n');
-    for way in Way::all() {
+    for &way in Way::VARIANTS {
         let of = |state: &State| {
             let here = |one: &&&Shown| one.cell.state == *state && one.cell.way == way;
             shown.iter().find(here).copied()

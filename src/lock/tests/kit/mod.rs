@@ -19,4 +19,4 @@ pub mod waiting;
 
 pub use server::RedisServer;
 pub use turn::beside;
-pub use waiting::{TEST_TIMEOUT, eventually, in_time, until};
+pub use waiting::{TEST_TIMEOUT, eventually, in_time, runtime, until};

@@ -12,13 +12,12 @@ use lockstorm_lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes};
 use lockstorm_lock::{Outcome, Wait};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::belief::Beliefs;
-use super::waiting::TEST_TIMEOUT;
+use super::waiting::{TEST_TIMEOUT, runtime};
 
 /// Fewer keys than workers, so that somebody always waits.
 const KEYS: usize = 4;
@@ -120,7 +119,7 @@ fn serve(
     counts: &Arc<Counts>,
     mut inbox: UnboundedReceiver<Order>,
 ) {
-    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = runtime();
     runtime.block_on(async {
         let nodes = Nodes::connect(addrs, NodeOptions::default());
         let lock = strategy(&nodes, seed);

@@ -5,13 +5,12 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use lockstorm_lock::{AcquireOptions, Cause, Guard, Lock, NodeOptions, Nodes, Refusal, Wait};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 use tokio::time::{Instant, sleep};
 
 use super::server::RedisServer;
-use super::turn::Turn;
-use super::turn::{alone, beside};
-use super::waiting::{TEST_TIMEOUT, until};
+use super::turn::{Turn, alone, beside};
+use super::waiting::{TEST_TIMEOUT, runtime, until};
 
 pub const KEY: &str = "sku:7";
 
@@ -34,6 +33,14 @@ pub const OPTIONS: AcquireOptions = AcquireOptions {
     lifetime: None,
     repair: false,
 };
+
+/// Of this TTL in milliseconds, and otherwise as [`OPTIONS`].
+pub const fn lasting(ttl: u64) -> AcquireOptions {
+    AcquireOptions {
+        ttl: Duration::from_millis(ttl),
+        ..OPTIONS
+    }
+}
 
 /// For nodes that will not reply.
 pub const IMPATIENT: AcquireOptions = AcquireOptions {
@@ -195,7 +202,7 @@ async fn connect(addrs: &[SocketAddr], node_timeout: Duration) -> Nodes {
 
 /// An app server's runtime, connected to all of these servers.
 pub fn app_server(servers: &[RedisServer]) -> (Runtime, Nodes) {
-    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = runtime();
     let nodes = runtime.block_on(connect(&addrs_of(servers), NODE_TIMEOUT));
     (runtime, nodes)
 }
@@ -208,8 +215,7 @@ where
 {
     let addrs = addrs_of(servers);
     thread::spawn(move || {
-        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
+        runtime().block_on(async {
             let nodes = connect(&addrs, NODE_TIMEOUT).await;
             work(nodes).await
         })

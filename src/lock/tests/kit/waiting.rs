@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tokio::runtime::{Builder, Runtime};
 use tokio::time::sleep;
 
 /// How long anything may take on the slowest machine before a test gives up.
@@ -24,6 +25,11 @@ pub async fn until(what: &str, condition: impl AsyncFn() -> bool) {
         assert!(start.elapsed() < TEST_TIMEOUT, "not within {TEST_TIMEOUT:?}: {what}");
         sleep(Duration::from_millis(2)).await;
     }
+}
+
+/// A runtime like an app server's.
+pub fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
 /// What `future` gives; the test fails if that takes too long.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::kit::trio::{
     BRIEF, IMPATIENT, KEY, OPTIONS, PERSISTENT, QUEUE, RETRY, SOON, Trio, addrs_of, app_server, elsewhere, keys_of,
-    no_quorum, unknown,
+    lasting, no_quorum, unknown,
 };
 use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually, in_time, until};
 use lockstorm_lock::{
@@ -246,10 +246,7 @@ async fn pauses_kills_and_restarts_under_load_leave_no_key_behind() {
 async fn an_expired_lock_is_never_handed_out() {
     let trio = Trio::start().await;
     // After the allowance for clock drift nothing is left of 2 ms. On a slow machine not even the votes come in time.
-    let short = AcquireOptions {
-        ttl: Duration::from_millis(2),
-        ..OPTIONS
-    };
+    let short = lasting(2);
     let refusal = trio.acquire(&short).await.unwrap_err();
     assert!(
         matches!(refusal, Refusal::Expired { .. } | Refusal::Unknown { .. }),
@@ -299,10 +296,7 @@ async fn renewal_keeps_a_lock_and_its_loss_is_signalled() {
 #[tokio::test]
 async fn without_renewal_the_end_of_the_validity_is_the_loss() {
     let trio = Trio::start().await;
-    let options = AcquireOptions {
-        ttl: Duration::from_millis(300),
-        ..OPTIONS
-    };
+    let options = lasting(300);
     let guard = trio.acquire(&options).await.unwrap();
     in_time("the loss is signalled", guard.lost()).await;
     assert!(guard.is_lost());
@@ -401,10 +395,7 @@ fn a_killed_app_server_sends_nothing_and_its_keys_keep_their_ttl() {
 #[tokio::test]
 async fn waiting_until_expiry_gets_the_lock_of_a_holder_that_never_releases() {
     let trio = Trio::start().await;
-    let short = AcquireOptions {
-        ttl: Duration::from_millis(500),
-        ..OPTIONS
-    };
+    let short = lasting(500);
     let holder = trio.acquire(&short).await.unwrap();
     let guard = trio.acquire(&QUEUE).await.unwrap();
     assert!(holder.is_lost());

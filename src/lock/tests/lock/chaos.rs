@@ -9,9 +9,9 @@ use std::{env, thread};
 
 use crate::kit::belief::{Belief, Beliefs, overlaps};
 use crate::kit::swarm::{AppServer, Counts, Strategy};
-use crate::kit::trio::{KEY, OPTIONS, PERSISTENT, Trio, addrs_of, app_server};
-use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually};
-use lockstorm_lock::{AcquireOptions, Lock, NodeOptions, Nodes, Refusal};
+use crate::kit::trio::{KEY, OPTIONS, PERSISTENT, Trio, addrs_of, app_server, lasting};
+use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually, runtime};
+use lockstorm_lock::{Lock, NodeOptions, Nodes, Refusal};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -87,10 +87,7 @@ async fn locks_that_do_not_lock_are_caught() {
 async fn a_client_that_deletes_without_looking_is_caught_and_ours_is_not() {
     let trio = Trio::start().await;
     let single = |seed| Lock::single(&trio.nodes, 0, seed);
-    let short = AcquireOptions {
-        ttl: Duration::from_millis(50),
-        ..OPTIONS
-    };
+    let short = lasting(50);
     for looks in [true, false] {
         let beliefs = Beliefs::default();
         let late = single(1).acquire(KEY, &short).await.unwrap();
@@ -307,10 +304,7 @@ fn second_holder(nodes: usize, votes: usize, losses: usize) -> bool {
     // Killed and not paused: a SET that waits in a paused node would become a vote later.
     servers[votes..].iter_mut().for_each(RedisServer::kill);
     let addrs = addrs_of(&servers);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = runtime();
     let beliefs = Beliefs::default();
     let guard = runtime.block_on(async {
         let connections = Nodes::connect(&addrs, NodeOptions::default());

@@ -7,7 +7,8 @@ use std::{fs, mem, thread};
 
 use crate::kit::intermediary::Intermediary;
 use crate::kit::trio::{
-    IMPATIENT, KEY, OPTIONS, PERSISTENT, QUEUE, RENEWED, RETRY, SOON, Trio, addrs_of, elsewhere, no_quorum, unknown,
+    IMPATIENT, KEY, OPTIONS, PERSISTENT, QUEUE, RENEWED, RETRY, SOON, Trio, addrs_of, elsewhere, lasting, no_quorum,
+    unknown,
 };
 use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually, in_time, until};
 use lockstorm_lock::{AcquireOptions, Cause, Lock, NodeOptions, Nodes, NotExtended, Outcome, Refusal, Wait};
@@ -504,10 +505,7 @@ async fn nothing_is_deleted_without_checking_its_owner() {
 #[tokio::test]
 async fn a_delete_that_the_node_will_never_run_is_not_repeated_when_the_key_has_expired() {
     let trio = Trio::start().await;
-    let short = AcquireOptions {
-        ttl: Duration::from_millis(500),
-        ..OPTIONS
-    };
+    let short = lasting(500);
     let guard = trio.acquire_all(&short).await;
     // SET is allowed; scripts are not, nor the native commands of some servers.
     let known: Vec<String> = trio.servers[0].query(cmd("ACL").arg("CAT").arg("write"));

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use lockstorm_data::scenario::{Catalogue, DatabaseSpec, Initial, ServiceTime};
 use lockstorm_kit::postgres::{Database, Postgres};
+use lockstorm_kit::runtime;
 use lockstorm_run::store::{ArmDatabase, Mark, Order, Store, StoreError, Token};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tempfile::TempDir;
@@ -101,7 +102,7 @@ fn app_servers<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
             }
             bought
         };
-        std::thread::spawn(|| on_own_runtime(serve))
+        std::thread::spawn(|| runtime().block_on(serve))
     };
     (0..3).map(start).collect()
 }
@@ -256,14 +257,6 @@ async fn buy(store: Store, by: String) -> u64 {
     sold
 }
 
-fn on_own_runtime<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime")
-        .block_on(work)
-}
-
 fn refused<T>(answer: &Result<T, StoreError>) -> bool {
     matches!(answer, Err(StoreError::Fenced { .. }))
 }
@@ -404,7 +397,7 @@ async fn a_kill_tears_no_sale(url: &str) {
     for kill in 0_u64..20 {
         let place = Arc::clone(&tables.place);
         std::thread::spawn(move || {
-            on_own_runtime(async {
+            runtime().block_on(async {
                 let store = place.open(2).await.expect("a pool");
                 for worker in 0..2 {
                     let store = store.clone();

@@ -15,7 +15,7 @@ use lockstorm_data::model::{Condition, Fault};
 use lockstorm_kit::lab::free_ports;
 use lockstorm_kit::play::{Run, arm, effects, server};
 use lockstorm_kit::scenario::scenario;
-use lockstorm_kit::{alone, beside};
+use lockstorm_kit::{alone, beside, runtime};
 use lockstorm_run::Record;
 use sqlx::Connection;
 
@@ -150,11 +150,6 @@ fn one_order_for_each(figures: &Figures, locked: bool) {
     }
 }
 
-fn runtime<T>(work: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.expect("a runtime").block_on(work)
-}
-
 /// The commands that a node reports it runs, from its first answer until it ends: `MONITOR`.
 struct Monitor {
     /// `CLOCK_MONOTONIC` in microseconds after it had begun.
@@ -259,7 +254,7 @@ fn play(swarm: &str, rest: &str) -> Option<(Record, Outside)> {
 
 /// All orders of a ledger, and those marked as measured, by SQL.
 fn orders(file: &Path) -> (u64, u64) {
-    runtime(async {
+    runtime().block_on(async {
         sqlx::any::install_default_drivers();
         let url = format!("sqlite://{}", file.display());
         let mut database = sqlx::AnyConnection::connect(&url).await.expect("the arm's file");

@@ -365,11 +365,7 @@ fn supersedes(tally: &Tally) -> Vec<u64> {
 fn test(body: impl AsyncFnOnce(Arc<RedisServer>)) {
     let _turn = lockstorm_kit::beside();
     let node = Arc::new(RedisServer::start());
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime")
-        .block_on(body(node));
+    lockstorm_kit::runtime().block_on(body(node));
 }
 
 #[test]
