@@ -13,6 +13,8 @@ use lockstorm_lab::NodeName;
 use lockstorm_plan::sweep::Axis;
 use lockstorm_plan::{ClockJumps, Extent, NodeCrashes, Pauses, Renewal, Spread};
 
+use crate::words::words;
+
 /// A terminal chaos lab and benchmark suite for distributed locks on Redis.
 ///
 /// Starts a trio of Redis hosts, lets swarms of workers fill a cache or sell stock under several lock strategies side by
@@ -152,6 +154,7 @@ pub enum Command {
     Run(RunArgs),
     Scenarios(ScenariosArgs),
     Check(CheckArgs),
+    Explain(ExplainArgs),
     Plan(Box<PlanArgs>),
     Recipes(RecipesArgs),
     Sweep(SweepArgs),
@@ -213,6 +216,19 @@ Examples:
 pub struct ScenariosArgs {
     #[command(subcommand)]
     pub command: Option<ScenariosCommand>,
+}
+
+/// Say what a figure, a scenario, a fault or another word means.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm explain                  all words
+  lockstorm explain lost_updates
+  lockstorm explain quorum")]
+pub struct ExplainArgs {
+    /// The word, as tables and scenarios write it.
+    #[arg(value_parser = Known(words), hide_possible_values = true)]
+    pub word: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod failure;
 mod log;
+mod words;
 
 use std::env;
 use std::process::ExitCode;
@@ -67,6 +68,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Run(args)) => commands::run::run(&args, cli.color, cli.ascii),
         Some(Command::Scenarios(args)) => commands::scenarios::scenarios(&args),
         Some(Command::Check(args)) => commands::scenarios::check(&args),
+        Some(Command::Explain(args)) => commands::explain::explain(&args, cli.ascii),
         Some(Command::Plan(args)) => commands::plan::plan(*args, cli.color, cli.ascii),
         Some(Command::Doctor(args)) => commands::doctor::doctor(&args, cli.color, cli.ascii),
         Some(Command::Recipes(args)) => commands::recipes::recipes(&args, cli.color, cli.ascii),

@@ -2,6 +2,12 @@
 //! never make a writer wait, signals that ask for an end, and sleeps that are exact.
 //!
 //! It must not know any other package of Lockstorm.
+//!
+//! # Map
+//!
+//! - `input`: files that are read: opened without waiting, regular, and no more of them than a limit. `output`: streams
+//!   that never make a writer wait, and files that are replaced whole or not at all. `timer`: sleeps that are accurate
+//!   to a tenth of a millisecond, with one `timerfd` for each runtime (`alarm`). `signals`: the requests to end
 #![forbid(unsafe_op_in_unsafe_fn)]
 #![warn(missing_docs)]
 

@@ -8,6 +8,13 @@
 //! nothing about requests that arrive independently.
 //!
 //! It knows nothing of scenarios, runs of them, or how a result is printed; the machine is described as in a record.
+//!
+//! # Map
+//!
+//! - files here: the lock engine beside its peers: `case` and `target` are tables; `labs` holds the nodes that a case
+//!   needs, `certificates` those of TLS; `round` breaks nodes and measures; `fleet` and `app_server` run one contender
+//!   (`engine`, `peers/`) and talk through `stage` and `board`; `summing_up` makes medians and ratios of the rounds;
+//!   `record` is the file
 #![warn(missing_docs)]
 
 mod app_server;

@@ -6,6 +6,7 @@ pub mod console;
 pub mod docs;
 pub mod doctor;
 pub mod elsewhere;
+pub mod explain;
 pub mod lab;
 mod load;
 pub mod plan;

@@ -3,6 +3,27 @@
 //!
 //! It knows nothing of runtimes, servers or databases: neither tokio nor redis nor sqlx is used here. Everything is read,
 //! checked, computed and written as text or JSON.
+//!
+//! # Map
+//!
+//! - `scenario`: the file format, its errors, overrides, the built-in files. `words`: an enum's variants are the words
+//!   of the format; `lock`: a row for each kind of lock; `arm_key`: which keys an arm may have; `node_url` and
+//!   `database_url` keep passwords apart; `workload/`: a folder for each workload, with everything that the rest of the
+//!   program asks of it (`kind` is that interface) and, in `shown`, what the report and the console show of it:
+//!   columns, lanes, bars, verdicts, the clauses of its sentence; `forms/`: values that can be a word, a duration or a
+//!   table
+//! - `metrics`: `metric`: the table of figures, a row for each, with its title and what it means that it is not zero
+//!   (the table of docs/figures.md is compared with it); `column`: what can stand in a column; `counts` and `times`: plain counts and
+//!   times, each one array from the recorder to the record; the timeline (second 0, the end), recorders, sums, figures,
+//!   series
+//! - `model`: ids, events, outcomes, and `fault/`: the tables of the kinds of fault and of the conditions that they
+//!   bring, with their targets, the obstacles to an action, its undo, and the proof of its effect. `std`, `serde` and
+//!   `strum` only
+//!
+//! # Rules, and why
+//!
+//! - **Bad input starts nothing.** A scenario is read whole and all its errors are reported at once, before any process
+//!   starts.
 #![warn(missing_docs)]
 
 pub mod metrics;

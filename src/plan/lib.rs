@@ -7,6 +7,26 @@
 //! All times are in seconds unless a name says otherwise. [`formulas`] has the closed forms, each with its source;
 //! [`Question`] says what is known of the work, of the network and of what goes wrong; [`Plan::of`] puts both
 //! together, a row for each [`Setting`].
+//!
+//! # Map
+//!
+//! - files here: which TTL: `question` (what is known), `setting`, `answer` with a `row` for each setting (what is to
+//!   be expected of it) and a `choice`; `spread` is how long something takes, assumed or `measured` with a fitted
+//!   `tail`; `formulas` are the closed forms with their sources, `overrun` and `elapsed` sums over distributions
+//!   (`bins`), `simulate` plays sections in the engine's virtual world, with `surroundings` (clients that share locks
+//!   and crash, nodes that crash) on all processors (`worlds`), `replay` does so with the faults of a record,
+//!   `predicted` says what a run should show, `read/` what files, records and the command line say, `snippets` the
+//!   settings for other clients. Pure but for the files
+//! - `validation`: whether the simulation tells the truth: a `stage` is played on real nodes, `seen` is what its record
+//!   says, `comparison` plays the same in virtual time from what was measured, `agreement` has the statistics, `table`
+//!   the cells and the control with a planted error
+//! - `recipes`: how two come to hold one lock: `fault` and `schedule` (what goes wrong; permuted nodes are one
+//!   schedule), `play` (a schedule in the engine's virtual world), `search` (breadth first, the shortest of each
+//!   `recipe`'s kind), `law` (votes − f, which explains what was found, and which the tests compare), `steps` (in
+//!   words), `scenario` (a file for real nodes, and its control), `described`. Pure
+//! - `sweep`: a scenario played with other settings: `axis`, `cell` and `grid` (what is played), `journal` (the file
+//!   that keeps each result), `outcome`, `tradeoff` (repeats summed up), `search` (the largest value that a condition
+//!   allows)
 #![warn(missing_docs)]
 
 pub mod recipes;

@@ -5,6 +5,84 @@
 //! [`workload`] (what workers do inside a lock) and [`swarm`] (app servers and their workers).
 //!
 //! It knows nothing of terminals, reports or the command line: it shows [`Snapshot`]s, and leaves a [`Record`].
+//!
+//! # Map
+//!
+//! - files here: one run from scenario to record. `handle` starts it, `play` is its loop, `engine` its state:
+//!   `live_lab` with `live_cluster`, `live_swarm`, `timing`, `stage`, `flaws` (what voids a run), `publisher`, `faults`
+//!   (the schedule and what is under way) and an `arm` each. What it does: `fault_orders`, `meaning` (the consequence
+//!   of an action in words), `outside` with `lab_watch` (what nobody ordered), `offsets` (how far replicas are behind),
+//!   `clock_watch` and `stall_watch` (what voids every figure), `live` with `activity`, `knobs` with `turned` (what the
+//!   record says of them), `snapshot` and `view` (what it shows), `master_watch`, `cluster_watch` and `masters` (who
+//!   has become a master, and what a `new_master` lacks), `doubt` and `expect` (what its figures prove), `preparation`
+//!   (arms and app servers at the start), `ending` (drain, close the books, drop the schemas), `outlasted` (what the
+//!   sections so far say of other TTLs, for the console), `stuck_keys` (which locks can't be had although nobody holds
+//!   them) with `progress_limit`, `finish` (the record). `collector` empties the recorders into `totals` (figures),
+//!   `curves` (seconds and tenths) `availability` (when locks were to be had, and from whom) and `takeovers` (how long
+//!   locks of a killed app server were nobody's); `auditor` turns the ledger into books; `announce` and `lacking` make
+//!   events and words; `redis_client` makes the redis crate's clients, for the cache and for the bench's peers;
+//!   `headless` plays it without a console
+//! - `swarm`: app servers (`app_server` is the handle, `control` its commands and faults, `serve` what runs on its
+//!   thread, `plan` what it is made from, `locks` its connections to lock nodes and what arms share of them), workers,
+//!   `trial` tries every lock after the load, and the load: `arrivals` (when a request is due) and `balance` (which app
+//!   server gets it) are pure, `dealer` is the thread that deals, `intake` holds queues and closed loops
+//! - `workload`: the requests of `cache_fill` and `inventory`. `hurry` tells them what is given up at the end; `stalls`
+//!   notes how long a thread stood still although nobody paused it
+//! - `oracle`: the only judge of invariants: what the books prove
+//! - `needs`: what a scenario needs of the machine (pure; the constants are one table, `cost`), and what the machine
+//!   has
+//! - `fault`: when each fault is due, and how that is announced (pure)
+//! - `store`: catalogue, stock, order ledger on SQLite or PostgreSQL
+//!
+//! # Rules, and why
+//!
+//! - **App servers share nothing.** An app server is an OS thread with its own single-threaded runtime, connections,
+//!   pools and mutexes. A pause blocks that thread and a kill drops its runtime; neither may affect another app server
+//!   or the engine. Each arm has an SQLite file (or PostgreSQL schema) of its own, and each app server and arm a
+//!   connection pool of its own. A stock's write and its order are one statement (a trigger appends the order): a kill
+//!   cannot separate them and look like damage done by the lock, and a paused app server holds no transaction open. A
+//!   fence is checked by a condition of that same statement, against the newest token in the stock's row, so a rejected
+//!   holder changes nothing.
+//! - **The ledger is the truth.** Workers count what they were told; `oversold` and `lost_updates` come from the
+//!   append-only ledger, which the engine reads through a connection of its own. Each order notes how many units its
+//!   sale left, its time, and whether its request is measured. A sale that leaves more than one unit fewer than the
+//!   sale before it shows which updates were lost, and when, from the ledger alone. When the load has ended, the ledger
+//!   is compared with the stock. A stock in Redis has its ledger beside it, and a sale is one transaction there too.
+//! - **A crash of the database is no damage by the lock.** Sessions in PostgreSQL don't wait for the disk, so a server
+//!   that crashes and starts again has forgotten its last sales, and the next ones would seem to overwrite them. A
+//!   crash empties unlogged tables; whoever reads the ledger looks into one after each page (`uncrashed`), and drops
+//!   the page if it is empty.
+//! - **One timeline.** Second 0 and the end are fixed before the load begins. A request belongs to the part of the run
+//!   in which its (intended) start lies; whatever it does is counted in that part, at the time at which it happens.
+//!   Recorders read the clock under their lock, so nothing that is counted after the collector's visit carries an
+//!   earlier time.
+//! - **Recorders are plain histograms**, one set for each app server and arm, behind a lock that is uncontended and
+//!   that a paused thread never holds. Ten times a second the collector swaps a full one for an empty one.
+//! - **Who is next is looked up only after a death.** Recorders keep grants by key from the order to kill an app server
+//!   on, because the first grant of an orphan may come before the kill is verified; then only those of the orphans,
+//!   until each has been granted again.
+//! - **Provider calls are counted per superseded version**, not per time window, because a stampede that queues at the
+//!   database outlasts any window. A cold start supersedes nothing and is not an expiry; a version counts only if its
+//!   whole stampede was seen.
+//! - **A load balancer, not a shared heap of work.** In an open loop one thread deals request i to the same app server
+//!   in every arm, at the time it is due. A paused app server keeps its queue; a killed one loses it. If free workers
+//!   took requests from a common heap, neither the limits of an in-process mutex nor the cost of a pause would show.
+//! - **Simulated delays are as long as they claim.** tokio's timer works in milliseconds and fires 0.8 to 1.9 ms late.
+//!   Holds, service times and pauses use `timer` instead, and what they overshoot is itself a figure.
+//! - **A cause that did not occur proves nothing.** If a scheduled fault took no effect, or the run lost its keeper,
+//!   its cache node or its database, expectations are inconclusive. A change of state that nobody ordered is an event.
+//! - **Doubts are a set.** `flaws` says of each which results it leaves standing (damage, an upper bound that is
+//!   broken, what can't change any more, or nothing); `expect` decides only what all of them leave. What the machine's
+//!   own stalls explain is subtracted, and a result that then differs is inconclusive.
+//! - **An order has a number, and its events carry it.** Whoever gives it (a key, a test) chooses the number, so its
+//!   receipt can't be another's event.
+//! - **We wait for progress, not for time.** At the end of a run whatever still makes progress (requests that end,
+//!   pages that are read) is waited for, and whatever stands still is given up. The record lists what was given up, and
+//!   nothing is concluded from it. Every output has a queue and a thread of its own; a reader who takes nothing for 10
+//!   s is given up.
+//! - **Memory does not grow with time.** Series are rings of pages that snapshots share. Seconds and tenths keep their
+//!   values one by one until a histogram is smaller. Only faults and other rare events are kept one by one. The
+//!   allocator returns what a burst took.
 #![warn(missing_docs)]
 
 pub mod fault;

@@ -40,7 +40,7 @@ fn good(arguments: &[&str]) -> String {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    let commands = ",run,plan,recipes,sweep,scenarios,scenarios show,check,bench,doctor,lab,lab up,lab status,lab kill,lab pause,\
+    let commands = ",run,plan,recipes,sweep,scenarios,scenarios show,check,explain,bench,doctor,lab,lab up,lab status,lab kill,lab pause,\
                     lab restore,lab down,completions,man";
     for command in commands.split(',') {
         let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
@@ -62,7 +62,7 @@ fn help_names_only_existing_commands() {
     let names = commands.lines().filter_map(|line| line.split_whitespace().next());
     assert_eq!(
         names.collect::<Vec<_>>().join(" "),
-        "run scenarios check plan recipes sweep bench lab doctor completions man help"
+        "run scenarios check explain plan recipes sweep bench lab doctor completions man help"
     );
 }
 
@@ -90,6 +90,23 @@ fn scenarios_are_listed_and_shown_as_they_are() {
         assert!(printed(0, &["check", name]).starts_with(&format!("✔ {name}: ")));
     }
     refused(&["scenarios", "show", "stampde"], &["stampde", "\"stampede\""]);
+}
+
+#[test]
+fn words_are_explained_wherever_they_come_from() {
+    says(
+        &good(&["explain", "lost_updates"]),
+        &["figure, `inventory`", "whose write was overwritten"],
+    );
+    says(
+        &good(&["explain", "Acquire p99.9"]),
+        &["acquire_p999", "waiting included"],
+    );
+    says(&good(&["explain", "stampede"]), &["(scenario)"]);
+    says(&good(&["explain", "quorum"]), &["vote, quorum: one node's"]);
+    says(&good(&["explain", "kill"]), &["SIGKILL"]);
+    says(&good(&["explain"]), &["\nacquired\n", "\nfailover\n", "\nvoter\n"]);
+    refused(&["explain", "qourum"], &["\"qourum\"", "did you mean \"quorum\"?"]);
 }
 
 #[test]

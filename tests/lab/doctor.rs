@@ -386,10 +386,14 @@ fn how_long_the_keys_of_the_trial_live_is_told_as_it_is() {
     let in_a_row = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let help = in_a_row(&String::from_utf8(help.stdout).unwrap());
     assert!(help.contains(&format!("expire after {lives} in any case")), "{help}");
-    let readme = in_a_row(include_str!("../../README.md"));
+    let docs = [
+        include_str!("../../docs/doctor.md"),
+        include_str!("../../docs/nodes.md"),
+    ]
+    .map(in_a_row);
     let seconds = lockstorm_lab::doctor::TRIAL_TTL.as_secs();
-    assert!(readme.contains(&format!("expire after {seconds} s in any case")));
-    assert!(readme.contains(&format!("live for {seconds} s at most")));
+    assert!(docs[0].contains(&format!("expire after {seconds} s in any case")));
+    assert!(docs[1].contains(&format!("live for {seconds} s at most")));
 }
 
 #[test]

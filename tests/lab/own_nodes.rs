@@ -29,7 +29,7 @@ use tempfile::TempDir;
 const SECRET: &str = "kept-by-own-nodes";
 /// A password that a command line shows.
 const SHOWN: &str = "shown-by-own-nodes";
-/// What the README says that a user needs.
+/// What docs/nodes.md says that a user needs.
 const RULES: &str = "~lockstorm:* resetchannels &lockstorm:released:lockstorm:* +set +get +del +pexpire +pttl +eval +evalsha \
                      +script|load +publish +subscribe +unsubscribe +ping +scan +info +config|get +time";
 /// The longest TTL, in milliseconds.

@@ -80,9 +80,9 @@ fn an_example_runs_on_the_nodes_that_are_given() {
 }
 
 #[test]
-fn every_example_is_in_this_test_and_in_the_readme() {
+fn every_example_is_in_this_test_and_in_the_docs() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let docs = fs::read_to_string(root.join("docs/library.md")).unwrap();
     let mut files: Vec<_> = fs::read_dir(root.join("examples"))
         .unwrap()
         .filter_map(|file| Some(file.unwrap().file_name().to_str()?.strip_suffix(".rs")?.to_owned()))
@@ -92,6 +92,6 @@ fn every_example_is_in_this_test_and_in_the_readme() {
     names.sort_unstable();
     assert_eq!(files, names);
     for name in names {
-        assert!(readme.contains(&format!("`{name}`")), "{name} is not in README.md");
+        assert!(docs.contains(&format!("`{name}`")), "{name} is not in docs/library.md");
     }
 }

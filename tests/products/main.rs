@@ -1,5 +1,6 @@
 //! What the project ships beside the program: examples, the set-up, seeds of the fuzzers, the order of its rooms.
 
+mod docs;
 mod examples;
 mod fuzz_seeds;
 mod layers;

@@ -1,4 +1,4 @@
-//! The table of figures: one row for each figure that conditions, expectations, tables and README name.
+//! The table of figures: one row for each figure that conditions, expectations, tables and docs/figures.md name.
 
 use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
@@ -95,7 +95,7 @@ pub struct Row {
     pub group: Group,
     /// What it means if it is not zero.
     pub alarm: Alarm,
-    /// Its description, for README's table. Neighbours with the same description share a line there.
+    /// Its description, for the table of docs/figures.md. Neighbours with the same description share a line there.
     pub meaning: &'static str,
 }
 
@@ -159,9 +159,9 @@ impl Group {
         matches!(self, Self::Inventory | Self::CacheFill | Self::Pages)
     }
 
-    /// Which arms have its figures, for README's table.
-    #[cfg(test)]
-    pub(super) const fn who_has_it(self) -> &'static str {
+    /// Which arms have its figures, for the table of docs/figures.md and for `lockstorm explain`.
+    #[must_use]
+    pub const fn who_has_it(self) -> &'static str {
         match self {
             Self::Locks => "arms with a lock",
             Self::LockNodes => "arms with lock nodes",

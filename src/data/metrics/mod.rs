@@ -3,6 +3,8 @@
 
 mod column;
 mod counts;
+#[cfg(test)]
+mod documented;
 mod expiries;
 mod fields;
 mod figures;
@@ -12,8 +14,6 @@ mod histogram_text;
 mod metric;
 mod pages;
 mod quantiles;
-#[cfg(test)]
-mod readme;
 mod recorder;
 mod round_trips;
 mod series;

@@ -124,7 +124,7 @@ pub use spec::{
     ArmSpec, Arrivals, Balance, ClusterSpec, DatabaseSpec, FaultSpec, FaultStart, Fence, GivenNodes, LabSpec, OnLoss,
     Password, Persistence, Popularity, Renew, ReplicatedSpec, ServiceTime, SwarmSpec, Update,
 };
-pub use suggest::hint;
+pub use suggest::{hint, meant};
 pub use warnings::warnings;
 pub use whole::Scenario;
 pub use words::Words;

@@ -14,7 +14,7 @@ pub fn hint<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> String
 }
 
 /// `; did you mean "redlock"?`, or nothing.
-pub(super) fn meant<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> String {
+pub fn meant<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> String {
     nearest(wrong, right).map_or(String::new(), |word| format!("; did you mean \"{word}\"?"))
 }
 

@@ -1,4 +1,4 @@
-//! Compares README's table of figures with the table of metrics.
+//! Compares the table of docs/figures.md with the table of metrics.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,7 +20,7 @@ fn named(metric: Metric) -> String {
     }
 }
 
-/// README's table: neighbouring metrics with the same description share a line.
+/// The table: neighbouring metrics with the same description share a line.
 fn table() -> String {
     let mut text = HEAD.to_owned();
     for same in Metric::VARIANTS.chunk_by(|one, next| one.row().meaning == next.row().meaning) {
@@ -33,11 +33,11 @@ fn table() -> String {
 }
 
 #[test]
-fn readme_has_the_table_of_the_figures() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+fn the_docs_have_the_table_of_the_figures() {
+    let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/figures.md")).unwrap();
     let table = table();
     assert!(
-        readme.contains(&format!("\n\n{table}\n")),
-        "README's table of the figures is not that of src/data/metrics/metric.rs, which is:\n\n{table}"
+        docs.contains(&format!("\n\n{table}\n")),
+        "the table of docs/figures.md is not that of src/data/metrics/metric.rs, which is:\n\n{table}"
     );
 }

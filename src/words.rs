@@ -1,0 +1,38 @@
+//! What words mean, from the tables that name them.
+
+use lockstorm_data::metrics::Metric;
+use lockstorm_data::scenario::builtin;
+use strum::VariantArray;
+
+/// A table with a row for each word, or for several with commas between them.
+const GLOSSARY: &str = include_str!("../docs/glossary.md");
+
+/// All words, sorted.
+pub fn words() -> Vec<&'static str> {
+    let mut all: Vec<_> = rows().map(|(words, _)| words[0]).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// What has one meaning, the usual word first, and this meaning in a line.
+pub fn rows() -> impl Iterator<Item = (Vec<&'static str>, String)> {
+    let figures = Metric::VARIANTS.iter().map(|metric| {
+        let (name, row) = (metric.name(), metric.row());
+        let meaning = format!("{name} (figure, {}): {}", row.group.who_has_it(), row.meaning);
+        (vec![name, metric.title()], meaning)
+    });
+    let scenarios = builtin::ALL.iter().map(|scenario| {
+        let meaning = format!("{} (scenario): {}", scenario.name, scenario.title());
+        (vec![scenario.name], meaning)
+    });
+    let rows = GLOSSARY
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "));
+    // The first one is the head.
+    let glossary = rows.skip(1).flat_map(|(words, meaning)| {
+        let row = move |word| (vec![word], format!("{words}: {meaning}"));
+        words.split(", ").map(row)
+    });
+    figures.chain(scenarios).chain(glossary)
+}

@@ -1,0 +1,78 @@
+//! What the documents say can be done and found: their commands are understood, and their links lead somewhere.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lockstorm_kit::program::told;
+
+/// The documents, with their text.
+fn documents() -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |dir: PathBuf| fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let all = read(root.to_owned()).chain(read(root.join("docs")));
+    all.filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+        .map(|path| (path.clone(), fs::read_to_string(path).unwrap()))
+        .collect()
+}
+
+/// The words of each `lockstorm …` in blocks of shell commands.
+fn commands(text: &str) -> Vec<Vec<String>> {
+    let blocks = text.split("```").skip(1).step_by(2);
+    let blocks = blocks.filter_map(|block| block.strip_prefix("sh\n").or_else(|| block.strip_prefix("console\n")));
+    let lines = blocks.flat_map(|block| block.lines().map(|line| line.split(" #").next().unwrap_or(line)));
+    let commands = lines.flat_map(|line| line.split("&& "));
+    let ours = commands.filter_map(|command| command.trim().trim_start_matches("$ ").strip_prefix("lockstorm "));
+    ours.map(words).collect()
+}
+
+/// The words of a command up to its first redirection or pipe, without their quotes.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut quoted) = (vec![String::new()], false);
+    for c in command.chars() {
+        match c {
+            '"' | '\'' => quoted = !quoted,
+            '>' | '|' if !quoted => break,
+            ' ' if !quoted => words.push(String::new()),
+            _ => words.last_mut().expect("it has one").push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[test]
+fn every_command_in_the_documents_is_understood() {
+    let mut seen = 0;
+    for (path, text) in documents() {
+        for command in commands(&text) {
+            // What comes before it is read first; then help is all that happens.
+            let own = command.iter().position(|word| word == "--").unwrap_or(command.len());
+            let mut arguments: Vec<&str> = command[..own].iter().map(String::as_str).collect();
+            arguments.push("--help");
+            let (code, _, error) = told(&arguments);
+            assert_eq!(code, Some(0), "{}: {command:?}: {error}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 30, "{seen} commands were found");
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_every_page_is_in_the_book() {
+    let summary = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/SUMMARY.md")).unwrap();
+    for (path, text) in documents() {
+        let links = text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split([')', '#']).next());
+        for link in links.filter(|link| !link.is_empty() && !link.starts_with("http")) {
+            assert!(path.with_file_name(link).exists(), "{}: {link}", path.display());
+        }
+        let page = path.file_name().and_then(|name| name.to_str()).expect("a name");
+        let is_page = path.parent().is_some_and(|dir| dir.ends_with("docs")) && page != "SUMMARY.md";
+        assert!(
+            !is_page || summary.contains(&format!("({page})")),
+            "{page} is not in docs/SUMMARY.md"
+        );
+    }
+}
