@@ -11,7 +11,7 @@ use lockstorm_run::{RunOptions, start};
 
 use super::load::{load, room};
 use super::print::{nothing_left_but_to_print, print_for_people, signalled_with};
-use super::{colour, elsewhere, run, server, usage};
+use super::{colour, consent, run, server, usage};
 use crate::cli::{Color, ConsoleArgs, LabKind, RunArgs, Theme};
 use crate::failure::{Failure, tell};
 
@@ -42,7 +42,7 @@ pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
     }
     if let Some(scenario) = &scenario {
         room(scenario).map_err(Failure::usage)?;
-        for doubt in elsewhere::admit(scenario, &args.nodes, &args.consent)? {
+        for doubt in consent::admit(scenario, &args.nodes, &args.consent)? {
             tell(&format!("warning: {doubt}"));
         }
     }
@@ -64,7 +64,7 @@ pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
     let reload = |name: &str| {
         let scenario = load(name, &args.changes).map_err(|errors| in_one_line(errors.to_string()))?;
         room(&scenario).map_err(in_one_line)?;
-        elsewhere::admit_unasked(&scenario, &args.nodes, &args.consent)
+        consent::admit_unasked(&scenario, &args.nodes, &args.consent)
             .map_err(|failure| in_one_line(failure.message().to_owned()))?;
         Ok(scenario)
     };

@@ -2,10 +2,10 @@
 
 pub mod bench;
 pub mod colour;
+pub mod consent;
 pub mod console;
 pub mod docs;
 pub mod doctor;
-pub mod elsewhere;
 pub mod explain;
 pub mod lab;
 mod load;

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::load::{load, room};
 use super::print::{nothing_left_but_to_print, print, print_for_people, signalled, signalled_with};
-use super::{colour, elsewhere, server};
+use super::{colour, consent, server};
 use crate::cli::{Color, RunArgs};
 use crate::failure::{Failure, tell};
 
@@ -25,7 +25,7 @@ pub fn run(args: &RunArgs, color: Color, ascii: bool) -> Result<ExitCode, Failur
         .transpose()
         .map_err(Failure::usage)?;
     check_temp_dir().map_err(Failure::usage)?;
-    let doubts = elsewhere::admit(&scenario, &args.nodes, &args.consent)?;
+    let doubts = consent::admit(&scenario, &args.nodes, &args.consent)?;
     let server = server::find(&args.nodes)?;
     for warning in warnings(&scenario).iter().chain(&tight).chain(&doubts) {
         tell(&format!("warning: {warning}"));

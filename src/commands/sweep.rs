@@ -15,7 +15,7 @@ use lockstorm_run::{Ended, RunOptions, headless};
 
 use super::load::{overrides, room};
 use super::print::{plot_room, print_for_people, signalled_with};
-use super::{colour, elsewhere, server};
+use super::{colour, consent, server};
 use crate::cli::{Color, SweepArgs};
 use crate::failure::{Failure, tell};
 
@@ -44,7 +44,7 @@ pub fn sweep(args: &SweepArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
         stage.scenario(cell, &conditions, stage.base.seed)?;
     }
     check_temp_dir().map_err(Failure::usage)?;
-    let doubts = elsewhere::admit(&stage.base, &args.nodes, &args.consent)?;
+    let doubts = consent::admit(&stage.base, &args.nodes, &args.consent)?;
     let server = server::find(&args.nodes)?;
     let path = args.out.clone().unwrap_or_else(|| default_file(&args.scenario));
     let identity = [stage.base.to_toml(), conditions.join("\n")].join("\n");

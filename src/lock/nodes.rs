@@ -12,10 +12,10 @@ use crate::node::census::Census;
 use crate::node::connection;
 use crate::node::job::Job;
 use crate::node::options::NodeOptions;
-use crate::node::path::Path;
 use crate::node::place::Place;
 use crate::node::question::{Answered, Answers, Question};
 use crate::node::queue::Queue;
+use crate::node::route::Route;
 use crate::node::wire::{self, Packed};
 use crate::protocol::{MAX_NODES, NodeSet, Time};
 use crate::routing::router::Router;
@@ -395,7 +395,7 @@ fn question(command: &Packed, answers: Option<(Arc<Answers>, usize)>) -> Questio
     Question {
         command: command.clone(),
         answers,
-        path: Path::default(),
+        route: Route::default(),
     }
 }
 

@@ -265,7 +265,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             job.goes_to(self.server);
             if job.write(&mut self.output, self.native, now) {
                 voting |= Replication::concerns(&job);
-                if job.path().asking {
+                if job.route().asking {
                     self.written.push_back((Job::Asking, now));
                 }
                 self.written.push_back((job, now));
@@ -331,8 +331,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 job.deaths += 1;
                 self.accused = true;
             }
-            let job = match (&reply, node.elsewhere()) {
-                (Reply::Error(error), Some(elsewhere)) => match elsewhere.redirect(job, error) {
+            let job = match (&reply, node.redirector()) {
+                (Reply::Error(error), Some(redirector)) => match redirector.redirect(job, error) {
                     Some(job) => job,
                     None => continue,
                 },

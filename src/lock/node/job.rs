@@ -4,9 +4,9 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::path::Path;
 use super::question::Question;
 use super::reply::Reply;
+use super::route::Route;
 use super::wire::{self, DELETE, Native, RELEASE, Wire};
 use crate::cause::Cause;
 use crate::protocol::{Answer, Command, Time};
@@ -70,7 +70,7 @@ pub(crate) struct LockJob {
     pub(crate) announce: bool,
     /// Whether to send the script itself, because the node does not know its hash.
     pub(crate) spelled_out: bool,
-    pub(crate) path: Path,
+    pub(crate) route: Route,
     /// The server that it was written to last.
     pub(crate) server: Option<SocketAddr>,
     /// How many connections have broken when the node owed the reply to it first of all.
@@ -103,20 +103,20 @@ impl Job {
     }
 
     /// How the command came to its node.
-    pub(crate) const fn path(&self) -> Path {
+    pub(crate) const fn route(&self) -> Route {
         match self {
-            Self::Lock(LockJob { path, .. }) | Self::Ask(Question { path, .. }) => *path,
-            Self::Asking => Path {
+            Self::Lock(LockJob { route, .. }) | Self::Ask(Question { route, .. }) => *route,
+            Self::Asking => Route {
                 redirections: 0,
                 asking: false,
             },
         }
     }
 
-    /// The same command on another path.
-    pub(crate) fn on(mut self, by: Path) -> Self {
+    /// Sends the command by another route.
+    pub(crate) fn on(mut self, by: Route) -> Self {
         match &mut self {
-            Self::Lock(LockJob { path, .. }) | Self::Ask(Question { path, .. }) => *path = by,
+            Self::Lock(LockJob { route, .. }) | Self::Ask(Question { route, .. }) => *route = by,
             Self::Asking => {}
         }
         self
@@ -143,7 +143,7 @@ impl Job {
         match self {
             Self::Lock(job) => job.write(out, native, now),
             Self::Ask(question) => {
-                if question.path.asking {
+                if question.route.asking {
                     out.extend_from_slice(wire::ASKING);
                 }
                 out.extend_from_slice(question.command.bytes());
@@ -194,13 +194,13 @@ impl LockJob {
 
     fn write(&self, out: &mut Vec<u8>, native: Option<Native>, now: Time) -> bool {
         if !self.asker.on_written(self.node, self.command, now) {
-            if self.path.redirections > 0 {
+            if self.route.redirections > 0 {
                 // The node that sent it on did not run it, and its asker has not been told that.
                 self.report(Answer::Never, None, now);
             }
             return false;
         }
-        if self.path.asking {
+        if self.route.asking {
             out.extend_from_slice(wire::ASKING);
         }
         let wire = self.asker.wire();

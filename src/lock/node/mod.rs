@@ -3,17 +3,17 @@
 pub(crate) mod address;
 pub(crate) mod census;
 pub(crate) mod connection;
-pub(crate) mod elsewhere;
 pub(crate) mod greeting;
 pub(crate) mod job;
 mod listener;
 pub(crate) mod options;
-pub(crate) mod path;
 pub(crate) mod place;
 pub(crate) mod question;
 pub(crate) mod queue;
+pub(crate) mod redirector;
 mod replication;
 pub(crate) mod reply;
+pub(crate) mod route;
 pub(crate) mod session;
 pub(crate) mod stream;
 #[cfg(feature = "tls")]

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::path::Path;
 use super::reply::Reply;
+use super::route::Route;
 use super::wire::Packed;
 use crate::cause::Cause;
 use crate::clock;
@@ -29,7 +29,7 @@ pub(crate) struct Question {
     pub(crate) command: Packed,
     /// Where the answer goes, and the node's position there. `None` if nobody waits for the answer.
     pub(crate) answers: Option<(Arc<Answers>, usize)>,
-    pub(crate) path: Path,
+    pub(crate) route: Route,
 }
 
 impl Question {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::elsewhere::Elsewhere;
 use super::job::{Done, Job, LockJob};
+use super::redirector::Redirector;
 use crate::cause::Cause;
 use crate::clock;
 use crate::protocol::{Command, Link, Obstacle};
@@ -63,7 +63,7 @@ pub(crate) struct Queue {
     node_timeout: Duration,
     round_trip: OnceLock<RoundTripHook>,
     /// The cluster that the node belongs to.
-    elsewhere: Option<Box<dyn Elsewhere>>,
+    redirector: Option<Box<dyn Redirector>>,
 }
 
 impl Queue {
@@ -73,11 +73,11 @@ impl Queue {
     }
 
     /// The queue of a node of a cluster. An attempt may be finished on another node than it began on, so none are counted.
-    pub(crate) fn of_cluster(node_timeout: Duration, elsewhere: Box<dyn Elsewhere>) -> Self {
-        Self::with(node_timeout, Link::uncounted(), Some(elsewhere))
+    pub(crate) fn of_cluster(node_timeout: Duration, redirector: Box<dyn Redirector>) -> Self {
+        Self::with(node_timeout, Link::uncounted(), Some(redirector))
     }
 
-    fn with(node_timeout: Duration, link: Link, elsewhere: Option<Box<dyn Elsewhere>>) -> Self {
+    fn with(node_timeout: Duration, link: Link, redirector: Option<Box<dyn Redirector>>) -> Self {
         let state = State {
             link,
             down: Cause::Refused,
@@ -92,7 +92,7 @@ impl Queue {
             up: watch::Sender::new(false),
             node_timeout,
             round_trip: OnceLock::new(),
-            elsewhere,
+            redirector,
         }
     }
 
@@ -112,8 +112,8 @@ impl Queue {
     }
 
     /// The cluster that the node belongs to, if it does.
-    pub(crate) fn elsewhere(&self) -> Option<&dyn Elsewhere> {
-        self.elsewhere.as_deref()
+    pub(crate) fn redirector(&self) -> Option<&dyn Redirector> {
+        self.redirector.as_deref()
     }
 
     /// Queues a command; never waits. A command that can't be sent now fails at once, except for deletes, which are owed.
@@ -138,10 +138,10 @@ impl Queue {
     fn owe(&self, deletes: impl IntoIterator<Item = LockJob>) {
         let mut state = self.lock();
         if state.retired
-            && let Some(elsewhere) = &self.elsewhere
+            && let Some(redirector) = &self.redirector
         {
             drop(state);
-            elsewhere.owe(deletes.into_iter().collect());
+            redirector.owe(deletes.into_iter().collect());
         } else if !state.link.is_ended() {
             state.queue.extend(deletes.into_iter().map(Job::Lock));
             Self::wake(state);
@@ -242,8 +242,8 @@ impl Queue {
     }
 
     fn on_trouble(&self) {
-        if let Some(elsewhere) = &self.elsewhere {
-            elsewhere.on_trouble();
+        if let Some(redirector) = &self.redirector {
+            redirector.on_trouble();
         }
     }
 
@@ -338,8 +338,8 @@ mod tests {
     use super::*;
     use crate::clock;
     use crate::node::job::{Asker, Report};
-    use crate::node::path::Path;
     use crate::node::reply::Reply;
+    use crate::node::route::Route;
     use crate::node::wire::{self, Wire};
     use crate::protocol::{Attempt, Rules, Time, Vote};
 
@@ -405,7 +405,7 @@ mod tests {
             asked: clock::now(),
             announce: false,
             spelled_out: false,
-            path: Path::default(),
+            route: Route::default(),
             server: None,
             deaths: 0,
         })

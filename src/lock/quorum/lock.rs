@@ -16,7 +16,7 @@ use crate::clock;
 use crate::gauges::Gauges;
 use crate::held::{Held, Owned};
 use crate::node::job::{Asker, Job, LockJob, Report};
-use crate::node::path::Path;
+use crate::node::route::Route;
 use crate::node::wire::{self, Wire};
 use crate::nodes::Nodes;
 use crate::options::AcquireOptions;
@@ -97,7 +97,7 @@ impl QuorumLock {
                 asked,
                 announce,
                 spelled_out: false,
-                path: Path::default(),
+                route: Route::default(),
                 server: None,
                 deaths: 0,
             };

@@ -15,12 +15,12 @@ use crate::cause::Cause;
 use crate::clock;
 use crate::node::address::NodeAddress;
 use crate::node::connection;
-use crate::node::elsewhere::Elsewhere;
 use crate::node::job::{Job, LockJob};
 use crate::node::options::NodeOptions;
-use crate::node::path::Path;
 use crate::node::place::{Named, Place, Spot};
 use crate::node::queue::Queue;
+use crate::node::redirector::Redirector;
+use crate::node::route::Route;
 use crate::protocol::Time;
 
 /// How often a command is sent on before its asker is told that it was moved. One is the rule; while slots move, nodes may
@@ -76,7 +76,7 @@ struct Door {
     spot: Spot,
 }
 
-impl Elsewhere for Door {
+impl Redirector for Door {
     fn redirect(&self, job: Job, error: &str) -> Option<Job> {
         match self.router.upgrade() {
             Some(router) => router.redirect(job, error, &self.spot),
@@ -87,7 +87,7 @@ impl Elsewhere for Door {
     fn owe(&self, deletes: Vec<LockJob>) {
         if let Some(router) = self.router.upgrade() {
             for delete in deletes {
-                router.push(Job::Lock(delete).on(Path::default()));
+                router.push(Job::Lock(delete).on(Route::default()));
             }
         }
     }
@@ -204,7 +204,7 @@ impl Router {
             }
             return Some(job);
         };
-        let redirections = job.path().redirections + 1;
+        let redirections = job.route().redirections + 1;
         let (spot, asking) = match &redirection {
             Redirection::Moved { spot, .. } => (spot, false),
             Redirection::Ask { spot } => (spot, true),
@@ -216,11 +216,11 @@ impl Router {
         }
         if job.key().is_none() || redirections > MOST_REDIRECTIONS {
             // A delete that is owed begins anew.
-            return Some(job.on(Path::default()));
+            return Some(job.on(Route::default()));
         }
         let queue = self.master(&mut state, spot, clock::now() + GUEST_STAY);
         drop(state);
-        queue.push(job.on(Path { redirections, asking }));
+        queue.push(job.on(Route { redirections, asking }));
         None
     }
 

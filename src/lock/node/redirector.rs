@@ -3,7 +3,7 @@
 use super::job::{Job, LockJob};
 
 /// The cluster that a node belongs to, for the queue and the connection of that node.
-pub(crate) trait Elsewhere: Send + Sync {
+pub(crate) trait Redirector: Send + Sync {
     /// The node did not run this command, for this error. Returns the command unless another node is asked instead.
     fn redirect(&self, job: Job, error: &str) -> Option<Job>;
 
