@@ -16,7 +16,7 @@ pub fn wanted(color: Color) -> bool {
     }
 }
 
-/// The same for the summary.
+/// How a summary is painted: with colours if standard output is coloured.
 pub fn paint(color: Color) -> Paint {
     if wanted(color) { Paint::On } else { Paint::Off }
 }

@@ -113,7 +113,7 @@ impl Job {
         }
     }
 
-    /// The same command on another path.
+    /// Notes that the command came to its node by another path.
     pub(crate) fn on(mut self, by: Path) -> Self {
         match &mut self {
             Self::Lock(LockJob { path, .. }) | Self::Ask(Question { path, .. }) => *path = by,

@@ -54,7 +54,7 @@ impl Clock {
         by
     }
 
-    /// The same in whole milliseconds, in which nodes expire keys.
+    /// The time that it shows at `now` nanoseconds of true time, in whole milliseconds, in which nodes expire keys.
     pub(super) const fn millis(&self, now: u64) -> u64 {
         self.at(now).as_nanos() / 1_000_000
     }
