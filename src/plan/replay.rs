@@ -56,9 +56,9 @@ pub struct Replayed {
 pub struct Played {
     /// How often it was played.
     pub times: u64,
-    /// On average.
+    /// What a world gave on average.
     pub means: Replayed,
-    /// Together.
+    /// What all worlds gave together.
     pub all: Simulated,
     /// Each time from an app server's death until somebody else got its lock.
     pub takeovers: Vec<Duration>,
