@@ -14,7 +14,7 @@ pub struct Run {
     pub error: Option<String>,
     /// The measured part.
     pub figures: Option<Figures>,
-    /// The same load on healthy nodes, just before; only in cases that break a node.
+    /// The load on healthy nodes, just before; only in cases that break a node.
     pub baseline: Option<Figures>,
     /// The mean time of an acquire without contention, before the load; only if tasks share a key.
     pub uncontended_us: Option<f64>,

@@ -3,7 +3,7 @@
 use std::env;
 use std::io::{IsTerminal, stdout};
 
-use lockstorm::report::Paint;
+use lockstorm::report::{Paint, is_dumb};
 
 use crate::cli::Color;
 
@@ -16,14 +16,9 @@ pub fn wanted(color: Color) -> bool {
     }
 }
 
-/// The same for the summary.
+/// How a summary is painted: with colours if standard output is coloured.
 pub fn paint(color: Color) -> Paint {
     if wanted(color) { Paint::On } else { Paint::Off }
-}
-
-/// Whether the terminal can only print lines.
-fn is_dumb() -> bool {
-    env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 /// Whether the environment asks for no colour: <https://no-color.org>.

@@ -34,7 +34,8 @@ pub fn admit(scenario: &Scenario, nodes: &Nodes, consent: &Consent) -> Result<Ve
     judge(scenario, nodes, consent, may_ask)
 }
 
-/// The same while the console has the terminal, so that nobody can be asked.
+/// Asks the servers whether they are fit for load, as [`admit`] does, while the console has the terminal: nobody can be asked for
+/// consent, so load on other machines needs `--yes`.
 pub fn admit_unasked(scenario: &Scenario, nodes: &Nodes, consent: &Consent) -> Result<Vec<String>, Failure> {
     judge(scenario, nodes, consent, false)
 }

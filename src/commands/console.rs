@@ -17,8 +17,9 @@ use crate::failure::{Failure, tell};
 
 /// The scenario of a headless run that names none.
 const DEFAULT: &str = "single-vs-redlock";
-/// The same in a stack: what its profile is for, and what all of them can play.
+/// The scenario of a headless run that names none, in a stack with Sentinels: what its profile is for.
 const DEFAULT_WITH_SENTINELS: &str = "failover";
+/// The scenario of a headless run that names none, in a stack without Sentinels: what every stack can play.
 const DEFAULT_IN_STACK: &str = "quorum-loss";
 
 /// Opens the console. All mistakes in the request are reported before the terminal changes.

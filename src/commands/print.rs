@@ -49,8 +49,8 @@ pub(super) fn signalled(stop: Stop) -> ExitCode {
     ExitCode::from(stop.exit_code())
 }
 
-/// The same for a run whose summary may not have been `printed`: the way it ended is more important than that nobody read
-/// it.
+/// The exit code of a run that a signal ended, and whose summary may not have been `printed`: the way it ended is more important
+/// than that nobody read it.
 pub(super) fn signalled_with(stop: Stop, printed: Result<(), Failure>) -> ExitCode {
     if let Err(failure) = printed {
         failure.report();

@@ -131,7 +131,7 @@ impl App {
         }
     }
 
-    /// The same, if the view with the charts is shown.
+    /// The snapshot of a run whose load has begun, if the view with the charts is shown.
     fn charted_view(&self) -> Result<&Snapshot, String> {
         let snapshot = self.begun()?;
         if self.view == View::Dashboard {

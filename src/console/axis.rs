@@ -82,7 +82,7 @@ impl TimeAxis {
         axis
     }
 
-    /// The same time with twice as many columns.
+    /// This axis with twice as many columns for its time.
     pub const fn doubled(self) -> Self {
         Self {
             first: self.first * 2,

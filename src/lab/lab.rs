@@ -108,7 +108,7 @@ impl Lab {
         Self::up_telling(spec, options, |_| {}).await
     }
 
-    /// The same, and tells meanwhile what it waits for.
+    /// Starts all nodes, as [`Lab::up`] does, and tells meanwhile what it waits for.
     ///
     /// # Errors
     /// Those of [`Lab::up`].
@@ -120,7 +120,7 @@ impl Lab {
         Self::with(layout(&on_hosts(spec)), spec, options, &Awaited::new(&tell)).await
     }
 
-    /// The same with these nodes.
+    /// Starts the nodes of these names, as [`Lab::up`] does, and tells `awaited` what it waits for.
     pub(crate) async fn with(
         names: Vec<NodeName>,
         spec: &LabSpec,
@@ -261,7 +261,8 @@ impl Lab {
             .collect()
     }
 
-    /// The same places for users who follow a node that comes back at another one. A door of the proxy stays where it is.
+    /// Where each host's lock node is used, in the order of the hosts, with the lab's password, for users who follow a node that
+    /// comes back at another place. A door of the proxy stays where it is.
     #[must_use]
     pub fn follow_lock_nodes(&self) -> Vec<(HostId, watch::Receiver<NodeAddress>)> {
         let place = |node: &Node| match self.door(node) {

@@ -103,9 +103,9 @@ pub fn remove() -> io::Result<Report> {
     remove_directories(&mut report).map(|()| report)
 }
 
-/// The same, and removes containers whose run directory can't be seen as well, for example because it has gone with all temporary
-/// files at a start of the machine. A Docker engine is asked for them, if there is one. With `force` they are removed even if
-/// their lab is alive.
+/// Removes what [`remove`] does, and containers whose run directory can't be seen as well, for example because it has gone with
+/// all temporary files at a start of the machine. A Docker engine is asked for them, if there is one. With `force` they are
+/// removed even if their lab is alive.
 ///
 /// # Errors
 /// Those of [`remove`], and the engine's.

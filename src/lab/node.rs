@@ -30,7 +30,7 @@ use lockstorm_lock::NodeAddress;
 const PORT_TRIES: usize = 10;
 /// How long a restart waits for somebody else to free a port at which the node must stay.
 const PORT_RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
-/// The same for a node that may take another port.
+/// How long a restart waits for somebody else to free its port if the node may take another one.
 const PORT_PATIENCE: Duration = Duration::from_secs(1);
 /// The pause before a port is tried again.
 const PORT_PAUSE: Duration = Duration::from_millis(50);
@@ -211,12 +211,12 @@ impl Node {
         self.plan.binary.containers.as_ref().is_some_and(Containers::are_found)
     }
 
-    /// The same with the lab's password.
+    /// Where the node is now, with the lab's password.
     pub(super) fn access(&self) -> NodeAddress {
         self.access.borrow().clone()
     }
 
-    /// The same, and where it will be.
+    /// Where the node is now and where it will be, with the lab's password.
     pub(super) fn follow(&self) -> watch::Receiver<NodeAddress> {
         self.access.subscribe()
     }

@@ -112,7 +112,7 @@ pub(super) async fn silent(address: &NodeAddress, limit: Duration) -> Result<(st
 
 /// What a node says of itself.
 struct Answer {
-    /// To PING.
+    /// Its reply to PING.
     ping: Reply,
     /// The id of its process, if it says so.
     process: Option<u32>,

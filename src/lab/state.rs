@@ -47,7 +47,7 @@ impl HostState {
         all.unwrap_or_else(|| Self::unknown("it has no nodes".to_owned()))
     }
 
-    /// The same state with conditions that no process shows. Conditions that another one ended are left out.
+    /// Adds conditions that no process shows. Those that a condition of this state has ended are left out.
     pub(super) fn with(mut self, imposed: &Conditions<Instant>) -> Self {
         let mut imposed = imposed.clone();
         imposed.retain(|condition| !self.conditions.have_ended(condition));

@@ -133,7 +133,7 @@ fn look_closer(first: std::time::Instant, then: Duration) {
     }
 }
 
-/// The same time on the clock of the machine that stands still while it is suspended.
+/// What the clock of the machine that stands still while it is suspended shows at this time.
 pub(crate) fn instant(time: Time) -> Instant {
     // Times before the first reading are past already.
     let awake = (time - FIRST_READING).saturating_sub(suspended());

@@ -76,9 +76,9 @@ impl Cluster {
         Ok(Self::at(&seeds, options))
     }
 
-    /// The same for nodes at these addresses. The first one's user, password and TLS, and whether it must be a [process of this
-    /// user](NodeAddress::of_this_user), are those of all nodes that the cluster names. Without any address no master is ever
-    /// found.
+    /// The cluster of which nodes are at these addresses. The first one's user, password and TLS, and whether it must be a
+    /// [process of this user](NodeAddress::of_this_user), are those of all nodes that the cluster names. Without any address no
+    /// master is ever found.
     #[must_use]
     pub fn at(nodes: &[NodeAddress], options: NodeOptions) -> Self {
         Self {

@@ -88,8 +88,8 @@ impl Lock {
         }
     }
 
-    /// The same with one attempt only, whatever the options say about waiting. If they say to wait in line, the release is
-    /// announced to those who do.
+    /// Tries once to acquire the lock on `key`, whatever the options say about waiting. If they say to wait in line, the release
+    /// is announced to those who do. If the future is dropped, the votes asked for so far are taken back.
     ///
     /// # Errors
     /// The [`Refusal`] of the attempt.
@@ -112,7 +112,7 @@ impl Lock {
         }
     }
 
-    /// The same lock, with the same connections and waiters, but counted by other gauges.
+    /// This lock, with its connections and waiters, but counted by other gauges.
     #[must_use]
     pub fn counted_by(&self, gauges: Arc<Gauges>) -> Self {
         Self {

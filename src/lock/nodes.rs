@@ -30,7 +30,8 @@ const READY_AGAIN: Duration = Duration::from_millis(2);
 /// ran. The second round includes commands that had to be sent again with their whole script.
 const ROUNDS: usize = 2;
 
-/// The same for the nodes of a cluster, which may send a command on, and to which what others owed may be sent.
+/// How often everything is waited for if there are nodes of a cluster, which may send a command on, and to which what others owed
+/// may be sent.
 const ROUNDS_OF_A_CLUSTER: usize = 4;
 
 /// The connections of one app server (a process, say) to lock nodes. Cheap to clone; clones share the connections.
@@ -122,8 +123,9 @@ impl Nodes {
         Self::start(addrs.iter().cloned().map(Into::into).map(Place::Fixed), options)
     }
 
-    /// The same for addresses like `redis://user:password@host:6379/0`, or `rediss://` for [TLS](super#tls). Names are
-    /// looked up at each attempt to connect; the authorities that TLS trusts are read here, from files.
+    /// Starts to connect to addresses like `redis://user:password@host:6379/0`, or `rediss://` for [TLS](super#tls), with one
+    /// task each, and does not wait. Names are looked up at each attempt to connect; the authorities that TLS trusts are read
+    /// here, from files.
     ///
     /// # Errors
     /// If a URL is not such an address; if it asks for TLS and the machine trusts no authorities; if a node is named twice,
@@ -156,8 +158,8 @@ impl Nodes {
         Ok(Self::start(addresses.into_iter().map(Place::Fixed), options))
     }
 
-    /// The same as [`connect`](Self::connect) for nodes whose addresses may change: each node is at the newest address that
-    /// was sent. For the address to change, host, port, user, password, database, or whether it is TLS must differ.
+    /// Starts to connect, as [`connect`](Self::connect) does, to nodes whose addresses may change: each node is at the newest
+    /// address that was sent. For the address to change, host, port, user, password, database, or whether it is TLS must differ.
     ///
     /// When an address changes, the connection to the last one is left at once, whatever state that server is in, and the
     /// new one is tried without a pause. It is as if the connection broke: commands that were written and not answered are

@@ -69,7 +69,8 @@ impl Redlock {
         self.lock.acquire(key, &self.options).await
     }
 
-    /// The same without waiting for other holders: one attempt, one round trip.
+    /// Tries to acquire the lock on `key` without waiting for other holders: one attempt, one round trip. If the future is
+    /// dropped, the votes asked for so far are taken back.
     ///
     /// # Errors
     /// As [`Redlock::acquire`].

@@ -91,9 +91,9 @@ impl Sentinels {
         Ok(Self::at(&sentinels, master_name, &login, options))
     }
 
-    /// The same for Sentinels at these addresses. `login` has the user, the password and the database of the master, and says
-    /// whether it must be a [process of this user](NodeAddress::of_this_user); its host and port are not used. Without any
-    /// address no master is ever named.
+    /// Starts to ask the Sentinels at these addresses for the master of this name, as [`open`](Self::open) does. `login` has the
+    /// user, the password and the database of the master, and says whether it must be a [process of this
+    /// user](NodeAddress::of_this_user); its host and port are not used. Without any address no master is ever named.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -107,8 +107,8 @@ impl Sentinels {
         }
     }
 
-    /// The same Sentinels, with the user and the password of the master. Without a user the password is that of the user
-    /// `default`. If this is left out, the master asks for no password. Every server that may become the master must know them.
+    /// Sets the user and the password of the master. Without a user the password is that of the user `default`. If this is left
+    /// out, the master asks for no password. Every server that may become the master must know them.
     #[must_use]
     pub fn master_credentials(self, user: Option<&str>, password: &str) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl Sentinels {
         }
     }
 
-    /// The same Sentinels, with the number of the master's database for locks; 0 if this is left out.
+    /// Sets the number of the master's database for locks; it is 0 if this is left out.
     #[must_use]
     pub fn master_database(self, database: u32) -> Self {
         Self {

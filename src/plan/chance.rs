@@ -21,7 +21,7 @@ pub struct Chance {
     pub p: f64,
     /// The lower end of the interval.
     pub low: f64,
-    /// The upper end.
+    /// The upper end of the interval.
     pub high: f64,
     /// What it rests on.
     pub basis: Basis,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::spread::Spread;
 use lockstorm_lock::simulation::{Draw, Quantiles, Span};
 
-/// A spread.
+/// How the virtual world draws from this spread.
 pub(super) fn draw(spread: &Spread) -> Draw {
     match spread {
         Spread::Constant(always) => Span::of(duration(*always)).into(),

@@ -61,9 +61,10 @@ pub fn takeover_of_renewed(ttl: f64, interval: f64, holds: &[(f64, f64)]) -> f64
     if mean > 0.0 { ttl - all / mean } else { ttl }
 }
 
-/// The same without renewal, if the crash is equally likely at any time of the section: the TTL less the mean age of a section
-/// that is looked at, E\[H²\] / 2 E\[H\] (the renewal paradox; Cox, Renewal Theory, 1962, 5.1), where sections longer than the TTL
-/// leave nothing to wait for. `holds` are values with their weights.
+/// The mean time from a crash of the holder of a lock without renewal until others can have it, if the crash is equally likely at
+/// any time of the section: the TTL less the mean age of a section that is looked at, E\[H²\] / 2 E\[H\] (the renewal paradox;
+/// Cox, Renewal Theory, 1962, 5.1), where sections longer than the TTL leave nothing to wait for. `holds` are values with their
+/// weights.
 #[must_use]
 pub fn takeover_without_renewal(ttl: f64, holds: &[(f64, f64)]) -> f64 {
     let mean: f64 = holds.iter().map(|(hold, weight)| hold * weight).sum();
@@ -99,7 +100,8 @@ pub fn wilson(k: f64, n: f64) -> (f64, f64) {
     wilson_at(k, n, Z)
 }
 
-/// The same interval with another confidence: `z` is what a standard normal variable exceeds with half the probability of a miss.
+/// The interval, with any confidence, of the probability of something that happened `k` times of `n`, k a real number here
+/// (Wilson 1927): `z` is what a standard normal variable exceeds with half the probability of a miss.
 #[must_use]
 pub fn wilson_at(k: f64, n: f64, z: f64) -> (f64, f64) {
     let (p, z2) = ((k / n).clamp(0.0, 1.0), z * z);

@@ -8,7 +8,7 @@ use super::setting::{Renewal, Setting};
 
 /// Steps of a decade, which are 1.33 to 1.67 apart.
 const STEPS: [u64; 6] = [10, 15, 20, 30, 50, 70];
-/// The most TTLs.
+/// How many TTLs are shown at most: the last ones.
 const MOST: usize = 14;
 /// The steps after the first TTL with a risk that is low enough.
 const BEYOND: usize = 5;

@@ -56,9 +56,9 @@ pub struct Replayed {
 pub struct Played {
     /// How often it was played.
     pub times: u64,
-    /// On average.
+    /// What a world gave on average.
     pub means: Replayed,
-    /// Together.
+    /// What all worlds gave together.
     pub all: Simulated,
     /// Each time from an app server's death until somebody else got its lock.
     pub takeovers: Vec<Duration>,
@@ -144,7 +144,8 @@ impl Replay {
         self.play_with(self.setting, times, seed, stop, done)
     }
 
-    /// The same with another setting than that of the run.
+    /// Plays it so many times with another setting than that of the run, each with its own seed, until `stop` is set. `done`
+    /// counts the plays.
     #[must_use]
     pub fn play_with(&self, setting: Setting, times: u64, seed: u64, stop: &AtomicBool, done: &AtomicU64) -> Played {
         let settings = settings(&self.question, &setting, &self.surroundings);

@@ -41,7 +41,7 @@ pub struct Row {
     pub late: f64,
     /// The mean time in seconds from a holder's crash until others can have its lock.
     pub takeover_mean: f64,
-    /// The longest.
+    /// The longest time in seconds from a holder's crash until others can have its lock.
     pub takeover_worst: f64,
     /// The longest pause in seconds that a section of median length survives, wherever it falls; 0 if none.
     pub pause_survived: f64,

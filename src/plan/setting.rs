@@ -9,7 +9,7 @@ use lockstorm_data::model::setting;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Renewal {
-    /// Never.
+    /// A held lock is never extended.
     Off,
     /// Every `ttl / n`.
     Fraction(u32),

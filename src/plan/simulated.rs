@@ -29,7 +29,7 @@ pub struct Simulated {
 /// The times from a holder's death until somebody else got its lock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Takeovers {
-    /// How many.
+    /// How many times there were.
     pub count: u64,
     /// Their sum in seconds.
     pub total: f64,
@@ -65,7 +65,7 @@ impl Simulated {
         }
     }
 
-    /// Both together.
+    /// What the worlds of both gave together.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {

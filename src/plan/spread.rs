@@ -52,7 +52,7 @@ impl Spread {
         }
     }
 
-    /// The same at one end of its interval.
+    /// The probability of more than `value` seconds: the best estimate, or one end of its interval.
     pub(super) fn beyond_at(&self, value: f64, bound: Bound) -> f64 {
         if value < 0.0 {
             return 1.0;

@@ -18,7 +18,7 @@ use lockstorm_data::model::{EventKind, Fault};
 
 /// How soon given-up requests end. Only those that wait for a database or the cache node take longer.
 const GRACE: Duration = Duration::from_secs(1);
-/// The same for a user who has asked twice to stop.
+/// How soon given-up requests must end if the user has asked twice to stop.
 const SHORT_GRACE: Duration = Duration::from_millis(300);
 /// How long the threads of abandoned app servers may take to end.
 const THREADS: Duration = Duration::from_secs(3);

@@ -101,7 +101,7 @@ impl Faults {
         });
     }
 
-    /// The same on an app server; `None` if there is no such app server.
+    /// Starts an action on an app server, outside the run's loop. It fails if there is no such app server (`None`).
     pub fn on_server(
         &self,
         server: Option<&AppServer>,

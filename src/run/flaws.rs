@@ -23,7 +23,7 @@ pub(super) struct Doubt {
 /// Which results stand in spite of a doubt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leaves {
-    /// None.
+    /// No result.
     Nothing,
     /// Damage: it is read from the books, and whatever is lost or fails later does not undo it.
     Damage,

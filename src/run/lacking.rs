@@ -40,7 +40,7 @@ pub fn lacking(arm: &ArmSpec, nodes: &[NoVote]) -> Option<String> {
     }
 }
 
-/// The same where space is short: `host 1 refused, host 2 timeout`.
+/// The nodes that an acquire lacked, where space is short: `host 1 refused, host 2 timeout`.
 #[must_use]
 pub fn lacking_in_short(nodes: &[NoVote]) -> String {
     let words: Vec<_> = nodes

@@ -50,7 +50,7 @@ impl ProgressLimit {
         self.quiet
     }
 
-    /// Changes that.
+    /// Sets how long nothing may move before the wait is over.
     pub const fn patience(&mut self, quiet: Duration) {
         self.quiet = quiet;
     }

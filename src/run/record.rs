@@ -25,7 +25,7 @@ pub struct Record {
     pub second_zero: Option<SecondZero>,
     /// The scenario as it ran, overrides included.
     pub scenario: Scenario,
-    /// The same scenario as a file, to run it again.
+    /// The scenario in the form of a file, to run it again.
     pub scenario_toml: String,
     /// The seed.
     pub seed: u64,

@@ -143,7 +143,7 @@ fn role(host: &HostView) -> Option<String> {
     })
 }
 
-/// The same role where space is short.
+/// The role of a replicated node where space is short: `480 ms behind`; `old, grants`.
 fn in_short(role: &str) -> &str {
     match role {
         STILL_GRANTS => "old, grants",

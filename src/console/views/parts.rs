@@ -79,7 +79,7 @@ pub(super) fn share(length: u16, part: usize, parts: usize) -> u16 {
     u16::try_from(usize::from(length) * part / parts.max(1)).unwrap_or(length)
 }
 
-/// The same area without a column at each side.
+/// The area without a column at each side.
 pub(super) fn padded(area: Rect) -> Rect {
     Rect {
         x: area.x + area.width.min(1),

@@ -9,7 +9,7 @@ pub enum Column {
     AttemptsPerAcquire,
     /// The mean votes that locks were held with when they were released.
     VotesAtRelease,
-    /// The same, with votes that came later.
+    /// The mean votes that locks had in the end, with those that came after the release.
     VotesInTheEnd,
     /// The votes of the newest released lock.
     VotesNow,

@@ -91,7 +91,8 @@ pub struct Figures {
     pub outcomes: Outcomes,
     /// Released locks by the votes that were known at the release: index = votes.
     pub votes_at_release: Vec<u64>,
-    /// The same locks by the votes that they had in the end, with replies that came later but within the node timeout.
+    /// Released locks by the votes that they had in the end, with replies that came after the release but within the node
+    /// timeout: index = votes.
     pub votes_in_the_end: Vec<u64>,
     /// How many attempts the acquires took.
     pub attempts: u64,

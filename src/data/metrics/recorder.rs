@@ -298,7 +298,7 @@ impl Counter<'_> {
         }
     }
 
-    /// Counts the same lock once all nodes have answered, or had their time to.
+    /// Counts the votes of a released lock in the end, once all nodes have answered, or had their time to.
     pub fn voted_in_the_end(&self, votes: usize, nodes: usize) {
         if nodes > 0 {
             self.put(|batch, _| {

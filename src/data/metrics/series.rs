@@ -18,11 +18,11 @@ pub struct Point {
     pub outcomes: Outcomes,
     /// Median time of an acquire in microseconds; 0 if there was none.
     pub acquire_p50_us: u64,
-    /// Its 99th percentile.
+    /// 99th percentile of the time of an acquire in microseconds; 0 if there was none.
     pub acquire_p99_us: u64,
     /// Median response time in microseconds; 0 if no request ended.
     pub response_p50_us: u64,
-    /// Its 99th percentile.
+    /// 99th percentile of the response time in microseconds; 0 if no request ended.
     pub response_p99_us: u64,
     /// Requests that were due (open loop) or begun (closed loop).
     pub offered: u64,
@@ -155,11 +155,11 @@ pub struct TenthPoint {
     pub tenth: i64,
     /// Median time of an acquire in microseconds; 0 if there was none.
     pub acquire_p50_us: u64,
-    /// Its 99th percentile.
+    /// 99th percentile of the time of an acquire in microseconds; 0 if there was none.
     pub acquire_p99_us: u64,
     /// Median response time in microseconds; 0 if no request ended.
     pub response_p50_us: u64,
-    /// Its 99th percentile.
+    /// 99th percentile of the response time in microseconds; 0 if no request ended.
     pub response_p99_us: u64,
     /// Acquires that were refused because there was no quorum.
     pub no_quorum: u64,

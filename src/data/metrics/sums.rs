@@ -80,7 +80,8 @@ pub struct Sums {
     pub outcomes: Outcomes,
     /// Released locks by the votes that were known at the release.
     pub votes_at_release: Votes,
-    /// The same locks by the votes that they had in the end, with replies that came later but within the node timeout.
+    /// Released locks by the votes that they had in the end, with replies that came after the release but within the node
+    /// timeout.
     pub votes_in_the_end: Votes,
     /// Why nodes gave no vote, in acquires that failed because nodes were missing; by the node's position in the lock and
     /// the cause.
@@ -97,7 +98,7 @@ impl Sums {
         self.times[time as usize].histogram()
     }
 
-    /// The same distribution as it is stored.
+    /// A distribution in microseconds, as it is stored.
     #[must_use]
     pub const fn spread(&self, time: Time) -> &Spread {
         &self.times[time as usize]

@@ -106,7 +106,7 @@ impl Timeline {
         self.when_micros(self.micros(at))
     }
 
-    /// The same for `micros` microseconds after second 0.
+    /// The tenth of a second that `micros` microseconds after second 0 lies in.
     #[must_use]
     pub fn when_micros(&self, micros: i64) -> When {
         if micros >= self.end.load(Relaxed) {

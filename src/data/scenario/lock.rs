@@ -18,9 +18,9 @@ pub enum LockKind {
     Local,
     /// `SET key token NX PX ttl` on one node.
     Single,
-    /// The same on every host, or on the first few; a majority of them must grant it.
+    /// `SET key token NX PX ttl` on every host, or on the first few; a majority of them must grant it.
     Redlock,
-    /// The same on the master of a Redis Cluster that has the key's slot.
+    /// `SET key token NX PX ttl` on the master of a Redis Cluster that has the key's slot.
     Cluster,
 }
 

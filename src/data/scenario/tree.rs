@@ -9,7 +9,7 @@ use super::error::ScenarioError;
 /// Where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// Unknown.
+    /// Somewhere in the file.
     File,
     /// On this line of the file, from 1.
     Line(usize),

@@ -28,7 +28,7 @@ impl Writer {
         self.line(format_args!("{key} = {value}"));
     }
 
-    /// The same, if there is a value.
+    /// `key = value`, where the value is TOML, if there is one.
     pub(super) fn optional(&mut self, key: &str, value: Option<impl Display>) {
         if let Some(value) = value {
             self.pair(key, value);

@@ -32,7 +32,8 @@ impl Engine {
         Self::at(&place.unwrap_or_else(|| format!("unix://{SOCKET}"))).await
     }
 
-    /// The same, for those who only want to know what is there; `None` if nothing says that there is an engine.
+    /// The engine at `DOCKER_HOST`, or at its usual socket, for those who only want to know what is there; `None` if nothing says
+    /// that there is an engine.
     ///
     /// # Errors
     /// There is one that was not asked.

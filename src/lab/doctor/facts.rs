@@ -105,7 +105,7 @@ impl Server {
         self.info.as_ref().ok()?.get(field).map(String::as_str)
     }
 
-    /// A setting.
+    /// The value of a setting, if the server told its settings.
     pub(super) fn config(&self, name: &str) -> Option<&str> {
         self.config.as_ref().ok()?.get(name).map(String::as_str)
     }

@@ -33,7 +33,7 @@ pub(super) enum Report {
     Failed {
         /// Whether what was asked for is impossible.
         usage: bool,
-        /// Why.
+        /// Why there is none.
         message: String,
     },
 }

@@ -16,7 +16,7 @@ use crate::running::Running;
 
 /// How long an answer may take: a host is restarted within 20 s, or that failed.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
-/// The same if nothing has to be done for it but look.
+/// How long an answer may take for which nothing has to be done but look.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a lab whose process is gone may take to end: its keeper does that, or has been stopped.
 const END_TIMEOUT: Duration = Duration::from_secs(10);

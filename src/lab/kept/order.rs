@@ -34,7 +34,7 @@ impl Order {
         }
     }
 
-    /// The same for the lab.
+    /// The specification of the lab.
     pub(super) fn spec(&self) -> LabSpec {
         LabSpec {
             persistence: self.persistence,

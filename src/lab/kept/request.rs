@@ -10,9 +10,9 @@ pub enum Request {
     Status,
     /// Break or mend hosts.
     Act {
-        /// How.
+        /// What is done to the hosts.
         verb: Verb,
-        /// Which ones.
+        /// The hosts to which it is done.
         hosts: Choice,
     },
     /// Take the lab down.

@@ -13,7 +13,7 @@ use crate::opened_run::OpenedRun;
 
 /// Its name in the run directory.
 const NAME: &str = "control.sock";
-/// The longest line.
+/// The longest line that is read, in bytes.
 const MOST: u64 = 1 << 20;
 /// How long a line that has begun may take: both ends are on this machine.
 pub(super) const LINE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -26,7 +26,8 @@ pub struct Urls {
     pub master_name: Option<String>,
     /// The file with the URLs of the lock nodes with their password, with commas between; `None`: they require none.
     pub nodes_file: Option<PathBuf>,
-    /// The same for the Sentinels.
+    /// The file with the URLs of the Sentinels with their password, with commas between; `None`: they require none, or there are
+    /// none.
     pub sentinels_file: Option<PathBuf>,
 }
 

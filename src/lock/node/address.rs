@@ -126,7 +126,7 @@ impl NodeAddress {
         })
     }
 
-    /// The same user, password and database at another address, over plain TCP.
+    /// The user, password and database of this one at another address, over plain TCP.
     #[must_use]
     pub fn at(&self, addr: SocketAddr) -> Self {
         Self {
@@ -138,8 +138,8 @@ impl NodeAddress {
         }
     }
 
-    /// The same node, reached through what listens at `addr` and passes on every byte: a tunnel or a proxy. Over TLS the node must
-    /// still have a certificate for its own host.
+    /// The address of this node as it is reached through what listens at `addr` and passes on every byte: a tunnel or a proxy.
+    /// Over TLS the node must still have a certificate for its own host.
     #[must_use]
     pub fn through(&self, addr: SocketAddr) -> Self {
         Self {
@@ -149,7 +149,7 @@ impl NodeAddress {
         }
     }
 
-    /// The same user, password and database on another host, over TLS if this is.
+    /// The user, password and database of this one on another host, over TLS if this one is.
     ///
     /// # Errors
     /// If nothing can be verified under that name.
@@ -167,7 +167,7 @@ impl NodeAddress {
         })
     }
 
-    /// The same node, with these credentials or with none.
+    /// The address of this node with these credentials, or with none.
     pub(crate) fn with_credentials(&self, credentials: Option<(Option<&str>, &str)>) -> Self {
         Self {
             user: credentials.and_then(|(user, _)| user.map(str::to_owned)),
@@ -176,13 +176,13 @@ impl NodeAddress {
         }
     }
 
-    /// The same node, with another database.
+    /// The address of this node with another database.
     pub(crate) fn with_database(self, database: u32) -> Self {
         Self { database, ..self }
     }
 
-    /// The same node, declared to be a process of this user on this machine. When it is gone, another user may listen on its
-    /// port; the password is then not sent. On Linux the kernel says whose process listens; elsewhere this is not checked.
+    /// Declares the node to be a process of this user on this machine. When it is gone, another user may listen on its port; the
+    /// password is then not sent. On Linux the kernel says whose process listens; elsewhere this is not checked.
     #[must_use]
     pub const fn of_this_user(mut self) -> Self {
         self.of_this_user = true;

@@ -117,7 +117,8 @@ pub(crate) fn until(options: &NodeOptions) -> Instant {
     Instant::now() + options.connect_timeout.min(FOREVER)
 }
 
-/// The same over a connection that has just been opened.
+/// Authenticates, selects the database, and sends `commands`, which are packed, over a connection that has just been opened;
+/// returns the replies to those. All of it together ends by `until`.
 pub(crate) async fn enter_over(
     dialled: TcpStream,
     until: Instant,

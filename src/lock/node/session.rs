@@ -65,7 +65,8 @@ impl Session {
         Ok(Self::new(stream, options))
     }
 
-    /// The same over a connection to that node which the caller has just opened, perhaps from an address of its choice.
+    /// Authenticates and selects the database over a connection to that node which the caller has just opened, perhaps from an
+    /// address of its choice.
     ///
     /// # Errors
     /// Those of [`Session::open`].

@@ -33,7 +33,8 @@ impl Tls {
         })
     }
 
-    /// The same authorities, for the node on another host.
+    /// TLS for the node on another host, with the authorities of this one. The error says why nothing can be verified under that
+    /// name.
     pub(crate) fn at(&self, host: &str) -> Result<Self, String> {
         let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;
         Ok(Self { name, ..self.clone() })

@@ -16,7 +16,7 @@ pub(crate) struct Lua {
     pub(crate) body: &'static str,
     /// The packed call by hash, from `*n` up to the key.
     by_hash: Vec<u8>,
-    /// The same with the whole script instead of its hash.
+    /// The packed call with the whole script, from `*n` up to the key.
     spelled_out: Vec<u8>,
 }
 
@@ -53,8 +53,9 @@ pub(crate) static DELETE: LazyLock<Lua> = LazyLock::new(|| {
     )
 });
 
-/// The same, and announces the release to those who wait for the key. The reply is 1 plus the number of subscribers that got
-/// the message, or 0 if nothing was deleted. If the user may not publish, the key is deleted all the same.
+/// Deletes the key if it still holds the token, and announces the release to those who wait for the key. The reply is 1 plus the
+/// number of subscribers that got the message, or 0 if nothing was deleted. If the user may not publish, the key is deleted all
+/// the same.
 pub(crate) static RELEASE: LazyLock<Lua> = LazyLock::new(|| {
     Lua::new(
         "if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end redis.call('del',KEYS[1]) \
@@ -123,7 +124,8 @@ impl Wire {
         out.extend_from_slice(&self.set[self.key.start..self.token.end]);
     }
 
-    /// The same by the node's own command.
+    /// Compare-and-delete by the node's own command. The reply is 1 if the key was deleted, and 0 if it was gone or somebody
+    /// else's.
     pub(crate) fn delete_natively(&self, out: &mut Vec<u8>, native: Native) {
         match native {
             Native::DelIfEq => {

@@ -61,7 +61,7 @@ impl Default for Link {
 }
 
 impl Link {
-    /// The same, without a count of attempts, for a node on which they may begin and not end.
+    /// The link before the first connection, without a count of attempts, for a node on which they may begin and not end.
     #[must_use]
     pub fn uncounted() -> Self {
         Self {

@@ -283,7 +283,7 @@ impl World {
         }
     }
 
-    /// The same after a freeze, during which the alarm's time may have passed.
+    /// Looks at the alarm after a freeze, during which its time may have passed.
     pub(super) fn alarm_if_due(&mut self, c: usize) {
         if self.connections[c].alarm <= self.now {
             self.look_at_alarm(c);

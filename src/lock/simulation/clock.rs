@@ -3,7 +3,7 @@ use crate::protocol::Time;
 /// The rate of a clock that is neither fast nor slow, as a fixed-point 1.
 const TRUE_RATE: u64 = 1 << 62;
 
-/// A century.
+/// How far a clock can be set ahead, in nanoseconds: a century.
 const MOST_AHEAD: u64 = 100 * 366 * 86_400 * 1_000_000_000;
 
 /// Later than all events.
@@ -54,7 +54,7 @@ impl Clock {
         by
     }
 
-    /// The same in whole milliseconds, in which nodes expire keys.
+    /// The time that it shows at `now` nanoseconds of true time, in whole milliseconds, in which nodes expire keys.
     pub(super) const fn millis(&self, now: u64) -> u64 {
         self.at(now).as_nanos() / 1_000_000
     }

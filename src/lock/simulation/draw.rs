@@ -106,7 +106,7 @@ impl From<&Draw> for Drawn {
 }
 
 impl Drawn {
-    /// Nanoseconds.
+    /// Draws a duration, in nanoseconds.
     #[inline]
     pub(super) fn draw(&self, random: &mut Random) -> u64 {
         match self {

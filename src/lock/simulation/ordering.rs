@@ -95,7 +95,7 @@ mod tests {
         World::new(settings, 7).unwrap()
     }
 
-    /// The same with only the first app server until 50 ms.
+    /// The world of `world` with these orders, in which only the first app server asks until 50 ms.
     fn one_after_the_other(orders: &[(u64, Order)]) -> World {
         let mut world = world();
         world.order(Duration::ZERO, Order::Kill { app_server: 1 }).unwrap();

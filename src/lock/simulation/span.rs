@@ -3,7 +3,7 @@ use std::time::Duration;
 /// A range of durations from which one is drawn evenly, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// The shortest.
+    /// The shortest duration.
     pub least: Duration,
     /// The longest; not shorter than the shortest.
     pub most: Duration,

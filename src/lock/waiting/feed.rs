@@ -21,7 +21,7 @@ use crate::node::wire::{self, CHANNEL_PREFIX};
 /// How often to look for channels that nobody uses any more.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The longest message.
+/// The longest message, in bytes.
 const INPUT_LIMIT: usize = 1 << 20;
 
 /// Keys to subscribe to, sent by callers that begin to wait for them.

@@ -11,7 +11,7 @@ use lockstorm_lock::simulation::{AcquireSettings, Delay, InvalidSettings, Order,
 pub(super) const TTL: Duration = Duration::from_secs(10);
 /// How long a section takes: the lock is valid for all of it.
 const SECTION: Duration = Duration::from_secs(7);
-/// The same if it is too long.
+/// How long a section takes that outlasts its lock.
 const LONG_SECTION: Duration = Duration::from_secs(15);
 /// When the first client asks; it is granted the lock at once.
 const FIRST_ASKS: Duration = Duration::from_secs(1);

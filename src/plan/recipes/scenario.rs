@@ -13,7 +13,8 @@ pub(super) fn scenario(recipe: &Recipe) -> Option<String> {
     write(recipe, false)
 }
 
-/// The same with one loss fewer, or without the client's fault: nothing is damaged.
+/// The file of the control, with one loss fewer or without the client's fault, so that nothing is damaged; `None` if a scenario
+/// can't do this.
 pub(super) fn control(recipe: &Recipe) -> Option<String> {
     write(recipe, true)
 }

@@ -14,7 +14,7 @@ use lockstorm_base::{input, output};
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    /// Locked.
+    /// The open file, which is locked.
     file: File,
     /// What it holds.
     pub outcomes: Vec<Outcome>,

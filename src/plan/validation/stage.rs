@@ -46,17 +46,17 @@ pub enum Breaks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlayedLock {
-    /// On one node.
+    /// A lock on one node.
     Single,
-    /// On three.
+    /// A lock on three nodes.
     Redlock,
 }
 
 impl PlayedLock {
-    /// Both.
+    /// Both kinds of lock.
     pub const ALL: [Self; 2] = [Self::Single, Self::Redlock];
 
-    /// Its nodes.
+    /// How many nodes it has.
     #[must_use]
     pub const fn nodes(self) -> usize {
         match self {

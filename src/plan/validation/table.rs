@@ -11,7 +11,7 @@ const LEAST: f64 = 1e-3;
 pub struct Validation {
     /// The cells.
     pub cells: Vec<Comparison>,
-    /// The same cells, but with TTLs in virtual time that are 10 % too long. They must differ.
+    /// The control: all cells, but with TTLs in virtual time that are 10 % too long. They must differ.
     pub control: Vec<Comparison>,
     /// Stages whose runs proved nothing, and why: a sentence each.
     pub left_out: Vec<String>,

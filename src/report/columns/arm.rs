@@ -90,7 +90,7 @@ impl<'a> Arm<'a> {
         }
     }
 
-    /// The same for tables with narrow counts.
+    /// This arm for tables with narrow counts.
     pub fn narrow(self) -> Self {
         Self {
             is_narrow: true,

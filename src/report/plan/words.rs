@@ -420,7 +420,7 @@ pub(super) fn sources(plan: &Plan, row: &Row) -> Vec<(&'static str, String, Stri
     lines
 }
 
-/// The same for renewals and timeouts.
+/// The figures of its renewals and of the timeouts: a name, a value, and the formula that it comes from.
 fn sources_of_commands(plan: &Plan, row: &Row) -> Vec<(&'static str, String, String)> {
     let mut lines = Vec::new();
     if row.setting.interval().is_some() {

@@ -90,7 +90,7 @@ impl Store {
         }
     }
 
-    /// The same connections, with this timer for service times.
+    /// Sets the timer for service times.
     #[must_use]
     pub fn timed_by(self, timer: Timer) -> Self {
         Self { timer, ..self }

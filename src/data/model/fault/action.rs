@@ -80,7 +80,7 @@ impl Action {
         }
     }
 
-    /// The same behind this target.
+    /// The parameters of a fault in words, to stand behind what was done to this target: ` by 50 ms on the way to it`.
     fn details_on(self, target: Target) -> String {
         match self {
             Self::Fault(fault) => fault.details(|direction| target.course(direction)),

@@ -129,7 +129,7 @@ impl<T> Conditions<T> {
         self.0.sort_by_key(|ongoing| ongoing.condition);
     }
 
-    /// The same conditions with another measure of time.
+    /// These conditions with another measure of time.
     pub fn timed<U>(&self, measure: impl Fn(&T) -> U) -> Conditions<U> {
         let ongoing = self.0.iter().map(|ongoing| Ongoing {
             condition: ongoing.condition,

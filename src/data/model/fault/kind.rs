@@ -148,7 +148,7 @@ impl Fault {
         }
     }
 
-    /// The same fault with its parameters as `through` returns them.
+    /// This fault with its parameters as `through` returns them.
     #[must_use]
     pub fn pass(self, through: &mut impl Parameters) -> Self {
         match self {

@@ -14,7 +14,7 @@ const FAIL_FAST: &str = "fail-fast";
 const QUEUE: &str = "queue";
 const DELAY: Duration = Duration::from_millis(20);
 
-/// The default.
+/// How an acquire waits if the scenario says nothing about it.
 pub(in super::super) const RETRIES: Wait = Wait::Retry {
     retries: 20,
     delay: DELAY,

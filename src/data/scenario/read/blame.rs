@@ -7,7 +7,7 @@ use super::super::overrides::Overrides;
 use super::super::source::Source;
 use super::whole::read;
 
-/// The same errors. Those that the file alone doesn't have name the flag that causes them instead of a line of the file.
+/// Makes errors that the file alone doesn't have name the flag that causes them instead of a line of the file.
 pub(super) fn flags(source: &Source, overrides: &Overrides, errors: ScenarioErrors) -> ScenarioErrors {
     if *overrides == Overrides::default() {
         return errors;
