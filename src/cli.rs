@@ -243,6 +243,15 @@ Examples:
         #[arg(value_parser = Known(scenarios), hide_possible_values = true)]
         name: String,
     },
+    /// Print all keys of a scenario, with their values and defaults.
+    #[command(after_help = "\
+Examples:
+  lockstorm scenarios keys
+  lockstorm scenarios keys arm               those of [[arm]]")]
+    Keys {
+        /// The table whose keys are printed.
+        section: Option<String>,
+    },
 }
 
 /// Validate a scenario without running it.

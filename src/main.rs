@@ -66,7 +66,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
     match cli.command {
         None => commands::console::open(cli.console, cli.color, cli.ascii),
         Some(Command::Run(args)) => commands::run::run(&args, cli.color, cli.ascii),
-        Some(Command::Scenarios(args)) => commands::scenarios::scenarios(&args),
+        Some(Command::Scenarios(args)) => commands::scenarios::scenarios(&args, cli.ascii),
         Some(Command::Check(args)) => commands::scenarios::check(&args),
         Some(Command::Explain(args)) => commands::explain::explain(&args, cli.ascii),
         Some(Command::Plan(args)) => commands::plan::plan(*args, cli.color, cli.ascii),

@@ -1,7 +1,7 @@
 //! What words mean, from the tables that name them.
 
 use lockstorm_data::metrics::Metric;
-use lockstorm_data::scenario::builtin;
+use lockstorm_data::scenario::{builtin, keys};
 use strum::VariantArray;
 
 /// A table with a row for each word, or for several with commas between them.
@@ -34,5 +34,22 @@ pub fn rows() -> impl Iterator<Item = (Vec<&'static str>, String)> {
         let row = move |word| (vec![word], format!("{words}: {meaning}"));
         words.split(", ").map(row)
     });
-    figures.chain(scenarios).chain(glossary)
+    let keys = keys().flat_map(|key| {
+        let default = match key.left_out {
+            "" => String::new(),
+            left_out => format!("; left out: {left_out}"),
+        };
+        let section = if key.section.is_empty() {
+            "at the top"
+        } else {
+            key.section
+        };
+        let meaning = format!(
+            "{} (key, {section}): {}{default}",
+            key.names.replace('`', ""),
+            key.value
+        );
+        key.each().map(move |name| (vec![name], meaning.clone()))
+    });
+    figures.chain(scenarios).chain(keys).chain(glossary)
 }

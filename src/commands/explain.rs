@@ -25,6 +25,7 @@ pub fn explain(args: &ExplainArgs, ascii: bool) -> Result<ExitCode, Failure> {
             meanings.join("\n")
         }
     };
-    print_for_people(text + "\n", ascii)?;
+    // The tables are Markdown.
+    print_for_people(text.replace('`', "") + "\n", ascii)?;
     Ok(ExitCode::SUCCESS)
 }

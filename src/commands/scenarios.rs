@@ -2,18 +2,19 @@
 
 use std::process::ExitCode;
 
-use lockstorm_data::scenario::{ArmSpec, Fence, Source, builtin, warnings};
+use lockstorm_data::scenario::{ArmSpec, Fence, Key, Source, builtin, keys, meant, warnings};
 
 use super::load::{load, room};
-use super::print::print;
+use super::print::{print, print_for_people};
 use crate::cli::{CheckArgs, ScenariosArgs, ScenariosCommand};
 use crate::failure::{Failure, tell};
 
-/// Lists the built-in scenarios, or prints one.
-pub fn scenarios(args: &ScenariosArgs) -> Result<ExitCode, Failure> {
+/// Lists the built-in scenarios, prints one, or says which keys there are.
+pub fn scenarios(args: &ScenariosArgs, ascii: bool) -> Result<ExitCode, Failure> {
     match &args.command {
         None => print(list())?,
         Some(ScenariosCommand::Show { name }) => print(show(name)?)?,
+        Some(ScenariosCommand::Keys { section }) => print_for_people(reference(section.as_deref())?, ascii)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -41,6 +42,33 @@ fn show(name: &str) -> Result<&'static str, Failure> {
             "{name} is a file, not a built-in scenario; `cat` shows it"
         ))),
     }
+}
+
+/// The keys of a table, or all: a key with its values in a line, below it what it is when it is left out.
+fn reference(section: Option<&str>) -> Result<String, Failure> {
+    let plain = |key: &Key| key.section.trim_matches(['[', ']']);
+    let all: Vec<Key> = keys().collect();
+    let wanted = section.map(|section| section.trim_matches(['[', ']']));
+    if let Some(wanted) = wanted.filter(|wanted| !all.iter().any(|key| plain(key) == *wanted)) {
+        let hint = meant(wanted, all.iter().map(plain));
+        return Err(Failure::usage(format!("a scenario has no table \"{wanted}\"{hint}")));
+    }
+    let mut text = String::new();
+    for of_table in all.chunk_by(|one, next| one.section == next.section) {
+        if wanted.is_some_and(|wanted| plain(&of_table[0]) != wanted) {
+            continue;
+        }
+        if !of_table[0].section.is_empty() {
+            text += &format!("\n{}\n", of_table[0].section);
+        }
+        for key in of_table {
+            text += &format!("{}: {}\n", key.names.replace('`', ""), key.value.replace('`', ""));
+            if !key.left_out.is_empty() {
+                text += &format!("    left out: {}\n", key.left_out.replace('`', ""));
+            }
+        }
+    }
+    Ok(text.trim_start().to_owned())
 }
 
 /// Validates a scenario: prints its errors, or its warnings and a line that sums it up.

@@ -70,14 +70,15 @@ fn state(cause: &Cause) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockstorm_data::scenario::{Overrides, Source, builtin, parse};
+    use lockstorm_data::scenario::{Overrides, Source, parse};
 
     #[test]
     fn each_node_is_named_with_its_state() {
-        let source =
-            Source::open(builtin::find("single-vs-redlock").expect("it is built in").name).expect("it is there");
-        let scenario = parse(&source, &Overrides::default()).expect("it is valid");
-        let arm = |name: &str| scenario.arms.iter().find(|arm| arm.name == name).expect("an arm");
+        let [locks, clusters] = ["single-vs-redlock", "cluster-counts-as-one"].map(|name| {
+            let source = Source::open(name).expect("it is built in");
+            parse(&source, &Overrides::default()).expect("it is valid").arms
+        });
+        let arm = |name: &str| locks.iter().find(|arm| arm.name == name).expect("an arm");
         let no_vote = |node, cause| NoVote { node, cause };
         let two = [no_vote(1, Cause::Refused), no_vote(3, Cause::Timeout)];
         assert_eq!(
@@ -105,5 +106,14 @@ mod tests {
             )
         );
         assert_eq!(lacking(arm("redlock"), &[]), None);
+        let over_masters = clusters.iter().find(|arm| arm.nodes() == LockNodes::ClusterMasters);
+        assert_eq!(
+            lacking(
+                over_masters.expect("an arm"),
+                &[1, 2].map(|node| no_vote(node, Cause::Moved))
+            )
+            .as_deref(),
+            Some("never a quorum: 2 nodes answer that the key is another node's (MOVED); a Cluster counts as one node")
+        );
     }
 }

@@ -40,7 +40,7 @@ fn good(arguments: &[&str]) -> String {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    let commands = ",run,plan,recipes,sweep,scenarios,scenarios show,check,explain,bench,doctor,lab,lab up,lab status,lab kill,lab pause,\
+    let commands = ",run,plan,recipes,sweep,scenarios,scenarios show,scenarios keys,check,explain,bench,doctor,lab,lab up,lab status,lab kill,lab pause,\
                     lab restore,lab down,completions,man";
     for command in commands.split(',') {
         let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
@@ -96,7 +96,7 @@ fn scenarios_are_listed_and_shown_as_they_are() {
 fn words_are_explained_wherever_they_come_from() {
     says(
         &good(&["explain", "lost_updates"]),
-        &["figure, `inventory`", "whose write was overwritten"],
+        &["figure, inventory", "whose write was overwritten"],
     );
     says(
         &good(&["explain", "Acquire p99.9"]),
@@ -105,8 +105,26 @@ fn words_are_explained_wherever_they_come_from() {
     says(&good(&["explain", "stampede"]), &["(scenario)"]);
     says(&good(&["explain", "quorum"]), &["vote, quorum: one node's"]);
     says(&good(&["explain", "kill"]), &["SIGKILL"]);
+    says(
+        &good(&["explain", "on_loss"]),
+        &["(key, [[arm]])", "left out: \"carry-on\""],
+    );
     says(&good(&["explain"]), &["\nacquired\n", "\nfailover\n", "\nvoter\n"]);
     refused(&["explain", "qourum"], &["\"qourum\"", "did you mean \"quorum\"?"]);
+}
+
+#[test]
+fn keys_are_printed_for_all_tables_or_one() {
+    says(
+        &good(&["scenarios", "keys"]),
+        &["\n[swarm]\n", "\nservers: app servers, 1 to 64\n    left out: 4\n"],
+    );
+    let of_database = good(&["scenarios", "keys", "database"]);
+    assert!(
+        of_database.starts_with("[database]\n") && !of_database.contains("[[arm]]"),
+        "{of_database}"
+    );
+    refused(&["scenarios", "keys", "databse"], &["did you mean \"database\"?"]);
 }
 
 #[test]

@@ -122,6 +122,10 @@ fn an_app_server_is_paused_resumed_and_killed_by_key() {
     assert!(console.screen().servers().contains("[1]●"));
     console.press("r");
     console.wait_for("no way back", |screen| screen.text.contains("does not come back"));
+    console.press("S");
+    console.wait_for("the summary so far is saved", |screen| {
+        screen.text.contains("-running.txt")
+    });
     quit(console);
 }
 

@@ -9,11 +9,12 @@ use lockstorm::console::{App, ConsoleOptions, Intent, Message, Saving, ThemeName
 use lockstorm_base::Stop;
 use lockstorm_data::metrics::{Count, RecentTenths};
 use lockstorm_data::model::{
-    Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, OrderId, ServerId, Target,
+    Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, OrderId, ReplicationRole, ServerId,
+    Target,
 };
 use lockstorm_data::scenario::{GivenNodes, LockKind, Update};
 use lockstorm_kit::program::says;
-use lockstorm_run::{Command, Health, Knob, Live, Phase, RunError, Snapshot};
+use lockstorm_run::{Behind, Command, Health, Knob, Live, OldMaster, Phase, RunError, Snapshot};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -257,6 +258,34 @@ fn sections_that_are_too_few_say_nothing_of_ttls() {
     locks.arms.retain(|arm| !arm.lock.uses_nodes());
     let app = after(picture::calm(locks, 12.3), "l");
     assert_eq!(app.status(), Some("no arm here has a lock with a TTL"));
+}
+
+#[test]
+fn a_host_shows_what_its_replicated_node_is_and_how_far_it_is_behind() {
+    let replica = ReplicationRole::Replica {
+        master: Some(HostId(1)),
+        connected: true,
+        offset: 7,
+    };
+    let behind = |ms, stands_still| Behind {
+        time: Duration::from_millis(ms),
+        stands_still,
+    };
+    for (still_grants, of, words) in [
+        (None, None, "replica"),
+        (None, Some(behind(480, false)), "replica, 480 ms behind"),
+        (None, Some(behind(3_000, false)), "replica, 3.0 s behind"),
+        (None, Some(behind(3_000, true)), "replica, cut off 3.0 s"),
+        (Some(false), None, "old master"),
+        (Some(true), None, "old master, still grants"),
+    ] {
+        let mut snapshot = picture::calm(picture::inventory(), 12.3);
+        let host = &mut snapshot.hosts[1];
+        host.role = Some(replica);
+        host.behind = of;
+        host.old_master = still_grants.map(|still_grants| OldMaster { still_grants });
+        says(&drawn(&showing(snapshot), (200, 50)), &[words]);
+    }
 }
 
 #[test]
