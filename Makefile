@@ -20,9 +20,10 @@ test-root: tools ## the tests that act as other users, as root
 	$(NEXTEST) --run-ignored only -E "$$(.ci/ignored --filter 'needs root')" -- \
 		$$(unshare -m true 2>/dev/null || echo --skip a_full_temporary_directory)
 
-# They start PostgreSQL servers of their own; where its programs are missing, this says so.
+# They start PostgreSQL servers of their own, one after the other: a database that has no processor for 5 s is given up. Where
+# PostgreSQL's programs are missing, this says so.
 test-postgres: tools ## the tests on PostgreSQL
-	@.ci/postgres $(NEXTEST) --run-ignored only -E "$$(.ci/ignored --filter 'needs PostgreSQL: ')"
+	@.ci/postgres $(NEXTEST) --test-threads 1 --run-ignored only -E "$$(.ci/ignored --filter 'needs PostgreSQL: ')"
 
 tools: setup
 	@.ci/setup nextest
