@@ -27,9 +27,9 @@ fn effective_user() -> Option<u32> {
     users.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// The owners of the sockets that listen on `port`, on loopback or on all addresses. The kernel writes the table as it is read, first
-/// the sockets that listen. What follows is not read: with tens of thousands of connections that have ended (`TIME_WAIT`) it takes
-/// so long that whoever connects to several nodes on one thread never gets to their answers.
+/// The owners of the sockets that listen on `port`, on loopback or on all addresses. Linux writes the table as it is read, first the
+/// sockets that listen. Once one is found, the connections behind them are not read: with tens of thousands that have ended
+/// (`TIME_WAIT`) that takes so long that whoever connects to several nodes on one thread never gets to their answers.
 fn owners(table: impl BufRead, port: u16) -> Vec<u32> {
     let local = [Ipv4Addr::LOCALHOST, Ipv4Addr::UNSPECIFIED]
         .map(|address| format!("{:08X}:{port:04X}", u32::from_ne_bytes(address.octets())));
@@ -43,6 +43,7 @@ fn owners(table: impl BufRead, port: u16) -> Vec<u32> {
             }
             // Old kernels have connections that are being opened among them.
             Some(&(LISTEN | OPENING)) => {}
+            _ if owners.is_empty() => {}
             _ => break,
         }
     }
@@ -76,6 +77,10 @@ mod tests {
         // The connections, of which there may be very many, are not read.
         let more = io::Cursor::new(table).chain(io::BufReader::with_capacity(1, NeverRead));
         assert_eq!(owners(more, 0x49AD), [1000]);
+        // A system with another order than Linux's.
+        let mut lines: Vec<&str> = table.lines().collect();
+        lines[1..].reverse();
+        assert_eq!(owners(lines.join("\n").as_bytes(), 0x49AD), [1000]);
     }
 
     struct NeverRead;
