@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, watch};
 
-use super::command::Command;
-use super::error::RunError;
-use super::options::RunOptions;
-use super::record::Record;
-use super::snapshot::{Phase, Snapshot};
-use super::{play, view};
+use crate::close::record::Record;
+use crate::engine::{play, view};
+use crate::error::RunError;
 use crate::needs;
+use crate::options::RunOptions;
+use crate::orders::command::Command;
+use crate::show::snapshot::{Phase, Snapshot};
 use lockstorm_data::scenario::Scenario;
 
 /// A run under way on a thread of its own.

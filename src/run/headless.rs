@@ -6,14 +6,14 @@ use std::thread;
 use tokio::select;
 use tokio::sync::oneshot;
 
-use super::snapshot::Snapshot;
+use crate::show::snapshot::Snapshot;
 use lockstorm_base::{Stop, Stops};
 
-use super::command::Command;
-use super::error::RunError;
-use super::handle::RunHandle;
-use super::options::RunOptions;
-use super::record::Record;
+use crate::close::record::Record;
+use crate::error::RunError;
+use crate::handle::RunHandle;
+use crate::options::RunOptions;
+use crate::orders::command::Command;
 use lockstorm_data::scenario::Scenario;
 
 /// How a headless run ended.
@@ -40,7 +40,7 @@ pub fn headless(scenario: Scenario, options: RunOptions, show: impl FnMut(&Snaps
     runtime.block_on(async {
         // Before the run starts, so that no signal ends the process with the run under way.
         let stops = Stops::listen().map_err(failed)?;
-        follow(super::handle::start(scenario, options), show, stops).await
+        follow(crate::handle::start(scenario, options), show, stops).await
     })
 }
 

@@ -1,0 +1,356 @@
+use crate::close::flaws::{Doubt, Leaves};
+use crate::close::record::{ArmRecord, CheckedExpectation};
+use lockstorm_data::metrics::units::figure;
+use lockstorm_data::metrics::{Alarm, Evidence};
+use lockstorm_data::model::CheckResult;
+use lockstorm_data::scenario::{Expectation, Scenario};
+
+/// Compares the scenario's expectations with the arms' figures; `doubts` are those of each arm.
+pub(crate) fn check_all(scenario: &Scenario, arms: &[ArmRecord], doubts: &[Vec<Doubt>]) -> Vec<CheckedExpectation> {
+    scenario
+        .expect
+        .iter()
+        .filter_map(|expectation| {
+            let (arm, doubts) = arms.iter().zip(doubts).find(|(arm, _)| arm.name == expectation.arm)?;
+            Some(check(expectation, arm, doubts))
+        })
+        .collect()
+}
+
+fn check(expectation: &Expectation, arm: &ArmRecord, doubts: &[Doubt]) -> CheckedExpectation {
+    let value = expectation.judged().of(&arm.figures);
+    let held = expectation.op.holds(value, expectation.bound);
+    let name = format!("{}.{}", expectation.arm, expectation.metric.name());
+    let (result, why) = match doubt(expectation, arm, held, doubts) {
+        Some(why) => (CheckResult::Inconclusive, format!("; but {why}")),
+        None if held => (CheckResult::Held, String::new()),
+        None => (CheckResult::Failed, String::new()),
+    };
+    let text = format!("{}{why}", expectation.in_words(&arm.figures));
+    CheckedExpectation {
+        expectation: format!("{name} {}", expectation.text),
+        value,
+        result,
+        text,
+    }
+}
+
+/// Why the figure proves nothing either way, if that is the case.
+fn doubt(expectation: &Expectation, arm: &ArmRecord, held: bool, doubts: &[Doubt]) -> Option<String> {
+    let decided = expectation.decided(&arm.figures);
+    let stands = |doubt: &&Doubt| match doubt.leaves {
+        Leaves::Nothing => false,
+        Leaves::Damage => decided == Some(false) && expectation.metric.is_damage(),
+        Leaves::Excess => !held && expectation.is_from_above(),
+        Leaves::Decided => decided.is_some(),
+        Leaves::Success => held,
+    };
+    match doubts.iter().find(|doubt| !stands(doubt)) {
+        Some(Doubt { leaves, why }) => Some(match leaves {
+            Leaves::Nothing => format!("{why}, so it proves nothing"),
+            _ => why.clone(),
+        }),
+        None if !expectation.metric.is_known(&arm.figures) => Some("there was nothing to measure".to_owned()),
+        None => by_stalls(expectation, arm, held).or_else(|| could_not_show(expectation, arm, held)),
+    }
+}
+
+/// What this machine did itself, by holding up sections until their lock had expired, says nothing about the lock: neither that it is
+/// broken, nor that it broke as expected.
+fn by_stalls(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<String> {
+    let judged = expectation.judged();
+    let (value, by_stalls) = (judged.of(&arm.figures), judged.by_stalls(&arm.figures));
+    let without = expectation.op.holds(value - by_stalls, expectation.bound);
+    (without != held).then(|| {
+        format!(
+            "up to {} of them come from sections that this machine held up until their lock had expired: it is too busy",
+            figure(judged, by_stalls)
+        )
+    })
+}
+
+/// Damage that shows only later, as overselling does once the stock is sold out. Until then "none" says nothing about an
+/// arm with the damage that shows earlier, and "not enough" says nothing if there is enough of that. Damage without an earlier sign
+/// shows as soon as anything is done: of an arm that did nothing, "none" says nothing.
+fn could_not_show(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<String> {
+    let Alarm::Damage(Evidence { shows, until, before }) = expectation.metric.row().alarm else {
+        return None;
+    };
+    let from_above = expectation.is_from_above();
+    let before = before.map(|before| before.peak().of(&arm.figures));
+    let is_hidden = match before {
+        // Nothing was done that could have done damage.
+        None => from_above && held,
+        Some(before) if from_above => held && before > 0.0,
+        Some(before) => !held && expectation.op.holds(before, expectation.bound),
+    };
+    let title = expectation.metric.title();
+    (is_hidden && !shows(&arm.figures)).then(|| format!("{title} is not measurable until {until}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use lockstorm_data::metrics::{Count, Figures, Metric, Point, Quantiles, Series};
+    use lockstorm_data::scenario::{Op, Overrides, Source, parse};
+
+    /// What is said of an expectation of `redlock`, with these figures and doubts.
+    fn check((metric, op, bound): (Metric, Op, f64), figures: Figures, doubts: &[Doubt]) -> CheckedExpectation {
+        let mut scenario = scenario();
+        scenario.expect = vec![Expectation {
+            arm: "redlock".to_owned(),
+            metric,
+            op,
+            bound,
+            text: format!("{} {bound}", op.sign()),
+        }];
+        let arm = ArmRecord { figures, ..record() };
+        check_all(&scenario, &[arm], &[doubts.to_vec()]).remove(0)
+    }
+
+    fn scenario() -> Scenario {
+        let source = Source::open("flash-sale").expect("it is built in");
+        parse(&source, &Overrides::default()).expect("it is valid")
+    }
+
+    fn judge(oversold: u64, lost_updates: u64, sold_out_all: bool, doubts: &[Doubt]) -> CheckedExpectation {
+        let figures = Figures {
+            oversold,
+            lost_updates,
+            lost_updates_peak: lost_updates,
+            sold_out_all,
+            ..Figures::default()
+        };
+        check((Metric::Oversold, Op::Equal, 0.0), figures, doubts)
+    }
+
+    fn record() -> ArmRecord {
+        ArmRecord {
+            name: "redlock".to_owned(),
+            lock: String::new(),
+            ttl_ms: 1.0,
+            doubt: None,
+            figures: Figures::default(),
+            histograms: BTreeMap::new(),
+            series: Series::default(),
+            after_end: Point::default(),
+            first_error: None,
+        }
+    }
+
+    fn doubts(all: &[(Leaves, &str)]) -> Vec<Doubt> {
+        all.iter()
+            .map(|(leaves, why)| Doubt::new(*leaves, (*why).to_owned()))
+            .collect()
+    }
+
+    const DOUBTS: [(Leaves, &str); 5] = [
+        (Leaves::Nothing, "the machine's wall clock stepped"),
+        (Leaves::Damage, "redlock: 11 of 1,000 requests failed"),
+        (Leaves::Excess, "fault 1 never fired"),
+        (Leaves::Decided, "the run was stopped before its end"),
+        (Leaves::Success, "this machine is too busy"),
+    ];
+
+    /// Each kind of expectation, and which of the doubts leave its result standing.
+    #[test]
+    fn each_doubt_leaves_what_it_can_not_explain_and_none_hides_another() {
+        let figures = Figures {
+            oversold: 3,
+            lost_updates: 3,
+            lost_updates_peak: 3,
+            orders: 10,
+            throughput: 10.0,
+            sold_out_all: true,
+            acquire_us: Quantiles {
+                count: 10,
+                p99: 10,
+                ..Quantiles::default()
+            },
+            ..Figures::default()
+        };
+        #[rustfmt::skip]
+        let table = [
+            // Damage: an upper bound that is broken stays so, one that holds may break later, and too little may grow.
+            (Metric::Oversold, Op::Equal, 0.0, CheckResult::Failed, [false, true, true, true]),
+            (Metric::LostUpdates, Op::AtMost, 2.0, CheckResult::Failed, [false, true, true, true]),
+            (Metric::Oversold, Op::AtMost, 3.0, CheckResult::Held, [false; 4]),
+            (Metric::Oversold, Op::AtLeast, 3.0, CheckResult::Held, [false, false, false, true]),
+            (Metric::Oversold, Op::Greater, 3.0, CheckResult::Failed, [false; 4]),
+            (Metric::LostUpdates, Op::AtLeast, 3.0, CheckResult::Held, [false; 4]),
+            // Counts that only grow.
+            (Metric::Orders, Op::Less, 10.0, CheckResult::Failed, [false, false, true, true]),
+            (Metric::Orders, Op::AtMost, 10.0, CheckResult::Held, [false; 4]),
+            (Metric::Orders, Op::AtLeast, 10.0, CheckResult::Held, [false, false, false, true]),
+            (Metric::Orders, Op::AtLeast, 11.0, CheckResult::Failed, [false; 4]),
+            // Figures that rise and fall.
+            (Metric::Throughput, Op::Less, 10.0, CheckResult::Failed, [false, false, true, false]),
+            (Metric::Throughput, Op::AtLeast, 10.0, CheckResult::Held, [false; 4]),
+            (Metric::AcquireP99, Op::Less, 10.0, CheckResult::Failed, [false, false, true, false]),
+            (Metric::AcquireP99, Op::AtMost, 10.0, CheckResult::Held, [false; 4]),
+            (Metric::AcquireP99, Op::Greater, 10.0, CheckResult::Failed, [false; 4]),
+        ];
+        for (metric, op, bound, without, stands) in table {
+            let what = format!("{} {} {bound}", metric.name(), op.sign());
+            let [nothing, damage, excess, decided] = stands;
+            let stands = [nothing, damage, excess, decided, without == CheckResult::Held];
+            // Every set of doubts: its result stands if each of them leaves it standing.
+            for set in 0..1_usize << DOUBTS.len() {
+                let is_in = |doubt: &usize| set & (1 << doubt) != 0;
+                let of_set: Vec<usize> = (0..DOUBTS.len()).filter(is_in).collect();
+                let expected = match of_set.iter().all(|doubt| stands[*doubt]) {
+                    true => without,
+                    false => CheckResult::Inconclusive,
+                };
+                let mut all = doubts(&of_set.iter().map(|doubt| DOUBTS[*doubt]).collect::<Vec<_>>());
+                for _ in 0..2 {
+                    let checked = check((metric, op, bound), figures.clone(), &all);
+                    assert_eq!(checked.result, expected, "{what}, with {all:?}: {}", checked.text);
+                    all.reverse();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn damage_that_the_machine_explains_proves_nothing_and_more_than_that_does() {
+        let judge = |metric, op, bound, lost_by_stalls| {
+            let figures = Figures {
+                counts: [(Count::Overran, 5), (Count::Stalled, 4)].into(),
+                orders: 100,
+                lost_updates: 3,
+                lost_updates_peak: 3,
+                lost_by_stalls,
+                ..Figures::default()
+            };
+            check((metric, op, bound), figures, &[])
+        };
+        let explained = judge(Metric::LostUpdates, Op::Equal, 0.0, 7);
+        assert_eq!(explained.result, CheckResult::Inconclusive);
+        assert!(explained.text.contains("; but up to 3 of them"), "{}", explained.text);
+        for (metric, op, bound, lost_by_stalls, result) in [
+            (Metric::LostUpdates, Op::Equal, 0.0, 2, CheckResult::Failed),
+            (Metric::LostUpdates, Op::Equal, 0.0, 0, CheckResult::Failed),
+            (Metric::LostUpdates, Op::AtLeast, 3.0, 0, CheckResult::Held),
+            (Metric::LostUpdates, Op::AtLeast, 3.0, 1, CheckResult::Inconclusive),
+            (Metric::LostUpdates, Op::AtLeast, 2.0, 1, CheckResult::Held),
+            (Metric::Overran, Op::Equal, 0.0, 0, CheckResult::Failed),
+            (Metric::Overran, Op::AtMost, 1.0, 0, CheckResult::Inconclusive),
+            (Metric::Orders, Op::AtLeast, 100.0, 7, CheckResult::Held),
+        ] {
+            let checked = judge(metric, op, bound, lost_by_stalls);
+            assert_eq!(checked.result, result, "{lost_by_stalls}: {}", checked.text);
+        }
+    }
+
+    #[test]
+    fn a_zero_counts_only_if_something_else_could_have_shown() {
+        let result = |oversold, lost_updates, sold_out_all| judge(oversold, lost_updates, sold_out_all, &[]).result;
+        assert_eq!(result(0, 0, true), CheckResult::Held);
+        assert_eq!(result(3, 3, true), CheckResult::Failed);
+        assert_eq!(
+            result(0, 2, false),
+            CheckResult::Inconclusive,
+            "lost updates that unsold stock hides"
+        );
+    }
+
+    #[test]
+    fn an_arm_that_took_no_order_shows_nothing() {
+        let judge = |orders, lost_updates, op| {
+            let figures = Figures {
+                orders,
+                lost_updates,
+                lost_updates_peak: lost_updates,
+                ..Figures::default()
+            };
+            check((Metric::LostUpdates, op, 0.0), figures, &[])
+        };
+        let nothing = judge(0, 0, Op::Equal);
+        assert_eq!(nothing.result, CheckResult::Inconclusive);
+        assert!(
+            nothing
+                .text
+                .ends_with("lost updates is not measurable until the first order"),
+            "{}",
+            nothing.text
+        );
+        assert_eq!(judge(1, 0, Op::Equal).result, CheckResult::Held);
+        assert_eq!(
+            judge(0, 0, Op::Greater).result,
+            CheckResult::Failed,
+            "there was no damage"
+        );
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_decides_only_what_can_not_change_any_more() {
+        let stopped = doubts(&DOUBTS[3..4]);
+        let judge = |metric, op, bound| {
+            let figures = Figures {
+                orders: 10,
+                throughput: 10.0,
+                ..Figures::default()
+            };
+            check((metric, op, bound), figures, &stopped).result
+        };
+        let (held, failed, open) = (CheckResult::Held, CheckResult::Failed, CheckResult::Inconclusive);
+        for (op, results) in [
+            (Op::AtLeast, [held, held, open]),
+            (Op::AtMost, [failed, open, open]),
+            (Op::Equal, [failed, open, open]),
+        ] {
+            let said = [9.0, 10.0, 11.0].map(|bound| judge(Metric::Orders, op, bound));
+            assert_eq!(said, results, "{op:?}");
+            // A rate can rise and fall until the end.
+            let said = [9.0, 10.0, 11.0].map(|bound| judge(Metric::Throughput, op, bound));
+            assert_eq!(said, [open; 3], "{op:?}");
+        }
+    }
+
+    #[test]
+    fn too_little_oversold_is_no_failure_while_units_hide_it() {
+        let judge = |oversold, lost_updates_peak, sold_out_all| {
+            let figures = Figures {
+                oversold,
+                lost_updates_peak,
+                sold_out_all,
+                ..Figures::default()
+            };
+            check((Metric::Oversold, Op::AtLeast, 10.0), figures, &[]).result
+        };
+        assert_eq!(judge(0, 39, false), CheckResult::Inconclusive, "39 would have shown");
+        assert_eq!(judge(0, 9, false), CheckResult::Failed, "9 are too few anyway");
+        assert_eq!(judge(9, 39, true), CheckResult::Failed);
+        assert_eq!(judge(10, 39, false), CheckResult::Held);
+    }
+
+    #[test]
+    fn what_was_never_measured_is_not_fast() {
+        let judge = |count| {
+            let mut figures = Figures::default();
+            figures.acquire_us.count = count;
+            check((Metric::AcquireP99, Op::AtMost, 5_000.0), figures, &[])
+        };
+        assert_eq!(judge(1).result, CheckResult::Held);
+        let nothing = judge(0);
+        assert_eq!(nothing.result, CheckResult::Inconclusive);
+        assert_eq!(
+            nothing.text,
+            "redlock: acquire p99 – (expected ≤ 5.0 ms); but there was nothing to measure"
+        );
+    }
+
+    #[test]
+    fn a_checked_expectation_says_figure_and_bound_alike() {
+        let said = judge(1400, 1400, true, &[]).text;
+        assert_eq!(said, "redlock: oversold 1,400 (expected = 0)");
+        let unmet = doubts(&[(Leaves::Excess, "fault 1 never fired: single.holding reached 31 of 48")]);
+        assert_eq!(
+            judge(0, 0, true, &unmet).text,
+            "redlock: oversold 0 (expected = 0); but fault 1 never fired: single.holding reached 31 of 48"
+        );
+    }
+}

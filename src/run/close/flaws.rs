@@ -1,0 +1,57 @@
+/// Why a run proves nothing, or less than it should.
+#[derive(Debug, Default)]
+pub(crate) struct Flaws {
+    /// What makes all figures worthless: the machine's wall clock stepped, or the run itself stood still.
+    pub void: Vec<String>,
+    /// What the run needs and has lost.
+    pub lost: Vec<String>,
+    /// What could not be read or finished, besides what the arms list themselves.
+    pub missing: Vec<String>,
+    /// That the machine is too busy, if it is.
+    pub busy: Option<String>,
+    /// The scheduled faults that had no effect, and why; known at the end.
+    pub unmet: Vec<String>,
+}
+
+/// A reason to doubt figures. Doubts are a set: none of them makes another one smaller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    pub leaves: Leaves,
+    pub why: String,
+}
+
+/// Which results stand in spite of a doubt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leaves {
+    /// No result.
+    Nothing,
+    /// Damage: it is read from the books, and whatever is lost or fails later does not undo it.
+    Damage,
+    /// An upper bound that is broken: a fault that did not come true broke nothing.
+    Excess,
+    /// What can't change any more.
+    Decided,
+    /// What held in spite of it.
+    Success,
+}
+
+impl Flaws {
+    /// What casts doubt on every figure of the run: losses, what voids it, scheduled faults without effect.
+    pub fn doubts(&self) -> Vec<Doubt> {
+        let all = |leaves, reasons: &[String]| -> Vec<Doubt> {
+            reasons.iter().map(|why| Doubt::new(leaves, why.clone())).collect()
+        };
+        [
+            all(Leaves::Damage, &self.lost),
+            all(Leaves::Nothing, &self.void),
+            all(Leaves::Excess, &self.unmet),
+        ]
+        .concat()
+    }
+}
+
+impl Doubt {
+    pub const fn new(leaves: Leaves, why: String) -> Self {
+        Self { leaves, why }
+    }
+}

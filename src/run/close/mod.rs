@@ -1,0 +1,6 @@
+//! What is left of a run, and what it proves.
+
+pub(crate) mod expect;
+pub(crate) mod flaws;
+pub(crate) mod machine;
+pub(crate) mod record;

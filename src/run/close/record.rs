@@ -1,0 +1,189 @@
+//! The record: everything one run produced, one JSON file. The docs of its fields are the documentation of the format.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant, SystemTime};
+
+use hdrhistogram::Histogram;
+use nix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+use lockstorm_data::metrics::{Figures, HistogramText, NotAHistogram, Point, Quantiles, Series, Time, histogram};
+use lockstorm_data::model::{CheckResult, Event};
+use lockstorm_data::scenario::Scenario;
+use lockstorm_lab::NodeSettings;
+
+/// Everything one run produced.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The version of this format: [`Record::FORMAT`].
+    pub format: u32,
+    /// The version of Lockstorm.
+    pub lockstorm: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub started: String,
+    /// Second 0 of the measured part by the clocks of the machine; null if the run was stopped before it.
+    pub second_zero: Option<SecondZero>,
+    /// The scenario as it ran, overrides included.
+    pub scenario: Scenario,
+    /// The scenario in the form of a file, to run it again.
+    pub scenario_toml: String,
+    /// The seed.
+    pub seed: u64,
+    /// The machine that it ran on.
+    pub machine: Machine,
+    /// The servers as they were started.
+    pub nodes: Vec<NodeSettings>,
+    /// The timeouts of the clients.
+    pub timeouts: Timeouts,
+    /// The length of the measured part in seconds.
+    pub elapsed: f64,
+    /// Whether it was stopped before its end.
+    pub interrupted: bool,
+    /// Why the run, or one of its arms, proves nothing good: what was lost or is missing, a clock that stepped, faults of
+    /// the scenario that did not take effect, arms with too many failed requests. Empty if there is no such reason.
+    pub inconclusive: Vec<String>,
+    /// What could not be read or finished at the end of the run, a sentence each: requests that were given up without an
+    /// answer, books that could not be closed. Figures and books hold what was known by then. Empty when the record is
+    /// complete.
+    #[serde(default)]
+    pub partial: Vec<String>,
+    /// One for each arm, in the scenario's order.
+    pub arms: Vec<ArmRecord>,
+    /// How long each lock node took to answer; empty if no arm uses lock nodes.
+    pub round_trips: Vec<RoundTripRecord>,
+    /// The expectations of the scenario and their results.
+    pub expectations: Vec<CheckedExpectation>,
+    /// Every event.
+    pub events: Vec<Event>,
+    /// What a reader should know: a fault that did not take effect, a wall clock that stepped, stock that did not sell
+    /// out.
+    pub warnings: Vec<String>,
+}
+
+impl Record {
+    /// The version of the format that this program writes.
+    pub const FORMAT: u32 = 3;
+}
+
+/// An instant by the clocks of the machine, so that the logs of other programs can be compared with the record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecondZero {
+    /// The wall clock (`CLOCK_REALTIME`), RFC 3339 in UTC, to the microsecond.
+    pub wall: String,
+    /// `CLOCK_MONOTONIC` in microseconds: one clock for all processes of a machine, until it restarts.
+    pub monotonic_us: i64,
+}
+
+impl SecondZero {
+    /// `origin` by the clocks of the machine, read now.
+    pub(crate) fn at(origin: Instant) -> Self {
+        let (now, wall) = (Instant::now(), SystemTime::now());
+        let monotonic = clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(Duration::ZERO, Duration::from);
+        let ahead = origin.saturating_duration_since(now);
+        let behind = now.saturating_duration_since(origin);
+        Self {
+            wall: humantime::format_rfc3339_micros(wall + ahead - behind).to_string(),
+            monotonic_us: i64::try_from((monotonic + ahead).saturating_sub(behind).as_micros()).unwrap_or(i64::MAX),
+        }
+    }
+}
+
+/// The machine that a run took place on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The operating system and its release.
+    pub os: String,
+    /// The processor architecture.
+    pub arch: String,
+    /// Processors that this process may use.
+    pub cpus: usize,
+    /// Memory in bytes; null where it is unknown.
+    pub memory: Option<u64>,
+}
+
+/// The timeouts of the clients, in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Timeouts {
+    /// For connecting to a lock node.
+    pub connect_ms: f64,
+    /// For one node's reply; for each arm by name.
+    pub node_ms: Vec<(String, f64)>,
+    /// For a reply of the cache node.
+    pub cache_ms: f64,
+}
+
+/// One arm of a record: its figures, in total and second by second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ArmRecord {
+    /// Its name.
+    pub name: String,
+    /// Its lock, described in words.
+    pub lock: String,
+    /// Its TTL in milliseconds.
+    pub ttl_ms: f64,
+    /// Why nothing good can be said about the arm, no matter what its figures are.
+    pub doubt: Option<String>,
+    /// The error of the first failed request.
+    pub first_error: Option<String>,
+    /// Its figures.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Each of its times as a whole histogram in microseconds; a time without any value is left out.
+    pub histograms: BTreeMap<Time, HistogramText>,
+    /// One point a second.
+    pub series: Series,
+    /// What was counted after the load had ended, while the workers finished; its `second` has no meaning. Together with
+    /// the points from second 0 on, it adds up to the figures, but for `lost_updates`, of which a point counts what was
+    /// lost in its second even if it was made up for later.
+    pub after_end: Point,
+}
+
+impl ArmRecord {
+    /// One of its times in microseconds; empty if there was no value.
+    ///
+    /// # Errors
+    /// The text is not a histogram: another program wrote the record.
+    pub fn histogram(&self, time: Time) -> Result<Histogram<u64>, NotAHistogram> {
+        self.histograms
+            .get(&time)
+            .map_or_else(|| Ok(histogram()), HistogramText::decode)
+    }
+
+    /// The time of all acquires in microseconds, whatever their outcome.
+    ///
+    /// # Errors
+    /// One of the texts is not a histogram: another program wrote the record.
+    pub fn acquires(&self) -> Result<Histogram<u64>, NotAHistogram> {
+        let mut all = histogram();
+        for time in Time::ACQUIRES {
+            // The histogram resizes itself, so no value is out of range.
+            let _ = all.add(self.histogram(time)?);
+        }
+        Ok(all)
+    }
+}
+
+/// How long one lock node took to answer in the measured part, from the writing of each command to its reply, for all app
+/// servers and arms together. Commands without an answer are left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundTripRecord {
+    /// The host that it runs on, from 1.
+    pub host: usize,
+    /// Its quantiles in microseconds.
+    pub quantiles_us: Quantiles,
+    /// All the times, in microseconds.
+    pub histogram: HistogramText,
+}
+
+/// An expectation and its result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckedExpectation {
+    /// As in the scenario: `redlock.oversold == 0`.
+    pub expectation: String,
+    /// The figure that it was compared with (durations in microseconds).
+    pub value: f64,
+    /// The result.
+    pub result: CheckResult,
+    /// Why, in one sentence.
+    pub text: String,
+}

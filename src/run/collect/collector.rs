@@ -1,0 +1,567 @@
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::collect::availability::Availability;
+use crate::collect::curves::Curves;
+use crate::collect::outlasted::Outlasted;
+use crate::collect::takeovers::Takeovers;
+use crate::collect::totals::{ArmState, Totals};
+use crate::oracle::{Books, News};
+use lockstorm_data::metrics::{
+    Batch, Count, Figures, HistogramText, Point, RecentTenths, Recorder, Series, Tally, Time, Timeline, When,
+};
+use lockstorm_data::model::{NoVote, Outcomes};
+
+/// Takes in what the recorders of one arm counted.
+#[derive(Debug)]
+pub(crate) struct Collector {
+    timeline: Arc<Timeline>,
+    recorders: Vec<Arc<Recorder>>,
+    /// A cleared tally, which is exchanged for a full one and cleared again.
+    spare: Tally,
+    totals: Totals,
+    curves: Curves,
+    availability: Availability,
+    takeovers: Takeovers,
+    newest_votes: Option<(usize, usize)>,
+    lacking: Vec<NoVote>,
+    /// The last `lacking` that was not empty.
+    last_lacking: Vec<NoVote>,
+    first_error: Option<String>,
+    lost_database: Option<String>,
+}
+
+/// How the arm's lock fared in a second that has just ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SecondEnded {
+    pub outcomes: Outcomes,
+    /// The nodes that were missing when this was last reported; it stays when locks are granted again.
+    pub lacking: Vec<NoVote>,
+}
+
+impl Collector {
+    pub fn new(recorders: Vec<Arc<Recorder>>, timeline: Arc<Timeline>) -> Self {
+        Self {
+            timeline,
+            totals: Totals::new(recorders.len()),
+            recorders,
+            spare: Tally::default(),
+            curves: Curves::default(),
+            availability: Availability::default(),
+            takeovers: Takeovers::default(),
+            newest_votes: None,
+            lacking: Vec::new(),
+            last_lacking: Vec::new(),
+            first_error: None,
+            lost_database: None,
+        }
+    }
+
+    /// Takes in what was counted since the last call. Returns how the newest whole second went, once for each second.
+    pub fn collect(&mut self) -> Option<SecondEnded> {
+        // Read before the recorders are: what they count from now on may belong to a later second.
+        let at = Instant::now();
+        let now = self.timeline.when(at);
+        for server in 0..self.recorders.len() {
+            let full = self.recorders[server].swap(std::mem::take(&mut self.spare));
+            for batch in &full.batches {
+                self.totals.add(server, batch);
+                self.curves.add(batch);
+            }
+            self.take_newest(&full);
+            self.availability.add(&full.grants);
+            self.takeovers.add(&full.watched_grants);
+            self.spare = full;
+            self.spare.clear();
+        }
+        self.availability.settle(self.timeline.micros(at));
+        let took = self.takeovers.settle(self.timeline.micros(at));
+        if !took.is_empty() {
+            self.totals.taken_over(&took);
+            self.watch();
+        }
+        self.curves.draw(now);
+        self.second_ended(now)
+    }
+
+    fn second_ended(&mut self, now: When) -> Option<SecondEnded> {
+        let outcomes = self.curves.second_ended(now)?;
+        Some(SecondEnded {
+            outcomes,
+            lacking: self.last_lacking.clone(),
+        })
+    }
+
+    fn take_newest(&mut self, tally: &Tally) {
+        let newest = &tally.newest;
+        self.newest_votes = newest.votes.or(self.newest_votes);
+        let acquired = |batch: &Batch| batch.sums.outcomes.acquired > 0;
+        if !newest.lacking.is_empty() {
+            self.lacking.clone_from(&newest.lacking);
+            self.last_lacking.clone_from(&newest.lacking);
+        } else if tally.batches.iter().any(acquired) {
+            self.lacking.clear();
+        }
+        if self.first_error.is_none() {
+            self.first_error.clone_from(&newest.first_error);
+        }
+        if self.lost_database.is_none() {
+            self.lost_database.clone_from(&newest.lost_database);
+        }
+        self.totals.ended(newest.end);
+    }
+
+    /// Takes in how many requests were due in each second.
+    pub fn offered(&mut self, seconds: &BTreeMap<i64, u64>) {
+        self.curves.offered(seconds);
+    }
+
+    /// Takes in that a fault took effect on one of its targets, or a master became a replica: from `at` on locks may not be to be
+    /// had. `fault` is the number of the fault, if it has one.
+    pub fn outage_from(&mut self, at: Instant, fault: Option<usize>) {
+        self.availability.outage_from(self.timeline.micros(at), fault);
+    }
+
+    /// Takes in that an app server is about to be killed; [`Self::killed`] must follow.
+    pub fn expect_kill(&mut self) {
+        self.takeovers.expect();
+        self.watch();
+    }
+
+    /// Takes in what became of a kill: since when the app server is dead, with the keys of the locks that it held; `None` if it
+    /// lives, or was dead before. A death in the warm-up leaves no orphans.
+    pub fn killed(&mut self, dead: Option<(Instant, Vec<String>)>) {
+        let dead = dead.map(|(since, keys)| (self.timeline.micros(since), keys));
+        self.takeovers.killed(dead.filter(|(since, _)| *since >= 0));
+        self.watch();
+    }
+
+    fn watch(&self) {
+        let watched = self.takeovers.watched();
+        for recorder in &self.recorders {
+            recorder.watch(watched.clone());
+        }
+    }
+
+    /// Takes in that a new master accepts writes. These are its servers; the others are no masters any more.
+    pub fn reign(&mut self, since: Instant, servers: &[SocketAddr], others: &[SocketAddr]) {
+        self.availability.reign(self.timeline.micros(since), servers, others);
+    }
+
+    /// Whether one of these servers has granted a lock that was asked for after this time.
+    pub fn was_granted_by(&self, servers: &[SocketAddr], since: Instant) -> bool {
+        self.availability.granted_by(servers, self.timeline.micros(since)) > 0
+    }
+
+    /// Takes in the newest books, and what was added to them.
+    pub fn audit(&mut self, books: Books, news: &News) {
+        self.totals.audit(books, news);
+        self.curves.audit(news);
+    }
+
+    /// The figures of the measured part so far.
+    pub fn figures(&self, state: ArmState) -> Figures {
+        let refused = self.curves.refused_seconds();
+        // What lasts at the end of the load has lasted until then.
+        let length = self
+            .timeline
+            .length()
+            .and_then(|length| i64::try_from(length.as_micros()).ok());
+        let now = self.timeline.micros(Instant::now()).min(length.unwrap_or(i64::MAX));
+        Figures {
+            outages: self.availability.outages(now),
+            orphaned: self.takeovers.count(),
+            granted_by_old_master: self.availability.granted_by_old_masters(),
+            ..self.totals.figures(state, self.timeline.origin(), refused)
+        }
+    }
+
+    /// All times of the measured part as histograms; a time without any value is left out.
+    pub fn histograms(&self) -> BTreeMap<Time, HistogramText> {
+        self.totals.histograms()
+    }
+
+    /// What the sections so far say of these TTLs, in ascending order.
+    pub fn outlasted(&self, ttls: &[Duration]) -> Outlasted {
+        Outlasted::of(self.totals.time(Time::Needed).as_deref(), ttls)
+    }
+
+    pub fn series(&self) -> Arc<Series> {
+        self.curves.series()
+    }
+
+    pub fn recent_tenths(&self) -> Arc<RecentTenths> {
+        self.curves.recent_tenths()
+    }
+
+    /// What was counted after the load had ended, while the workers finished.
+    pub fn after_end(&self) -> Point {
+        self.curves.after_end(self.totals.after_end())
+    }
+
+    pub const fn newest_votes(&self) -> Option<(usize, usize)> {
+        self.newest_votes
+    }
+
+    pub fn lacking(&self) -> &[NoVote] {
+        &self.lacking
+    }
+
+    /// Measured requests that have ended so far, with or without an answer.
+    pub fn completed(&self) -> u64 {
+        self.totals.counts()[Count::Completed]
+    }
+
+    /// Sections that this machine held up until their lock had expired.
+    pub fn stalled(&self) -> u64 {
+        self.totals.counts()[Count::Stalled]
+    }
+
+    /// Measured requests that got an answer so far.
+    pub fn answered(&self) -> u64 {
+        self.totals.counts().answered()
+    }
+
+    /// The error of the first request that failed in the database or the cache.
+    pub const fn first_error(&self) -> Option<&String> {
+        self.first_error.as_ref()
+    }
+
+    /// The error of the first request that lost its database.
+    pub const fn lost_database(&self) -> Option<&String> {
+        self.lost_database.as_ref()
+    }
+
+    pub const fn books(&self) -> &Books {
+        self.totals.books()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use strum::VariantArray;
+
+    use super::*;
+    use crate::collect::totals::Intakes;
+    use crate::oracle::Sales;
+    use lockstorm_data::metrics::{Counts, DamagedList, NodeLoad, Part, ProviderCall, ServerLoad};
+    use lockstorm_data::model::{Cause, CauseKind, Outcome};
+
+    const MS: Duration = Duration::from_millis(1);
+    const HOUR: Duration = Duration::from_hours(1);
+
+    /// Two recorders and their collector, in a run whose second 0 was an hour ago: everything is counted in that second,
+    /// or on a very slow machine in the next.
+    fn two() -> (Vec<Arc<Recorder>>, Collector) {
+        let origin = Instant::now().checked_sub(HOUR).expect("the machine runs for an hour");
+        timed(Timeline::from(origin))
+    }
+
+    fn timed(timeline: Timeline) -> (Vec<Arc<Recorder>>, Collector) {
+        let timeline = Arc::new(timeline);
+        let recorder = || Arc::new(Recorder::new(Arc::clone(&timeline)));
+        let recorders = vec![recorder(), recorder()];
+        (recorders.clone(), Collector::new(recorders, timeline))
+    }
+
+    fn figures(collector: &mut Collector) -> Figures {
+        collector.collect();
+        collector.figures(ArmState {
+            elapsed: 2.0,
+            ..ArmState::default()
+        })
+    }
+
+    /// The requests in the series.
+    fn completed(collector: &Collector) -> u64 {
+        let series = collector.series();
+        series.iter().map(|point| point.counts[Count::Completed]).sum()
+    }
+
+    fn begin_and_end(recorder: &Arc<Recorder>, part: Part) {
+        let counter = recorder.of(part);
+        counter.started(Duration::ZERO, false);
+        counter.completed(Instant::now(), Instant::now());
+    }
+
+    #[test]
+    fn app_servers_add_up() {
+        let (recorders, mut collector) = two();
+        for recorder in &recorders {
+            let counter = recorder.of(Part::Measured);
+            counter.acquired(MS);
+            counter.voted(2, 3);
+            counter.voted_in_the_end(3, 3);
+            begin_and_end(recorder, Part::Measured);
+        }
+        let causes = [Some(Cause::Refused), None, Some(Cause::Error("OOM".to_owned()))];
+        recorders[1]
+            .of(Part::Measured)
+            .refused(MS * 2, Outcome::NoQuorum, &causes);
+        let figures = figures(&mut collector);
+        assert_eq!((figures.outcomes.acquired, figures.outcomes.no_quorum), (2, 1));
+        assert_eq!(
+            (figures.counts[Count::Completed], figures.offered, figures.answered),
+            (2, 2, 2)
+        );
+        assert_eq!((figures.votes_at_release[2], figures.votes_in_the_end[3]), (2, 2));
+        assert_eq!(figures.acquire_us.count, 3);
+        assert_eq!(
+            (figures.times[Time::Acquired].count, figures.times[Time::NoQuorum].count),
+            (2, 1)
+        );
+        assert!((figures.throughput - 1.0).abs() < 1e-9);
+        let lacking: Vec<_> = collector.lacking().iter().map(|one| one.node).collect();
+        assert_eq!(lacking, [1, 3]);
+        assert_eq!(completed(&collector), 2);
+    }
+
+    #[test]
+    fn a_second_that_has_ended_keeps_its_cause_when_locks_are_granted_again() {
+        let (recorders, mut collector) = two();
+        let counter = recorders[0].of(Part::Measured);
+        counter.refused(MS, Outcome::NoQuorum, &[Some(Cause::Refused)]);
+        collector.collect();
+        let second = collector.series().newest().expect("something happened").second;
+        // In the second after that one, locks are granted again before the collector runs.
+        counter.acquired(MS);
+        collector.take_newest(&recorders[0].swap(Tally::default()));
+        let ended = collector.second_ended(When::Tenth((second + 1) * 10));
+        let ended = ended.expect("a second has ended");
+        assert_eq!((ended.outcomes.acquired, ended.outcomes.no_quorum), (0, 1));
+        assert_eq!(collector.lacking(), [], "all is well now");
+        let down = NoVote {
+            node: 1,
+            cause: Cause::Refused,
+        };
+        assert_eq!(ended.lacking, [down]);
+    }
+
+    #[test]
+    fn causes_are_counted_for_their_node() {
+        let (recorders, mut collector) = two();
+        let counter = recorders[0].of(Part::Measured);
+        counter.refused(MS, Outcome::NoQuorum, &[None, Some(Cause::Timeout)]);
+        counter.refused(MS, Outcome::NoQuorum, &[None, Some(Cause::Timeout)]);
+        collector.collect();
+        let node = |host| NodeLoad {
+            host: Some(host),
+            ..NodeLoad::default()
+        };
+        let figures = collector.figures(ArmState {
+            nodes: vec![node(1), node(2)],
+            ..ArmState::default()
+        });
+        assert!(figures.nodes[0].causes.is_empty());
+        assert_eq!(figures.nodes[1].causes[&CauseKind::Timeout], 2);
+    }
+
+    #[test]
+    fn requests_that_begin_in_the_warm_up_never_count() {
+        let (recorders, mut collector) = two();
+        let counter = recorders[0].of(Part::WarmUp);
+        counter.acquired(MS);
+        counter.voted(3, 3);
+        counter.count(Count::Hits);
+        counter.time(Time::Hold, MS);
+        counter.damaged_list(DamagedList {
+            cache: 0,
+            key: 1,
+            version: 1,
+            duplicate: 3,
+            missing: 1,
+        });
+        begin_and_end(&recorders[0], Part::WarmUp);
+        let server = |server| ServerLoad {
+            server,
+            ..ServerLoad::default()
+        };
+        let zero = Figures {
+            votes_at_release: vec![0; 10],
+            votes_in_the_end: vec![0; 10],
+            servers: [1, 2].map(server).to_vec(),
+            ..Figures::default()
+        };
+        assert_eq!(figures(&mut collector), zero);
+        assert_eq!(completed(&collector), 0, "nor in the series");
+    }
+
+    #[test]
+    fn requests_that_end_after_the_load_are_kept_apart_and_not_in_the_throughput() {
+        let origin = Instant::now().checked_sub(HOUR).expect("the machine runs for an hour");
+        let timeline = Timeline::from(origin);
+        timeline.end(origin + Duration::from_secs(2));
+        let (recorders, mut collector) = timed(timeline);
+        begin_and_end(&recorders[0], Part::Measured);
+        let figures = figures(&mut collector);
+        assert_eq!((figures.counts[Count::Completed], figures.answered), (1, 1));
+        assert!(figures.throughput.abs() < 1e-9, "{}", figures.throughput);
+        assert_eq!(collector.after_end().counts[Count::Completed], 1);
+        assert_eq!(collector.series().iter().count(), 0, "no second of the measured part");
+    }
+
+    #[test]
+    fn offered_is_the_sum_of_its_parts() {
+        let (recorders, mut collector) = two();
+        for recorder in &recorders {
+            begin_and_end(recorder, Part::Measured);
+            begin_and_end(recorder, Part::Measured);
+            recorder.of(Part::Measured).started(MS, true);
+        }
+        // Ten were dealt to each, and the second one is dead.
+        let intakes = |killed| Intakes {
+            dealt: Some(10),
+            killed,
+        };
+        collector.collect();
+        let figures = collector.figures(ArmState {
+            servers: vec![intakes(false), intakes(true)],
+            dropped: 5,
+            ..ArmState::default()
+        });
+        let [up, killed] = [&figures.servers[0], &figures.servers[1]];
+        assert_eq!((up.completed, up.unfinished, up.never_begun, up.dropped), (2, 1, 7, 0));
+        assert_eq!(
+            (killed.completed, killed.unfinished, killed.never_begun, killed.dropped),
+            (2, 0, 0, 8)
+        );
+        let parts = [
+            figures.counts[Count::Completed],
+            figures.dropped,
+            figures.unfinished,
+            figures.never_begun,
+        ];
+        assert_eq!((figures.offered, parts), (25, [4, 13, 1, 7]));
+        assert_eq!((figures.counts[Count::Late], up.late), (2, 1));
+    }
+
+    #[test]
+    fn an_arm_that_is_done_is_measured_until_its_last_answer() {
+        let (recorders, mut collector) = two();
+        begin_and_end(&recorders[0], Part::Measured);
+        recorders[0].of(Part::Measured).count(Count::GaveUp);
+        collector.collect();
+        let done = collector.figures(ArmState {
+            elapsed: 7200.0,
+            done: true,
+            ..ArmState::default()
+        });
+        let finish = done.finish.expect("it is done");
+        assert!((3600.0..7200.0).contains(&finish), "{finish}");
+        assert_eq!(
+            (done.counts[Count::Completed], done.answered),
+            (1, 0),
+            "giving up is not an answer"
+        );
+        assert_eq!(collector.figures(ArmState::default()).finish, None);
+    }
+
+    #[test]
+    fn sales_are_counted_in_the_second_of_their_own_time() {
+        let (_, mut collector) = two();
+        let mut news = News::default();
+        let sales = |orders, oversold, lost_updates| Sales {
+            orders,
+            oversold,
+            lost_updates,
+        };
+        news.tenths.insert(When::Tenth(13), sales(5, 0, 2));
+        news.tenths.insert(When::Tenth(19), sales(1, 1, 0));
+        news.tenths.insert(When::AfterEnd, sales(4, 0, 0));
+        news.servers.insert(2, 10);
+        let books = Books {
+            orders: 10,
+            oversold: 1,
+            lost_updates: 1,
+            lost_updates_peak: 2,
+            first_lost_us: Some(1_320_000),
+            ..Books::default()
+        };
+        collector.audit(books, &news);
+        let figures = collector.figures(ArmState::default());
+        assert_eq!(
+            (figures.orders, figures.lost_updates, figures.lost_updates_peak),
+            (10, 1, 2)
+        );
+        assert_eq!(figures.first_lost_at, Some(1.32));
+        assert_eq!([0, 1].map(|server| figures.servers[server].orders), [0, 10]);
+        let series = collector.series();
+        let point = series.iter().find(|point| point.second == 1).expect("second 1");
+        assert_eq!((point.orders, point.oversold, point.lost_updates), (6, 1, 2));
+        assert_eq!(collector.after_end().orders, 4);
+        let recent_tenths = collector.recent_tenths();
+        let points: Vec<_> = recent_tenths
+            .iter()
+            .map(|point| (point.tenth, point.lost_updates, point.oversold))
+            .collect();
+        assert_eq!(points, [(13, 2, 0), (19, 0, 1)]);
+    }
+
+    #[test]
+    fn a_damaged_list_is_counted_once_however_often_it_is_read() {
+        let (recorders, mut collector) = two();
+        let list = |version, duplicate| DamagedList {
+            cache: 0,
+            key: 1,
+            version,
+            duplicate,
+            missing: 0,
+        };
+        for (recorder, list) in recorders
+            .iter()
+            .cycle()
+            .zip([list(1, 2), list(1, 3), list(1, 3), list(2, 1)])
+        {
+            recorder.of(Part::Measured).damaged_list(list);
+        }
+        assert_eq!(figures(&mut collector).duplicate_pages, 4);
+    }
+
+    #[test]
+    fn stampedes_are_judged_by_calls_and_refills() {
+        let (recorders, mut collector) = two();
+        let call = ProviderCall {
+            cache: 0,
+            key: 1,
+            supersedes: 4,
+        };
+        recorders[0].of(Part::Measured).provider_call(call);
+        recorders[1].of(Part::Measured).provider_call(call);
+        assert_eq!(
+            figures(&mut collector).db_hits_per_expiry.expiries,
+            0,
+            "it has not ended"
+        );
+        recorders[0].of(Part::Measured).refilled(call);
+        let figures = figures(&mut collector);
+        assert_eq!(
+            (figures.counts[Count::DbHits], figures.db_hits_per_expiry.expiries),
+            (2, 1)
+        );
+        assert_eq!(figures.db_hits_per_expiry.max, 2);
+    }
+
+    #[test]
+    fn every_plain_count_reaches_figures_points_and_no_other_count() {
+        for count in Count::VARIANTS {
+            let (recorders, mut collector) = two();
+            recorders[1].of(Part::Measured).count(*count);
+            let (figures, expected) = (figures(&mut collector), Counts::from([(*count, 1)]));
+            assert_eq!(figures.counts, expected);
+            let mut points = Counts::default();
+            collector.series().iter().for_each(|point| points.add(&point.counts));
+            assert_eq!(points, expected);
+        }
+    }
+
+    #[test]
+    fn failures_are_counted_and_the_first_error_is_kept() {
+        let (recorders, mut collector) = two();
+        recorders[1].of(Part::Measured).failed(|| "disk full".to_owned());
+        recorders[1].of(Part::Measured).failed(|| "another".to_owned());
+        assert_eq!(figures(&mut collector).counts[Count::Errors], 2);
+        assert_eq!(collector.first_error().map(String::as_str), Some("disk full"));
+    }
+}

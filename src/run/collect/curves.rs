@@ -1,0 +1,206 @@
+//! One arm over time: a point for each second and one for each tenth of a second. Every count goes to its own time, no
+//! matter when it is collected.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::oracle::News;
+use lockstorm_data::metrics::{Batch, Count, Part, Point, Quantiles, RecentTenths, Series, Spread, Sums, Time, When};
+use lockstorm_data::model::Outcomes;
+
+/// The series of one arm, and what is needed to go on with it.
+#[derive(Debug, Default)]
+pub(crate) struct Curves {
+    /// The newest seconds and tenths, to which more may still be added.
+    seconds: BTreeMap<i64, Slice>,
+    tenths: BTreeMap<i64, Slice>,
+    /// The tenths that have changed since they were last drawn.
+    touched: BTreeSet<i64>,
+    series: Arc<Series>,
+    recent_tenths: Arc<RecentTenths>,
+    /// Sales that were sent after the load had ended.
+    sales_after_end: Point,
+    /// Whether a dealer deals the requests: then a request is offered when it is due, not when it begins.
+    dealt: bool,
+    /// The newest second that was reported as ended.
+    reported: Option<i64>,
+    /// Measured seconds in which nobody got a lock because nodes were missing.
+    refused_seconds: u64,
+}
+
+/// A second, or a tenth of one.
+#[derive(Debug)]
+struct Slice {
+    point: Point,
+    acquire: Spread,
+    response: Spread,
+}
+
+impl Slice {
+    fn new() -> Self {
+        Self {
+            point: Point::default(),
+            acquire: Spread::default(),
+            response: Spread::default(),
+        }
+    }
+
+    fn add(&mut self, sums: &Sums) {
+        count(&mut self.point, sums);
+        for time in Time::ACQUIRES {
+            self.acquire.add(sums.spread(time));
+        }
+        self.response.add(sums.spread(Time::Response));
+    }
+}
+
+/// Adds the sums to a point, except for sales, which come from the ledger.
+fn count(point: &mut Point, sums: &Sums) {
+    point.outcomes.add(&sums.outcomes);
+    point.counts.add(&sums.counts);
+    point.answered += sums.counts.answered();
+}
+
+impl Curves {
+    /// Adds a batch, if it belongs to a second.
+    pub fn add(&mut self, batch: &Batch) {
+        // What the warm-up's requests do after second 0 belongs to neither part.
+        let When::Tenth(tenth) = batch.when else { return };
+        if (batch.part == Part::Measured) != (tenth >= 0) {
+            return;
+        }
+        let second = tenth.div_euclid(10);
+        for (slices, place) in [(&mut self.seconds, second), (&mut self.tenths, tenth)] {
+            slices.entry(place).or_insert_with(Slice::new).add(&batch.sums);
+        }
+        self.touched.insert(tenth);
+    }
+
+    /// Puts the tenths that have changed into the series, and forgets those that have ended.
+    pub fn draw(&mut self, now: When) {
+        // Snapshots that are being drawn keep the series that they have.
+        let (series, recent_tenths) = (Arc::make_mut(&mut self.series), Arc::make_mut(&mut self.recent_tenths));
+        let touched = std::mem::take(&mut self.touched);
+        let seconds: BTreeSet<i64> = touched.iter().map(|tenth| tenth.div_euclid(10)).collect();
+        for second in seconds {
+            if let (Some(point), Some(slice)) = (series.at(second), self.seconds.get(&second)) {
+                let [acquire, response] = [&slice.acquire, &slice.response].map(Spread::quantiles);
+                // The load says what was due, and the ledger what was sold. Without a dealer, every request that begins
+                // was offered.
+                *point = Point {
+                    second,
+                    offered: if self.dealt {
+                        point.offered
+                    } else {
+                        slice.point.counts[Count::Begun]
+                    },
+                    acquire_p50_us: acquire.p50,
+                    acquire_p99_us: acquire.p99,
+                    response_p50_us: response.p50,
+                    response_p99_us: response.p99,
+                    orders: point.orders,
+                    oversold: point.oversold,
+                    lost_updates: point.lost_updates,
+                    ..slice.point
+                };
+            }
+        }
+        for tenth in touched {
+            if let (Some(point), Some(slice)) = (recent_tenths.at(tenth), self.tenths.get(&tenth)) {
+                let [acquire, response] = [&slice.acquire, &slice.response].map(Spread::quantiles);
+                (point.acquire_p50_us, point.acquire_p99_us) = (acquire.p50, acquire.p99);
+                (point.response_p50_us, point.response_p99_us) = (response.p50, response.p99);
+                point.no_quorum = slice.point.outcomes.no_quorum;
+                point.db_hits = slice.point.counts[Count::DbHits];
+                point.stale_reads = slice.point.counts[Count::StaleReads];
+            }
+        }
+        if let When::Tenth(tenth) = now {
+            // A second without any request gets a point too.
+            series.at(tenth.div_euclid(10));
+            // Every recorder was read after that tenth began, so nothing older can come.
+            self.seconds = self.seconds.split_off(&tenth.div_euclid(10));
+            self.tenths = self.tenths.split_off(&tenth);
+        }
+    }
+
+    /// How the locks fared in the newest whole second, once for each second.
+    pub fn second_ended(&mut self, now: When) -> Option<Outcomes> {
+        let newest = self.series.newest()?.second;
+        // After the end of the load its last second is over too.
+        let over = now.second().map_or(newest, |second| second - 1);
+        let from = self.reported.map_or(i64::MIN, |reported| reported + 1);
+        let ended = self.series.iter().filter(|point| (from..=over).contains(&point.second));
+        let ended: Vec<Point> = ended.copied().collect();
+        self.reported = self.reported.max(Some(over));
+        let refused = |point: &&Point| point.second >= 0 && point.is_refused();
+        self.refused_seconds += ended.iter().filter(refused).count() as u64;
+        ended.last().map(|point| point.outcomes)
+    }
+
+    /// Takes in how many requests were due in each second.
+    pub fn offered(&mut self, seconds: &BTreeMap<i64, u64>) {
+        self.dealt = true;
+        let series = Arc::make_mut(&mut self.series);
+        for (second, requests) in seconds {
+            if let Some(point) = series.at(*second) {
+                point.offered += requests;
+            }
+        }
+    }
+
+    /// Takes in what was added to the books.
+    pub fn audit(&mut self, news: &News) {
+        if news.tenths.is_empty() {
+            return;
+        }
+        let (series, recent_tenths) = (Arc::make_mut(&mut self.series), Arc::make_mut(&mut self.recent_tenths));
+        for (when, sales) in &news.tenths {
+            let point = match when {
+                When::Tenth(tenth) => series.at(tenth.div_euclid(10)),
+                When::AfterEnd => Some(&mut self.sales_after_end),
+            };
+            if let Some(point) = point {
+                point.orders += sales.orders;
+                point.oversold += sales.oversold;
+                point.lost_updates += sales.lost_updates;
+            }
+            if let When::Tenth(tenth) = when
+                && sales.oversold + sales.lost_updates > 0
+                && let Some(point) = recent_tenths.at(*tenth)
+            {
+                point.oversold += sales.oversold;
+                point.lost_updates += sales.lost_updates;
+            }
+        }
+    }
+
+    pub fn series(&self) -> Arc<Series> {
+        self.series.clone()
+    }
+
+    pub fn recent_tenths(&self) -> Arc<RecentTenths> {
+        self.recent_tenths.clone()
+    }
+
+    /// Measured seconds so far in which nobody got a lock because nodes were missing.
+    pub const fn refused_seconds(&self) -> u64 {
+        self.refused_seconds
+    }
+
+    /// What was counted after the load had ended, while the workers finished.
+    pub fn after_end(&self, sums: &Sums) -> Point {
+        let mut point = self.sales_after_end;
+        count(&mut point, sums);
+        if !self.dealt {
+            point.offered = point.counts[Count::Begun];
+        }
+        let [acquire, response] = [
+            Quantiles::of(&sums.acquires()),
+            Quantiles::of_any(sums.time(Time::Response).as_deref()),
+        ];
+        (point.acquire_p50_us, point.acquire_p99_us) = (acquire.p50, acquire.p99);
+        (point.response_p50_us, point.response_p99_us) = (response.p50, response.p99);
+        point
+    }
+}

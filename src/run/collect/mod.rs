@@ -1,0 +1,15 @@
+//! What was done in each arm, as far as its recorders and its ledger tell.
+
+pub(crate) mod activity;
+pub(crate) mod announce;
+pub(crate) mod arm;
+pub(crate) mod auditor;
+pub(crate) mod availability;
+pub(crate) mod collector;
+pub(crate) mod curves;
+pub(crate) mod ladder;
+pub(crate) mod outlasted;
+pub(crate) mod progress_limit;
+pub(crate) mod takeovers;
+pub(crate) mod timing;
+pub(crate) mod totals;

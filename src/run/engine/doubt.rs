@@ -1,0 +1,157 @@
+//! Why a run, or one arm of it, can prove nothing good, no matter what its figures are.
+
+use crate::close::flaws::{Doubt, Leaves};
+use crate::collect::arm::Arm;
+use crate::engine::state::Engine;
+use lockstorm_data::metrics::Metric;
+use lockstorm_data::metrics::units::{count, counted, figure};
+use lockstorm_data::metrics::{Count, Figures};
+use lockstorm_data::scenario::Expectation;
+
+/// If more than one request in this many failed, the others don't stand for all.
+const FEW: u64 = 100;
+
+/// Why an arm's figures don't stand for all its requests: too many failed, and no expectation of the scenario is about
+/// that.
+pub(crate) fn failures(name: &str, figures: &Figures, first: Option<&str>, expect: &[Expectation]) -> Option<String> {
+    let expected = expect
+        .iter()
+        .any(|expectation| expectation.arm == name && expectation.metric == Metric::Errors);
+    let many = figures.counts[Count::Errors].saturating_mul(FEW) > figures.counts[Count::Completed];
+    (many && figures.counts[Count::Errors] > 0 && !expected).then(|| failed(name, figures, first))
+}
+
+/// Why damage in an arm does not speak against its lock: this machine did it.
+pub(crate) fn too_busy(name: &str, figures: &Figures) -> Option<String> {
+    let done = Metric::proven(figures).find(|metric| metric.by_stalls(figures) > 0.0)?;
+    let sections = counted(figures.counts[Count::Stalled], "section", "sections");
+    Some(format!(
+        "{name}: {sections} were held up by this machine until their lock had expired; up to {} of its {} come from that: it is \
+         too busy for a verdict",
+        figure(done, done.by_stalls(figures)),
+        done.title(),
+    ))
+}
+
+/// How many requests of an arm failed, with the error of the first.
+pub(crate) fn failed(name: &str, figures: &Figures, first: Option<&str>) -> String {
+    let of = counted(figures.counts[Count::Completed], "request", "requests");
+    let first = first.map_or_else(String::new, |first| format!(", the first: {first}"));
+    format!("{name}: {} of {of} failed{first}", count(figures.counts[Count::Errors]))
+}
+
+impl Arm {
+    /// Why the arm's books can't be read, if they must be given up.
+    pub(crate) fn unreadable(&self) -> Option<String> {
+        let why = self.audit.as_ref()?.lost()?;
+        Some(self.books_lost(&why))
+    }
+
+    /// Why the arm's figures are not those of its lock alone, if its database was lost while requests used it: nobody knows
+    /// what became of those, and the requests after them had to do their work again.
+    pub(crate) fn without_database(&self) -> Option<String> {
+        let why = self.collector.lost_database()?;
+        Some(format!("{}: its database was lost in mid-run: {why}", self.spec.name))
+    }
+
+    fn books_lost(&self, why: &str) -> String {
+        format!("{}: its books can't be read: {why}", self.spec.name)
+    }
+}
+
+impl Engine {
+    /// Notes that nothing good can be said about this arm any more. A reason is announced once.
+    pub(crate) fn doubt(&mut self, arm: usize, what: String) {
+        let doubts = &mut self.arms[arm].doubts;
+        if !doubts.contains(&what) {
+            doubts.push(what.clone());
+            self.warn(what);
+        }
+    }
+
+    /// Notes that something of this arm could not be read or finished, so that the record is partial.
+    pub(crate) fn miss(&mut self, arm: usize, what: &str) {
+        let text = format!("{}: {what}", self.arms[arm].spec.name);
+        self.arms[arm].missing.push(text.clone());
+        self.doubt(arm, text);
+    }
+
+    /// Everything that could not be read or finished.
+    pub(crate) fn all_missing(&self) -> Vec<String> {
+        let of_arms = self.arms.iter().flat_map(|arm| &arm.missing);
+        of_arms.chain(&self.flaws.missing).cloned().collect()
+    }
+
+    /// Everything that casts doubt on an arm with these figures, of the whole run first.
+    pub(crate) fn doubts_of(&self, arm: usize, figures: &Figures) -> Vec<Doubt> {
+        let arm = &self.arms[arm];
+        let first = arm.collector.first_error().map(String::as_str);
+        let failures = failures(&arm.spec.name, figures, first, &self.scenario.expect);
+        let own = arm
+            .doubts
+            .iter()
+            .cloned()
+            .chain(failures)
+            .chain(too_busy(&arm.spec.name, figures));
+        let mut doubts = self.flaws.doubts();
+        doubts.extend(own.map(|why| Doubt::new(Leaves::Damage, why)));
+        doubts
+    }
+
+    /// Why nothing good can be said about an arm with these figures.
+    pub(crate) fn doubt_of(&self, arm: usize, figures: &Figures) -> Option<String> {
+        self.doubts_of(arm, figures).into_iter().next().map(|doubt| doubt.why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockstorm_data::scenario::Op;
+
+    #[test]
+    fn a_machine_that_holds_sections_up_is_too_busy_if_that_did_damage() {
+        let figures = |stalled, lost, lost_by_stalls| Figures {
+            counts: [(Count::Stalled, stalled)].into(),
+            lost_updates: lost,
+            lost_updates_peak: lost,
+            lost_by_stalls,
+            ..Figures::default()
+        };
+        assert_eq!(too_busy("redlock", &figures(2, 0, 2)), None, "nothing was lost");
+        assert_eq!(too_busy("redlock", &figures(0, 3, 0)), None, "the lock lost it");
+        assert_eq!(
+            too_busy("redlock", &figures(2, 3, 4)).as_deref(),
+            Some(
+                "redlock: 2 sections were held up by this machine until their lock had expired; up to 3 of its lost updates come \
+                 from that: it is too busy for a verdict"
+            )
+        );
+    }
+
+    #[test]
+    fn more_than_one_failure_in_a_hundred_is_a_doubt_unless_failures_are_expected() {
+        let figures = |errors| Figures {
+            counts: [(Count::Completed, 1_000), (Count::Errors, errors)].into(),
+            ..Figures::default()
+        };
+        let doubt = |errors, expect: &[Expectation]| failures("none", &figures(errors), Some("disk full"), expect);
+        assert_eq!(doubt(0, &[]), None);
+        assert_eq!(doubt(10, &[]), None);
+        assert_eq!(
+            doubt(11, &[]).as_deref(),
+            Some("none: 11 of 1,000 requests failed, the first: disk full")
+        );
+        let mut expected = Expectation {
+            arm: "none".to_owned(),
+            metric: Metric::Errors,
+            op: Op::Less,
+            bound: 500.0,
+            text: "< 500".to_owned(),
+        };
+        assert_eq!(doubt(11, &[expected.clone()]), None);
+        expected.arm = "other".to_owned();
+        assert!(doubt(11, &[expected]).is_some());
+        assert_eq!(failures("none", &Figures::default(), None, &[]), None);
+    }
+}

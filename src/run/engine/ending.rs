@@ -1,0 +1,251 @@
+//! The end of the load: workers finish, the books are closed, and the schemas are dropped. What makes no progress is given
+//! up and listed as missing; an order to stop makes all of this short.
+
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+use crate::collect::progress_limit::ProgressLimit;
+use crate::engine::pace::{CONDITIONS, TICK};
+use crate::engine::preparation::{arm_databases, drop_schemas};
+use crate::engine::state::Engine;
+use crate::orders::command::{Command, Inbox};
+use crate::show::snapshot::Phase;
+use crate::swarm::AppServer;
+use lockstorm_data::metrics::units::counted;
+use lockstorm_data::model::{EventKind, Fault};
+
+/// How soon given-up requests end. Only those that wait for a database or the cache node take longer.
+const GRACE: Duration = Duration::from_secs(1);
+/// How soon given-up requests must end if the user has asked twice to stop.
+const SHORT_GRACE: Duration = Duration::from_millis(300);
+/// How long the threads of abandoned app servers may take to end.
+const THREADS: Duration = Duration::from_secs(3);
+/// How long it may take to drop the schemas if the database hangs or the user does not want to wait.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// The intervals of the work that goes on while the run ends.
+struct Ticks {
+    tick: Interval,
+    looks: Interval,
+}
+
+impl Ticks {
+    fn new() -> Self {
+        let every = |time| {
+            let mut interval = interval(time);
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            interval
+        };
+        Self {
+            tick: every(TICK),
+            looks: every(CONDITIONS),
+        }
+    }
+}
+
+impl Engine {
+    /// Ends the load: no further request begins, and those under way may end. Requests that wait for a lock are given up
+    /// after [`ProgressLimit::QUIET`]; the others are waited for as long as some of them end, and their work may take
+    /// as long as the scenario says. If the run was `stopped`, waiting requests and simulated work are given up at once. If it is told
+    /// to stop once more, it waits for nothing. Returns whether the run was told to stop at all.
+    pub(crate) async fn drain(&mut self, stopped: bool, inbox: &mut Inbox) -> bool {
+        let began = Instant::now();
+        self.timing.timeline.end(began);
+        // The end that was planned, or now if the run was stopped before it.
+        let end = began.min(self.timing.origin + self.timing.timeline.length().unwrap_or_default());
+        self.swarm.load.end();
+        self.stage.phase = Phase::Draining;
+        self.log.push_at(end, EventKind::Phase, "the load has ended");
+        let mut limit = ProgressLimit::new(began, ProgressLimit::QUIET + self.longest_work());
+        limit.moved(self.ended_requests(), began);
+        let (mut stops, mut given_up) = (usize::from(stopped), None);
+        self.stage.gives_up_at = Some(limit.until());
+        self.publish();
+        for server in &self.swarm.servers {
+            server.drain().await;
+        }
+        let mut ticks = Ticks::new();
+        while !self.swarm.servers.iter().all(AppServer::has_ended) {
+            let now = Instant::now();
+            limit.moved(self.ended_requests(), now);
+            if stops > 0 {
+                self.swarm.hurry.give_up_all();
+                limit.patience(ProgressLimit::QUIET);
+            }
+            if given_up.is_none() && (stops > 0 || now >= began + ProgressLimit::QUIET) {
+                self.swarm.hurry.give_up_waiting();
+                given_up = Some(now);
+                if stops == 0 && !limit.is_over(now) {
+                    let text = format!(
+                        "requests are still under way: the run waits as long as some of them end, at most {} s",
+                        ProgressLimit::MOST.as_secs()
+                    );
+                    self.log.push(EventKind::Phase, text);
+                }
+            }
+            let grace = if stops > 1 { SHORT_GRACE } else { self.grace() };
+            let heard = given_up.is_some_and(|at| now >= at + grace);
+            if heard && (stops > 1 || limit.is_over(now)) {
+                let why = if stops > 1 {
+                    "the run was told not to wait".to_owned()
+                } else if now >= began + ProgressLimit::MOST {
+                    format!("{} s were not enough", ProgressLimit::MOST.as_secs())
+                } else {
+                    let quiet = limit.quiet().as_secs();
+                    format!("none ended for {quiet} s, so the database or the cache node hangs or is too slow")
+                };
+                self.abandon(&why, &mut ticks, inbox).await;
+                break;
+            }
+            self.stage.gives_up_at = Some(limit.until().max(now));
+            stops += usize::from(self.goes_on(&mut ticks, inbox).await);
+        }
+        self.stage.gives_up_at = None;
+        self.stage.waits_for_nothing = stops > 1;
+        self.collect();
+        stops > 0
+    }
+
+    /// How soon given-up requests end: one may still be in a read of the database, which takes its simulated time.
+    fn grace(&self) -> Duration {
+        (GRACE + 3 * self.scenario.database.read.median).min(ProgressLimit::QUIET)
+    }
+
+    /// How long the simulated work of a request may well take: twice its 99th percentile.
+    fn longest_work(&self) -> Duration {
+        let spec = self.scenario.workload.about().live_time(&self.scenario.database);
+        let longest = 2.0 * self.swarm.live_settings.hold(spec).p99();
+        Duration::try_from_secs_f64(longest).map_or(ProgressLimit::MOST, |longest| longest.min(ProgressLimit::MOST))
+    }
+
+    /// Requests that have ended so far.
+    fn ended_requests(&self) -> u64 {
+        self.arms.iter().map(|arm| arm.collector.completed()).sum()
+    }
+
+    /// Ends the app servers, with everything that is still under way. The result of those requests is unknown, so they are
+    /// missing.
+    async fn abandon(&mut self, why: &str, ticks: &mut Ticks, inbox: &mut Inbox) {
+        for index in 0..self.arms.len() {
+            let stuck: usize = self.swarm.servers.iter().map(|server| server.active(index)).sum();
+            if stuck > 0 {
+                let were = if stuck == 1 { "was" } else { "were" };
+                let what = counted(stuck as u64, "request", "requests");
+                self.miss(
+                    index,
+                    &format!("{what} under way at the end had no answer and {were} given up: {why}"),
+                );
+            }
+        }
+        self.swarm.servers.iter().for_each(AppServer::abandon);
+        let until = Instant::now() + THREADS;
+        while !self.swarm.servers.iter().all(AppServer::has_ended) && Instant::now() < until {
+            self.goes_on(ticks, inbox).await;
+        }
+        let alive = self
+            .swarm
+            .servers
+            .iter_mut()
+            .filter_map(|server| (!server.has_ended()).then(|| server.id()));
+        let alive: Vec<String> = alive.map(|id| format!("{id} did not end: its thread hangs")).collect();
+        for text in alive {
+            self.flaws.missing.push(text.clone());
+            self.lose(text);
+        }
+    }
+
+    /// Reads all ledgers a last time, all at once. A ledger that can't be read any more keeps the books that were read
+    /// last, and they prove nothing.
+    pub(crate) async fn close_books(&mut self, inbox: &mut Inbox) {
+        let now = Instant::now();
+        for audit in self.arms.iter_mut().filter_map(|arm| arm.audit.as_mut()) {
+            audit.close(now);
+            if self.stage.waits_for_nothing {
+                audit.hurry(now);
+            }
+        }
+        let mut ticks = Ticks::new();
+        loop {
+            let now = Instant::now();
+            for index in 0..self.arms.len() {
+                let arm = &mut self.arms[index];
+                let Some(audit) = &mut arm.audit else { continue };
+                let Some(closed) = audit.closed(now).await else {
+                    continue;
+                };
+                let found = audit.found();
+                arm.audit = None;
+                arm.collector.audit(found.books, &found.news);
+                if let Err(why) = closed {
+                    let text = format!("its books can't be read: {why}");
+                    self.miss(index, &text);
+                }
+            }
+            if self.arms.iter().all(|arm| arm.audit.is_none()) {
+                return;
+            }
+            if self.goes_on(&mut ticks, inbox).await {
+                self.stage.waits_for_nothing = true;
+                let now = Instant::now();
+                for audit in self.arms.iter_mut().filter_map(|arm| arm.audit.as_mut()) {
+                    audit.hurry(now);
+                }
+            }
+        }
+    }
+
+    /// Drops the arms' schemas. The app servers, whose connections used them, are gone.
+    pub(crate) async fn drop_schemas_of_arms(&mut self, inbox: &mut Inbox) {
+        let hangs = self.arms.iter().any(|arm| !arm.missing.is_empty());
+        let limit = if self.stage.waits_for_nothing || hangs {
+            SHORT
+        } else {
+            ProgressLimit::QUIET
+        };
+        let mut until = Instant::now() + limit + SHORT;
+        let mut removing = JoinSet::new();
+        removing.spawn(drop_schemas(arm_databases(&self.arms), limit));
+        let mut ticks = Ticks::new();
+        let stay = loop {
+            if let Some(stay) = removing.try_join_next() {
+                break stay.unwrap_or_default();
+            }
+            if Instant::now() >= until {
+                break vec!["schemas may be left in the database: the next run there drops them".to_owned()];
+            }
+            if self.goes_on(&mut ticks, inbox).await {
+                until = until.min(Instant::now() + SHORT);
+            }
+        };
+        for text in stay {
+            self.warn(text);
+        }
+    }
+
+    /// Ends a run that leaves no record, and removes everything it made.
+    pub(crate) async fn give_up(&mut self, limit: Duration) {
+        self.swarm.load.end();
+        for server in &self.swarm.servers {
+            let _ = server.apply(Fault::Kill.into()).await;
+        }
+        self.swarm.servers.clear();
+        for text in drop_schemas(arm_databases(&self.arms), limit).await {
+            tracing::warn!("{text}");
+        }
+    }
+
+    /// Does what must go on while the run waits for something, until the next interval or report. Returns whether it was
+    /// told to stop.
+    async fn goes_on(&mut self, ticks: &mut Ticks, inbox: &mut Inbox) -> bool {
+        tokio::select! {
+            command = inbox.next() => return command == Command::Stop,
+            // An action that was ordered before the end may still take effect.
+            report = self.faults.report() => self.fault_reported(report),
+            _ = ticks.tick.tick() => self.tick(),
+            _ = ticks.looks.tick() => {}
+        }
+        false
+    }
+}

@@ -1,0 +1,218 @@
+//! The end of a run: warnings, expectations, and the record.
+
+use std::collections::HashSet;
+use std::time::SystemTime;
+
+use crate::close::expect;
+use crate::close::flaws::{Doubt, Leaves};
+use crate::close::record::{ArmRecord, Machine, Record, RoundTripRecord, Timeouts};
+use crate::engine::doubt;
+use crate::engine::state::Engine;
+use crate::error::RunError;
+use crate::orders::command::Inbox;
+use crate::show::snapshot::Phase;
+use crate::workload::CACHE_REPLY_TIMEOUT;
+use lockstorm_data::metrics::units::micros;
+use lockstorm_data::metrics::{Count, HistogramText, Quantiles, Time, histogram};
+use lockstorm_data::model::{EventKind, HostId};
+use lockstorm_data::scenario::Scenario;
+use lockstorm_lock::NodeOptions;
+
+/// If requests begin this much later than they were due, in microseconds, the times of a run are doubtful.
+const MUCH_LAG_US: u64 = 100_000;
+
+impl Engine {
+    /// Closes the books and makes the record. It must be called once the load has ended.
+    pub(crate) async fn finish(
+        mut self,
+        started: SystemTime,
+        interrupted: bool,
+        inbox: &mut Inbox,
+    ) -> Result<Record, RunError> {
+        self.close_books(inbox).await;
+        self.drop_schemas_of_arms(inbox).await;
+        self.warn_of_faults();
+        self.warn_of_failures();
+        self.warn_of_unsold_stock();
+        self.warn_of_lag();
+        self.warn_of_turned_knobs();
+        let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
+        let mut doubts: Vec<Vec<Doubt>> = arms
+            .iter()
+            .enumerate()
+            .map(|(index, arm)| self.doubts_of(index, &arm.figures))
+            .collect();
+        let whole_run = self.flaws.doubts();
+        let reasons = whole_run.iter().chain(doubts.iter().flatten());
+        let mut inconclusive: Vec<String> = reasons.map(|doubt| doubt.why.clone()).collect();
+        inconclusive.extend(self.all_missing());
+        // A machine that is too busy explains what failed of locks that expire, and nothing else.
+        if let Some(busy) = self.flaws.busy.clone() {
+            for (arm, doubts) in self.arms.iter().zip(&mut doubts) {
+                if arm.spec.lock.uses_nodes() {
+                    doubts.push(Doubt::new(Leaves::Success, busy.clone()));
+                }
+            }
+            self.warn(busy);
+        }
+        if interrupted {
+            let stopped = Doubt::new(Leaves::Decided, "the run was stopped before its end".to_owned());
+            for of_arm in &mut doubts {
+                of_arm.push(stopped.clone());
+            }
+        }
+        let expectations = expect::check_all(&self.scenario, &arms, &doubts);
+        let mut said = HashSet::new();
+        inconclusive.retain(|reason| said.insert(reason.clone()));
+        self.stage.phase = Phase::Finished {
+            interrupted,
+            expectations: expectations
+                .iter()
+                .map(|checked| (checked.result, checked.text.clone()))
+                .collect(),
+        };
+        self.log
+            .push(EventKind::Phase, if interrupted { "stopped" } else { "finished" });
+        self.publish();
+        let scenario = Scenario::clone(&self.scenario);
+        Ok(Record {
+            format: Record::FORMAT,
+            lockstorm: env!("CARGO_PKG_VERSION").to_owned(),
+            started: humantime::format_rfc3339_seconds(started).to_string(),
+            second_zero: self.timing.second_zero.clone(),
+            scenario_toml: scenario.to_toml(),
+            seed: scenario.seed,
+            machine: Machine::this(),
+            nodes: self.lab.handle.settings(),
+            timeouts: self.timeouts(),
+            elapsed: self.elapsed().max(0.0),
+            interrupted,
+            inconclusive,
+            partial: self.all_missing(),
+            arms,
+            round_trips: self.round_trips(),
+            expectations,
+            warnings: self.warnings,
+            events: self.log.into_all(),
+            scenario,
+        })
+    }
+
+    /// Scheduled faults without an effect prove nothing.
+    fn warn_of_faults(&mut self) {
+        let schedule = &self.faults.schedule;
+        self.flaws.unmet = schedule
+            .without_effect()
+            .into_iter()
+            .map(|fault| schedule.unmet(fault))
+            .collect();
+        for text in self.flaws.unmet.clone() {
+            self.warn(text);
+        }
+    }
+
+    /// Failed requests are not refusals of a lock, so they get a warning of their own, with the error of the first.
+    fn warn_of_failures(&mut self) {
+        for index in 0..self.arms.len() {
+            let (arm, figures) = (&self.arms[index], self.figures(index));
+            if figures.counts[Count::Errors] > 0 {
+                let first = arm.collector.first_error().map(String::as_str);
+                let text = doubt::failed(&arm.spec.name, &figures, first);
+                self.warn(text);
+            }
+        }
+    }
+
+    /// If requests begin much later than they were due, the load was not the one that was asked for, and the times are not
+    /// only the locks'.
+    fn warn_of_lag(&mut self) {
+        let lags = (0..self.arms.len()).map(|index| self.figures(index).times[Time::Lag].p99);
+        let worst = lags.max().unwrap_or(0);
+        if worst > MUCH_LAG_US {
+            let text = format!(
+                "requests began up to {} (p99) later than they were due, and not because of the locks: this machine is too busy \
+                 for the load, so don't trust the times",
+                micros(worst)
+            );
+            self.warn(text);
+        }
+    }
+
+    /// After a turn the figures are not those of the scenario alone.
+    fn warn_of_turned_knobs(&mut self) {
+        if let Some(text) = self.turned.warning() {
+            self.warn(text);
+        }
+    }
+
+    /// Unsold stock hides overselling: a lost update shows as an oversold unit only once the product is sold out.
+    fn warn_of_unsold_stock(&mut self) {
+        if self.scenario.workload.ledger().is_none() {
+            return;
+        }
+        let unsold: Vec<String> = self
+            .arms
+            .iter()
+            // If an arm's ledger was not read to its end, nobody knows whether it is sold out.
+            .filter(|arm| !arm.collector.books().sold_out && arm.missing.is_empty())
+            .map(|arm| format!("\"{}\"", arm.spec.name))
+            .collect();
+        if !unsold.is_empty() {
+            let text = format!(
+                "{}: oversold is not measurable until sold out, lost updates are measurable",
+                unsold.join(", ")
+            );
+            self.warn(text);
+        }
+    }
+
+    fn arm_record(&self, index: usize) -> ArmRecord {
+        let (arm, figures) = (&self.arms[index], self.figures(index));
+        ArmRecord {
+            name: arm.spec.name.clone(),
+            lock: arm.spec.label(),
+            ttl_ms: arm.spec.ttl.as_secs_f64() * 1e3,
+            doubt: self.doubt_of(index, &figures),
+            figures,
+            histograms: arm.collector.histograms(),
+            series: arm.collector.series().as_ref().clone(),
+            after_end: arm.collector.after_end(),
+            first_error: arm.collector.first_error().cloned(),
+        }
+    }
+
+    fn round_trips(&self) -> Vec<RoundTripRecord> {
+        let uses_nodes = self.arms.iter().any(|arm| arm.spec.lock.uses_nodes());
+        if !uses_nodes {
+            return Vec::new();
+        }
+        let of = |(node, host): (usize, HostId)| {
+            let mut sum = histogram();
+            self.swarm
+                .servers
+                .iter()
+                .for_each(|server| server.round_trips().add_to(node, &mut sum));
+            RoundTripRecord {
+                host: host.0,
+                quantiles_us: Quantiles::of(&sum),
+                histogram: HistogramText::of(&sum),
+            }
+        };
+        let hosts = self.lab.handle.lock_nodes().into_iter().map(|(host, _)| host);
+        hosts.enumerate().map(of).collect()
+    }
+
+    fn timeouts(&self) -> Timeouts {
+        let node_ms = self
+            .arms
+            .iter()
+            .filter(|arm| arm.spec.lock.uses_nodes())
+            .map(|arm| (arm.spec.name.clone(), arm.spec.node_timeout.as_secs_f64() * 1e3))
+            .collect();
+        Timeouts {
+            connect_ms: NodeOptions::default().connect_timeout.as_secs_f64() * 1e3,
+            node_ms,
+            cache_ms: CACHE_REPLY_TIMEOUT.as_secs_f64() * 1e3,
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! After the load: keys that nobody holds and that still can't be had.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::collect::arm::Arm;
+use crate::engine::pace::TICK;
+use crate::engine::preparation::Preparation;
+use crate::engine::state::Engine;
+use crate::orders::command::{Command, Inbox};
+use crate::show::lacking::lacking;
+use crate::swarm::{ArmPlan, Patience, stuck_locks};
+use lockstorm_data::metrics::Recorder;
+use lockstorm_data::model::{EventKind, HostId};
+
+/// How many keys are tried, of the first of the workload.
+const MOST: usize = 1_000;
+/// How much longer than the longest TTL a key may be taken.
+const MARGIN: Duration = Duration::from_secs(1);
+/// How long locks are tried that servers refuse which are not ours. It is not known that this is about to end, as it is of ours.
+const REFUSED: Duration = Duration::from_secs(5);
+/// After this time the user is told what the run waits for.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Engine {
+    /// Whether every host is up and no link is broken.
+    fn all_is_well(&self) -> bool {
+        let mut hosts = (0..self.scenario.lab.hosts).map(HostId::from_index);
+        hosts.all(|host| self.lab.handle.state(host).is_up()) && self.lab.handle.links_are_well()
+    }
+
+    /// Tries to get every lock once, now that nobody holds one. What a killed app server or a broken release left is gone after the
+    /// longest TTL. It is not tried if a host or a link is not in order, since then it would prove nothing, or once the user wants to stop.
+    pub(crate) async fn try_keys(&mut self, inbox: &mut Inbox) {
+        let uses_nodes = self.arms.iter().any(|arm| arm.spec.lock.uses_nodes());
+        if !self.all_is_well() || !uses_nodes || self.cannot_go_on() {
+            return;
+        }
+        let names: Vec<String> = self.scenario.workload.lock_names().take(MOST).collect();
+        let ttls = self
+            .arms
+            .iter()
+            .map(|arm| self.swarm.live_settings.ttl(arm.spec.ttl).max(arm.spec.ttl));
+        let within = ttls.max().unwrap_or_default() + MARGIN;
+        let are_ours = self.scenario.lab.are_ours();
+        let for_each = Patience {
+            taken: within,
+            refused: if are_ours { within } else { within.min(REFUSED) },
+        };
+        let preparation = Preparation {
+            scenario: &self.scenario,
+            lab: &self.lab.handle,
+            live_settings: &self.swarm.live_settings,
+            timeline: &self.timing.timeline,
+            load: &self.swarm.load,
+            hurry: &self.swarm.hurry,
+        };
+        let arm_plan = |(index, arm): (usize, &Arm)| {
+            // Nothing is counted for the arms.
+            let recorder = Arc::new(Recorder::new(Arc::clone(&self.timing.timeline)));
+            ArmPlan::new(
+                arm.spec.clone(),
+                arm.database.clone(),
+                recorder,
+                &self.swarm.load,
+                [0, index],
+            )
+        };
+        let arms = self.arms.iter().enumerate().map(arm_plan).collect();
+        let plan = preparation.server_plan(self.swarm.servers.len(), arms);
+        let mut trial = std::pin::pin!(stuck_locks(&plan, &names, for_each));
+        let mut patience = std::pin::pin!(sleep(PATIENCE));
+        let mut tick = tokio::time::interval(TICK);
+        let mut told = false;
+        let stuck = loop {
+            tokio::select! {
+                stuck = &mut trial => break stuck,
+                command = inbox.next() => if command == Command::Stop {
+                    return;
+                },
+                () = &mut patience, if !told => {
+                    told = true;
+                    let text = format!("some keys are still taken: the run tries to get each of them, for up to {} s", within.as_secs());
+                    self.log.push(EventKind::Phase, text);
+                }
+                _ = tick.tick() => self.tick(),
+            }
+        };
+        match stuck {
+            // What was refused since something failed meanwhile is not stuck.
+            Ok(_) if !self.all_is_well() => {}
+            Ok(stuck) => {
+                for (index, tried) in stuck.into_iter().enumerate() {
+                    let Some(tried) = tried else { continue };
+                    let spec = &self.arms[index].spec;
+                    // What a server of ours does follows from the scenario. Another one was changed by somebody else.
+                    match lacking(spec, &tried.refused).filter(|_| !are_ours) {
+                        None => self.arms[index].stuck = Some(tried.failed),
+                        Some(why) => {
+                            let text = format!("{}: locks could not be had at the end: {why}", spec.name);
+                            self.doubt(index, text);
+                        }
+                    }
+                }
+            }
+            Err(error) => tracing::warn!("the keys could not be tried: {error}"),
+        }
+    }
+}

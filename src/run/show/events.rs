@@ -1,0 +1,166 @@
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::orders::effect::Effect;
+use crate::show::snapshot::Snapshot;
+use lockstorm_data::model::{Action, Event, EventKind, OrderId, Proof, Target};
+
+/// All events of a run, in the order of their causes.
+#[derive(Debug)]
+pub(crate) struct EventLog {
+    origin: Instant,
+    all: Vec<Event>,
+    /// The newest events, for snapshots; made anew only after a change.
+    newest: Arc<Vec<Event>>,
+    changed: bool,
+}
+
+impl EventLog {
+    /// An empty log whose second 0 is `origin`.
+    pub fn new(origin: Instant) -> Self {
+        Self {
+            origin,
+            all: Vec::new(),
+            newest: Arc::default(),
+            changed: false,
+        }
+    }
+
+    /// Sets second 0 once it is known. Events that were logged before get a time before it.
+    pub fn set_origin(&mut self, origin: Instant) {
+        let shift = seconds(self.origin, origin);
+        for event in &mut self.all {
+            event.at -= shift;
+            if let EventKind::Fault { effect_at, proof, .. } = &mut event.kind {
+                let proof = proof.iter_mut().map(|proof| &mut proof.at);
+                effect_at.iter_mut().chain(proof).for_each(|at| *at -= shift);
+            }
+        }
+        self.origin = origin;
+        self.changed = true;
+    }
+
+    /// Seconds from second 0 to `at`.
+    pub fn seconds(&self, at: Instant) -> f64 {
+        seconds(self.origin, at)
+    }
+
+    /// Logs an event that happens now.
+    pub fn push(&mut self, kind: EventKind, text: impl Into<String>) -> u64 {
+        self.push_at(Instant::now(), kind, text)
+    }
+
+    /// Logs an event that happened at `at`, which must not be much earlier than the newest event.
+    pub fn push_at(&mut self, at: Instant, kind: EventKind, text: impl Into<String>) -> u64 {
+        let (id, at) = (self.all.len() as u64, self.seconds(at));
+        self.all.push(Event {
+            id,
+            at,
+            kind,
+            text: text.into(),
+        });
+        self.changed = true;
+        id
+    }
+
+    /// Logs a fault that is ordered now; its effect follows.
+    pub fn fault(&mut self, action: Action, target: Target, order: Option<OrderId>, why: Option<&str>) -> u64 {
+        let kind = EventKind::Fault {
+            action,
+            target,
+            order,
+            effect_at: None,
+            proof: Vec::new(),
+            error: None,
+        };
+        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+        self.push(kind, format!("{}{why}", action.on(target)))
+    }
+
+    /// Adds the effect to fault `id`: since when it is there and what that means, or why there was none. `why` says who
+    /// ordered it.
+    pub fn effect(&mut self, id: u64, effect: Effect, meaning: &str, why: Option<&str>) {
+        let origin = self.origin;
+        let Some(event) = usize::try_from(id).ok().and_then(|id| self.all.get_mut(id)) else {
+            return;
+        };
+        let EventKind::Fault {
+            action,
+            target,
+            effect_at,
+            proof,
+            error,
+            ..
+        } = &mut event.kind
+        else {
+            return;
+        };
+        if let Some(host) = effect.new_master() {
+            *target = Target::Host(host);
+        }
+        let mut asked = action.on(*target);
+        if let Some(why) = why {
+            asked = format!("{asked} ({why})");
+        }
+        match effect {
+            Effect::Verified(verified) => {
+                let (at, prose) = (seconds(origin, verified.at), verified.prose());
+                (*effect_at, *error) = (Some(at), None);
+                *proof = verified
+                    .proof
+                    .into_iter()
+                    .map(|proof| in_seconds(origin, proof))
+                    .collect();
+                let took = took((at - event.at).max(0.0));
+                let why = why.map_or_else(String::new, |why| format!(", {why}"));
+                event.text = format!("{meaning} ({prose}, effective after {took}{why})");
+            }
+            Effect::Late(limit) => {
+                event.text = format!("{asked}: {limit}; still waiting");
+                *error = Some(limit);
+            }
+            Effect::Failed(reason) => {
+                event.text = format!("{asked}: no effect: {reason}");
+                *error = Some(format!("no effect: {reason}"));
+            }
+        }
+        self.changed = true;
+    }
+
+    /// The newest events for a snapshot.
+    pub fn newest(&mut self) -> Arc<Vec<Event>> {
+        if std::mem::take(&mut self.changed) {
+            let from = self.all.len().saturating_sub(Snapshot::EVENTS);
+            self.newest = Arc::new(self.all[from..].to_vec());
+        }
+        self.newest.clone()
+    }
+
+    /// All events, for the record.
+    pub fn into_all(self) -> Vec<Event> {
+        self.all
+    }
+}
+
+/// `12 ms`, `14.2 s`.
+fn took(seconds: f64) -> String {
+    if seconds < 1.0 {
+        format!("{:.0} ms", seconds * 1e3)
+    } else {
+        format!("{seconds:.1} s")
+    }
+}
+
+fn in_seconds(origin: Instant, proof: Proof<Instant>) -> Proof<f64> {
+    Proof {
+        finding: proof.finding,
+        by: proof.by,
+        of: proof.of,
+        at: seconds(origin, proof.at),
+    }
+}
+
+fn seconds(from: Instant, to: Instant) -> f64 {
+    to.checked_duration_since(from)
+        .map_or_else(|| -from.duration_since(to).as_secs_f64(), |d| d.as_secs_f64())
+}

@@ -1,0 +1,217 @@
+//! What a run shows of itself at one instant.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::collect::outlasted::Outlasted;
+use lockstorm_data::metrics::{Figures, RecentTenths, Series};
+use lockstorm_data::model::{CauseKind, CheckResult, Conditions, Event, HostId, NoVote, ReplicationRole, ServerId};
+use lockstorm_data::scenario::Scenario;
+
+/// The state of a run at one instant: all that the console and the progress line ever see. Plain data that does not change
+/// once it is published; at most ten a second.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The number of this snapshot, from 0; each new one has the next number.
+    pub number: u64,
+    /// What is being run.
+    pub scenario: Arc<Scenario>,
+    /// For example `redis-server 7.0.15`.
+    pub server: Arc<str>,
+    /// The present phase.
+    pub phase: Phase,
+    /// Seconds of the measured part so far; negative in set-up and warm-up.
+    pub elapsed: f64,
+    /// The hosts in order.
+    pub hosts: Vec<HostView>,
+    /// The app servers in order.
+    pub servers: Vec<ServerView>,
+    /// The arms in the scenario's order.
+    pub arms: Vec<ArmView>,
+    /// The newest events, oldest first; at most [`Snapshot::EVENTS`].
+    pub events: Arc<Vec<Event>>,
+    /// What the scenario says a viewer should look at now.
+    pub caption: Option<Arc<str>>,
+    /// The present values of the knobs.
+    pub knobs: Knobs,
+    /// What the scenario will do by itself, the next first, one line each with its progress:
+    /// `scheduled: bounce host 1 at 48 held, now 31`.
+    pub scheduled: Vec<String>,
+    /// While the workers finish: how much longer the run waits for them.
+    pub gives_up_in: Option<Duration>,
+    /// What could not be read or finished at the end, a sentence each. Empty if nothing is missing.
+    pub partial: Vec<String>,
+}
+
+impl Snapshot {
+    /// The most events that a snapshot carries.
+    pub const EVENTS: usize = 500;
+}
+
+/// The phases of a run, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// The lab starts; the text says what the run waits for.
+    SetUp(String),
+    /// Load that does not count.
+    WarmUp,
+    /// The measured part.
+    Running,
+    /// The load has ended; workers finish, the ledger is read.
+    Draining,
+    /// The run is complete.
+    Finished {
+        /// Whether it was stopped before its end.
+        interrupted: bool,
+        /// For each expectation of the scenario, in order: its result, and a sentence.
+        expectations: Vec<(CheckResult, String)>,
+    },
+    /// The run ended with this error.
+    Failed(String),
+}
+
+/// One host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostView {
+    /// Its id.
+    pub id: HostId,
+    /// What is wrong with it, and for how long; empty while it is up.
+    pub conditions: Conditions<Duration>,
+    /// The port of its lock node.
+    pub port: u16,
+    /// The figures of its lock node, if it answers.
+    pub stats: Option<NodeFigures>,
+    /// The role of its replicated node, if it has one that answers.
+    pub role: Option<ReplicationRole>,
+    /// Set if that node calls itself the master although another one has become it.
+    pub old_master: Option<OldMaster>,
+    /// How many of the cluster's masters it has; `None` if it has no node of a cluster that runs.
+    pub cluster_masters: Option<usize>,
+    /// How far that node is behind its master; `None` if it is in step, or no replica.
+    pub behind: Option<Behind>,
+    /// The names of the arms whose only lock node it runs now.
+    pub single_arms: Vec<String>,
+}
+
+/// A node that calls itself the master although another one has become it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OldMaster {
+    /// Whether it has granted a lock within the last second.
+    pub still_grants: bool,
+}
+
+/// How far a replica is behind its master.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Behind {
+    /// How long its master has had what it lacks.
+    pub time: Duration,
+    /// Whether it has got nothing for a second, although there is something to get.
+    pub stands_still: bool,
+}
+
+/// What a node reports about itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NodeFigures {
+    /// Commands a second.
+    pub ops_per_sec: u64,
+    /// Keys it holds.
+    pub keys: u64,
+    /// Memory it uses, in bytes.
+    pub used_memory: u64,
+    /// Round trip of a PING.
+    pub ping: Duration,
+}
+
+/// One app server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerView {
+    /// Its id.
+    pub id: ServerId,
+    /// What is wrong with it, and for how long; empty while it is up.
+    pub conditions: Conditions<Duration>,
+}
+
+/// One arm.
+#[derive(Debug, Clone)]
+pub struct ArmView {
+    /// Its name.
+    pub name: String,
+    /// Its lock in two words.
+    pub label: String,
+    /// Counts since the start of the measured part.
+    pub figures: Figures,
+    /// One point a second; the newest one is of the second under way.
+    pub series: Arc<Series>,
+    /// The last five minutes by tenths of a second.
+    pub recent_tenths: Arc<RecentTenths>,
+    /// The votes that the newest released lock was held with, and the number of nodes; `None` for arms without lock nodes,
+    /// or before the first release.
+    pub votes: Option<(usize, usize)>,
+    /// The nodes that the newest refused acquire lacked; empty while locks are granted.
+    pub lacking: Vec<NoVote>,
+    /// What its sections say of shorter and longer TTLs.
+    pub outlasted: Outlasted,
+    /// Whether it has done all its requests.
+    pub done: bool,
+    /// How many seconds of the measured part it took for them; `None` while it is not done.
+    pub finish: Option<f64>,
+    /// Its state at this moment.
+    pub live: Live,
+    /// Why nothing good can be said about the arm, no matter what its figures are: a loss, a fault of the scenario that
+    /// did not take effect (known at the end), too many failed requests.
+    pub doubt: Option<String>,
+}
+
+/// The state of an arm at this moment, from the nodes that it needs and the acquires that wait: ended requests say nothing
+/// about those that are stuck.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Live {
+    /// Whether it can work.
+    pub health: Health,
+    /// Answers a second, over the last five seconds.
+    pub per_second: f64,
+    /// Attempts at its lock in the last five seconds that failed because nodes were missing.
+    pub failed_attempts: u64,
+    /// How long the oldest of its acquires has been waiting.
+    pub oldest_wait: Option<Duration>,
+}
+
+/// Whether an arm can work.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Health {
+    /// All that it needs is there.
+    #[default]
+    Well,
+    /// The one node of its lock does not run.
+    NodeDown(HostId),
+    /// No replicated node that answers is a master.
+    NoMaster,
+    /// No node of the cluster takes writes.
+    ClusterDown,
+    /// Too few nodes of its lock run, or can have the key.
+    NoQuorum {
+        /// How many do.
+        up: usize,
+        /// How many there are.
+        of: usize,
+    },
+    /// Its nodes run, but for a second or longer no acquire was granted, for this cause among others.
+    NoVote(CauseKind),
+    /// Its nodes run and there is work, but it has answered nobody for this long.
+    Stalled(Duration),
+}
+
+/// The values that the user can turn while a run goes on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Knobs {
+    /// TTL of all lock arms; `None` while they differ, or if no arm has one.
+    pub ttl: Option<Duration>,
+    /// Workers on each app server for each arm.
+    pub workers: usize,
+    /// Requests a second for each arm; `None` in a closed loop.
+    pub rate: Option<f64>,
+    /// Median of the hold time (`inventory`) or of the provider's time (`cache-fill`).
+    pub hold: Duration,
+    /// How many orders to turn a knob these values contain, whether or not they changed something.
+    pub turns: u64,
+}

@@ -1,0 +1,12 @@
+//! What the servers of a run and this machine do.
+
+pub(crate) mod clock_watch;
+pub(crate) mod cluster;
+pub(crate) mod cluster_watch;
+pub(crate) mod disk_watch;
+pub(crate) mod lab;
+pub(crate) mod master_watch;
+pub(crate) mod new_master;
+pub(crate) mod offsets;
+pub(crate) mod processes;
+pub(crate) mod stall_watch;
