@@ -8,7 +8,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::pen::Pen;
 use lockstorm_base::output;
-use lockstorm_data::metrics::units::{figure, micros, rate};
+use lockstorm_data::metrics::figure;
+use lockstorm_data::metrics::units::{micros, rate};
 use lockstorm_data::metrics::{Alarm, Count, Figures, Metric};
 use lockstorm_data::model::{Event, EventKind, printable};
 use lockstorm_data::scenario::WorkloadSpec;

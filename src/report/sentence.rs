@@ -47,7 +47,7 @@ fn never(figures: &Figures) -> Option<String> {
 /// What went wrong or was refused, in any workload.
 fn trouble(figures: &Figures, nodes: LockNodes) -> Vec<String> {
     let no_quorum = match nodes {
-        LockNodes::OneHost => ["acquire got", "acquires got", "no vote from the lock node"],
+        LockNodes::OneHost | LockNodes::FirstMaster => ["acquire got", "acquires got", "no vote from the lock node"],
         LockNodes::Master => ["acquire got", "acquires got", "no vote from a master"],
         LockNodes::Cluster => ["acquire got", "acquires got", "no vote from the cluster"],
         LockNodes::Nowhere | LockNodes::EveryHost | LockNodes::ClusterMasters => {

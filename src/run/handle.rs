@@ -5,11 +5,12 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
 use crate::close::record::Record;
-use crate::engine::{play, view};
+use crate::engine::play;
 use crate::error::RunError;
 use crate::needs;
 use crate::options::RunOptions;
 use crate::orders::command::Command;
+use crate::orders::knobs;
 use crate::show::snapshot::{Phase, Snapshot};
 use lockstorm_data::scenario::Scenario;
 
@@ -28,7 +29,7 @@ pub struct RunHandle {
 pub fn start(scenario: Scenario, options: RunOptions) -> RunHandle {
     needs::raise(&needs::of(&scenario));
     let (commands, inbox) = mpsc::unbounded_channel();
-    let (publish, snapshots) = watch::channel(Arc::new(view::first(&Arc::new(scenario.clone()))));
+    let (publish, snapshots) = watch::channel(Arc::new(first(&Arc::new(scenario.clone()))));
     let thread = std::thread::Builder::new().name("run".to_owned()).spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -65,5 +66,25 @@ impl RunHandle {
         thread
             .join()
             .unwrap_or_else(|_| Err(RunError::Other("the run's thread panicked; this is a bug".to_owned())))
+    }
+}
+
+/// A snapshot of a run that has not begun: nothing is up, and nothing is counted.
+fn first(scenario: &Arc<Scenario>) -> Snapshot {
+    Snapshot {
+        number: 0,
+        scenario: Arc::clone(scenario),
+        server: "".into(),
+        phase: Phase::SetUp("starting".to_owned()),
+        elapsed: 0.0,
+        hosts: Vec::new(),
+        servers: Vec::new(),
+        arms: Vec::new(),
+        events: Arc::default(),
+        caption: None,
+        knobs: knobs::of(scenario),
+        scheduled: Vec::new(),
+        gives_up_in: None,
+        partial: Vec::new(),
     }
 }

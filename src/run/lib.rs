@@ -8,20 +8,26 @@
 //!
 //! # Map
 //!
-//! - files here: one run from scenario to record. `handle` starts it, `play` is its loop, `engine` its state:
-//!   `live_lab` with `live_cluster`, `live_swarm`, `timing`, `stage`, `flaws` (what voids a run), `publisher`, `faults`
-//!   (the schedule and what is under way) and an `arm` each. What it does: `fault_orders`, `meaning` (the consequence
-//!   of an action in words), `outside` with `lab_watch` (what nobody ordered), `offsets` (how far replicas are behind),
-//!   `clock_watch` and `stall_watch` (what voids every figure), `live` with `activity`, `knobs` with `turned` (what the
-//!   record says of them), `snapshot` and `view` (what it shows), `master_watch`, `cluster_watch` and `masters` (who
-//!   has become a master, and what a `new_master` lacks), `doubt` and `expect` (what its figures prove), `preparation`
-//!   (arms and app servers at the start), `ending` (drain, close the books, drop the schemas), `outlasted` (what the
-//!   sections so far say of other TTLs, for the console), `stuck_keys` (which locks can't be had although nobody holds
-//!   them) with `progress_limit`, `finish` (the record). `collector` empties the recorders into `totals` (figures),
-//!   `curves` (seconds and tenths) `availability` (when locks were to be had, and from whom) and `takeovers` (how long
-//!   locks of a killed app server were nobody's); `auditor` turns the ledger into books; `announce` and `lacking` make
-//!   events and words; `redis_client` makes the redis crate's clients, for the cache and for the bench's peers;
-//!   `headless` plays it without a console
+//! Above all stand `handle` (a run on a thread of its own) and `headless` (a run without a console). Then from the top:
+//!
+//! - `engine`: a run from its lab to its record. `state` is what it consists of, and what is done ten times a second;
+//!   `play` its loop, `orders` what it does on a key and by the schedule, `preparation` its arms and app servers at the
+//!   start, `ending` how the load ends and the books are closed, `stuck_keys` which locks can't be had although nobody
+//!   holds them, `finish` its record, `timing` its clock. Parts return `Notice`s, and only the engine writes them down
+//! - `orders`: what can be asked for (`command`, `knobs`, and `turned`, which the record says of them), what is under way
+//!   (`faults`), its `effect`, and its `meaning` for the locks of each arm
+//! - `close`: what remains (`record`, `machine`) and what it proves: `flaws` voids a run, `doubt` an arm, `expect` decides
+//! - `watch`: what servers and the machine do. `lab` is the lab as it is now, with `processes` (what nobody ordered),
+//!   `roles` and `offsets` of replicated nodes, and the `cluster`; `health` is the state of an arm at this moment;
+//!   `master_watch`, `cluster_watch` and `new_master` see who takes over, and what it lacks, `masters` tells the arms;
+//!   `machine_watch` with `clock_watch`, `stall_watch` and `disk_watch` sees what voids figures
+//! - `collect`: what was done. An `arm` has its figures: `collector` empties the recorders into `totals`, `curves` (seconds
+//!   and tenths), `availability` (when locks were to be had, and from whom) and `takeovers` (how long locks of a killed app
+//!   server were nobody's); `auditor` turns the ledger into books, waiting by `progress_limit`; `live_swarm` knows the app
+//!   servers, `activity` the last seconds; `announce` tells of figures that users should see at once
+//! - `show`: what others see (`snapshot`, `events`, `lacking` in words, `outlasted`), and how it gets there (`notice`,
+//!   `stage`, `publisher`)
+//! - `redis_client` makes the redis crate's clients, for the cache and for the bench's peers
 //! - `swarm`: app servers (`app_server` is the handle, `control` its commands and faults, `serve` what runs on its
 //!   thread, `plan` what it is made from, `locks` its connections to lock nodes and what arms share of them), workers,
 //!   `trial` tries every lock after the load, and the load: `arrivals` (when a request is due) and `balance` (which app
@@ -105,8 +111,6 @@ mod show;
 mod watch;
 
 pub use close::record::{ArmRecord, CheckedExpectation, Machine, Record, RoundTripRecord, Timeouts};
-pub use collect::ladder::{TTLS, ladder};
-pub use collect::outlasted::{Outlasted, Part};
 pub use error::RunError;
 pub use handle::{RunHandle, start};
 pub use headless::{Ended, headless};
@@ -115,6 +119,8 @@ pub use options::RunOptions;
 pub use orders::command::{Command, Knob};
 pub use redis_client::{connection_info, redis_client};
 pub use show::lacking::{lacking, lacking_in_short};
+pub use show::ladder::{TTLS, ladder};
+pub use show::outlasted::{Outlasted, Part};
 pub use show::snapshot::{
     ArmView, Behind, Health, HostView, Knobs, Live, NodeFigures, OldMaster, Phase, ServerView, Snapshot,
 };

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use lockstorm::report;
-use lockstorm_data::metrics::{Count, Time};
+use lockstorm_data::metrics::{ConsequenceKind, Count, Time};
 use lockstorm_data::model::{
     Action, Cause, CauseKind, CheckResult, Condition, Conditions, Direction, Event, EventKind, Fault, HostId, How,
     Link, NoVote, OrderId, ReplicationRole, Target, Way,
@@ -342,10 +342,19 @@ fn a_bounce_says_what_it_did_to_held_locks() {
         .iter()
         .find(|e| e.text.contains("EMPTY"))
         .expect("it is there");
-    let words: Vec<_> = event.text.split_whitespace().collect();
-    let forgotten: u64 = words[5].parse().unwrap_or_else(|_| panic!("{}", event.text));
-    assert!((1..=8).contains(&forgotten), "{}", event.text);
-    assert!(event.text.contains(" of redlock are forgotten"), "{}", event.text);
+    let [consequence] = &after.arms[0].figures.consequences[..] else {
+        panic!("{:?}", after.arms[0].figures.consequences);
+    };
+    let ConsequenceKind::Forgot { locks } = consequence.kind else {
+        panic!("{consequence:?}");
+    };
+    assert!((1..=8).contains(&locks), "{consequence:?}");
+    assert_eq!(consequence.event, Some(event.id));
+    assert!(
+        event.text.contains(&format!(": redlock {}", consequence.kind)),
+        "{}",
+        event.text
+    );
     let carried_out = |event: &Event| match &event.kind {
         EventKind::Fault { action, order, .. } => Some((*action, order.expect("it carries out an order"))),
         _ => None,

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::consequence::Consequence;
 use super::counts::Counts;
 use super::quantiles::Quantiles;
 use super::times::Times;
@@ -169,6 +170,9 @@ pub struct Figures {
     /// Keys that nobody held and that could not be had at the end; `None` if that was not tried.
     #[serde(default)]
     pub stuck: Option<u64>,
+    /// What faults meant for its locks, in the order in which that was seen.
+    #[serde(default)]
+    pub consequences: Vec<Consequence>,
     /// One for each lock node of the arm; empty if it uses none.
     pub nodes: Vec<NodeLoad>,
     /// One for each app server.

@@ -2,11 +2,13 @@
 //! of a fixed size.
 
 mod column;
+mod consequence;
 mod counts;
 #[cfg(test)]
 mod documented;
 mod expiries;
 mod fields;
+mod figure;
 mod figures;
 mod grants;
 mod histogram;
@@ -25,8 +27,10 @@ pub mod units;
 mod watched;
 
 pub use column::{Column, Shown};
+pub use consequence::{Consequence, ConsequenceKind};
 pub use counts::{Count, Counts};
 pub use expiries::Expiries;
+pub use figure::figure;
 pub use figures::{Figures, HitsPerExpiry, NodeLoad, Outage, ServerLoad};
 pub use grants::Grants;
 pub use histogram::{histogram, in_micros, in_nanos};

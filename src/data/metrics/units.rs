@@ -1,6 +1,5 @@
 //! How figures are written for people; the same in the console, the summary and the sentences.
 
-use super::metric::{Metric, Unit, Value};
 pub use crate::model::setting;
 
 /// Microseconds as milliseconds or seconds, two digits: `0.42 ms`, `2.1 ms`, `61 ms`, `1.3 s`.
@@ -92,22 +91,6 @@ pub fn short_rate(per_second: f64) -> String {
     short_count(per_second.round() as u64)
 }
 
-/// A figure, or a bound for it, with its unit: `1,400`, `4.00`, `0.42 ms`, `398/s`.
-#[must_use]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "figures are not negative"
-)]
-pub fn figure(metric: Metric, value: f64) -> String {
-    match metric.unit() {
-        Unit::Micros => micros(value.round() as u64),
-        Unit::PerSecond => format!("{}/s", rate(value)),
-        Unit::Count if matches!(metric.row().value, Value::Mean(..)) || value.fract() != 0.0 => mean(value),
-        Unit::Count => count(value as u64),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -161,20 +144,6 @@ mod tests {
     fn means_have_three_digits() {
         let said: Vec<_> = [1.0, 1.05, 9.996, 86.25, 99.96, 1302.4].map(mean).into();
         assert_eq!(said, ["1.00", "1.05", "10.0", "86.2", "100", "1,302"]);
-    }
-
-    #[test]
-    fn figures_carry_their_unit() {
-        let figures = [
-            (Metric::Oversold, 1400.0, "1,400"),
-            (Metric::DbHitsPerExpiry, 86.25, "86.2"),
-            (Metric::DbHitsPerExpiry, 4.0, "4.00"),
-            (Metric::AcquireP99, 2_100.0, "2.1 ms"),
-            (Metric::Throughput, 398.4, "398/s"),
-        ];
-        for (metric, value, text) in figures {
-            assert_eq!(figure(metric, value), text);
-        }
     }
 
     #[test]

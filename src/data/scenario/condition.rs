@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::units::figure;
+use crate::metrics::figure;
 use crate::metrics::{Figures, Metric};
 
 /// Comparisons that must all hold at once.

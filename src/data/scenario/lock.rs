@@ -104,6 +104,8 @@ pub enum LockNodes {
     EveryHost,
     /// The master of the replicated nodes.
     Master,
+    /// The first master of the replicated nodes, on host 1, whatever becomes of it.
+    FirstMaster,
     /// The cluster, as one node.
     Cluster,
     /// The first masters of the cluster, as if they were independent; a majority of them would decide.
@@ -209,6 +211,7 @@ impl LockKind {
     pub const fn nodes_in(self, topology: Topology, follow: Follow) -> LockNodes {
         match (topology, follow) {
             (Topology::Replicated, Follow::Sentinel) => LockNodes::Master,
+            (Topology::Replicated, Follow::Fixed) => LockNodes::FirstMaster,
             (Topology::Cluster, _) if self.needs_majority() => LockNodes::ClusterMasters,
             _ => self.nodes(),
         }

@@ -355,7 +355,7 @@ impl ArmSpec {
     pub fn voters(&self, lab: &LabSpec) -> Vec<Voter> {
         match self.nodes() {
             LockNodes::Nowhere => Vec::new(),
-            LockNodes::OneHost => vec![Voter::Host(self.host)],
+            LockNodes::OneHost | LockNodes::FirstMaster => vec![Voter::Host(self.host)],
             LockNodes::EveryHost => {
                 let hosts = 0..self.hosts.unwrap_or(lab.hosts);
                 hosts.map(HostId::from_index).map(Voter::Host).collect()
@@ -379,16 +379,16 @@ impl ArmSpec {
     #[must_use]
     pub fn label(&self) -> String {
         let label = self.lock.label();
-        let on = match (self.nodes(), self.topology) {
-            (LockNodes::Master, _) => ", by Sentinel".to_owned(),
-            (LockNodes::OneHost, Topology::Replicated) => ", first master".to_owned(),
-            (LockNodes::OneHost, _) => format!(", {}", self.host),
-            (LockNodes::ClusterMasters, _) => ", cluster masters".to_owned(),
-            (LockNodes::EveryHost, _) => match self.hosts {
+        let on = match self.nodes() {
+            LockNodes::Master => ", by Sentinel".to_owned(),
+            LockNodes::FirstMaster => ", first master".to_owned(),
+            LockNodes::OneHost => format!(", {}", self.host),
+            LockNodes::ClusterMasters => ", cluster masters".to_owned(),
+            LockNodes::EveryHost => match self.hosts {
                 Some(hosts) => format!(", {}", counted(hosts as u64, "host", "hosts")),
                 None => String::new(),
             },
-            (LockNodes::Nowhere | LockNodes::Cluster, _) => String::new(),
+            LockNodes::Nowhere | LockNodes::Cluster => String::new(),
         };
         let lock = match (self.update, self.wait_replicas) {
             (Update::Atomic, _) => "atomic update".to_owned(),

@@ -36,6 +36,15 @@ pub(crate) enum Leaves {
 }
 
 impl Flaws {
+    /// Notes a loss. Returns whether it is new.
+    pub fn lose(&mut self, what: &str) -> bool {
+        let is_new = !self.lost.iter().any(|lost| lost == what);
+        if is_new {
+            self.lost.push(what.to_owned());
+        }
+        is_new
+    }
+
     /// What casts doubt on every figure of the run: losses, what voids it, scheduled faults without effect.
     pub fn doubts(&self) -> Vec<Doubt> {
         let all = |leaves, reasons: &[String]| -> Vec<Doubt> {

@@ -1,5 +1,6 @@
-//! What is left of a run, and what it proves.
+//! What remains of a run, and what it proves.
 
+pub(crate) mod doubt;
 pub(crate) mod expect;
 pub(crate) mod flaws;
 pub(crate) mod machine;

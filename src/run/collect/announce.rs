@@ -1,73 +1,117 @@
-//! Events about an arm's figures that users should see at once: damage, stock that is sold out, missing quorums, failed
-//! requests.
+//! What users should see at once of an arm's figures: damage, stock that is sold out, missing quorums, failed requests, a silent
+//! database.
 
-use crate::collect::arm::Arm;
-use crate::collect::collector::SecondEnded;
-use crate::show::events::EventLog;
+use std::time::Duration;
+
+use crate::collect::collector::{Collector, SecondEnded};
 use crate::show::lacking::lacking;
+use crate::show::notice::Notice;
 use lockstorm_data::metrics::units::count;
 use lockstorm_data::model::EventKind;
+use lockstorm_data::scenario::ArmSpec;
 
-/// Announces the first lost updates and the first oversold units of an arm.
-pub(crate) fn damage(arm: &mut Arm, worst: Option<(usize, u64)>, log: &mut EventLog) {
-    let (books, name) = (*arm.collector.books(), &arm.spec.name);
-    let event = EventKind::Damage { arm: name.clone() };
-    if books.lost_updates > 0 && arm.announced.lost_updates == 0 {
-        log.push(
-            event.clone(),
-            format!(
-                "{name}: first lost updates: {} so far ({})",
-                count(books.lost_updates),
-                match books.lost_by_stalls {
-                    0 => "one sale overwrote another",
-                    _ => "of sales that this machine held up until their lock had expired",
-                }
-            ),
-        );
-        arm.announced.lost_updates = books.lost_updates;
-    }
-    if books.oversold > 0 && arm.announced.oversold == 0 {
-        let product = worst.map_or_else(String::new, |(product, units)| {
-            format!(" (product {product}: {})", count(units))
-        });
-        let text = format!("{name}: oversold by {} so far{product}", count(books.oversold));
-        log.push(event, text);
-        arm.announced.oversold = books.oversold;
-    }
+/// What has been announced of an arm.
+#[derive(Debug, Default)]
+pub(crate) struct Announced {
+    lost_updates: bool,
+    oversold: bool,
+    sold_out: bool,
+    /// That requests fail.
+    failing: bool,
+    /// That this machine holds its sections up.
+    stalled: bool,
+    /// That its books are not answered for.
+    silent: bool,
+    /// That no acquire was granted for a whole second since nodes were missing.
+    blocked: bool,
 }
 
-/// Announces that this machine held a section up until its lock had expired.
-pub(crate) fn stalls(arm: &mut Arm, log: &mut EventLog) {
-    if !arm.stalled && arm.collector.stalled() > 0 {
-        let text = format!(
-            "{}: this machine held a section up until its lock had expired: it is too busy, and damage from now on may be its own",
-            arm.spec.name
-        );
-        log.push(EventKind::Warning, text);
-        arm.stalled = true;
-    }
+/// Whether something is so that was not announced before.
+fn first(is_so: bool, announced: &mut bool) -> bool {
+    is_so && !std::mem::replace(announced, true)
 }
 
-/// Announces that an arm has nothing left to sell: from now on its requests end as "sold out".
-pub(crate) fn sold_out(arm: &mut Arm, log: &mut EventLog) {
-    if arm.audit.is_some() && arm.collector.books().sold_out && !arm.announced.sold_out {
-        let text = format!("{}: sold out: from now on buyers find nothing left", arm.spec.name);
-        log.push(EventKind::Phase, text);
-        arm.announced.sold_out = true;
+impl Announced {
+    /// Whether it was announced that no lock is granted, and not yet that some are again.
+    pub const fn is_blocked(&self) -> bool {
+        self.blocked
     }
-}
 
-/// Announces that an arm's lock is refused because nodes are missing, and later that it is granted again.
-pub(crate) fn quorum(arm: &mut Arm, ended: &SecondEnded, log: &mut EventLog) {
-    let (name, second) = (&arm.spec.name, ended.outcomes);
-    let event = EventKind::Lock { arm: name.clone() };
-    let refused = second.no_quorum + second.unknown;
-    if refused > 0 && second.acquired == 0 && !arm.blocked {
-        log.push(event, all_failing(name, lacking(&arm.spec, &ended.lacking).as_deref()));
-        arm.blocked = true;
-    } else if second.acquired > 0 && arm.blocked {
-        log.push(event, format!("{name}: locks are granted again"));
-        arm.blocked = false;
+    /// Announces what an arm's figures show for the first time. `worst` is the product that was oversold most, and by how many units;
+    /// `sells` says whether it has a stock at all.
+    pub fn look(
+        &mut self,
+        arm: &ArmSpec,
+        collector: &Collector,
+        worst: Option<(usize, u64)>,
+        sells: bool,
+    ) -> Vec<Notice> {
+        let (name, books, mut notices) = (&arm.name, collector.books(), Vec::new());
+        let damage = || EventKind::Damage { arm: name.clone() };
+        if first(books.lost_updates > 0, &mut self.lost_updates) {
+            let lost = count(books.lost_updates);
+            let how = match books.lost_by_stalls {
+                0 => "one sale overwrote another",
+                _ => "of sales that this machine held up until their lock had expired",
+            };
+            notices.push(Notice::now(
+                damage(),
+                format!("{name}: first lost updates: {lost} so far ({how})"),
+            ));
+        }
+        if first(books.oversold > 0, &mut self.oversold) {
+            let product = worst.map_or_else(String::new, |(product, units)| {
+                format!(" (product {product}: {})", count(units))
+            });
+            let units = count(books.oversold);
+            notices.push(Notice::now(
+                damage(),
+                format!("{name}: oversold by {units} so far{product}"),
+            ));
+        }
+        if first(collector.stalled() > 0, &mut self.stalled) {
+            let text = format!(
+                "{name}: this machine held a section up until its lock had expired: it is too busy, and damage from now on may be its \
+                 own"
+            );
+            notices.push(Notice::now(EventKind::Warning, text));
+        }
+        if first(sells && books.sold_out, &mut self.sold_out) {
+            let text = format!("{name}: sold out: from now on buyers find nothing left");
+            notices.push(Notice::now(EventKind::Phase, text));
+        }
+        let error = collector.first_error();
+        if let (true, Some(why)) = (first(error.is_some(), &mut self.failing), error) {
+            notices.push(Notice::now(EventKind::Warning, format!("{name}: requests fail: {why}")));
+        }
+        notices
+    }
+
+    /// Announces that an arm's lock is refused because nodes are missing, and later that it is granted again.
+    pub fn quorum(&mut self, arm: &ArmSpec, second: &SecondEnded) -> Option<Notice> {
+        let (name, outcomes) = (&arm.name, second.outcomes);
+        let refused = outcomes.no_quorum + outcomes.unknown;
+        let text = if refused > 0 && outcomes.acquired == 0 && !self.blocked {
+            self.blocked = true;
+            all_failing(name, lacking(arm, &second.lacking).as_deref())
+        } else if outcomes.acquired > 0 && self.blocked {
+            self.blocked = false;
+            format!("{name}: locks are granted again")
+        } else {
+            return None;
+        };
+        Some(Notice::now(EventKind::Lock { arm: name.clone() }, text))
+    }
+
+    /// Announces that an arm's `books` have not been answered for so long, and later that they are again.
+    pub fn silence(&mut self, arm: &ArmSpec, books: &str, silent: Option<Duration>) -> Option<Notice> {
+        if std::mem::replace(&mut self.silent, silent.is_some()) == silent.is_some() {
+            return None;
+        }
+        Some(Notice::Warning(match silent {
+            Some(time) => format!("{}: {books} has not answered for {} s", arm.name, time.as_secs()),
+            None => format!("{}: {books} answers again", arm.name),
+        }))
     }
 }
 
@@ -76,14 +120,6 @@ fn all_failing(name: &str, why: Option<&str>) -> String {
     match why {
         Some(why) => format!("{name}: all acquires failing: {why}"),
         None => format!("{name}: all acquires failing: no lock was granted for a second"),
-    }
-}
-
-/// Announces that requests of an arm fail, with the error of the first one.
-pub(crate) fn failures(arm: &mut Arm, log: &mut EventLog) {
-    if let (false, Some(why)) = (arm.failing, arm.collector.first_error()) {
-        log.push(EventKind::Warning, format!("{}: requests fail: {why}", arm.spec.name));
-        arm.failing = true;
     }
 }
 

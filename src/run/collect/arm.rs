@@ -1,43 +1,47 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
-use crate::collect::activity::Activity;
-use crate::collect::auditor::{Auditor, LiveAudit};
-use crate::collect::collector::Collector;
+use super::activity::Activity;
+use super::announce::Announced;
+use super::auditor::{Auditor, LiveAudit};
+use super::collector::Collector;
+use super::live_swarm::LiveSwarm;
 use crate::error::RunError;
-use crate::oracle::Books;
+use crate::show::notice::Notice;
 use crate::store::ArmDatabase;
 use crate::workload;
-use lockstorm_data::metrics::{Recorder, Timeline};
-use lockstorm_data::scenario::{ArmSpec, Scenario};
+use lockstorm_data::metrics::{Consequence, ConsequenceKind, Figures, Recorder, Timeline};
+use lockstorm_data::model::HostId;
+use lockstorm_data::scenario::{ArmSpec, Scenario, StockIn, Voter};
 use lockstorm_lab::Lab;
 
 /// One arm, as the run sees it.
 pub(crate) struct Arm {
+    /// Its position.
+    pub index: usize,
     pub spec: Arc<ArmSpec>,
+    /// Who votes on its lock.
+    pub voters: Vec<Voter>,
     pub collector: Collector,
     pub audit: Option<LiveAudit>,
     pub database: Arc<ArmDatabase>,
-    /// Whether there were acquires in the last whole second, and all of them were refused because nodes were missing.
-    pub blocked: bool,
-    /// Damage that has been announced.
-    pub announced: Books,
-    /// Whether it has been announced that requests fail.
-    pub failing: bool,
-    /// Whether it has been announced that this machine holds its sections up.
-    pub stalled: bool,
+    pub announced: Announced,
     pub activity: Activity,
     /// Why the run can prove nothing good about this arm: its books were lost for a while, or something is missing.
     pub doubts: Vec<String>,
     /// What could not be read or finished for this arm.
     pub missing: Vec<String>,
+    /// What faults meant for its locks.
+    consequences: Vec<Consequence>,
     /// Locks that were held when a new master became writable, and that it did not have.
     pub lost_at_failover: u64,
     /// How often a replica became the master of its locks.
     pub new_masters: u64,
     /// Keys that nobody held and that could not be had at the end, if that was tried.
     pub stuck: Option<u64>,
-    /// Whether it has been announced that the arm's database, or the cache node, does not answer.
-    pub silent: bool,
+    /// Who keeps its books.
+    books: &'static str,
 }
 
 impl Arm {
@@ -60,7 +64,9 @@ impl Arm {
             .await
             .map_err(store_error)?;
         let cache = workload::connect_cache(lab.cache(), index).await?;
-        let audit = match scenario.workload.ledger() {
+        let ledger = scenario.workload.ledger();
+        let in_cache = ledger.is_some_and(|ledger| ledger.stock_in == StockIn::Redis);
+        let audit = match ledger {
             Some(ledger) => {
                 workload::prepare_cache(&ledger, &cache).await?;
                 let store = database.open(1).await.map_err(store_error)?;
@@ -69,21 +75,98 @@ impl Arm {
             None => None,
         };
         Ok(Self {
+            index,
             spec: Arc::new(spec.clone()),
+            voters: spec.voters(&scenario.lab),
             collector: Collector::new(recorders, Arc::clone(timeline)),
             audit,
             database: Arc::new(database),
-            blocked: false,
-            announced: Books::default(),
-            failing: false,
-            stalled: false,
+            announced: Announced::default(),
             activity: Activity::default(),
             doubts: Vec::new(),
             missing: Vec::new(),
+            consequences: Vec::new(),
             new_masters: 0,
             lost_at_failover: 0,
             stuck: None,
-            silent: false,
+            books: if in_cache { "the cache node" } else { "its database" },
         })
+    }
+
+    /// The hosts that the nodes of its lock are always on.
+    pub fn hosts(&self) -> Vec<HostId> {
+        self.voters.iter().filter_map(|voter| voter.host()).collect()
+    }
+
+    /// Takes in what was counted since the last time, and what its books say. `offered` is how many requests were due in each second,
+    /// if a dealer deals them.
+    pub fn collect(&mut self, offered: Option<&BTreeMap<i64, u64>>) -> Vec<Notice> {
+        if let Some(offered) = offered {
+            self.collector.offered(offered);
+        }
+        let worst = self.audit.as_ref().and_then(|audit| {
+            let found = audit.found();
+            self.collector.audit(found.books, &found.news);
+            found.worst
+        });
+        let ended = self.collector.collect();
+        let sells = self.audit.is_some();
+        let mut notices = self.announced.look(&self.spec, &self.collector, worst, sells);
+        notices.extend(ended.and_then(|second| self.announced.quorum(&self.spec, &second)));
+        notices
+    }
+
+    /// What became of its database, and of its books until they are closed.
+    pub fn look_at_books(&mut self) -> Vec<Notice> {
+        let (name, mut notices) = (&self.spec.name, Vec::new());
+        // Nobody knows what became of the requests that used the database then, and those after them had to do their work again.
+        if let Some(why) = self.collector.lost_database() {
+            let text = format!("{name}: its database was lost in mid-run: {why}");
+            notices.push(Notice::Doubt(self.index, text));
+        }
+        if let Some(audit) = &self.audit {
+            let unreadable = audit
+                .lost()
+                .map(|why| format!("{name}: its books can't be read: {why}"));
+            notices.extend(unreadable.map(|text| Notice::Doubt(self.index, text)));
+            notices.extend(self.announced.silence(&self.spec, self.books, audit.silent()));
+        }
+        notices
+    }
+
+    /// Notes the progress of its requests.
+    pub fn note_progress(&mut self, swarm: &LiveSwarm, now: Instant) {
+        let failed = swarm.failed_attempts(self.index);
+        self.activity.note(now, self.collector.answered(), failed);
+    }
+
+    /// Its figures after so many seconds of the measured part.
+    pub fn figures(&self, swarm: &LiveSwarm, elapsed: f64) -> Figures {
+        let mut figures = Figures {
+            incomplete: !self.missing.is_empty(),
+            consequences: self.consequences.clone(),
+            new_masters: self.new_masters,
+            lost_at_failover: self.lost_at_failover,
+            stuck: self.stuck,
+            ..Figures::default()
+        };
+        swarm.fill(self.index, &self.voters, &mut figures);
+        self.collector.fill(&mut figures, &swarm.progress(self.index, elapsed));
+        figures.consequences.sort_by(|one, other| one.at.total_cmp(&other.at));
+        figures
+    }
+
+    /// Notes what a fault meant for its locks: at which second, by which event.
+    pub fn consequence(&mut self, at: f64, event: Option<u64>, kind: ConsequenceKind) {
+        self.consequences.push(Consequence { at, event, kind });
+    }
+
+    /// Notes that nothing good can be said about it any more. Returns whether this reason is new.
+    pub fn doubt(&mut self, why: &str) -> bool {
+        let is_new = !self.doubts.iter().any(|known| known == why);
+        if is_new {
+            self.doubts.push(why.to_owned());
+        }
+        is_new
     }
 }

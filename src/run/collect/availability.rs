@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use lockstorm_data::metrics::{Grants, Outage};
+use lockstorm_data::metrics::{Consequence, ConsequenceKind, Grants, Outage};
 
 /// How long grants are kept, in microseconds: the effect of a fault, or a new master, may be noted so much later than it was.
 const KEPT_US: i64 = 60_000_000;
@@ -20,6 +20,8 @@ pub(crate) struct Availability {
     old_masters: BTreeMap<SocketAddr, i64>,
     /// Grants by old masters that are masters again, or that are not kept any more.
     by_old_masters: u64,
+    /// Since when there has been an old master for the first time.
+    first_old_master: Option<i64>,
 }
 
 /// The effect of a fault on one of its targets, or a master that became a replica, and what attempts after that have shown.
@@ -98,12 +100,15 @@ impl Availability {
     }
 
     /// Notes that a new master has accepted writes since then. These are its servers; the others are no masters any more.
-    pub fn reign(&mut self, since: i64, servers: &[SocketAddr], others: &[SocketAddr]) {
+    pub fn new_master(&mut self, since: i64, servers: &[SocketAddr], others: &[SocketAddr]) {
         for server in servers {
             if let Some(old_since) = self.old_masters.remove(server) {
                 let as_old_master = |from| self.grants.granted_after(from, &[*server]);
                 self.by_old_masters += as_old_master(old_since).saturating_sub(as_old_master(since));
             }
+        }
+        if !others.is_empty() {
+            self.first_old_master.get_or_insert(since);
         }
         for other in others {
             self.old_masters.entry(*other).or_insert(since);
@@ -129,6 +134,17 @@ impl Availability {
     /// How many locks these servers have granted that were asked for after this time.
     pub fn granted_by(&self, servers: &[SocketAddr], since: i64) -> u64 {
         self.grants.granted_after(since, servers)
+    }
+
+    /// What old masters have granted as a consequence, if they have: since there was the first of them.
+    pub fn by_old_masters(&self) -> Option<Consequence> {
+        let locks = self.granted_by_old_masters();
+        let since = self.first_old_master.filter(|_| locks > 0)?;
+        Some(Consequence {
+            at: since as f64 / 1e6,
+            event: None,
+            kind: ConsequenceKind::GrantedByOldMaster { locks },
+        })
     }
 
     /// How many locks old masters have granted after a new one was writable.
@@ -263,12 +279,12 @@ mod tests {
         arm.take(&grants(&[(SECOND, 1), (2 * SECOND, 1)]), 2 * SECOND);
         assert_eq!(told(&arm), 0, "nobody is an old master");
         // It is noted a second later than it was.
-        arm.reign(SECOND + 500_000, &[server(2)], &[server(1)]);
+        arm.new_master(SECOND + 500_000, &[server(2)], &[server(1)]);
         assert_eq!(told(&arm), 1);
         arm.take(&grants(&[(3 * SECOND, 1), (3 * SECOND, 2)]), 3 * SECOND);
         assert_eq!(told(&arm), 2);
         // And back: what the first one grants from then on is right again, and what it granted before is not.
-        arm.reign(4 * SECOND, &[server(1)], &[server(2)]);
+        arm.new_master(4 * SECOND, &[server(1)], &[server(2)]);
         arm.take(&grants(&[(5 * SECOND, 1), (5 * SECOND, 2)]), 5 * SECOND);
         assert_eq!(told(&arm), 3);
         arm.take(&Grants::default(), 500 * SECOND);
@@ -278,14 +294,14 @@ mod tests {
     #[test]
     fn masters_of_other_keys_are_no_old_masters() {
         let mut arm = Availability::default();
-        arm.reign(SECOND, &[server(4)], &[server(1)]);
+        arm.new_master(SECOND, &[server(4)], &[server(1)]);
         arm.take(
             &grants(&[(2 * SECOND, 1), (2 * SECOND, 2), (2 * SECOND, 4)]),
             2 * SECOND,
         );
         assert_eq!(arm.granted_by_old_masters(), 1);
         // Another one is replaced later; the first one is an old master since it was replaced.
-        arm.reign(3 * SECOND, &[server(5)], &[server(2)]);
+        arm.new_master(3 * SECOND, &[server(5)], &[server(2)]);
         arm.take(
             &grants(&[(4 * SECOND, 1), (4 * SECOND, 2), (4 * SECOND, 3)]),
             4 * SECOND,

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use crate::collect::availability::Availability;
 use crate::collect::curves::Curves;
-use crate::collect::outlasted::Outlasted;
 use crate::collect::takeovers::Takeovers;
-use crate::collect::totals::{ArmState, Totals};
+use crate::collect::totals::{Progress, Totals};
 use crate::oracle::{Books, News};
+use crate::show::outlasted::Outlasted;
 use lockstorm_data::metrics::{
     Batch, Count, Figures, HistogramText, Point, RecentTenths, Recorder, Series, Tally, Time, Timeline, When,
 };
@@ -146,8 +146,9 @@ impl Collector {
     }
 
     /// Takes in that a new master accepts writes. These are its servers; the others are no masters any more.
-    pub fn reign(&mut self, since: Instant, servers: &[SocketAddr], others: &[SocketAddr]) {
-        self.availability.reign(self.timeline.micros(since), servers, others);
+    pub fn new_master(&mut self, since: Instant, servers: &[SocketAddr], others: &[SocketAddr]) {
+        self.availability
+            .new_master(self.timeline.micros(since), servers, others);
     }
 
     /// Whether one of these servers has granted a lock that was asked for after this time.
@@ -161,21 +162,18 @@ impl Collector {
         self.curves.audit(news);
     }
 
-    /// The figures of the measured part so far.
-    pub fn figures(&self, state: ArmState) -> Figures {
-        let refused = self.curves.refused_seconds();
+    /// Fills in the figures of the measured part so far.
+    pub fn fill(&self, figures: &mut Figures, progress: &Progress) {
+        self.totals.fill(figures, self.timeline.origin(), progress);
+        figures.refused_seconds = self.curves.refused_seconds();
+        figures.orphaned = self.takeovers.count();
+        figures.granted_by_old_master = self.availability.granted_by_old_masters();
+        figures.consequences.extend(self.availability.by_old_masters());
         // What lasts at the end of the load has lasted until then.
-        let length = self
-            .timeline
-            .length()
-            .and_then(|length| i64::try_from(length.as_micros()).ok());
+        let length = self.timeline.length();
+        let length = length.and_then(|length| i64::try_from(length.as_micros()).ok());
         let now = self.timeline.micros(Instant::now()).min(length.unwrap_or(i64::MAX));
-        Figures {
-            outages: self.availability.outages(now),
-            orphaned: self.takeovers.count(),
-            granted_by_old_master: self.availability.granted_by_old_masters(),
-            ..self.totals.figures(state, self.timeline.origin(), refused)
-        }
+        figures.outages = self.availability.outages(now);
     }
 
     /// All times of the measured part as histograms; a time without any value is left out.
@@ -268,10 +266,20 @@ mod tests {
 
     fn figures(collector: &mut Collector) -> Figures {
         collector.collect();
-        collector.figures(ArmState {
-            elapsed: 2.0,
-            ..ArmState::default()
-        })
+        let elapsed = 2.0;
+        filled(
+            collector,
+            Figures::default(),
+            &Progress {
+                elapsed,
+                ..Progress::default()
+            },
+        )
+    }
+
+    fn filled(collector: &Collector, mut figures: Figures, progress: &Progress) -> Figures {
+        collector.fill(&mut figures, progress);
+        figures
     }
 
     /// The requests in the series.
@@ -350,10 +358,11 @@ mod tests {
             host: Some(host),
             ..NodeLoad::default()
         };
-        let figures = collector.figures(ArmState {
+        let before = Figures {
             nodes: vec![node(1), node(2)],
-            ..ArmState::default()
-        });
+            ..Figures::default()
+        };
+        let figures = filled(&collector, before, &Progress::default());
         assert!(figures.nodes[0].causes.is_empty());
         assert_eq!(figures.nodes[1].causes[&CauseKind::Timeout], 2);
     }
@@ -416,11 +425,19 @@ mod tests {
             killed,
         };
         collector.collect();
-        let figures = collector.figures(ArmState {
-            servers: vec![intakes(false), intakes(true)],
+        let before = Figures {
             dropped: 5,
-            ..ArmState::default()
-        });
+            ..Figures::default()
+        };
+        let servers = vec![intakes(false), intakes(true)];
+        let figures = filled(
+            &collector,
+            before,
+            &Progress {
+                servers,
+                ..Progress::default()
+            },
+        );
         let [up, killed] = [&figures.servers[0], &figures.servers[1]];
         assert_eq!((up.completed, up.unfinished, up.never_begun, up.dropped), (2, 1, 7, 0));
         assert_eq!(
@@ -443,11 +460,12 @@ mod tests {
         begin_and_end(&recorders[0], Part::Measured);
         recorders[0].of(Part::Measured).count(Count::GaveUp);
         collector.collect();
-        let done = collector.figures(ArmState {
+        let progress = Progress {
             elapsed: 7200.0,
-            done: true,
-            ..ArmState::default()
-        });
+            is_done: true,
+            ..Progress::default()
+        };
+        let done = filled(&collector, Figures::default(), &progress);
         let finish = done.finish.expect("it is done");
         assert!((3600.0..7200.0).contains(&finish), "{finish}");
         assert_eq!(
@@ -455,7 +473,10 @@ mod tests {
             (1, 0),
             "giving up is not an answer"
         );
-        assert_eq!(collector.figures(ArmState::default()).finish, None);
+        assert_eq!(
+            filled(&collector, Figures::default(), &Progress::default()).finish,
+            None
+        );
     }
 
     #[test]
@@ -480,7 +501,7 @@ mod tests {
             ..Books::default()
         };
         collector.audit(books, &news);
-        let figures = collector.figures(ArmState::default());
+        let figures = filled(&collector, Figures::default(), &Progress::default());
         assert_eq!(
             (figures.orders, figures.lost_updates, figures.lost_updates_peak),
             (10, 1, 2)

@@ -1,4 +1,4 @@
-//! What was done in each arm, as far as its recorders and its ledger tell.
+//! What was done in each arm, as far as its recorders, its app servers and its ledger tell.
 
 pub(crate) mod activity;
 pub(crate) mod announce;
@@ -7,9 +7,7 @@ pub(crate) mod auditor;
 pub(crate) mod availability;
 pub(crate) mod collector;
 pub(crate) mod curves;
-pub(crate) mod ladder;
-pub(crate) mod outlasted;
+pub(crate) mod live_swarm;
 pub(crate) mod progress_limit;
 pub(crate) mod takeovers;
-pub(crate) mod timing;
 pub(crate) mod totals;

@@ -9,38 +9,22 @@ use strum::VariantArray;
 
 use crate::oracle::{Books, News};
 use lockstorm_data::metrics::{
-    Batch, Count, Counts, DamagedList, Expiries, Figures, HistogramText, NodeLoad, Part, Quantiles, ServerLoad, Sums,
-    Time, Times, When, histogram,
+    Batch, Count, Counts, DamagedList, Expiries, Figures, HistogramText, Part, Quantiles, ServerLoad, Sums, Time, When,
+    histogram,
 };
 
-/// What the run knows about an arm besides its recorders.
+/// How far an arm has come.
 #[derive(Debug, Default)]
-pub(crate) struct ArmState {
-    /// Seconds of the measured part.
+pub(crate) struct Progress {
+    /// Seconds of the measured part so far.
     pub elapsed: f64,
     /// Whether the arm has done all of a fixed number of requests.
-    pub done: bool,
-    /// Whether something of the arm could not be read or finished.
-    pub incomplete: bool,
-    /// Locks held now, and how many of them have fewer votes than there are nodes.
-    pub held: (u64, u64),
-    /// One for each app server.
+    pub is_done: bool,
+    /// What was dealt to each app server.
     pub servers: Vec<Intakes>,
-    /// Requests that were due when no app server was alive.
-    pub dropped: u64,
-    /// Attempts at its lock.
-    pub attempts: u64,
-    /// Locks that new masters did not have.
-    pub lost_at_failover: u64,
-    /// How often a replica became the master of its locks.
-    pub new_masters: u64,
-    /// Keys that could not be had at the end, if that was tried.
-    pub stuck: Option<u64>,
-    /// Its lock nodes, with the number of commands sent to each.
-    pub nodes: Vec<NodeLoad>,
 }
 
-/// What the run knows about an app server's part in an arm.
+/// An app server's part in an arm.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Intakes {
     /// Measured requests that were dealt to it; `None` in a closed loop.
@@ -139,82 +123,55 @@ impl Totals {
         }
     }
 
-    /// The figures so far. `origin` is second 0, once it has come; `refused_seconds` comes from the series.
-    pub fn figures(&self, state: ArmState, origin: Option<Instant>, refused_seconds: u64) -> Figures {
+    /// Fills in what was counted and sold. `figures.nodes` has the lock nodes already, and `figures.dropped` what was due when no app
+    /// server was alive. `origin` is second 0, once it has come.
+    pub fn fill(&self, figures: &mut Figures, origin: Option<Instant>, progress: &Progress) {
         let (total, books) = (&self.measured, &self.books);
-        let servers: Vec<ServerLoad> = self
-            .servers
-            .iter()
-            .enumerate()
-            .map(|(index, sums)| {
-                let intakes = state.servers.get(index).copied().unwrap_or_default();
-                sums.load(index + 1, intakes)
-            })
-            .collect();
-        let sum = |part: fn(&ServerLoad) -> u64| servers.iter().map(part).sum::<u64>();
-        let finish = origin
-            .zip(self.newest_end)
-            .filter(|_| state.done)
-            .map(|(origin, end)| end.saturating_duration_since(origin).as_secs_f64());
-        // Requests that were answered after the load ended don't belong to the seconds that the throughput is divided by.
-        let (answers, seconds) = match finish {
-            Some(finish) => (total.counts.answered(), finish),
-            None => (
-                total.counts.answered() - self.after_end.counts.answered(),
-                state.elapsed,
-            ),
-        };
-        let mut times = Times::default();
+        let answered = total.counts.answered();
+        figures.counts = total.counts;
+        figures.answered = answered;
+        figures.outcomes = total.outcomes;
+        figures.votes_at_release = total.votes_at_release.to_vec();
+        figures.votes_in_the_end = total.votes_in_the_end.to_vec();
+        figures.acquire_us = Quantiles::of(&total.acquires());
         for time in Time::VARIANTS {
-            times[*time] = Quantiles::of_any(total.time(*time).as_deref());
+            figures.times[*time] = Quantiles::of_any(total.time(*time).as_deref());
         }
-        let mut nodes = state.nodes;
-        for (place, node) in nodes.iter_mut().enumerate() {
-            node.causes = total
-                .causes
-                .iter()
-                .filter(|((index, _), _)| *index == place)
-                .map(|((_, cause), n)| (*cause, *n))
-                .collect();
+        for ((node, cause), times) in &total.causes {
+            if let Some(node) = figures.nodes.get_mut(*node) {
+                node.causes.insert(*cause, *times);
+            }
         }
-        Figures {
-            counts: total.counts,
-            outcomes: total.outcomes,
-            votes_at_release: total.votes_at_release.to_vec(),
-            votes_in_the_end: total.votes_in_the_end.to_vec(),
-            attempts: state.attempts,
-            refused_seconds,
-            acquire_us: Quantiles::of(&total.acquires()),
-            times,
-            offered: sum(|server| server.offered) + state.dropped,
-            dropped: sum(|server| server.dropped) + state.dropped,
-            unfinished: sum(|server| server.unfinished),
-            never_begun: sum(|server| server.never_begun),
-            answered: total.counts.answered(),
-            finish,
-            throughput: if seconds > 0.0 { answers as f64 / seconds } else { 0.0 },
-            incomplete: state.incomplete,
-            orders: books.orders,
-            oversold: books.oversold,
-            lost_updates: books.lost_updates,
-            lost_updates_peak: books.lost_updates_peak,
-            lost_by_stalls: books.lost_by_stalls,
-            sold_out_all: books.sold_out,
-            first_lost_at: books.first_lost_us.map(|us| us as f64 / 1e6),
-            db_hits_per_expiry: self.expiries.hits_per_expiry(),
-            duplicate_pages: self.damaged_lists.values().map(|list| list.duplicate).sum(),
-            missing_pages: self.damaged_lists.values().map(|list| list.missing).sum(),
-            outages: Vec::new(),
-            granted_by_old_master: 0,
-            new_masters: state.new_masters,
-            lost_at_failover: state.lost_at_failover,
-            orphaned: 0,
-            stuck: state.stuck,
-            holding: state.held.0,
-            partial: state.held.1,
-            nodes,
-            servers,
+        let took = origin.zip(self.newest_end).filter(|_| progress.is_done);
+        figures.finish = took.map(|(origin, end)| end.saturating_duration_since(origin).as_secs_f64());
+        // Requests that were answered after the load ended don't belong to the seconds that the throughput is divided by.
+        let (answers, seconds) = match figures.finish {
+            Some(finish) => (answered, finish),
+            None => (answered - self.after_end.counts.answered(), progress.elapsed),
+        };
+        figures.throughput = if seconds > 0.0 { answers as f64 / seconds } else { 0.0 };
+        let share = |index| progress.servers.get(index).copied().unwrap_or_default();
+        let servers = self.servers.iter().enumerate();
+        figures.servers = servers
+            .map(|(index, sums)| sums.load(index + 1, share(index)))
+            .collect();
+        figures.offered = figures.dropped;
+        for server in &figures.servers {
+            figures.offered += server.offered;
+            figures.dropped += server.dropped;
+            figures.unfinished += server.unfinished;
+            figures.never_begun += server.never_begun;
         }
+        figures.orders = books.orders;
+        figures.oversold = books.oversold;
+        figures.lost_updates = books.lost_updates;
+        figures.lost_updates_peak = books.lost_updates_peak;
+        figures.lost_by_stalls = books.lost_by_stalls;
+        figures.sold_out_all = books.sold_out;
+        figures.first_lost_at = books.first_lost_us.map(|us| us as f64 / 1e6);
+        figures.db_hits_per_expiry = self.expiries.hits_per_expiry();
+        figures.duplicate_pages = self.damaged_lists.values().map(|list| list.duplicate).sum();
+        figures.missing_pages = self.damaged_lists.values().map(|list| list.missing).sum();
     }
 
     /// All times as histograms; a time without any value is left out.

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
+use super::preparation::{arm_databases, drop_schemas};
+use super::state::Engine;
+use super::timing::{CONDITIONS, TICK};
 use crate::collect::progress_limit::ProgressLimit;
-use crate::engine::pace::{CONDITIONS, TICK};
-use crate::engine::preparation::{arm_databases, drop_schemas};
-use crate::engine::state::Engine;
 use crate::orders::command::{Command, Inbox};
+use crate::show::notice::Notice;
 use crate::show::snapshot::Phase;
 use crate::swarm::AppServer;
 use lockstorm_data::metrics::units::counted;
@@ -120,6 +121,14 @@ impl Engine {
         Duration::try_from_secs_f64(longest).map_or(ProgressLimit::MOST, |longest| longest.min(ProgressLimit::MOST))
     }
 
+    /// Notes what became of the lab while the load ran.
+    pub fn look_at_lab(&mut self) {
+        let changes = self.lab.look(&self.arms);
+        self.note(changes);
+        let without_nodes = self.lab.arms_without_nodes(&self.arms);
+        self.note(without_nodes);
+    }
+
     /// Requests that have ended so far.
     fn ended_requests(&self) -> u64 {
         self.arms.iter().map(|arm| arm.collector.completed()).sum()
@@ -152,7 +161,7 @@ impl Engine {
         let alive: Vec<String> = alive.map(|id| format!("{id} did not end: its thread hangs")).collect();
         for text in alive {
             self.flaws.missing.push(text.clone());
-            self.lose(text);
+            self.note([Notice::Loss(text)]);
         }
     }
 
@@ -220,7 +229,7 @@ impl Engine {
             }
         };
         for text in stay {
-            self.warn(text);
+            self.log.warn(text);
         }
     }
 

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::time::SystemTime;
 
+use super::state::Engine;
+use crate::close::doubt;
 use crate::close::expect;
 use crate::close::flaws::{Doubt, Leaves};
 use crate::close::record::{ArmRecord, Machine, Record, RoundTripRecord, Timeouts};
-use crate::engine::doubt;
-use crate::engine::state::Engine;
 use crate::error::RunError;
 use crate::orders::command::Inbox;
 use crate::show::snapshot::Phase;
@@ -53,7 +53,7 @@ impl Engine {
                     doubts.push(Doubt::new(Leaves::Success, busy.clone()));
                 }
             }
-            self.warn(busy);
+            self.log.warn(busy);
         }
         if interrupted {
             let stopped = Doubt::new(Leaves::Decided, "the run was stopped before its end".to_owned());
@@ -75,6 +75,8 @@ impl Engine {
             .push(EventKind::Phase, if interrupted { "stopped" } else { "finished" });
         self.publish();
         let scenario = Scenario::clone(&self.scenario);
+        let (partial, round_trips, timeouts) = (self.all_missing(), self.round_trips(), self.timeouts());
+        let (events, warnings) = self.log.into_all();
         Ok(Record {
             format: Record::FORMAT,
             lockstorm: env!("CARGO_PKG_VERSION").to_owned(),
@@ -84,16 +86,16 @@ impl Engine {
             seed: scenario.seed,
             machine: Machine::this(),
             nodes: self.lab.handle.settings(),
-            timeouts: self.timeouts(),
-            elapsed: self.elapsed().max(0.0),
+            timeouts,
+            elapsed: self.timing.elapsed().max(0.0),
             interrupted,
             inconclusive,
-            partial: self.all_missing(),
+            partial,
             arms,
-            round_trips: self.round_trips(),
+            round_trips,
             expectations,
-            warnings: self.warnings,
-            events: self.log.into_all(),
+            warnings,
+            events,
             scenario,
         })
     }
@@ -107,7 +109,7 @@ impl Engine {
             .map(|fault| schedule.unmet(fault))
             .collect();
         for text in self.flaws.unmet.clone() {
-            self.warn(text);
+            self.log.warn(text);
         }
     }
 
@@ -118,7 +120,7 @@ impl Engine {
             if figures.counts[Count::Errors] > 0 {
                 let first = arm.collector.first_error().map(String::as_str);
                 let text = doubt::failed(&arm.spec.name, &figures, first);
-                self.warn(text);
+                self.log.warn(text);
             }
         }
     }
@@ -134,14 +136,14 @@ impl Engine {
                  for the load, so don't trust the times",
                 micros(worst)
             );
-            self.warn(text);
+            self.log.warn(text);
         }
     }
 
     /// After a turn the figures are not those of the scenario alone.
     fn warn_of_turned_knobs(&mut self) {
         if let Some(text) = self.turned.warning() {
-            self.warn(text);
+            self.log.warn(text);
         }
     }
 
@@ -162,7 +164,7 @@ impl Engine {
                 "{}: oversold is not measurable until sold out, lost updates are measurable",
                 unsold.join(", ")
             );
-            self.warn(text);
+            self.log.warn(text);
         }
     }
 

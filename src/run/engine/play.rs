@@ -1,27 +1,24 @@
 //! A run from its lab to its record: starts the lab, lets the load run, carries out orders, and makes the record.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
+use super::state::Engine;
+use super::timing::{CONDITIONS, TICK};
 use crate::close::record::{Record, SecondZero};
 use crate::collect::progress_limit::ProgressLimit;
-use crate::engine::pace::{CONDITIONS, TICK};
-use crate::engine::state::Engine;
 use crate::error::RunError;
 use crate::options::RunOptions;
 use crate::orders::command::{Command, Inbox};
 use crate::show::snapshot::{Phase, Snapshot};
-use crate::watch::cluster::{self, Change};
-use crate::watch::stall_watch::StallWatch;
 use crate::workload::Hurry;
 use lockstorm_data::metrics::units::micros;
-use lockstorm_data::model::{ClusterNode, EventKind};
+use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::{FaultSpec, Scenario};
-use lockstorm_lab::{Lab, LabOptions, NodeName, NodeStats, ServerBinary};
+use lockstorm_lab::{Lab, LabOptions, ServerBinary};
 
 /// How long a run that was stopped before its load began may take to remove what it made.
 const TAKE_BACK: Duration = Duration::from_secs(1);
@@ -60,7 +57,7 @@ pub(crate) async fn run(
     };
     let record = match engine.play(&mut inbox).await {
         Ok(stopped) => {
-            engine.doubt_arms_without_nodes();
+            engine.look_at_lab();
             let interrupted = engine.drain(stopped, &mut inbox).await;
             if !interrupted {
                 engine.try_keys(&mut inbox).await;
@@ -116,12 +113,6 @@ fn say(snapshots: &watch::Sender<Arc<Snapshot>>, what: &str) {
     });
 }
 
-/// What the nodes said when they were polled.
-struct Polled {
-    stats: BTreeMap<NodeName, NodeStats>,
-    in_cluster: BTreeMap<NodeName, Option<ClusterNode>>,
-}
-
 impl Engine {
     /// Lets the load run until its end, or until it is told to stop. Returns whether it was stopped.
     async fn play(&mut self, inbox: &mut Inbox) -> Result<bool, RunError> {
@@ -135,7 +126,7 @@ impl Engine {
             self.log.push(EventKind::Proxy { adds_us }, text);
         }
         for (node, why) in self.lab.handle.keys_stay() {
-            self.warn(format!(
+            self.log.warn(format!(
                 "{node}: keys that are left can't be removed at the end ({why}); they expire within their TTL. Its user needs SCAN"
             ));
         }
@@ -155,9 +146,9 @@ impl Engine {
         for server in &self.swarm.servers {
             server.begin();
         }
-        let mut polled = self.poll();
-        let mut looks = self.watch_masters();
-        let mut cluster_masters = self.watch_cluster();
+        let mut polled = self.lab.poll();
+        let mut looks = self.lab.watch_masters(&self.arms, &self.swarm);
+        let mut cluster_masters = self.lab.watch_cluster(&self.arms, &self.swarm);
         let mut tick = tokio::time::interval(TICK);
         let mut conditions = tokio::time::interval(CONDITIONS);
         for interval in [&mut tick, &mut conditions] {
@@ -173,18 +164,24 @@ impl Engine {
                 },
                 report = self.faults.report() => self.fault_reported(report),
                 Some(polled) = polled.recv() => {
-                    self.lab.stats = polled.stats;
-                    self.note_cluster(&polled.in_cluster);
+                    let changes = self.lab.take(polled);
+                    self.note(changes);
                 }
-                Some(look) = looks.recv() => self.note_masters(look),
-                Some(master) = cluster_masters.recv() => self.note_cluster_master(&master),
+                Some(look) = looks.recv() => {
+                    let changes = self.lab.take_roles(look, &mut self.arms, |at| self.log.seconds(at));
+                    self.note(changes);
+                }
+                Some(master) = cluster_masters.recv() => {
+                    let lacks = self.lab.take_cluster_master(&master, &mut self.arms, |at| self.log.seconds(at));
+                    self.note(lacks);
+                }
                 _ = conditions.tick() => self.due_faults(),
                 _ = tick.tick() => {
                     if self.stage.phase == Phase::WarmUp && Instant::now() >= self.timing.origin {
                         self.measure();
                     }
                     self.tick();
-                    if self.cannot_go_on() {
+                    if self.lab.is_gone() {
                         return Ok(true);
                     }
                     if self.is_over() {
@@ -200,124 +197,13 @@ impl Engine {
         self.stage.phase = Phase::Running;
         self.log
             .push_at(self.timing.origin, EventKind::Phase, "the measured part begins");
-        self.say(self.scenario.caption.clone());
+        let caption = self.stage.say(self.scenario.caption.clone());
+        self.note(caption);
     }
 
     fn is_over(&self) -> bool {
         self.stage.phase == Phase::Running
             && (Instant::now() >= self.timing.origin + self.scenario.duration
                 || self.arms.iter().enumerate().all(|(i, _)| self.swarm.is_done(i)))
-    }
-
-    /// Takes what the nodes of the cluster said. Nobody orders its failovers either.
-    fn note_cluster(&mut self, said: &BTreeMap<NodeName, Option<ClusterNode>>) {
-        for change in self.lab.cluster.take(said) {
-            match change {
-                Change::Master(host) => {
-                    let masters = self.lab.cluster.masters_on(host).unwrap_or_default();
-                    let has = match masters {
-                        1 => "a master".to_owned(),
-                        masters => format!("{masters} masters"),
-                    };
-                    let text = format!("{host} has taken over slots: it has {has} of the cluster now");
-                    self.log.push(EventKind::Failover { host }, text);
-                }
-                Change::Usable(slots) => {
-                    self.log.push(EventKind::Cluster { slots }, cluster::words(slots));
-                }
-            }
-        }
-    }
-
-    pub(crate) fn tick(&mut self) {
-        self.watch();
-        self.collect();
-        self.note_progress();
-        if let Some(text) = self.disk.news() {
-            self.warn(text);
-        }
-        if let Some(step) = self.clock.look() {
-            self.flaws.void.push("the machine's wall clock stepped".to_owned());
-            let text = format!(
-                "this machine's wall clock stepped by {:.0} ms: keys expire by it, so this run proves nothing",
-                step * 1e3
-            );
-            self.warn(text);
-        }
-        if let Some(stall) = self.stall.look(Instant::now()) {
-            let stall = stall.as_secs_f64();
-            self.flaws
-                .void
-                .push(format!("the run itself stood still for {stall:.1} s"));
-            self.warn(format!(
-                "the run itself stood still for {stall:.1} s, stopped by a signal or without processor time: locks expired \
-                 meanwhile, so it proves nothing"
-            ));
-        }
-        if self.stage.phase == Phase::Running {
-            self.look_at_threads();
-        }
-        self.publish();
-    }
-
-    /// Notes how much of the time this machine let the app servers run, and warns once if that is too little.
-    fn look_at_threads(&mut self) {
-        let (sum, threads) = (self.swarm.stood_still(), self.swarm.servers.len());
-        let Some(share) = self.stall.stood_still(Instant::now(), sum, threads) else {
-            return;
-        };
-        let text = format!(
-            "this machine is too busy: it let the app servers wait for {:.0} % of the time, so a failure may be its own",
-            share * 100.0
-        );
-        let busy = (share > StallWatch::MUCH).then_some(text);
-        if let (None, Some(text)) = (&self.flaws.busy, &busy) {
-            self.log.push(EventKind::Warning, text.clone());
-        }
-        self.flaws.busy = busy;
-    }
-
-    pub(crate) fn collect(&mut self) {
-        let offered = self.swarm.load.offered_by_second();
-        for arm in &mut self.arms {
-            if let Some(offered) = &offered {
-                arm.collector.offered(offered);
-            }
-            let worst = arm.audit.as_ref().and_then(|audit| {
-                let found = audit.found();
-                arm.collector.audit(found.books, &found.news);
-                found.worst
-            });
-            let ended = arm.collector.collect();
-            crate::collect::announce::damage(arm, worst, &mut self.log);
-            crate::collect::announce::stalls(arm, &mut self.log);
-            crate::collect::announce::sold_out(arm, &mut self.log);
-            crate::collect::announce::failures(arm, &mut self.log);
-            if let Some(ended) = ended {
-                crate::collect::announce::quorum(arm, &ended, &mut self.log);
-            }
-        }
-    }
-
-    /// Polls the nodes' statistics and roles, outside the loop: a node that hangs must not hang the run.
-    fn poll(&self) -> mpsc::Receiver<Polled> {
-        let (found, polled) = mpsc::channel(1);
-        let lab = self.lab.handle.clone();
-        tokio::spawn(async move {
-            loop {
-                let (stats, in_cluster) = tokio::join!(lab.stats(), lab.cluster_roles());
-                if found.send(Polled { stats, in_cluster }).await.is_err() {
-                    return;
-                }
-                tokio::time::sleep(Duration::from_millis(500)).await;
-            }
-        });
-        polled
-    }
-
-    pub(crate) fn publish(&mut self) {
-        let events = self.log.newest();
-        let snapshot = self.snapshot(events);
-        self.publisher.send(snapshot);
     }
 }

@@ -1,38 +1,36 @@
-use std::collections::{BTreeMap, BTreeSet};
+//! What a run consists of, and what is done ten times a second.
+
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::watch;
 
-use crate::close::flaws::Flaws;
+use super::preparation::{Preparation, enough_connections};
+use super::timing::Timing;
+use crate::close::doubt;
+use crate::close::flaws::{Doubt, Flaws};
 use crate::collect::arm::Arm;
-use crate::collect::timing::Timing;
-use crate::collect::totals::{ArmState, Intakes};
-use crate::engine::preparation::{Preparation, enough_connections};
+use crate::collect::live_swarm::LiveSwarm;
 use crate::error::RunError;
 use crate::orders::faults::Faults;
 use crate::orders::turned::Turned;
 use crate::show::events::EventLog;
+use crate::show::notice::Notice;
+use crate::show::outlasted;
 use crate::show::publisher::Publisher;
-use crate::show::snapshot::{Knobs, Phase, Snapshot};
+use crate::show::snapshot::{ArmView, Knobs, Phase, Snapshot};
 use crate::show::stage::Stage;
-use crate::swarm::live::LiveSwarm;
-use crate::swarm::{AppServer, Load};
-use crate::watch::clock_watch::ClockWatch;
-use crate::watch::cluster::LiveCluster;
-use crate::watch::disk_watch::DiskWatch;
+use crate::swarm::Load;
 use crate::watch::lab::LiveLab;
-use crate::watch::offsets::Offsets;
-use crate::watch::processes::LabWatch;
-use crate::watch::stall_watch::StallWatch;
+use crate::watch::machine_watch::MachineWatch;
 use crate::workload::{Hurry, LiveSettings};
-use lockstorm_data::metrics::{Figures, Metric, NodeLoad, Timeline};
+use lockstorm_data::metrics::{Figures, Metric, Timeline};
 use lockstorm_data::model::EventKind;
-use lockstorm_data::scenario::{Scenario, Voter};
+use lockstorm_data::scenario::Scenario;
 use lockstorm_lab::{Lab, ServerBinary};
-use lockstorm_lock::Gauges;
 
-/// A run from its lab to its record. It lives on one thread and owns everything that app servers don't.
+/// A run from its lab to its record. It lives on one thread and owns everything that app servers don't. Its parts return what they
+/// notice, and it writes that down.
 pub(crate) struct Engine {
     pub scenario: Arc<Scenario>,
     pub lab: LiveLab,
@@ -45,11 +43,8 @@ pub(crate) struct Engine {
     pub stage: Stage,
     pub flaws: Flaws,
     pub log: EventLog,
-    pub warnings: Vec<String>,
     pub publisher: Publisher,
-    pub clock: ClockWatch,
-    pub stall: StallWatch,
-    pub disk: DiskWatch,
+    pub machine: MachineWatch,
 }
 
 impl Engine {
@@ -77,30 +72,14 @@ impl Engine {
         let origin = Instant::now();
         Ok(Self {
             faults: Faults::new(&scenario.faults),
-            disk: DiskWatch::start(lab.dir().to_owned()),
-            lab: LiveLab {
-                watch: LabWatch::new(&lab),
-                stats: BTreeMap::new(),
-                roles: BTreeMap::new(),
-                offsets: Offsets::default(),
-                last_masters: Vec::new(),
-                called_masters: BTreeSet::new(),
-                sole_master: None,
-                new_master: None,
-                cluster: LiveCluster::default(),
-                handle: lab,
-                server_name: match scenario.lab.are_ours() {
-                    true => binary.to_string().into(),
-                    false => "servers not ours".into(),
-                },
-            },
+            machine: MachineWatch::start(&scenario.arms, lab.dir().to_owned()),
+            lab: LiveLab::new(lab, scenario.lab.clone(), binary),
             swarm: LiveSwarm {
                 servers,
                 load,
                 hurry,
                 live_settings,
             },
-            stall: StallWatch::new(&scenario.arms),
             scenario,
             arms,
             knobs,
@@ -110,93 +89,49 @@ impl Engine {
                 origin,
                 second_zero: None,
             },
-            stage: Stage {
-                phase: Phase::WarmUp,
-                caption: None,
-                gives_up_at: None,
-                waits_for_nothing: false,
-            },
+            stage: Stage::warm_up(),
             flaws: Flaws::default(),
             log: EventLog::new(origin),
-            warnings: Vec::new(),
             publisher: Publisher::new(snapshots),
-            clock: ClockWatch::new(),
         })
     }
 
-    /// Says what a viewer should look at from now on, unless it is what was said last.
-    pub(crate) fn say(&mut self, caption: Option<String>) {
-        let Some(caption) = caption.map(Arc::<str>::from) else {
-            return;
-        };
-        if self.stage.caption.as_ref() != Some(&caption) {
-            self.log.push(EventKind::Caption, &*caption);
-            self.stage.caption = Some(caption);
+    /// Writes down what a part has noticed.
+    pub fn note(&mut self, notices: impl IntoIterator<Item = Notice>) {
+        for notice in notices {
+            match notice {
+                Notice::Event(at, kind, text) => _ = self.log.push_at(at, kind, text),
+                Notice::Warning(text) => self.log.warn(text),
+                Notice::Void { why, text } => {
+                    self.flaws.void.push(why);
+                    self.log.warn(text);
+                }
+                Notice::Loss(text) if self.flaws.lose(&text) => self.log.warn(text),
+                Notice::Doubt(arm, text) if self.arms[arm].doubt(&text) => self.log.warn(text),
+                Notice::Loss(_) | Notice::Doubt(..) => {}
+            }
         }
     }
 
-    pub(crate) fn warn(&mut self, text: String) {
-        self.log.push(EventKind::Warning, text.clone());
-        self.warnings.push(text);
+    /// Notes that something of this arm could not be read or finished, so that the record is partial.
+    pub fn miss(&mut self, arm: usize, what: &str) {
+        let text = format!("{}: {what}", self.arms[arm].spec.name);
+        self.arms[arm].missing.push(text.clone());
+        self.note([Notice::Doubt(arm, text)]);
     }
 
-    pub(crate) fn figures(&self, arm: usize) -> Figures {
-        let intakes = |(index, server): (usize, &AppServer)| Intakes {
-            dealt: self.swarm.load.dealt(index, arm),
-            killed: server.is_dead(),
-        };
-        let attempts = self.swarm.servers.iter().filter_map(|server| server.gauges(arm));
-        self.arms[arm].collector.figures(ArmState {
-            incomplete: !self.arms[arm].missing.is_empty(),
-            elapsed: self.elapsed(),
-            done: self.swarm.load.all_handed_out(arm) && self.swarm.is_done(arm),
-            held: self.swarm.held(arm),
-            servers: self.swarm.servers.iter().enumerate().map(intakes).collect(),
-            dropped: self.swarm.load.dropped(),
-            attempts: attempts.map(Gauges::attempts).sum(),
-            new_masters: self.arms[arm].new_masters,
-            lost_at_failover: self.arms[arm].lost_at_failover,
-            stuck: self.arms[arm].stuck,
-            nodes: self.nodes(arm),
-        })
+    /// Everything that could not be read or finished.
+    pub fn all_missing(&self) -> Vec<String> {
+        let of_arms = self.arms.iter().flat_map(|arm| &arm.missing);
+        of_arms.chain(&self.flaws.missing).cloned().collect()
     }
 
-    /// The lock nodes of an arm, with the number of commands that each was sent for it.
-    fn nodes(&self, arm: usize) -> Vec<NodeLoad> {
-        let spec = &self.arms[arm].spec;
-        let load = |(place, voter): (usize, Voter)| {
-            let mut load = NodeLoad {
-                host: voter.host().map(|host| host.0),
-                ..NodeLoad::default()
-            };
-            for gauges in self.swarm.servers.iter().filter_map(|server| server.gauges(arm)) {
-                let sent = gauges.sent(place);
-                load.sets += sent.sets;
-                load.extends += sent.extends;
-                load.deletes += sent.deletes;
-            }
-            load
-        };
-        spec.voters(&self.scenario.lab)
-            .into_iter()
-            .enumerate()
-            .map(load)
-            .collect()
-    }
-
-    /// Seconds of the measured part.
-    pub(crate) fn elapsed(&self) -> f64 {
-        let now = self.log.seconds(Instant::now());
-        let length = self
-            .timing
-            .timeline
-            .length()
-            .map_or(f64::INFINITY, |length| length.as_secs_f64());
-        now.min(length)
+    pub fn figures(&self, arm: usize) -> Figures {
+        self.arms[arm].figures(&self.swarm, self.timing.elapsed())
     }
 
     /// The present figure of an arm, for the conditions of faults.
-    pub(crate) fn figure(&self, arm: &str, metric: Metric) -> f64 {
+    pub fn figure(&self, arm: &str, metric: Metric) -> f64 {
         let Some(arm) = self.arms.iter().position(|candidate| candidate.spec.name == arm) else {
             return f64::NAN;
         };
@@ -206,5 +141,89 @@ impl Engine {
             Metric::Partial => self.swarm.held(arm).1 as f64,
             _ => metric.of(&self.figures(arm)),
         }
+    }
+
+    /// Everything that casts doubt on an arm with these figures.
+    pub fn doubts_of(&self, arm: usize, figures: &Figures) -> Vec<Doubt> {
+        doubt::all(&self.flaws, &self.arms[arm], figures, &self.scenario.expect)
+    }
+
+    /// Why nothing good can be said about an arm with these figures.
+    pub fn doubt_of(&self, arm: usize, figures: &Figures) -> Option<String> {
+        self.doubts_of(arm, figures).into_iter().next().map(|doubt| doubt.why)
+    }
+
+    pub fn tick(&mut self) {
+        let changes = self.lab.look(&self.arms);
+        self.note(changes);
+        for index in 0..self.arms.len() {
+            let books = self.arms[index].look_at_books();
+            self.note(books);
+        }
+        self.collect();
+        let now = Instant::now();
+        for arm in &mut self.arms {
+            arm.note_progress(&self.swarm, now);
+        }
+        let machine = self.machine.look();
+        self.note(machine);
+        if self.stage.phase == Phase::Running
+            && let Some(busy) = self.machine.busy(&self.swarm)
+        {
+            if let (None, Some(text)) = (&self.flaws.busy, &busy) {
+                self.log.push(EventKind::Warning, text.clone());
+            }
+            self.flaws.busy = busy;
+        }
+        self.publish();
+    }
+
+    /// Takes in what was counted in all arms.
+    pub fn collect(&mut self) {
+        let offered = self.swarm.load.offered_by_second();
+        for index in 0..self.arms.len() {
+            let notices = self.arms[index].collect(offered.as_ref());
+            self.note(notices);
+        }
+    }
+
+    pub fn publish(&mut self) {
+        let now = Instant::now();
+        let with_nodes = self.arms.iter().filter(|arm| arm.spec.lock.uses_nodes());
+        let ttls = outlasted::ttls(with_nodes.map(|arm| self.swarm.live_settings.ttl(arm.spec.ttl)));
+        let arm_view = |arm: &Arm| {
+            let (figures, collector) = (self.figures(arm.index), &arm.collector);
+            ArmView {
+                name: arm.spec.name.clone(),
+                label: arm.spec.label(),
+                series: collector.series(),
+                recent_tenths: collector.recent_tenths(),
+                votes: collector.newest_votes(),
+                lacking: collector.lacking().to_vec(),
+                outlasted: collector.outlasted(&ttls),
+                done: self.swarm.is_done(arm.index),
+                finish: figures.finish,
+                live: self.lab.live(arm, &self.swarm, self.knobs.hold),
+                doubt: self.doubt_of(arm.index, &figures),
+                figures,
+            }
+        };
+        let arms = self.arms.iter().map(arm_view).collect();
+        self.publisher.send(Snapshot {
+            number: self.publisher.number + 1,
+            scenario: Arc::clone(&self.scenario),
+            server: Arc::clone(&self.lab.server_name),
+            phase: self.stage.phase.clone(),
+            elapsed: self.timing.elapsed(),
+            hosts: self.lab.host_views(&self.arms, now),
+            servers: self.swarm.views(now),
+            arms,
+            events: self.log.newest(),
+            caption: self.stage.caption.clone(),
+            knobs: self.knobs,
+            scheduled: self.faults.schedule.scheduled(),
+            gives_up_in: self.stage.gives_up_at.map(|until| until.saturating_duration_since(now)),
+            partial: self.all_missing(),
+        });
     }
 }

@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
+use super::preparation::Preparation;
+use super::state::Engine;
+use super::timing::TICK;
 use crate::collect::arm::Arm;
-use crate::engine::pace::TICK;
-use crate::engine::preparation::Preparation;
-use crate::engine::state::Engine;
 use crate::orders::command::{Command, Inbox};
 use crate::show::lacking::lacking;
+use crate::show::notice::Notice;
 use crate::swarm::{ArmPlan, Patience, stuck_locks};
 use lockstorm_data::metrics::Recorder;
-use lockstorm_data::model::{EventKind, HostId};
+use lockstorm_data::model::EventKind;
 
 /// How many keys are tried, of the first of the workload.
 const MOST: usize = 1_000;
@@ -25,17 +26,11 @@ const REFUSED: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Engine {
-    /// Whether every host is up and no link is broken.
-    fn all_is_well(&self) -> bool {
-        let mut hosts = (0..self.scenario.lab.hosts).map(HostId::from_index);
-        hosts.all(|host| self.lab.handle.state(host).is_up()) && self.lab.handle.links_are_well()
-    }
-
     /// Tries to get every lock once, now that nobody holds one. What a killed app server or a broken release left is gone after the
     /// longest TTL. It is not tried if a host or a link is not in order, since then it would prove nothing, or once the user wants to stop.
     pub(crate) async fn try_keys(&mut self, inbox: &mut Inbox) {
         let uses_nodes = self.arms.iter().any(|arm| arm.spec.lock.uses_nodes());
-        if !self.all_is_well() || !uses_nodes || self.cannot_go_on() {
+        if !self.lab.all_is_well() || !uses_nodes || self.lab.is_gone() {
             return;
         }
         let names: Vec<String> = self.scenario.workload.lock_names().take(MOST).collect();
@@ -90,7 +85,7 @@ impl Engine {
         };
         match stuck {
             // What was refused since something failed meanwhile is not stuck.
-            Ok(_) if !self.all_is_well() => {}
+            Ok(_) if !self.lab.all_is_well() => {}
             Ok(stuck) => {
                 for (index, tried) in stuck.into_iter().enumerate() {
                     let Some(tried) = tried else { continue };
@@ -100,7 +95,7 @@ impl Engine {
                         None => self.arms[index].stuck = Some(tried.failed),
                         Some(why) => {
                             let text = format!("{}: locks could not be had at the end: {why}", spec.name);
-                            self.doubt(index, text);
+                            self.note([Notice::Doubt(index, text)]);
                         }
                     }
                 }

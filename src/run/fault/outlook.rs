@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::schedule::{Entry, Part, Schedule, Stage};
 use lockstorm_data::metrics::Metric;
-use lockstorm_data::metrics::units::figure;
+use lockstorm_data::metrics::figure;
 use lockstorm_data::model::{Action, Fault, Target, setting};
 use lockstorm_data::scenario::{Expectation, FaultStart, Op, Trigger};
 

@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::sync::mpsc;
 
@@ -16,6 +17,8 @@ pub(crate) struct Faults {
     pub schedule: Schedule,
     /// The orders that have added a fault to the schedule, by its number.
     pub orders: HashMap<usize, OrderId>,
+    /// The app servers that are paused.
+    pub paused: HashMap<ServerId, Paused>,
     reports: mpsc::UnboundedSender<Report>,
     inbox: mpsc::UnboundedReceiver<Report>,
 }
@@ -25,6 +28,16 @@ pub(crate) struct Faults {
 pub(crate) enum Place {
     Host(HostId),
     Link(Link),
+}
+
+/// An app server that is paused.
+#[derive(Debug)]
+pub(crate) struct Paused {
+    pub since: Instant,
+    /// The event of that.
+    pub event: u64,
+    /// How many locks it holds, for each arm.
+    pub held: Vec<usize>,
 }
 
 /// The result of one action on one target.
@@ -47,6 +60,7 @@ impl Faults {
         Self {
             schedule: Schedule::new(faults),
             orders: HashMap::new(),
+            paused: HashMap::new(),
             reports,
             inbox,
         }

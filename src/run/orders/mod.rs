@@ -3,4 +3,6 @@
 pub(crate) mod command;
 pub(crate) mod effect;
 pub(crate) mod faults;
+pub(crate) mod knobs;
+pub(crate) mod meaning;
 pub(crate) mod turned;

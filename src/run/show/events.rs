@@ -13,6 +13,8 @@ pub(crate) struct EventLog {
     /// The newest events, for snapshots; made anew only after a change.
     newest: Arc<Vec<Event>>,
     changed: bool,
+    /// What a reader of the record should know.
+    warnings: Vec<String>,
 }
 
 impl EventLog {
@@ -23,6 +25,7 @@ impl EventLog {
             all: Vec::new(),
             newest: Arc::default(),
             changed: false,
+            warnings: Vec::new(),
         }
     }
 
@@ -61,6 +64,12 @@ impl EventLog {
         });
         self.changed = true;
         id
+    }
+
+    /// Logs a warning, which the record has too.
+    pub fn warn(&mut self, text: String) {
+        self.push(EventKind::Warning, text.clone());
+        self.warnings.push(text);
     }
 
     /// Logs a fault that is ordered now; its effect follows.
@@ -136,9 +145,9 @@ impl EventLog {
         self.newest.clone()
     }
 
-    /// All events, for the record.
-    pub fn into_all(self) -> Vec<Event> {
-        self.all
+    /// All events and warnings, for the record.
+    pub fn into_all(self) -> (Vec<Event>, Vec<String>) {
+        (self.all, self.warnings)
     }
 }
 

@@ -8,7 +8,7 @@ use lockstorm_data::scenario::{ArmSpec, LockNodes, Voter};
 #[must_use]
 pub fn lacking(arm: &ArmSpec, nodes: &[NoVote]) -> Option<String> {
     let only = match arm.nodes() {
-        LockNodes::OneHost => Some(Voter::Host(arm.host)),
+        LockNodes::OneHost | LockNodes::FirstMaster => Some(Voter::Host(arm.host)),
         LockNodes::Master => Some(Voter::Master),
         LockNodes::Cluster => Some(Voter::Cluster),
         LockNodes::Nowhere | LockNodes::EveryHost | LockNodes::ClusterMasters => None,

@@ -1,7 +1,10 @@
-//! What a run shows of itself.
+//! What a run shows of itself, and what it notices.
 
 pub(crate) mod events;
 pub(crate) mod lacking;
+pub(crate) mod ladder;
+pub(crate) mod notice;
+pub(crate) mod outlasted;
 pub(crate) mod publisher;
 pub(crate) mod snapshot;
 pub(crate) mod stage;

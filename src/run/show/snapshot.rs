@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::collect::outlasted::Outlasted;
+use crate::show::outlasted::Outlasted;
 use lockstorm_data::metrics::{Figures, RecentTenths, Series};
 use lockstorm_data::model::{CauseKind, CheckResult, Conditions, Event, HostId, NoVote, ReplicationRole, ServerId};
 use lockstorm_data::scenario::Scenario;

@@ -1,7 +1,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::show::snapshot::Phase;
+use super::notice::Notice;
+use super::snapshot::Phase;
+use lockstorm_data::model::EventKind;
 
 /// How far a run has come.
 #[derive(Debug)]
@@ -13,4 +15,26 @@ pub(crate) struct Stage {
     pub gives_up_at: Option<Instant>,
     /// Whether it was told to stop after the load had ended: it waits for nothing any more.
     pub waits_for_nothing: bool,
+}
+
+impl Stage {
+    /// The stage before the measured part.
+    pub const fn warm_up() -> Self {
+        Self {
+            phase: Phase::WarmUp,
+            caption: None,
+            gives_up_at: None,
+            waits_for_nothing: false,
+        }
+    }
+
+    /// Says what a viewer should look at from now on, unless it is what was said last.
+    pub fn say(&mut self, caption: Option<String>) -> Option<Notice> {
+        let caption: Arc<str> = caption?.into();
+        if self.caption.as_ref() == Some(&caption) {
+            return None;
+        }
+        self.caption = Some(Arc::clone(&caption));
+        Some(Notice::now(EventKind::Caption, &*caption))
+    }
 }

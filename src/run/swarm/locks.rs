@@ -25,39 +25,23 @@ pub(super) struct Locks {
 /// arms that do the same share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Use {
-    of: Which,
+    of: LockNodes,
     wait: Option<WaitReplicas>,
-}
-
-/// Which of the nodes that work together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Which {
-    /// The master that Sentinels name.
-    Master,
-    /// The first master.
-    FirstMaster,
-    /// The cluster.
-    Cluster,
-    /// Those nodes of it that began as masters, as if they were independent.
-    ClusterMasters,
 }
 
 impl Use {
     /// `None` for an arm that uses independent nodes, or none.
     fn of(arm: &ArmSpec) -> Option<Self> {
-        let which = match (arm.nodes(), arm.topology) {
-            (LockNodes::Master, _) => Which::Master,
-            (LockNodes::OneHost, Topology::Replicated) => Which::FirstMaster,
-            (LockNodes::Cluster, _) => Which::Cluster,
-            (LockNodes::ClusterMasters, _) => Which::ClusterMasters,
-            (LockNodes::Nowhere | LockNodes::OneHost | LockNodes::EveryHost, _) => return None,
+        let of = match arm.nodes() {
+            LockNodes::Nowhere | LockNodes::OneHost | LockNodes::EveryHost => return None,
+            together => together,
         };
         let wait = WaitReplicas {
             replicas: u32::try_from(arm.wait_replicas).unwrap_or(u32::MAX),
             timeout: arm.wait_timeout,
         };
         Some(Self {
-            of: which,
+            of,
             wait: Some(wait).filter(|wait| wait.replicas > 0),
         })
     }
@@ -97,8 +81,8 @@ impl Locks {
             let found = self.together.iter().find(|(how, _)| *how == wanted);
             let nodes = &found.ok_or_else(missing)?.1;
             return Ok(match wanted.of {
-                Which::Master | Which::FirstMaster | Which::Cluster => Lock::single(nodes, 0, seed),
-                Which::ClusterMasters => Lock::redlock(nodes, seed),
+                LockNodes::ClusterMasters => Lock::redlock(nodes, seed),
+                _ => Lock::single(nodes, 0, seed),
             });
         }
         Ok(match arm.lock {
@@ -136,17 +120,18 @@ fn together(uses: impl Iterator<Item = Use>, plan: &ServerPlan, options: NodeOpt
 }
 
 /// `None` if the lab does not have such nodes.
-fn nodes(which: Which, plan: &ServerPlan, options: NodeOptions) -> Option<Nodes> {
+fn nodes(which: LockNodes, plan: &ServerPlan, options: NodeOptions) -> Option<Nodes> {
     let (replicated, cluster) = (plan.replicated.as_ref(), plan.cluster.as_ref());
-    Some(match which {
-        Which::Master => {
+    match which {
+        LockNodes::Master => {
             let nodes = replicated?;
-            Sentinels::at(&nodes.sentinels, nodes.master_name, &nodes.first_master, options).master()
+            Some(Sentinels::at(&nodes.sentinels, nodes.master_name, &nodes.first_master, options).master())
         }
-        Which::FirstMaster => Nodes::connect(std::slice::from_ref(&replicated?.first_master), options),
-        Which::Cluster => Cluster::at(&cluster?.concat(), options).node(),
-        Which::ClusterMasters => Nodes::connect(&cluster?[0], options),
-    })
+        LockNodes::FirstMaster => Some(Nodes::connect(std::slice::from_ref(&replicated?.first_master), options)),
+        LockNodes::Cluster => Some(Cluster::at(&cluster?.concat(), options).node()),
+        LockNodes::ClusterMasters => Some(Nodes::connect(&cluster?[0], options)),
+        LockNodes::Nowhere | LockNodes::OneHost | LockNodes::EveryHost => None,
+    }
 }
 
 /// The options of all connections. They are shared by all arms, so they have the longest node timeout of any.

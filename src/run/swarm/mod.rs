@@ -7,7 +7,6 @@ mod control;
 mod dealer;
 mod error;
 mod intake;
-pub(crate) mod live;
 mod load;
 mod locks;
 mod plan;

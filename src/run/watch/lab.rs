@@ -1,110 +1,192 @@
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::time::Instant;
+//! The servers of a run, as they are now.
 
-use crate::watch::cluster::LiveCluster;
-use crate::watch::offsets::Offsets;
-use crate::watch::processes::LabWatch;
-use lockstorm_data::model::{HostId, ReplicationRole, Seats};
-use lockstorm_lab::{Lab, NodeName, NodeStats};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::cluster::{Change as ClusterChange, LiveCluster, words};
+use super::processes::{Change, LabWatch, change_elsewhere, outside_change};
+use super::roles::Roles;
+use crate::collect::arm::Arm;
+use crate::show::notice::Notice;
+use lockstorm_data::model::{ClusterNode, Condition, EventKind, HostId, Seats};
+use lockstorm_data::scenario::{LabSpec, LockNodes};
+use lockstorm_lab::{Lab, NodeName, NodeStats, Role, ServerBinary};
+
+/// How often nodes are asked for their statistics.
+const EVERY: Duration = Duration::from_millis(500);
 
 /// The lab of a run, and its last known state.
 pub(crate) struct LiveLab {
     pub handle: Arc<Lab>,
+    pub spec: LabSpec,
     /// For example `redis-server 7.0.15`.
     pub server_name: Arc<str>,
     /// Notices changes that nobody ordered.
-    pub watch: LabWatch,
+    processes: LabWatch,
     /// The newest statistics of the lock nodes that answered.
     pub stats: BTreeMap<NodeName, NodeStats>,
-    /// The newest roles of the replicated nodes that answered.
-    pub roles: BTreeMap<NodeName, ReplicationRole>,
-    /// How far replicas are behind.
-    pub offsets: Offsets,
-    /// The last hosts that were seen to have the master, also while no node says that it is.
-    pub last_masters: Vec<HostId>,
-    /// The nodes that called themselves the master when they answered last.
-    pub called_masters: BTreeSet<NodeName>,
-    /// The host that had the only master last. An old master that is back calls itself one too, and is none for Sentinels.
-    pub sole_master: Option<HostId>,
-    /// The host whose replicated node has become the master last; `None` as long as it is the first one.
-    pub new_master: Option<HostId>,
+    pub roles: Roles,
     /// The cluster, if there is one.
     pub cluster: LiveCluster,
 }
 
-/// What has changed since the last roles.
-#[derive(Debug)]
-pub(crate) struct RoleChanges {
-    /// The hosts whose replicated node says that it is the master, and did not the last time.
-    pub masters: Vec<HostId>,
-    /// The hosts whose replicated node said that it was the master, and is a replica now.
-    pub demoted: Vec<HostId>,
+/// What the nodes said when they were polled.
+pub(crate) struct Polled {
+    stats: BTreeMap<NodeName, NodeStats>,
+    in_cluster: BTreeMap<NodeName, Option<ClusterNode>>,
 }
 
 impl LiveLab {
-    /// Takes the newest roles.
-    pub(crate) fn take_roles(&mut self, roles: BTreeMap<NodeName, ReplicationRole>) -> RoleChanges {
-        self.offsets.take(Instant::now(), &roles);
-        let is_master = |role: &&ReplicationRole| matches!(role, ReplicationRole::Master { .. });
-        let demoted = roles.iter().filter(|(node, role)| {
-            let before = self.called_masters.contains(*node);
-            before && !is_master(role)
-        });
-        let demoted: Vec<NodeName> = demoted.map(|(node, _)| *node).collect();
-        // One that is away for a while may come back as either.
-        self.called_masters.retain(|node| !demoted.contains(node));
-        let masters = roles.iter().filter(|(_, role)| is_master(role));
-        self.called_masters.extend(masters.map(|(node, _)| *node));
-        self.roles = roles;
-        let now: Vec<HostId> = self.masters().collect();
-        let is_first = self.last_masters.is_empty();
-        let new = now.iter().copied().filter(|host| !self.last_masters.contains(host));
-        let new = if is_first { Vec::new() } else { new.collect() };
-        if let [sole] = now[..] {
-            self.sole_master = Some(sole);
-        }
-        if !now.is_empty() {
-            self.last_masters = now;
-        }
-        RoleChanges {
-            masters: new,
-            demoted: demoted.into_iter().filter_map(|node| node.host).collect(),
+    pub fn new(handle: Arc<Lab>, spec: LabSpec, binary: &ServerBinary) -> Self {
+        Self {
+            processes: LabWatch::new(&handle),
+            server_name: match spec.are_ours() {
+                true => binary.to_string().into(),
+                false => "servers not ours".into(),
+            },
+            stats: BTreeMap::new(),
+            roles: Roles::default(),
+            cluster: LiveCluster::default(),
+            handle,
+            spec,
         }
     }
 
-    /// Which hosts have the master and the replicas, by what their nodes said last; hosts that don't answer now are left out.
-    /// While two nodes call themselves the master, it is the one that did so alone before.
-    pub(crate) fn seats(&self) -> Seats {
-        let answers = |host: &HostId| self.handle.state(*host).conditions.answers();
-        let mut replicas: Vec<(u64, HostId)> = Vec::new();
-        for (node, role) in &self.roles {
-            if let (Some(host), ReplicationRole::Replica { offset, .. }) = (node.host.filter(answers), role) {
-                replicas.push((*offset, host));
+    /// Whether a host answers. One that is paused answers nobody.
+    pub fn answers(&self, host: HostId) -> bool {
+        self.handle.state(host).conditions.answers()
+    }
+
+    /// Which hosts have the master and the replicas.
+    pub fn seats(&self) -> Seats {
+        self.roles.seats(|host| self.answers(*host))
+    }
+
+    /// Whether every host is up and no link is broken.
+    pub fn all_is_well(&self) -> bool {
+        let mut hosts = (0..self.spec.hosts).map(HostId::from_index);
+        hosts.all(|host| self.handle.state(host).is_up()) && self.handle.links_are_well()
+    }
+
+    /// Whether the load has nothing left to run on.
+    pub const fn is_gone(&self) -> bool {
+        self.processes.keeper_gone
+    }
+
+    /// Polls the nodes' statistics and roles, outside the run's loop: a node that hangs must not hang the run.
+    pub fn poll(&self) -> mpsc::Receiver<Polled> {
+        let (found, polled) = mpsc::channel(1);
+        let lab = Arc::clone(&self.handle);
+        tokio::spawn(async move {
+            loop {
+                let (stats, in_cluster) = tokio::join!(lab.stats(), lab.cluster_roles());
+                if found.send(Polled { stats, in_cluster }).await.is_err() {
+                    return;
+                }
+                tokio::time::sleep(EVERY).await;
+            }
+        });
+        polled
+    }
+
+    /// Takes in what the nodes said. Nobody orders the failovers of a cluster.
+    pub fn take(&mut self, polled: Polled) -> Vec<Notice> {
+        self.stats = polled.stats;
+        let changes = self.cluster.take(&polled.in_cluster);
+        let notice = |change| match change {
+            ClusterChange::Master(host) => {
+                let has = match self.cluster.masters_on(host).unwrap_or_default() {
+                    1 => "a master".to_owned(),
+                    masters => format!("{masters} masters"),
+                };
+                let text = format!("{host} has taken over slots: it has {has} of the cluster now");
+                Notice::now(EventKind::Failover { host }, text)
+            }
+            ClusterChange::Usable(slots) => Notice::now(EventKind::Cluster { slots }, words(slots)),
+        };
+        changes.into_iter().map(notice).collect()
+    }
+
+    /// What changed in the lab without an order. The death of a lock node is a fault like any other; without the cache node or the
+    /// keeper the run proves nothing.
+    pub fn look(&mut self, arms: &[Arm]) -> Vec<Notice> {
+        let changes = self.processes.look(&self.handle);
+        changes.into_iter().map(|change| self.told(change, arms)).collect()
+    }
+
+    fn told(&self, change: Change, arms: &[Arm]) -> Notice {
+        match change {
+            Change::Node(node, before, after) => {
+                let goes_on = after.is_up() && before.conditions.has(Condition::Paused);
+                let hit = node.host.filter(|_| !after.is_up());
+                let consequence = hit.map_or_else(String::new, |host| self.consequence(host, arms));
+                let what = match self.handle.is_ours(node) {
+                    true => outside_change(&before, &after),
+                    false => change_elsewhere(&before, &after),
+                };
+                let text = format!("{node} {what}{consequence}");
+                match node.role {
+                    Role::Cache if !goes_on => Notice::Loss(text),
+                    Role::Lock
+                    | Role::Cache
+                    | Role::Replicated
+                    | Role::Sentinel
+                    | Role::FirstInCluster
+                    | Role::SecondInCluster => Notice::Warning(text),
+                }
+            }
+            Change::Moved(node, [before, now]) => Notice::Warning(format!(
+                "{node} listens on port {now} now: somebody else has taken port {before}"
+            )),
+            Change::KeeperStopped(true) => Notice::Loss(
+                "a signal from outside stopped the keeper process: changes to hosts can't be seen".to_owned(),
+            ),
+            Change::KeeperStopped(false) => Notice::Warning("the keeper process was resumed".to_owned()),
+            Change::Keeper(words) => {
+                let others = if self.spec.are_ours() { "all hosts and " } else { "" };
+                Notice::Loss(format!(
+                    "the keeper process is gone ({words}), and {others}the cache node with it: the load ends"
+                ))
             }
         }
-        replicas.sort_by_key(|&(offset, host)| (Reverse(offset), host));
-        let replicas: Vec<HostId> = replicas.into_iter().map(|(_, host)| host).collect();
-        // On a busy machine a node may be late with its answer once; it is the master until it says otherwise.
-        let is_none = |host: &HostId| replicas.contains(host);
-        Seats {
-            primary: self.sole_master.filter(|host| answers(host) && !is_none(host)),
-            replicas,
+    }
+
+    /// Notes that an order for this host begins, or was carried out or has failed. In between it is the cause of changes to the host;
+    /// those before and after come from outside.
+    pub fn order(&mut self, host: HostId, begins: bool, arms: &[Arm]) -> Vec<Notice> {
+        let notices = self.look(arms);
+        self.processes.order(host, begins);
+        notices
+    }
+
+    /// The arms that had no quorum at the end because of hosts that went away without an order and did not come back: nothing was
+    /// shown of their locks since then. Of our own nodes, one that somebody kills is a fault like any other: it can be seen who did
+    /// what to the process. What became of somebody else's server is not known.
+    pub fn arms_without_nodes(&self, arms: &[Arm]) -> Vec<Notice> {
+        if self.spec.are_ours() {
+            return Vec::new();
         }
-    }
-
-    /// Whether this host's replicated node says that it is the master although another one has become it.
-    pub(crate) fn is_old_master(&self, host: HostId) -> bool {
-        self.new_master.is_some_and(|new| new != host) && self.masters().any(|master| master == host)
-    }
-
-    /// The hosts whose replicated node says that it is the master. After a failover it can be two for a while.
-    pub(crate) fn masters(&self) -> impl Iterator<Item = HostId> {
-        let masters = self
-            .roles
-            .iter()
-            .filter(|(_, role)| matches!(role, ReplicationRole::Master { .. }));
-        masters.filter_map(|(node, _)| node.host)
+        let doubt = |arm: &Arm| {
+            if !matches!(arm.spec.nodes(), LockNodes::OneHost | LockNodes::EveryHost) {
+                return None;
+            }
+            let hosts = arm.hosts();
+            let up = hosts.iter().filter(|host| self.handle.state(**host).is_up());
+            let lost = hosts.iter().filter(|host| self.processes.is_lost(**host));
+            let lost: Vec<String> = lost.map(ToString::to_string).collect();
+            if up.count() * 2 > hosts.len() || lost.is_empty() {
+                return None;
+            }
+            let text = format!(
+                "{}: no quorum at the end: {} went away without an order, and did not come back",
+                arm.spec.name,
+                lost.join(", ")
+            );
+            Some(Notice::Doubt(arm.index, text))
+        };
+        arms.iter().filter_map(doubt).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! The built-in scenarios on real servers: the claim of each must show. Those that every change is tested with are shorter; `.ci/long
 //! scenarios` plays all as they are.
 
-use lockstorm_data::metrics::{Count, Point};
+use lockstorm_data::metrics::{ConsequenceKind, Count, Point};
 use lockstorm_data::model::{Action, Condition, Event, EventKind, Fault};
 use lockstorm_data::scenario::{Scenario, Source};
 use lockstorm_kit::alone;
@@ -307,6 +307,30 @@ fn master_died_twice(record: &Record) {
             .or((arm.name != "no lock").then_some(0));
         assert_eq!(arm.figures.stuck, stuck, "{}", arm.name);
     }
+    let kinds = |name: &str| -> Vec<ConsequenceKind> {
+        let all = &arm(record, name).figures.consequences;
+        all.iter().map(|consequence| consequence.kind).collect()
+    };
+    for alone in ["single", "fixed"] {
+        let first = kinds(alone)[0];
+        assert!(
+            matches!(first, ConsequenceKind::Forgot { locks: 1.. }),
+            "{alone} {first}"
+        );
+    }
+    let first = kinds("sentinel")[0];
+    let replicated = matches!(first, ConsequenceKind::EmptinessReplicated { locks: 1.. });
+    assert!(replicated, "sentinel {first}");
+    for kind in kinds("redlock") {
+        assert!(
+            matches!(kind, ConsequenceKind::KeptVotes { votes: 2, of: 3, .. }),
+            "redlock {kind}"
+        );
+    }
+    assert!(!kinds("redlock").is_empty() && kinds("no lock").is_empty());
+    let locks = arm(record, "fixed").figures.granted_by_old_master;
+    let granted = ConsequenceKind::GrantedByOldMaster { locks };
+    assert!(locks > 0 && kinds("fixed").contains(&granted), "{:?}", kinds("fixed"));
     // It was away for twelve seconds.
     assert!(arm(record, "single").figures.longest_outage().ms >= 11_900);
     assert_eq!(arm(record, "sentinel wait 2").figures.granted_by_old_master, 0);
@@ -570,7 +594,31 @@ fn a_client_that_stops_longer_than_its_ttl_breaks_every_lock() {
         "expect.single.oversold=>= 4",
         "expect.redlock.oversold=>= 4",
     ];
-    held(builtin("paused-client", &set));
+    let record = held(builtin("paused-client", &set));
+    let pauses: Vec<u64> = pauses(&record).collect();
+    for arm in &record.arms {
+        let all = &arm.figures.consequences;
+        if arm.name == "atomic" {
+            assert_eq!(all[..], [], "it has no lock");
+            continue;
+        }
+        // All may be sold when the second pause begins.
+        assert_eq!(all[0].event, Some(pauses[0]), "{}: {all:?}", arm.name);
+        for one in all {
+            assert!(pauses.contains(&one.event.unwrap()), "{one:?}");
+            assert!(
+                matches!(one.kind, ConsequenceKind::PausedPastTtl { locks: 1.. }),
+                "{one:?}"
+            );
+        }
+    }
+}
+
+/// The numbers of the events that paused something.
+fn pauses(record: &Record) -> impl Iterator<Item = u64> {
+    let is_pause =
+        |event: &&Event| matches!(event.kind, EventKind::Fault { action, .. } if action == Fault::Pause.into());
+    record.events.iter().filter(is_pause).map(|event| event.id)
 }
 
 #[test]

@@ -3,7 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::engine::state::Engine;
+use super::lab::LiveLab;
+use crate::collect::arm::Arm;
+use crate::collect::live_swarm::LiveSwarm;
 use crate::show::snapshot::{Health, Live};
 use lockstorm_data::model::{Cause, CauseKind, HostId};
 use lockstorm_data::scenario::LockNodes;
@@ -11,26 +13,16 @@ use lockstorm_data::scenario::LockNodes;
 /// An arm stands still if it has answered nobody for longer than this and than its own work takes.
 const STILL: Duration = Duration::from_secs(1);
 
-impl Engine {
-    /// Notes the progress of every arm.
-    pub(crate) fn note_progress(&mut self) {
+impl LiveLab {
+    /// How an arm fares whose work takes `hold`.
+    pub fn live(&self, arm: &Arm, swarm: &LiveSwarm, hold: Duration) -> Live {
         let now = Instant::now();
-        for index in 0..self.arms.len() {
-            let answers = self.arms[index].collector.answered();
-            let failed = self.swarm.failed_attempts(index);
-            self.arms[index].activity.note(now, answers, failed);
-        }
-    }
-
-    pub(crate) fn live(&self, arm: usize) -> Live {
-        let now = Instant::now();
-        let activity = &self.arms[arm].activity;
-        let (per_second, failed_attempts) = activity.rates();
-        let oldest_wait = self.swarm.oldest_wait(arm, now);
-        let limit = STILL + self.knobs.hold;
-        let health = match (self.nodes_health(arm), self.no_vote(arm)) {
+        let (per_second, failed_attempts) = arm.activity.rates();
+        let oldest_wait = swarm.oldest_wait(arm.index, now);
+        let limit = STILL + hold;
+        let health = match (self.health(arm), no_vote(arm)) {
             (Health::Well, Some(cause)) => Health::NoVote(cause),
-            (Health::Well, None) => match activity.silent(now) {
+            (Health::Well, None) => match arm.activity.silent(now) {
                 Some(silent) if silent > limit && oldest_wait.is_some_and(|wait| wait > STILL) => {
                     Health::Stalled(silent)
                 }
@@ -46,32 +38,28 @@ impl Engine {
         }
     }
 
-    /// Why the newest acquire got no vote, if none was granted for a second.
-    fn no_vote(&self, arm: usize) -> Option<CauseKind> {
-        let arm = &self.arms[arm];
-        let lacking = arm.collector.lacking().first()?;
-        arm.blocked.then(|| lacking.cause.kind())
-    }
-
     /// Whether the nodes that an arm's lock needs are running. A paused host answers nobody, so it does not count.
-    pub(crate) fn nodes_health(&self, arm: usize) -> Health {
-        let is_up = |host: HostId| self.lab.handle.state(host).conditions.answers();
-        let spec = &self.arms[arm].spec;
-        match spec.nodes() {
-            LockNodes::Master if self.lab.masters().any(is_up) => return Health::Well,
+    fn health(&self, arm: &Arm) -> Health {
+        let is_up = |host: HostId| self.answers(host);
+        match arm.spec.nodes() {
+            LockNodes::Master if self.roles.masters().any(is_up) => return Health::Well,
             LockNodes::Master => return Health::NoMaster,
-            LockNodes::Cluster if self.lab.cluster.is_down() => return Health::ClusterDown,
+            LockNodes::Cluster if self.cluster.is_down() => return Health::ClusterDown,
             LockNodes::ClusterMasters => {
-                let mut lacking = self.arms[arm].collector.lacking().iter();
+                let mut lacking = arm.collector.lacking().iter();
                 if lacking.any(|lacking| lacking.cause == Cause::Moved) {
                     // Only the master that has the key can vote.
-                    let of = spec.voters(&self.scenario.lab).len();
+                    let of = arm.voters.len();
                     return Health::NoQuorum { up: 1, of };
                 }
             }
-            LockNodes::Cluster | LockNodes::Nowhere | LockNodes::OneHost | LockNodes::EveryHost => {}
+            LockNodes::Cluster
+            | LockNodes::Nowhere
+            | LockNodes::OneHost
+            | LockNodes::FirstMaster
+            | LockNodes::EveryHost => {}
         }
-        match spec.hosts_in(&self.scenario.lab).as_slice() {
+        match arm.hosts().as_slice() {
             [] => Health::Well,
             [host] if is_up(*host) => Health::Well,
             [host] => Health::NodeDown(*host),
@@ -89,10 +77,10 @@ impl Engine {
 
     /// What the hosts' states mean for the arms that need `host`: `: single has no lock node`. Empty if every arm has what
     /// it needs.
-    pub(crate) fn consequence(&self, host: HostId) -> String {
-        let hit = (0..self.arms.len()).filter_map(|arm| {
-            let name = &self.arms[arm].spec.name;
-            match self.nodes_health(arm) {
+    pub fn consequence(&self, host: HostId, arms: &[Arm]) -> String {
+        let hit = arms.iter().filter_map(|arm| {
+            let name = &arm.spec.name;
+            match self.health(arm) {
                 Health::NodeDown(down) if down == host => Some(format!("{name} has no lock node")),
                 Health::NoMaster => Some(format!("{name} has no master")),
                 Health::ClusterDown => Some(format!("{name} is down")),
@@ -107,4 +95,10 @@ impl Engine {
             format!(": {}", hit.join(", "))
         }
     }
+}
+
+/// Why the newest acquire got no vote, if none was granted for a second.
+fn no_vote(arm: &Arm) -> Option<CauseKind> {
+    let lacking = arm.collector.lacking().first()?;
+    arm.announced.is_blocked().then(|| lacking.cause.kind())
 }

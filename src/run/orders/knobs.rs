@@ -1,10 +1,8 @@
 //! The values that can be turned while a run goes on.
 
-use crate::engine::state::Engine;
 use crate::orders::command::Knob;
 use crate::show::snapshot::Knobs;
 use lockstorm_data::metrics::units;
-use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::Scenario;
 
 /// The knobs as the scenario sets them.
@@ -59,7 +57,7 @@ impl Knobs {
 }
 
 /// `TTL 10 s`, `workers 5`, `rate 200/s`, `hold 2 ms`.
-fn short(knob: Knob) -> String {
+pub(crate) fn short(knob: Knob) -> String {
     match knob {
         Knob::Ttl(ttl) => format!("TTL {}", units::setting(ttl)),
         Knob::Workers(workers) => format!("workers {}", units::count(workers as u64)),
@@ -71,40 +69,6 @@ fn short(knob: Knob) -> String {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive rate")]
 fn whole(rate: f64) -> u64 {
     rate.round() as u64
-}
-
-impl Engine {
-    /// Turns a knob for all arms at once, and logs it. What changes nothing is not logged.
-    pub(crate) fn turn(&mut self, knob: Knob) {
-        let before = self.knobs;
-        self.knobs.turn(knob);
-        let turns = self.knobs.turns;
-        if self.knobs == (Knobs { turns, ..before }) {
-            return;
-        }
-        match knob {
-            Knob::Ttl(ttl) => {
-                self.swarm.live_settings.set_ttl(ttl);
-                self.stall.on_ttl(ttl);
-            }
-            Knob::Workers(workers) => {
-                for server in &self.swarm.servers {
-                    server.set_workers(workers);
-                }
-            }
-            Knob::Rate(rate) => self.swarm.load.set_rate(rate),
-            Knob::Hold(hold) => self.swarm.live_settings.set_hold(hold),
-        }
-        let meaning = before.meaning(knob, &self.scenario);
-        // For the record it matters too that the arms had TTLs of their own.
-        let words = if matches!(knob, Knob::Ttl(_)) {
-            meaning.clone()
-        } else {
-            short(knob)
-        };
-        self.turned.add(knob, self.elapsed(), words);
-        self.log.push(EventKind::Knob, meaning);
-    }
 }
 
 #[cfg(test)]

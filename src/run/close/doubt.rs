@@ -1,10 +1,10 @@
 //! Why a run, or one arm of it, can prove nothing good, no matter what its figures are.
 
-use crate::close::flaws::{Doubt, Leaves};
+use super::flaws::{Doubt, Flaws, Leaves};
 use crate::collect::arm::Arm;
-use crate::engine::state::Engine;
 use lockstorm_data::metrics::Metric;
-use lockstorm_data::metrics::units::{count, counted, figure};
+use lockstorm_data::metrics::figure;
+use lockstorm_data::metrics::units::{count, counted};
 use lockstorm_data::metrics::{Count, Figures};
 use lockstorm_data::scenario::Expectation;
 
@@ -13,7 +13,7 @@ const FEW: u64 = 100;
 
 /// Why an arm's figures don't stand for all its requests: too many failed, and no expectation of the scenario is about
 /// that.
-pub(crate) fn failures(name: &str, figures: &Figures, first: Option<&str>, expect: &[Expectation]) -> Option<String> {
+fn failures(name: &str, figures: &Figures, first: Option<&str>, expect: &[Expectation]) -> Option<String> {
     let expected = expect
         .iter()
         .any(|expectation| expectation.arm == name && expectation.metric == Metric::Errors);
@@ -22,7 +22,7 @@ pub(crate) fn failures(name: &str, figures: &Figures, first: Option<&str>, expec
 }
 
 /// Why damage in an arm does not speak against its lock: this machine did it.
-pub(crate) fn too_busy(name: &str, figures: &Figures) -> Option<String> {
+fn too_busy(name: &str, figures: &Figures) -> Option<String> {
     let done = Metric::proven(figures).find(|metric| metric.by_stalls(figures) > 0.0)?;
     let sections = counted(figures.counts[Count::Stalled], "section", "sections");
     Some(format!(
@@ -40,68 +40,17 @@ pub(crate) fn failed(name: &str, figures: &Figures, first: Option<&str>) -> Stri
     format!("{name}: {} of {of} failed{first}", count(figures.counts[Count::Errors]))
 }
 
-impl Arm {
-    /// Why the arm's books can't be read, if they must be given up.
-    pub(crate) fn unreadable(&self) -> Option<String> {
-        let why = self.audit.as_ref()?.lost()?;
-        Some(self.books_lost(&why))
-    }
-
-    /// Why the arm's figures are not those of its lock alone, if its database was lost while requests used it: nobody knows
-    /// what became of those, and the requests after them had to do their work again.
-    pub(crate) fn without_database(&self) -> Option<String> {
-        let why = self.collector.lost_database()?;
-        Some(format!("{}: its database was lost in mid-run: {why}", self.spec.name))
-    }
-
-    fn books_lost(&self, why: &str) -> String {
-        format!("{}: its books can't be read: {why}", self.spec.name)
-    }
-}
-
-impl Engine {
-    /// Notes that nothing good can be said about this arm any more. A reason is announced once.
-    pub(crate) fn doubt(&mut self, arm: usize, what: String) {
-        let doubts = &mut self.arms[arm].doubts;
-        if !doubts.contains(&what) {
-            doubts.push(what.clone());
-            self.warn(what);
-        }
-    }
-
-    /// Notes that something of this arm could not be read or finished, so that the record is partial.
-    pub(crate) fn miss(&mut self, arm: usize, what: &str) {
-        let text = format!("{}: {what}", self.arms[arm].spec.name);
-        self.arms[arm].missing.push(text.clone());
-        self.doubt(arm, text);
-    }
-
-    /// Everything that could not be read or finished.
-    pub(crate) fn all_missing(&self) -> Vec<String> {
-        let of_arms = self.arms.iter().flat_map(|arm| &arm.missing);
-        of_arms.chain(&self.flaws.missing).cloned().collect()
-    }
-
-    /// Everything that casts doubt on an arm with these figures, of the whole run first.
-    pub(crate) fn doubts_of(&self, arm: usize, figures: &Figures) -> Vec<Doubt> {
-        let arm = &self.arms[arm];
-        let first = arm.collector.first_error().map(String::as_str);
-        let failures = failures(&arm.spec.name, figures, first, &self.scenario.expect);
-        let own = arm
-            .doubts
-            .iter()
-            .cloned()
-            .chain(failures)
-            .chain(too_busy(&arm.spec.name, figures));
-        let mut doubts = self.flaws.doubts();
-        doubts.extend(own.map(|why| Doubt::new(Leaves::Damage, why)));
-        doubts
-    }
-
-    /// Why nothing good can be said about an arm with these figures.
-    pub(crate) fn doubt_of(&self, arm: usize, figures: &Figures) -> Option<String> {
-        self.doubts_of(arm, figures).into_iter().next().map(|doubt| doubt.why)
-    }
+/// Everything that casts doubt on an arm with these figures, of the whole run first.
+pub(crate) fn all(flaws: &Flaws, arm: &Arm, figures: &Figures, expect: &[Expectation]) -> Vec<Doubt> {
+    let name = &arm.spec.name;
+    let first = arm.collector.first_error().map(String::as_str);
+    let own = arm.doubts.iter().cloned();
+    let own = own
+        .chain(failures(name, figures, first, expect))
+        .chain(too_busy(name, figures));
+    let mut doubts = flaws.doubts();
+    doubts.extend(own.map(|why| Doubt::new(Leaves::Damage, why)));
+    doubts
 }
 
 #[cfg(test)]

@@ -1,31 +1,34 @@
-//! Orders to break and to mend things, by key and by schedule, and their results.
+//! Orders to break, mend and turn things, by key and by schedule, and their results.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::engine::state::Engine;
+use super::state::Engine;
 use crate::fault::{Due, Schedule};
-use crate::orders::command::Command;
+use crate::orders::command::{Command, Knob};
 use crate::orders::effect::Effect;
-use crate::orders::faults::{Place, Report};
-use crate::show::snapshot::Phase;
+use crate::orders::faults::{Paused, Place, Report};
+use crate::orders::knobs;
+use crate::orders::meaning::{forgotten, locks_on, meaning};
+use crate::show::snapshot::{Knobs, Phase};
 use crate::swarm::AppServer;
-use lockstorm_data::model::{Action, Fault, HostId, OrderId, Target, Targets};
-use lockstorm_data::scenario::{FaultSpec, FaultStart};
+use lockstorm_data::metrics::ConsequenceKind;
+use lockstorm_data::model::{Action, Condition, EventKind, Fault, HostId, OrderId, ServerId, Target, Targets};
+use lockstorm_data::scenario::{FaultSpec, FaultStart, Persistence};
 
 impl Engine {
     /// Starts the faults that are due by the schedule.
-    pub(crate) fn due_faults(&mut self) {
+    pub fn due_faults(&mut self) {
         if self.stage.phase != Phase::Running {
             return;
         }
-        let now = Duration::from_secs_f64(self.elapsed().max(0.0));
+        let now = Duration::from_secs_f64(self.timing.elapsed().max(0.0));
         let mut schedule = std::mem::replace(&mut self.faults.schedule, Schedule::new(&[]));
         schedule.observe(self.lab.seats());
         let due = schedule.due(now, |arm, metric| self.figure(arm, metric));
         let missed = schedule.missed();
         self.faults.schedule = schedule;
         for (fault, why) in missed {
-            self.warn(format!("fault {fault} had no effect: {why}"));
+            self.log.warn(format!("fault {fault} had no effect: {why}"));
         }
         for due in due {
             let order = self.faults.orders.get(&due.fault).copied();
@@ -34,7 +37,7 @@ impl Engine {
     }
 
     /// Kills a host now and brings it back once its death was verified. It counts as a fault like the scenario's own.
-    pub(crate) fn bounce(&mut self, host: HostId, order: OrderId) {
+    pub fn bounce(&mut self, host: HostId, order: OrderId) {
         let fault = self.faults.schedule.add(FaultSpec {
             start: FaultStart::At(Duration::ZERO),
             action: Fault::Kill.into(),
@@ -47,11 +50,13 @@ impl Engine {
     }
 
     /// Orders a fault, by key or by schedule, and logs it.
-    pub(crate) fn order_fault(&mut self, action: Action, target: Target, order: Option<OrderId>, due: Option<Due>) {
+    pub fn order_fault(&mut self, action: Action, target: Target, order: Option<OrderId>, due: Option<Due>) {
         let event = self.log.fault(action, target, order, self.who(due).as_deref());
         let held = match (action, target) {
             // Read now, while the host is still down: once it is back, others get the locks that it forgot.
-            (Action::Undo(condition), Target::Host(host)) if condition.forgets() => self.locks_on(host),
+            (Action::Undo(condition), Target::Host(host)) if condition.forgets() => {
+                locks_on(&self.lab, &self.arms, &self.swarm, host)
+            }
             _ => Vec::new(),
         };
         let report = move |effect| Report {
@@ -64,7 +69,7 @@ impl Engine {
         };
         match target {
             Target::Host(host) => {
-                self.order_begins(host);
+                self.order(host, true);
                 self.faults
                     .in_lab(self.lab.handle.clone(), action, Place::Host(host), report);
             }
@@ -95,7 +100,7 @@ impl Engine {
         })
     }
 
-    pub(crate) fn fault_reported(&mut self, report: Report) {
+    pub fn fault_reported(&mut self, report: Report) {
         let Report {
             event,
             due,
@@ -122,7 +127,8 @@ impl Engine {
         {
             // A fault by key has no caption.
             let fault = self.scenario.faults.get(due.fault - 1);
-            self.say(fault.and_then(|fault| fault.caption.clone()));
+            let caption = self.stage.say(fault.and_then(|fault| fault.caption.clone()));
+            self.note(caption);
         }
         let schedule = &mut self.faults.schedule;
         match (due, &effect) {
@@ -138,21 +144,101 @@ impl Engine {
             }
         }
         match target {
-            Target::Host(host) if !matches!(effect, Effect::Late(_)) => self.order_ends(host),
+            Target::Host(host) if !matches!(effect, Effect::Late(_)) => self.order(host, false),
             // The kill is verified: from now on the dealer skips this app server.
             Target::Server(id) if self.swarm.servers.get(id.index()).is_some_and(AppServer::is_dead) => {
                 self.swarm.load.remove(id.index());
             }
             Target::Host(_) | Target::Server(_) | Target::Link(_) => {}
         }
+        if let (Target::Server(id), Effect::Verified(verified)) = (target, &effect) {
+            self.note_pause(id, action, verified.at, event);
+        }
         let meaning = if effect.was_there() {
             format!("{}: nothing to do", action.on(target))
         } else {
-            self.meaning(action, effect.new_master().map_or(target, Target::Host), &held)
+            let lost = self.note_forgotten(&held, event, &effect);
+            let target = effect.new_master().map_or(target, Target::Host);
+            meaning(&self.lab, &self.arms, action, target, &lost)
         };
         let who = self.who(due);
         self.log.effect(event, effect, &meaning, who.as_deref());
         self.publish();
+    }
+
+    /// Notes what it means for each arm that a host which kept these locks is back, empty.
+    fn note_forgotten(&mut self, held: &[(usize, u64)], event: u64, effect: &Effect) -> Vec<(usize, ConsequenceKind)> {
+        let mut lost = Vec::new();
+        if let (Effect::Verified(verified), Persistence::None) = (effect, self.lab.spec.persistence) {
+            let at = self.log.seconds(verified.at);
+            for &(index, locks) in held {
+                let arm = &mut self.arms[index];
+                let kind = forgotten(arm, locks);
+                arm.consequence(at, Some(event), kind);
+                lost.push((index, kind));
+            }
+        }
+        lost
+    }
+
+    /// Notes how long an app server stood still, and whether it held locks whose TTL is shorter: it could not renew them.
+    fn note_pause(&mut self, id: ServerId, action: Action, at: Instant, event: u64) {
+        if action == Fault::Pause.into() {
+            let Some(server) = self.swarm.servers.get(id.index()) else {
+                return;
+            };
+            let held = self.arms.iter().map(|arm| server.held(arm.index).0).collect();
+            let since = at;
+            self.faults.paused.entry(id).or_insert(Paused { since, event, held });
+        } else if let Some(paused) = self.faults.paused.remove(&id)
+            && action == Action::Undo(Condition::Paused)
+        {
+            for (arm, held) in self.arms.iter_mut().zip(paused.held) {
+                let ttl = self.swarm.live_settings.ttl(arm.spec.ttl);
+                if held > 0 && arm.spec.lock.uses_nodes() && at.saturating_duration_since(paused.since) >= ttl {
+                    let locks = held as u64;
+                    let since = self.log.seconds(paused.since);
+                    arm.consequence(since, Some(paused.event), ConsequenceKind::PausedPastTtl { locks });
+                }
+            }
+        }
+    }
+
+    /// An order for a host begins or ends: the changes before came from outside, or were its effect.
+    fn order(&mut self, host: HostId, begins: bool) {
+        let changes = self.lab.order(host, begins, &self.arms);
+        self.note(changes);
+    }
+
+    /// Turns a knob for all arms at once, and logs it. What changes nothing is not logged.
+    pub fn turn(&mut self, knob: Knob) {
+        let before = self.knobs;
+        self.knobs.turn(knob);
+        let turns = self.knobs.turns;
+        if self.knobs == (Knobs { turns, ..before }) {
+            return;
+        }
+        match knob {
+            Knob::Ttl(ttl) => {
+                self.swarm.live_settings.set_ttl(ttl);
+                self.machine.on_ttl(ttl);
+            }
+            Knob::Workers(workers) => {
+                for server in &self.swarm.servers {
+                    server.set_workers(workers);
+                }
+            }
+            Knob::Rate(rate) => self.swarm.load.set_rate(rate),
+            Knob::Hold(hold) => self.swarm.live_settings.set_hold(hold),
+        }
+        let meaning = before.meaning(knob, &self.scenario);
+        // For the record it matters too that the arms had TTLs of their own.
+        let words = match knob {
+            Knob::Ttl(_) => meaning.clone(),
+            _ => knobs::short(knob),
+        };
+        self.turned.add(knob, self.timing.elapsed(), words);
+        self.log.push(EventKind::Knob, meaning);
     }
 
     /// Notes which locks an app server held when it was killed; none if it was not, or was dead before.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use crate::collect::ladder::{TTLS, ladder};
+use crate::show::ladder::{TTLS, ladder};
 use lockstorm_lock::protocol::validity;
 
 /// What the sections of an arm so far say of other TTLs.

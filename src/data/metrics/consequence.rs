@@ -1,0 +1,129 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::units::{count, counted};
+
+/// What a fault meant for the locks of one arm: why it lost some, or how it kept them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Consequence {
+    /// The second since which it is so.
+    pub at: f64,
+    /// The number of the event that brought it about: that of the fault or of the failover; null if there is no such event.
+    pub event: Option<u64>,
+    /// What it was.
+    #[serde(flatten)]
+    pub kind: ConsequenceKind,
+}
+
+/// The kinds of consequence. In words (`Display`) the arm is the subject: "forgot 45 held locks".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum ConsequenceKind {
+    /// A host that alone had the keys of held locks came back empty.
+    Forgot {
+        /// How many locks.
+        locks: u64,
+    },
+    /// The same in a cluster, where the number is the host's share of the slots.
+    ForgotAbout {
+        /// About how many locks.
+        locks: u64,
+    },
+    /// A master came back empty before another one had taken over, and its replicas became as empty as it is.
+    EmptinessReplicated {
+        /// How many held locks are forgotten.
+        locks: u64,
+    },
+    /// A host that came back empty was one of several voters: the others still have the keys of these held locks.
+    KeptVotes {
+        /// How many locks had every vote.
+        locks: u64,
+        /// How many votes they have left.
+        votes: usize,
+        /// How many voters there are.
+        of: usize,
+    },
+    /// A replica that became a master did not have the keys of held locks.
+    LostAtFailover {
+        /// How many it did not have.
+        locks: u64,
+        /// How many were held.
+        of: u64,
+    },
+    /// A node that was a master no longer went on granting locks.
+    GrantedByOldMaster {
+        /// How many so far.
+        locks: u64,
+    },
+    /// An app server stood still for longer than the TTL of locks that it held.
+    PausedPastTtl {
+        /// How many it held.
+        locks: u64,
+    },
+}
+
+impl fmt::Display for ConsequenceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let held = |locks| counted(locks, "held lock", "held locks");
+        match *self {
+            Self::Forgot { locks } => write!(f, "forgot {}", held(locks)),
+            Self::ForgotAbout { locks } => write!(f, "forgot about {}", held(locks)),
+            Self::EmptinessReplicated { locks } => write!(f, "forgot {}: the emptiness was replicated", held(locks)),
+            Self::KeptVotes { locks, votes, of } => write!(f, "kept {votes} of {of} votes of {}", held(locks)),
+            Self::LostAtFailover { locks, of } => write!(f, "lost {} of {} at the failover", count(locks), held(of)),
+            Self::GrantedByOldMaster { locks } => {
+                write!(f, "was granted {} by an old master", counted(locks, "lock", "locks"))
+            }
+            Self::PausedPastTtl { locks } => write!(f, "was paused past its TTL with {}", held(locks)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_consequence_is_plain_data_and_a_few_words() {
+        let consequence = Consequence {
+            at: 4.1,
+            event: Some(7),
+            kind: ConsequenceKind::Forgot { locks: 45 },
+        };
+        let json = serde_json::to_string(&consequence).unwrap();
+        assert_eq!(json, r#"{"at":4.1,"event":7,"what":"forgot","locks":45}"#);
+        assert_eq!(serde_json::from_str::<Consequence>(&json).unwrap(), consequence);
+        let words = [
+            (ConsequenceKind::Forgot { locks: 1 }, "forgot 1 held lock"),
+            (ConsequenceKind::ForgotAbout { locks: 20 }, "forgot about 20 held locks"),
+            (
+                ConsequenceKind::EmptinessReplicated { locks: 41 },
+                "forgot 41 held locks: the emptiness was replicated",
+            ),
+            (
+                ConsequenceKind::KeptVotes {
+                    locks: 36,
+                    votes: 2,
+                    of: 3,
+                },
+                "kept 2 of 3 votes of 36 held locks",
+            ),
+            (
+                ConsequenceKind::LostAtFailover { locks: 4, of: 11 },
+                "lost 4 of 11 held locks at the failover",
+            ),
+            (
+                ConsequenceKind::GrantedByOldMaster { locks: 192 },
+                "was granted 192 locks by an old master",
+            ),
+            (
+                ConsequenceKind::PausedPastTtl { locks: 3 },
+                "was paused past its TTL with 3 held locks",
+            ),
+        ];
+        for (kind, words) in words {
+            assert_eq!(kind.to_string(), words);
+        }
+    }
+}

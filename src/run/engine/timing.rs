@@ -1,0 +1,37 @@
+//! The clock of a run, and how often it does its regular work.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::close::record::SecondZero;
+use lockstorm_data::metrics::Timeline;
+
+/// How often a snapshot is published.
+pub(crate) const TICK: Duration = Duration::from_millis(100);
+/// How often the conditions of faults are checked. It is short so that even a lock that is held for a moment is noticed.
+pub(crate) const CONDITIONS: Duration = Duration::from_millis(10);
+
+/// The clock of a run.
+#[derive(Debug)]
+pub(crate) struct Timing {
+    /// Second 0 and the end, for everything that counts.
+    pub timeline: Arc<Timeline>,
+    /// When the measured part began, or will begin.
+    pub origin: Instant,
+    /// `origin` by the clocks of the machine, once the load has begun.
+    pub second_zero: Option<SecondZero>,
+}
+
+impl Timing {
+    /// Seconds of the measured part so far; negative before it.
+    pub fn elapsed(&self) -> f64 {
+        let now = Instant::now();
+        let since = |from: Instant, to: Instant| to.saturating_duration_since(from).as_secs_f64();
+        let passed = since(self.origin, now) - since(now, self.origin);
+        let length = self
+            .timeline
+            .length()
+            .map_or(f64::INFINITY, |length| length.as_secs_f64());
+        passed.min(length)
+    }
+}

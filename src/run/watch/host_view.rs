@@ -1,0 +1,62 @@
+//! What is shown of the hosts.
+
+use std::time::{Duration, Instant};
+
+use super::lab::LiveLab;
+use crate::collect::arm::Arm;
+use crate::show::snapshot::{HostView, NodeFigures, OldMaster};
+use lockstorm_data::model::HostId;
+use lockstorm_data::scenario::Voter;
+use lockstorm_lab::{NodeName, Role};
+
+/// An old master that has granted a lock within this time still grants some.
+const RECENT: Duration = Duration::from_secs(1);
+
+impl LiveLab {
+    /// What is shown of all hosts, in order.
+    pub fn host_views(&self, arms: &[Arm], now: Instant) -> Vec<HostView> {
+        let hosts = (0..self.spec.hosts).map(HostId::from_index);
+        hosts.map(|host| self.host_view(host, arms, now)).collect()
+    }
+
+    fn host_view(&self, id: HostId, arms: &[Arm], now: Instant) -> HostView {
+        let conditions = self.handle.state(id).conditions;
+        let answers = conditions.answers();
+        let is_old = self.roles.is_old_master(id);
+        let is_master = self.roles.masters().any(|master| master == id) && !is_old;
+        let is_only_voter = |arm: &&Arm| match arm.voters[..] {
+            [Voter::Host(host)] => host == id,
+            [Voter::Master] => is_master,
+            _ => false,
+        };
+        let [lock_node, replicated] = [Role::Lock, Role::Replicated].map(|role| NodeName::on(id, role));
+        let stats = self.stats.get(&lock_node).filter(|_| answers);
+        HostView {
+            id,
+            conditions: conditions.timed(|since| now.saturating_duration_since(*since)),
+            port: self.handle.address(lock_node).map_or(0, |address| address.port()),
+            stats: stats.map(|stats| NodeFigures {
+                ops_per_sec: stats.ops_per_sec,
+                keys: stats.keys,
+                used_memory: stats.used_memory,
+                ping: stats.ping,
+            }),
+            role: self.roles.of(replicated).filter(|_| answers),
+            old_master: (is_old && answers).then(|| {
+                let servers = self.handle.servers(replicated);
+                let since = now.checked_sub(RECENT).unwrap_or(now);
+                let mut arms = arms.iter();
+                OldMaster {
+                    still_grants: arms.any(|arm| arm.collector.was_granted_by(&servers, since)),
+                }
+            }),
+            cluster_masters: self.cluster.masters_on(id).filter(|_| answers),
+            behind: self.roles.offsets.behind(id).filter(|_| answers),
+            single_arms: arms
+                .iter()
+                .filter(is_only_voter)
+                .map(|arm| arm.spec.name.clone())
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What arms make of the roles of replicated nodes, and of new masters.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::mpsc;
+
+use super::cluster_watch;
+use super::lab::LiveLab;
+use super::master_watch::{self, Look};
+use super::new_master::{ArmLocks, NewMaster};
+use crate::collect::arm::Arm;
+use crate::collect::live_swarm::LiveSwarm;
+use crate::show::notice::Notice;
+use lockstorm_data::metrics::ConsequenceKind;
+use lockstorm_data::model::{EventKind, HostId};
+use lockstorm_data::scenario::{LockNodes, Topology};
+use lockstorm_lab::NodeName;
+
+fn is_replicated(arm: &Arm) -> bool {
+    arm.spec.topology == Topology::Replicated
+}
+
+/// The held locks of some of the arms.
+fn locks_of(arms: &[Arm], swarm: &LiveSwarm, are_these: impl Fn(&Arm) -> bool) -> Vec<ArmLocks> {
+    let arms = arms.iter().filter(|arm| are_these(arm));
+    arms.map(|arm| {
+        let servers = swarm.servers.iter();
+        let held = servers.filter_map(|server| server.held_locks(arm.index));
+        (arm.index, held.collect())
+    })
+    .collect()
+}
+
+impl LiveLab {
+    /// Watches the roles of the replicated nodes, if an arm uses them.
+    pub fn watch_masters(&self, arms: &[Arm], swarm: &LiveSwarm) -> mpsc::Receiver<Look> {
+        let (looks, seen) = mpsc::channel(1);
+        let arms = locks_of(arms, swarm, is_replicated);
+        if !arms.is_empty() {
+            tokio::spawn(master_watch::watch(Arc::clone(&self.handle), arms, looks));
+        }
+        seen
+    }
+
+    /// Watches the masters of the cluster, if an arm's lock is on it.
+    pub fn watch_cluster(&self, arms: &[Arm], swarm: &LiveSwarm) -> mpsc::Receiver<NewMaster> {
+        let (new_masters, seen) = mpsc::channel(1);
+        let arms = locks_of(arms, swarm, |arm| arm.spec.nodes() == LockNodes::Cluster);
+        if !arms.is_empty() {
+            tokio::spawn(cluster_watch::watch(Arc::clone(&self.handle), arms, new_masters));
+        }
+        seen
+    }
+
+    /// Takes in the newest roles. Nobody orders a failover: each is an event, and so is a second master. `seconds` gives the second of
+    /// a time.
+    pub fn take_roles(&mut self, look: Look, arms: &mut [Arm], seconds: impl Fn(Instant) -> f64) -> Vec<Notice> {
+        let (changes, mut notices) = (self.roles.take(look.roles), Vec::new());
+        for master in look.new_masters {
+            self.roles.new_master = master.node.host;
+            let (lacks, doubts) = self.takes_over(&master, arms, &seconds);
+            notices.extend(doubts);
+            if let Some(host) = master.node.host {
+                let has = format!("{host} has the master now");
+                let text = [vec![has], lacks].concat().join("; ");
+                notices.push(Notice::Event(master.writable, EventKind::Failover { host }, text));
+            }
+        }
+        for host in changes.demoted {
+            let now = Instant::now();
+            // Whoever stays with it is refused from now on.
+            for arm in arms.iter_mut().filter(|arm| is_replicated(arm)) {
+                arm.collector.outage_from(now, None);
+            }
+            let text = format!("{host} has the master no longer: its node is a replica now");
+            notices.push(Notice::Event(now, EventKind::Demoted { host }, text));
+        }
+        for host in changes.masters {
+            let others = self.roles.masters().filter(|other| *other != host);
+            let others: Vec<String> = others.map(|other: HostId| other.to_string()).collect();
+            if !others.is_empty() {
+                let others = others.join(", ");
+                let text = format!("{host} says that it has the master, and so does {others}");
+                notices.push(Notice::now(EventKind::Warning, text));
+            }
+        }
+        notices
+    }
+
+    /// Takes in a node that has taken over slots of the cluster. The event of that comes from what all its nodes say.
+    pub fn take_cluster_master(
+        &self,
+        master: &NewMaster,
+        arms: &mut [Arm],
+        seconds: impl Fn(Instant) -> f64,
+    ) -> Vec<Notice> {
+        let (lacks, mut notices) = self.takes_over(master, arms, &seconds);
+        let event = |text| Notice::Event(master.writable, EventKind::Warning, text);
+        notices.extend(lacks.into_iter().map(event));
+        notices
+    }
+
+    /// Tells the arms of a new master: from now on the others must grant nothing. Returns what it lacks in words, and what can't be
+    /// said since it did not answer.
+    fn takes_over(
+        &self,
+        master: &NewMaster,
+        arms: &mut [Arm],
+        seconds: &impl Fn(Instant) -> f64,
+    ) -> (Vec<String>, Vec<Notice>) {
+        let others = master.others.iter();
+        let others: Vec<SocketAddr> = others.flat_map(|node: &NodeName| self.handle.servers(*node)).collect();
+        let servers = self.handle.servers(master.node);
+        let (mut words, mut doubts) = (Vec::new(), Vec::new());
+        for lacks in &master.lacks {
+            let arm = &mut arms[lacks.arm];
+            let name = &arm.spec.name;
+            arm.collector.new_master(master.writable, &servers, &others);
+            arm.new_masters += 1;
+            if lacks.is_unknown {
+                let text = format!(
+                    "{} became a master and did not answer which locks of \"{name}\" it has",
+                    master.node
+                );
+                doubts.push(Notice::Doubt(lacks.arm, text));
+            } else if lacks.lost > 0 {
+                let [locks, of] = [lacks.lost, lacks.held].map(|locks| locks as u64);
+                let kind = ConsequenceKind::LostAtFailover { locks, of };
+                words.push(format!("{name} {kind}"));
+                arm.lost_at_failover += locks;
+                arm.consequence(seconds(master.writable), None, kind);
+            }
+        }
+        (words, doubts)
+    }
+}
