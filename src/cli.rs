@@ -252,6 +252,13 @@ Examples:
         /// The table whose keys are printed.
         section: Option<String>,
     },
+    /// Print the JSON Schema of scenarios, by which editors complete and check them.
+    #[command(after_help = "\
+Example:
+  lockstorm scenarios schema > scenario.schema.json
+  and as the first line of my.toml, for editors with Taplo (Even Better TOML):
+  #:schema ./scenario.schema.json")]
+    Schema,
 }
 
 /// Validate a scenario without running it.

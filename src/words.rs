@@ -44,11 +44,7 @@ pub fn rows() -> impl Iterator<Item = (Vec<&'static str>, String)> {
         } else {
             key.section
         };
-        let meaning = format!(
-            "{} (key, {section}): {}{default}",
-            key.names.replace('`', ""),
-            key.value
-        );
+        let meaning = format!("{} (key, {section}; {}): {}{default}", key.names, key.form, key.what);
         key.each().map(move |name| (vec![name], meaning.clone()))
     });
     figures.chain(scenarios).chain(keys).chain(glossary)

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use lockstorm_data::scenario::{ArmSpec, Fence, Key, Source, builtin, keys, meant, warnings};
+use lockstorm_data::scenario::{ArmSpec, Fence, Key, Source, builtin, keys, meant, schema, warnings};
 
 use super::load::{load, room};
 use super::print::{print, print_for_people};
@@ -14,6 +14,7 @@ pub fn scenarios(args: &ScenariosArgs, ascii: bool) -> Result<ExitCode, Failure>
     match &args.command {
         None => print(list())?,
         Some(ScenariosCommand::Show { name }) => print(show(name)?)?,
+        Some(ScenariosCommand::Schema) => print(format!("{:#}\n", schema()))?,
         Some(ScenariosCommand::Keys { section }) => print_for_people(reference(section.as_deref())?, ascii)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -44,7 +45,7 @@ fn show(name: &str) -> Result<&'static str, Failure> {
     }
 }
 
-/// The keys of a table, or all: a key with its values in a line, below it what it is when it is left out.
+/// The keys of a table, or all: a key with its form in a line, and what stands for it when it is left out; below it what it is.
 fn reference(section: Option<&str>) -> Result<String, Failure> {
     let plain = |key: &Key| key.section.trim_matches(['[', ']']);
     let all: Vec<Key> = keys().collect();
@@ -62,10 +63,12 @@ fn reference(section: Option<&str>) -> Result<String, Failure> {
             text += &format!("\n{}\n", of_table[0].section);
         }
         for key in of_table {
-            text += &format!("{}: {}\n", key.names.replace('`', ""), key.value.replace('`', ""));
-            if !key.left_out.is_empty() {
-                text += &format!("    left out: {}\n", key.left_out.replace('`', ""));
-            }
+            let left_out = match key.left_out {
+                "" => String::new(),
+                left_out => format!("   (left out: {left_out})"),
+            };
+            let lines = format!("{} = {}{left_out}\n    {}\n", key.names, key.form, key.what);
+            text += &lines.replace('`', "");
         }
     }
     Ok(text.trim_start().to_owned())

@@ -107,7 +107,7 @@ fn words_are_explained_wherever_they_come_from() {
     says(&good(&["explain", "kill"]), &["SIGKILL"]);
     says(
         &good(&["explain", "on_loss"]),
-        &["(key, [[arm]])", "left out: \"carry-on\""],
+        &["(key, [[arm]]; \"carry-on\", \"abort\")", "left out: \"carry-on\""],
     );
     says(&good(&["explain"]), &["\nacquired\n", "\nfailover\n", "\nvoter\n"]);
     refused(&["explain", "qourum"], &["\"qourum\"", "did you mean \"quorum\"?"]);
@@ -117,7 +117,10 @@ fn words_are_explained_wherever_they_come_from() {
 fn keys_are_printed_for_all_tables_or_one() {
     says(
         &good(&["scenarios", "keys"]),
-        &["\n[swarm]\n", "\nservers: app servers, 1 to 64\n    left out: 4\n"],
+        &[
+            "\n[swarm]\n",
+            "\nservers = whole number, 1 to 64   (left out: 4)\n    app servers\n",
+        ],
     );
     let of_database = good(&["scenarios", "keys", "database"]);
     assert!(

@@ -20,6 +20,7 @@ mod node_url;
 mod overrides;
 mod read;
 mod reader;
+mod schema;
 mod source;
 mod spec;
 mod suggest;
@@ -35,11 +36,12 @@ mod writer;
 pub use condition::{Expectation, Op, Trigger};
 pub use database_url::DatabaseUrl;
 pub use error::{ScenarioError, ScenarioErrors};
-pub use keys::{Key, keys};
+pub use keys::{Form, Key, keys};
 pub use lock::{Follow, LockKind, LockNodes, Topology, Voter};
 pub use node_url::NodeUrl;
 pub use overrides::Overrides;
 pub use read::parse;
+pub use schema::schema;
 pub use source::Source;
 pub use spec::{
     ArmSpec, Arrivals, Balance, ClusterSpec, DatabaseSpec, FaultSpec, FaultStart, Fence, GivenNodes, LabSpec, OnLoss,

@@ -3,11 +3,14 @@
 
 use std::cell::RefCell;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 
 use super::error::{ScenarioError, ScenarioErrors};
+use super::keys::{self, Form};
 use super::suggest;
 use super::tree::{self, Node, Origin, Table, Value};
+use super::value;
 
 /// The mistakes found so far. After a mistake the reading goes on with a substitute for the value, to find all of them.
 pub(super) struct Log {
@@ -63,6 +66,8 @@ pub struct Reader<'a> {
     pub(super) log: &'a Log,
     /// The dotted path of the table, as in `--set`.
     pub(super) path: String,
+    /// Its name in the table of keys: `[[arm]]`.
+    section: String,
     /// Where its header is written.
     pub(super) at: Origin,
     table: &'a Table,
@@ -75,10 +80,16 @@ pub struct Reader<'a> {
 static NOTHING: Table = Table::new();
 
 impl<'a> Reader<'a> {
-    pub(super) const fn new(log: &'a Log, path: String, at: Origin, table: &'a Table) -> Self {
+    /// Reads the table at the top of a scenario.
+    pub(super) fn root(log: &'a Log, table: &'a Table) -> Self {
+        Self::new(log, (String::new(), String::new()), Origin::File, table)
+    }
+
+    fn new(log: &'a Log, (path, section): (String, String), at: Origin, table: &'a Table) -> Self {
         Self {
             log,
             path,
+            section,
             at,
             table,
             known: Vec::new(),
@@ -89,10 +100,44 @@ impl<'a> Reader<'a> {
 
     /// The value of `key`, if it is written.
     pub(super) fn node(&mut self, key: &'static str) -> Option<&'a Node> {
+        debug_assert!(
+            self.is_listed(key),
+            "{} {key} is missing in the table of keys",
+            self.section
+        );
         if !self.known.contains(&key) {
             self.known.push(key);
         }
         tree::get(self.table, key)
+    }
+
+    /// Whether the table of keys has this key, or the table that it is. It names no keys of tables that are values.
+    fn is_listed(&self, key: &str) -> bool {
+        let table = self.section(key, false);
+        let table = table.trim_matches(['[', ']']);
+        let is_in = |section: &str| {
+            let rest = section.trim_matches(['[', ']']).strip_prefix(table);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        keys::key(&self.section, key).is_some()
+            || keys::keys().any(|one| is_in(one.section))
+            || keys::keys().all(|one| one.section != self.section)
+    }
+
+    /// The whole numbers that the table of keys allows.
+    pub(super) fn range(&self, key: &str) -> RangeInclusive<u64> {
+        let forms = keys::key(&self.section, key).into_iter().flat_map(keys::Key::forms);
+        let mut ranges = forms.filter_map(|form| match form {
+            Form::Whole(least, most) => Some(least..=most),
+            _ => None,
+        });
+        ranges.next().unwrap_or(0..=u64::MAX)
+    }
+
+    /// The whole number `key` within its range; `None` if it is left out, or wrong, which is logged.
+    pub(super) fn whole<T: TryFrom<u64>>(&mut self, key: &'static str) -> Option<T> {
+        let range = self.range(key);
+        self.get(key, value::whole(range))
     }
 
     /// The value of `key`; `None` if it is left out, or wrong, which is logged.
@@ -178,7 +223,7 @@ impl<'a> Reader<'a> {
             }
             None => (self.at.clone(), &NOTHING),
         };
-        Self::new(self.log, self.key(key), at, table)
+        Self::new(self.log, (self.key(key), self.section(key, false)), at, table)
     }
 
     /// The tables of `[[key]]`, each with its path, which contains its name or, without one, its number.
@@ -206,7 +251,8 @@ impl<'a> Reader<'a> {
                         Some(Value::Text(name)) => path(name),
                         _ => path(&(n + 1).to_string()),
                     };
-                    readers.push(Self::new(self.log, path, item.at.clone(), table));
+                    let place = (path, self.section(key, true));
+                    readers.push(Self::new(self.log, place, item.at.clone(), table));
                 }
                 other => self.log.add(
                     &item.at,
@@ -231,6 +277,19 @@ impl<'a> Reader<'a> {
                 self.log
                     .add(&node.at, &self.key(key), format!("unknown key \"{key}\"{hint}"));
             }
+        }
+    }
+
+    /// The name in the table of keys of the table, or the tables, that `key` is.
+    fn section(&self, key: &str, several: bool) -> String {
+        let inner = match self.section.trim_matches(['[', ']']) {
+            "" => key.to_owned(),
+            above => format!("{above}.{key}"),
+        };
+        if several {
+            format!("[[{inner}]]")
+        } else {
+            format!("[{inner}]")
         }
     }
 

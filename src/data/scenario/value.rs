@@ -59,40 +59,30 @@ pub(super) fn yes(value: &Value) -> Result<bool, String> {
 }
 
 /// A whole number within `range`.
-pub(super) fn count(range: RangeInclusive<u64>) -> impl Fn(&Value) -> Result<u64, String> {
+pub(super) fn whole<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> impl Fn(&Value) -> Result<T, String> {
     move |value| {
         let Value::Integer(n) = value else {
             return Err(format!("is {}; write a whole number without quotes", describe(value)));
         };
-        match u64::try_from(*n) {
-            Ok(n) if range.contains(&n) => Ok(n),
-            _ if *range.end() == u64::MAX => Err(format!("{n} is out of range; at least {}", range.start())),
-            _ => Err(format!("{n} is out of range; {} to {}", range.start(), range.end())),
-        }
+        let within = u64::try_from(*n).ok().filter(|n| range.contains(n));
+        within
+            .and_then(|n| T::try_from(n).ok())
+            .ok_or_else(|| match *range.end() {
+                u64::MAX => format!("{n} is out of range; at least {}", range.start()),
+                most => format!("{n} is out of range; {} to {most}", range.start()),
+            })
     }
-}
-
-/// Like [`count`], for numbers of things in memory.
-pub(super) fn size(range: RangeInclusive<u32>) -> impl Fn(&Value) -> Result<usize, String> {
-    let count = count(u64::from(*range.start())..=u64::from(*range.end()));
-    move |value| count(value).and_then(|n| usize::try_from(n).map_err(|error| error.to_string()))
 }
 
 /// The number of one of so many hosts.
 pub(super) fn host(hosts: usize) -> impl Fn(&Value) -> Result<HostId, String> {
-    move |value| match size(1..=9)(value)? {
+    move |value| match whole(1..=9)(value)? {
         host if host > hosts => {
             let hosts = counted(hosts as u64, "host", "hosts");
             Err(format!("there is no host {host}; the lab has {hosts}"))
         }
         host => Ok(HostId(host)),
     }
-}
-
-/// Like [`count`], for small counts.
-pub(super) fn small(range: RangeInclusive<u32>) -> impl Fn(&Value) -> Result<u32, String> {
-    let count = count(u64::from(*range.start())..=u64::from(*range.end()));
-    move |value| count(value).and_then(|n| u32::try_from(n).map_err(|error| error.to_string()))
 }
 
 /// A number within `range`.

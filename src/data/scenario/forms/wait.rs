@@ -40,7 +40,7 @@ pub(in super::super) fn read(table: &mut Reader<'_>) -> Wait {
         });
     }
     let mut retry = table.table(KEY);
-    let retries = retry.need("retries", 20, "20", value::small(1..=1_000_000));
+    let retries = retry.need("retries", 20, "20", value::whole(1..=1_000_000));
     let delay = retry.or("delay", DELAY, value::positive);
     let jitter = retry.or("jitter", delay, value::duration);
     retry.finish();

@@ -165,7 +165,7 @@ fn no_failover(hosts: usize) -> String {
 }
 
 fn hosts(value: &Value, lab: &LabSpec) -> Result<usize, String> {
-    match value::size(1..=9)(value)? {
+    match value::whole(1..=9)(value)? {
         hosts if hosts > lab.hosts => Err(format!("{hosts} is more than the {} hosts of the lab", lab.hosts)),
         hosts => Ok(hosts),
     }
@@ -173,7 +173,7 @@ fn hosts(value: &Value, lab: &LabSpec) -> Result<usize, String> {
 
 fn wait_replicas(value: &Value, lab: &LabSpec, topology: Topology) -> Result<usize, String> {
     let replicas = lab.hosts.saturating_sub(1);
-    match value::size(0..=8)(value)? {
+    match value::whole(0..=8)(value)? {
         wanted @ 2.. if topology == Topology::Cluster => Err(format!(
             "{wanted} is more than the one replica that each master of a cluster has: no lock would ever be confirmed"
         )),

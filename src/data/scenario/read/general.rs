@@ -23,7 +23,7 @@ const MOST_WORKERS: usize = 100_000;
 
 pub(super) fn lab(mut reader: Reader<'_>) -> LabSpec {
     let nodes = nodes::read(&mut reader);
-    let hosts = reader.get("hosts", value::size(1..=9));
+    let hosts = reader.whole("hosts");
     if let Some(nodes) = nodes {
         let count = nodes.urls.len();
         if let Some(hosts) = hosts.filter(|hosts| *hosts != count) {
@@ -46,9 +46,7 @@ pub(super) fn lab(mut reader: Reader<'_>) -> LabSpec {
     let persistence = reader.or("persistence", Persistence::None, value::one_of);
     // Hosts listen on port, port + 1, …, and the cache node on port + hosts.
     let last = u64::from(u16::MAX) - hosts as u64;
-    let port = reader
-        .get("port", value::count(1..=last))
-        .and_then(|port| u16::try_from(port).ok());
+    let port = reader.get("port", value::whole(1..=last));
     let password = reader.or("password", Password::Random, value::one_of);
     let replicated = reader
         .has("replicated")
@@ -71,7 +69,9 @@ fn replicated(mut reader: Reader<'_>, hosts: usize) -> ReplicatedSpec {
     let usual = ReplicatedSpec::default();
     let down_after = reader.or("down_after", usual.down_after, value::millis);
     let failover_timeout = reader.or("failover_timeout", usual.failover_timeout, value::millis);
-    let least = reader.or("min_replicas_to_write", usual.min_replicas_to_write, value::size(0..=8));
+    let least = reader
+        .whole("min_replicas_to_write")
+        .unwrap_or(usual.min_replicas_to_write);
     if least >= hosts && least > 0 && reader.sound(&["min_replicas_to_write"]) {
         let replicas = hosts - 1;
         let why =
@@ -131,8 +131,8 @@ fn whole_seconds(value: &Value) -> Result<Duration, String> {
 }
 
 pub(super) fn swarm(mut reader: Reader<'_>, duration: Duration, arms: usize) -> SwarmSpec {
-    let servers = reader.or("servers", 4, value::size(1..=64));
-    let workers = reader.or("workers", 16, value::size(1..=100_000));
+    let servers = reader.whole("servers").unwrap_or(4);
+    let workers = reader.whole("workers").unwrap_or(16);
     let total = servers * workers * arms;
     if total > MOST_WORKERS && reader.sound(&["servers", "workers"]) {
         let sum = format!("{servers} servers × {workers} workers × {arms} arms are {total} workers");
@@ -151,7 +151,7 @@ pub(super) fn swarm(mut reader: Reader<'_>, duration: Duration, arms: usize) -> 
             }
         }
     }
-    let requests = reader.get("requests", value::count(1..=1_000_000_000_000));
+    let requests = reader.whole("requests");
     let ramp = reader.or("ramp", Duration::ZERO, value::duration);
     let think = reader.or("think", Duration::ZERO, value::duration);
     if ramp > duration {
@@ -180,7 +180,7 @@ pub(super) fn swarm(mut reader: Reader<'_>, duration: Duration, arms: usize) -> 
 pub(super) fn database(mut reader: Reader<'_>) -> DatabaseSpec {
     let (url, url_env) = database_url(&mut reader);
     let read = service_time::read(&mut reader, "read", value::duration);
-    let pool = reader.or("pool", 5, value::small(1..=1000));
+    let pool = reader.whole("pool").unwrap_or(5);
     reader.finish();
     DatabaseSpec {
         url,

@@ -8,7 +8,7 @@ use super::super::overrides::Overrides;
 use super::super::reader::{Log, Reader};
 use super::super::source::Source;
 use super::super::spec::FaultSpec;
-use super::super::tree::{self, Origin};
+use super::super::tree;
 use super::super::value;
 use super::super::whole::Scenario;
 use super::super::workload;
@@ -22,7 +22,7 @@ pub(super) fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, S
     let log = Log::new(&source.name);
     log.append(overrides.apply(&mut tree));
     tree::hide_urls(&mut tree);
-    let mut root = Reader::new(&log, String::new(), Origin::File, &tree);
+    let mut root = Reader::root(&log, &tree);
 
     // Names are printed wherever the scenario is mentioned.
     let name = printable(&source.stem());
@@ -30,7 +30,7 @@ pub(super) fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, S
     let caption = root.get("caption", value::caption);
     let duration = root.or("duration", Duration::from_secs(30), value::positive);
     let warmup = root.or("warmup", Duration::ZERO, value::duration);
-    let seed = root.or("seed", 42, value::count(0..=u64::MAX));
+    let seed = root.whole("seed").unwrap_or(42);
     let mut lab = general::lab(root.table("lab"));
     let workload = workload::read(root.table("workload"));
     let database = general::database(root.table("database"));

@@ -21,8 +21,6 @@ pub(crate) const ROW: Row = Row {
     arm_keys: &[ArmKey::ServeStale, ArmKey::SecondLook],
 };
 
-/// The most keys of one cache.
-const MOST_KEYS: u64 = 1_000_000_000;
 /// The most caches: each has rows in every arm's catalogue.
 const MOST_CACHES: usize = 1_000;
 
@@ -201,11 +199,11 @@ pub(super) fn caches(reader: &mut Reader<'_>) -> Vec<CacheSpec> {
 
 pub(super) fn cache(table: &mut Reader<'_>) -> CacheSpec {
     let name = table.need("name", "cache".to_owned(), "\"catalogue\"", value::name);
-    let keys = table.need("keys", 1, "100", value::count(1..=MOST_KEYS));
+    let keys = table.need("keys", 1, "100", value::whole(table.range("keys")));
     let popularity = popularity::read(table);
     let state_ttl = table.need("state_ttl", Duration::from_secs(1), "\"2s\"", value::millis);
     let data_ttl = table.need("data_ttl", Duration::from_secs(2), "\"5s\"", value::millis);
-    let pages = table.get("pages", value::small(1..=10_000));
+    let pages = table.whole("pages");
     let weight = table.or("weight", 1.0, value::number(0.001..=1_000_000.0));
     if state_ttl >= data_ttl && table.sound(&["state_ttl", "data_ttl"]) {
         let (state, data) = (show(state_ttl), show(data_ttl));

@@ -197,8 +197,8 @@ impl InventorySpec {
 }
 
 pub(crate) fn read(reader: &mut Reader<'_>) -> InventorySpec {
-    let products = reader.need("products", 1, "64", value::count(1..=1_000_000));
-    let stock = reader.need("stock", 1, "100", value::count(1..=1_000_000_000));
+    let products = reader.need("products", 1, "64", value::whole(reader.range("products")));
+    let stock = reader.need("stock", 1, "100", value::whole(reader.range("stock")));
     let popularity = popularity::read(reader);
     if !reader.has("hold") {
         reader.complain(
