@@ -8,82 +8,6 @@ use super::figures::Figures;
 use super::quantiles::{Quantile, Quantiles};
 use super::sums::Time;
 
-/// A figure of an arm. Its name in files is the variant in snake case; everything else about it is in its
-/// [`row`](Self::row).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, VariantArray, IntoStaticStr)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-#[expect(missing_docs, reason = "see `row`")]
-pub enum Metric {
-    Acquired,
-    Contended,
-    NoQuorum,
-    Expired,
-    Unknown,
-    AcquireP50,
-    AcquireP90,
-    AcquireP99,
-    AcquireP999,
-    AcquireMax,
-    ContendedP99,
-    NoQuorumP99,
-    Attempts,
-    RefusedSeconds,
-    UnavailableMs,
-    Stuck,
-    GrantedByOldMaster,
-    LostAtFailover,
-    Orphaned,
-    Takeovers,
-    TakeoverP50,
-    TakeoverP99,
-    TakeoverMax,
-    HoldP50,
-    HoldP99,
-    LocksLost,
-    Overran,
-    Stalled,
-    Aborted,
-    Offered,
-    Begun,
-    Completed,
-    Dropped,
-    Unfinished,
-    NeverBegun,
-    Answered,
-    Throughput,
-    SoldPerSecond,
-    SoldOutPerSecond,
-    Late,
-    ResponseP50,
-    ResponseP90,
-    ResponseP99,
-    ResponseP999,
-    ResponseMax,
-    ServiceP50,
-    ServiceP99,
-    LagP50,
-    LagP99,
-    GaveUp,
-    Errors,
-    Orders,
-    SoldOut,
-    Oversold,
-    LostUpdates,
-    LostUpdatesPeak,
-    Fenced,
-    Hits,
-    StaleReads,
-    DbHits,
-    Expiries,
-    DbHitsPerExpiry,
-    DbHitsPerExpiryMax,
-    DuplicatePages,
-    MissingPages,
-    Holding,
-    Partial,
-}
-
 /// Everything about a figure.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
@@ -200,453 +124,175 @@ pub struct Evidence {
     pub before: Option<Metric>,
 }
 
-impl Metric {
-    /// Its row. The order of a row: title, value, group, alarm, meaning.
-    #[must_use]
-    #[expect(clippy::too_many_lines, reason = "a table")]
-    pub const fn row(self) -> Row {
-        use Alarm::{Damage, Doubt, Plain, Poor};
-        use Group::{CacheFill, Inventory, Load, LockNodes, Locks, Masters, Now, OpenLoop, Pages};
-        use Quantile::{Max, P50, P90, P99, P999};
-        use Value::{Counted, Duration, Largest, Level, Mean, Number, PerSecond};
-        const ACQUIRE: &str = "time of one acquire, waiting included, whatever its outcome";
-        const RESPONSE: &str = "time of a request from its *intended* start: in an open loop (`rate`) work that begins late \
-                                counts its delay";
-        const SERVICE: &str = "time of a request from its actual start";
-        const LAG: &str = "how much of the delay was the load generator's own";
-        const HOLD: &str = "time from an acquire to its release: reading, the hold, writing";
-        const TAKEOVER: &str = "time from the verified death of an app server until a lock that it held was granted again, to \
-                                anybody. A lock that nobody asked for after that gives no value, and one that was asked for \
-                                late measures the demand, not the TTL";
-        const IN_STOCKS: Evidence = Evidence {
-            shows: |f| f.orders > 0,
-            until: "the first order",
-            before: None,
-        };
-        const BEYOND_STOCKS: Evidence = Evidence {
-            shows: |f| f.sold_out_all,
-            until: "sold out",
-            before: Some(Metric::LostUpdates),
-        };
-        const IN_LISTS: Evidence = Evidence {
-            shows: |f| f.counts[Count::Hits] > 0,
-            until: "the first hit",
-            before: None,
-        };
-        match self {
-            Self::Acquired => row(
-                "acquired",
-                Number(|f| f.outcomes.acquired),
-                Locks,
-                Plain,
-                "acquires that were granted",
-            ),
-            Self::Contended => row(
-                "contended",
-                Number(|f| f.outcomes.contended),
-                Locks,
-                Plain,
-                "acquires that were refused because somebody else holds the lock",
-            ),
-            Self::NoQuorum => row(
-                "no quorum",
-                Number(|f| f.outcomes.no_quorum),
-                LockNodes,
-                Doubt,
-                "acquires that were refused because too few nodes could be asked",
-            ),
-            Self::Expired => row(
-                "expired",
-                Number(|f| f.outcomes.expired),
-                LockNodes,
-                Doubt,
-                "acquires whose votes came when no validity was left",
-            ),
-            Self::Unknown => row(
-                "unknown",
-                Number(|f| f.outcomes.unknown),
-                LockNodes,
-                Doubt,
-                "acquires whose outcome is not known, because nodes that could have completed the quorum did not answer in time. A timeout is unknown, never \"failed\"",
-            ),
-            Self::AcquireP50 => row("acquire p50", Duration(|f| f.acquire_us, P50), Locks, Plain, ACQUIRE),
-            Self::AcquireP90 => row("acquire p90", Duration(|f| f.acquire_us, P90), Locks, Plain, ACQUIRE),
-            Self::AcquireP99 => row("acquire p99", Duration(|f| f.acquire_us, P99), Locks, Plain, ACQUIRE),
-            Self::AcquireP999 => row("acquire p99.9", Duration(|f| f.acquire_us, P999), Locks, Plain, ACQUIRE),
-            Self::AcquireMax => row("acquire max", Duration(|f| f.acquire_us, Max), Locks, Plain, ACQUIRE),
-            Self::ContendedP99 => row(
-                "contended p99",
-                Duration(|f| f.times[Time::Contended], P99),
-                Locks,
-                Plain,
-                "time of the acquires that were refused because somebody else holds the lock",
-            ),
-            Self::NoQuorumP99 => row(
-                "no quorum p99",
-                Duration(|f| f.times[Time::NoQuorum], P99),
-                LockNodes,
-                Plain,
-                "time of the acquires that were refused because too few nodes could be asked",
-            ),
-            Self::Attempts => row(
-                "attempts",
-                Number(|f| f.attempts),
-                LockNodes,
-                Plain,
-                "attempts that the acquires took; the record and the summary list the commands that each node was sent",
-            ),
-            Self::RefusedSeconds => row(
-                "seconds refused",
-                Number(|f| f.refused_seconds),
-                LockNodes,
-                Doubt,
-                "whole seconds in which acquires were refused for lack of nodes and none was granted: how long the lock was not available. An acquire that waits is refused only when it gives up",
-            ),
-            Self::UnavailableMs => row(
-                "unavailable ms",
-                Largest(|f| f.longest_outage().ms, |f| f.outages.len() as u64),
-                LockNodes,
-                Plain,
-                "the longest time, in milliseconds, from the effect of a fault, or from when the master became a replica, until a lock was to be had again: until an attempt that was asked after it was granted, or enough nodes answered that somebody else holds the lock. A lock that waits for replicas must be granted. It is as fine as the load: time in which nobody asked does not count (who is refused for lack of nodes within a second of the effect shows that it has been so since), and if nobody asked at all, it is not known",
-            ),
-            Self::Stuck => row(
-                "stuck",
-                Largest(|f| f.stuck.unwrap_or(0), |f| u64::from(f.stuck.is_some())),
-                LockNodes,
-                Doubt,
-                "keys that nobody held at the end and that could still not be had within the longest TTL + 1 s; up to 1,000 are tried, if all hosts are up and no link is broken",
-            ),
-            Self::GrantedByOldMaster => row(
-                "granted by old master",
-                Largest(|f| f.granted_by_old_master, |f| f.new_masters),
-                Masters,
-                Doubt,
-                "locks that were asked for after a new master had accepted a write, and that an old one granted",
-            ),
-            Self::LostAtFailover => row(
-                "lost at failover",
-                Largest(|f| f.lost_at_failover, |f| f.new_masters),
-                Masters,
-                Doubt,
-                "locks that were held and still valid when a new master accepted its first write, and that it did not have",
-            ),
-            Self::Orphaned => row(
-                "orphaned",
-                Number(|f| f.orphaned),
-                LockNodes,
-                Plain,
-                "valid locks that workers of an app server held when it was killed",
-            ),
-            Self::Takeovers => row(
-                "takeovers",
-                Number(|f| f.times[Time::Takeover].count),
-                LockNodes,
-                Plain,
-                "how many of the `orphaned` locks were granted again",
-            ),
-            Self::TakeoverP50 => row(
-                "takeover p50",
-                Duration(|f| f.times[Time::Takeover], P50),
-                LockNodes,
-                Plain,
-                TAKEOVER,
-            ),
-            Self::TakeoverP99 => row(
-                "takeover p99",
-                Duration(|f| f.times[Time::Takeover], P99),
-                LockNodes,
-                Plain,
-                TAKEOVER,
-            ),
-            Self::TakeoverMax => row(
-                "takeover max",
-                Duration(|f| f.times[Time::Takeover], Max),
-                LockNodes,
-                Plain,
-                TAKEOVER,
-            ),
-            Self::HoldP50 => row("hold p50", Duration(|f| f.times[Time::Hold], P50), Locks, Plain, HOLD),
-            Self::HoldP99 => row("hold p99", Duration(|f| f.times[Time::Hold], P99), Locks, Plain, HOLD),
-            Self::LocksLost => row(
-                "locks lost",
-                Counted(Count::LocksLost),
-                LockNodes,
-                Doubt,
-                "locks lost while they were held, as the lock engine told the holder",
-            ),
-            Self::Overran => row(
-                "overran",
-                Counted(Count::Overran),
-                LockNodes,
-                Doubt,
-                "sections that outlasted the validity of their lock, of all sections: also those of buyers who find the stock sold out, which are short",
-            ),
-            Self::Stalled => row(
-                "stalled",
-                Counted(Count::Stalled),
-                LockNodes,
-                Doubt,
-                "of the sections that `overran`, those that would not have if this machine had let their app server run: the damage that they do is not the lock's",
-            ),
-            Self::Aborted => row(
-                "aborted",
-                Counted(Count::Aborted),
-                LockNodes,
-                Doubt,
-                "requests that were dropped because the holder heard in time that its lock was lost (`on_loss = \"abort\"`)",
-            ),
-            Self::Offered => row(
-                "offered",
-                Number(|f| f.offered),
-                Load,
-                Plain,
-                "requests that were due (`rate`) or begun: the sum of `completed`, `dropped`, `unfinished` and `never_begun`",
-            ),
-            Self::Begun => row(
-                "begun",
-                Counted(Count::Begun),
-                Load,
-                Plain,
-                "requests that a worker began",
-            ),
-            Self::Completed => row(
-                "completed",
-                Counted(Count::Completed),
-                Load,
-                Plain,
-                "requests that ended, with or without an answer",
-            ),
-            Self::Dropped => row(
-                "dropped",
-                Number(|f| f.dropped),
-                Load,
-                Doubt,
-                "requests that were queued or under way on an app server that was killed, or due when none was left",
-            ),
-            Self::Unfinished => row(
-                "unfinished",
-                Level(|f| f.unfinished),
-                Load,
-                Doubt,
-                "requests that were begun and have not ended",
-            ),
-            Self::NeverBegun => row(
-                "never begun",
-                Level(|f| f.never_begun),
-                Load,
-                Doubt,
-                "requests that wait for a free worker; at the end those that never had one",
-            ),
-            Self::Answered => row(
-                "answered",
-                Number(|f| f.answered),
-                Load,
-                Plain,
-                "requests that ended with an answer: no error, nothing given up, aborted or fenced",
-            ),
-            Self::Throughput => row(
-                "ok/s",
-                PerSecond(|f| f.throughput),
-                Load,
-                Plain,
-                "`answered` a second, until the arm's own finish or else until the load ended",
-            ),
-            Self::SoldPerSecond => row(
-                "sold/s",
-                PerSecond(|f| share(f, f.orders)),
-                Inventory,
-                Plain,
-                "the part of `throughput` that sold something",
-            ),
-            Self::SoldOutPerSecond => row(
-                "sold out/s",
-                PerSecond(|f| share(f, f.counts[Count::SoldOut])),
-                Inventory,
-                Plain,
-                "the part of `throughput` that found its product sold out, which is quick: an arm that sells out early has more of them",
-            ),
-            Self::Late => row(
-                "late",
-                Counted(Count::Late),
-                OpenLoop,
-                Plain,
-                "requests that began more than 10 ms after they were due",
-            ),
-            Self::ResponseP50 => row(
-                "response p50",
-                Duration(|f| f.times[Time::Response], P50),
-                Load,
-                Plain,
-                RESPONSE,
-            ),
-            Self::ResponseP90 => row(
-                "response p90",
-                Duration(|f| f.times[Time::Response], P90),
-                Load,
-                Plain,
-                RESPONSE,
-            ),
-            Self::ResponseP99 => row(
-                "response p99",
-                Duration(|f| f.times[Time::Response], P99),
-                Load,
-                Plain,
-                RESPONSE,
-            ),
-            Self::ResponseP999 => row(
-                "response p99.9",
-                Duration(|f| f.times[Time::Response], P999),
-                Load,
-                Plain,
-                RESPONSE,
-            ),
-            Self::ResponseMax => row(
-                "response max",
-                Duration(|f| f.times[Time::Response], Max),
-                Load,
-                Plain,
-                RESPONSE,
-            ),
-            Self::ServiceP50 => row(
-                "service p50",
-                Duration(|f| f.times[Time::Service], P50),
-                Load,
-                Plain,
-                SERVICE,
-            ),
-            Self::ServiceP99 => row(
-                "service p99",
-                Duration(|f| f.times[Time::Service], P99),
-                Load,
-                Plain,
-                SERVICE,
-            ),
-            Self::LagP50 => row("lag p50", Duration(|f| f.times[Time::Lag], P50), Load, Plain, LAG),
-            Self::LagP99 => row("lag p99", Duration(|f| f.times[Time::Lag], P99), Load, Plain, LAG),
-            Self::GaveUp => row(
-                "gave up",
-                Counted(Count::GaveUp),
-                Load,
-                Plain,
-                "requests that ended without an answer because they did not get the lock",
-            ),
-            Self::Errors => row(
-                "errors",
-                Counted(Count::Errors),
-                Load,
-                Doubt,
-                "requests that failed in the database or the cache",
-            ),
-            Self::Orders => row("orders", Number(|f| f.orders), Inventory, Plain, "orders in the ledger"),
-            Self::SoldOut => row(
-                "sold out",
-                Counted(Count::SoldOut),
-                Inventory,
-                Plain,
-                "requests that found their product sold out",
-            ),
-            Self::Oversold => row(
-                "oversold",
-                Number(|f| f.oversold),
-                Inventory,
-                Damage(BEYOND_STOCKS),
-                "orders beyond the initial stock of their product; measurable in full only once the stock is sold out",
-            ),
-            Self::LostUpdates => row(
-                "lost updates",
-                Level(|f| f.lost_updates),
-                Inventory,
-                Damage(IN_STOCKS),
-                "orders + units left − initial units: sales whose write was overwritten. The first sign of a broken lock. A \
-                 net count, which a later stale write can lower",
-            ),
-            Self::LostUpdatesPeak => row(
-                "lost updates peak",
-                Number(|f| f.lost_updates_peak),
-                Inventory,
-                Damage(IN_STOCKS),
-                "the largest value of `lost_updates` at any time; upper bounds on `lost_updates` are checked against it",
-            ),
-            Self::Fenced => row(
-                "fenced",
-                Counted(Count::Fenced),
-                Inventory,
-                Doubt,
-                "requests that the stock refused because it had seen a newer token (`fence`)",
-            ),
-            Self::Hits => row(
-                "hits",
-                Counted(Count::Hits),
-                CacheFill,
-                Plain,
-                "reads that were served fresh from the cache",
-            ),
-            Self::StaleReads => row(
-                "stale reads",
-                Counted(Count::StaleReads),
-                CacheFill,
-                Plain,
-                "reads that were served old data while somebody else fills",
-            ),
-            Self::DbHits => row(
-                "db hits",
-                Counted(Count::DbHits),
-                CacheFill,
-                Plain,
-                "calls of the provider: the database behind the cache",
-            ),
-            Self::Expiries => row(
-                "expiries",
-                Number(|f| f.db_hits_per_expiry.expiries),
-                CacheFill,
-                Plain,
-                "versions of a value that were superseded; in a paged list each page is a value of its own. Cold starts are not counted, nor stampedes that were cut in two by the start or the end of the measured part",
-            ),
-            Self::DbHitsPerExpiry => row(
-                "db hits/expiry",
-                Mean(|f| f.db_hits_per_expiry.mean, |f| f.db_hits_per_expiry.expiries),
-                CacheFill,
-                Poor(1.05),
-                "calls of the provider for each of the `expiries`: 1 is perfect",
-            ),
-            Self::DbHitsPerExpiryMax => row(
-                "db hits/expiry max",
-                Largest(|f| f.db_hits_per_expiry.max, |f| f.db_hits_per_expiry.expiries),
-                CacheFill,
-                Plain,
-                "the largest number of calls for one of them",
-            ),
-            Self::DuplicatePages => row(
-                "duplicate pages",
-                Number(|f| f.duplicate_pages),
-                Pages,
-                Damage(IN_LISTS),
-                "pages that are in a list twice although it claims to be complete; each filling of a list is counted once",
-            ),
-            Self::MissingPages => row(
-                "missing pages",
-                Number(|f| f.missing_pages),
-                Pages,
-                Damage(IN_LISTS),
-                "pages that are missing in such lists",
-            ),
-            Self::Holding => row(
-                "holding",
-                Level(|f| f.holding),
-                Now,
-                Plain,
-                "locks held now, for the `when` of a fault",
-            ),
-            Self::Partial => row(
-                "partial",
-                Level(|f| f.partial),
-                Now,
-                Plain,
-                "locks held now with fewer votes than there are nodes, for the `when` of a fault",
-            ),
-        }
-    }
+use Alarm::{Damage, Doubt, Plain, Poor};
+use Group::{CacheFill, Inventory, Load, LockNodes, Locks, Masters, Now, OpenLoop, Pages};
+use Quantile::{Max, P50, P90, P99, P999};
+use Value::{Counted, Duration, Largest, Level, Mean, Number, PerSecond};
 
+const ACQUIRE: &str = "time of one acquire, waiting included, whatever its outcome";
+const RESPONSE: &str = "time of a request from its *intended* start: in an open loop (`rate`) work that begins late \
+                        counts its delay";
+const SERVICE: &str = "time of a request from its actual start";
+const LAG: &str = "how much of the delay was the load generator's own";
+const HOLD: &str = "time from an acquire to its release: reading, the hold, writing";
+const TAKEOVER: &str = "time from the verified death of an app server until a lock that it held was granted again, to \
+                        anybody. A lock that nobody asked for after that gives no value, and one that was asked for \
+                        late measures the demand, not the TTL";
+const IN_STOCKS: Evidence = Evidence {
+    shows: |f| f.orders > 0,
+    until: "the first order",
+    before: None,
+};
+const BEYOND_STOCKS: Evidence = Evidence {
+    shows: |f| f.sold_out_all,
+    until: "sold out",
+    before: Some(Metric::LostUpdates),
+};
+const IN_LISTS: Evidence = Evidence {
+    shows: |f| f.counts[Count::Hits] > 0,
+    until: "the first hit",
+    before: None,
+};
+
+/// Makes the figures from their rows: name, title, value, group, alarm, meaning.
+macro_rules! metrics {
+    ($($name:ident = $title:expr, $value:expr, $group:expr, $alarm:expr, $meaning:expr;)*) => {
+        /// A figure of an arm. Its name in files is the variant in snake case; everything else about it is in its
+        /// [`row`](Self::row).
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, VariantArray, IntoStaticStr)]
+        #[serde(rename_all = "snake_case")]
+        #[strum(serialize_all = "snake_case")]
+        #[expect(missing_docs, reason = "see `row`")]
+        pub enum Metric { $($name,)* }
+
+        impl Metric {
+            /// Its row.
+            #[must_use]
+            pub const fn row(self) -> Row {
+                match self {
+                    $(Self::$name => Row {
+                        title: $title,
+                        value: $value,
+                        group: $group,
+                        alarm: $alarm,
+                        meaning: $meaning,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+metrics! {
+    Acquired = "acquired", Number(|f| f.outcomes.acquired), Locks, Plain, "acquires that were granted";
+    Contended = "contended", Number(|f| f.outcomes.contended), Locks, Plain,
+        "acquires that were refused because somebody else holds the lock";
+    NoQuorum = "no quorum", Number(|f| f.outcomes.no_quorum), LockNodes, Doubt,
+        "acquires that were refused because too few nodes could be asked";
+    Expired = "expired", Number(|f| f.outcomes.expired), LockNodes, Doubt,
+        "acquires whose votes came when no validity was left";
+    Unknown = "unknown", Number(|f| f.outcomes.unknown), LockNodes, Doubt,
+        "acquires whose outcome is not known, because nodes that could have completed the quorum did not answer in time. A timeout is unknown, never \"failed\"";
+    AcquireP50 = "acquire p50", Duration(|f| f.acquire_us, P50), Locks, Plain, ACQUIRE;
+    AcquireP90 = "acquire p90", Duration(|f| f.acquire_us, P90), Locks, Plain, ACQUIRE;
+    AcquireP99 = "acquire p99", Duration(|f| f.acquire_us, P99), Locks, Plain, ACQUIRE;
+    AcquireP999 = "acquire p99.9", Duration(|f| f.acquire_us, P999), Locks, Plain, ACQUIRE;
+    AcquireMax = "acquire max", Duration(|f| f.acquire_us, Max), Locks, Plain, ACQUIRE;
+    ContendedP99 = "contended p99", Duration(|f| f.times[Time::Contended], P99), Locks, Plain,
+        "time of the acquires that were refused because somebody else holds the lock";
+    NoQuorumP99 = "no quorum p99", Duration(|f| f.times[Time::NoQuorum], P99), LockNodes, Plain,
+        "time of the acquires that were refused because too few nodes could be asked";
+    Attempts = "attempts", Number(|f| f.attempts), LockNodes, Plain,
+        "attempts that the acquires took; the record and the summary list the commands that each node was sent";
+    RefusedSeconds = "seconds refused", Number(|f| f.refused_seconds), LockNodes, Doubt,
+        "whole seconds in which acquires were refused for lack of nodes and none was granted: how long the lock was not available. An acquire that waits is refused only when it gives up";
+    UnavailableMs = "unavailable ms", Largest(|f| f.longest_outage().ms, |f| f.outages.len() as u64), LockNodes, Plain,
+        "the longest time, in milliseconds, from the effect of a fault, or from when the master became a replica, until a lock was to be had again: until an attempt that was asked after it was granted, or enough nodes answered that somebody else holds the lock. A lock that waits for replicas must be granted. It is as fine as the load: time in which nobody asked does not count (who is refused for lack of nodes within a second of the effect shows that it has been so since), and if nobody asked at all, it is not known";
+    Stuck = "stuck", Largest(|f| f.stuck.unwrap_or(0), |f| u64::from(f.stuck.is_some())), LockNodes, Doubt,
+        "keys that nobody held at the end and that could still not be had within the longest TTL + 1 s; up to 1,000 are tried, if all hosts are up and no link is broken";
+    GrantedByOldMaster = "granted by old master", Largest(|f| f.granted_by_old_master, |f| f.new_masters), Masters, Doubt,
+        "locks that were asked for after a new master had accepted a write, and that an old one granted";
+    LostAtFailover = "lost at failover", Largest(|f| f.lost_at_failover, |f| f.new_masters), Masters, Doubt,
+        "locks that were held and still valid when a new master accepted its first write, and that it did not have";
+    Orphaned = "orphaned", Number(|f| f.orphaned), LockNodes, Plain,
+        "valid locks that workers of an app server held when it was killed";
+    Takeovers = "takeovers", Number(|f| f.times[Time::Takeover].count), LockNodes, Plain,
+        "how many of the `orphaned` locks were granted again";
+    TakeoverP50 = "takeover p50", Duration(|f| f.times[Time::Takeover], P50), LockNodes, Plain, TAKEOVER;
+    TakeoverP99 = "takeover p99", Duration(|f| f.times[Time::Takeover], P99), LockNodes, Plain, TAKEOVER;
+    TakeoverMax = "takeover max", Duration(|f| f.times[Time::Takeover], Max), LockNodes, Plain, TAKEOVER;
+    HoldP50 = "hold p50", Duration(|f| f.times[Time::Hold], P50), Locks, Plain, HOLD;
+    HoldP99 = "hold p99", Duration(|f| f.times[Time::Hold], P99), Locks, Plain, HOLD;
+    LocksLost = "locks lost", Counted(Count::LocksLost), LockNodes, Doubt,
+        "locks lost while they were held, as the lock engine told the holder";
+    Overran = "overran", Counted(Count::Overran), LockNodes, Doubt,
+        "sections that outlasted the validity of their lock, of all sections: also those of buyers who find the stock sold out, which are short";
+    Stalled = "stalled", Counted(Count::Stalled), LockNodes, Doubt,
+        "of the sections that `overran`, those that would not have if this machine had let their app server run: the damage that they do is not the lock's";
+    Aborted = "aborted", Counted(Count::Aborted), LockNodes, Doubt,
+        "requests that were dropped because the holder heard in time that its lock was lost (`on_loss = \"abort\"`)";
+    Offered = "offered", Number(|f| f.offered), Load, Plain,
+        "requests that were due (`rate`) or begun: the sum of `completed`, `dropped`, `unfinished` and `never_begun`";
+    Begun = "begun", Counted(Count::Begun), Load, Plain, "requests that a worker began";
+    Completed = "completed", Counted(Count::Completed), Load, Plain, "requests that ended, with or without an answer";
+    Dropped = "dropped", Number(|f| f.dropped), Load, Doubt,
+        "requests that were queued or under way on an app server that was killed, or due when none was left";
+    Unfinished = "unfinished", Level(|f| f.unfinished), Load, Doubt, "requests that were begun and have not ended";
+    NeverBegun = "never begun", Level(|f| f.never_begun), Load, Doubt,
+        "requests that wait for a free worker; at the end those that never had one";
+    Answered = "answered", Number(|f| f.answered), Load, Plain,
+        "requests that ended with an answer: no error, nothing given up, aborted or fenced";
+    Throughput = "ok/s", PerSecond(|f| f.throughput), Load, Plain,
+        "`answered` a second, until the arm's own finish or else until the load ended";
+    SoldPerSecond = "sold/s", PerSecond(|f| share(f, f.orders)), Inventory, Plain,
+        "the part of `throughput` that sold something";
+    SoldOutPerSecond = "sold out/s", PerSecond(|f| share(f, f.counts[Count::SoldOut])), Inventory, Plain,
+        "the part of `throughput` that found its product sold out, which is quick: an arm that sells out early has more of them";
+    Late = "late", Counted(Count::Late), OpenLoop, Plain, "requests that began more than 10 ms after they were due";
+    ResponseP50 = "response p50", Duration(|f| f.times[Time::Response], P50), Load, Plain, RESPONSE;
+    ResponseP90 = "response p90", Duration(|f| f.times[Time::Response], P90), Load, Plain, RESPONSE;
+    ResponseP99 = "response p99", Duration(|f| f.times[Time::Response], P99), Load, Plain, RESPONSE;
+    ResponseP999 = "response p99.9", Duration(|f| f.times[Time::Response], P999), Load, Plain, RESPONSE;
+    ResponseMax = "response max", Duration(|f| f.times[Time::Response], Max), Load, Plain, RESPONSE;
+    ServiceP50 = "service p50", Duration(|f| f.times[Time::Service], P50), Load, Plain, SERVICE;
+    ServiceP99 = "service p99", Duration(|f| f.times[Time::Service], P99), Load, Plain, SERVICE;
+    LagP50 = "lag p50", Duration(|f| f.times[Time::Lag], P50), Load, Plain, LAG;
+    LagP99 = "lag p99", Duration(|f| f.times[Time::Lag], P99), Load, Plain, LAG;
+    GaveUp = "gave up", Counted(Count::GaveUp), Load, Plain,
+        "requests that ended without an answer because they did not get the lock";
+    Errors = "errors", Counted(Count::Errors), Load, Doubt, "requests that failed in the database or the cache";
+    Orders = "orders", Number(|f| f.orders), Inventory, Plain, "orders in the ledger";
+    SoldOut = "sold out", Counted(Count::SoldOut), Inventory, Plain, "requests that found their product sold out";
+    Oversold = "oversold", Number(|f| f.oversold), Inventory, Damage(BEYOND_STOCKS),
+        "orders beyond the initial stock of their product; measurable in full only once the stock is sold out";
+    LostUpdates = "lost updates", Level(|f| f.lost_updates), Inventory, Damage(IN_STOCKS),
+        "orders + units left − initial units: sales whose write was overwritten. The first sign of a broken lock. A \
+                 net count, which a later stale write can lower";
+    LostUpdatesPeak = "lost updates peak", Number(|f| f.lost_updates_peak), Inventory, Damage(IN_STOCKS),
+        "the largest value of `lost_updates` at any time; upper bounds on `lost_updates` are checked against it";
+    Fenced = "fenced", Counted(Count::Fenced), Inventory, Doubt,
+        "requests that the stock refused because it had seen a newer token (`fence`)";
+    Hits = "hits", Counted(Count::Hits), CacheFill, Plain, "reads that were served fresh from the cache";
+    StaleReads = "stale reads", Counted(Count::StaleReads), CacheFill, Plain,
+        "reads that were served old data while somebody else fills";
+    DbHits = "db hits", Counted(Count::DbHits), CacheFill, Plain,
+        "calls of the provider: the database behind the cache";
+    Expiries = "expiries", Number(|f| f.db_hits_per_expiry.expiries), CacheFill, Plain,
+        "versions of a value that were superseded; in a paged list each page is a value of its own. Cold starts are not counted, nor stampedes that were cut in two by the start or the end of the measured part";
+    DbHitsPerExpiry = "db hits/expiry", Mean(|f| f.db_hits_per_expiry.mean, |f| f.db_hits_per_expiry.expiries), CacheFill, Poor(1.05),
+        "calls of the provider for each of the `expiries`: 1 is perfect";
+    DbHitsPerExpiryMax = "db hits/expiry max", Largest(|f| f.db_hits_per_expiry.max, |f| f.db_hits_per_expiry.expiries), CacheFill, Plain,
+        "the largest number of calls for one of them";
+    DuplicatePages = "duplicate pages", Number(|f| f.duplicate_pages), Pages, Damage(IN_LISTS),
+        "pages that are in a list twice although it claims to be complete; each filling of a list is counted once";
+    MissingPages = "missing pages", Number(|f| f.missing_pages), Pages, Damage(IN_LISTS),
+        "pages that are missing in such lists";
+    Holding = "holding", Level(|f| f.holding), Now, Plain, "locks held now, for the `when` of a fault";
+    Partial = "partial", Level(|f| f.partial), Now, Plain,
+        "locks held now with fewer votes than there are nodes, for the `when` of a fault";
+}
+
+impl Metric {
     /// Its name in files.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -778,16 +424,6 @@ impl Metric {
 /// The part of the throughput that some of the answers are.
 fn share(figures: &Figures, answers: u64) -> f64 {
     figures.throughput * answers as f64 / figures.answered.max(1) as f64
-}
-
-const fn row(title: &'static str, value: Value, group: Group, alarm: Alarm, meaning: &'static str) -> Row {
-    Row {
-        title,
-        value,
-        group,
-        alarm,
-        meaning,
-    }
 }
 
 #[cfg(test)]
