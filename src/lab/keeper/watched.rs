@@ -5,7 +5,7 @@
 
 use std::io;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -19,6 +19,8 @@ use lockstorm_lock::NodeAddress;
 
 /// The pause between two looks at a server.
 const PAUSE: Duration = Duration::from_millis(200);
+/// How long a server may take to answer for the first time.
+const FIRST: Duration = Duration::from_secs(5);
 /// How long the removal of all keys may take. What is left then expires by itself.
 pub(crate) const REMOVAL: Duration = Duration::from_secs(10);
 
@@ -88,7 +90,11 @@ async fn serve(mut asked: UnboundedReceiver<Watch>) {
 /// Tells each change of a server's state.
 async fn follow(id: usize, address: NodeAddress, prefix: String) {
     let mut witness = Witness::new(address.clone());
+    let patience = Instant::now() + FIRST;
     let mut before = witness.look().await;
+    while matches!(before, Seen::Silent) && Instant::now() < patience {
+        before = witness.look().await;
+    }
     match &before {
         Seen::Up { .. } => tell(&Event::Reached {
             id,
