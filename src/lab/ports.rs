@@ -1,7 +1,10 @@
 //! Finds free ports for nodes.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::net::UnixDatagram;
+use std::sync::{Mutex, PoisonError};
 
 use super::error::LabError;
 
@@ -10,6 +13,12 @@ use super::error::LabError;
 const RANGE: std::ops::Range<u16> = 17_000..32_000;
 /// How many ports are tried for each one that is needed.
 const TRIES: usize = 200;
+
+/// How many ports this process claims at most: those that it chose last. A lab has fewer.
+const CLAIMS: usize = 128;
+/// The claims of this process, the newest last. Nobody listens on the port of a host that is down, and no other lab of this machine
+/// may choose it meanwhile.
+static CLAIMED: Mutex<VecDeque<UnixDatagram>> = Mutex::new(VecDeque::new());
 
 /// The ports of a node.
 #[derive(Debug, Clone, Copy)]
@@ -48,22 +57,44 @@ pub(super) fn check(port: u16) -> Result<(), String> {
 /// Different ports on which nobody listens now. Somebody may take one before its node does.
 pub(super) fn find(count: usize) -> Result<Vec<u16>, LabError> {
     // All are kept bound until the last one is found, so that they differ.
-    let mut found: Vec<(u16, TcpListener)> = Vec::with_capacity(count);
+    let mut found: Vec<(u16, Option<UnixDatagram>, TcpListener)> = Vec::with_capacity(count);
     let mut last = io::Error::from(io::ErrorKind::AddrInUse);
     for _ in 0..count * TRIES {
         if found.len() == count {
             break;
         }
         let port = rand::random_range(RANGE);
-        match TcpListener::bind(loopback(port)) {
-            Ok(listener) => found.push((port, listener)),
+        match claim(port).and_then(|claim| Ok((claim, TcpListener::bind(loopback(port))?))) {
+            Ok((claim, listener)) => found.push((port, claim, listener)),
             Err(error) => last = error,
         }
     }
     if found.len() < count {
         return Err(LabError::NoPort(last.to_string()));
     }
-    Ok(found.into_iter().map(|(port, _)| port).collect())
+    let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
+    let keep = |(port, claim, _)| {
+        claimed.extend(claim);
+        port
+    };
+    let ports = found.into_iter().map(keep).collect();
+    let old = claimed.len().saturating_sub(CLAIMS);
+    claimed.drain(..old);
+    Ok(ports)
+}
+
+/// Claims a port, if no other lab has: by a socket whose name only one process of the machine can have, and which goes with it.
+#[cfg(target_os = "linux")]
+fn claim(port: u16) -> io::Result<Option<UnixDatagram>> {
+    use std::os::linux::net::SocketAddrExt;
+    let name = std::os::unix::net::SocketAddr::from_abstract_name(format!("lockstorm-port-{port}"))?;
+    UnixDatagram::bind_addr(&name).map(Some)
+}
+
+/// There are no such names here.
+#[cfg(not(target_os = "linux"))]
+fn claim(_port: u16) -> io::Result<Option<UnixDatagram>> {
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -77,6 +108,15 @@ mod tests {
         ports.dedup();
         assert_eq!(ports.len(), 10);
         assert!(ports.iter().all(|port| RANGE.contains(port)));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_port_that_was_found_is_claimed_and_the_oldest_claims_end() {
+        let first = find(1).expect("a free port")[0];
+        assert!(claim(first).is_err(), "nobody listens there, but it is claimed");
+        find(CLAIMS).expect("free ports");
+        assert!(claim(first).is_ok(), "many have been found since");
     }
 
     #[test]
