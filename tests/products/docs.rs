@@ -57,6 +57,31 @@ fn every_command_in_the_documents_is_understood() {
     assert!(seen > 30, "{seen} commands were found");
 }
 
+/// Commands that end by themselves within seconds.
+const QUICK: [&str; 5] = ["check", "explain", "plan", "recipes", "scenarios"];
+
+#[test]
+fn commands_in_the_documents_that_take_seconds_do_what_they_say() {
+    let mut seen = 0;
+    for (path, text) in documents() {
+        // The others need a file, write some, or simulate for long.
+        let is_alone = |word: &String| {
+            ![".csv", ".json", ".toml", "--out", "--simulate"]
+                .iter()
+                .any(|part| word.contains(part))
+        };
+        let quick = |command: &Vec<String>| QUICK.contains(&command[0].as_str()) && command.iter().all(is_alone);
+        for command in commands(&text).into_iter().filter(quick) {
+            let arguments: Vec<&str> = command.iter().map(String::as_str).collect();
+            let (code, said, error) = told(&arguments);
+            assert_eq!(code, Some(0), "{}: {command:?}: {error}", path.display());
+            assert!(!said.is_empty(), "{}: {command:?} says nothing", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 4, "{seen} commands were run");
+}
+
 #[test]
 fn every_link_leads_to_a_file_and_every_page_is_in_the_book() {
     let summary = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/SUMMARY.md")).unwrap();

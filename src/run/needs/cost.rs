@@ -3,9 +3,8 @@
 pub const KIB: u64 = 1024;
 pub const MIB: u64 = 1024 * KIB;
 
-/// Files of an empty run: the terminal, the keeper's pipes, the runtimes of the program and the run, the record, the log; and the ports
-/// that the lab has claimed.
-pub const FILES_BASE: u64 = 24 + 128;
+/// Files of an empty run: the terminal, the keeper's pipes, the runtimes of the program and the run, the record, the log.
+pub const FILES_BASE: u64 = 24;
 /// Connections of the run itself to each server of the lab: statistics, and checks of faults.
 pub const FILES_OF_A_NODE: u64 = 3;
 /// Files of an app server: its runtime (5) and its timer.

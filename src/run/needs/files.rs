@@ -42,8 +42,16 @@ pub(super) fn open(scenario: &Scenario) -> u64 {
     } else {
         0
     };
+    // Each port that the lab chose is claimed; nodes of a cluster have two.
+    let second_ports = if on_cluster > 0 {
+        2 * scenario.lab.cluster_hosts() as u64
+    } else {
+        0
+    };
+    let ports = scenario.lab.processes() as u64 + second_ports;
     // Each app server has a connection to the cache node, and so has the run.
     proxy
+        + ports
         + cost::FILES_BASE
         + cost::FILES_OF_A_NODE * scenario.lab.processes() as u64
         + servers * server
