@@ -74,7 +74,12 @@ fn commands_in_the_documents_that_take_seconds_do_what_they_say() {
         for command in commands(&text).into_iter().filter(quick) {
             let arguments: Vec<&str> = command.iter().map(String::as_str).collect();
             let (code, said, error) = told(&arguments);
-            assert_eq!(code, Some(0), "{}: {command:?}: {error}", path.display());
+            // 3 says that no TTL of a plan meets its goal.
+            assert!(
+                matches!(code, Some(0 | 3)),
+                "{}: {command:?}: {code:?} {error}",
+                path.display()
+            );
             assert!(!said.is_empty(), "{}: {command:?} says nothing", path.display());
             seen += 1;
         }
