@@ -7,16 +7,19 @@ use futures_util::future::try_join_all;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::client::Slot;
-use super::error::LabError;
-use super::lab::Lab;
-use super::node::Node;
-use super::node_name::Role;
-use super::nodes::Host;
-use super::protocol::Order;
-use super::proxy::Proxy;
-use super::state::HostState;
-use super::{failover, probe, replication, running};
+use crate::client::Slot;
+use crate::error::LabError;
+use crate::lab::Lab;
+use crate::protocol::Order;
+use crate::proxy::Proxy;
+use crate::running;
+use crate::server::node::Node;
+use crate::server::node_name::Role;
+use crate::server::nodes::Host;
+use crate::server::probe;
+use crate::server::state::HostState;
+use crate::topology::failover;
+use crate::topology::replication;
 use lockstorm_data::model::{
     Action, Condition, Fault, Finding, HostId, Observer, Obstacle, Proof, Target, TargetKind, Verified,
 };

@@ -13,11 +13,11 @@ use nix::unistd::Pid;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::containers::Containers;
-use super::error::LabError;
-use super::keeper;
-use super::protocol::{Addresses, Ending, Event, Order, Request, Start, Watch};
-use super::state::HostState;
+use crate::error::LabError;
+use crate::keeper;
+use crate::protocol::{Addresses, Ending, Event, Order, Request, Start, Watch};
+use crate::server::containers::Containers;
+use crate::server::state::HostState;
 use lockstorm_data::model::{Condition, How};
 
 /// How long the keeper may take to start, or to start a process.

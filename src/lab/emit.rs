@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::protocol::Event;
+use crate::protocol::Event;
 
 /// Sends a message to Lockstorm, whole.
 pub(crate) fn emit(event: &Event) -> io::Result<()> {

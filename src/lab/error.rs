@@ -3,9 +3,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::install;
-use super::node_name::NodeName;
-use super::version::Version;
+use crate::server::install;
+use crate::server::node_name::NodeName;
+use crate::server::version::Version;
 use lockstorm_data::model::{Action, HostId, Obstacle, Target};
 
 /// Why the lab could not do what it was asked to; each message says what to do.
@@ -117,7 +117,9 @@ pub enum LabError {
         why: String,
     },
     /// An action that needs a process of ours.
-    #[error("{0} is not ours (lab.nodes): its server can't be {1}; a lag, and faults of app servers, can be had")]
+    #[error(
+        "{0} is not ours (lab.nodes): its server can't be {1}; only a lag, and faults of app servers, are possible"
+    )]
     NotOurs(HostId, &'static str),
     /// A server runs but does not answer as a Redis node.
     #[error("{node} did not answer at {address} within {waited:?} ({why}); the end of its log:{log}")]

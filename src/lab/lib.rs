@@ -10,18 +10,22 @@
 //!
 //! # Map
 //!
-//! - files here: `lab` is the lab itself: server processes, started through the keeper; their state as the kernel
-//!   reports it, and the conditions of a host that no kernel reports; proof of each effect. `proxy` is what breaks the
-//!   network (`network` decides what happens on a path, `source` tells whose connection it is), `links` does that
-//!   between hosts, measured by `gauge`s; `replication` makes a master, its replicas and their Sentinels of the
-//!   replicated nodes, `cluster` makes one cluster of its nodes, and with `readiness` and `awaited` both say what is
-//!   still missing. `failover` moves the master on order. `sessions` is how any server is asked: by the lock engine's
-//!   `Session`. `layout` lists the nodes, `node_name` says role and host, `nodes` has them by host, `site` is the
-//!   keeper with its directory; `base_dir`, `run_dir`, `opened_run`, `start_lock` and `leftovers` handle directories by
-//!   descriptor and what a crash left. `protocol` is what lockstorm and the keeper say to each other; `keeper/` has two
-//!   backends: `children` are processes, those of a Docker engine are kept by `docker/keep`, and only `docker/` knows
-//!   its API; `docker/supply` makes containers, or finds those of a stack that is up (`docker/stack`); servers that are
-//!   not ours are `watched` by a `witness`, with the `removal` of our keys
+//! - files here: `lab` is the lab itself: server processes, started through the keeper, whose `client` it is by
+//!   `protocol`; `actions` carries out faults and proves their effect; `awaited` says what is still missing; `running`
+//!   lists this user's labs for other programs
+//! - `directory`: `base_dir`, `run_dir`, `opened_run`, `start_lock` and `leftovers` handle directories by descriptor and
+//!   what a crash left; `site` is the keeper with its directory
+//! - `server`: one server. `binary` is the program, `node` how it is started and comes back, `nodes` all of them by host,
+//!   `node_name` role and host, `state` how the kernel, or nobody, reports it, `ports` and `settings` what it gets;
+//!   `sessions` is how any server is asked: by the lock engine's `Session`
+//! - `topology`: `layout` lists the nodes, `replication` makes a master, its replicas and their Sentinels of the
+//!   replicated ones, `cluster` makes one cluster, both by `readiness`; `failover` moves the master on order; `stack` is
+//!   what somebody else has brought up
+//! - `network`: `links` breaks the network between hosts, measured by `gauge`s, through `proxy`, which decides what
+//!   happens on a path (`proxy/network`) and knows by `source` whose connection it carries
+//! - `keeper` has two backends: `children` are processes, those of a Docker engine are kept by `docker/keep`, and only
+//!   `docker` knows its API; `docker/supply` makes containers, or finds those of a stack that is up (`docker/stack`);
+//!   servers that are not ours are `watched` by a `witness`, with the `removal` of our keys
 //! - `kept`: a lab that is kept for other programs: `order` is what somebody wants, `launch` starts a process in the
 //!   `background`, whose `service` has the lab and answers at a `socket` in the run directory. `found` finds it and
 //!   asks; `turn` lets one start after the other. `request`, `answer`, `choice` and `urls` are plain data. `act` breaks
@@ -91,11 +95,8 @@
 
 mod actions;
 mod awaited;
-mod base_dir;
-mod binary;
 mod client;
-mod cluster;
-mod containers;
+mod directory;
 #[cfg(feature = "docker")]
 mod docker;
 #[cfg(not(feature = "docker"))]
@@ -104,58 +105,31 @@ mod docker;
 pub mod doctor;
 mod emit;
 mod error;
-mod failover;
-mod gauge;
-mod install;
 pub mod keeper;
 pub mod kept;
 mod lab;
-mod layout;
-pub mod leftovers;
-mod link_states;
-mod links;
-mod node;
-mod node_name;
-mod nodes;
-mod opened_run;
-mod own_file;
-mod password;
-mod ports;
-mod probe;
-mod probe_keys;
-mod processes;
-mod programs;
+mod network;
 mod protocol;
 mod proxy;
-mod readiness;
-mod replication;
-mod run_dir;
 mod running;
-mod sessions;
-mod settings;
-mod site;
-mod source;
-mod stack;
-mod start_lock;
-mod state;
-mod stats;
-mod unseen;
-mod version;
+mod server;
+mod topology;
 
-pub use self::base_dir::check_temp_dir;
-pub use self::binary::ServerBinary;
-pub use self::containers::Containers;
+pub use self::directory::base_dir::check_temp_dir;
+pub use self::directory::leftovers;
+pub use self::directory::opened_run::OpenedRun;
+pub use self::directory::run_dir::RunDir;
+pub use self::directory::start_lock::StartLock;
 pub use self::docker::stack_has_sentinels;
 pub use self::error::LabError;
 pub use self::lab::{Lab, LabOptions};
-pub use self::node_name::{NodeName, Role};
-pub use self::opened_run::OpenedRun;
-pub use self::probe_keys::Kept;
-pub use self::replication::MASTER_NAME;
-pub use self::run_dir::RunDir;
 pub use self::running::Running;
-pub use self::settings::{NodeSettings, TlsFiles};
-pub use self::start_lock::StartLock;
-pub use self::state::{HostState, is_back};
-pub use self::stats::NodeStats;
-pub use self::version::{Flavour, Version};
+pub use self::server::binary::ServerBinary;
+pub use self::server::containers::Containers;
+pub use self::server::node_name::{NodeName, Role};
+pub use self::server::probe_keys::Kept;
+pub use self::server::settings::{NodeSettings, TlsFiles};
+pub use self::server::state::{HostState, is_back};
+pub use self::server::stats::NodeStats;
+pub use self::server::version::{Flavour, Version};
+pub use self::topology::replication::MASTER_NAME;

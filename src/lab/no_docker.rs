@@ -3,11 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use crate::binary::ServerBinary;
-use crate::containers::Containers;
+use crate::directory::run_dir::RunDir;
 use crate::error::LabError;
-use crate::node_name::NodeName;
-use crate::run_dir::RunDir;
+use crate::server::binary::ServerBinary;
+use crate::server::containers::Containers;
+use crate::server::node_name::NodeName;
 use lockstorm_data::scenario::LabSpec;
 
 const WITHOUT: &str = "this Lockstorm was built without Docker; build it with the feature \"docker\"";
@@ -52,7 +52,7 @@ pub(crate) fn keep(_: &Containers, _: RunDir) -> io::Result<()> {
 
 pub(super) mod leftovers {
     use super::{Path, WITHOUT, io};
-    use crate::unseen::{NOTE, Unseen};
+    use crate::directory::unseen::{NOTE, Unseen};
 
     /// Refuses to remove a run that may have containers.
     pub(crate) fn remove_of_run(run_dir: &Path) -> io::Result<usize> {

@@ -12,12 +12,13 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::base_dir::BaseDir;
-use super::error::LabError;
-use super::node_name::{NodeName, Role};
-use super::nodes::Nodes;
-use super::run_dir::{self, PREFIX};
-use super::{password, programs};
+use crate::directory::base_dir::BaseDir;
+use crate::directory::password;
+use crate::directory::run_dir::{self, PREFIX};
+use crate::error::LabError;
+use crate::server::node_name::{NodeName, Role};
+use crate::server::nodes::Nodes;
+use crate::server::programs;
 use lockstorm_base::input;
 
 /// The file in the run directory.

@@ -18,7 +18,7 @@ pub struct Simulated {
     pub refused: u64,
     /// Locks with two holders at the same time because nodes forgot their keys.
     pub overlaps: u64,
-    /// How long locks whose holder died were not to be had.
+    /// How long locks whose holder died were unavailable.
     pub takeovers: Takeovers,
     /// Events that happened.
     pub events: u64,

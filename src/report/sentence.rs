@@ -16,15 +16,15 @@ pub fn sentence(arm: &ArmSpec, figures: &Figures, workload: &WorkloadSpec, is_do
     format!("{}: {}.", arm.name, parts.join("; "))
 }
 
-/// How long its lock was not to be had after a fault or a change of the master, if that was long.
+/// How long its lock was unavailable after a fault or a change of the master, if that was long.
 fn outage(figures: &Figures) -> Option<String> {
     let longest = figures.longest_outage();
     (longest.ms >= LONG_MS).then(|| {
         let time = micros(longest.ms.saturating_mul(1000));
         if longest.over {
-            format!("no lock was to be had for {time}")
+            format!("its lock was unavailable for {time}")
         } else {
-            format!("no lock was to be had for the last {time}")
+            format!("its lock was unavailable for the last {time}")
         }
     })
 }

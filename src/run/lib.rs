@@ -12,7 +12,7 @@
 //!
 //! - `engine`: a run from its lab to its record. `state` is what it consists of, and what is done ten times a second;
 //!   `play` its loop, `orders` what it does on a key and by the schedule, `preparation` its arms and app servers at the
-//!   start, `ending` how the load ends and the books are closed, `stuck_keys` which locks can't be had although nobody
+//!   start, `ending` how the load ends and the books are closed, `stuck_keys` which locks can't be acquired although nobody
 //!   holds them, `finish` its record, `timing` its clock. Parts return `Notice`s, and only the engine writes them down
 //! - `orders`: what can be asked for (`command`, `knobs`, and `turned`, which the record says of them), what is under way
 //!   (`faults`), its `effect`, and its `meaning` for the locks of each arm
@@ -22,7 +22,7 @@
 //!   `master_watch`, `cluster_watch` and `new_master` see who takes over, and what it lacks, `masters` tells the arms;
 //!   `machine_watch` with `clock_watch`, `stall_watch` and `disk_watch` sees what voids figures
 //! - `collect`: what was done. An `arm` has its figures: `collector` empties the recorders into `totals`, `curves` (seconds
-//!   and tenths), `availability` (when locks were to be had, and from whom) and `takeovers` (how long locks of a killed app
+//!   and tenths), `availability` (when locks were available, and from whom) and `takeovers` (how long locks of a killed app
 //!   server were nobody's); `auditor` turns the ledger into books, waiting by `progress_limit`; `live_swarm` knows the app
 //!   servers, `activity` the last seconds; `announce` tells of figures that users should see at once
 //! - `show`: what others see (`snapshot`, `events`, `lacking` in words, `outlasted`), and how it gets there (`notice`,

@@ -526,7 +526,10 @@ fn servers_that_take_no_writes_any_more_prove_nothing_and_have_no_stuck_keys() {
     }
     let (code, said) = end_of(run);
     assert_eq!(code, 5, "{said}");
-    tells(&said, &["redlock: locks could not be had at the end: host 1 a replica"]);
+    tells(
+        &said,
+        &["redlock: no lock could be acquired at the end: host 1 a replica"],
+    );
     assert!(!said.contains("stayed taken"), "{said}");
 }
 

@@ -46,7 +46,7 @@ pub struct NodeLoad {
     pub causes: BTreeMap<CauseKind, u64>,
 }
 
-/// How long an arm's lock was not to be had after a fault.
+/// How long an arm's lock was unavailable after a fault.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outage {
     /// The second in which the fault took effect.
@@ -167,7 +167,7 @@ pub struct Figures {
     /// were granted again.
     #[serde(default)]
     pub orphaned: u64,
-    /// Keys that nobody held and that could not be had at the end; `None` if that was not tried.
+    /// Keys that nobody held and that could not be locked at the end; `None` if that was not tried.
     #[serde(default)]
     pub stuck: Option<u64>,
     /// What faults meant for its locks, in the order in which that was seen.

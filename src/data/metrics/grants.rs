@@ -1,5 +1,5 @@
 //! Granted locks, by when they were asked for and by the server that granted them, and what other attempts show of whether
-//! locks were to be had.
+//! locks were available.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -19,7 +19,7 @@ pub struct Grants(BTreeMap<(i64, Option<SocketAddr>), Answers>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Answers {
     granted: u64,
-    /// The first that shows that locks were to be had.
+    /// The first that shows that locks were available.
     had: Option<Had>,
     /// When the first was asked that was refused for lack of nodes.
     refused: Option<i64>,
@@ -27,7 +27,7 @@ struct Answers {
     last: i64,
 }
 
-/// An attempt that shows that locks were to be had: it was granted, or enough nodes answered, and somebody else holds the lock.
+/// An attempt that shows that locks were available: it was granted, or enough nodes answered, and somebody else holds the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Had {
     /// When it was answered.
@@ -76,7 +76,7 @@ impl Grants {
         self.0.clear();
     }
 
-    /// The first answer to what was asked after this time that shows that locks were to be had. What was asked in the same slot
+    /// The first answer to what was asked after this time that shows that locks were available. What was asked in the same slot
     /// does not count, since it may have been before, so the result is at most 10 ms too late.
     #[must_use]
     pub fn first_had_after(&self, time: i64) -> Option<Had> {

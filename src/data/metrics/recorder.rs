@@ -31,7 +31,7 @@ pub struct Tally {
     pub batches: Vec<Batch>,
     /// Cleared batches, to be used again.
     spare: Vec<Batch>,
-    /// Granted locks, and what else shows whether locks were to be had.
+    /// Granted locks, and what else shows whether locks were available.
     pub grants: Grants,
     /// Each grant of a lock that is watched.
     pub watched_grants: Vec<WatchedGrant>,

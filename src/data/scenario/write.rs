@@ -129,7 +129,7 @@ impl Writer {
         }
         self.pair("do", quote(fault.action.word()));
         if let Action::Fault(kind) = fault.action {
-            let _ = kind.pass(self);
+            let _ = kind.map_parameters(self);
         }
         self.pair("on", quote(&targets(&fault.targets)));
         self.optional("for", fault.lasts.map(time));

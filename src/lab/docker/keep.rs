@@ -25,10 +25,10 @@ use super::engine::Engine;
 use super::labels::Labels;
 use super::removal::remove_all;
 use super::supply::{Had, Supply};
-use crate::containers::Containers;
+use crate::directory::run_dir::RunDir;
 use crate::emit::emit;
 use crate::protocol::{Ending, Event, Order, Request};
-use crate::run_dir::RunDir;
+use crate::server::containers::Containers;
 
 /// A server in a container of its own is its first process.
 const INSIDE: u32 = 1;

@@ -15,8 +15,8 @@ use super::engine::Engine;
 use super::labels::{Labels, PROCESSES, RUN};
 use super::removal::remove_all;
 use super::stack::Stack;
-use crate::run_dir::LOCK_FILE;
-use crate::unseen::{NOTE, Unseen};
+use crate::directory::run_dir::LOCK_FILE;
+use crate::directory::unseen::{NOTE, Unseen};
 use lockstorm_base::input;
 
 /// The largest such file that is read, in MB.

@@ -6,10 +6,10 @@ use super::engine::Engine;
 use super::image::program_of;
 use super::labels::Labels;
 use super::stack::Stack;
-use crate::binary::{OLDEST, ServerBinary, parse};
-use crate::containers::Containers;
 use crate::error::LabError;
-use crate::node_name::{NodeName, Role};
+use crate::server::binary::{OLDEST, ServerBinary, parse};
+use crate::server::containers::Containers;
+use crate::server::node_name::{NodeName, Role};
 use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::LabSpec;
 
@@ -67,7 +67,7 @@ pub(crate) async fn check(containers: Option<&Containers>, names: &[NodeName], s
     };
     if let Some(port) = spec.port {
         return Err(LabError::Docker(format!(
-            "lab.port = {port} can't be had: the nodes of the stack {project} listen where they do; leave it out"
+            "lab.port = {port} can't be used: the nodes of the stack {project} listen where they do; leave it out"
         )));
     }
     let found = async {

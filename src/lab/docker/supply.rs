@@ -13,8 +13,8 @@ use super::leftovers;
 use super::network::Network;
 use super::removal::remove_all;
 use super::stack::Stack;
-use crate::containers::Containers;
 use crate::protocol::{Addresses, Start};
+use crate::server::containers::Containers;
 
 /// What is needed to have the containers of a lab.
 pub(super) struct Supply {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::facts::{Clock, Facts, Keys, Refused, Server, Trial, TtlSeen, Unreached};
 use super::settings::Settings;
-use crate::sessions;
+use crate::server::sessions;
 use lockstorm_lock::{
     Cause, NodeAddress, NodeOptions, Nodes, NotExtended, Redlock, Refusal, Reply, Session, SessionError, Wait,
 };

@@ -7,14 +7,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::super::containers::Containers;
-use super::super::run_dir::RunDir;
 use super::children;
 use super::children::Children;
 use super::watched::Watched;
+use crate::directory::run_dir::RunDir;
 use crate::docker;
 use crate::emit::emit;
 use crate::protocol::{Addresses, Event, Request};
+use crate::server::containers::Containers;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::super::sessions::{open, words};
+use crate::server::sessions::{open, words};
 use lockstorm_lock::{NodeAddress, Reply, Session};
 
 /// How long each answer may take.

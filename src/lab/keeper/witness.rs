@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::sessions::{is_late, open, words};
+use crate::server::sessions::{is_late, open, words};
 use lockstorm_lock::{NodeAddress, Session, SessionError};
 
 /// How long an answer, or a connection, may take.

@@ -5,7 +5,7 @@ use super::error::KeptError;
 use super::request::Verb;
 use crate::error::LabError;
 use crate::lab::Lab;
-use crate::state::is_back;
+use crate::server::state::is_back;
 use lockstorm_data::model::{Action, Condition, Fault, HostId, Obstacle, Target, Verified};
 use lockstorm_data::scenario::Persistence;
 

@@ -11,7 +11,7 @@ use super::answer::Answer;
 use super::error::KeptError;
 use super::request::Request;
 use super::socket;
-use crate::opened_run::OpenedRun;
+use crate::directory::opened_run::OpenedRun;
 use crate::running::Running;
 
 /// How long an answer may take: a host is restarted within 20 s, or that failed.

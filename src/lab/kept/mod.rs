@@ -3,7 +3,7 @@
 //! The lab belongs to a process in the background, in a session of its own: lockstorm, run again ([`background`]). It starts
 //! the lab as a run does, so the lab's keeper cleans up if that process ends in any way. While it keeps the lab it answers at
 //! a Unix socket in the run directory, which only this user can open: one [`Request`] and one [`Answer`] for each connection,
-//! a line of JSON each. Its [`Service`] can be had in the foreground too.
+//! a line of JSON each. Its [`Service`] runs in the foreground too.
 
 mod act;
 mod answer;

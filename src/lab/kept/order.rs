@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::binary::ServerBinary;
 use crate::error::LabError;
+use crate::server::binary::ServerBinary;
 use lockstorm_data::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
 
 /// The lab that somebody wants to have.

@@ -15,8 +15,8 @@ use super::order::Order;
 use super::request::{Request, Verb};
 use super::urls::Urls;
 use super::{act, socket, status};
+use crate::directory::opened_run::OpenedRun;
 use crate::lab::{Lab, LabOptions};
-use crate::opened_run::OpenedRun;
 use lockstorm_base::{Stop, Stops};
 
 /// How often it looks whether the keeper is still there.

@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::time::timeout;
 
-use crate::opened_run::OpenedRun;
+use crate::directory::opened_run::OpenedRun;
 
 /// Its name in the run directory.
 const NAME: &str = "control.sock";

@@ -7,8 +7,8 @@ use humantime::format_rfc3339_seconds;
 
 use super::answer::{HostStatus, NodeStatus};
 use crate::lab::Lab;
-use crate::node_name::{NodeName, Role};
-use crate::state::HostState;
+use crate::server::node_name::{NodeName, Role};
+use crate::server::state::HostState;
 use lockstorm_data::model::{HostId, Ongoing, ReplicationRole};
 
 /// How each host of this lab is now.

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::error::KeptError;
-use crate::start_lock::StartLock;
+use crate::directory::start_lock::StartLock;
 
 /// How often it is looked whether a start has come to its end.
 const LOOK: Duration = Duration::from_millis(10);

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::directory::opened_run::OpenedRun;
 use crate::lab::Lab;
-use crate::opened_run::OpenedRun;
-use crate::replication::MASTER_NAME;
+use crate::topology::replication::MASTER_NAME;
 use lockstorm_lock::NodeAddress;
 
 /// The file with the URLs of the lock nodes.

@@ -11,8 +11,8 @@ use tokio::time::sleep;
 use super::line::Line;
 use super::network::{Network, Path};
 use super::pump::{Ended, pump};
-use crate::node_name::NodeName;
-use crate::source;
+use crate::network::source;
+use crate::server::node_name::NodeName;
 use lockstorm_base::timer::Timer;
 use lockstorm_lock::NodeAddress;
 

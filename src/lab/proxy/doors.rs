@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
-use super::super::node_name::NodeName;
-use super::super::ports;
 use super::door::Door;
 use super::network::{Network, Path, State};
+use crate::server::node_name::NodeName;
+use crate::server::ports;
 use lockstorm_base::timer::Timer;
 use lockstorm_data::model::{Condition, Fault, Target};
 use lockstorm_lock::NodeAddress;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::node_name::{NodeName, Role};
+use crate::server::node_name::{NodeName, Role};
 use lockstorm_data::model::{Condition, Direction, Fault, Link, Target};
 
 /// One direction of a connection.

@@ -90,7 +90,7 @@ mod tests {
 
     use super::super::network::{Network, Path};
     use super::*;
-    use crate::node_name::{NodeName, Role};
+    use crate::server::node_name::{NodeName, Role};
     use lockstorm_data::model::{Direction, Fault, HostId, Target};
 
     const LONG: Duration = Duration::from_hours(1);

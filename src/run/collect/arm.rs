@@ -38,7 +38,7 @@ pub(crate) struct Arm {
     pub lost_at_failover: u64,
     /// How often a replica became the master of its locks.
     pub new_masters: u64,
-    /// Keys that nobody held and that could not be had at the end, if that was tried.
+    /// Keys that nobody held and that could not be locked at the end, if that was tried.
     pub stuck: Option<u64>,
     /// Who keeps its books.
     books: &'static str,

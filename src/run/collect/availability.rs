@@ -1,4 +1,4 @@
-//! When the lock of an arm was to be had, and from whom.
+//! When the lock of an arm was available, and from whom.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -30,7 +30,7 @@ struct Hit {
     at: i64,
     /// The number of the fault, which may have several targets; `None` if nothing else belongs to this one.
     fault: Option<usize>,
-    /// When the first attempt was asked that was refused for lack of nodes before locks were to be had again.
+    /// When the first attempt was asked that was refused for lack of nodes before locks were available again.
     refused: Option<i64>,
     /// How long it was until they were, once they are.
     lasted: Option<i64>,
@@ -53,7 +53,7 @@ impl Hit {
         });
     }
 
-    /// Since when locks were not to be had, if somebody was refused: since the effect, if that was soon after it. A longer time in
+    /// Since when locks were unavailable, if somebody was refused: since the effect, if that was soon after it. A longer time in
     /// which nobody asked shows nothing.
     fn since(&self) -> Option<i64> {
         let first = self.refused?;
@@ -87,7 +87,7 @@ impl Availability {
         self.by_old_masters += old.granted_by(&self.old_masters);
     }
 
-    /// Notes that from `at` on locks may not be to be had, because of this fault if it has a number.
+    /// Notes that from `at` on locks may be unavailable, because of this fault if it has a number.
     pub fn outage_from(&mut self, at: i64, fault: Option<usize>) {
         let mut hit = Hit {
             at,
@@ -115,7 +115,7 @@ impl Availability {
         }
     }
 
-    /// For each fault, and each master that became a replica, how long no lock was to be had after it, if somebody asked; `now`
+    /// For each fault, and each master that became a replica, how long its lock was unavailable after it, if somebody asked; `now`
     /// ends those that last. Of a fault with several targets it is the longest time after the effect on one of them.
     pub fn outages(&self, now: i64) -> Vec<Outage> {
         let mut outages: Vec<(Option<usize>, Outage)> = Vec::new();

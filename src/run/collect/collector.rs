@@ -118,8 +118,8 @@ impl Collector {
         self.curves.offered(seconds);
     }
 
-    /// Takes in that a fault took effect on one of its targets, or a master became a replica: from `at` on locks may not be to be
-    /// had. `fault` is the number of the fault, if it has one.
+    /// Takes in that a fault took effect on one of its targets, or a master became a replica: from `at` on locks may be
+    /// unavailable. `fault` is the number of the fault, if it has one.
     pub fn outage_from(&mut self, at: Instant, fault: Option<usize>) {
         self.availability.outage_from(self.timeline.micros(at), fault);
     }

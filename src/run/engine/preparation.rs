@@ -125,7 +125,10 @@ pub(crate) async fn drop_schemas(databases: Vec<Arc<ArmDatabase>>, limit: Durati
 /// Refuses a scenario that needs more connections than the database can give. Otherwise the run would hang waiting for
 /// them.
 pub(crate) async fn enough_connections(scenario: &Scenario) -> Result<(), RunError> {
-    let Some(free) = store::room(&scenario.database).await.map_err(RunError::Database)? else {
+    let Some(free) = store::free_connections(&scenario.database)
+        .await
+        .map_err(RunError::Database)?
+    else {
         return Ok(());
     };
     let needed = scenario.connections();

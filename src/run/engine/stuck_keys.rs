@@ -1,4 +1,4 @@
-//! After the load: keys that nobody holds and that still can't be had.
+//! After the load: keys that nobody holds and that still can't be locked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,7 +94,7 @@ impl Engine {
                     match lacking(spec, &tried.refused).filter(|_| !are_ours) {
                         None => self.arms[index].stuck = Some(tried.failed),
                         Some(why) => {
-                            let text = format!("{}: locks could not be had at the end: {why}", spec.name);
+                            let text = format!("{}: no lock could be acquired at the end: {why}", spec.name);
                             self.note([Notice::Doubt(index, text)]);
                         }
                     }

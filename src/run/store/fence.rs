@@ -52,7 +52,7 @@ impl Store {
             drop(connection);
             return Err(self.refusal(product, token).await);
         };
-        self.pass(service).await;
+        self.spend(service).await;
         Ok(units)
     }
 

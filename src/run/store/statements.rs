@@ -97,7 +97,7 @@ impl Store {
     }
 
     /// Lets a service time pass.
-    pub(super) async fn pass(&self, service: Duration) {
+    pub(super) async fn spend(&self, service: Duration) {
         self.timer.sleep(service).await;
     }
 
@@ -120,7 +120,7 @@ impl Store {
             .bind(i64::from(page.unwrap_or(0)))
             .fetch_optional(&mut *connection)
             .await?;
-        self.pass(service).await;
+        self.spend(service).await;
         found.ok_or_else(|| StoreError::Missing(format!("value for key {key} of {cache}")))
     }
 
@@ -134,7 +134,7 @@ impl Store {
             .bind(signed(product))
             .fetch_optional(&mut *connection)
             .await?;
-        self.pass(service).await;
+        self.spend(service).await;
         units.map(unsigned).ok_or_else(|| no_product(product))
     }
 

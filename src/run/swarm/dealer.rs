@@ -129,7 +129,7 @@ impl Dealer {
     }
 
     /// How many requests were due in each second, since the last call.
-    pub fn news(&self) -> BTreeMap<i64, u64> {
+    pub fn due_since(&self) -> BTreeMap<i64, u64> {
         std::mem::take(&mut self.shared.state().news)
     }
 
@@ -242,8 +242,8 @@ mod tests {
         dealer.end();
         assert_eq!((dealer.offered(), dealer.dropped()), (40, 0));
         assert_eq!(dealt(&queues), [20; 4], "each arm in turn");
-        assert_eq!(dealer.news().into_iter().collect::<Vec<_>>(), [(-1, 20), (0, 40)]);
-        assert!(dealer.news().is_empty(), "returned once");
+        assert_eq!(dealer.due_since().into_iter().collect::<Vec<_>>(), [(-1, 20), (0, 40)]);
+        assert!(dealer.due_since().is_empty(), "returned once");
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl Load {
     pub fn offered_by_second(&self) -> Option<BTreeMap<i64, u64>> {
         match &self.source {
             Source::Closed(_) => None,
-            Source::Open { dealer, .. } => Some(dealer.as_ref().map(Dealer::news).unwrap_or_default()),
+            Source::Open { dealer, .. } => Some(dealer.as_ref().map(Dealer::due_since).unwrap_or_default()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! A trial after the load: whether every lock can be had.
+//! A trial after the load: whether every lock can be acquired.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,13 +16,13 @@ use lockstorm_lock::{AcquireOptions, Lock, Refusal};
 
 /// How many locks of an arm are tried at once.
 const AT_ONCE: usize = 32;
-/// The pause before a lock that was not to be had is tried again.
+/// The pause before a lock that was not granted is tried again.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// What became of the locks of an arm.
 #[derive(Debug, Default)]
 pub struct Tried {
-    /// How many could not be had.
+    /// How many could not be acquired.
     pub failed: u64,
     /// Why the lock nodes gave no votes to one of these, if they did not say that somebody holds it.
     pub refused: Vec<NoVote>,

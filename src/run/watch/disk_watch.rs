@@ -45,7 +45,7 @@ impl DiskWatch {
     }
 
     /// A warning about the newest measurement; returned once.
-    pub fn news(&mut self) -> Option<String> {
+    pub fn warning(&mut self) -> Option<String> {
         let free = self.looks.try_recv().ok()?;
         let now = Instant::now();
         let (since, at_first) = *self.first.get_or_insert((now, free));
@@ -91,12 +91,12 @@ mod tests {
             first: None,
             reported: false,
         };
-        assert_eq!(watch.news(), None, "nobody has looked");
+        assert_eq!(watch.warning(), None, "nobody has looked");
         for free in [LITTLE, LITTLE - 1, LITTLE - 2] {
             found.send(free).await.expect("it is there");
         }
-        assert_eq!(watch.news(), None);
-        assert!(watch.news().is_some_and(|text| text.contains("63 MiB are left")));
-        assert_eq!(watch.news(), None);
+        assert_eq!(watch.warning(), None);
+        assert!(watch.warning().is_some_and(|text| text.contains("63 MiB are left")));
+        assert_eq!(watch.warning(), None);
     }
 }

@@ -35,7 +35,7 @@ impl MachineWatch {
 
     /// What the machine has done since the last look that a reader of the figures should know.
     pub fn look(&mut self) -> Vec<Notice> {
-        let full = self.disk.news().map(Notice::Warning);
+        let full = self.disk.warning().map(Notice::Warning);
         let step = self.clock.look().map(|step| Notice::Void {
             why: "the machine's wall clock stepped".to_owned(),
             text: format!(

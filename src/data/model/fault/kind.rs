@@ -150,7 +150,7 @@ impl Fault {
 
     /// This fault with its parameters as `through` returns them.
     #[must_use]
-    pub fn pass(self, through: &mut impl Parameters) -> Self {
+    pub fn map_parameters(self, through: &mut impl Parameters) -> Self {
         match self {
             Self::Kill | Self::Shutdown | Self::Pause => self,
             Self::Lag { delay, direction } => Self::Lag {
@@ -170,7 +170,7 @@ impl Fault {
     #[must_use]
     pub fn keys(self) -> Vec<&'static str> {
         let mut keys = Keys(Vec::new());
-        let _ = self.pass(&mut keys);
+        let _ = self.map_parameters(&mut keys);
         keys.0
     }
 
@@ -252,17 +252,17 @@ mod tests {
             delay: delay * 2,
             direction: Direction::Back,
         };
-        assert_eq!(lag.pass(&mut Double), twice);
+        assert_eq!(lag.map_parameters(&mut Double), twice);
         assert_eq!(
-            cut.pass(&mut Double),
+            cut.map_parameters(&mut Double),
             Fault::Cut {
                 direction: Direction::Back
             }
         );
-        assert_eq!(Fault::Pause.pass(&mut Double), Fault::Pause);
+        assert_eq!(Fault::Pause.map_parameters(&mut Double), Fault::Pause);
         let failover = |by| Fault::Failover { by };
         assert_eq!(failover(Way::Sentinel).keys(), ["by"]);
-        assert_eq!(failover(Way::Sentinel).pass(&mut Double), failover(Way::Hand));
+        assert_eq!(failover(Way::Sentinel).map_parameters(&mut Double), failover(Way::Hand));
         assert_eq!(
             Action::from(lag).details() + &Action::from(Fault::Kill).details(),
             " by 50 ms"

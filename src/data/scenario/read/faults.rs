@@ -163,7 +163,7 @@ fn parameters(action: Action, table: &mut Reader<'_>) -> Action {
         table.refuse(&[key], &format!("{why}; {having} {have} it"));
     }
     match action {
-        Action::Fault(fault) => Action::Fault(fault.pass(table)),
+        Action::Fault(fault) => Action::Fault(fault.map_parameters(table)),
         Action::Undo(_) => action,
     }
 }

@@ -266,18 +266,18 @@ fn permission(trial: &Trial, settings: &Settings) -> Finding {
         ),
         Err(Refused::Failed(why)) if why.contains("NOREPLICAS") => Finding::bad(
             Check::Permission,
-            format!("a lock could not be had: {why}"),
+            format!("no lock could be acquired: {why}"),
             "attach the replicas that it waits for, or CONFIG SET min-replicas-to-write 0",
         ),
         Err(Refused::Failed(why)) => Finding::bad(
             Check::Permission,
-            format!("a lock could not be had: {why}"),
+            format!("no lock could be acquired: {why}"),
             "repair what the server complains of, and look again",
         ),
     }
 }
 
-/// How it keeps keys; nothing if no lock could be had, which says why that was not seen.
+/// How it keeps keys; nothing if no lock could be acquired, which says why that was not seen.
 fn keys(trial: &Trial) -> Option<Finding> {
     let keys = &trial.keys;
     let mut wrong = Vec::new();

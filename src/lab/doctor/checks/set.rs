@@ -52,7 +52,7 @@ fn number(facts: &[Facts]) -> Finding {
         let now = format!("{count} {servers}: {votes} {needed} needed, and {silent} can't be asked now, so ");
         let cure = "repair what keeps them from answering, and look again";
         return match spare.checked_sub(silent) {
-            None => Finding::bad(Check::Number, now + "no lock can be had", cure),
+            None => Finding::bad(Check::Number, now + "no lock can be acquired", cure),
             Some(0) => Finding::warning(Check::Number, now + "no other may fail", cure),
             Some(more) => Finding::warning(Check::Number, now + &format!("only {more} more may fail"), cure),
         };
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(verdict, Verdict::Bad);
         assert_eq!(
             seen,
-            "3 servers: 2 votes are needed, and 3 can't be asked now, so no lock can be had"
+            "3 servers: 2 votes are needed, and 3 can't be asked now, so no lock can be acquired"
         );
         assert_eq!(of(1).0, Verdict::Bad);
     }

@@ -1,0 +1,450 @@
+//! One server: its start, its checks, its restart; or a server that is not ours, which is only watched.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Mutex, watch};
+use tokio::time::sleep;
+
+use crate::client::{Client, Ground};
+use crate::directory::own_file;
+use crate::directory::password::Password;
+use crate::directory::processes;
+use crate::error::LabError;
+use crate::protocol::{Start, Watch};
+use crate::server::binary::ServerBinary;
+use crate::server::containers::Containers;
+use crate::server::node_name::{NodeName, Role};
+use crate::server::ports;
+use crate::server::ports::NodePorts;
+use crate::server::probe;
+use crate::server::settings::{self, NodeSettings, TlsFiles};
+use crate::server::stats::Admin;
+use lockstorm_data::scenario::{ClusterSpec, NodeUrl, Persistence, ReplicatedSpec};
+use lockstorm_lock::NodeAddress;
+
+/// How many other ports are tried if somebody else takes one first.
+const PORT_TRIES: usize = 10;
+/// How long a restart waits for somebody else to free a port at which the node must stay.
+const PORT_RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a restart waits for somebody else to free its port if the node may take another one.
+const PORT_PATIENCE: Duration = Duration::from_secs(1);
+/// The pause before a port is tried again.
+const PORT_PAUSE: Duration = Duration::from_millis(50);
+/// How long to wait for another process that answers in place of the one that was started.
+const SUBSTITUTE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How many lines of a log are shown.
+const LOG_LINES: usize = 5;
+/// How many bytes at the end of a log are searched for them.
+const LOG_END: u64 = 8 * 1024;
+
+/// A node of the lab.
+#[derive(Debug)]
+pub(crate) struct Node {
+    /// Its number in messages to the keeper.
+    pub id: usize,
+    pub name: NodeName,
+    /// Whether it is a process of ours.
+    pub is_ours: bool,
+    /// Its TLS port, if it has one.
+    pub tls_port: Option<u16>,
+    /// The port at which the other nodes of the cluster talk to it, if it is in one.
+    pub bus_port: Option<u16>,
+    pub admin: Mutex<Admin>,
+    /// Where it is, with the lab's password. Whatever depends on its port is made from this.
+    access: watch::Sender<NodeAddress>,
+    plan: Arc<Plan>,
+    dir: PathBuf,
+}
+
+/// What all nodes of a lab have in common.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub binary: ServerBinary,
+    pub persistence: Persistence,
+    /// `None`: the nodes require no password.
+    pub password: Option<Password>,
+    pub ground: Ground,
+    pub start_timeout: Duration,
+    /// Set if lock nodes speak TLS.
+    pub tls: Option<TlsFiles>,
+    /// Set if there are replicated nodes.
+    pub replicated: Option<ReplicatedSpec>,
+    /// Set if there are nodes of a cluster.
+    pub cluster: Option<ClusterSpec>,
+    /// Where nodes are reached that are behind a door of the proxy.
+    pub doors: BTreeMap<NodeName, SocketAddr>,
+    /// The lock nodes that are not ours, in the order of the hosts.
+    pub given: Vec<NodeUrl>,
+    /// What all keys on them begin with.
+    pub key_prefix: String,
+    /// Whether the scenario chose the ports.
+    pub ports_fixed: bool,
+    /// Whether a node must come back at the port at which it was started.
+    pub ports_stay: bool,
+}
+
+impl Plan {
+    /// The URL of a node that is not ours.
+    pub(crate) fn given(&self, name: NodeName) -> Option<&NodeUrl> {
+        let host = name.host.filter(|_| name.role == Role::Lock)?;
+        self.given.get(host.index())
+    }
+
+    /// The address of a node on this port, with the lab's password.
+    fn access(&self, place: SocketAddr) -> NodeAddress {
+        let access = NodeAddress::new(place, self.password.as_ref().map(Password::text));
+        // On loopback any user of this machine may listen; an address of its own is the container's.
+        if self.ground.is_loopback() {
+            access.of_this_user()
+        } else {
+            access
+        }
+    }
+}
+
+/// Why a start failed.
+enum Failure {
+    /// Another process has the port.
+    PortLost,
+    Other(LabError),
+}
+
+impl Node {
+    /// Creates the node's directory and starts it on these ports; if one is taken and they are not fixed, on others.
+    pub(crate) async fn start(
+        client: &Client,
+        plan: &Arc<Plan>,
+        id: usize,
+        name: NodeName,
+        mut ports: NodePorts,
+    ) -> Result<Self, LabError> {
+        let dir = plan.ground.dir.join(name.directory());
+        fs::create_dir(&dir).map_err(|source| LabError::Directory {
+            path: dir.clone(),
+            source,
+        })?;
+        if let Some(text) = own_file::first_text(name.role, plan.password.as_ref(), plan.doors.get(&name).copied()) {
+            own_file::create(&dir, &text)?;
+        }
+        for _ in 0..PORT_TRIES {
+            let node = Self::new(plan, id, name, ports, &dir)?;
+            match node.run(client).await {
+                Ok(()) => return Ok(node),
+                Err(Failure::Other(error)) => return Err(error),
+                Err(Failure::PortLost) if plan.ports_fixed => break,
+                Err(Failure::PortLost) => ports = ports.others()?,
+            }
+        }
+        Err(port_taken(ports.port, name))
+    }
+
+    fn new(plan: &Arc<Plan>, id: usize, name: NodeName, ports: NodePorts, dir: &Path) -> Result<Self, LabError> {
+        let tls_port = match (&plan.tls, name.role) {
+            (Some(_), Role::Lock) => Some(ports::find(1)?[0]),
+            _ => None,
+        };
+        Ok(Self {
+            id,
+            name,
+            is_ours: true,
+            tls_port,
+            bus_port: ports.bus,
+            admin: Mutex::default(),
+            access: watch::Sender::new(plan.access((plan.ground.ip(id), ports.port).into())),
+            plan: Arc::clone(plan),
+            dir: dir.to_owned(),
+        })
+    }
+
+    /// Watches a server that is not ours from now on, once it answers.
+    pub(crate) async fn watch(
+        client: &Client,
+        plan: &Arc<Plan>,
+        id: usize,
+        name: NodeName,
+        url: &NodeUrl,
+    ) -> Result<Self, LabError> {
+        let not_reached = |why: String| LabError::NotReached {
+            node: name,
+            url: url.to_string(),
+            why,
+        };
+        let address = NodeAddress::parse(url.reveal()).map_err(|error| not_reached(error.why))?;
+        let watch = Watch {
+            id,
+            url: url.reveal().to_owned(),
+            prefix: plan.key_prefix.clone(),
+        };
+        client.watch(watch).await?.map_err(not_reached)?;
+        Ok(Self {
+            id,
+            name,
+            is_ours: false,
+            tls_port: None,
+            bus_port: None,
+            admin: Mutex::default(),
+            access: watch::Sender::new(address),
+            plan: Arc::clone(plan),
+            dir: PathBuf::new(),
+        })
+    }
+
+    /// Where the node, which is ours, is now.
+    pub(crate) fn address(&self) -> SocketAddr {
+        let access = self.access.borrow();
+        // It was made from an address.
+        let ip = access.host().parse().unwrap_or(Ipv4Addr::LOCALHOST);
+        (ip, access.port()).into()
+    }
+
+    /// Whether it is in a container.
+    pub(crate) fn is_container(&self) -> bool {
+        self.plan.binary.containers.is_some()
+    }
+
+    /// Whether it is in a container that somebody else has made.
+    fn is_found(&self) -> bool {
+        self.plan.binary.containers.as_ref().is_some_and(Containers::are_found)
+    }
+
+    /// Where the node is now, with the lab's password.
+    pub(crate) fn access(&self) -> NodeAddress {
+        self.access.borrow().clone()
+    }
+
+    /// Where the node is now and where it will be, with the lab's password.
+    pub(crate) fn follow(&self) -> watch::Receiver<NodeAddress> {
+        self.access.subscribe()
+    }
+
+    /// The settings that it is given on the command line.
+    fn given(&self) -> Vec<(&'static str, Vec<String>)> {
+        let plan = &self.plan;
+        let mut given = settings::of(self.name.role, plan.persistence, self.address(), &self.dir);
+        let replicated = plan.replicated.as_ref().filter(|_| self.name.role == Role::Replicated);
+        given.extend(
+            replicated
+                .into_iter()
+                .flat_map(|spec| settings::of_replicated(spec, self.name.host)),
+        );
+        let cluster = plan.cluster.as_ref().zip(self.bus_port);
+        given.extend(
+            cluster
+                .into_iter()
+                .flat_map(|(spec, bus)| settings::of_cluster(spec, self.address().ip(), bus)),
+        );
+        let door = plan.doors.get(&self.name);
+        given.extend(door.into_iter().flat_map(|door| settings::of_door(self.name, *door)));
+        let tls = self.plan.tls.as_ref().zip(self.tls_port);
+        given.extend(tls.into_iter().flat_map(|(files, port)| settings::of_tls(files, port)));
+        if self.is_found() {
+            given.retain(|(name, _)| settings::can_change(name));
+        }
+        given
+    }
+
+    /// How it is started now, for the record.
+    pub(crate) fn settings(&self) -> NodeSettings {
+        if !self.is_ours {
+            return NodeSettings {
+                name: self.name,
+                address: self.access().to_string(),
+                server: "not ours".to_owned(),
+                settings: BTreeMap::new(),
+            };
+        }
+        let said = self.plan.password.as_ref();
+        let said = said.map(|_| ("requirepass".to_owned(), "random".to_owned()));
+        let given = self.given().into_iter();
+        NodeSettings {
+            name: self.name,
+            address: self.address().to_string(),
+            server: self.plan.binary.to_string(),
+            settings: given
+                .map(|(name, values)| (name.to_owned(), values.join(" ")))
+                .chain(said)
+                .collect(),
+        }
+    }
+
+    /// The settings of the replicated nodes of its lab, if there are any.
+    pub(crate) fn replicated(&self) -> Option<&ReplicatedSpec> {
+        self.plan.replicated.as_ref()
+    }
+
+    /// The program of the node.
+    pub(crate) fn program(&self) -> &Path {
+        &self.plan.binary.path
+    }
+
+    fn log(&self) -> PathBuf {
+        self.dir.join("server.log")
+    }
+
+    /// Its configuration file, if it has one: a file of its own if it writes there what it is told later, otherwise that of
+    /// all nodes.
+    fn file(&self) -> Option<PathBuf> {
+        if own_file::is_for(self.name.role) {
+            return Some(self.dir.join(own_file::NAME));
+        }
+        self.plan.password.as_ref().map(|password| password.file.clone())
+    }
+
+    fn start_request(&self) -> Start {
+        // A server takes the name of a file only as its first argument.
+        let file = self.file().map(|file| file.to_string_lossy().into_owned());
+        let mode = (self.name.role == Role::Sentinel).then(|| "--sentinel".to_owned());
+        Start {
+            id: self.id,
+            program: self.plan.binary.path.clone(),
+            args: file
+                .into_iter()
+                .chain(mode)
+                .chain(settings::arguments(&self.given()))
+                .collect(),
+            dir: self.dir.clone(),
+            log: self.log(),
+        }
+    }
+
+    /// Starts the node again in its directory and on its port; if somebody else has taken that and does not free it soon, on
+    /// another one, unless it must stay. Returns when it answers.
+    pub(crate) async fn restart(&self, client: &Client) -> Result<(), LabError> {
+        let (patience, mut others) = match self.plan.ports_stay || self.name.role.is_known_by_port() {
+            true => (PORT_RELEASE_TIMEOUT, 0),
+            false => (PORT_PATIENCE, PORT_TRIES),
+        };
+        let end = Instant::now() + patience;
+        loop {
+            match self.run(client).await {
+                Ok(()) => return Ok(()),
+                Err(Failure::Other(error)) => return Err(error),
+                Err(Failure::PortLost) if Instant::now() < end => sleep(PORT_PAUSE).await,
+                Err(Failure::PortLost) if others == 0 => return Err(port_taken(self.address().port(), self.name)),
+                Err(Failure::PortLost) => {
+                    others -= 1;
+                    let place = SocketAddr::new(self.address().ip(), ports::find(1)?[0]);
+                    self.access.send_replace(self.plan.access(place));
+                }
+            }
+        }
+    }
+
+    /// Takes the address that the keeper has told, if it has.
+    pub(crate) fn look_where(&self, client: &Client) {
+        if let Some(place) = client.slot(self.id).at {
+            self.access.send_replace(self.plan.access(place));
+        }
+    }
+
+    /// Starts the process and waits until it, and no other process, answers PING with its data loaded.
+    async fn run(&self, client: &Client) -> Result<(), Failure> {
+        // The log of an earlier start says nothing about this one.
+        let from = fs::metadata(self.log()).map_or(0, |log| log.len());
+        let pid = match client
+            .start_server(self.start_request())
+            .await
+            .map_err(Failure::Other)?
+        {
+            Ok(pid) => pid,
+            Err(why) => return Err(self.died(&why, from).await),
+        };
+        self.look_where(client);
+        let access = self.access();
+        let ended = client.wait_slot(self.id, self.plan.start_timeout, |slot| slot.state.ended());
+        tokio::select! {
+            answer = probe::answers(&access, pid, self.plan.start_timeout) => answer.map_err(|why| {
+                Failure::Other(LabError::NotAnswering {
+                    node: self.name.to_string(),
+                    address: self.address(),
+                    waited: self.plan.start_timeout,
+                    why,
+                    log: self.last_words(from),
+                })
+            }),
+            Ok(Some(why)) = ended => Err(self.died(&why, from).await),
+        }
+    }
+
+    async fn died(&self, why: &str, from: u64) -> Failure {
+        let log = self.last_words(from);
+        if let Some(other) = self.substitute().await {
+            let why = format!(
+                "{why}, and process {other} answers in its place: the program must become the server, by exec, and must not \
+                 start it by setsid or in the background"
+            );
+            return Failure::Other(LabError::StartFailed {
+                node: self.name.to_string(),
+                why,
+                log,
+            });
+        }
+        // The server's message is the sure sign; checking the port does not depend on its language.
+        let loopback = self.plan.ground.is_loopback();
+        if log.contains("Address already in use") || (loopback && ports::check(self.address().port()).is_err()) {
+            return Failure::PortLost;
+        }
+        let cure = match self.name.role {
+            Role::Sentinel => "; a program without Sentinel mode can't be one: name another program with --server-bin",
+            _ => "",
+        };
+        Failure::Other(LabError::StartFailed {
+            node: self.name.to_string(),
+            why: format!("{why}{cure}"),
+            log,
+        })
+    }
+
+    /// The process that answers at the node's address and works in its directory, but is not the one that was started: a
+    /// child of it (Linux).
+    async fn substitute(&self) -> Option<u32> {
+        let end = Instant::now() + SUBSTITUTE_TIMEOUT;
+        while Instant::now() < end && processes::is_inhabited(&self.dir) {
+            if let Some(pid) = probe::who(&self.access()).await {
+                let cwd = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+                return (cwd == self.dir).then_some(pid);
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+        None
+    }
+
+    /// The last lines of the node's log after byte `from`, each after a line break; for error messages.
+    fn last_words(&self, from: u64) -> String {
+        let end = end_of(&self.log(), from).unwrap_or_default();
+        let lines: Vec<String> = String::from_utf8_lossy(&end)
+            .lines()
+            .map(|line| line.chars().filter(|c| !c.is_control()).take(200).collect::<String>())
+            .filter(|line| !line.trim().is_empty())
+            .collect();
+        let last = &lines[lines.len().saturating_sub(LOG_LINES)..];
+        if last.is_empty() {
+            " none".to_owned()
+        } else {
+            last.iter().map(|line| format!("\n  {line}")).collect()
+        }
+    }
+}
+
+fn port_taken(port: u16, name: NodeName) -> LabError {
+    LabError::PortTaken {
+        port,
+        why: "is taken".to_owned(),
+        node: name.to_string(),
+    }
+}
+
+fn end_of(log: &Path, from: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LOG_END).max(from)))?;
+    let mut end = Vec::new();
+    file.take(LOG_END).read_to_end(&mut end)?;
+    Ok(end)
+}

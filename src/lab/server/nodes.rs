@@ -1,0 +1,152 @@
+//! All nodes of a lab, by host.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex as Turn;
+use tokio::task::JoinSet;
+
+use crate::client::Client;
+use crate::error::LabError;
+use crate::server::node::{Node, Plan};
+use crate::server::node_name::{NodeName, Role};
+use crate::server::ports::NodePorts;
+use crate::server::state::HostState;
+use lockstorm_data::model::{Action, Condition, Conditions, HostId, How};
+
+/// A host with its nodes, which fail together.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub id: HostId,
+    /// Shared with the tasks that restart them and read their statistics.
+    pub nodes: Vec<Arc<Node>>,
+    /// Held while an action is under way, so that there is one at a time.
+    pub turn: Turn<()>,
+    /// The conditions that the lab has brought about and that the kernel does not report.
+    imposed: Mutex<Conditions<Instant>>,
+}
+
+impl Host {
+    /// The host's state, made from what the keeper reports of its nodes.
+    pub(crate) fn state(&self, client: &Client) -> HostState {
+        let reported = self.nodes.iter().map(|node| client.slot(node.id).state);
+        let imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
+        HostState::of_all(reported).with(&imposed)
+    }
+
+    /// Whether its nodes are processes of ours.
+    pub(crate) fn are_ours(&self) -> bool {
+        self.nodes.iter().all(|node| node.is_ours)
+    }
+
+    /// How much longer a round trip to this host takes because it lags.
+    pub(crate) fn delay(&self) -> Duration {
+        let imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
+        match imposed.get(Condition::Lagging).and_then(|ongoing| ongoing.how.clone()) {
+            Some(How::Delayed(delay, direction)) => delay * direction.times(),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Notes that an action has taken effect on all nodes.
+    pub(crate) fn undergo(&self, action: Action, at: Instant) {
+        let mut imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
+        imposed.undergo(action, at);
+        imposed.retain(|condition| !condition.is_reported());
+    }
+}
+
+/// The nodes of a lab.
+#[derive(Debug)]
+pub(crate) struct Nodes {
+    pub hosts: Vec<Host>,
+    /// The nodes that are not on a host.
+    pub apart: Vec<Arc<Node>>,
+    /// Held while the list of their addresses is written for other programs.
+    pub listing: Mutex<()>,
+    /// Held while the master is moved from one to another, so that this happens once at a time.
+    pub moving: Turn<()>,
+}
+
+impl Nodes {
+    /// Starts these nodes on these ports: the Sentinels, then all others, so that a program that can't be a Sentinel is refused
+    /// before anything else runs. A node whose port is taken gets another one, unless the ports are fixed. Nodes that are not ours are watched
+    /// instead.
+    pub(crate) async fn start(
+        client: &Arc<Client>,
+        plan: Plan,
+        layout: Vec<(NodeName, NodePorts)>,
+    ) -> Result<Self, LabError> {
+        let plan = Arc::new(plan);
+        let (sentinels, others): (Vec<_>, Vec<_>) = layout
+            .into_iter()
+            .enumerate()
+            .partition(|(_, (name, _))| name.role == Role::Sentinel);
+        let mut nodes = Vec::new();
+        for at_once in [sentinels, others] {
+            let mut starting = JoinSet::new();
+            for (id, (name, ports)) in at_once {
+                let (client, plan) = (Arc::clone(client), Arc::clone(&plan));
+                starting.spawn(async move {
+                    match plan.given(name) {
+                        Some(url) => Node::watch(&client, &plan, id, name, url).await,
+                        None => Node::start(&client, &plan, id, name, ports).await,
+                    }
+                });
+            }
+            while let Some(node) = starting.join_next().await {
+                let node = node.map_err(|error| LabError::KeeperGone(error.to_string()))?;
+                nodes.push(Arc::new(node?));
+            }
+        }
+        nodes.sort_unstable_by_key(|node| node.id);
+        Ok(Self::by_host(nodes))
+    }
+
+    fn by_host(nodes: Vec<Arc<Node>>) -> Self {
+        let (mut hosts, mut apart): (Vec<Host>, _) = (Vec::new(), Vec::new());
+        for node in nodes {
+            let Some(id) = node.name.host else {
+                apart.push(node);
+                continue;
+            };
+            match hosts.iter_mut().find(|host| host.id == id) {
+                Some(host) => host.nodes.push(node),
+                None => hosts.push(Host {
+                    id,
+                    nodes: vec![node],
+                    turn: Turn::default(),
+                    imposed: Mutex::default(),
+                }),
+            }
+        }
+        Self {
+            hosts,
+            apart,
+            listing: Mutex::default(),
+            moving: Turn::default(),
+        }
+    }
+
+    /// All nodes: those of the hosts in order, then the others.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Node>> {
+        self.hosts.iter().flat_map(|host| &host.nodes).chain(&self.apart)
+    }
+
+    /// The nodes of a role, in the order of the hosts.
+    pub(crate) fn of(&self, role: Role) -> impl Iterator<Item = &Arc<Node>> {
+        self.all().filter(move |node| node.name.role == role)
+    }
+
+    pub(crate) fn get(&self, name: NodeName) -> Option<&Arc<Node>> {
+        self.all().find(|node| node.name == name)
+    }
+
+    pub(crate) fn host(&self, id: HostId) -> Result<&Host, LabError> {
+        let host = self.hosts.iter().find(|host| host.id == id);
+        host.ok_or(LabError::NoSuchHost {
+            host: id,
+            hosts: self.hosts.len(),
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! Statistics of the nodes, which are read over separate connections.
+
+use std::time::{Duration, Instant};
+
+use tokio::time::timeout;
+
+use crate::server::sessions;
+use lockstorm_lock::{NodeAddress, Reply, Session, SessionError};
+
+/// How long a node may take to report its statistics, connecting included.
+pub(crate) const STATS_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// What a node reports about itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeStats {
+    /// Commands a second, as the node counts them (a moving average).
+    pub ops_per_sec: u64,
+    /// Keys in all its databases.
+    pub keys: u64,
+    /// Memory in use by its allocator, in bytes.
+    pub used_memory: u64,
+    /// The round trip of a PING.
+    pub ping: Duration,
+}
+
+/// The connection over which one node is asked, made when it is needed.
+#[derive(Default)]
+pub(crate) struct Admin(Option<Session>);
+
+impl std::fmt::Debug for Admin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Admin").field(&self.0.is_some()).finish()
+    }
+}
+
+impl Admin {
+    /// Asks the node for its role; `None` if it does not answer in time.
+    pub(crate) async fn role(&mut self, address: &NodeAddress) -> Option<Reply> {
+        let role = timeout(STATS_TIMEOUT, async {
+            let mut session = self.take(address).await?;
+            let role = session.order(&["ROLE"]).await?;
+            self.0 = Some(session);
+            Ok::<_, SessionError>(role)
+        });
+        role.await.ok()?.ok()
+    }
+
+    /// Asks the node; `None` if it does not answer in time, or does not say.
+    pub(crate) async fn ask(&mut self, address: &NodeAddress) -> Option<NodeStats> {
+        let stats = timeout(STATS_TIMEOUT, async {
+            let mut session = self.take(address).await?;
+            let stats = ask(&mut session).await?;
+            self.0 = Some(session);
+            Ok::<_, SessionError>(stats)
+        });
+        stats.await.ok()?.ok()?
+    }
+
+    /// The connection, which is put back after an answer: after any error the next question connects again.
+    async fn take(&mut self, address: &NodeAddress) -> Result<Session, SessionError> {
+        match self.0.take() {
+            Some(session) => Ok(session),
+            None => sessions::open(address, STATS_TIMEOUT).await,
+        }
+    }
+}
+
+async fn ask(session: &mut Session) -> Result<Option<NodeStats>, SessionError> {
+    let start = Instant::now();
+    session.ask(&["PING"]).await?;
+    let ping = start.elapsed();
+    let Reply::Text(info) = session.ask(&["INFO"]).await? else {
+        return Ok(None);
+    };
+    Ok(Some(NodeStats {
+        ops_per_sec: field(&info, "instantaneous_ops_per_sec"),
+        keys: keys(&info),
+        used_memory: field(&info, "used_memory"),
+        ping,
+    }))
+}
+
+/// The number after `name:` in INFO; 0 if there is none.
+fn field(info: &str, name: &str) -> u64 {
+    info.lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+        .and_then(|value| value.trim().parse().ok())
+        .unwrap_or(0)
+}
+
+/// The sum of keys over all lines such as `db0:keys=12,expires=3,avg_ttl=0`.
+fn keys(info: &str) -> u64 {
+    info.lines()
+        .filter(|line| line.starts_with("db"))
+        .filter_map(|line| line.split_once(":keys=")?.1.split(',').next()?.parse::<u64>().ok())
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn info_is_read() {
+        let info = "# Memory\r\nused_memory_human:1.00M\r\nused_memory:1048576\r\n# Stats\r\ninstantaneous_ops_per_sec:1980\r\n\
+                    # Keyspace\r\ndb0:keys=12,expires=3,avg_ttl=0\r\ndb5:keys=2,expires=0,avg_ttl=0,subexpiry=0\r\n";
+        assert_eq!(field(info, "used_memory"), 1_048_576);
+        assert_eq!(field(info, "instantaneous_ops_per_sec"), 1980);
+        assert_eq!(field(info, "no_such_field"), 0);
+        assert_eq!(keys(info), 14);
+        assert_eq!(keys(""), 0);
+    }
+}

@@ -1,0 +1,72 @@
+//! What is asked of nodes that work together before the lab is ready.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::error::LabError;
+use crate::server::node::Node;
+use crate::server::node_name::NodeName;
+use crate::server::sessions::{self, words};
+use lockstorm_lock::{Reply, Session, SessionError};
+
+/// How long each of the steps may take.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
+/// The pause before a node is asked again.
+pub(crate) const PAUSE: Duration = Duration::from_millis(50);
+/// How long one WAIT may block.
+const WAIT_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long one answer may take, besides what a WAIT blocks.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A connection to a node that is asked or told something.
+pub(crate) async fn connect(node: &Node) -> Result<Session, SessionError> {
+    sessions::open(&node.access(), WAIT_TIMEOUT + ANSWER_TIMEOUT).await
+}
+
+/// Tells a node something over a connection for just that, and returns its answer.
+pub(crate) async fn order(node: &Node, command: &[&str]) -> Result<Reply, SessionError> {
+    connect(node).await?.order(command).await
+}
+
+/// Waits until `replicas` replicas have acknowledged a write to `key`, which is removed again. A replica that calls itself
+/// online may still lack what the master has; a WAIT that was acknowledged is the only proof.
+pub(crate) async fn acknowledged(master: &Node, replicas: usize, key: &str) -> Result<(), LabError> {
+    let fail = |error| failed(master.name, &error);
+    let mut session = connect(master).await.map_err(fail)?;
+    let (count, limit) = (replicas.to_string(), WAIT_TIMEOUT.as_millis().to_string());
+    let end = Instant::now() + TIMEOUT;
+    loop {
+        // min-replicas-to-write refuses it until enough replicas are there, and a cluster until every slot has a master.
+        let written = session.ask(&["INCR", key]).await.map_err(fail)?;
+        let followed = session.order(&["WAIT", &count, &limit]).await.map_err(fail)?;
+        let followed: usize = followed.number().unwrap_or(0);
+        let why = match written {
+            Reply::Error(error) => error,
+            _ if followed >= replicas => return session.order(&["DEL", key]).await.map(drop).map_err(fail),
+            _ => format!("{followed} of {replicas} replicas have acknowledged a write"),
+        };
+        if Instant::now() >= end {
+            return Err(late(master.name, why));
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// A node that can't be asked, or answered with an error.
+pub(crate) fn failed(node: NodeName, error: &SessionError) -> LabError {
+    LabError::NotReady {
+        node,
+        why: words(error),
+        waited: Duration::ZERO,
+    }
+}
+
+/// A node that was waited for.
+pub(crate) fn late(node: NodeName, why: String) -> LabError {
+    LabError::NotReady {
+        node,
+        why,
+        waited: TIMEOUT,
+    }
+}
