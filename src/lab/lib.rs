@@ -10,7 +10,7 @@
 //!
 //! # Map
 //!
-//! - files here: `lab` is the lab itself: server processes, started through the keeper, whose `client` it is by
+//! - files here: `start` brings a lab up, and `lab` is what it is then: server processes behind the keeper, whose `client` it is by
 //!   `protocol`; `actions` carries out faults and proves their effect; `awaited` says what is still missing; `running`
 //!   lists this user's labs for other programs
 //! - `directory`: `base_dir`, `run_dir`, `opened_run`, `start_lock` and `leftovers` handle directories by descriptor and
@@ -113,6 +113,7 @@ mod protocol;
 mod proxy;
 mod running;
 mod server;
+mod start;
 mod topology;
 
 pub use self::directory::base_dir::check_temp_dir;
@@ -122,7 +123,7 @@ pub use self::directory::run_dir::RunDir;
 pub use self::directory::start_lock::StartLock;
 pub use self::docker::stack_has_sentinels;
 pub use self::error::LabError;
-pub use self::lab::{Lab, LabOptions};
+pub use self::lab::Lab;
 pub use self::running::Running;
 pub use self::server::binary::ServerBinary;
 pub use self::server::containers::Containers;
@@ -132,4 +133,5 @@ pub use self::server::settings::{NodeSettings, TlsFiles};
 pub use self::server::state::{HostState, is_back};
 pub use self::server::stats::NodeStats;
 pub use self::server::version::{Flavour, Version};
+pub use self::start::LabOptions;
 pub use self::topology::replication::MASTER_NAME;

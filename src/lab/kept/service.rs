@@ -16,7 +16,8 @@ use super::request::{Request, Verb};
 use super::urls::Urls;
 use super::{act, socket, status};
 use crate::directory::opened_run::OpenedRun;
-use crate::lab::{Lab, LabOptions};
+use crate::lab::Lab;
+use crate::start::LabOptions;
 use lockstorm_base::{Stop, Stops};
 
 /// How often it looks whether the keeper is still there.

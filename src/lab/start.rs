@@ -1,0 +1,330 @@
+//! The start of a lab: from its scenario to nodes that all answer and work together.
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::awaited::Awaited;
+use crate::client::{Client, Ground};
+use crate::directory::base_dir::{BaseDir, check_temp_dir};
+use crate::directory::leftovers;
+use crate::directory::password::Password;
+use crate::directory::site::Site;
+use crate::docker;
+use crate::error::LabError;
+use crate::keeper;
+use crate::lab::{Lab, door};
+use crate::network::link_states::Links;
+use crate::network::source;
+
+use crate::proxy::{Doors, Proxy};
+use crate::running;
+use crate::server::binary::ServerBinary;
+use crate::server::containers::Containers;
+use crate::server::node::{Node, Plan};
+use crate::server::node_name::{NodeName, Role};
+use crate::server::nodes::Nodes;
+use crate::server::ports::{self, NodePorts};
+use crate::server::settings::TlsFiles;
+use crate::server::version::{Flavour, Version};
+use crate::topology::cluster;
+use crate::topology::layout::{layout, on_hosts, with_bus};
+use crate::topology::replication;
+use crate::topology::stack;
+use lockstorm_data::scenario::{self, LabSpec};
+
+/// The oldest version whose clusters can be told their ports.
+const CLUSTER_SINCE: Version = Version(7, 0, 0);
+
+/// The options of a lab.
+#[derive(Debug, Clone)]
+pub struct LabOptions {
+    /// The server program of all nodes.
+    pub binary: ServerBinary,
+    /// The program that becomes the keeper when its first argument is [`keeper::ARGUMENT`]: lockstorm.
+    pub keeper: PathBuf,
+    /// How long a node may take to answer after its start or restart.
+    pub start_timeout: Duration,
+    /// If set, every lock node speaks TLS too, on a port of its own. A server that was built without TLS then fails to
+    /// start.
+    pub tls: Option<TlsFiles>,
+    /// Whether there is a proxy between the nodes of the hosts and those who use them. Faults of the network need it.
+    pub proxy: bool,
+    /// Whether hosts will be cut off, which only containers can be.
+    pub cuts: bool,
+    /// Whether a node must come back at its port even if somebody else has taken that while it was down, because its users
+    /// keep its first address. With ports that the scenario chose it must in any case.
+    pub ports_stay: bool,
+}
+
+impl LabOptions {
+    /// This program as the keeper, 10 s for a node to start, no TLS, no proxy, and nodes that may come back at another port.
+    ///
+    /// # Errors
+    /// The path of this program can't be found.
+    pub fn new(binary: ServerBinary) -> Result<Self, LabError> {
+        let mut keeper = std::env::current_exe().map_err(|error| LabError::KeeperStart(error.to_string()))?;
+        if cfg!(target_os = "linux") && !keeper.exists() {
+            // The file was replaced while it runs, by a build or an update; the kernel still has it.
+            keeper = PathBuf::from("/proc/self/exe");
+        }
+        Ok(Self {
+            binary,
+            keeper,
+            start_timeout: Duration::from_secs(10),
+            tls: None,
+            proxy: false,
+            cuts: false,
+            ports_stay: false,
+        })
+    }
+}
+
+impl Lab {
+    /// Starts all nodes at once, and returns when every one answers PING, and replicas, Sentinels and the cluster work
+    /// together.
+    ///
+    /// # Errors
+    /// The keeper or a node did not start. Nothing is left of the others then.
+    pub async fn up(spec: &LabSpec, options: LabOptions) -> Result<Self, LabError> {
+        Self::up_telling(spec, options, |_| {}).await
+    }
+
+    /// Starts all nodes, as [`Lab::up`] does, and tells meanwhile what it waits for.
+    ///
+    /// # Errors
+    /// Those of [`Lab::up`].
+    pub async fn up_telling(
+        spec: &LabSpec,
+        options: LabOptions,
+        tell: impl Fn(&str) + Send + Sync,
+    ) -> Result<Self, LabError> {
+        Self::with(layout(&on_hosts(spec)), spec, options, &Awaited::new(&tell)).await
+    }
+
+    /// Starts the nodes of these names, as [`Lab::up`] does, and tells `awaited` what it waits for.
+    pub(crate) async fn with(
+        names: Vec<NodeName>,
+        spec: &LabSpec,
+        options: LabOptions,
+        awaited: &Awaited<'_>,
+    ) -> Result<Self, LabError> {
+        can_be_played(spec, &options)?;
+        check_temp_dir()?;
+        docker::check(options.binary.containers.as_ref(), &names, spec).await?;
+        BaseDir::open().map_err(|error| LabError::BaseDir(error.to_string()))?;
+        // If the leftovers of a crash can't be removed, the lab starts all the same.
+        let _ = tokio::task::spawn_blocking(leftovers::remove).await;
+        let start = Start {
+            names: &names,
+            spec,
+            options: &options,
+            awaited,
+            key_prefix: key_prefix(spec),
+        };
+        let (doors, ports) = (doors(&names, &options)?, start.ports()?);
+        let (site, ground) = start.keeper().await?;
+        match start.servers(&site, ground, doors, ports).await {
+            Ok((nodes, proxy)) => Ok(Self {
+                site,
+                nodes,
+                proxy,
+                links: Links::default(),
+                key_prefix: start.key_prefix,
+            }),
+            Err(error) => {
+                site.clear().await;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// What a lab is started from.
+struct Start<'a> {
+    names: &'a [NodeName],
+    spec: &'a LabSpec,
+    options: &'a LabOptions,
+    awaited: &'a Awaited<'a>,
+    /// What its keys begin with.
+    key_prefix: String,
+}
+
+impl Start<'_> {
+    /// Whether somebody else has brought the servers up, as containers of a stack.
+    fn are_found(&self) -> bool {
+        let containers = self.options.binary.containers.as_ref();
+        containers.is_some_and(Containers::are_found)
+    }
+
+    /// Where each node is to listen.
+    fn ports(&self) -> Result<Vec<(NodeName, NodePorts)>, LabError> {
+        // The second ports come last, so that the first ones don't depend on them.
+        let users: Vec<NodeName> = self.names.iter().copied().chain(with_bus(self.names)).collect();
+        let ports = match self.spec.port {
+            Some(first) => fixed_ports(first, &users)?,
+            // Each will say where it listens.
+            None if self.are_found() => vec![0; users.len()],
+            None => ports::find(users.len())?,
+        };
+        Ok(on_ports(self.names, &ports))
+    }
+
+    /// Starts the keeper, which makes the run directory.
+    async fn keeper(&self) -> Result<(Site, Ground), LabError> {
+        let containers = self.options.binary.containers.as_ref();
+        let (client, ground) = match Client::start(&self.options.keeper, self.names.len(), containers).await {
+            Ok(started) => started,
+            Err(error) => {
+                // The keeper may have been killed after it made its directory, but before it reported that.
+                let _ = tokio::task::spawn_blocking(leftovers::remove).await;
+                return Err(error);
+            }
+        };
+        let site = Site {
+            client: Arc::new(client),
+            dir: ground.dir.clone(),
+            patience: match self.spec.are_ours() {
+                true => Duration::ZERO,
+                false => keeper::REMOVAL,
+            },
+        };
+        Ok((site, ground))
+    }
+
+    /// What the nodes have in common.
+    fn plan(&self, site: &Site, ground: Ground, doors: Option<&Doors>) -> Result<Plan, LabError> {
+        let (spec, options) = (self.spec, self.options);
+        Ok(Plan {
+            binary: options.binary.clone(),
+            persistence: spec.persistence,
+            password: match spec.password {
+                scenario::Password::Random if !self.are_found() => Some(Password::create(&site.dir)?),
+                // What a stack requires is not known here.
+                scenario::Password::Random | scenario::Password::Off => None,
+            },
+            ground,
+            start_timeout: options.start_timeout,
+            tls: options.tls.clone(),
+            replicated: spec.replicated.clone(),
+            cluster: spec.cluster.clone(),
+            doors: match doors {
+                Some(doors) => doors.places().map_err(LabError::Proxy)?,
+                None => BTreeMap::new(),
+            },
+            given: spec.nodes.iter().flat_map(|nodes| nodes.urls.clone()).collect(),
+            key_prefix: self.key_prefix.clone(),
+            ports_fixed: spec.port.is_some(),
+            ports_stay: spec.port.is_some() || options.ports_stay,
+        })
+    }
+
+    /// Starts the nodes and the proxy, and lets those work together that do.
+    async fn servers(
+        &self,
+        site: &Site,
+        ground: Ground,
+        doors: Option<Doors>,
+        ports: Vec<(NodeName, NodePorts)>,
+    ) -> Result<(Nodes, Option<Proxy>), LabError> {
+        let plan = self.plan(site, ground, doors.as_ref())?;
+        self.awaited.servers(self.spec.processes());
+        let nodes = Nodes::start(&site.client, plan, ports).await?;
+        if self.are_found() {
+            stack::adopt(&nodes).await?;
+        }
+        let behind = |name| nodes.get(name).map(|node| node.follow());
+        let proxy = match doors {
+            Some(doors) => Some(Proxy::start(doors, behind).await.map_err(LabError::Proxy)?),
+            None => None,
+        };
+        let entrance = |node: &Node| door(proxy.as_ref(), node).unwrap_or_else(|| node.access());
+        let replicated = async {
+            match &self.spec.replicated {
+                Some(spec) => replication::establish(&nodes, spec, entrance, self.awaited).await,
+                None => Ok(()),
+            }
+        };
+        let cluster = async {
+            match &self.spec.cluster {
+                Some(_) => cluster::establish(&nodes, self.awaited).await,
+                None => Ok(()),
+            }
+        };
+        tokio::try_join!(replicated, cluster)?;
+        running::announce(&site.dir, &nodes)?;
+        Ok((nodes, proxy))
+    }
+}
+
+/// Checks that nodes of this kind can do what the lab is for.
+fn can_be_played(spec: &LabSpec, options: &LabOptions) -> Result<(), LabError> {
+    if spec.cluster.is_some() && options.binary.version < CLUSTER_SINCE {
+        let (path, version) = (options.binary.path.clone(), options.binary.version);
+        return Err(LabError::NoCluster { path, version });
+    }
+    if options.cuts && options.binary.containers.is_none() {
+        return Err(LabError::CutsNeedContainers);
+    }
+    Ok(())
+}
+
+/// Doors for the nodes of the hosts, if there is a proxy. Nodes that reach each other need addresses of their own for that.
+fn doors(names: &[NodeName], options: &LabOptions) -> Result<Option<Doors>, LabError> {
+    if !options.proxy {
+        return Ok(None);
+    }
+    let has_door = |name: &NodeName| name.host.is_some() && (name.role == Role::Lock || source::of(*name).is_some());
+    let on_hosts = || names.iter().copied().filter(has_door);
+    // The doors are on loopback, where containers don't reach them.
+    if options.binary.containers.is_some() && on_hosts().any(|node| source::of(node).is_some()) {
+        return Err(LabError::LinksNeedProcesses);
+    }
+    for node in on_hosts() {
+        let Some(address) = source::of(node) else { continue };
+        let (path, version) = (options.binary.path.clone(), options.binary.version);
+        if options.binary.flavour == Flavour::Redis && version < Version(7, 0, 0) {
+            return Err(LabError::TooOldForLinks { path, version });
+        }
+        TcpListener::bind((address, 0)).map_err(|why| LabError::NoSource { node, address, why })?;
+    }
+    Doors::open(on_hosts()).map(Some).map_err(LabError::Proxy)
+}
+
+/// What the keys of a run begin with on nodes that are not ours, where others have keys, too.
+fn key_prefix(spec: &LabSpec) -> String {
+    match spec.are_ours() {
+        true => String::new(),
+        false => format!("lockstorm:{:08x}:", rand::random::<u32>()),
+    }
+}
+
+/// The nodes with their ports: the first ports in the order of the nodes, and then the second ports of those that have one.
+fn on_ports(names: &[NodeName], ports: &[u16]) -> Vec<(NodeName, NodePorts)> {
+    let (first, second) = ports.split_at(names.len());
+    let bus: BTreeMap<NodeName, u16> = with_bus(names).zip(second.iter().copied()).collect();
+    let on = |(&name, &port): (&NodeName, &u16)| {
+        let bus = bus.get(&name).copied();
+        (name, NodePorts { port, bus })
+    };
+    names.iter().zip(first).map(on).collect()
+}
+
+/// The ports from `first` on that the scenario asks for, if all are free.
+fn fixed_ports(first: u16, names: &[NodeName]) -> Result<Vec<u16>, LabError> {
+    let count = names.len();
+    let ports: Vec<u16> = (first..=u16::MAX).take(count).collect();
+    if ports.len() < count {
+        return Err(LabError::PortRange { port: first, count });
+    }
+    for (&port, name) in ports.iter().zip(names) {
+        ports::check(port).map_err(|why| LabError::PortTaken {
+            port,
+            why,
+            node: name.to_string(),
+        })?;
+    }
+    Ok(ports)
+}
