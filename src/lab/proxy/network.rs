@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::server::node_name::{NodeName, Role};
-use lockstorm_data::model::{Condition, Direction, Fault, Link, Target};
+use lockstorm_data::model::{Condition, Direction, Fault, How, Link, Target};
 
 /// One direction of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,15 +49,10 @@ impl Network {
         let mut state = State::default();
         for ((target, _), fault) in &self.0 {
             let Some(taken) = path.way_of(*target) else { continue };
-            match *fault {
-                Fault::Lag { delay, direction } if direction.includes(taken) => state.delay += delay,
-                Fault::Cut { direction } if direction.includes(taken) => state.cut = true,
-                Fault::Lag { .. }
-                | Fault::Cut { .. }
-                | Fault::Kill
-                | Fault::Shutdown
-                | Fault::Pause
-                | Fault::Failover { .. } => {}
+            match fault.how() {
+                Some(How::Delayed(delay, direction)) if direction.includes(taken) => state.delay += delay,
+                Some(How::Silenced(direction)) if direction.includes(taken) => state.cut = true,
+                _ => {}
             }
         }
         state
