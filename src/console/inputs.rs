@@ -18,8 +18,7 @@ use tokio::sync::oneshot;
 use super::app::Message;
 use super::options::ConsoleError;
 use lockstorm_base::Stops;
-use lockstorm_run::Phase;
-use lockstorm_run::RunHandle;
+use lockstorm_run::{Phase, RunHandle};
 
 /// How long the threads that watch the terminal may take to notice that they are to end.
 const LOOK: Duration = Duration::from_millis(100);

@@ -1,8 +1,7 @@
 //! Many virtual worlds on all processors.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Plays worlds with the numbers from 0 to `worlds` − 1 on all processors, until `stop` is set, and returns what each gave, in the

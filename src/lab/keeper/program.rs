@@ -7,8 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::children;
-use super::children::Children;
+use super::children::{self, Children};
 use super::watched::Watched;
 use crate::directory::run_dir::RunDir;
 use crate::docker;

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::connection::{FIRST_CONNECTION_WAIT, Phase};
-use super::report::Check;
-use super::report::Report;
+use super::report::{Check, Report};
 use super::units::nanos;
 use super::worker::Stage;
 use super::world::World;
