@@ -25,7 +25,6 @@ use crate::watch::lab::LiveLab;
 use crate::watch::machine_watch::MachineWatch;
 use crate::workload::{Hurry, LiveSettings};
 use lockstorm_data::metrics::{Figures, Metric, Timeline};
-use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::Scenario;
 use lockstorm_lab::{Lab, ServerBinary};
 
@@ -167,13 +166,9 @@ impl Engine {
         }
         let machine = self.machine.look();
         self.note(machine);
-        if self.stage.phase == Phase::Running
-            && let Some(busy) = self.machine.busy(&self.swarm)
-        {
-            if let (None, Some(text)) = (&self.flaws.busy, &busy) {
-                self.log.push(EventKind::Warning, text.clone());
-            }
-            self.flaws.busy = busy;
+        if self.stage.phase == Phase::Running {
+            let busy = self.machine.look_at_threads(&self.swarm, &mut self.flaws.busy);
+            self.note(busy);
         }
         self.publish();
     }

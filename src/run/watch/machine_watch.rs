@@ -8,6 +8,7 @@ use super::disk_watch::DiskWatch;
 use super::stall_watch::StallWatch;
 use crate::collect::live_swarm::LiveSwarm;
 use crate::show::notice::Notice;
+use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::ArmSpec;
 
 /// What is known of the machine of a run.
@@ -55,14 +56,18 @@ impl MachineWatch {
         [full, step, stall].into_iter().flatten().collect()
     }
 
-    /// That this machine let the app servers run for too little of the time, if so; `None` while that is not known yet.
-    pub fn busy(&mut self, swarm: &LiveSwarm) -> Option<Option<String>> {
+    /// Keeps `busy` true: that this machine lets the app servers run for too little of the time, once that is known. Tells when it
+    /// begins.
+    pub fn look_at_threads(&mut self, swarm: &LiveSwarm, busy: &mut Option<String>) -> Option<Notice> {
         let (sum, threads) = (swarm.stood_still(), swarm.servers.len());
         let share = self.stall.stood_still(Instant::now(), sum, threads)?;
         let text = format!(
             "this machine is too busy: it let the app servers wait for {:.0} % of the time, so a failure may be its own",
             share * 100.0
         );
-        Some((share > StallWatch::MUCH).then_some(text))
+        let before = busy.take();
+        *busy = (share > StallWatch::MUCH).then_some(text);
+        let begins = busy.clone().filter(|_| before.is_none());
+        begins.map(|text| Notice::now(EventKind::Warning, text))
     }
 }
