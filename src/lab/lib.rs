@@ -21,9 +21,10 @@
 //! - `topology`: `layout` lists the nodes, `replication` makes a master, its replicas and their Sentinels of the
 //!   replicated ones, `cluster` makes one cluster, both by `readiness`; `failover` moves the master on order; `stack` is
 //!   what somebody else has brought up
-//! - `network`: `links` breaks the network between hosts, measured by `gauge`s, through `proxy`, which decides what
-//!   happens on a path (`proxy/network`) and knows by `source` whose connection it carries
-//! - `keeper` has two backends: `children` are processes, those of a Docker engine are kept by `docker/keep`, and only
+//! - `network`: `links` breaks the network between hosts, measured by `gauge`s; `source` tells whose connection it is
+//! - `proxy`: what stands between nodes and those who use them: `network` decides what happens on a path, `doors` are its
+//!   addresses, `pump` moves, delays and drops bytes
+//! - `keeper` has two backends: `children` are processes, which it starts and signals, those of a Docker engine are kept by `docker/keep`, and only
 //!   `docker` knows its API; `docker/supply` makes containers, or finds those of a stack that is up (`docker/stack`);
 //!   servers that are not ours are `watched` by a `witness`, with the `removal` of our keys
 //! - `kept`: a lab that is kept for other programs: `order` is what somebody wants, `launch` starts a process in the
@@ -55,7 +56,7 @@
 //!   the run is made before), and of containers without one nobody knows: only `lab down --force` removes those.
 //! - **A stack is used as it stands.** The keeper finds its containers by label each time it starts one, since Compose
 //!   may have made it anew, and tells where it listens; what the scenario wants is set on the running server
-//!   (`lab/stack`) and written to its configuration file, so that it lasts through a restart. Who uses a stack is said
+//!   (`topology/stack`) and written to its configuration file, so that it lasts through a restart. Who uses a stack is said
 //!   by the claim of that run, of which the engine lets only one have its name. Only the run that has claimed a stack
 //!   mends it.
 //! - **Servers that are not ours are watched by the keeper,** because it outlives a Lockstorm that is killed: it asks
@@ -71,7 +72,7 @@
 //!   be long. Such labs are started one at a time, by a lock on the directory above: there is only one, and `lab down`
 //!   waits for one that is coming up. Whoever finds a socket at which nobody listens waits until the keeper has removed
 //!   it.
-//! - **A node's address is in one place**, a `watch` channel in `lab/node`, since a node may come back at another port.
+//! - **A node's address is in one place**, a `watch` channel in `server/node`, since a node may come back at another port.
 //!   Settings, proofs and the list for other programs are made from it; app servers and the proxy follow it.
 //! - **The network is broken where it can be measured.** A proxy, on a thread of its own and only in runs with such a
 //!   fault, delays bytes each way and keeps their order, or drops them. Nodes announce its doors as their own
@@ -80,12 +81,12 @@
 //!   network is a field of that state. When one end dies, what is under way is dropped, because a dead machine resends
 //!   nothing that the network has lost; a stream that has lost something is closed when it could be heard. An effect is
 //!   what was measured on connections made as the nodes make theirs. A fault's parameters (`delay`, `direction`) are
-//!   fields of its variant; `Fault::pass` is the one place that names their keys, for the reader, the writer and the
+//!   fields of its variant; `Fault::map_parameters` is the one place that names their keys, for the reader, the writer and the
 //!   list of keys.
 //! - **A failover by hand tells the Sentinels in their own way**, by a message with a newer epoch in the name of one
 //!   that they know. Otherwise they go on to name the old master, and after some twenty seconds choose one themselves.
 //!   A Sentinel that is given the master anew (`REMOVE`, `MONITOR`) forgets the nodes that are down, which then come
-//!   back as masters for good, and its clients hear nothing (`lab/failover`). A fault on `primary` or `replicas` finds
+//!   back as masters for good, and its clients hear nothing (`topology/failover`). A fault on `primary` or `replicas` finds
 //!   its targets when it starts (`Seats`, by the roles that nodes said last); what was hit is undone.
 //! - **The lab trusts nobody else on the machine.** Its base directory is opened once, checked, and used by descriptor.
 //!   A run directory's lock file is the first thing created in it and the last removed, so whoever obtains the lock has

@@ -1,7 +1,7 @@
 //! One run from scenario to record: commands go down, snapshots come up.
 //!
 //! [`start`] begins one on a thread of its own, [`headless`] plays one to its end. Below it, from the ground up: [`store`] (the
-//! database), [`fault`] (what is due when), [`needs`] (whether this machine is large enough), [`oracle`] (what the books prove),
+//! database), [`schedule`] (what is due when), [`needs`] (whether this machine is large enough), [`oracle`] (what the books prove),
 //! [`workload`] (what workers do inside a lock) and [`swarm`] (app servers and their workers).
 //!
 //! It knows nothing of terminals, reports or the command line: it shows [`Snapshot`]s, and leaves a [`Record`].
@@ -16,17 +16,20 @@
 //!   holds them, `finish` its record, `timing` its clock. Parts return `Notice`s, and only the engine writes them down
 //! - `orders`: what can be asked for (`command`, `knobs`, and `turned`, which the record says of them), what is under way
 //!   (`faults`), its `effect`, and its `meaning` for the locks of each arm
-//! - `close`: what remains (`record`, `machine`) and what it proves: `flaws` voids a run, `doubt` an arm, `expect` decides
+//! - `close`: what remains (`record`, `machine`) and what it proves. What voids a run is noticed elsewhere (`machine_watch`
+//!   sees a clock that steps, and returns `Notice::Void`) and kept in `flaws`, which says what results it leaves; `doubt`
+//!   has the reasons of one arm, and `expect` makes of all that held, failed or inconclusive
 //! - `watch`: what servers and the machine do. `lab` is the lab as it is now, with `processes` (what nobody ordered),
-//!   `roles` and `offsets` of replicated nodes, and the `cluster`; `health` is the state of an arm at this moment;
+//!   `roles` (who is the master, and who an old one) and `offsets` of replicated nodes, and the `cluster`; `host_view` is what is
+//!   shown of a host, such as that an old master still grants, and `health` how an arm is at this moment;
 //!   `master_watch`, `cluster_watch` and `new_master` see who takes over, and what it lacks, `masters` tells the arms;
 //!   `machine_watch` with `clock_watch`, `stall_watch` and `disk_watch` sees what voids figures
 //! - `collect`: what was done. An `arm` has its figures: `collector` empties the recorders into `totals`, `curves` (seconds
 //!   and tenths), `availability` (when locks were available, and from whom) and `takeovers` (how long locks of a killed app
-//!   server were nobody's); `auditor` turns the ledger into books, waiting by `progress_limit`; `live_swarm` knows the app
+//!   server were nobody's); `auditor` reads the ledger for the `oracle`, waiting by `progress_limit`; `live_swarm` knows the app
 //!   servers, `activity` the last seconds; `announce` tells of figures that users should see at once
 //! - `show`: what others see (`snapshot`, `events`, `lacking` in words, `outlasted`), and how it gets there (`notice`,
-//!   `stage`, `publisher`)
+//!   `stage`)
 //! - `redis_client` makes the redis crate's clients, for the cache and for the bench's peers
 //! - `swarm`: app servers (`app_server` is the handle, `control` its commands and faults, `serve` what runs on its
 //!   thread, `plan` what it is made from, `locks` its connections to lock nodes and what arms share of them), workers,
@@ -34,10 +37,10 @@
 //!   server gets it) are pure, `dealer` is the thread that deals, `intake` holds queues and closed loops
 //! - `workload`: the requests of `cache_fill` and `inventory`. `hurry` tells them what is given up at the end; `stalls`
 //!   notes how long a thread stood still although nobody paused it
-//! - `oracle`: the only judge of invariants: what the books prove
+//! - `oracle`: the only judge of invariants: `stock` makes of the ledger what was oversold, and which updates were lost
 //! - `needs`: what a scenario needs of the machine (pure; the constants are one table, `cost`), and what the machine
 //!   has
-//! - `fault`: when each fault is due, and how that is announced (pure)
+//! - `schedule`: when each fault is due, and how that is announced (pure); what faults there are is in `data/model/fault`
 //! - `store`: catalogue, stock, order ledger on SQLite or PostgreSQL
 //!
 //! # Rules, and why
@@ -91,9 +94,9 @@
 //!   allocator returns what a burst took.
 #![warn(missing_docs)]
 
-pub mod fault;
 pub mod needs;
 pub mod oracle;
+pub mod schedule;
 pub mod store;
 pub mod swarm;
 pub mod workload;
@@ -119,8 +122,7 @@ pub use options::RunOptions;
 pub use orders::command::{Command, Knob};
 pub use redis_client::{connection_info, redis_client};
 pub use show::lacking::{lacking, lacking_in_short};
-pub use show::ladder::{TTLS, ladder};
-pub use show::outlasted::{Outlasted, Part};
+pub use show::outlasted::{Outlasted, Part, TTLS, ladder};
 pub use show::snapshot::{
     ArmView, Behind, Health, HostView, Knobs, Live, NodeFigures, OldMaster, Phase, ServerView, Snapshot,
 };

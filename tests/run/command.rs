@@ -979,6 +979,30 @@ fn a_stalled_arm_says_for_how_long() {
     );
 }
 
+#[test]
+fn a_pause_longer_than_the_ttl_is_a_consequence_even_if_the_load_ends_meanwhile_and_a_shorter_one_is_none() {
+    let _lab = beside();
+    for (ttl, counts) in [("1s", true), ("10m", false)] {
+        let ttl = format!("arm.redlock.ttl={ttl}");
+        let run = Run::start(CLOSED, &["workload.hold=300ms", "arm.redlock.wait=queue", &ttl]);
+        run.until("locks are held", |s| s.arms[0].figures.holding >= 2);
+        for id in [1, 2] {
+            run.fault(Fault::Pause, server(id));
+        }
+        let paused = |s: &Snapshot| s.servers.iter().all(|one| one.conditions.has(Condition::Paused));
+        let since = run.until("both are paused", paused).elapsed;
+        run.until("a while later", |s| s.elapsed > since + 1.2);
+        let record = run.stop();
+        let found = &record.arms[0].figures.consequences;
+        let is_past = |kind| matches!(kind, ConsequenceKind::PausedPastTtl { locks: 1.. });
+        assert_eq!(!found.is_empty(), counts, "{ttl}: {found:?}");
+        assert!(
+            found.iter().all(|one| is_past(one.kind) && one.event.is_some()),
+            "{found:?}"
+        );
+    }
+}
+
 const OPEN_EXPECTATIONS: &str = r#"
 [expect]
 "redlock.lost_updates" = "== 0"

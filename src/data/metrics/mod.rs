@@ -4,12 +4,12 @@
 mod column;
 mod consequence;
 mod counts;
-#[cfg(test)]
-mod documented;
 mod expiries;
 mod fields;
 mod figure;
 mod figures;
+#[cfg(test)]
+mod figures_page;
 mod grants;
 mod histogram;
 mod histogram_text;

@@ -1,5 +1,9 @@
 //! The table of all keys, for those who look one up.
 
+use std::sync::LazyLock;
+
+use super::tree::Value;
+
 /// The only place that says what a key is for.
 const TABLE: &str = include_str!("keys.md");
 
@@ -22,6 +26,18 @@ impl Key {
     /// Each of its names.
     pub fn each(self) -> impl Iterator<Item = &'static str> {
         quoted(self.names)
+    }
+
+    /// The value that stands for it when it is left out, if the table has it as TOML writes it.
+    pub(super) fn default(self) -> Option<Value> {
+        let text = self.left_out.trim_matches('`');
+        match text {
+            "true" | "false" => Some(Value::Bool(text == "true")),
+            _ => match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+                Some(text) => Some(Value::Text(text.to_owned())),
+                None => text.parse().ok().map(Value::Integer),
+            },
+        }
     }
 
     /// The forms that a value can have.
@@ -83,6 +99,12 @@ fn quoted(text: &'static str) -> impl Iterator<Item = &'static str> {
 
 /// All keys, in the order of a file.
 pub fn keys() -> impl Iterator<Item = Key> {
+    static ALL: LazyLock<Vec<Key>> = LazyLock::new(|| rows().collect());
+    ALL.iter().copied()
+}
+
+/// The rows of the table that are keys.
+fn rows() -> impl Iterator<Item = Key> {
     // Below the head and the rule.
     let rows = TABLE.lines().skip(2);
     let cells = rows.filter_map(|row| {
@@ -117,12 +139,53 @@ mod tests {
     use super::*;
     use crate::scenario::{Overrides, Source, parse};
 
-    /// What the reader says of a file with this line.
-    fn said(section: &str, key: &str) -> String {
-        let text = format!("{section}\n{key} = []\n");
+    /// What the reader says of a file with this key and a wrong value.
+    fn said(section: &str, key: &str, value: &str) -> String {
+        let text = format!("{section}\n{key} = {value}\n");
         let name = "keys.toml".to_owned();
         let errors = parse(&Source { name, text }, &Overrides::default()).expect_err("a value of no key");
         errors.0.iter().map(|error| error.to_string() + "\n").collect()
+    }
+
+    #[test]
+    fn what_is_left_out_is_what_the_table_says_and_what_the_types_say() {
+        let text = "[workload]\nkind = \"inventory\"\nproducts = 8\nstock = 8\nhold = \"1ms\"\n[[arm]]\nname = \"a\"\n\
+                    lock = \"single\"\ntopology = \"replicated\"\n[[arm]]\nname = \"b\"\nlock = \"cluster\"\n";
+        let read = |text: String| {
+            let name = "keys.toml".to_owned();
+            parse(&Source { name, text }, &Overrides::default()).expect("it is valid")
+        };
+        let scenario = read(text.to_owned());
+        assert_eq!((scenario.lab.hosts, scenario.swarm.workers, scenario.seed), (3, 16, 42));
+        assert_eq!(scenario.arms[0].ttl, std::time::Duration::from_secs(2));
+        let written = read(format!("{text}[lab.replicated]\n[lab.cluster]\n"));
+        assert_eq!(scenario.lab, written.lab);
+    }
+
+    #[test]
+    fn the_reader_takes_the_words_of_the_table_and_no_others() {
+        let mut count = 0;
+        for key in keys() {
+            for (name, form) in key.each().flat_map(|name| key.forms().map(move |form| (name, form))) {
+                let Form::Words(words) = form else { continue };
+                let said = said(key.section, name, "\"xyzzy\"");
+                let lines = said
+                    .lines()
+                    .filter(|line| line.contains(&format!("{name}: \"xyzzy\" is not")));
+                for line in lines {
+                    let list = line.split(" is not ").nth(1).unwrap_or_default();
+                    let known = list.split([',', ' ']).filter(|word| !["", "or"].contains(word));
+                    let known: Vec<&str> = known.collect();
+                    let only = !key.form.contains(" or ");
+                    assert!(
+                        words.iter().all(|word| known.contains(word)) && (!only || known.len() == words.len()),
+                        "{line}: {words:?}"
+                    );
+                    count += 1;
+                }
+            }
+        }
+        assert!(count >= 8, "{count} keys with words");
     }
 
     #[test]
@@ -130,7 +193,7 @@ mod tests {
         let mut count = 0;
         for key in keys().filter(|key| key.section != "[expect]") {
             for name in key.each() {
-                let said = said(key.section, name);
+                let said = said(key.section, name, "[]");
                 assert!(
                     !said.contains(&format!("unknown key \"{name}\"")),
                     "{} {name}: {said}",
@@ -140,6 +203,6 @@ mod tests {
             }
         }
         assert!(count > 60, "{count} keys");
-        assert!(said("[swarm]", "worker").contains("unknown key"));
+        assert!(said("[swarm]", "worker", "[]").contains("unknown key"));
     }
 }

@@ -140,6 +140,25 @@ impl<'a> Reader<'a> {
         self.get(key, value::whole(range))
     }
 
+    /// What the table of keys says stands for `key` when it is left out.
+    pub(super) fn left_out<T>(&self, key: &str, parse: impl FnOnce(&Value) -> Result<T, String>) -> T {
+        let listed = keys::key(&self.section, key).and_then(keys::Key::default);
+        let value = listed.map_or(Err("none".to_owned()), |value| parse(&value));
+        // A test reads a scenario in which everything is left out.
+        value.unwrap_or_else(|why| panic!("{} {key} has no default: {why}", self.section))
+    }
+
+    /// The value of `key`, or what the table of keys says stands for it.
+    pub(super) fn listed<T>(&mut self, key: &'static str, parse: impl Fn(&Value) -> Result<T, String>) -> T {
+        self.get(key, &parse).unwrap_or_else(|| self.left_out(key, parse))
+    }
+
+    /// The whole number `key` within its range, or what the table of keys says stands for it.
+    pub(super) fn listed_whole<T: TryFrom<u64>>(&mut self, key: &'static str) -> T {
+        let range = self.range(key);
+        self.listed(key, value::whole(range))
+    }
+
     /// The value of `key`; `None` if it is left out, or wrong, which is logged.
     pub(super) fn get<T>(&mut self, key: &'static str, parse: impl FnOnce(&Value) -> Result<T, String>) -> Option<T> {
         let node = self.node(key)?;

@@ -1,3 +1,5 @@
+//! Whether an expectation held, failed, or is inconclusive, by the figures of its arm and all doubts.
+
 use crate::close::flaws::{Doubt, Leaves};
 use crate::close::record::{ArmRecord, CheckedExpectation};
 use lockstorm_data::metrics::figure;

@@ -1,3 +1,5 @@
+//! Why a run proves nothing, or less than it should: what was lost or stepped, and which results stand in spite of it.
+
 /// Why a run proves nothing, or less than it should.
 #[derive(Debug, Default)]
 pub(crate) struct Flaws {

@@ -64,6 +64,10 @@ impl Engine {
         let (mut stops, mut given_up) = (usize::from(stopped), None);
         self.stage.gives_up_at = Some(limit.until());
         self.publish();
+        // Whoever is paused goes on now.
+        for (_, paused) in std::mem::take(&mut self.faults.paused) {
+            self.note_end_of_pause(paused, began);
+        }
         for server in &self.swarm.servers {
             server.drain().await;
         }

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use super::state::Engine;
-use crate::fault::{Due, Schedule};
 use crate::orders::command::{Command, Knob};
 use crate::orders::effect::Effect;
 use crate::orders::faults::{Paused, Place, Report};
 use crate::orders::knobs;
 use crate::orders::meaning::{forgotten, locks_on, meaning};
+use crate::schedule::{Due, Schedule};
 use crate::show::snapshot::{Knobs, Phase};
 use crate::swarm::AppServer;
 use lockstorm_data::metrics::ConsequenceKind;
@@ -181,7 +181,7 @@ impl Engine {
         lost
     }
 
-    /// Notes how long an app server stood still, and whether it held locks whose TTL is shorter: it could not renew them.
+    /// Notes since when an app server stands still, and what that meant once it goes on.
     fn note_pause(&mut self, id: ServerId, action: Action, at: Instant, event: u64) {
         if action == Fault::Pause.into() {
             let Some(server) = self.swarm.servers.get(id.index()) else {
@@ -193,13 +193,18 @@ impl Engine {
         } else if let Some(paused) = self.faults.paused.remove(&id)
             && action == Action::Undo(Condition::Paused)
         {
-            for (arm, held) in self.arms.iter_mut().zip(paused.held) {
-                let ttl = self.swarm.live_settings.ttl(arm.spec.ttl);
-                if held > 0 && arm.spec.lock.uses_nodes() && at.saturating_duration_since(paused.since) >= ttl {
-                    let locks = held as u64;
-                    let since = self.log.seconds(paused.since);
-                    arm.consequence(since, Some(paused.event), ConsequenceKind::PausedPastTtl { locks });
-                }
+            self.note_end_of_pause(paused, at);
+        }
+    }
+
+    /// Notes the locks whose TTL was shorter than this pause: nobody could renew them.
+    pub fn note_end_of_pause(&mut self, paused: Paused, at: Instant) {
+        let since = self.log.seconds(paused.since);
+        for (arm, held) in self.arms.iter_mut().zip(paused.held) {
+            let ttl = self.swarm.live_settings.ttl(arm.spec.ttl);
+            if held > 0 && arm.spec.lock.uses_nodes() && at.saturating_duration_since(paused.since) >= ttl {
+                let locks = held as u64;
+                arm.consequence(since, Some(paused.event), ConsequenceKind::PausedPastTtl { locks });
             }
         }
     }

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 
-use crate::fault::{Due, Schedule};
 use crate::orders::effect::Effect;
+use crate::schedule::{Due, Schedule};
 use crate::swarm::{AppServer, SwarmError};
 use lockstorm_data::model::{Action, HostId, Link, Observer, OrderId, ServerId, Target};
 use lockstorm_data::scenario::FaultSpec;

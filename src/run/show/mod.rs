@@ -2,9 +2,7 @@
 
 pub(crate) mod events;
 pub(crate) mod lacking;
-pub(crate) mod ladder;
 pub(crate) mod notice;
 pub(crate) mod outlasted;
-pub(crate) mod publisher;
 pub(crate) mod snapshot;
 pub(crate) mod stage;

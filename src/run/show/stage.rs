@@ -1,8 +1,12 @@
+//! How far a run has come, and how it is published.
+
 use std::sync::Arc;
 use std::time::Instant;
 
+use tokio::sync::watch;
+
 use super::notice::Notice;
-use super::snapshot::Phase;
+use super::snapshot::{Phase, Snapshot};
 use lockstorm_data::model::EventKind;
 
 /// How far a run has come.
@@ -36,5 +40,27 @@ impl Stage {
         }
         self.caption = Some(Arc::clone(&caption));
         Some(Notice::now(EventKind::Caption, &*caption))
+    }
+}
+
+/// Publishes snapshots.
+#[derive(Debug)]
+pub(crate) struct Publisher {
+    snapshots: watch::Sender<Arc<Snapshot>>,
+    /// The number of the newest snapshot.
+    pub number: u64,
+}
+
+impl Publisher {
+    /// Continues after the snapshots of the set-up.
+    pub fn new(snapshots: watch::Sender<Arc<Snapshot>>) -> Self {
+        let number = snapshots.borrow().number;
+        Self { snapshots, number }
+    }
+
+    /// Sends a snapshot, which must have the next number.
+    pub fn send(&mut self, snapshot: Snapshot) {
+        self.number = snapshot.number;
+        self.snapshots.send_replace(Arc::new(snapshot));
     }
 }

@@ -1,3 +1,5 @@
+//! Notices that the wall clock of the machine steps.
+
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Compares the machine's wall clock with its monotonic clock. A step of the wall clock voids a run, because keys expire

@@ -1,3 +1,5 @@
+//! Notices that the run, or its app servers, stood still.
+
 use std::time::{Duration, Instant};
 
 use lockstorm_data::scenario::ArmSpec;

@@ -5,18 +5,16 @@ use std::time::Duration;
 use super::super::applicable::applicable;
 use super::super::arm_key::ArmKey;
 use super::super::forms::{renew, wait};
-use super::super::lock::{Follow, LockKind, Topology};
+use super::super::lock::{LockKind, Topology};
 use super::super::reader::Reader;
-use super::super::spec::{ArmSpec, ClusterSpec, Fence, LabSpec, OnLoss, Renew, Update};
+use super::super::spec::{ArmSpec, ClusterSpec, LabSpec};
 use super::super::tree::Value;
 use super::super::value;
 use super::super::workload::{WorkloadName, WorkloadSpec};
-use crate::model::{HostId, Wait};
+use crate::model::Wait;
 
 /// The most arms: each takes a share of the screen, the pools and the threads.
 const MOST_ARMS: usize = 60;
-const TTL: Duration = Duration::from_secs(2);
-const TIMEOUT: Duration = Duration::from_secs(5);
 /// With a shorter TTL, no useful validity is left: it is TTL − TTL/100 − 2 ms.
 const LEAST_TTL: Duration = Duration::from_millis(5);
 const NODE_TIMEOUT: Duration = Duration::from_millis(50);
@@ -74,6 +72,15 @@ impl ArmReader<'_, '_> {
         }
     }
 
+    /// The value of `key`, or what the table of keys says stands for it if it is left out or does not apply.
+    fn listed<T>(&mut self, key: ArmKey, parse: impl Fn(&Value) -> Result<T, String>) -> T {
+        if self.applies(key) {
+            self.table.listed(key.name(), parse)
+        } else {
+            self.table.left_out(key.name(), parse)
+        }
+    }
+
     fn applies(&mut self, key: ArmKey) -> bool {
         let applies = applicable(key, self.lock, self.topology, self.workload);
         if let Err(why) = &applies {
@@ -95,7 +102,7 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
     };
     keys.topology = keys.or(ArmKey::Topology, lock.usual_topology(), |value| topology(value, lock));
     let topology = keys.topology;
-    let ttl = keys.or(ArmKey::Ttl, TTL, value::millis);
+    let ttl = keys.listed(ArmKey::Ttl, value::millis);
     let wait = match (keys.applies(ArmKey::Wait), lock.uses_nodes()) {
         (false, _) => wait::RETRIES,
         (true, false) => wait::read_in_line(keys.table),
@@ -105,21 +112,21 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
         name,
         lock,
         ttl,
-        renew: keys.or(ArmKey::Renew, Renew::Off, renew::read),
+        renew: keys.listed(ArmKey::Renew, renew::read),
         wait,
-        timeout: keys.or(ArmKey::Timeout, TIMEOUT, value::positive),
+        timeout: keys.listed(ArmKey::Timeout, value::positive),
         node_timeout: keys.or(ArmKey::NodeTimeout, NODE_TIMEOUT.min(ttl / 4), value::positive),
         topology: keys.topology,
-        follow: keys.or(ArmKey::Follow, Follow::default(), value::one_of),
-        wait_replicas: keys.or(ArmKey::WaitReplicas, 0, |value| wait_replicas(value, lab, topology)),
+        follow: keys.listed(ArmKey::Follow, value::one_of),
+        wait_replicas: keys.listed(ArmKey::WaitReplicas, |value| wait_replicas(value, lab, topology)),
         wait_timeout: keys.or(ArmKey::WaitTimeout, WAIT_TIMEOUT.min(ttl / 4), value::millis),
-        host: keys.or(ArmKey::Host, HostId(1), value::host(lab.hosts)),
+        host: keys.listed(ArmKey::Host, value::host(lab.hosts)),
         hosts: keys.or(ArmKey::Hosts, None, |value| hosts(value, lab).map(Some)),
-        update: keys.or(ArmKey::Update, Update::ReadWrite, value::one_of),
-        fence: keys.or(ArmKey::Fence, Fence::Off, value::one_of),
+        update: keys.listed(ArmKey::Update, value::one_of),
+        fence: keys.listed(ArmKey::Fence, value::one_of),
         serve_stale: keys.or(ArmKey::ServeStale, wait == Wait::FailFast, value::yes),
-        second_look: keys.or(ArmKey::SecondLook, true, value::yes),
-        on_loss: keys.or(ArmKey::OnLoss, OnLoss::CarryOn, value::one_of),
+        second_look: keys.listed(ArmKey::SecondLook, value::yes),
+        on_loss: keys.listed(ArmKey::OnLoss, value::one_of),
     };
     check_lease(table, &arm);
     check_nodes(table, &arm, lab);

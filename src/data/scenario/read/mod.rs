@@ -3,11 +3,13 @@
 mod arms;
 mod blame;
 mod condition;
+mod database;
 mod expectations;
 mod faults;
-mod general;
+mod lab;
 mod nodes;
 mod parse;
+mod swarm;
 mod whole;
 
 pub use parse::parse;

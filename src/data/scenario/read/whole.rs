@@ -1,7 +1,5 @@
 //! Reads a scenario whole: its parts one after the other, and what must fit together.
 
-use std::time::Duration;
-
 use super::super::error::ScenarioErrors;
 use super::super::lock::Topology;
 use super::super::overrides::Overrides;
@@ -13,7 +11,7 @@ use super::super::value;
 use super::super::whole::Scenario;
 use super::super::workload;
 use super::condition::Known;
-use super::{arms, expectations, faults, general};
+use super::{arms, database, expectations, faults, lab, swarm};
 use crate::model::printable;
 
 /// Reads a scenario with the changes of the command line. Each mistake is at the place where it shows.
@@ -28,12 +26,12 @@ pub(super) fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, S
     let name = printable(&source.stem());
     let title = printable(&root.or("title", name.clone(), value::text));
     let caption = root.get("caption", value::caption);
-    let duration = root.or("duration", Duration::from_secs(30), value::positive);
-    let warmup = root.or("warmup", Duration::ZERO, value::duration);
-    let seed = root.whole("seed").unwrap_or(42);
-    let mut lab = general::lab(root.table("lab"));
+    let duration = root.listed("duration", value::positive);
+    let warmup = root.listed("warmup", value::duration);
+    let seed = root.listed_whole("seed");
+    let mut lab = lab::read(root.table("lab"));
     let workload = workload::read(root.table("workload"));
-    let database = general::database(root.table("database"));
+    let database = database::read(root.table("database"));
     let arms = arms::read(&mut root, &lab, &workload);
     if arms.iter().any(|arm| arm.topology == Topology::Replicated) {
         lab.replicated.get_or_insert_default();
@@ -51,7 +49,7 @@ pub(super) fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, S
             "its table \"cluster\" is never used: no arm has lock = \"cluster\" or topology = \"cluster\"",
         );
     }
-    let swarm = general::swarm(root.table("swarm"), duration, arms.len());
+    let swarm = swarm::read(root.table("swarm"), duration, arms.len());
     let known = Known {
         arms: &arms,
         workload: &workload,

@@ -208,7 +208,7 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> InventorySpec {
     }
     let hold = service_time::read(reader, "hold", value::positive);
     let hold = hold.unwrap_or(ServiceTime::constant(Duration::from_millis(5)));
-    let stock_in = reader.or("stock_in", StockIn::Database, value::one_of);
+    let stock_in = reader.listed("stock_in", value::one_of);
     InventorySpec {
         products,
         stock,

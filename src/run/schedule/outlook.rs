@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::schedule::{Entry, Part, Schedule, Stage};
+use super::faults_due::{Entry, Part, Schedule, Stage};
 use lockstorm_data::metrics::Metric;
 use lockstorm_data::metrics::figure;
 use lockstorm_data::model::{Action, Fault, Target, setting};

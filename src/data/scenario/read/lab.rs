@@ -1,0 +1,119 @@
+//! `[lab]`.
+
+use std::time::Duration;
+
+use super::super::reader::Reader;
+use super::super::spec::{ClusterSpec, LabSpec, Password, Persistence, ReplicatedSpec};
+use super::super::tree::Value;
+use super::super::value;
+use super::nodes;
+use crate::metrics::units::counted;
+
+/// The shortest and the longest period of Sentinels: below the first they do little else, and above the second it would slow
+/// down what they publish.
+const SENTINEL_PERIODS: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(2)];
+
+pub(super) fn read(mut reader: Reader<'_>) -> LabSpec {
+    let nodes = nodes::read(&mut reader);
+    let hosts = reader.whole("hosts");
+    if let Some(nodes) = nodes {
+        let count = nodes.urls.len();
+        if let Some(hosts) = hosts.filter(|hosts| *hosts != count) {
+            let servers = counted(count as u64, "server", "servers");
+            let why = format!("{hosts} contradicts nodes, which names {servers}, one on each host; leave it out");
+            reader.complain("hosts", why);
+        }
+        reader.finish();
+        return LabSpec {
+            hosts: count,
+            persistence: Persistence::None,
+            port: None,
+            password: Password::Random,
+            replicated: None,
+            cluster: None,
+            nodes: Some(nodes),
+        };
+    }
+    let hosts = hosts.unwrap_or_else(|| reader.left_out("hosts", value::whole(1..=9)));
+    let persistence = reader.listed("persistence", value::one_of);
+    // Hosts listen on port, port + 1, …, and the cache node on port + hosts.
+    let last = u64::from(u16::MAX) - hosts as u64;
+    let port = reader.get("port", value::whole(1..=last));
+    let password = reader.listed("password", value::one_of);
+    let replicated = reader
+        .has("replicated")
+        .then(|| replicated(reader.table("replicated"), hosts));
+    let cluster = reader.has("cluster").then(|| cluster(reader.table("cluster")));
+    reader.finish();
+    LabSpec {
+        hosts,
+        persistence,
+        port,
+        password,
+        replicated,
+        cluster,
+        nodes: None,
+    }
+}
+
+/// `[lab.replicated]`.
+fn replicated(mut reader: Reader<'_>, hosts: usize) -> ReplicatedSpec {
+    let down_after = reader.listed("down_after", value::millis);
+    let failover_timeout = reader.listed("failover_timeout", value::millis);
+    let least = reader.listed_whole("min_replicas_to_write");
+    if least >= hosts && least > 0 && reader.sound(&["min_replicas_to_write"]) {
+        let replicas = hosts - 1;
+        let why =
+            format!("{least} is more than the {replicas} replicas that {hosts} hosts have: nothing could be written");
+        reader.complain("min_replicas_to_write", why);
+    }
+    let lag = reader.listed("min_replicas_max_lag", whole_seconds);
+    let preferred_host = reader.get("preferred_host", value::host(hosts));
+    let sentinel_period = reader.get("sentinel_period", sentinel_period);
+    reader.finish();
+    ReplicatedSpec {
+        down_after,
+        failover_timeout,
+        min_replicas_to_write: least,
+        min_replicas_max_lag: lag,
+        preferred_host,
+        sentinel_period,
+    }
+}
+
+fn sentinel_period(value: &Value) -> Result<Duration, String> {
+    let [least, most] = SENTINEL_PERIODS;
+    match value::millis(value)? {
+        period if (least..=most).contains(&period) => Ok(period),
+        period => Err(format!(
+            "{} is out of range; {} to {}",
+            value::show(period),
+            value::show(least),
+            value::show(most)
+        )),
+    }
+}
+
+/// `[lab.cluster]`.
+fn cluster(mut reader: Reader<'_>) -> ClusterSpec {
+    let node_timeout = reader.listed("node_timeout", value::millis);
+    let full = reader.listed("require_full_coverage", value::yes);
+    reader.finish();
+    ClusterSpec {
+        node_timeout,
+        require_full_coverage: full,
+    }
+}
+
+/// A duration that Redis counts in whole seconds.
+fn whole_seconds(value: &Value) -> Result<Duration, String> {
+    let time = value::positive(value)?;
+    if time.subsec_nanos() == 0 {
+        Ok(time)
+    } else {
+        Err(format!(
+            "{} is not a whole number of seconds, which is what Redis counts it in",
+            value::show(time)
+        ))
+    }
+}

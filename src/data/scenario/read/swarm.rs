@@ -1,0 +1,57 @@
+//! `[swarm]`.
+
+use std::time::Duration;
+
+use super::super::reader::Reader;
+use super::super::spec::{Arrivals, Balance, SwarmSpec};
+use super::super::value;
+
+/// The most workers in all arms together: each is a task with its own buffers.
+const MOST_WORKERS: usize = 100_000;
+
+pub(super) fn read(mut reader: Reader<'_>, duration: Duration, arms: usize) -> SwarmSpec {
+    let servers = reader.listed_whole("servers");
+    let workers = reader.listed_whole("workers");
+    let total = servers * workers * arms;
+    if total > MOST_WORKERS && reader.sound(&["servers", "workers"]) {
+        let sum = format!("{servers} servers × {workers} workers × {arms} arms are {total} workers");
+        reader.complain("workers", format!("{sum}; {MOST_WORKERS} at most"));
+    }
+    let rate = reader.get("rate", value::rate);
+    let balance: Option<Balance> = reader.get("balance", value::one_of);
+    let arrivals: Option<Arrivals> = reader.get("arrivals", value::one_of);
+    if rate.is_none() && reader.sound(&["rate"]) {
+        for (key, given) in [("balance", balance.is_some()), ("arrivals", arrivals.is_some())] {
+            if given {
+                reader.complain(
+                    key,
+                    "needs rate: in a closed loop each worker takes its own requests; set rate, or leave it out",
+                );
+            }
+        }
+    }
+    let requests = reader.whole("requests");
+    let ramp = reader.listed("ramp", value::duration);
+    let think = reader.listed("think", value::duration);
+    if ramp > duration {
+        let (ramp, duration) = (value::show(ramp), value::show(duration));
+        reader.complain("ramp", format!("a ramp of {ramp} is longer than the run of {duration}"));
+    }
+    if rate.is_some() && !think.is_zero() {
+        reader.complain(
+            "think",
+            "contradicts rate: requests at a rate start when they are due; leave one of them out",
+        );
+    }
+    reader.finish();
+    SwarmSpec {
+        servers,
+        workers,
+        rate,
+        balance: balance.unwrap_or_default(),
+        arrivals: arrivals.unwrap_or_default(),
+        requests,
+        ramp,
+        think,
+    }
+}
