@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use lockstorm_data::scenario::{ArmSpec, Fence, Key, Source, builtin, keys, meant, schema, warnings};
+use lockstorm_data::scenario::{ArmSpec, Fence, Key, Source, builtin, keys, meant, schema, tables, warnings};
 
 use super::load::{load, room};
 use super::print::{print, print_for_people};
@@ -52,7 +52,11 @@ fn reference(section: Option<&str>) -> Result<String, Failure> {
     let wanted = section.map(|section| section.trim_matches(['[', ']']));
     if let Some(wanted) = wanted.filter(|wanted| !all.iter().any(|key| plain(key) == *wanted)) {
         let hint = meant(wanted, all.iter().map(plain));
-        return Err(Failure::usage(format!("a scenario has no table \"{wanted}\"{hint}")));
+        let tables: Vec<String> = tables().map(|table| plain(&table).to_owned()).collect();
+        return Err(Failure::usage(format!(
+            "a scenario has no table \"{wanted}\"{hint}; it has {}",
+            tables.join(", ")
+        )));
     }
     let mut text = String::new();
     for of_table in all.chunk_by(|one, next| one.section == next.section) {

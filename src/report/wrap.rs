@@ -1,41 +1,19 @@
 //! Long lines.
 
+use textwrap::core::display_width;
+use textwrap::{Options, WordSplitter, fill};
+
 /// Columns of a line.
 const WIDTH: usize = 100;
 
-/// The text in lines, the first behind `head`, the others as far to the right.
+/// The text in lines, the first behind `head`, the others as far to the right. Colour takes no columns.
 pub(super) fn hanging(head: &str, text: &str) -> String {
-    let indent = visible(head);
-    let (mut lines, mut column) = (head.to_owned(), indent);
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if column > indent && column + 1 + length > WIDTH {
-            lines += &format!("\n{}", " ".repeat(indent));
-            column = indent;
-        }
-        if column > indent {
-            lines.push(' ');
-            column += 1;
-        }
-        lines += word;
-        column += length;
-    }
-    lines + "\n"
-}
-
-/// How many columns the text takes; colour takes none.
-fn visible(text: &str) -> usize {
-    let mut columns = 0;
-    let mut in_escape = false;
-    for c in text.chars() {
-        match (in_escape, c) {
-            (false, '\u{1b}') => in_escape = true,
-            (false, _) => columns += 1,
-            (true, 'm') => in_escape = false,
-            (true, _) => {}
-        }
-    }
-    columns
+    let indent = " ".repeat(display_width(head));
+    let options = Options::new(WIDTH).initial_indent(head).subsequent_indent(&indent);
+    fill(
+        text,
+        options.break_words(false).word_splitter(WordSplitter::NoHyphenation),
+    ) + "\n"
 }
 
 #[cfg(test)]

@@ -23,6 +23,11 @@ pub struct Key {
 }
 
 impl Key {
+    /// Whether this is the row of a table, and not of a key in it.
+    fn is_table(self) -> bool {
+        self.names.starts_with("**")
+    }
+
     /// Each of its names.
     pub fn each(self) -> impl Iterator<Item = &'static str> {
         quoted(self.names)
@@ -99,11 +104,20 @@ fn quoted(text: &'static str) -> impl Iterator<Item = &'static str> {
 
 /// All keys, in the order of a file.
 pub fn keys() -> impl Iterator<Item = Key> {
-    static ALL: LazyLock<Vec<Key>> = LazyLock::new(|| rows().collect());
-    ALL.iter().copied()
+    all().iter().copied().filter(|key| !key.is_table())
 }
 
-/// The rows of the table that are keys.
+/// The tables that a scenario can have.
+pub fn tables() -> impl Iterator<Item = Key> {
+    all().iter().copied().filter(|key| key.is_table())
+}
+
+fn all() -> &'static [Key] {
+    static ALL: LazyLock<Vec<Key>> = LazyLock::new(|| rows().collect());
+    &ALL
+}
+
+/// The rows below the head.
 fn rows() -> impl Iterator<Item = Key> {
     // Below the head and the rule.
     let rows = TABLE.lines().skip(2);
@@ -114,7 +128,7 @@ fn rows() -> impl Iterator<Item = Key> {
             .map(|cell| cell.trim_matches(['|', ' ']));
         Some([cells.next()?, cells.next()?, cells.next()?, cells.next().unwrap_or("")])
     });
-    let with_section = cells.scan("", |section, [names, form, what, left_out]| {
+    cells.scan("", |section, [names, form, what, left_out]| {
         if let Some(name) = names.strip_prefix("**`") {
             *section = name.trim_end_matches("`**");
         }
@@ -125,8 +139,7 @@ fn rows() -> impl Iterator<Item = Key> {
             what,
             left_out,
         })
-    });
-    with_section.filter(|key| !key.names.starts_with("**"))
+    })
 }
 
 /// The key of this name in a table.

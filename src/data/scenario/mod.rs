@@ -36,7 +36,7 @@ mod writer;
 pub use condition::{Expectation, Op, Trigger};
 pub use database_url::DatabaseUrl;
 pub use error::{ScenarioError, ScenarioErrors};
-pub use keys::{Form, Key, keys};
+pub use keys::{Form, Key, keys, tables};
 pub use lock::{Follow, LockKind, LockNodes, Topology, Voter};
 pub use node_url::NodeUrl;
 pub use overrides::Overrides;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::{Form, Key, keys};
+use super::keys::{Form, Key, keys, tables};
 
 /// The schema, made from the table of keys: which there are, what form each has, what it is.
 #[must_use]
@@ -30,14 +30,17 @@ fn object(section: &str, several: bool) -> Value {
         }
     }
     let above = section.trim_matches(['[', ']']);
-    for below in sections() {
-        let name = below.trim_matches(['[', ']']);
+    for table in tables() {
+        let (below, name) = (table.section, table.section.trim_matches(['[', ']']));
         let inner = match above {
             "" => Some(name),
             above => name.strip_prefix(above).and_then(|rest| rest.strip_prefix('.')),
         };
         if let Some(inner) = inner.filter(|inner| !inner.is_empty() && !inner.contains('.')) {
             properties.insert(inner.to_owned(), object(below, below.starts_with("[[")));
+            if table.left_out == "required" {
+                required.push(inner);
+            }
         }
     }
     let table = json!({
@@ -51,13 +54,6 @@ fn object(section: &str, several: bool) -> Value {
     } else {
         table
     }
-}
-
-/// The tables in the table of keys, each once.
-fn sections() -> Vec<&'static str> {
-    let mut all: Vec<&str> = keys().map(|key| key.section).collect();
-    all.dedup();
-    all
 }
 
 fn property(key: Key) -> Value {
@@ -78,7 +74,7 @@ fn of(form: &Form) -> Value {
     match form {
         Form::Text => json!({ "type": "string", "minLength": 1 }),
         Form::Texts => json!({ "type": ["array", "string"], "items": { "type": "string" } }),
-        Form::Duration => json!({ "type": "string", "pattern": r"^\s*\d[\d\sa-zµ]*$" }),
+        Form::Duration => json!({ "type": "string", "pattern": r"^\s*(0|(\d+(\.\d+)?\s*[numshdwMyµ][a-z]*\s*)+)$" }),
         Form::Rate => {
             json!({ "type": ["number", "string"], "exclusiveMinimum": 0, "pattern": r"^\s*[\d.]+\s*(/s)?\s*$" })
         }

@@ -1,5 +1,9 @@
 //! A recipe as a scenario for real nodes.
 
+use std::borrow::Cow;
+
+use textwrap::{Options, WordSplitter, wrap};
+
 use super::fault::{ClientFault, NodeFault};
 use super::recipe::Recipe;
 use super::schedule::Schedule;
@@ -235,22 +239,10 @@ fn expectations(schedule: &Schedule, sizes: &Sizes, control: bool) -> String {
     )
 }
 
-/// The text in lines of at most so many characters.
-fn wrapped(text: &str, most: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last().map_or(0, |line| line.chars().count());
-        if line > 0 && line + 1 + word.chars().count() > most {
-            lines.push(String::new());
-        }
-        if let Some(line) = lines.last_mut() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
+/// The text in lines of at most this width.
+fn wrapped(text: &str, most: usize) -> Vec<Cow<'_, str>> {
+    let options = Options::new(most).break_words(false);
+    wrap(text, options.word_splitter(WordSplitter::NoHyphenation))
 }
 
 #[cfg(test)]

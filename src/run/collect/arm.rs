@@ -34,6 +34,8 @@ pub(crate) struct Arm {
     pub missing: Vec<String>,
     /// What faults meant for its locks.
     consequences: Vec<Consequence>,
+    /// When there was a new master, and the event that says so.
+    failovers: Vec<(f64, u64)>,
     /// Locks that were held when a new master became writable, and that it did not have.
     pub lost_at_failover: u64,
     /// How often a replica became the master of its locks.
@@ -86,6 +88,7 @@ impl Arm {
             doubts: Vec::new(),
             missing: Vec::new(),
             consequences: Vec::new(),
+            failovers: Vec::new(),
             new_masters: 0,
             lost_at_failover: 0,
             stuck: None,
@@ -152,6 +155,10 @@ impl Arm {
         };
         swarm.fill(self.index, &self.voters, &mut figures);
         self.collector.fill(&mut figures, &swarm.progress(self.index, elapsed));
+        for one in &mut figures.consequences {
+            let told = self.failovers.iter().find(|(at, _)| (at - one.at).abs() < 1e-3);
+            one.event = one.event.or(told.map(|(_, event)| *event));
+        }
         figures.consequences.sort_by(|one, other| one.at.total_cmp(&other.at));
         figures
     }
@@ -159,6 +166,11 @@ impl Arm {
     /// Notes what a fault meant for its locks: at which second, by which event.
     pub fn consequence(&mut self, at: f64, event: Option<u64>, kind: ConsequenceKind) {
         self.consequences.push(Consequence { at, event, kind });
+    }
+
+    /// Notes the event that told of a new master.
+    pub fn failover(&mut self, at: f64, event: u64) {
+        self.failovers.push((at, event));
     }
 
     /// Notes that nothing good can be said about it any more. Returns whether this reason is new.

@@ -151,13 +151,13 @@ impl Engine {
             }
             Target::Host(_) | Target::Server(_) | Target::Link(_) => {}
         }
-        if let (Target::Server(id), Effect::Verified(verified)) = (target, &effect) {
-            self.note_pause(id, action, verified.at, event);
-        }
         let meaning = if effect.was_there() {
             format!("{}: nothing to do", action.on(target))
         } else {
-            let lost = self.note_forgotten(&held, event, &effect);
+            let lost = match (target, &effect) {
+                (Target::Server(id), Effect::Verified(verified)) => self.note_pause(id, action, verified.at, event),
+                _ => self.note_forgotten(&held, event, &effect),
+            };
             let target = effect.new_master().map_or(target, Target::Host);
             meaning(&self.lab, &self.arms, action, target, &lost)
         };
@@ -182,31 +182,30 @@ impl Engine {
     }
 
     /// Notes since when an app server stands still, and what that meant once it goes on.
-    fn note_pause(&mut self, id: ServerId, action: Action, at: Instant, event: u64) {
-        if action == Fault::Pause.into() {
-            let Some(server) = self.swarm.servers.get(id.index()) else {
-                return;
-            };
+    fn note_pause(&mut self, id: ServerId, action: Action, at: Instant, event: u64) -> Vec<(usize, ConsequenceKind)> {
+        if let (true, Some(server)) = (action == Fault::Pause.into(), self.swarm.servers.get(id.index())) {
             let held = self.arms.iter().map(|arm| server.held(arm.index).0).collect();
             let since = at;
             self.faults.paused.entry(id).or_insert(Paused { since, event, held });
-        } else if let Some(paused) = self.faults.paused.remove(&id)
-            && action == Action::Undo(Condition::Paused)
-        {
-            self.note_end_of_pause(paused, at);
+            return Vec::new();
         }
+        let paused = self.faults.paused.remove(&id);
+        let went_on = paused.filter(|_| action == Action::Undo(Condition::Paused));
+        went_on.map_or_else(Vec::new, |paused| self.note_end_of_pause(paused, at))
     }
 
     /// Notes the locks whose TTL was shorter than this pause: nobody could renew them.
-    pub fn note_end_of_pause(&mut self, paused: Paused, at: Instant) {
-        let since = self.log.seconds(paused.since);
+    pub fn note_end_of_pause(&mut self, paused: Paused, at: Instant) -> Vec<(usize, ConsequenceKind)> {
+        let (since, mut lost) = (self.log.seconds(paused.since), Vec::new());
         for (arm, held) in self.arms.iter_mut().zip(paused.held) {
             let ttl = self.swarm.live_settings.ttl(arm.spec.ttl);
             if held > 0 && arm.spec.lock.uses_nodes() && at.saturating_duration_since(paused.since) >= ttl {
-                let locks = held as u64;
-                arm.consequence(since, Some(paused.event), ConsequenceKind::PausedPastTtl { locks });
+                let kind = ConsequenceKind::PausedPastTtl { locks: held as u64 };
+                arm.consequence(since, Some(paused.event), kind);
+                lost.push((arm.index, kind));
             }
         }
+        lost
     }
 
     /// An order for a host begins or ends: the changes before came from outside, or were its effect.

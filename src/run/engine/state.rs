@@ -25,6 +25,7 @@ use crate::watch::lab::LiveLab;
 use crate::watch::machine_watch::MachineWatch;
 use crate::workload::{Hurry, LiveSettings};
 use lockstorm_data::metrics::{Figures, Metric, Timeline};
+use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::Scenario;
 use lockstorm_lab::{Lab, ServerBinary};
 
@@ -99,7 +100,14 @@ impl Engine {
     pub fn note(&mut self, notices: impl IntoIterator<Item = Notice>) {
         for notice in notices {
             match notice {
-                Notice::Event(at, kind, text) => _ = self.log.push_at(at, kind, text),
+                Notice::Event(at, kind, text) => {
+                    let is_failover = matches!(kind, EventKind::Failover { .. });
+                    let event = self.log.push_at(at, kind, text);
+                    if is_failover {
+                        let at = self.log.seconds(at);
+                        self.arms.iter_mut().for_each(|arm| arm.failover(at, event));
+                    }
+                }
                 Notice::Warning(text) => self.log.warn(text),
                 Notice::Void { why, text } => {
                     self.flaws.void.push(why);

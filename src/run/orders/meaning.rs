@@ -9,7 +9,7 @@ use lockstorm_data::scenario::{LockNodes, Persistence};
 use lockstorm_lab::is_back;
 
 /// What it means that `action` took effect on `target`. `lost`: what became of the locks of each arm that a host kept before it
-/// forgot them.
+/// forgot them, or that an app server held when it was paused.
 pub(crate) fn meaning(
     lab: &LiveLab,
     arms: &[Arm],
@@ -18,21 +18,23 @@ pub(crate) fn meaning(
     lost: &[(usize, ConsequenceKind)],
 ) -> String {
     let done = action.done_to(target);
+    let parts = lost
+        .iter()
+        .map(|(arm, kind)| format!("{} {kind}", arms[*arm].spec.name));
+    let parts: Vec<String> = parts.collect();
+    let parts = parts.join("; ");
     match (action, target) {
         (Action::Undo(condition), Target::Host(host)) if condition.forgets() => {
             let back = is_back(host, lab.spec.persistence);
             if lab.spec.persistence != Persistence::None {
                 return back;
             }
-            let parts = lost
-                .iter()
-                .map(|(arm, kind)| format!("{} {kind}", arms[*arm].spec.name));
-            let parts: Vec<String> = parts.collect();
             match parts.is_empty() {
                 true => format!("{back}: no lock was held there"),
-                false => format!("{back}: {}", parts.join("; ")),
+                false => format!("{back}: {parts}"),
             }
         }
+        (Action::Undo(_), Target::Server(_)) if !parts.is_empty() => format!("{done}: {parts}"),
         (Action::Undo(_) | Action::Fault(Fault::Failover { .. }), _) | (Action::Fault(_), Target::Link(_)) => done,
         (Action::Fault(_), Target::Host(host)) => format!("{done}{}", lab.consequence(host, arms)),
         (Action::Fault(fault), Target::Server(_)) => match fault.meaning_for(target.kind()) {

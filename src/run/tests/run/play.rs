@@ -331,6 +331,13 @@ fn master_died_twice(record: &Record) {
     let locks = arm(record, "fixed").figures.granted_by_old_master;
     let granted = ConsequenceKind::GrantedByOldMaster { locks };
     assert!(locks > 0 && kinds("fixed").contains(&granted), "{:?}", kinds("fixed"));
+    let all = &arm(record, "fixed").figures.consequences;
+    let by = all.iter().find(|one| one.kind == granted).and_then(|one| one.event);
+    let told = by.and_then(|by| record.events.iter().find(|event| event.id == by));
+    assert!(
+        told.is_some_and(|event| matches!(event.kind, EventKind::Failover { .. })),
+        "{all:?}"
+    );
     // It was away for twelve seconds.
     assert!(arm(record, "single").figures.longest_outage().ms >= 11_900);
     assert_eq!(arm(record, "sentinel wait 2").figures.granted_by_old_master, 0);
