@@ -122,11 +122,9 @@ fn rows() -> impl Iterator<Item = Key> {
     // Below the head and the rule.
     let rows = TABLE.lines().skip(2);
     let cells = rows.filter_map(|row| {
-        let mut cells = row
-            .trim_matches('|')
-            .split(" | ")
-            .map(|cell| cell.trim_matches(['|', ' ']));
-        Some([cells.next()?, cells.next()?, cells.next()?, cells.next().unwrap_or("")])
+        // No cell has a bar of its own.
+        let mut cells = row.strip_prefix('|')?.split('|').map(str::trim);
+        Some([cells.next()?, cells.next()?, cells.next()?, cells.next()?])
     });
     cells.scan("", |section, [names, form, what, left_out]| {
         if let Some(name) = names.strip_prefix("**`") {

@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
     pub(super) fn left_out<T>(&self, key: &str, parse: impl FnOnce(&Value) -> Result<T, String>) -> T {
         let listed = keys::key(&self.section, key).and_then(keys::Key::default);
         let value = listed.map_or(Err("none".to_owned()), |value| parse(&value));
-        // A test reads a scenario in which everything is left out.
+        // It has one, and one that fits: a test reads a scenario in which all such keys are left out.
         value.unwrap_or_else(|why| panic!("{} {key} has no default: {why}", self.section))
     }
 

@@ -159,5 +159,6 @@ mod tests {
             schema["properties"]["arm"]["items"]["required"],
             json!(["name", "lock"])
         );
+        assert_eq!(schema["required"], json!(["workload", "arm"]));
     }
 }
