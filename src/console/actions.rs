@@ -4,20 +4,16 @@ use std::time::Duration;
 
 use ratatui::crossterm::event::KeyEvent;
 
-use super::app::{App, Intent, Overlay, Picker, Saving, Stage, View, target_exists};
-use super::keys::{self, Act, Step};
+use super::app::{App, Intent, Picker, Saving, Stage, View, target_exists};
+use super::keys::{self, Act, Overlay, Step};
 use super::knobs::{self, KnobKind, Turn};
 use super::orders::Expected;
 use super::theme::Theme;
 use super::ttls;
-use lockstorm_base::Stop;
 use lockstorm_data::model::{
     Action, Condition, Conditions, Fault, HostId, Obstacle, ReplicationRole, ServerId, Target,
 };
 use lockstorm_run::{Command, HostView, Knob, Phase, Snapshot};
-
-/// How many lines a page key scrolls.
-const PAGE: usize = 10;
 
 impl App {
     pub(super) fn key(&mut self, key: &KeyEvent) -> Vec<Intent> {
@@ -41,8 +37,7 @@ impl App {
     fn act(&mut self, act: Act, again: bool) -> Result<Vec<Intent>, String> {
         match act {
             Act::Quit => return Ok(self.quit()),
-            Act::Interrupt => return Ok(self.stop_by(Stop::Interrupt)),
-            Act::SigQuit => return Ok(self.stop_by(Stop::Quit)),
+            Act::Stop(stop) => return Ok(self.stop_by(stop)),
             Act::Fault(_) | Act::Bounce | Act::PauseOrResume | Act::Restore => return self.fault(act, again),
             Act::Turn(kind, turn) => return self.turn(kind, turn),
             Act::Reset => return self.reset(),
@@ -64,21 +59,11 @@ impl App {
                 self.window = self.window.next();
             }
             Act::Freeze => self.freeze_or_thaw()?,
-            Act::Expectations if self.overlay != Some(Overlay::Expectations) => {
-                if self.begun()?.scenario.expect.is_empty() {
-                    return Err("this scenario has no expectations".to_owned());
-                }
-                self.show(Some(Overlay::Expectations));
+            Act::Show(overlay) if self.overlay == Some(overlay) => self.show(None),
+            Act::Show(overlay) => {
+                self.has_content(overlay)?;
+                self.show(Some(overlay));
             }
-            Act::Expectations => self.show(None),
-            Act::Ttls if self.overlay != Some(Overlay::Ttls) => {
-                if !self.begun()?.scenario.arms.iter().any(|arm| arm.lock.uses_nodes()) {
-                    return Err("no arm here has a lock with a TTL".to_owned());
-                }
-                self.show(Some(Overlay::Ttls));
-            }
-            Act::Ttls => self.show(None),
-            Act::Help => self.toggle(Overlay::Help),
             Act::NextTheme if !self.theme.colours => return Err("themes need colours, and colours are off".to_owned()),
             Act::NextTheme => self.theme = Theme::new(self.theme.name.next(), self.theme.colours),
             Act::Pick if matches!(self.stage, Stage::Stopping(_)) => {
@@ -95,9 +80,7 @@ impl App {
             // Without a run there is nothing behind the picker.
             Act::Close if self.picker.is_some() && !matches!(self.stage, Stage::Picking) => self.picker = None,
             Act::Close => return Err("nothing is open on top: q quits".to_owned()),
-            Act::Scroll(step) => self.scroll_by(step, 1)?,
-            Act::Page(step) => self.scroll_by(step, PAGE)?,
-            Act::End(step) => self.scroll_by(step, usize::MAX)?,
+            Act::Scroll(step, lines) => self.scroll_by(step, lines)?,
         }
         Ok(Vec::new())
     }
@@ -151,13 +134,8 @@ impl App {
             Knob::Workers(_) | Knob::Rate(_) | Knob::Hold(_) => None,
         };
         self.knobs.order(knob, now);
-        self.status = Some(
-            [Some(meaning), outlasting]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join(" · "),
-        );
+        let parts: Vec<String> = [Some(meaning), outlasting].into_iter().flatten().collect();
+        self.status = Some(parts.join(" · "));
         Ok(vec![Intent::Command(Command::Turn(knob))])
     }
 
@@ -168,19 +146,14 @@ impl App {
         let order = self.orders.next();
         let (command, steps, verb): (_, Vec<Action>, _) = match (act, target) {
             (Act::Bounce, Target::Host(id)) => {
-                let steps = [Some(action), action.undo(target.kind())]
-                    .into_iter()
-                    .flatten()
-                    .collect();
+                let undo = action.undo(target.kind());
+                let steps = [Some(action), undo].into_iter().flatten().collect();
                 (Command::Bounce { host: id, order }, steps, ["bounce", "bouncing"])
             }
             _ => {
                 let [verb, under_way, _] = action.verbs();
-                (
-                    Command::Fault { action, target, order },
-                    vec![action],
-                    [verb, under_way],
-                )
+                let command = Command::Fault { action, target, order };
+                (command, vec![action], [verb, under_way])
             }
         };
         // The other views show the hosts, and so the effect.
@@ -308,12 +281,17 @@ impl App {
         Ok(())
     }
 
-    fn toggle(&mut self, overlay: Overlay) {
-        self.show(if self.overlay == Some(overlay) {
-            None
-        } else {
-            Some(overlay)
-        });
+    /// Whether a window would show anything of this run.
+    fn has_content(&self, overlay: Overlay) -> Result<(), String> {
+        match overlay {
+            Overlay::Expectations if self.begun()?.scenario.expect.is_empty() => {
+                Err("this scenario has no expectations".to_owned())
+            }
+            Overlay::Ttls if !self.begun()?.scenario.arms.iter().any(|arm| arm.lock.uses_nodes()) => {
+                Err("no arm here has a lock with a TTL".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn show(&mut self, overlay: Option<Overlay>) {
@@ -354,17 +332,7 @@ impl App {
 const fn is_of_overlay(act: Act) -> bool {
     matches!(
         act,
-        Act::Help
-            | Act::Expectations
-            | Act::Ttls
-            | Act::Close
-            | Act::Quit
-            | Act::Interrupt
-            | Act::SigQuit
-            | Act::NextTheme
-            | Act::Scroll(_)
-            | Act::Page(_)
-            | Act::End(_)
+        Act::Show(_) | Act::Close | Act::Quit | Act::Stop(_) | Act::NextTheme | Act::Scroll(..)
     )
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ratatui::crossterm::event::{KeyEvent, KeyEventKind};
 
 use super::axis::Window;
-use super::keys::Act;
+use super::keys::{Act, Overlay};
 use super::knobs::OrderedKnobs;
 use super::options::ConsoleOptions;
 use super::orders::Orders;
@@ -98,14 +98,6 @@ pub enum View {
     Events,
     /// What each arm did; only after the end of the run.
     Summary,
-}
-
-/// A window over a view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Overlay {
-    Help,
-    Expectations,
-    Ttls,
 }
 
 /// The scenario picker.

@@ -3,6 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::knobs::{KnobKind, Turn};
+use lockstorm_base::Stop;
 use lockstorm_data::model::{Fault, Way};
 
 /// What a key does.
@@ -30,16 +31,10 @@ pub enum Act {
     NextWindow,
     /// Freeze the display, or let it continue.
     Freeze,
-    /// Show or hide the expectations.
-    Expectations,
-    /// Show or hide what the sections say of other TTLs.
-    Ttls,
-    /// Scroll, or move in a list.
-    Scroll(Step),
-    /// Scroll by a page.
-    Page(Step),
-    /// Scroll to the start or the end.
-    End(Step),
+    /// Show or hide a window over the view.
+    Show(Overlay),
+    /// Scroll by so many lines, or move in a list.
+    Scroll(Step, usize),
     /// Use the next theme.
     NextTheme,
     /// Turn a knob.
@@ -52,16 +47,23 @@ pub enum Act {
     Start,
     /// Write a summary to a file.
     Save,
-    /// Show or hide the help.
-    Help,
     /// Close the window on top.
     Close,
     /// End the run and leave.
     Quit,
-    /// Ctrl-C: like `Quit`.
-    Interrupt,
-    /// Ctrl-\: like `Quit`.
-    SigQuit,
+    /// Like `Quit`, by the signal of Ctrl-C or Ctrl-\.
+    Stop(Stop),
+}
+
+/// A window over a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overlay {
+    /// The keys and signs.
+    Help,
+    /// How the expectations stand.
+    Expectations,
+    /// What the sections say of other TTLs.
+    Ttls,
 }
 
 /// Backward or forward.
@@ -73,6 +75,9 @@ pub enum Step {
     Forth,
 }
 
+/// How many lines a page key scrolls.
+const PAGE: usize = 10;
+
 /// Where a row of the table applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
@@ -82,6 +87,17 @@ pub enum Scope {
     Run,
     /// Everywhere.
     Both,
+}
+
+impl Scope {
+    /// Whether it contains the scenario picker, or what is shown without it.
+    pub(super) const fn contains(self, in_picker: bool) -> bool {
+        match self {
+            Self::Both => true,
+            Self::Picker => in_picker,
+            Self::Run => !in_picker,
+        }
+    }
 }
 
 /// A heading of the help.
@@ -127,290 +143,68 @@ pub struct Row {
     pub scope: Scope,
 }
 
-const fn row(
-    group: Group,
-    scope: Scope,
-    label: &'static str,
-    footer: &'static str,
-    help: &'static str,
-    keys: &'static [(KeyCode, Act)],
-) -> Row {
-    Row {
-        keys,
-        label,
-        footer,
-        help,
-        group,
-        scope,
-    }
+use KeyCode::{BackTab, Char, Tab};
+use Step::{Back, Forth};
+use Turn::{Down, Up};
+
+/// Makes the table from its rows: heading, scope, the keys as they are written, a word for the footer, a few words for the
+/// help, and what each key does.
+macro_rules! keys {
+    ($($group:ident, $scope:ident, $label:literal, $footer:literal, $help:literal:
+        $($key:ident $(($char:literal))? => $act:ident $(($($of:expr),+))?),+;)*) => {
+        /// All keys but Ctrl-C and Ctrl-\. Those are not in the table because nothing may rebind them: they are
+        /// [`Act::Stop`] everywhere, like the signals that they send on other terminals.
+        pub const TABLE: &[Row] = &[$(Row {
+            keys: &[$((KeyCode::$key $(($char))?, Act::$act $(($($of),+))?),)+],
+            label: $label,
+            footer: $footer,
+            help: $help,
+            group: Group::$group,
+            scope: Scope::$scope,
+        },)*];
+    };
 }
 
-use KeyCode::{BackTab, Char, Down, Enter, Esc, Left, PageDown, PageUp, Right, Tab, Up};
-use Step::{Back, Forth};
-
-/// All keys but Ctrl-C and Ctrl-\. Those are not in the table because nothing may rebind them: they are [`Act::Interrupt`]
-/// and [`Act::SigQuit`] everywhere, like the signals that they send on other terminals.
-pub const TABLE: &[Row] = &[
-    row(
-        Group::Faults,
-        Scope::Run,
-        "1-9",
-        "select",
-        "select a host or app server",
-        &[
-            (Char('1'), Act::Select(1)),
-            (Char('2'), Act::Select(2)),
-            (Char('3'), Act::Select(3)),
-            (Char('4'), Act::Select(4)),
-            (Char('5'), Act::Select(5)),
-            (Char('6'), Act::Select(6)),
-            (Char('7'), Act::Select(7)),
-            (Char('8'), Act::Select(8)),
-            (Char('9'), Act::Select(9)),
-        ],
-    ),
-    row(
-        Group::Faults,
-        Scope::Run,
-        "b",
-        "bounce",
-        "kill a host; back in 300 ms",
-        &[(Char('b'), Act::Bounce)],
-    ),
-    row(
-        Group::Faults,
-        Scope::Run,
-        "k",
-        "kill",
-        "kill it (SIGKILL)",
-        &[(Char('k'), Act::Fault(Fault::Kill))],
-    ),
-    row(
-        Group::Faults,
-        Scope::Run,
-        "p",
-        "pause",
-        "pause it, or resume it",
-        &[(Char('p'), Act::PauseOrResume)],
-    ),
-    row(
-        Group::Faults,
-        Scope::Run,
-        "r",
-        "restore",
-        "restart or resume it",
-        &[(Char('r'), Act::Restore)],
-    ),
-    row(
-        Group::Faults,
-        Scope::Run,
-        "x",
-        "shut down",
-        "shut a host down (SIGTERM)",
-        &[(Char('x'), Act::Fault(Fault::Shutdown))],
-    ),
-    row(
-        Group::Faults,
-        Scope::Run,
-        "f",
-        "",
-        "make it the master, by hand",
-        &[(Char('f'), Act::Fault(Fault::Failover { by: Way::Hand }))],
-    ),
-    row(
-        Group::Faults,
-        Scope::Run,
-        "s",
-        "servers",
-        "digits: app servers, or hosts",
-        &[(Char('s'), Act::SwitchDigits)],
-    ),
-    row(
-        Group::Faults,
-        Scope::Run,
-        "← →",
-        "",
-        "select the neighbour",
-        &[(Left, Act::Neighbour(Back)), (Right, Act::Neighbour(Forth))],
-    ),
-    row(
-        Group::Run,
-        Scope::Run,
-        "R",
-        "again",
-        "run again: same seed, new lab",
-        &[(Char('R'), Act::Reset)],
-    ),
-    row(
-        Group::Look,
-        Scope::Run,
-        "v",
-        "view",
-        "next view",
-        &[(Char('v'), Act::NextView)],
-    ),
-    row(
-        Group::Look,
-        Scope::Run,
-        "Tab",
-        "arm",
-        "chart the next arm",
-        &[(Tab, Act::Arm(Forth)), (BackTab, Act::Arm(Back))],
-    ),
-    row(
-        Group::Look,
-        Scope::Run,
-        "Space",
-        "freeze",
-        "freeze the picture only",
-        &[(Char(' '), Act::Freeze)],
-    ),
-    row(
-        Group::Knobs,
-        Scope::Run,
-        "t T",
-        "TTL",
-        "TTL of all arms down, up",
-        &[
-            (Char('t'), Act::Turn(KnobKind::Ttl, Turn::Down)),
-            (Char('T'), Act::Turn(KnobKind::Ttl, Turn::Up)),
-        ],
-    ),
-    row(
-        Group::Knobs,
-        Scope::Run,
-        "a A",
-        "rate",
-        "rate of an open loop down, up",
-        &[
-            (Char('a'), Act::Turn(KnobKind::Rate, Turn::Down)),
-            (Char('A'), Act::Turn(KnobKind::Rate, Turn::Up)),
-        ],
-    ),
-    row(
-        Group::Knobs,
-        Scope::Run,
-        "h H",
-        "hold",
-        "time inside the lock down, up",
-        &[
-            (Char('h'), Act::Turn(KnobKind::Hold, Turn::Down)),
-            (Char('H'), Act::Turn(KnobKind::Hold, Turn::Up)),
-        ],
-    ),
-    row(
-        Group::Knobs,
-        Scope::Run,
-        "n N",
-        "workers",
-        "workers down, up",
-        &[
-            (Char('n'), Act::Turn(KnobKind::Workers, Turn::Down)),
-            (Char('N'), Act::Turn(KnobKind::Workers, Turn::Up)),
-        ],
-    ),
-    row(
-        Group::Look,
-        Scope::Run,
-        "w",
-        "window",
-        "30 s, 60 s, 2 min, 5 min, all",
-        &[(Char('w'), Act::NextWindow)],
-    ),
-    row(
-        Group::Look,
-        Scope::Run,
-        "e",
-        "expected",
-        "the expectations, so far",
-        &[(Char('e'), Act::Expectations)],
-    ),
-    row(
-        Group::Look,
-        Scope::Run,
-        "l",
-        "",
-        "which TTL lasts long enough",
-        &[(Char('l'), Act::Ttls)],
-    ),
-    row(
-        Group::Run,
-        Scope::Picker,
-        "Enter",
-        "start",
-        "start the selected scenario",
-        &[(Enter, Act::Start)],
-    ),
-    row(
-        Group::Look,
-        Scope::Both,
-        "↑ ↓",
-        "",
-        "scroll, or move in a list",
-        &[(Up, Act::Scroll(Back)), (Down, Act::Scroll(Forth))],
-    ),
-    row(
-        Group::Look,
-        Scope::Both,
-        "PgUp/Dn",
-        "",
-        "by a page; Home and End",
-        &[
-            (PageUp, Act::Page(Back)),
-            (PageDown, Act::Page(Forth)),
-            (KeyCode::Home, Act::End(Back)),
-            (KeyCode::End, Act::End(Forth)),
-        ],
-    ),
-    row(
-        Group::Look,
-        Scope::Both,
-        "c",
-        "theme",
-        "dark, light, high contrast",
-        &[(Char('c'), Act::NextTheme)],
-    ),
-    row(
-        Group::Run,
-        Scope::Run,
-        "o",
-        "scenarios",
-        "choose another scenario",
-        &[(Char('o'), Act::Pick)],
-    ),
-    row(
-        Group::Run,
-        Scope::Run,
-        "S",
-        "save",
-        "save a summary to a file",
-        &[(Char('S'), Act::Save)],
-    ),
-    row(
-        Group::Run,
-        Scope::Both,
-        "Esc",
-        "",
-        "close the top window",
-        &[(Esc, Act::Close)],
-    ),
-    row(
-        Group::Run,
-        Scope::Both,
-        "?",
-        "help",
-        "this help",
-        &[(Char('?'), Act::Help)],
-    ),
-    row(
-        Group::Run,
-        Scope::Both,
-        "q",
-        "quit",
-        "end the run; again: at once",
-        &[(Char('q'), Act::Quit)],
-    ),
-];
+keys! {
+    Faults, Run, "1-9", "select", "select a host or app server":
+        Char('1') => Select(1), Char('2') => Select(2), Char('3') => Select(3), Char('4') => Select(4),
+        Char('5') => Select(5), Char('6') => Select(6), Char('7') => Select(7), Char('8') => Select(8),
+        Char('9') => Select(9);
+    Faults, Run, "b", "bounce", "kill a host; back in 300 ms": Char('b') => Bounce;
+    Faults, Run, "k", "kill", "kill it (SIGKILL)": Char('k') => Fault(Fault::Kill);
+    Faults, Run, "p", "pause", "pause it, or resume it": Char('p') => PauseOrResume;
+    Faults, Run, "r", "restore", "restart or resume it": Char('r') => Restore;
+    Faults, Run, "x", "shut down", "shut a host down (SIGTERM)": Char('x') => Fault(Fault::Shutdown);
+    Faults, Run, "f", "", "make it the master, by hand": Char('f') => Fault(Fault::Failover { by: Way::Hand });
+    Faults, Run, "s", "servers", "digits: app servers, or hosts": Char('s') => SwitchDigits;
+    Faults, Run, "← →", "", "select the neighbour": Left => Neighbour(Back), Right => Neighbour(Forth);
+    Run, Run, "R", "again", "run again: same seed, new lab": Char('R') => Reset;
+    Look, Run, "v", "view", "next view": Char('v') => NextView;
+    Look, Run, "Tab", "arm", "chart the next arm": Tab => Arm(Forth), BackTab => Arm(Back);
+    Look, Run, "Space", "freeze", "freeze the picture only": Char(' ') => Freeze;
+    Knobs, Run, "t T", "TTL", "TTL of all arms down, up":
+        Char('t') => Turn(KnobKind::Ttl, Down), Char('T') => Turn(KnobKind::Ttl, Up);
+    Knobs, Run, "a A", "rate", "rate of an open loop down, up":
+        Char('a') => Turn(KnobKind::Rate, Down), Char('A') => Turn(KnobKind::Rate, Up);
+    Knobs, Run, "h H", "hold", "time inside the lock down, up":
+        Char('h') => Turn(KnobKind::Hold, Down), Char('H') => Turn(KnobKind::Hold, Up);
+    Knobs, Run, "n N", "workers", "workers down, up":
+        Char('n') => Turn(KnobKind::Workers, Down), Char('N') => Turn(KnobKind::Workers, Up);
+    Look, Run, "w", "window", "30 s, 60 s, 2 min, 5 min, all": Char('w') => NextWindow;
+    Look, Run, "e", "expected", "the expectations, so far": Char('e') => Show(Overlay::Expectations);
+    Look, Run, "l", "", "which TTL lasts long enough": Char('l') => Show(Overlay::Ttls);
+    Run, Picker, "Enter", "start", "start the selected scenario": Enter => Start;
+    Look, Both, "↑ ↓", "", "scroll, or move in a list": Up => Scroll(Back, 1), Down => Scroll(Forth, 1);
+    Look, Both, "PgUp/Dn", "", "by a page; Home and End":
+        PageUp => Scroll(Back, PAGE), PageDown => Scroll(Forth, PAGE),
+        Home => Scroll(Back, usize::MAX), End => Scroll(Forth, usize::MAX);
+    Look, Both, "c", "theme", "dark, light, high contrast": Char('c') => NextTheme;
+    Run, Run, "o", "scenarios", "choose another scenario": Char('o') => Pick;
+    Run, Run, "S", "save", "save a summary to a file": Char('S') => Save;
+    Run, Both, "Esc", "", "close the top window": Esc => Close;
+    Run, Both, "?", "help", "this help": Char('?') => Show(Overlay::Help);
+    Run, Both, "q", "quit", "end the run; again: at once": Char('q') => Quit;
+}
 
 /// The keys of an act, as the table writes them.
 #[must_use]
@@ -431,12 +225,11 @@ pub fn name(event: &KeyEvent) -> String {
 /// The act of a key.
 #[must_use]
 pub fn find(event: &KeyEvent, in_picker: bool) -> Option<Act> {
-    let control = event.modifiers.contains(KeyModifiers::CONTROL);
-    if control {
+    if event.modifiers.contains(KeyModifiers::CONTROL) {
         return match event.code {
-            Char('c') => Some(Act::Interrupt),
+            Char('c') => Some(Act::Stop(Stop::Interrupt)),
             // Terminals send the same byte for both.
-            Char('\\' | '4') => Some(Act::SigQuit),
+            Char('\\' | '4') => Some(Act::Stop(Stop::Quit)),
             _ => None,
         };
     }
@@ -446,11 +239,7 @@ pub fn find(event: &KeyEvent, in_picker: bool) -> Option<Act> {
     // Terminals differ: Shift-Tab is either BackTab, or Tab with a modifier.
     let shifted_tab = event.code == Tab && event.modifiers.contains(KeyModifiers::SHIFT);
     let code = if shifted_tab { BackTab } else { event.code };
-    let rows = TABLE.iter().filter(|row| match row.scope {
-        Scope::Both => true,
-        Scope::Picker => in_picker,
-        Scope::Run => !in_picker,
-    });
+    let rows = TABLE.iter().filter(|row| row.scope.contains(in_picker));
     rows.flat_map(|row| row.keys)
         .find(|(key, _)| *key == code)
         .map(|&(_, act)| act)

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::parts::{fitting, line};
 use crate::console::app::{App, Stage, View};
 use crate::console::hint::hint;
-use crate::console::keys::{self, Act, Group, Row, Scope};
+use crate::console::keys::{self, Act, Group, Overlay, Row};
 use crate::console::knobs::{self, KnobKind, Turn};
 use crate::console::text;
 use lockstorm_run::{Phase, Snapshot};
@@ -38,7 +38,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     };
     line(frame, area, 0, said);
     // The keys for help and quit are always there, at the end; the others give way to them.
-    let is_last = |row: &&Row| matches!(row.keys, [(_, Act::Help | Act::Quit), ..]);
+    let is_last = |row: &&Row| matches!(row.keys, [(_, Act::Show(Overlay::Help) | Act::Quit), ..]);
     let (last, first): (Vec<&Row>, Vec<&Row>) = keys::TABLE.iter().filter(|row| offered(app, row)).partition(is_last);
     let shown = |row: &Row| {
         let (label, word) = words(app, row);
@@ -81,15 +81,11 @@ fn range(targets: usize) -> String {
 /// Whether a row is useful now.
 fn offered(app: &App, row: &Row) -> bool {
     let in_picker = app.picker.is_some();
-    let in_scope = match row.scope {
-        Scope::Both => true,
-        Scope::Picker => in_picker,
-        Scope::Run => !in_picker,
-    };
-    let Some(&(_, act)) = row.keys.first().filter(|_| in_scope && !row.footer.is_empty()) else {
+    let is_shown = row.scope.contains(in_picker) && !row.footer.is_empty();
+    let Some(&(_, act)) = row.keys.first().filter(|_| is_shown) else {
         return false;
     };
-    if in_picker || matches!(act, Act::Help | Act::Quit) {
+    if in_picker || matches!(act, Act::Show(Overlay::Help) | Act::Quit) {
         return true;
     }
     if matches!(app.stage, Stage::Stopping(_)) {
@@ -118,7 +114,7 @@ fn shows(app: &App, act: Act, snapshot: &Snapshot) -> bool {
         (_, Phase::SetUp(_) | Phase::Failed(_)) => false,
         (Act::Arm(_), _) => app.view == View::Dashboard && snapshot.arms.len() > 1,
         (Act::NextWindow, _) => app.view == View::Dashboard,
-        (Act::Expectations, _) => !snapshot.scenario.expect.is_empty(),
+        (Act::Show(Overlay::Expectations), _) => !snapshot.scenario.expect.is_empty(),
         _ => true,
     }
 }

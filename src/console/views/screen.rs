@@ -1,7 +1,8 @@
 //! The whole screen.
 
-use super::super::app::{App, Overlay, Stage, View};
+use super::super::app::{App, Stage, View};
 use super::super::ascii;
+use super::super::keys::Overlay;
 use super::{
     caption, dashboard, events, expectations, failed, footer, header, help, picker, scoreboard, set_up, stopping,
     summary, too_small, ttls,
