@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ratatui::crossterm::event::{KeyEvent, KeyEventKind};
+use ratatui::style::Style;
 
 use super::axis::Window;
 use super::keys::{Act, Overlay};
@@ -414,6 +415,15 @@ impl App {
     /// The arm whose latency is charted.
     pub(super) fn charted<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a ArmView> {
         snapshot.arms.get(self.arm).or(snapshot.arms.first())
+    }
+
+    /// The style of a target's name.
+    pub(super) fn name_style(&self, target: Target) -> Style {
+        if self.selected == target {
+            self.theme.selected
+        } else {
+            self.theme.strong
+        }
     }
 
     pub(super) fn note(&mut self, text: String) {

@@ -62,6 +62,11 @@ pub fn width(text: &str) -> usize {
     text.width()
 }
 
+/// How many columns the widest of some texts takes.
+pub fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
+    texts.map(width).max().unwrap_or(0)
+}
+
 /// The text in at most `columns`, with an ellipsis where it was cut; it is made [`printable`].
 pub fn fit(text: &str, columns: usize) -> String {
     let clean = printable(text);

@@ -3,10 +3,9 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders};
+use ratatui::text::{Line, Span, Text};
 
-use super::parts::{Frames, line};
+use super::parts::{Frames, panel};
 use super::visible_rows::VisibleRows;
 use crate::console::app::App;
 use crate::console::score::not_measurable;
@@ -93,13 +92,10 @@ impl TableColumn {
     }
 
     fn cell(self, arm: &Arm<'_>, theme: &Theme) -> (String, Style) {
-        report::cell(self.column, arm).map_or_else(
-            || (NONE.to_owned(), theme.dim),
-            |cell| {
-                let style = style_of(&cell, theme);
-                (cell.text, style)
-            },
-        )
+        match report::cell(self.column, arm) {
+            Some(cell) => (cell.text.clone(), style_of(&cell, theme)),
+            None => (NONE.to_owned(), theme.dim),
+        }
     }
 }
 
@@ -164,12 +160,8 @@ fn fitting(mut kept: Vec<TableColumn>, arms: &[Arm<'_>], room: usize) -> Vec<Tab
     }
     let width = |kept: &[TableColumn]| widths(kept).iter().map(|width| width + 2).sum::<usize>();
     while width(&kept) > room && kept.len() > 1 {
-        let least = kept
-            .iter()
-            .enumerate()
-            .max_by_key(|(_, column)| column.rank)
-            .map_or(0, |(index, _)| index);
-        kept.remove(least);
+        let least = (0..kept.len()).max_by_key(|index| kept[*index].rank);
+        kept.remove(least.unwrap_or(0));
     }
     kept
 }
@@ -177,17 +169,18 @@ fn fitting(mut kept: Vec<TableColumn>, arms: &[Arm<'_>], room: usize) -> Vec<Tab
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: &Snapshot) {
     let theme = &app.theme;
     let arms: Vec<Arm<'_>> = Arm::all_of_snapshot(snapshot).into_iter().map(Arm::narrow).collect();
-    let inside = framed(frame, area, frames, theme, snapshot, &arms);
+    let workload = &snapshot.scenario.workload;
+    let legend = not_measurable(workload.about().display().headline(), &arms);
+    let legend = legend.map_or_else(String::new, |what| format!(" … {what} "));
+    let titles = [
+        Line::styled(" arms (same seed, same faults) ", theme.strong),
+        Line::styled(legend, theme.dim),
+    ];
+    let inside = panel(frame, area, frames, titles, theme);
     let total = usize::from(inside.width);
-    let longest = snapshot
-        .arms
-        .iter()
-        .map(|arm| text::width(&arm.name))
-        .max()
-        .unwrap_or(0);
-    let names = longest.clamp(6, if total >= 96 { 24 } else { 14 });
+    let names = text::widest(arms.iter().map(|arm| arm.name)).clamp(6, if total >= 96 { 24 } else { 14 });
     let is_over = matches!(snapshot.phase, Phase::Draining | Phase::Finished { .. });
-    let columns = columns(&snapshot.scenario.workload, &arms, is_over);
+    let columns = columns(workload, &arms, is_over);
     let columns = fitting(columns, &arms, total.saturating_sub(names + 3));
     let mut widths = widths(&columns);
     let used: usize = names + 2 + widths.iter().map(|width| width + 2).sum::<usize>();
@@ -199,21 +192,12 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     let mut head = vec![Span::raw(text::left("  arm", names + 2))];
     let heads = heads(&columns).into_iter().zip(&widths);
     head.extend(heads.map(|(head, width)| Span::raw(text::right(&head, *width))));
-    line(frame, inside, 0, Line::from(head).style(theme.dim));
+    let mut lines = vec![Line::from(head).style(theme.dim)];
 
-    let visible = VisibleRows::of(
-        snapshot.arms.len(),
-        usize::from(inside.height).saturating_sub(1),
-        app.arm,
-    );
-    let mut row = 1;
-    for (index, arm) in snapshot
-        .arms
-        .iter()
-        .enumerate()
-        .take(visible.shown.end)
-        .skip(visible.shown.start)
-    {
+    let room = usize::from(inside.height).saturating_sub(1);
+    let visible = VisibleRows::of(arms.len(), room, app.arm);
+    for index in visible.shown.clone() {
+        let arm = &snapshot.arms[index];
         let charted = index == app.arm;
         let name_style = if charted { theme.strong } else { theme.base };
         let name = format!("{} {}", if charted { "›" } else { " " }, text::left(&arm.name, names));
@@ -230,38 +214,10 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
             spans.push(Span::raw(" ".repeat(width.saturating_sub(text::width(&cell)))));
             spans.push(Span::styled(text::fit(&cell, *width), style));
         }
-        line(frame, inside, row, Line::from(spans));
-        row += 1;
+        lines.push(Line::from(spans));
     }
-    if let Some(more) = visible.more() {
-        line(frame, inside, row, Line::styled(format!("  {more}"), theme.dim));
-    }
-}
-
-fn framed(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    frames: Frames,
-    theme: &Theme,
-    snapshot: &Snapshot,
-    arms: &[Arm<'_>],
-) -> Rect {
-    let borders = match frames {
-        Frames::Boxed => Borders::ALL,
-        Frames::Ruled => Borders::TOP,
-        Frames::Bare => return area,
-    };
-    let title = " arms (same seed, same faults) ";
-    let headline = snapshot.scenario.workload.about().display().headline();
-    let legend = not_measurable(headline, arms).map_or_else(String::new, |what| format!(" … {what} "));
-    let block = Block::new()
-        .borders(borders)
-        .border_style(theme.dim)
-        .title(Line::styled(title, theme.strong))
-        .title(Line::styled(legend, theme.dim).right_aligned());
-    let inside = block.inner(area);
-    frame.render_widget(block, area);
-    inside
+    lines.extend(visible.more("  ", theme));
+    frame.render_widget(Text::from(lines), inside);
 }
 
 #[cfg(test)]

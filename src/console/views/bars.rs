@@ -2,9 +2,9 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::{Line, Span, Text};
 
-use super::parts::{Frames, line, mark_style, panel};
+use super::parts::{Frames, mark_style, panel};
 use super::visible_rows::VisibleRows;
 use crate::console::app::App;
 use crate::console::score::Score;
@@ -19,10 +19,10 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     let theme = &app.theme;
     let bars = snapshot.scenario.workload.about().display().bars;
     let title = format!(" {} {} ", bars.figure.title(), bars.note);
-    let inside = panel(frame, area, frames, Line::styled(title, theme.strong), theme);
+    let titles = [Line::styled(title, theme.strong), Line::default()];
+    let inside = panel(frame, area, frames, titles, theme);
     let arms: Vec<Arm<'_>> = Arm::all_of_snapshot(snapshot).into_iter().map(Arm::narrow).collect();
-    let longest = arms.iter().map(|arm| text::width(arm.name)).max().unwrap_or(0);
-    let names = longest.min(usize::from(inside.width) / 3);
+    let names = text::widest(arms.iter().map(|arm| arm.name)).min(usize::from(inside.width) / 3);
     let room = usize::from(inside.width).saturating_sub(names + FIGURE + 4);
     let full = bars.full.map(|full| full as f64);
     let values = arms.iter().map(|arm| bars.figure.of(arm.figures));
@@ -37,13 +37,9 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
         cells.max(usize::from(value > 0.0)).min(room)
     };
     let visible = VisibleRows::of(arms.len(), usize::from(inside.height), app.arm);
-    let mut row = 0;
-    for (index, arm) in arms
-        .iter()
-        .enumerate()
-        .take(visible.shown.end)
-        .skip(visible.shown.start)
-    {
+    let mut lines = Vec::new();
+    for index in visible.shown.clone() {
+        let arm = &arms[index];
         let score = Score::of(bars.figure, arm);
         let drawn = length(bars.figure.of(arm.figures));
         // Units sold beyond the stock of their product are damage, even while other products have units left.
@@ -69,10 +65,8 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
             spans.push(Span::styled("│", theme.dim));
         }
         spans.push(Span::styled(format!(" {mark}{}", score.cell()), style));
-        line(frame, inside, row, Line::from(spans));
-        row += 1;
+        lines.push(Line::from(spans));
     }
-    if let Some(more) = visible.more() {
-        line(frame, inside, row, Line::styled(format!(" {more}"), theme.dim));
-    }
+    lines.extend(visible.more(" ", theme));
+    frame.render_widget(Text::from(lines), inside);
 }

@@ -3,9 +3,8 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders};
 
-use super::parts::Frames;
+use super::parts::{Frames, panel};
 use super::{arms, bars, events, hosts, latency, servers, timeline};
 use crate::console::app::App;
 use crate::console::axis::TimeAxis;
@@ -29,12 +28,8 @@ struct Rows {
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     // The header and the footer have taken three rows.
     let roomy = area.width >= ROOMY.0 && area.height + 3 >= ROOMY.1;
-    let rows = share(
-        area,
-        snapshot.arms.len(),
-        hosts::height(area.width, snapshot.hosts.len(), roomy),
-        roomy,
-    );
+    let host_rows = hosts::height(area.width, snapshot.hosts.len(), roomy);
+    let rows = share(area, snapshot.arms.len(), host_rows, roomy);
     let panels = [rows.hosts, rows.servers, rows.arms, rows.time, rows.events].map(Constraint::Length);
     let [host_area, server_area, arm_area, time_area, event_area] = Layout::vertical(panels).areas(area);
     let frames = match (roomy, area.height) {
@@ -45,13 +40,8 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     hosts::render(frame, host_area, app, snapshot);
     servers::render(frame, server_area, app, snapshot);
     arms::render(frame, arm_area, frames, app, snapshot);
-    time(
-        frame,
-        time_area,
-        if roomy { Frames::Boxed } else { Frames::Ruled },
-        app,
-        snapshot,
-    );
+    let of_time = if roomy { Frames::Boxed } else { Frames::Ruled };
+    time(frame, time_area, of_time, app, snapshot);
     if roomy {
         let columns = [Constraint::Fill(55), Constraint::Fill(45)];
         let [left, right] = Layout::horizontal(columns).areas(event_area);
@@ -118,23 +108,15 @@ fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: 
     };
     let (lanes, hidden) = timeline::lanes(snapshot, arm, room);
     let shown_rows = u16::try_from(lanes.len()).unwrap_or(0);
-    let [chart, lane_area, axis_row] = Layout::vertical([
+    let rows = [
         Constraint::Min(0),
         Constraint::Length(shown_rows),
         Constraint::Length(1),
-    ])
-    .areas(inside);
+    ];
+    let [chart, lane_area, axis_row] = Layout::vertical(rows).areas(inside);
     let marks = timeline::marks(snapshot);
-    latency::render(
-        frame,
-        chart,
-        gutter,
-        axis,
-        app,
-        arm,
-        latency::source(snapshot, app.arm),
-        &marks,
-    );
+    let source = latency::source(snapshot, app.arm);
+    latency::render(frame, chart, gutter, axis, app, arm, source, &marks);
     timeline::render(frame, lane_area, gutter, axis, app, arm, &lanes, &marks);
     timeline::ticks(frame, axis_row, gutter, axis, hidden, &app.theme);
 }
@@ -175,19 +157,8 @@ fn frame_of_time(
         .map(|nodes| format!(" {} ", printable(nodes)))
         .find(|nodes| used + text::width(nodes) + 4 <= room)
         .unwrap_or_default();
-    let borders = if frames == Frames::Boxed {
-        Borders::ALL
-    } else {
-        Borders::TOP
-    };
-    let block = Block::new()
-        .borders(borders)
-        .border_style(theme.dim)
-        .title(Line::from(title))
-        .title(Line::styled(lacking, theme.warn).right_aligned());
-    let inside = block.inner(area);
-    frame.render_widget(block, area);
-    inside
+    let titles = [Line::from(title), Line::styled(lacking, theme.warn)];
+    panel(frame, area, frames, titles, theme)
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::{Line, Span, Text};
 
-use super::parts::{Frames, line, panel};
+use super::parts::{Frames, boxed, panel};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
@@ -45,34 +45,20 @@ impl Entry {
 
 /// The panel of the dashboard: as many events as fit, one line each.
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: &Snapshot) {
-    let inside = panel(
-        frame,
-        area,
-        frames,
-        Line::styled(" events ", app.theme.strong),
-        &app.theme,
-    );
+    let titles = [Line::styled(" events ", app.theme.strong), Line::default()];
+    let inside = panel(frame, area, frames, titles, &app.theme);
     let room = room(inside);
-    let rows = usize::from(inside.height);
     let lines = entries(app, snapshot)
-        .take(rows)
+        .take(usize::from(inside.height))
         .flat_map(|entry| entry.lines([text::fit(&entry.words, room)], &app.theme));
-    for (row, words) in (0..).zip(lines) {
-        line(frame, inside, row, words);
-    }
+    frame.render_widget(lines.collect::<Text<'_>>(), inside);
 }
 
 /// The view of all events with their full texts, which scrolls.
 pub(super) fn render_all(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let total = snapshot.events.len() + app.notes.len();
     let title = format!(" events: {total}, newest first ");
-    let inside = panel(
-        frame,
-        area,
-        Frames::Boxed,
-        Line::styled(title, app.theme.strong),
-        &app.theme,
-    );
+    let inside = boxed(frame, area, &title, &app.theme);
     let room = room(inside);
     let lines: Vec<Line<'_>> = entries(app, snapshot)
         .flat_map(|entry| entry.lines(text::wrap(&entry.words, room), &app.theme))
@@ -80,9 +66,7 @@ pub(super) fn render_all(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot:
     let most = lines.len().saturating_sub(usize::from(inside.height));
     app.scroll_most.set(most);
     let shown = lines.into_iter().skip(app.scroll.min(most));
-    for (row, words) in (0..inside.height).zip(shown) {
-        line(frame, inside, row, words);
-    }
+    frame.render_widget(shown.collect::<Text<'_>>(), inside);
 }
 
 /// The columns for the text of an event; one at the right stays free.

@@ -2,9 +2,9 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::{Line, Span, Text};
 
-use super::parts::{dialog, line, mark_style, sign_of};
+use super::parts::{dialog, mark_style, sign_of};
 use crate::console::app::App;
 use crate::console::text;
 use crate::report::Mark;
@@ -13,34 +13,23 @@ use lockstorm_run::{Phase, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let theme = &app.theme;
-    let Some(snapshot) = app.picture() else {
-        let inside = dialog(frame, area, [44, 3], "Expectations", theme);
-        line(frame, inside, 0, Line::from("The run has not started yet."));
-        return;
-    };
+    let Some(snapshot) = app.picture() else { return };
     let expected = &snapshot.scenario.expect;
-    let wanted = u16::try_from(expected.len().max(1) + 2).unwrap_or(u16::MAX);
+    let wanted = u16::try_from(expected.len() + 2).unwrap_or(u16::MAX);
     let width = (area.width * 4 / 5).clamp(56, 100);
     let over = matches!(snapshot.phase, Phase::Finished { .. });
     let title = if over { "Expectations" } else { "Expectations, so far" };
     let inside = dialog(frame, area, [width, wanted], title, theme);
-    if expected.is_empty() {
-        line(frame, inside, 0, Line::from("This scenario has no expectations."));
-    }
     let most = expected.len().saturating_sub(usize::from(inside.height));
     app.scroll_most.set(most);
-    for (row, index) in (0..inside.height).zip(app.scroll.min(most)..expected.len()) {
+    let lines = (app.scroll.min(most)..expected.len()).map(|index| {
         let (held, words) = standing(snapshot, index);
         let open = (Mark::Pending.symbol(), mark_style(Mark::Pending, theme));
         let (mark, style) = held.map_or(open, |held| sign_of(held, theme));
         let words = text::fit(&words, usize::from(inside.width).saturating_sub(2));
-        line(
-            frame,
-            inside,
-            row,
-            Line::from(vec![Span::styled(mark, style), Span::raw(format!(" {words}"))]),
-        );
-    }
+        Line::from(vec![Span::styled(mark, style), Span::raw(format!(" {words}"))])
+    });
+    frame.render_widget(lines.collect::<Text<'_>>(), inside);
 }
 
 /// The result of an expectation, `None` while that is open, and a sentence about it.

@@ -5,18 +5,12 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::parts::{Frames, padded, panel};
+use super::parts::{boxed, padded};
 use crate::console::theme::Theme;
 use lockstorm_data::model::printable;
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, theme: &Theme, error: &str) {
-    let inside = padded(panel(
-        frame,
-        area,
-        Frames::Boxed,
-        Line::styled(" the run failed ", theme.strong),
-        theme,
-    ));
+    let inside = padded(boxed(frame, area, " the run failed ", theme));
     let mut lines: Vec<Line<'_>> = vec![Line::default()];
     lines.extend(error.lines().map(|text| Line::styled(printable(text), theme.warn)));
     lines.push(Line::default());

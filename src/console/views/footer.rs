@@ -2,9 +2,9 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::{Line, Span, Text};
 
-use super::parts::{fitting, line};
+use super::parts::fitting;
 use crate::console::app::{App, Stage, View};
 use crate::console::hint::hint;
 use crate::console::keys::{self, Act, Group, Overlay, Row};
@@ -27,16 +27,12 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
         }
         (None, _) if app.picker.is_some() => {
             // Without a run there is nothing behind the picker.
-            let back = if matches!(app.stage, Stage::Picking) {
-                ""
-            } else {
-                " · Esc goes back"
-            };
+            let is_behind = !matches!(app.stage, Stage::Picking);
+            let back = if is_behind { " · Esc goes back" } else { "" };
             Line::styled(format!(" ↑ and ↓ choose · Enter starts{back}"), theme.accent)
         }
         _ => Line::default(),
     };
-    line(frame, area, 0, said);
     // The keys for help and quit are always there, at the end; the others give way to them.
     let is_last = |row: &&Row| matches!(row.keys, [(_, Act::Show(Overlay::Help) | Act::Quit), ..]);
     let (last, first): (Vec<&Row>, Vec<&Row>) = keys::TABLE.iter().filter(|row| offered(app, row)).partition(is_last);
@@ -53,18 +49,16 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
         spans.push(Span::raw("  "));
     }
     spans.extend(end);
-    line(frame, area, 1, Line::from(spans));
+    frame.render_widget(Text::from(vec![said, Line::from(spans)]), area);
 }
 
 /// The keys and the word of a row. For digits and the switch they depend on what the digits select.
 fn words(app: &App, row: &Row) -> (String, &'static str) {
     let snapshot = app.newest.as_deref();
+    let [hosts, servers] = snapshot.map_or([0; 2], |now| [now.hosts.len(), now.servers.len()]);
     match row.keys.first() {
-        Some((_, Act::Select(_))) if app.digits_pick_servers => (
-            range(snapshot.map_or(0, |snapshot| snapshot.servers.len())),
-            "app server",
-        ),
-        Some((_, Act::Select(_))) => (range(snapshot.map_or(0, |snapshot| snapshot.hosts.len())), "host"),
+        Some((_, Act::Select(_))) if app.digits_pick_servers => (range(servers), "app server"),
+        Some((_, Act::Select(_))) => (range(hosts), "host"),
         Some((_, Act::SwitchDigits)) if app.digits_pick_servers => (row.label.to_owned(), "hosts"),
         _ => (row.label.to_owned(), row.footer),
     }

@@ -33,18 +33,18 @@ pub(super) fn height(width: u16, hosts: usize, roomy: bool) -> u16 {
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let hosts = &snapshot.hosts;
     for (host, area) in hosts.iter().zip(columns(area, hosts.len())) {
-        let selected = app.selected == Target::Host(host.id);
         if area.height >= 3 {
-            boxed(frame, area, app, host, selected);
+            boxed(frame, area, app, host);
         } else {
-            bare(frame, area, app, host, selected);
+            bare(frame, area, app, host);
         }
     }
 }
 
-fn boxed(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected: bool) {
+fn boxed(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView) {
     let theme = &app.theme;
-    let (border, kind) = if selected {
+    let target = Target::Host(host.id);
+    let (border, kind) = if app.selected == target {
         (theme.accent, BorderType::Thick)
     } else {
         (theme.dim, BorderType::Plain)
@@ -56,12 +56,10 @@ fn boxed(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected
     };
     let name = format!(" {number}{} ", host.id);
     let room = usize::from(area.width).saturating_sub(text::width(&name) + 4);
-    let mut title = vec![Span::styled(name, if selected { theme.selected } else { theme.strong })];
+    let mut title = vec![Span::styled(name, app.name_style(target))];
     if !host.single_arms.is_empty() {
-        title.push(Span::styled(
-            text::fit(&format!(" under {} ", host.single_arms.join(", ")), room),
-            theme.dim,
-        ));
+        let under = format!(" under {} ", host.single_arms.join(", "));
+        title.push(Span::styled(text::fit(&under, room), theme.dim));
     }
     let block = Block::bordered()
         .border_type(kind)
@@ -80,7 +78,7 @@ fn boxed(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected
     frame.render_widget(fitting(parts, usize::from(inside.width), " "), inside);
 }
 
-fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected: bool) {
+fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView) {
     let theme = &app.theme;
     let (symbol, word, style) = state(host, theme);
     let name = if area.width < 24 {
@@ -89,7 +87,7 @@ fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView, selected:
         format!(" host {} ", host.id.0)
     };
     let mut parts = vec![vec![
-        Span::styled(name, if selected { theme.selected } else { theme.strong }),
+        Span::styled(name, app.name_style(Target::Host(host.id))),
         Span::styled(format!(" {symbol}"), style),
     ]];
     let roles: Vec<String> = roles(host).map(|role| in_short(&role).to_owned()).collect();

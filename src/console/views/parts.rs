@@ -21,17 +21,25 @@ pub(super) enum Frames {
     Bare,
 }
 
-/// Draws the frame of a panel and returns the area inside.
-pub(super) fn panel(frame: &mut Frame<'_>, area: Rect, frames: Frames, title: Line<'_>, theme: &Theme) -> Rect {
+/// Draws the frame of a panel, with a title at the left and one at the right, and returns the area inside.
+pub(super) fn panel(frame: &mut Frame<'_>, area: Rect, frames: Frames, titles: [Line<'_>; 2], theme: &Theme) -> Rect {
     let borders = match frames {
         Frames::Boxed => Borders::ALL,
         Frames::Ruled => Borders::TOP,
         Frames::Bare => return area,
     };
-    let block = Block::new().borders(borders).border_style(theme.dim).title(title);
+    let [left, right] = titles;
+    let block = Block::new().borders(borders).border_style(theme.dim);
+    let block = block.title(left).title(right.right_aligned());
     let inside = block.inner(area);
     frame.render_widget(block, area);
     inside
+}
+
+/// Draws a box around a panel and returns the area inside.
+pub(super) fn boxed(frame: &mut Frame<'_>, area: Rect, title: &str, theme: &Theme) -> Rect {
+    let title = Line::styled(title, theme.strong);
+    panel(frame, area, Frames::Boxed, [title, Line::default()], theme)
 }
 
 /// Draws a box in the middle of the screen, which covers what is below it, and returns the area inside.
@@ -85,20 +93,6 @@ pub(super) fn padded(area: Rect) -> Rect {
         x: area.x + area.width.min(1),
         width: area.width.saturating_sub(2),
         ..area
-    }
-}
-
-/// Draws a line of text in a row of an area.
-pub(super) fn line(frame: &mut Frame<'_>, area: Rect, row: u16, text: Line<'_>) {
-    if row < area.height {
-        frame.render_widget(
-            text,
-            Rect {
-                y: area.y + row,
-                height: 1,
-                ..area
-            },
-        );
     }
 }
 

@@ -1,11 +1,12 @@
 //! One large figure for each arm, readable across a room, with the faults on the hosts above.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders};
 
 use super::digits::{self, Size};
-use super::parts::{columns, fitting, line, mark_style, rows};
+use super::parts::{columns, fitting, mark_style, rows};
 use super::visible_rows::VisibleRows;
 use super::{letters, strip};
 use crate::console::app::App;
@@ -24,15 +25,8 @@ const GAP: u16 = 3;
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let headline = headline(&snapshot.scenario);
     let arms: Vec<Arm<'_>> = Arm::all_of_snapshot(snapshot).into_iter().map(Arm::narrow).collect();
-    let above = Rect {
-        height: strip::height(area).min(area.height),
-        ..area
-    };
-    let area = Rect {
-        y: area.y + above.height,
-        height: area.height - above.height,
-        ..area
-    };
+    let heights = [Constraint::Length(strip::height(area)), Constraint::Min(0)];
+    let [above, area] = Layout::vertical(heights).areas(area);
     let capacity = usize::from((area.width / NARROWEST).max(1)) * usize::from(area.height);
     let visible = VisibleRows::of(snapshot.arms.len(), capacity, app.arm);
     let tiles: Vec<Tile<'_>> = visible
@@ -41,7 +35,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         .filter_map(|index| Some(Tile::of(headline, arms.get(index)?, snapshot.arms.get(index)?)))
         .collect();
     strip::render(frame, above, app, snapshot, &title(headline, &tiles));
-    let more = visible.more();
+    let more = visible.more("", &app.theme);
     let Some(grid) = Grid::of(&tiles, tiles.len() + usize::from(more.is_some()), area, app.ascii) else {
         return;
     };
@@ -49,20 +43,17 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         .into_iter()
         .flat_map(|row| columns(row, grid.columns).into_iter().enumerate());
     let mut tiles = tiles.iter();
+    // A rule at the left of a tile, so that two figures don't read as one.
+    let rule = Block::new().borders(Borders::LEFT).border_style(app.theme.dim);
     for (column, cell) in cells {
         if column > 0 {
-            rule(frame, cell, app);
+            frame.render_widget(&rule, cell);
         }
-        // The column of the rule, and a free one at its other side.
-        let cell = Rect {
-            x: cell.x + 1,
-            width: cell.width.saturating_sub(1),
-            ..cell
-        };
+        let cell = rule.inner(cell);
         match (tiles.next(), &more) {
             (Some(tile), _) => tile.render(frame, cell, app, snapshot, &grid),
             (None, Some(more)) => {
-                line(frame, cell, 0, Line::styled(more.as_str(), app.theme.dim).centered());
+                frame.render_widget(more.clone().centered(), cell);
                 break;
             }
             (None, None) => break,
@@ -82,14 +73,6 @@ fn title(headline: Metric, tiles: &[Tile<'_>]) -> String {
         names.push(headline.title());
     }
     names.join(" · ")
-}
-
-/// A rule at the left of a tile, so that two figures don't read as one.
-fn rule(frame: &mut Frame<'_>, area: Rect, app: &App) {
-    let buffer = frame.buffer_mut();
-    for y in area.top()..area.bottom() {
-        buffer.set_string(area.x, y, "│", app.theme.dim);
-    }
 }
 
 /// The layout of the tiles, and the size of the figures, which is the same for all so that they can be compared at a
@@ -191,12 +174,8 @@ impl<'a> Tile<'a> {
             letters::draw(frame.buffer_mut(), name, &self.arm.name, theme.strong);
         }
         let caption = take(&mut room, 1);
-        line(
-            frame,
-            caption,
-            0,
-            self.caption(app, snapshot, usize::from(area.width), grid).centered(),
-        );
+        let words = self.caption(app, snapshot, usize::from(area.width), grid);
+        frame.render_widget(words.centered(), caption);
         if let Some(size) = grid.size {
             let value = if grid.marks {
                 large(&self.score)

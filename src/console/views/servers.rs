@@ -39,11 +39,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
             break;
         }
         used += width;
-        let selected = app.selected == Target::Server(server.id);
-        spans.push(Span::styled(
-            number,
-            if selected { theme.selected } else { theme.strong },
-        ));
+        spans.push(Span::styled(number, app.name_style(Target::Server(server.id))));
         spans.push(Span::styled(format!("{symbol}{words}  "), style));
     }
     frame.render_widget(Line::from(spans), area);

@@ -2,9 +2,9 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::{Line, Span, Text};
 
-use super::parts::{Frames, line, padded, panel};
+use super::parts::{boxed, padded};
 use crate::console::app::App;
 use crate::console::text;
 use lockstorm_data::model::{Target, Targets};
@@ -15,13 +15,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, what: &str) {
     let Some(scenario) = app.scenario.as_deref() else {
         return;
     };
-    let inside = padded(panel(
-        frame,
-        area,
-        Frames::Boxed,
-        Line::styled(" setting up ", theme.strong),
-        theme,
-    ));
+    let inside = padded(boxed(frame, area, " setting up ", theme));
     let columns = usize::from(inside.width);
     let mut lines = vec![
         Line::styled(text::fit(&scenario.title, columns), theme.strong),
@@ -33,13 +27,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, what: &str) {
         Line::default(),
         Line::styled("What will be compared", theme.accent),
     ];
-    let name_width = scenario
-        .arms
-        .iter()
-        .map(|arm| text::width(&arm.name))
-        .max()
-        .unwrap_or(0)
-        .min(24);
+    let name_width = text::widest(scenario.arms.iter().map(|arm| arm.name.as_str())).min(24);
     for arm in &scenario.arms {
         let name = Span::styled(format!("  {}  ", text::left(&arm.name, name_width)), theme.strong);
         lines.push(Line::from(vec![name, Span::raw(words(arm))]));
@@ -50,14 +38,10 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, what: &str) {
         lines.push(Line::from("  nothing by itself: use the keys to break things"));
     }
     for fault in &scenario.faults {
-        lines.push(Line::from(text::fit(
-            &format!("  {}", describe(scenario, fault)),
-            columns,
-        )));
+        let words = format!("  {}", describe(scenario, fault));
+        lines.push(Line::from(text::fit(&words, columns)));
     }
-    for (row, text) in (0..inside.height).zip(lines) {
-        line(frame, inside, row, text);
-    }
+    frame.render_widget(Text::from(lines), inside);
 }
 
 /// The lock of an arm and its TTL.

@@ -2,9 +2,9 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::text::Line;
+use ratatui::text::{Line, Text};
 
-use super::parts::{dialog, line};
+use super::parts::dialog;
 use crate::console::app::{AfterStop, App};
 use lockstorm_run::{Phase, Snapshot};
 
@@ -17,8 +17,8 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, then: &AfterS
     };
     let inside = dialog(frame, area, [54, 4], title, &app.theme);
     let waiting = app.newest.as_deref().map_or_else(|| LAB.to_owned(), waiting);
-    line(frame, inside, 0, Line::from(waiting));
-    line(frame, inside, 1, Line::styled(next, app.theme.dim));
+    let lines = vec![Line::from(waiting), Line::styled(next, app.theme.dim)];
+    frame.render_widget(Text::from(lines), inside);
 }
 
 const LAB: &str = "The lab goes down …";

@@ -2,9 +2,9 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::{Line, Span, Text};
 
-use super::parts::{fitting, line};
+use super::parts::fitting;
 use super::{hosts, servers};
 use crate::console::app::App;
 use crate::console::text;
@@ -26,35 +26,19 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         let parts = [vec![Span::raw(" "), title]]
             .into_iter()
             .chain(states(app, snapshot, true));
-        line(frame, area, 0, fitting(parts, columns, "  "));
+        frame.render_widget(fitting(parts, columns, "  "), area);
         return;
     }
-    line(frame, area, 0, Line::from(title).centered());
-    line(
-        frame,
-        area,
-        1,
-        fitting(states(app, snapshot, false), columns, "   ").centered(),
-    );
-    line(
-        frame,
-        area,
-        2,
-        fitting(faults(app, snapshot, columns), columns, "   ").centered(),
-    );
+    let states = fitting(states(app, snapshot, false), columns, "   ");
+    let faults = fitting(faults(app, snapshot, columns), columns, "   ");
+    let lines = vec![Line::from(title), states, faults];
+    frame.render_widget(Text::from(lines).centered(), area);
 }
 
 /// Every host (only by its number where space is short), and the app servers that are not up.
-fn states<'a>(app: &App, snapshot: &Snapshot, short: bool) -> impl Iterator<Item = Vec<Span<'a>>> {
+fn states<'a>(app: &'a App, snapshot: &Snapshot, short: bool) -> impl Iterator<Item = Vec<Span<'a>>> {
     let theme = app.theme;
-    let name = move |name: String, target: Target| {
-        let style = if app.selected == target {
-            theme.selected
-        } else {
-            theme.strong
-        };
-        Span::styled(format!(" {name} "), style)
-    };
+    let name = move |name: String, target: Target| Span::styled(format!(" {name} "), app.name_style(target));
     let hosts = snapshot.hosts.iter().map(move |host| {
         let (symbol, words, style) = hosts::state(host, &theme);
         // A host that is up needs no words.

@@ -1,13 +1,13 @@
 //! After the end: a sentence for each arm, the results of the expectations, and the table if there is room.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::Paragraph;
 
 use super::arms;
-use super::parts::{Frames, mark_style, padded, panel, sign_of};
+use super::parts::{Frames, boxed, mark_style, padded, sign_of};
 use crate::console::app::App;
 use crate::console::score::{headline, is_damaged};
 use crate::console::text;
@@ -68,38 +68,23 @@ pub(super) fn render(
     let rows = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
     let table = u16::try_from(snapshot.arms.len() + 3).unwrap_or(u16::MAX);
     let has_table = rows.saturating_add(table) <= area.height;
-    let text_area = Rect {
-        height: if has_table { area.height - table } else { area.height },
-        ..area
-    };
+    let heights = [
+        Constraint::Min(0),
+        Constraint::Length(if has_table { table } else { 0 }),
+    ];
+    let [text_area, table_area] = Layout::vertical(heights).areas(area);
     let ended = if interrupted { "stopped" } else { "finished" };
     let title = format!(" {ended} after {} ", text::seconds(snapshot.elapsed));
-    let inside = padded(panel(
-        frame,
-        text_area,
-        Frames::Boxed,
-        Line::styled(title, theme.strong),
-        theme,
-    ));
+    let inside = padded(boxed(frame, text_area, &title, theme));
     let most = lines.len().saturating_sub(usize::from(inside.height));
     app.scroll_most.set(most);
     let scroll = u16::try_from(app.scroll.min(most)).unwrap_or(u16::MAX);
     frame.render_widget(Paragraph::new(Text::from(lines)).scroll((scroll, 0)), inside);
-    if most > 0 {
-        let more = Rect {
-            y: area.bottom().saturating_sub(1),
-            height: 1,
-            ..area
-        };
-        frame.render_widget(Line::styled("↑ ↓ scroll ", theme.dim).right_aligned(), padded(more));
+    if let Some(last) = area.rows().next_back().filter(|_| most > 0) {
+        frame.render_widget(Line::styled("↑ ↓ scroll ", theme.dim).right_aligned(), padded(last));
     }
     if has_table {
-        let bottom = Rect {
-            y: text_area.bottom(),
-            height: table,
-            ..area
-        };
-        arms::render(frame, bottom, Frames::Boxed, app, snapshot);
+        arms::render(frame, table_area, Frames::Boxed, app, snapshot);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Says that the terminal is too small, and which size is needed.
 
 use ratatui::Frame;
-use ratatui::layout::{Alignment, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
@@ -19,10 +19,5 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, (columns, row
         ..area
     }
     .intersection(area);
-    frame.render_widget(
-        Paragraph::new(text)
-            .alignment(Alignment::Center)
-            .wrap(Wrap { trim: true }),
-        room,
-    );
+    frame.render_widget(Paragraph::new(text).centered().wrap(Wrap { trim: true }), room);
 }

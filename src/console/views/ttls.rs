@@ -5,9 +5,9 @@ use std::time::Duration;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::{Line, Span, Text};
 
-use super::parts::{dialog, line};
+use super::parts::dialog;
 use super::visible_rows::VisibleRows;
 use crate::console::app::App;
 use crate::console::text;
@@ -41,33 +41,22 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let notes = notes(arms, hidden, inner);
     let ttls = listed(arms, usize::from(area.height).saturating_sub(notes.len() + 4).min(MOST));
     let height = u16::try_from(ttls.len().max(1) + notes.len() + 4).unwrap_or(u16::MAX);
-    let inside = dialog(
-        frame,
-        area,
-        [width, height],
-        "TTLs: sections that would outlast them",
-        theme,
-    );
+    let title = "TTLs: sections that would outlast them";
+    let inside = dialog(frame, area, [width, height], title, theme);
     let head = |of: &dyn Fn(&TtlArm<'_>) -> String, style: Style, first: &str| {
         let mut spans = vec![Span::raw(format!("{first:<TTL$}"))];
         spans.extend(arms.iter().map(|arm| {
             let text = text::fit(&of(arm), column.saturating_sub(2));
-            Span::styled(
-                format!(" {text}{}", " ".repeat(column.saturating_sub(1 + text::width(&text)))),
-                style,
-            )
+            Span::styled(format!(" {}", text::left(&text, column.saturating_sub(1))), style)
         }));
         Line::from(spans)
     };
-    line(
-        frame,
-        inside,
-        0,
-        head(&|arm| arm.view.name.clone(), theme.strong, "TTL"),
-    );
     let sections = |arm: &TtlArm<'_>| format!("of {}", text::count(arm.view.outlasted.sections));
-    line(frame, inside, 1, head(&sections, theme.dim, ""));
-    for (row, ttl) in (2..).zip(&ttls) {
+    let mut lines = vec![
+        head(&|arm| arm.view.name.clone(), theme.strong, "TTL"),
+        head(&sections, theme.dim, ""),
+    ];
+    for ttl in &ttls {
         let mut spans = vec![Span::raw(format!("{:<TTL$}", text::setting(*ttl)))];
         for arm in arms {
             let part = arm.view.outlasted.part(*ttl);
@@ -77,18 +66,13 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
                 (" ", theme.base)
             };
             spans.push(Span::styled(mark, theme.accent));
-            spans.push(Span::styled(
-                format!("{:<width$}", words(part), width = PART - 1),
-                style,
-            ));
+            spans.push(Span::styled(text::left(&words(part), PART - 1), style));
             spans.push(Span::styled(drawn(part, bar), theme.p50));
         }
-        line(frame, inside, row, Line::from(spans));
+        lines.push(Line::from(spans));
     }
-    let below = u16::try_from(ttls.len()).unwrap_or(u16::MAX).saturating_add(2);
-    for (row, note) in (below..).zip(&notes) {
-        line(frame, inside, row, Line::styled(note.clone(), theme.dim));
-    }
+    lines.extend(notes.into_iter().map(|note| Line::styled(note, theme.dim)));
+    frame.render_widget(Text::from(lines), inside);
 }
 
 fn place_of_charted(app: &App, arms: &[TtlArm<'_>]) -> usize {

@@ -2,6 +2,10 @@
 
 use std::ops::Range;
 
+use ratatui::text::Line;
+
+use crate::console::theme::Theme;
+
 /// A part of a list, and how many rows are hidden.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct VisibleRows {
@@ -29,15 +33,16 @@ impl VisibleRows {
         }
     }
 
-    /// The row that says how many are hidden; `None` if all are shown.
-    pub fn more(&self) -> Option<String> {
-        (self.hidden > 0).then(|| format!("+{} more", self.hidden))
+    /// The row that says how many are hidden, behind an indent; `None` if all are shown.
+    pub fn more(&self, indent: &str, theme: &Theme) -> Option<Line<'static>> {
+        (self.hidden > 0).then(|| Line::styled(format!("{indent}+{} more", self.hidden), theme.dim))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::console::ThemeName;
 
     #[test]
     fn the_chosen_one_is_in_sight_and_the_others_are_counted() {
@@ -54,8 +59,10 @@ mod tests {
                 }
             }
         }
+        let theme = Theme::new(ThemeName::Dark, false);
         let four = VisibleRows::of(7, 5, 0);
-        assert_eq!((four.shown.clone(), four.more().as_deref()), (0..4, Some("+3 more")));
-        assert_eq!(VisibleRows::of(7, 7, 6).more(), None);
+        let more = four.more(" ", &theme).map(|line| line.to_string());
+        assert_eq!((four.shown.clone(), more.as_deref()), (0..4, Some(" +3 more")));
+        assert_eq!(VisibleRows::of(7, 7, 6).more("", &theme), None);
     }
 }
