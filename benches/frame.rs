@@ -14,7 +14,11 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 fn frame(criterion: &mut Criterion) {
     let snapshot = Arc::new(picture::full_history());
-    let mut app = App::new(Vec::new(), &ConsoleOptions::default());
+    let options = ConsoleOptions {
+        colours: true,
+        ..ConsoleOptions::default()
+    };
+    let mut app = App::new(Vec::new(), &options);
     app.launch(Box::new(snapshot.scenario.as_ref().clone()));
     app.update(Message::Snapshot(snapshot));
     let mut terminal = Terminal::new(TestBackend::new(120, 36)).expect("a test terminal");

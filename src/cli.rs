@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
+use lockstorm::console::ThemeName;
 use lockstorm_bench::CASES;
 use lockstorm_data::scenario::{Persistence, Words, builtin};
 use lockstorm_lab::NodeName;
@@ -55,6 +56,16 @@ pub struct Cli {
     pub command: Option<Command>,
     #[command(flatten)]
     pub console: ConsoleArgs,
+    #[command(flatten)]
+    pub look: Look,
+    /// Append a log to FILE: failed requests, clean-ups that failed. For bug reports.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+}
+
+/// How text looks.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Look {
     /// When to use colour, in printed text and in the console.
     ///
     /// `auto` uses colour on a terminal, unless the environment variable `NO_COLOR` is set. Whatever colour says, a mark or a
@@ -67,9 +78,6 @@ pub struct Cli {
     /// Linux console (TERM=linux).
     #[arg(long, global = true)]
     pub ascii: bool,
-    /// Append a log to FILE: failed requests, clean-ups that failed. For bug reports.
-    #[arg(long, global = true, value_name = "FILE")]
-    pub log: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -79,14 +87,22 @@ pub struct ConsoleArgs {
     #[arg(value_parser = Known(scenarios), hide_possible_values = true)]
     pub scenario: Option<String>,
     #[command(flatten)]
+    pub play: Play,
+    /// The colour theme of the console [default: dark].
+    #[arg(long, value_enum, value_name = "THEME")]
+    pub theme: Option<ThemeName>,
+}
+
+/// How a scenario is played.
+#[derive(Debug, Args)]
+pub struct Play {
+    #[command(flatten)]
     pub changes: Changes,
     #[command(flatten)]
     pub nodes: Nodes,
-    #[command(flatten)]
-    pub consent: Consent,
-    /// The colour theme of the console [default: dark].
-    #[arg(long, value_enum, value_name = "THEME")]
-    pub theme: Option<Theme>,
+    /// Send load to the servers that `lab.nodes` names, even on other machines, without asking.
+    #[arg(long)]
+    pub yes: bool,
 }
 
 /// What the command line changes in a scenario.
@@ -129,14 +145,6 @@ pub struct Nodes {
     /// Its redis-server or valkey-server is used, 6.2 or newer. It is pulled if it is not here.
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
-}
-
-/// What a run may do without asking.
-#[derive(Debug, Args)]
-pub struct Consent {
-    /// Send load to the servers that `lab.nodes` names, even on other machines, without asking.
-    #[arg(long)]
-    pub yes: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,11 +198,7 @@ pub struct RunArgs {
     #[arg(value_parser = Known(scenarios), hide_possible_values = true)]
     pub scenario: String,
     #[command(flatten)]
-    pub changes: Changes,
-    #[command(flatten)]
-    pub nodes: Nodes,
-    #[command(flatten)]
-    pub consent: Consent,
+    pub play: Play,
     /// Write everything the run produced to FILE, as JSON. An existing file is replaced when the run has ended.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -521,11 +525,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
-    pub changes: Changes,
-    #[command(flatten)]
-    pub nodes: Nodes,
-    #[command(flatten)]
-    pub consent: Consent,
+    pub play: Play,
     /// Show no progress; warnings and errors are still printed.
     #[arg(long, short)]
     pub quiet: bool,
@@ -805,13 +805,6 @@ pub enum Color {
     Auto,
     Always,
     Never,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Theme {
-    Dark,
-    Light,
-    HighContrast,
 }
 
 /// Any text; shell completion offers the names that this function lists. The code that looks a name up reports unknown ones.

@@ -44,6 +44,13 @@ impl Failure {
     }
 }
 
+/// Prints a warning for each of these lines.
+pub fn warn(lines: impl IntoIterator<Item = impl Display>) {
+    for line in lines {
+        tell(&format!("warning: {line}"));
+    }
+}
+
 /// Prints one line on standard error, without waiting until somebody reads it.
 pub fn tell(line: &str) {
     stderr().write(format!("lockstorm: {}\n", printable(line)));

@@ -64,17 +64,17 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         commands::usage::no_console_arguments(&cli.console)?;
     }
     match cli.command {
-        None => commands::console::open(cli.console, cli.color, cli.ascii),
-        Some(Command::Run(args)) => commands::run::run(&args, cli.color, cli.ascii),
-        Some(Command::Scenarios(args)) => commands::scenarios::scenarios(&args, cli.ascii),
+        None => commands::console::open(cli.console, cli.look),
+        Some(Command::Run(args)) => commands::run::run(&args, cli.look),
+        Some(Command::Scenarios(args)) => commands::scenarios::scenarios(&args, cli.look),
         Some(Command::Check(args)) => commands::scenarios::check(&args),
-        Some(Command::Explain(args)) => commands::explain::explain(&args, cli.ascii),
-        Some(Command::Plan(args)) => commands::plan::plan(*args, cli.color, cli.ascii),
-        Some(Command::Doctor(args)) => commands::doctor::doctor(&args, cli.color, cli.ascii),
-        Some(Command::Recipes(args)) => commands::recipes::recipes(&args, cli.color, cli.ascii),
-        Some(Command::Sweep(args)) => commands::sweep::sweep(&args, cli.color, cli.ascii),
-        Some(Command::Bench(args)) => commands::bench::bench(&args, cli.color, cli.ascii),
-        Some(Command::Lab(args)) => commands::lab::lab(&args, cli.ascii),
+        Some(Command::Explain(args)) => commands::explain::explain(&args, cli.look),
+        Some(Command::Plan(args)) => commands::plan::plan(&args, cli.look),
+        Some(Command::Doctor(args)) => commands::doctor::doctor(&args, cli.look),
+        Some(Command::Recipes(args)) => commands::recipes::recipes(&args, cli.look),
+        Some(Command::Sweep(args)) => commands::sweep::sweep(&args, cli.look),
+        Some(Command::Bench(args)) => commands::bench::bench(&args, cli.look),
+        Some(Command::Lab(args)) => commands::lab::lab(&args, cli.look),
         Some(Command::Completions(args)) => commands::docs::completions(&args),
         Some(Command::Man(args)) => commands::docs::man(&args),
     }

@@ -6,27 +6,23 @@ use lockstorm::report::{RecordFile, render_bench};
 use lockstorm_bench::{BenchOptions, CASES, Case, Certificates, Metric, Run, Step, bench as measure};
 use lockstorm_lab::{ServerBinary, check_temp_dir};
 
-use super::print::{print, print_for_people, signalled_with};
+use super::print::{ended, print_for_people, print_titles};
 use super::{colour, run};
-use crate::cli::{BenchArgs, Color};
+use crate::cli::{BenchArgs, Look};
 use crate::failure::{Failure, tell};
 
 /// Runs the bench. All mistakes in the request are found before anything is started.
-pub fn bench(args: &BenchArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
+pub fn bench(args: &BenchArgs, look: Look) -> Result<ExitCode, Failure> {
     let named: Result<Vec<Case>, _> = args.case.iter().map(|name| Case::find(name)).collect();
     let mut cases = named.map_err(Failure::usage)?;
     if cases.is_empty() {
         cases = CASES.to_vec();
     }
     if args.list {
-        return list(&cases);
+        return print_titles(cases.iter().map(|case| (case.name, case.title)));
     }
-    let file = args
-        .json
-        .as_deref()
-        .map(RecordFile::check)
-        .transpose()
-        .map_err(Failure::usage)?;
+    let file = args.json.as_deref().map(RecordFile::check).transpose();
+    let file = file.map_err(Failure::usage)?;
     check_temp_dir().map_err(Failure::usage)?;
     let server = ServerBinary::find(args.server.server_bin.as_deref()).map_err(Failure::error)?;
     // Before anything is started or printed, because with certificates the program runs itself again.
@@ -55,21 +51,9 @@ pub fn bench(args: &BenchArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
     let (record, stop) = measured.map_err(Failure::error)?;
     let written = run::keep(file.as_ref(), &record);
     // The results are printed even if the file could not be written.
-    let printed = print_for_people(render_bench(&record, colour::paint(color)), ascii);
+    let printed = print_for_people(render_bench(&record, colour::paint(look)), look);
     written.map_err(Failure::error)?;
-    match stop {
-        Some(stop) => Ok(signalled_with(stop, printed)),
-        None => printed.map(|()| ExitCode::SUCCESS),
-    }
-}
-
-fn list(cases: &[Case]) -> Result<ExitCode, Failure> {
-    let width = cases.iter().map(|case| case.name.len()).max().unwrap_or(0);
-    let lines = cases
-        .iter()
-        .map(|case| format!("{:width$}  {}\n", case.name, case.title));
-    print(lines.collect::<String>())?;
-    Ok(ExitCode::SUCCESS)
+    ended(stop, printed)
 }
 
 /// A line for each round, when it has ended.

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stdout};
 
 use lockstorm::report::{Paint, is_dumb};
 
-use crate::cli::Color;
+use crate::cli::{Color, Look};
 
 /// Whether standard output is coloured.
 pub fn wanted(color: Color) -> bool {
@@ -16,9 +16,9 @@ pub fn wanted(color: Color) -> bool {
     }
 }
 
-/// How a summary is painted: with colours if standard output is coloured.
-pub fn paint(color: Color) -> Paint {
-    if wanted(color) { Paint::On } else { Paint::Off }
+/// How text is painted: with colours if standard output is coloured.
+pub fn paint(look: Look) -> Paint {
+    if wanted(look.color) { Paint::On } else { Paint::Off }
 }
 
 /// Whether the environment asks for no colour: <https://no-color.org>.

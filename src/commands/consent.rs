@@ -5,13 +5,13 @@ use std::io::{self, IsTerminal, Write};
 use std::net::IpAddr;
 
 use lockstorm_data::metrics::units::counted;
-use lockstorm_data::scenario::{GivenNodes, Scenario};
+use lockstorm_data::scenario::Scenario;
 use lockstorm_lab::doctor::{Check, Finding, Settings, Verdict};
 use lockstorm_lock::NodeAddress;
 
 use super::doctor::diagnose;
 use super::server;
-use crate::cli::{Consent, LabKind, Nodes};
+use crate::cli::{LabKind, Play};
 use crate::failure::Failure;
 
 /// What makes locks impossible if it is bad.
@@ -27,30 +27,27 @@ const NEEDED: [Check; 7] = [
 /// What our own user needs there begins with this, as all keys of a run do.
 const PREFIX: &str = "lockstorm:";
 
+/// Whether somebody is there who can be asked. While the console has the terminal, nobody is, so that load on other machines needs
+/// `--yes`.
+pub fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
 /// Asks for consent if servers on other machines are to get load, and then the servers whether they are fit for it. Returns what
 /// speaks against them and still lets them be used; nothing for a scenario with nodes of our own.
-pub fn admit(scenario: &Scenario, nodes: &Nodes, consent: &Consent) -> Result<Vec<String>, Failure> {
-    let may_ask = io::stdin().is_terminal() && io::stderr().is_terminal();
-    judge(scenario, nodes, consent, may_ask)
-}
-
-/// Asks the servers whether they are fit for load, as [`admit`] does, while the console has the terminal: nobody can be asked for
-/// consent, so load on other machines needs `--yes`.
-pub fn admit_unasked(scenario: &Scenario, nodes: &Nodes, consent: &Consent) -> Result<Vec<String>, Failure> {
-    judge(scenario, nodes, consent, false)
-}
-
-fn judge(scenario: &Scenario, nodes: &Nodes, consent: &Consent, may_ask: bool) -> Result<Vec<String>, Failure> {
+pub fn admit(scenario: &Scenario, play: &Play, may_ask: bool) -> Result<Vec<String>, Failure> {
     let Some(given) = &scenario.lab.nodes else {
         return Ok(Vec::new());
     };
-    if server::kind(nodes)? != LabKind::Process {
+    if server::kind(&play.nodes)? != LabKind::Process {
         return Err(Failure::usage(
             "--lab chooses what our own nodes run as, but those of this scenario are not ours (lab.nodes): leave it out",
         ));
     }
-    let addresses = addresses(given)?;
-    agree(scenario, &addresses, consent.yes, may_ask)?;
+    let urls = given.urls.iter();
+    let addresses = urls.map(|url| NodeAddress::parse(url.reveal()).map_err(Failure::usage));
+    let addresses: Vec<NodeAddress> = addresses.collect::<Result<_, _>>()?;
+    agree(scenario, &addresses, play.yes, may_ask)?;
     let arms = || scenario.arms.iter().filter(|arm| arm.lock.uses_nodes());
     let settings = Settings {
         ttl: arms().map(|arm| arm.ttl).max().unwrap_or_default(),
@@ -69,12 +66,6 @@ fn judge(scenario: &Scenario, nodes: &Nodes, consent: &Consent, may_ask: bool) -
     let mut lines = lines(&fatal);
     lines.push("locks are impossible on these nodes, so nothing was started; `lockstorm doctor` tells more".to_owned());
     Err(Failure::error(lines.join("\n")))
-}
-
-fn addresses(given: &GivenNodes) -> Result<Vec<NodeAddress>, Failure> {
-    let urls = given.urls.iter();
-    urls.map(|url| NodeAddress::parse(url.reveal()).map_err(Failure::usage))
-        .collect()
 }
 
 /// Each finding in a line, with all servers that it is about.

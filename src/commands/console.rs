@@ -1,19 +1,20 @@
 //! `lockstorm [SCENARIO]`: the console, or a headless run without a terminal.
 
 use std::io::{IsTerminal, stdin, stdout};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use lockstorm::console::{self, ConsoleOptions, ThemeName};
+use lockstorm::console::{self, ConsoleOptions};
 use lockstorm::report::{is_dumb, render};
 use lockstorm_data::scenario::builtin;
 use lockstorm_lab::check_temp_dir;
-use lockstorm_run::{RunOptions, start};
+use lockstorm_run::start;
 
 use super::load::{load, room};
-use super::print::{nothing_left_but_to_print, print_for_people, signalled_with};
+use super::print::{ended, nothing_left_but_to_print, print_for_people};
 use super::{colour, consent, run, server, usage};
-use crate::cli::{Color, ConsoleArgs, LabKind, RunArgs, Theme};
-use crate::failure::{Failure, tell};
+use crate::cli::{ConsoleArgs, LabKind, Look, RunArgs};
+use crate::failure::{Failure, warn};
 
 /// The scenario of a headless run that names none.
 const DEFAULT: &str = "single-vs-redlock";
@@ -23,73 +24,55 @@ const DEFAULT_WITH_SENTINELS: &str = "failover";
 const DEFAULT_IN_STACK: &str = "quorum-loss";
 
 /// Opens the console. All mistakes in the request are reported before the terminal changes.
-pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
+pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
     let first = args.scenario.as_deref();
-    let scenario = first.map(|spec| load(spec, &args.changes).map_err(|errors| usage::no_scenario(spec, &errors)));
+    let scenario = first.map(|spec| load(spec, &args.play.changes).map_err(|errors| usage::no_scenario(spec, &errors)));
     let scenario = scenario.transpose()?;
     // A terminal that can't move its cursor can't show the console.
     if !(stdin().is_terminal() && stdout().is_terminal()) || is_dumb() {
-        return run::run(&headless(args)?, color, ascii);
+        return run::run(&headless(args)?, look);
     }
     check_temp_dir().map_err(Failure::usage)?;
-    if let Some(warning) = scenario.as_ref().and_then(|scenario| scenario.database.url.exposed()) {
-        tell(&format!("warning: {warning}"));
-    }
-    if let Some(warning) = scenario
-        .as_ref()
-        .and_then(|scenario| scenario.lab.nodes.as_ref()?.exposed.as_ref())
-    {
-        tell(&format!("warning: {warning}"));
-    }
     if let Some(scenario) = &scenario {
+        warn(scenario.database.url.exposed());
+        warn(scenario.lab.nodes.as_ref().and_then(|nodes| nodes.exposed.as_ref()));
         room(scenario).map_err(Failure::usage)?;
-        for doubt in consent::admit(scenario, &args.nodes, &args.consent)? {
-            tell(&format!("warning: {doubt}"));
-        }
+        warn(consent::admit(scenario, &args.play, consent::can_ask())?);
     }
-    let server = server::find(&args.nodes)?;
+    let server = server::find(&args.play.nodes)?;
     let catalogue = builtin::ALL
         .iter()
         .map(|scenario| (scenario.name.to_owned(), scenario.title().to_owned()))
         .collect();
-    let launch = |scenario| {
-        start(
-            scenario,
-            RunOptions {
-                server: Some(server.clone()),
-                ..RunOptions::default()
-            },
-        )
-    };
+    let launch = |scenario| start(scenario, server::options(&server));
     let in_one_line = |text: String| text.replace('\n', "; ");
     let reload = |name: &str| {
-        let scenario = load(name, &args.changes).map_err(|errors| in_one_line(errors.to_string()))?;
+        let scenario = load(name, &args.play.changes).map_err(|errors| in_one_line(errors.to_string()))?;
         room(&scenario).map_err(in_one_line)?;
-        consent::admit_unasked(&scenario, &args.nodes, &args.consent)
-            .map_err(|failure| in_one_line(failure.message().to_owned()))?;
+        consent::admit(&scenario, &args.play, false).map_err(|failure| in_one_line(failure.message().to_owned()))?;
         Ok(scenario)
     };
     let options = ConsoleOptions {
-        theme: args.theme.map_or_else(ThemeName::default, theme),
-        colours: colour::wanted(color),
-        ascii: ascii || console::ascii::wanted(),
-        ..ConsoleOptions::default()
+        theme: args.theme.unwrap_or_default(),
+        colours: colour::wanted(look.color),
+        ascii: look.ascii || console::ascii::wanted(),
+        save_dir: PathBuf::from("."),
     };
     let exit = console::open(scenario, catalogue, reload, launch, options).map_err(Failure::error)?;
     nothing_left_but_to_print();
-    let printed = exit.record.as_ref().map_or(Ok(()), |record| {
-        print_for_people(render(record, colour::paint(color)), ascii)
-    });
-    if let Some(stop) = exit.stop {
-        return Ok(signalled_with(stop, printed));
+    let printed = match &exit.record {
+        Some(record) => print_for_people(render(record, colour::paint(look)), look),
+        None => Ok(ExitCode::SUCCESS),
+    };
+    let code = ended(exit.stop, printed)?;
+    match exit.failure.filter(|_| exit.stop.is_none()) {
+        Some(failure) => Err(Failure::error(failure)),
+        None => Ok(code),
     }
-    printed?;
-    exit.failure
-        .map_or(Ok(ExitCode::SUCCESS), |failure| Err(Failure::error(failure)))
 }
 
 fn headless(args: ConsoleArgs) -> Result<RunArgs, Failure> {
-    let scenario = match (args.scenario, server::kind(&args.nodes)?) {
+    let scenario = match (args.scenario, server::kind(&args.play.nodes)?) {
         (Some(scenario), _) => scenario,
         (None, LabKind::Compose(project)) => match server::has_sentinels(project.as_deref())? {
             true => DEFAULT_WITH_SENTINELS.to_owned(),
@@ -99,19 +82,9 @@ fn headless(args: ConsoleArgs) -> Result<RunArgs, Failure> {
     };
     Ok(RunArgs {
         scenario,
-        changes: args.changes,
-        nodes: args.nodes,
-        consent: args.consent,
+        play: args.play,
         record: None,
         json: false,
         quiet: false,
     })
-}
-
-const fn theme(theme: Theme) -> ThemeName {
-    match theme {
-        Theme::Dark => ThemeName::Dark,
-        Theme::Light => ThemeName::Light,
-        Theme::HighContrast => ThemeName::HighContrast,
-    }
 }

@@ -13,11 +13,8 @@ use crate::failure::Failure;
 pub fn completions(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "lockstorm", &mut script);
-    print(with_scenarios(
-        args.shell,
-        String::from_utf8(script).map_err(Failure::error)?,
-    ))?;
-    Ok(ExitCode::SUCCESS)
+    let script = String::from_utf8(script).map_err(Failure::error)?;
+    print(with_scenarios(args.shell, script))
 }
 
 /// The script, made to offer the names of scenarios as well as files: bash falls back to files by itself, zsh would offer
@@ -62,9 +59,7 @@ pub fn man(args: &ManArgs) -> Result<ExitCode, Failure> {
         })?;
     }
     let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone())
-        .render(&mut page)
-        .map_err(Failure::error)?;
-    print(page)?;
-    Ok(ExitCode::SUCCESS)
+    let man = clap_mangen::Man::new(command.clone());
+    man.render(&mut page).map_err(Failure::error)?;
+    print(page)
 }

@@ -7,19 +7,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lockstorm::report::{examination_bar, render_diagnosis};
 use lockstorm_lab::doctor::{Diagnosis, Fitness, PARTS, Settings, examine};
 use lockstorm_lock::NodeAddress;
-use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
-use super::colour;
-use super::print::{print, print_for_people};
-use crate::cli::{Color, DoctorArgs};
+use super::print::print_result;
+use super::server::wait_for;
+use crate::cli::{DoctorArgs, Look};
 use crate::failure::Failure;
 
 /// How a URL is written.
 const HOW: &str = "write it like redis://user:password@host:6379/0";
 
 /// Asks all servers at once, and prints what was found.
-pub fn doctor(args: &DoctorArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
+pub fn doctor(args: &DoctorArgs, look: Look) -> Result<ExitCode, Failure> {
     let addresses = addresses(args)?;
     let settings = Settings {
         ttl: args.ttl,
@@ -27,11 +26,7 @@ pub fn doctor(args: &DoctorArgs, color: Color, ascii: bool) -> Result<ExitCode, 
         prefix: args.prefix.clone(),
     };
     let diagnosis = diagnose(addresses, &settings, args.quiet)?;
-    if args.json {
-        print(serde_json::to_string_pretty(&diagnosis).map_err(Failure::error)? + "\n")?;
-    } else {
-        print_for_people(render_diagnosis(&diagnosis, colour::paint(color)), ascii)?;
-    }
+    print_result(args.json, &diagnosis, |paint| render_diagnosis(&diagnosis, paint), look)?;
     Ok(ExitCode::from(match diagnosis.fitness {
         Fitness::Fit => 0,
         Fitness::Unfit => 3,
@@ -42,12 +37,7 @@ pub fn doctor(args: &DoctorArgs, color: Color, ascii: bool) -> Result<ExitCode, 
 /// Asks all servers at once. Unless it is to be quiet, a bar on a terminal shows how far that has got.
 pub fn diagnose(addresses: Vec<NodeAddress>, settings: &Settings, quiet: bool) -> Result<Diagnosis, Failure> {
     let bar = examination_bar(addresses.len(), quiet);
-
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::error)?;
-    let facts = runtime.block_on(async {
+    let facts = wait_for(async {
         let mut asked = JoinSet::new();
         for (place, address) in addresses.into_iter().enumerate() {
             let (settings, bar) = (settings.clone(), bar.clone());
@@ -66,7 +56,7 @@ pub fn diagnose(addresses: Vec<NodeAddress>, settings: &Settings, quiet: bool) -
         let mut facts = asked.join_all().await;
         facts.sort_by_key(|(place, _)| *place);
         facts.into_iter().map(|(_, facts)| facts).collect::<Vec<_>>()
-    });
+    })?;
     bar.finish_and_clear();
     Ok(Diagnosis::of(&facts, settings))
 }

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use lockstorm_data::scenario::meant;
 
 use super::print::print_for_people;
-use crate::cli::ExplainArgs;
+use crate::cli::{ExplainArgs, Look};
 use crate::failure::Failure;
 use crate::words::{rows, words};
 
 /// Prints what a word means, in each of its meanings; without a word, all words.
-pub fn explain(args: &ExplainArgs, ascii: bool) -> Result<ExitCode, Failure> {
+pub fn explain(args: &ExplainArgs, look: Look) -> Result<ExitCode, Failure> {
     let text = match &args.word {
         None => words().join("\n"),
         Some(word) => {
@@ -26,6 +26,5 @@ pub fn explain(args: &ExplainArgs, ascii: bool) -> Result<ExitCode, Failure> {
         }
     };
     // The tables are Markdown.
-    print_for_people(text.replace('`', "") + "\n", ascii)?;
-    Ok(ExitCode::SUCCESS)
+    print_for_people(text.replace('`', "") + "\n", look)
 }

@@ -4,13 +4,17 @@ use std::io::{self, ErrorKind, IsTerminal};
 use std::process::ExitCode;
 
 use lockstorm::console::ascii;
+use lockstorm::report::Paint;
 use lockstorm_base::output::{stderr, stdout};
 use lockstorm_base::{Stop, stop_at_once};
+use serde::Serialize;
 
+use super::colour;
+use crate::cli::Look;
 use crate::failure::{Failure, tell};
 
 /// Prints to standard output, as long as somebody reads it. A reader that has seen enough (`| head`) is not an error.
-pub(super) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
+pub(super) fn print(text: impl AsRef<[u8]>) -> Result<ExitCode, Failure> {
     // If both go to the same place, earlier messages must come out first.
     let _ = stderr().settle();
     stdout().write(text);
@@ -18,13 +22,34 @@ pub(super) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::error(format!("cannot write to standard output: {error}")))
         }
-        _ => Ok(()),
+        _ => Ok(ExitCode::SUCCESS),
     }
 }
 
+/// Prints a result: as JSON, or as the text that people read.
+pub(super) fn print_result(
+    as_json: bool,
+    result: &impl Serialize,
+    text: impl FnOnce(Paint) -> String,
+    look: Look,
+) -> Result<ExitCode, Failure> {
+    if as_json {
+        print(serde_json::to_string_pretty(result).map_err(Failure::error)? + "\n")
+    } else {
+        print_for_people(text(colour::paint(look)), look)
+    }
+}
+
+/// Prints names, each with its title.
+pub(super) fn print_titles<'a>(all: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Result<ExitCode, Failure> {
+    let width = all.clone().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let lines = all.map(|(name, title)| format!("{name:width$}  {title}\n"));
+    print(lines.collect::<String>())
+}
+
 /// Prints text for people, in ASCII only if that is asked for or the terminal can show nothing else.
-pub(super) fn print_for_people(mut text: String, ascii: bool) -> Result<(), Failure> {
-    let ascii = ascii || io::stdout().is_terminal() && ascii::wanted();
+pub(super) fn print_for_people(mut text: String, look: Look) -> Result<ExitCode, Failure> {
+    let ascii = look.ascii || io::stdout().is_terminal() && ascii::wanted();
     // If nobody reads standard error, this is the only place left to say so.
     if let Err(error) = stderr().settle()
         && error.kind() == ErrorKind::TimedOut
@@ -49,13 +74,14 @@ pub(super) fn signalled(stop: Stop) -> ExitCode {
     ExitCode::from(stop.exit_code())
 }
 
-/// The exit code of a run that a signal ended, and whose summary may not have been `printed`: the way it ended is more important
-/// than that nobody read it.
-pub(super) fn signalled_with(stop: Stop, printed: Result<(), Failure>) -> ExitCode {
+/// The exit code of a run that a signal ended, or of what it has `printed`. It may not have printed its summary: the way it ended
+/// is more important than that nobody read it.
+pub(super) fn ended(stop: Option<Stop>, printed: Result<ExitCode, Failure>) -> Result<ExitCode, Failure> {
+    let Some(stop) = stop else { return printed };
     if let Err(failure) = printed {
         failure.report();
     }
-    signalled(stop)
+    Ok(signalled(stop))
 }
 
 /// The run and its lab are over, so from now on a signal ends the wait for a slow reader at once.

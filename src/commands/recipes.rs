@@ -8,31 +8,23 @@ use lockstorm::report::render_recipes;
 use lockstorm_base::output::replace;
 use lockstorm_plan::recipes::{Described, search};
 
-use super::colour;
-use super::print::{print, print_for_people};
-use crate::cli::{Color, RecipesArgs};
+use super::print::{print, print_result};
+use crate::cli::{Look, RecipesArgs};
 use crate::failure::Failure;
 
 /// Searches, and prints what was found, or the file of one recipe.
-pub fn recipes(args: &RecipesArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
+pub fn recipes(args: &RecipesArgs, look: Look) -> Result<ExitCode, Failure> {
     let recipes = search(args.nodes).map_err(Failure::error)?;
-    let recipes: Vec<Described> = (1..)
-        .zip(&recipes)
-        .map(|(number, recipe)| Described::of(number, recipe))
-        .collect();
+    let numbered = (1..).zip(&recipes);
+    let recipes: Vec<Described> = numbered.map(|(number, recipe)| Described::of(number, recipe)).collect();
     if let Some(number) = args.scenario {
-        print(file(&recipes, args.nodes, number, args.control)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return print(file(&recipes, args.nodes, number, args.control)?);
     }
     if let Some(directory) = &args.out {
         write_all(directory, &recipes)?;
     }
-    if args.json {
-        print(serde_json::to_string_pretty(&recipes).map_err(Failure::error)? + "\n")?;
-    } else {
-        print_for_people(render_recipes(args.nodes, &recipes, colour::paint(color)), ascii)?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let text = |paint| render_recipes(args.nodes, &recipes, paint);
+    print_result(args.json, &recipes, text, look)
 }
 
 /// The scenario file of one recipe, or of its control.

@@ -5,39 +5,29 @@ use std::process::ExitCode;
 use lockstorm::report::{FileError, Progress, RecordFile, render};
 use lockstorm_data::scenario::warnings;
 use lockstorm_lab::check_temp_dir;
-use lockstorm_run::{CheckResult, Ended, Record, RunOptions, headless};
+use lockstorm_run::{CheckResult, Ended, Record, headless};
 use serde::Serialize;
 
 use super::load::{load, room};
-use super::print::{nothing_left_but_to_print, print, print_for_people, signalled, signalled_with};
-use super::{colour, consent, server};
-use crate::cli::{Color, RunArgs};
-use crate::failure::{Failure, tell};
+use super::print::{ended, nothing_left_but_to_print, print_result, signalled};
+use super::{consent, server};
+use crate::cli::{Look, RunArgs};
+use crate::failure::{Failure, tell, warn};
 
 /// Runs the scenario. All mistakes in the request are found before anything is started.
-pub fn run(args: &RunArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
-    let scenario = load(&args.scenario, &args.changes).map_err(Failure::usage)?;
+pub fn run(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
+    let scenario = load(&args.scenario, &args.play.changes).map_err(Failure::usage)?;
     let tight = room(&scenario).map_err(Failure::usage)?;
-    let file = args
-        .record
-        .as_deref()
-        .map(RecordFile::check)
-        .transpose()
-        .map_err(Failure::usage)?;
+    let file = args.record.as_deref().map(RecordFile::check).transpose();
+    let file = file.map_err(Failure::usage)?;
     check_temp_dir().map_err(Failure::usage)?;
-    let doubts = consent::admit(&scenario, &args.nodes, &args.consent)?;
-    let server = server::find(&args.nodes)?;
-    for warning in warnings(&scenario).iter().chain(&tight).chain(&doubts) {
-        tell(&format!("warning: {warning}"));
-    }
-    let mut progress = if args.quiet { Progress::quiet() } else { Progress::new() };
-    let options = RunOptions {
-        server: Some(server),
-        ..RunOptions::default()
-    };
-    let ended = headless(scenario, options, |snapshot| progress.show(snapshot));
+    let doubts = consent::admit(&scenario, &args.play, consent::can_ask())?;
+    let server = server::find(&args.play.nodes)?;
+    warn(warnings(&scenario).iter().chain(&tight).chain(&doubts));
+    let mut progress = Progress::new(args.quiet);
+    let played = headless(scenario, server::options(&server), |snapshot| progress.show(snapshot));
     progress.end();
-    match ended.map_err(Failure::error)? {
+    match played.map_err(Failure::error)? {
         Ended::Abandoned(stop) => {
             tell("stopped without a record");
             Ok(signalled(stop))
@@ -45,16 +35,9 @@ pub fn run(args: &RunArgs, color: Color, ascii: bool) -> Result<ExitCode, Failur
         Ended::Finished(record, stop) => {
             let written = keep(file.as_ref(), &record);
             // What was measured is shown even if the file could not be written.
-            let printed = if args.json {
-                json(&record).and_then(print)
-            } else {
-                print_for_people(render(&record, colour::paint(color)), ascii)
-            };
+            let printed = print_result(args.json, &record, |paint| render(&record, paint), look);
             written.map_err(Failure::error)?;
-            match stop {
-                Some(stop) => Ok(signalled_with(stop, printed)),
-                None => printed.map(|()| judge(&record)),
-            }
+            ended(stop, printed.map(|_| judge(&record)))
         }
     }
 }
@@ -81,9 +64,4 @@ fn judge(record: &Record) -> ExitCode {
     } else {
         ExitCode::SUCCESS
     }
-}
-
-fn json(record: &Record) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(record).map_err(Failure::error)?;
-    Ok(text + "\n")
 }

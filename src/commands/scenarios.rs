@@ -5,31 +5,18 @@ use std::process::ExitCode;
 use lockstorm_data::scenario::{ArmSpec, Fence, Key, Source, builtin, keys, meant, schema, tables, warnings};
 
 use super::load::{load, room};
-use super::print::{print, print_for_people};
-use crate::cli::{CheckArgs, ScenariosArgs, ScenariosCommand};
-use crate::failure::{Failure, tell};
+use super::print::{print, print_for_people, print_titles};
+use crate::cli::{CheckArgs, Look, ScenariosArgs, ScenariosCommand};
+use crate::failure::{Failure, warn};
 
 /// Lists the built-in scenarios, prints one, or says which keys there are.
-pub fn scenarios(args: &ScenariosArgs, ascii: bool) -> Result<ExitCode, Failure> {
+pub fn scenarios(args: &ScenariosArgs, look: Look) -> Result<ExitCode, Failure> {
     match &args.command {
-        None => print(list())?,
-        Some(ScenariosCommand::Show { name }) => print(show(name)?)?,
-        Some(ScenariosCommand::Schema) => print(format!("{:#}\n", schema()))?,
-        Some(ScenariosCommand::Keys { section }) => print_for_people(reference(section.as_deref())?, ascii)?,
+        None => print_titles(builtin::ALL.iter().map(|scenario| (scenario.name, scenario.title()))),
+        Some(ScenariosCommand::Show { name }) => print(show(name)?),
+        Some(ScenariosCommand::Schema) => print(format!("{:#}\n", schema())),
+        Some(ScenariosCommand::Keys { section }) => print_for_people(reference(section.as_deref())?, look),
     }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn list() -> String {
-    let width = builtin::ALL
-        .iter()
-        .map(|scenario| scenario.name.len())
-        .max()
-        .unwrap_or(0);
-    builtin::ALL
-        .iter()
-        .map(|scenario| format!("{:width$}  {}\n", scenario.name, scenario.title()))
-        .collect()
 }
 
 fn show(name: &str) -> Result<&'static str, Failure> {
@@ -83,9 +70,7 @@ pub fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let scenario = load(&args.scenario, &args.changes).map_err(Failure::usage)?;
     // A scenario is valid or not wherever it is checked, so what this machine has no room for is only a warning.
     let here = room(&scenario).unwrap_or_else(|refusals| refusals.lines().map(str::to_owned).collect());
-    for warning in warnings(&scenario).iter().chain(&here) {
-        tell(&format!("warning: {warning}"));
-    }
+    warn(warnings(&scenario).iter().chain(&here));
     let arms: Vec<_> = scenario.arms.iter().map(arm).collect();
     print(format!(
         "✔ {}: {} · {} · arms: {} · faults: {} · expectations: {}\n",
@@ -95,8 +80,7 @@ pub fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
         arms.join(", "),
         scenario.faults.len(),
         scenario.expect.len(),
-    ))?;
-    Ok(ExitCode::SUCCESS)
+    ))
 }
 
 /// An arm's name, with its label if it has a fence.

@@ -3,6 +3,7 @@
 use std::env;
 
 use lockstorm_lab::{LabError, ServerBinary, stack_has_sentinels};
+use lockstorm_run::RunOptions;
 use tokio::runtime::Builder;
 
 use crate::cli::{self, LabKind, Nodes};
@@ -49,6 +50,19 @@ pub fn has_sentinels(project: Option<&str>) -> Result<bool, Failure> {
 }
 
 fn at_engine<T>(found: impl Future<Output = Result<T, LabError>>) -> Result<T, Failure> {
+    wait_for(found)?.map_err(Failure::error)
+}
+
+/// Waits here for what is done on sockets.
+pub fn wait_for<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build();
-    runtime.map_err(Failure::error)?.block_on(found).map_err(Failure::error)
+    Ok(runtime.map_err(Failure::error)?.block_on(work))
+}
+
+/// A run with nodes of this program.
+pub fn options(server: &ServerBinary) -> RunOptions {
+    RunOptions {
+        server: Some(server.clone()),
+        ..RunOptions::default()
+    }
 }

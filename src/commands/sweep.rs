@@ -4,71 +4,71 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use lockstorm::report::{Paint, render_sweep};
+use lockstorm::report::render_sweep;
 use lockstorm_base::Stop;
 use lockstorm_data::scenario::{Overrides, Scenario, Source, parse, warnings};
 use lockstorm_lab::{ServerBinary, check_temp_dir};
 use lockstorm_plan::sweep::{
     Cell, Grid, Journal, JournalError, Outcome, Scale, Search, all_held, start, tradeoffs, while_expectations,
 };
-use lockstorm_run::{Ended, RunOptions, headless};
+use lockstorm_run::{Ended, headless};
 
 use super::load::{overrides, room};
-use super::print::{plot_room, print_for_people, signalled_with};
+use super::print::{ended, plot_room, print_for_people};
 use super::{colour, consent, server};
-use crate::cli::{Color, SweepArgs};
-use crate::failure::{Failure, tell};
+use crate::cli::{Look, SweepArgs};
+use crate::failure::{Failure, tell, warn};
 
 /// What a play takes besides its measured part: the lab's start, the draining, the closing of the books.
 const AROUND: Duration = Duration::from_secs(4);
 
 /// Plays every setting that has no result yet.
-pub fn sweep(args: &SweepArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
+pub fn sweep(args: &SweepArgs, look: Look) -> Result<ExitCode, Failure> {
     let source = Source::open(&args.scenario).map_err(Failure::usage)?;
-    let others = overrides(&args.changes);
+    let others = overrides(&args.play.changes);
     let base = parse(&source, &others).map_err(Failure::usage)?;
+    // All mistakes are found before anything is started.
+    let conditions = match &args.condition {
+        Some(condition) => while_expectations(condition, &base).map_err(Failure::usage)?,
+        None => Vec::new(),
+    };
     let stage = Stage {
         source,
         others,
         repeat: u64::from(args.repeat),
         base,
+        conditions,
         quiet: args.quiet,
-    };
-    // All mistakes are found before anything is started.
-    let conditions = match &args.condition {
-        Some(condition) => while_expectations(condition, &stage.base).map_err(Failure::usage)?,
-        None => Vec::new(),
     };
     let grid = Grid::of(&args.over).map_err(Failure::usage)?;
     for cell in &grid.cells {
-        stage.scenario(cell, &conditions, stage.base.seed)?;
+        stage.scenario(cell, stage.base.seed)?;
     }
     check_temp_dir().map_err(Failure::usage)?;
-    let doubts = consent::admit(&stage.base, &args.nodes, &args.consent)?;
-    let server = server::find(&args.nodes)?;
+    let doubts = consent::admit(&stage.base, &args.play, consent::can_ask())?;
+    let server = server::find(&args.play.nodes)?;
     let path = args.out.clone().unwrap_or_else(|| default_file(&args.scenario));
-    let identity = [stage.base.to_toml(), conditions.join("\n")].join("\n");
+    let identity = [stage.base.to_toml(), stage.conditions.join("\n")].join("\n");
     let mut journal = Journal::open(&path, identity).map_err(|error| match error {
         JournalError::Busy(_) => Failure::error(error),
         _ => Failure::usage(error),
     })?;
-    for warning in warnings(&stage.base).iter().chain(&doubts) {
-        tell(&format!("warning: {warning}"));
-    }
-    let paint = colour::paint(color);
+    warn(warnings(&stage.base).iter().chain(&doubts));
     let played = match &args.find_max {
-        Some(key) => search(&stage, key, &conditions, &server, &mut journal)?,
-        None => list(&stage, &grid, &server, &mut journal)?,
+        Some(key) => search(&stage, key, &server, &mut journal)?,
+        None => list(&stage, grid, &server, &mut journal)?,
     };
-    let text = show(&played, &journal, &path, paint);
-    let printed = print_for_people(text, ascii);
-    match played.stop {
-        Some(stop) => {
-            tell("interrupted; the same command goes on from here");
-            Ok(signalled_with(stop, printed))
-        }
-        None => printed.map(|()| ExitCode::SUCCESS),
+    let tradeoffs = tradeoffs(&played.cells, &journal.outcomes);
+    let mut text = render_sweep(&tradeoffs, colour::paint(look), plot_room());
+    if let Some(found) = &played.found {
+        text += &format!("\n{found}\n");
     }
+    text += &format!("\nevery figure of every play: {}\n", path.display());
+    let printed = print_for_people(text, look);
+    if played.stop.is_some() {
+        tell("interrupted; the same command goes on from here");
+    }
+    ended(played.stop, printed)
 }
 
 fn default_file(scenario: &str) -> PathBuf {
@@ -83,6 +83,8 @@ struct Stage {
     source: Source,
     others: Overrides,
     base: Scenario,
+    /// What must hold, as expectations, if the largest value is looked for.
+    conditions: Vec<String>,
     repeat: u64,
     quiet: bool,
 }
@@ -97,9 +99,9 @@ struct Played {
 
 impl Stage {
     /// The scenario of a cell.
-    fn scenario(&self, cell: &Cell, conditions: &[String], seed: u64) -> Result<Scenario, Failure> {
+    fn scenario(&self, cell: &Cell, seed: u64) -> Result<Scenario, Failure> {
         let mut changed = cell.overrides(&self.base, &self.others);
-        changed.set.extend(conditions.iter().cloned());
+        changed.set.extend(self.conditions.iter().cloned());
         changed.seed = Some(seed);
         let scenario =
             parse(&self.source, &changed).map_err(|errors| Failure::usage(format!("with {cell}: {errors}")))?;
@@ -108,31 +110,19 @@ impl Stage {
     }
 
     /// Plays a cell with each seed for which there is no result. Returns the signal that ended it.
-    fn play(
-        &self,
-        cell: &Cell,
-        conditions: &[String],
-        server: &ServerBinary,
-        journal: &mut Journal,
-    ) -> Result<Option<Stop>, Failure> {
+    fn play(&self, cell: &Cell, server: &ServerBinary, journal: &mut Journal) -> Result<Option<Stop>, Failure> {
         for repeat in 0..self.repeat {
             let seed = self.base.seed.wrapping_add(repeat);
             if journal.has(cell, seed) {
                 continue;
             }
-            let options = RunOptions {
-                server: Some(server.clone()),
-                ..RunOptions::default()
-            };
-            let scenario = self.scenario(cell, conditions, seed)?;
-            match headless(scenario, options, |_| ())
-                .map_err(|error| Failure::error(format!("with {cell}: {error}")))?
-            {
+            let scenario = self.scenario(cell, seed)?;
+            let played = headless(scenario, server::options(server), |_| ());
+            match played.map_err(|error| Failure::error(format!("with {cell}: {error}")))? {
                 Ended::Abandoned(stop) | Ended::Finished(_, Some(stop)) => return Ok(Some(stop)),
                 Ended::Finished(record, None) => {
-                    journal
-                        .keep(Outcome::of(cell.clone(), *record))
-                        .map_err(Failure::error)?;
+                    let outcome = Outcome::of(cell.clone(), *record);
+                    journal.keep(outcome).map_err(Failure::error)?;
                 }
             }
         }
@@ -146,7 +136,7 @@ impl Stage {
     }
 }
 
-fn list(stage: &Stage, grid: &Grid, server: &ServerBinary, journal: &mut Journal) -> Result<Played, Failure> {
+fn list(stage: &Stage, grid: Grid, server: &ServerBinary, journal: &mut Journal) -> Result<Played, Failure> {
     let missing = |cell: &Cell, journal: &Journal| {
         let seeds = (0..stage.repeat).map(|repeat| stage.base.seed.wrapping_add(repeat));
         seeds.filter(|seed| !journal.has(cell, *seed)).count()
@@ -160,44 +150,31 @@ fn list(stage: &Stage, grid: &Grid, server: &ServerBinary, journal: &mut Journal
     }
     // A first guess, and then the mean of what was played.
     let mut each = stage.base.warmup + stage.base.duration + AROUND;
-    let (begun, mut done) = (Instant::now(), 0);
+    let (begun, mut done, mut stop) = (Instant::now(), 0, None);
     for (place, cell) in grid.cells.iter().enumerate() {
         let plays = missing(cell, journal);
         if plays == 0 {
             continue;
         }
-        let rest = humantime::format_duration(Duration::from_secs(
-            (each * u32::try_from(left).unwrap_or(u32::MAX)).as_secs(),
-        ));
+        let rest = each * u32::try_from(left).unwrap_or(u32::MAX);
+        let rest = humantime::format_duration(Duration::from_secs(rest.as_secs()));
         stage.tell(&format!(
             "{cell} ({} of {}), about {rest} left",
             place + 1,
             grid.cells.len()
         ));
-        if let Some(stop) = stage.play(cell, &[], server, journal)? {
-            return Ok(Played {
-                cells: grid.cells.clone(),
-                stop: Some(stop),
-                found: None,
-            });
+        stop = stage.play(cell, server, journal)?;
+        if stop.is_some() {
+            break;
         }
         (left, done) = (left - plays, done + plays);
         each = begun.elapsed() / u32::try_from(done).unwrap_or(u32::MAX);
     }
-    Ok(Played {
-        cells: grid.cells.clone(),
-        stop: None,
-        found: None,
-    })
+    let (cells, found) = (grid.cells, None);
+    Ok(Played { cells, stop, found })
 }
 
-fn search(
-    stage: &Stage,
-    key: &str,
-    conditions: &[String],
-    server: &ServerBinary,
-    journal: &mut Journal,
-) -> Result<Played, Failure> {
+fn search(stage: &Stage, key: &str, server: &ServerBinary, journal: &mut Journal) -> Result<Played, Failure> {
     let (first, scale) = start(key, &stage.base).map_err(Failure::usage)?;
     let mut search = Search::from(first, scale != Scale::Rate);
     let mut limit = None;
@@ -205,7 +182,7 @@ fn search(
     while let Some(value) = search.next() {
         let cell = Cell(vec![(key.to_owned(), scale.write(value))]);
         // A scenario that is refused ends the search, which must not throw away what it has found.
-        if let Err(refused) = stage.scenario(&cell, conditions, stage.base.seed) {
+        if let Err(refused) = stage.scenario(&cell, stage.base.seed) {
             if search.found() == (None, None) {
                 return Err(refused);
             }
@@ -221,15 +198,13 @@ fn search(
         if !cells.contains(&cell) {
             cells.push(cell.clone());
         }
-        if let Some(stop) = stage.play(&cell, conditions, server, journal)? {
-            return Ok(Played {
-                cells,
-                stop: Some(stop),
-                found: None,
-            });
+        let stop = stage.play(&cell, server, journal)?;
+        if stop.is_some() {
+            let found = None;
+            return Ok(Played { cells, stop, found });
         }
         let mut of_cell = journal.outcomes.iter().filter(|outcome| outcome.cell == cell);
-        let held = of_cell.all(|outcome| all_held(conditions, &outcome.failed));
+        let held = of_cell.all(|outcome| all_held(&stage.conditions, &outcome.failed));
         search.tell(value, held);
     }
     let found = match search.found() {
@@ -243,13 +218,4 @@ fn search(
         stop: None,
         found: Some(found),
     })
-}
-
-fn show(played: &Played, journal: &Journal, path: &Path, paint: Paint) -> String {
-    let mut text = render_sweep(&tradeoffs(&played.cells, &journal.outcomes), paint, plot_room());
-    if let Some(found) = &played.found {
-        text += &format!("\n{found}\n");
-    }
-    text += &format!("\nevery figure of every play: {}\n", path.display());
-    text
 }

@@ -35,16 +35,16 @@ pub fn explain(error: &clap::Error) -> ExitCode {
         return Failure::usage(text).report();
     }
     let help = error.render();
-    let printed = if error.use_stderr() {
-        stderr().write(help.to_string());
-        Ok(())
-    } else if colour::wanted(Color::Auto) {
-        print(help.ansi().to_string())
-    } else {
-        print(help.to_string())
-    };
     let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-    printed.map_or_else(|failure| failure.report(), |()| code)
+    if error.use_stderr() {
+        stderr().write(help.to_string());
+        return code;
+    }
+    let printed = match colour::wanted(Color::Auto) {
+        true => print(help.ansi().to_string()),
+        false => print(help.to_string()),
+    };
+    printed.map_or_else(|failure| failure.report(), |_| code)
 }
 
 /// clap's message of several lines in one line, without its hint at `--help`, which every message gets.
@@ -59,12 +59,12 @@ fn in_one_line(text: &str) -> String {
 pub fn no_console_arguments(args: &ConsoleArgs) -> Result<(), Failure> {
     let given = [
         (args.scenario.is_some(), "a SCENARIO"),
-        (!args.changes.set.is_empty(), "--set"),
-        (args.changes.seed.is_some(), "--seed"),
-        (args.changes.duration.is_some(), "--duration"),
-        (args.nodes.server.server_bin.is_some(), "--server-bin"),
-        (args.nodes.lab.is_some(), "--lab"),
-        (args.nodes.image.is_some(), "--image"),
+        (!args.play.changes.set.is_empty(), "--set"),
+        (args.play.changes.seed.is_some(), "--seed"),
+        (args.play.changes.duration.is_some(), "--duration"),
+        (args.play.nodes.server.server_bin.is_some(), "--server-bin"),
+        (args.play.nodes.lab.is_some(), "--lab"),
+        (args.play.nodes.image.is_some(), "--image"),
         (args.theme.is_some(), "--theme"),
     ];
     match given.into_iter().find(|(given, _)| *given) {
@@ -88,15 +88,9 @@ pub fn no_scenario(spec: &str, errors: &ScenarioErrors) -> Failure {
 /// The command that `word`, which is not a command, was probably meant to be.
 fn near_command(word: &str) -> Option<String> {
     let furthest = word.chars().count().div_ceil(3);
-    Cli::command()
-        .get_subcommands()
-        .map(|command| {
-            (
-                strsim::osa_distance(word, command.get_name()),
-                command.get_name().to_owned(),
-            )
-        })
-        .filter(|(distance, _)| (1..=furthest).contains(distance))
-        .min()
-        .map(|(_, name)| name)
+    let all = Cli::command();
+    let names = all.get_subcommands().map(clap::Command::get_name);
+    let near = names.map(|name| (strsim::osa_distance(word, name), name));
+    let near = near.filter(|(distance, _)| (1..=furthest).contains(distance)).min()?;
+    Some(near.1.to_owned())
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ratatui::crossterm::event::KeyEvent;
 
 use super::app::{App, Intent, Picker, Saving, Stage, View, target_exists};
+use super::axis::WINDOWS;
 use super::keys::{self, Act, Overlay, Step};
 use super::knobs::{self, KnobKind, Turn};
 use super::orders::Expected;
@@ -56,7 +57,7 @@ impl App {
             Act::NextView => self.next_view()?,
             Act::NextWindow => {
                 self.charted_view()?;
-                self.window = self.window.next();
+                self.window = (self.window + 1) % WINDOWS.len();
             }
             Act::Freeze => self.freeze_or_thaw()?,
             Act::Show(overlay) if self.overlay == Some(overlay) => self.show(None),

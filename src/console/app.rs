@@ -7,7 +7,6 @@ use std::sync::Arc;
 use ratatui::crossterm::event::{KeyEvent, KeyEventKind};
 use ratatui::style::Style;
 
-use super::axis::Window;
 use super::keys::{Act, Overlay};
 use super::knobs::OrderedKnobs;
 use super::options::ConsoleOptions;
@@ -130,7 +129,8 @@ pub struct App {
     /// Whether the digits select app servers.
     pub(super) digits_pick_servers: bool,
     pub(super) arm: usize,
-    pub(super) window: Window,
+    /// Which of the [`WINDOWS`](super::axis::WINDOWS) the charts show.
+    pub(super) window: usize,
     pub(super) fault_seen: bool,
     /// A line about the last key; it stays until the next one.
     pub(super) status: Option<String>,
@@ -151,7 +151,8 @@ pub struct App {
     pub(super) scroll_most: Cell<usize>,
     /// The signal that ends the console, if it is not a key.
     stop: Option<Stop>,
-    hung_up: bool,
+    /// Whether it knows that the terminal is gone.
+    pub(super) hung_up: bool,
     dirty: bool,
 }
 
@@ -179,7 +180,7 @@ impl App {
             selected: Target::Host(HostId(1)),
             digits_pick_servers: false,
             arm: 0,
-            window: Window::Last(60),
+            window: 1,
             fault_seen: false,
             status: None,
             receipt: false,

@@ -2,43 +2,15 @@
 
 use std::ops::Range;
 
-/// The time that the charts show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Window {
-    /// The last seconds.
-    Last(i64),
-    /// The whole run, as far as it is stored.
-    All,
-}
-
-impl Window {
-    const ALL: [Self; 5] = [
-        Self::Last(30),
-        Self::Last(60),
-        Self::Last(120),
-        Self::Last(300),
-        Self::All,
-    ];
-
-    /// The next larger window; after the largest, the smallest.
-    pub fn next(self) -> Self {
-        let at = Self::ALL
-            .iter()
-            .position(|&window| window == self)
-            .map_or(0, |at| at + 1);
-        Self::ALL[at % Self::ALL.len()]
-    }
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Last(30) => "last 30 s",
-            Self::Last(60) => "last 60 s",
-            Self::Last(120) => "last 2 min",
-            Self::Last(_) => "last 5 min",
-            Self::All => "whole run",
-        }
-    }
-}
+/// The times that charts can show: at most so many of the last seconds, and how that is called. The last one is the whole run,
+/// as far as it is stored.
+pub(super) const WINDOWS: [(i64, &str); 5] = [
+    (30, "last 30 s"),
+    (60, "last 60 s"),
+    (120, "last 2 min"),
+    (300, "last 5 min"),
+    (i64::MAX, "whole run"),
+];
 
 /// The shortest time that an axis shows, so that the first second of a run doesn't fill the screen.
 const SHORTEST: i64 = 10;
@@ -60,19 +32,15 @@ pub(super) struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// An axis that ends at `now` (in seconds of the run), where `oldest` is the first second with data.
-    pub fn new(window: Window, now: f64, oldest: i64, columns: u16) -> Self {
+    /// An axis of at most `longest` seconds that ends at `now` (in seconds of the run), where `oldest` is the first second with
+    /// data.
+    pub fn new(longest: i64, now: f64, oldest: i64, columns: u16) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "seconds of a run")]
         let end = now.floor() as i64 + 1;
-        // If a run is younger than the window, it fills the whole axis.
-        let past = (end - oldest).max(SHORTEST);
-        let span = match window {
-            Window::Last(span) => span.min(past),
-            Window::All => past,
-        };
         let mut axis = Self {
             first: 0,
-            span,
+            // If a run is younger than that, it fills the whole axis.
+            span: (end - oldest).max(SHORTEST).min(longest),
             oldest,
             columns,
         };
@@ -155,7 +123,7 @@ mod tests {
     #[test]
     fn now_is_at_the_right_edge() {
         for columns in [1, 7, 60, 100, 301] {
-            for window in [Window::Last(30), Window::Last(300), Window::All] {
+            for window in [30, 300, i64::MAX] {
                 let axis = TimeAxis::new(window, 62.4, -3, columns);
                 assert_eq!(axis.tenths(624..625).map(|range| range.end), Some(columns));
                 assert_eq!(axis.column(62.4), Some(columns - 1));
@@ -167,7 +135,7 @@ mod tests {
 
     #[test]
     fn seconds_and_tenths_cover_the_axis_without_gaps() {
-        let axis = TimeAxis::new(Window::Last(60), 100.0, 0, 97);
+        let axis = TimeAxis::new(60, 100.0, 0, 97);
         for tenths in [1, 10] {
             let mut next = 0;
             for start in (0..=1000).step_by(tenths) {
@@ -185,7 +153,7 @@ mod tests {
     fn values_in_a_column_stay_together_while_time_passes() {
         // Tenths that share a column now still share it a tenth later.
         let together = |now: f64| {
-            let axis = TimeAxis::new(Window::Last(60), now, 0, 97).doubled();
+            let axis = TimeAxis::new(60, now, 0, 97).doubled();
             let of = move |tenth| axis.tenths(tenth..tenth + 1).map(|range| range.start);
             (900..1000).map(|tenth| of(tenth) == of(tenth + 1)).collect::<Vec<_>>()
         };
@@ -194,18 +162,18 @@ mod tests {
 
     #[test]
     fn a_doubled_axis_has_two_columns_for_each() {
-        let axis = TimeAxis::new(Window::Last(60), 72.3, 0, 101);
+        let axis = TimeAxis::new(60, 72.3, 0, 101);
         for tenth in 200..723 {
             let at = |axis: TimeAxis| axis.tenths(tenth..tenth + 1).map(|range| range.start);
             assert_eq!(at(axis), at(axis.doubled()).map(|column| column / 2), "{tenth}");
         }
-        assert!(!TimeAxis::new(Window::Last(300), 400.0, 0, 120).is_fine());
+        assert!(!TimeAxis::new(300, 400.0, 0, 120).is_fine());
         assert!(axis.is_fine());
     }
 
     #[test]
     fn an_instant_lies_in_its_second() {
-        let axis = TimeAxis::new(Window::Last(30), 29.9, 0, 90);
+        let axis = TimeAxis::new(30, 29.9, 0, 90);
         for second in 0..30 {
             let column = axis.column(second as f64 + 0.5).expect("on the axis");
             assert!(axis.second(second).expect("on the axis").contains(&column));
@@ -214,16 +182,7 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_apart() {
-        let axis = TimeAxis::new(Window::Last(60), 72.0, 0, 100);
+        let axis = TimeAxis::new(60, 72.0, 0, 100);
         assert_eq!(axis.ticks(10).collect::<Vec<_>>(), [20, 30, 40, 50, 60, 70]);
-    }
-
-    #[test]
-    fn windows_go_round() {
-        let mut window = Window::Last(60);
-        for _ in 0..5 {
-            window = window.next();
-        }
-        assert_eq!(window, Window::Last(60));
     }
 }

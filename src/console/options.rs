@@ -2,34 +2,21 @@
 
 use std::path::PathBuf;
 
-use super::ascii;
 use super::theme::ThemeName;
 use lockstorm_base::Stop;
 use lockstorm_run::Record;
 
 /// How the console looks, and where it saves.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ConsoleOptions {
     /// The theme to start with.
     pub theme: ThemeName,
-    /// Whether to use colours. The default follows `NO_COLOR`.
+    /// Whether to use colours.
     pub colours: bool,
-    /// Whether to draw with ASCII characters only. The default follows the locale and `TERM`.
+    /// Whether to draw with ASCII characters only.
     pub ascii: bool,
     /// The directory that the save key writes to.
     pub save_dir: PathBuf,
-}
-
-impl Default for ConsoleOptions {
-    fn default() -> Self {
-        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self {
-            theme: ThemeName::default(),
-            colours: !no_colour,
-            ascii: ascii::wanted(),
-            save_dir: PathBuf::from("."),
-        }
-    }
 }
 
 /// The result of the console when it closes.

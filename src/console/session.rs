@@ -41,12 +41,15 @@ pub fn open(
         load,
         launch,
         options,
-        hung_up: false,
         quit: false,
     };
-    let screen = Screen::open().map_err(ConsoleError::Terminal)?;
+    let mut screen = Screen::open().map_err(ConsoleError::Terminal)?;
     let intents = first.map(|scenario| app.launch(Box::new(scenario))).unwrap_or_default();
-    let played = session.play(&mut app, intents, screen, &receiver);
+    let played = session.play(&mut app, intents, &mut screen, &receiver);
+    drop(screen);
+    if played.is_err() {
+        session.wait_for_the_lab(&receiver);
+    }
     drop(listening);
     played.map(|()| app.into_exit())
 }
@@ -58,8 +61,6 @@ struct Session<L, R> {
     load: L,
     launch: R,
     options: ConsoleOptions,
-    /// Whether the app has been told that the terminal is gone.
-    hung_up: bool,
     quit: bool,
 }
 
@@ -72,21 +73,6 @@ where
         &mut self,
         app: &mut App,
         intents: Vec<Intent>,
-        mut screen: Screen,
-        messages: &Receiver<Message>,
-    ) -> Result<(), ConsoleError> {
-        let result = self.turn_round(app, intents, &mut screen, messages);
-        drop(screen);
-        if result.is_err() {
-            self.wait_for_the_lab(messages);
-        }
-        result
-    }
-
-    fn turn_round(
-        &mut self,
-        app: &mut App,
-        intents: Vec<Intent>,
         screen: &mut Screen,
         messages: &Receiver<Message>,
     ) -> Result<(), ConsoleError> {
@@ -95,8 +81,7 @@ where
             if screen.is_ready() && app.take_dirty() {
                 screen.draw(|frame| views::render(frame, app));
             }
-            let first = if screen.is_lost() && !self.hung_up {
-                self.hung_up = true;
+            let first = if screen.is_lost() && !app.hung_up {
                 Message::TerminalLost
             } else if screen.is_ready() {
                 // The session keeps a sender of its own, so the channel is never closed.

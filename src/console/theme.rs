@@ -1,50 +1,25 @@
 //! Colours and emphasis. Everything that a colour says, a symbol says too, so nothing is lost without colours.
 
-use std::str::FromStr;
-
+use clap::ValueEnum;
 use ratatui::style::{Color, Modifier, Style};
 
-/// The themes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The themes, as the command line names them and in the order in which the key switches them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[expect(missing_docs, reason = "the help would list what stands here")]
 pub enum ThemeName {
-    /// Light on dark.
+    // Light on dark.
     #[default]
     Dark,
-    /// Dark on light.
+    // Dark on light.
     Light,
-    /// Pure colours on black, everything bold.
+    // Pure colours on black, everything bold.
     HighContrast,
 }
 
 impl ThemeName {
-    /// All themes, in the order in which the key switches them.
-    pub const ALL: [Self; 3] = [Self::Dark, Self::Light, Self::HighContrast];
-
-    /// Its name on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dark => "dark",
-            Self::Light => "light",
-            Self::HighContrast => "high-contrast",
-        }
-    }
-
-    pub(super) const fn next(self) -> Self {
-        match self {
-            Self::Dark => Self::Light,
-            Self::Light => Self::HighContrast,
-            Self::HighContrast => Self::Dark,
-        }
-    }
-}
-
-impl FromStr for ThemeName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|theme| theme.name() == text);
-        found.ok_or_else(|| format!("no theme {text:?}: the themes are dark, light and high-contrast"))
+    pub(super) fn next(self) -> Self {
+        let all = Self::value_variants();
+        all[(self as usize + 1) % all.len()]
     }
 }
 
@@ -151,8 +126,8 @@ mod tests {
 
     #[test]
     fn everything_in_the_chart_has_its_own_colour() {
-        for name in ThemeName::ALL {
-            let theme = Theme::new(name, true);
+        for name in ThemeName::value_variants() {
+            let theme = Theme::new(*name, true);
             let colours = [
                 theme.p50.fg,
                 theme.p99.fg,
@@ -161,7 +136,7 @@ mod tests {
                 theme.dim.fg,
             ];
             for (index, colour) in colours.iter().enumerate() {
-                assert!(!colours[..index].contains(colour), "{}: {colours:?}", name.name());
+                assert!(!colours[..index].contains(colour), "{name:?}: {colours:?}");
             }
         }
     }

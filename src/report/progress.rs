@@ -54,21 +54,16 @@ enum Out {
 }
 
 impl Progress {
-    /// A bar if standard error is a terminal that can draw one, otherwise lines.
+    /// Nothing if it is to be quiet, a bar if standard error is a terminal that can draw one, otherwise lines.
     #[must_use]
-    pub fn new() -> Self {
-        Self::to(bar(STEPS, "{prefix} {bar:24} {wide_msg}").map_or(Out::Lines, Out::Bar))
-    }
-
-    /// Shows nothing.
-    #[must_use]
-    pub fn quiet() -> Self {
-        Self::to(Out::Quiet)
-    }
-
-    fn to(out: Out) -> Self {
+    pub fn new(quiet: bool) -> Self {
+        let bar = || bar(STEPS, "{prefix} {bar:24} {wide_msg}");
         Self {
-            out,
+            out: if quiet {
+                Out::Quiet
+            } else {
+                bar().map_or(Out::Lines, Out::Bar)
+            },
             told: HashSet::new(),
             damaged: HashSet::new(),
             phase: None,
@@ -138,12 +133,6 @@ impl Progress {
             Out::Lines => output::stderr().write(format!("lockstorm: {line}\n")),
             Out::Bar(bar) => bar.println(line),
         }
-    }
-}
-
-impl Default for Progress {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

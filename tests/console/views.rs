@@ -5,6 +5,7 @@ use crate::picture;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::ValueEnum as _;
 use lockstorm::console::{App, ConsoleOptions, Intent, Message, Saving, ThemeName, View, keys, views};
 use lockstorm_base::Stop;
 use lockstorm_data::metrics::{Count, RecentTenths};
@@ -377,14 +378,13 @@ fn without_colours_no_cell_has_one_and_the_signs_stay() {
 
 #[test]
 fn every_theme_colours_the_whole_screen() {
-    for theme in ThemeName::ALL {
-        let buffer = draw(&showing_in(picture::storm(), &options(theme, true)), (100, 30));
+    for theme in ThemeName::value_variants() {
+        let buffer = draw(&showing_in(picture::storm(), &options(*theme, true)), (100, 30));
         let bare = buffer
             .content()
             .iter()
             .filter(|cell| cell.bg == Color::Reset || cell.fg == Color::Reset);
-        assert_eq!(bare.count(), 0, "{}", theme.name());
-        assert_eq!(theme.name().parse(), Ok(theme));
+        assert_eq!(bare.count(), 0, "{theme:?}");
     }
 }
 
@@ -583,10 +583,10 @@ fn blocks_of_damage_are_red_in_every_theme() {
             cells.filter(|cell| cell.fg == Color::Indexed(red)).count()
         };
         let dashboard = draw(&app, WIDE);
-        assert!(of(&dashboard, "▓") > 0, "{}: the bars", theme.name());
-        assert!(of(&dashboard, "▁▂▃▄▅▆▇█") > 0, "{}: the lanes", theme.name());
+        assert!(of(&dashboard, "▓") > 0, "{theme:?}: the bars");
+        assert!(of(&dashboard, "▁▂▃▄▅▆▇█") > 0, "{theme:?}: the lanes");
         press(&mut app, "v");
-        assert!(of(&draw(&app, WIDE), "█") > 50, "{}: the scoreboard", theme.name());
+        assert!(of(&draw(&app, WIDE), "█") > 50, "{theme:?}: the scoreboard");
     }
 }
 
@@ -611,6 +611,15 @@ fn the_panels_over_time_share_their_columns() {
             chart.iter().any(|row| row.chars().nth(kill) == Some('┊')),
             "{size:?}\n{screen}"
         );
+    }
+}
+
+#[test]
+fn windows_go_round() {
+    let mut app = storm("");
+    for window in ["last 2 min", "last 5 min", "whole run", "last 30 s", "last 60 s"] {
+        press(&mut app, "w");
+        says(&drawn(&app, WIDE), &[window]);
     }
 }
 

@@ -5,12 +5,12 @@ use lockstorm_lab::kept::{Answer, Request, find, wait_for_start};
 use lockstorm_lab::leftovers;
 
 use super::refused::{failure, no_answer};
-use crate::cli::DownArgs;
+use crate::cli::{DownArgs, Look};
 use crate::commands::print::print_for_people;
 use crate::failure::{Failure, tell};
 
 /// Takes the kept lab down, also one that is just being started, then removes what crashed labs left behind.
-pub fn down(args: &DownArgs, ascii: bool) -> Result<ExitCode, Failure> {
+pub fn down(args: &DownArgs, look: Look) -> Result<ExitCode, Failure> {
     let mut kept = take_down_kept()?;
     let mut report = leftovers::remove_all(args.force)
         .map_err(|error| Failure::error(format!("cannot remove what a crash left behind: {error}")))?;
@@ -25,9 +25,9 @@ pub fn down(args: &DownArgs, ascii: bool) -> Result<ExitCode, Failure> {
             lab.display()
         )
     });
-    print_for_people(format!("{text}{report}\n"), ascii)?;
+    let printed = print_for_people(format!("{text}{report}\n"), look)?;
     let Some(doubt) = report.doubt() else {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(printed);
     };
     tell(&doubt);
     Ok(ExitCode::FAILURE)

@@ -1,6 +1,6 @@
-//! What a kept lab refuses, as a failure of the command.
+//! How the kept lab is, and what it refuses as a failure of the command.
 
-use lockstorm_lab::kept::KeptError;
+use lockstorm_lab::kept::{Answer, KeptError, Request, Status, find};
 
 use crate::failure::Failure;
 
@@ -9,6 +9,18 @@ pub(super) fn failure(error: KeptError) -> Failure {
         Failure::usage(error)
     } else {
         Failure::error(error)
+    }
+}
+
+/// How the lab is that is kept now, if there is one.
+pub(super) fn status_of_kept() -> Result<Option<Status>, Failure> {
+    let Some(kept) = find().map_err(failure)? else {
+        return Ok(None);
+    };
+    match kept.ask(&Request::Status).map_err(failure)? {
+        Answer::Status(status) => Ok(Some(*status)),
+        Answer::Refused(why) => Err(Failure::error(why)),
+        _ => Err(no_answer()),
     }
 }
 

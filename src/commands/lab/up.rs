@@ -1,22 +1,21 @@
 use std::process::ExitCode;
 
 use lockstorm_base::{Stop, Stops};
-use lockstorm_lab::kept::{Answer, End, KeptError, Launched, Order, Request, Service, Status, find, launch, turn};
+use lockstorm_lab::kept::{End, KeptError, Launched, Order, Service, Status, launch, turn};
 use lockstorm_lab::{Containers, LabOptions, ServerBinary, StartLock, check_temp_dir};
-use tokio::runtime::Builder;
 
-use super::refused::{failure, no_answer};
+use super::refused::{failure, status_of_kept};
 use super::words;
-use crate::cli::UpArgs;
+use crate::cli::{Look, UpArgs};
 use crate::commands::print::{print_for_people, signalled};
-use crate::commands::server;
+use crate::commands::server::{self, wait_for};
 use crate::failure::{Failure, tell};
 
 /// The fewest hosts that a replicated lab has: otherwise there is no majority of Sentinels without one of them.
 const REPLICATED_HOSTS: u8 = 3;
 
 /// Starts a lab and keeps it, in the background or here.
-pub fn up(args: &UpArgs, ascii: bool) -> Result<ExitCode, Failure> {
+pub fn up(args: &UpArgs, look: Look) -> Result<ExitCode, Failure> {
     if args.replicated && args.hosts < REPLICATED_HOSTS {
         return Err(Failure::usage(format!(
             "--replicated needs {REPLICATED_HOSTS} hosts or more, because Sentinels decide by majority; --hosts is {}",
@@ -43,30 +42,18 @@ pub fn up(args: &UpArgs, ascii: bool) -> Result<ExitCode, Failure> {
             None => None,
         },
     };
-    if let Some(status) = kept()? {
-        return already(&order, &status, ascii);
+    if let Some(status) = status_of_kept()? {
+        return already(&order, &status, look);
     }
     if args.foreground {
-        foreground(&order, turn, ascii)
+        foreground(&order, turn, look)
     } else {
-        background(&order, server, ascii)
-    }
-}
-
-/// The lab that is kept now, if there is one.
-fn kept() -> Result<Option<Status>, Failure> {
-    let Some(kept) = find().map_err(failure)? else {
-        return Ok(None);
-    };
-    match kept.ask(&Request::Status).map_err(failure)? {
-        Answer::Status(status) => Ok(Some(*status)),
-        Answer::Refused(why) => Err(Failure::error(why)),
-        _ => Err(no_answer()),
+        background(&order, server, look)
     }
 }
 
 /// A lab is kept already. That is as good as a new one if it was ordered in the same way.
-fn already(order: &Order, status: &Status, ascii: bool) -> Result<ExitCode, Failure> {
+fn already(order: &Order, status: &Status, look: Look) -> Result<ExitCode, Failure> {
     if status.order != *order {
         return Err(Failure::error(format!(
             "a lab is kept already, and it was ordered in another way ({}, {}): use it (`lockstorm lab status`), or take it down \
@@ -75,24 +62,19 @@ fn already(order: &Order, status: &Status, ascii: bool) -> Result<ExitCode, Fail
             status.server
         )));
     }
-    print_for_people(format!("a lab is kept already\n\n{}", words::how_to_use(status)), ascii)?;
-    Ok(ExitCode::SUCCESS)
+    print_for_people(format!("a lab is kept already\n\n{}", words::how_to_use(status)), look)
 }
 
-fn background(order: &Order, server: ServerBinary, ascii: bool) -> Result<ExitCode, Failure> {
+fn background(order: &Order, server: ServerBinary, look: Look) -> Result<ExitCode, Failure> {
     let program = LabOptions::new(server).map_err(Failure::error)?.keeper;
     match launch(order, &program, tell).map_err(failure)? {
-        Launched::Ready(status) => {
-            print_for_people(words::how_to_use(&status), ascii)?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Launched::Ready(status) => print_for_people(words::how_to_use(&status), look),
         Launched::Stopped(stop) => Ok(stopped(stop)),
     }
 }
 
-fn foreground(order: &Order, turn: StartLock, ascii: bool) -> Result<ExitCode, Failure> {
-    let runtime = Builder::new_current_thread().enable_all().build();
-    runtime.map_err(Failure::error)?.block_on(async {
+fn foreground(order: &Order, turn: StartLock, look: Look) -> Result<ExitCode, Failure> {
+    wait_for(async {
         let mut stops =
             Stops::listen().map_err(|error| Failure::error(format!("cannot listen for signals: {error}")))?;
         let service = tokio::select! {
@@ -104,7 +86,7 @@ fn foreground(order: &Order, turn: StartLock, ascii: bool) -> Result<ExitCode, F
         drop(turn);
         let text = words::how_to_use(&service.status().await);
         // The lab is kept whether or not somebody reads this.
-        if let Err(unread) = print_for_people(text, ascii) {
+        if let Err(unread) = print_for_people(text, look) {
             unread.report();
         }
         match service.serve(&mut stops).await {
@@ -116,7 +98,7 @@ fn foreground(order: &Order, turn: StartLock, ascii: bool) -> Result<ExitCode, F
                 "its keeper is gone ({why}), and all hosts with it"
             )))),
         }
-    })
+    })?
 }
 
 fn stopped(stop: Stop) -> ExitCode {

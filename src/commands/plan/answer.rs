@@ -2,16 +2,13 @@
 
 use std::process::ExitCode;
 
-use super::super::colour;
-use super::super::print::{plot_room, print, print_for_people};
+use super::super::print::{plot_room, print, print_result};
 use super::{replay, validate, virtually};
-use crate::cli::{Color, PlanArgs, Unit};
+use crate::cli::{Look, PlanArgs, Unit};
 use crate::failure::Failure;
 use lockstorm::report::{Given, RecordFile, plan_csv, plan_page, render_plan};
 use lockstorm_base::output::replace;
-use lockstorm_plan::{
-    FromRecord, Goal, Pauses, Plan, Question, Spread, TimeUnit, holds_of_file, holds_of_record, settings, ttls,
-};
+use lockstorm_plan::{FromRecord, Goal, Plan, Question, TimeUnit, holds_of_file, holds_of_record, settings, ttls};
 
 /// The most settings that are looked at.
 const MOST: usize = 10_000;
@@ -19,22 +16,19 @@ const MOST: usize = 10_000;
 const DAY: f64 = 86_400.0;
 
 /// Answers the question that the arguments ask.
-pub fn plan(args: PlanArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
+pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
     if let Some(table) = args.validate {
-        return validate::validate(table, &args, color, ascii);
+        return validate::validate(table, args, look);
     }
     if let (Some(path), Some(times)) = (&args.record, args.virtually.replay) {
-        return replay::replay(path, times, &args, color, ascii);
+        return replay::replay(path, times, args, look);
     }
-    let (json, csv, virtually) = (args.json, args.csv, args.virtually.clone());
-    let (ttl, renewals, page) = (args.ttl.clone(), args.renew.clone(), args.output.clone());
     let (question, given) = question(args)?;
-    let ttl = if ttl.is_empty() {
-        ttls(&question, &renewals)
-    } else {
-        ttl
+    let ttl = match args.ttl.is_empty() {
+        true => ttls(&question, &args.renew),
+        false => args.ttl.clone(),
     };
-    let settings = settings(&ttl, &renewals);
+    let settings = settings(&ttl, &args.renew);
     if settings.is_empty() {
         return Err(Failure::usage(
             "no renewal interval is shorter than its TTL; name longer TTLs or shorter intervals",
@@ -47,32 +41,29 @@ pub fn plan(args: PlanArgs, color: Color, ascii: bool) -> Result<ExitCode, Failu
         )));
     }
     let mut plan = Plan::of(question, &settings);
-    let stopped = match virtually.simulate {
-        Some(extent) => virtually::play(&mut plan, extent, &virtually)?,
+    let stopped = match args.virtually.simulate {
+        Some(extent) => virtually::play(&mut plan, extent, &args.virtually)?,
         None => None,
     };
-    if let Some(path) = &page {
+    if let Some(path) = &args.output {
         let page = plan_page(&plan, &given).map_err(Failure::error)?;
         let cannot = |error| Failure::error(format!("cannot write {}: {error}", path.display()));
         replace(path, |file| file.write_all(page.as_bytes())).map_err(cannot)?;
     }
-    if json {
-        let json = serde_json::to_string_pretty(&plan).map_err(Failure::error)?;
-        print(json + "\n")?;
-    } else if csv {
-        print(plan_csv(&plan))?;
-    } else {
-        print_for_people(render_plan(&plan, &given, colour::paint(color), plot_room()), ascii)?;
-    }
+    let text = |paint| render_plan(&plan, &given, paint, plot_room());
+    let printed = match args.csv {
+        true => print(plan_csv(&plan))?,
+        false => print_result(args.json, &plan, text, look)?,
+    };
     Ok(match (stopped, plan.choice.best()) {
         (Some(code), _) => code,
-        (None, Some(_)) => ExitCode::SUCCESS,
+        (None, Some(_)) => printed,
         (None, None) => ExitCode::from(3),
     })
 }
 
 /// The question, and where its parts come from.
-pub(super) fn question(args: PlanArgs) -> Result<(Question, Given), Failure> {
+fn question(args: &PlanArgs) -> Result<(Question, Given), Failure> {
     let record = args.record.as_deref().map(|path| -> Result<FromRecord, Failure> {
         let read = RecordFile::read(path).map_err(Failure::usage)?;
         holds_of_record(&read, args.arm.as_deref())
@@ -88,7 +79,7 @@ pub(super) fn question(args: PlanArgs) -> Result<(Question, Given), Failure> {
     let from_file = from_file.transpose().map_err(Failure::usage)?;
     let hold = from_file
         .or_else(|| record.as_ref().map(|record| record.hold.clone()))
-        .or(args.hold)
+        .or_else(|| args.hold.clone())
         .ok_or_else(|| {
             Failure::usage(
                 "how long does a section take? Give a record, --hold-from FILE, or --hold, for example --hold lognormal:20ms,0.6",
@@ -100,18 +91,16 @@ pub(super) fn question(args: PlanArgs) -> Result<(Question, Given), Failure> {
         pauses: args.pause.is_some(),
         rate: args.rate.is_some(),
     };
-    let (mut round_trip, mut pauses, mut rate) = (args.rtt, args.pause, args.rate);
+    let (mut round_trip, mut pauses, mut rate) = (args.rtt.clone(), args.pause.clone(), args.rate);
     if let Some(record) = record {
         round_trip = round_trip.or(record.round_trip);
         pauses = pauses.or(record.pauses);
         rate = rate.or(Some(record.per_second));
     }
-    let usual = |text: &str, read: fn(&str) -> Result<Spread, String>| read(text).map_err(Failure::error);
-    let round_trip = round_trip.map_or_else(|| usual("same-az", lockstorm_plan::network), Ok)?;
-    let pauses: Pauses = pauses.map_or_else(
-        || lockstorm_plan::pauses("1/h,lognormal:100ms,1").map_err(Failure::error),
-        Ok,
-    )?;
+    let round_trip = round_trip.map_or_else(|| lockstorm_plan::network("same-az"), Ok);
+    let round_trip = round_trip.map_err(Failure::error)?;
+    let pauses = pauses.map_or_else(|| lockstorm_plan::pauses("1/h,lognormal:100ms,1"), Ok);
+    let pauses = pauses.map_err(Failure::error)?;
     let mut question = Question::new(hold, round_trip, usize::from(args.nodes));
     question.pauses = pauses;
     question.per_second = rate.unwrap_or(1.0);

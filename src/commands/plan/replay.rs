@@ -9,13 +9,12 @@ use lockstorm_plan::Replay;
 
 use super::interrupt::Interrupt;
 use super::progress::told;
-use crate::cli::{Color, PlanArgs};
-use crate::commands::colour;
-use crate::commands::print::{print, print_for_people};
+use crate::cli::{Look, PlanArgs};
+use crate::commands::print::print_result;
 use crate::failure::Failure;
 
 /// Plays the record so many times and prints what both did.
-pub fn replay(path: &Path, times: u32, args: &PlanArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
+pub fn replay(path: &Path, times: u32, args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
     let record = RecordFile::read(path).map_err(Failure::usage)?;
     let replay = Replay::of(&record, args.arm.as_deref())
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
@@ -23,19 +22,15 @@ pub fn replay(path: &Path, times: u32, args: &PlanArgs, color: Color, ascii: boo
     let played = told(times, "plays", &done, || {
         replay.play(times, args.virtually.seed, &interrupt.stop, &done)
     });
-    if args.json {
-        let both = serde_json::json!({
-            "arm": replay.arm,
-            "times": played.times,
-            "orders": replay.orders(),
-            "left_out": replay.left_out,
-            "real": replay.real,
-            "virtual": played.means,
-            "all": played.all,
-        });
-        print(serde_json::to_string_pretty(&both).map_err(Failure::error)? + "\n")?;
-    } else {
-        print_for_people(render_replay(&replay, &played, colour::paint(color)), ascii)?;
-    }
-    Ok(interrupt.code().unwrap_or(ExitCode::SUCCESS))
+    let both = serde_json::json!({
+        "arm": replay.arm,
+        "times": played.times,
+        "orders": replay.orders(),
+        "left_out": replay.left_out,
+        "real": replay.real,
+        "virtual": played.means,
+        "all": played.all,
+    });
+    let printed = print_result(args.json, &both, |paint| render_replay(&replay, &played, paint), look)?;
+    Ok(interrupt.code().unwrap_or(printed))
 }

@@ -12,12 +12,12 @@ use lockstorm_plan::Setting;
 use lockstorm_plan::validation::{
     Breaks, Comparison, Fed, PlayedLock, Seen, Stage, Validation, compare, quick, seen, whole,
 };
-use lockstorm_run::{Ended, RunOptions, headless};
+use lockstorm_run::{Ended, headless};
 
 use super::interrupt::Interrupt;
-use crate::cli::{Color, PlanArgs, ValidationTable};
-use crate::commands::colour;
-use crate::commands::print::{print, print_for_people, signalled_with};
+use crate::cli::{Look, PlanArgs, ValidationTable};
+use crate::commands::print::{print_result, signalled};
+use crate::commands::server;
 use crate::failure::{Failure, tell};
 
 /// Sections in virtual time for each cell.
@@ -30,7 +30,7 @@ const ATTEMPTS: u32 = 3;
 const AROUND: Duration = Duration::from_secs(6);
 
 /// Plays the table and prints it.
-pub fn validate(table: ValidationTable, args: &PlanArgs, color: Color, ascii: bool) -> Result<ExitCode, Failure> {
+pub fn validate(table: ValidationTable, args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
     let stages = match table {
         ValidationTable::Quick => quick(),
         ValidationTable::Whole => whole(),
@@ -49,7 +49,7 @@ pub fn validate(table: ValidationTable, args: &PlanArgs, color: Color, ascii: bo
             humantime::format_duration(Duration::from_secs(left.as_secs()))
         ));
         match real(stage, args.virtually.seed, &server)? {
-            Real::Stopped(stop) => return Ok(signalled_with(stop, Ok(()))),
+            Real::Stopped(stop) => return Ok(signalled(stop)),
             Real::Void(why) => left_out.push(format!("stage {}: {why}", place + 1)),
             Real::Played(seen) => played.push((*stage, seen)),
         }
@@ -63,17 +63,13 @@ pub fn validate(table: ValidationTable, args: &PlanArgs, color: Color, ascii: bo
     if let Some(code) = interrupt.code() {
         return Ok(code);
     }
-    if args.json {
-        let json = serde_json::to_string_pretty(&validation).map_err(Failure::error)?;
-        print(json + "\n")?;
-    } else {
-        print_for_people(render_validation(&validation, colour::paint(color)), ascii)?;
-    }
-    Ok(if validation.holds() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(3)
-    })
+    let printed = print_result(
+        args.json,
+        &validation,
+        |paint| render_validation(&validation, paint),
+        look,
+    )?;
+    Ok(if validation.holds() { printed } else { ExitCode::from(3) })
 }
 
 fn all_runs(stage: &Stage) -> Duration {
@@ -114,7 +110,7 @@ fn real(stage: &Stage, seed: u64, server: &ServerBinary) -> Result<Real<Vec<Seen
 fn valid_run(stage: &Stage, seed: u64, server: &ServerBinary) -> Result<Real<Vec<Seen>>, Failure> {
     let mut attempt = 1;
     loop {
-        let record = match play(stage, seed, server.clone())? {
+        let record = match play(stage, seed, server)? {
             Ended::Abandoned(stop) | Ended::Finished(_, Some(stop)) => return Ok(Real::Stopped(stop)),
             Ended::Finished(record, None) => record,
         };
@@ -127,17 +123,13 @@ fn valid_run(stage: &Stage, seed: u64, server: &ServerBinary) -> Result<Real<Vec
     }
 }
 
-fn play(stage: &Stage, seed: u64, server: ServerBinary) -> Result<Ended, Failure> {
+fn play(stage: &Stage, seed: u64, server: &ServerBinary) -> Result<Ended, Failure> {
     let source = Source {
         name: "validation".to_owned(),
         text: stage.scenario(seed),
     };
     let scenario = parse(&source, &Overrides::default()).map_err(Failure::error)?;
-    let options = RunOptions {
-        server: Some(server),
-        ..RunOptions::default()
-    };
-    headless(scenario, options, |_| ()).map_err(Failure::error)
+    headless(scenario, server::options(server), |_| ()).map_err(Failure::error)
 }
 
 /// All cells, with TTLs that are so many times as long in virtual time as in reality.

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::parts::{Frames, panel};
 use super::{arms, bars, events, hosts, latency, servers, timeline};
 use crate::console::app::App;
-use crate::console::axis::TimeAxis;
+use crate::console::axis::{TimeAxis, WINDOWS};
 use crate::console::text;
 use lockstorm_data::model::printable;
 use lockstorm_run::{ArmView, Snapshot, lacking, lacking_in_short};
@@ -96,7 +96,7 @@ fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: 
     let gutter = timeline::gutter(snapshot);
     let plot_width = inside.width.saturating_sub(gutter + u16::from(frames != Frames::Boxed));
     let oldest = arm.series.iter().next().map_or(0, |point| point.second);
-    let axis = TimeAxis::new(app.window, snapshot.elapsed, oldest, plot_width);
+    let axis = TimeAxis::new(WINDOWS[app.window].0, snapshot.elapsed, oldest, plot_width);
     if plot_width == 0 {
         return;
     }
@@ -141,7 +141,7 @@ fn frame_of_time(
     let mut used: usize = title.iter().map(Span::width).sum();
     for (extra, style) in [
         ("┊ fault  ".to_owned(), theme.warn),
-        (format!("{}  ", app.window.name()), theme.dim),
+        (format!("{}  ", WINDOWS[app.window].1), theme.dim),
     ] {
         if used + extra.chars().count() + 2 <= room {
             used += extra.chars().count();
