@@ -36,64 +36,22 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Why a record can't be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The path names a directory.
-    #[error("cannot write the record to {path}: it is a directory; name a file in it, for example {path}/run.json", path = .0.display())]
-    Directory(PathBuf),
-    /// The path ends like the path of a directory.
-    #[error("cannot write the record to {path}: that is how a directory is written; name a file in it, for example {path}run.json", path = .0.display())]
-    NoName(PathBuf),
-    /// No record can be written to it.
-    #[error("cannot write the record to {path}: it is {kind}; name a file, or a pipe that somebody reads", path = .path.display())]
-    Unfit {
-        /// The path.
-        path: PathBuf,
-        /// What it is.
-        kind: &'static str,
-    },
-    /// The directory of the file does not exist.
-    #[error("cannot write the record to {path}: there is no directory {directory}; create it first", path = .path.display(), directory = .directory.display())]
-    NoDirectory {
-        /// The file.
-        path: PathBuf,
-        /// Its directory.
-        directory: PathBuf,
-    },
-    /// The system's error.
-    #[error("cannot write the record to {path}: {source}", path = .path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
+    /// No record can be written to this path.
+    #[error("cannot write the record to {path}: {1}", path = .0.display())]
+    Unwritable(PathBuf, String),
     /// The file can't be read.
-    #[error("cannot read {path}: {source}", path = .path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
+    #[error("cannot read {path}: {1}", path = .0.display())]
+    Unreadable(PathBuf, #[source] io::Error),
     /// The file is something else.
-    #[error("{path} is not a record of lockstorm: {why}", path = .path.display())]
-    NoRecord {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        why: String,
-    },
-    /// An older or a newer lockstorm wrote it.
+    #[error("{path} is not a record of lockstorm: {1}", path = .0.display())]
+    NoRecord(PathBuf, String),
+    /// An older or a newer lockstorm wrote it, in this format.
     #[error(
-        "{path} is a record of format {format}, and this lockstorm reads format {}: run its scenario again (it is in the \
+        "{path} is a record of format {1}, and this lockstorm reads format {ours}: run its scenario again (it is in the \
          file, as scenario_toml)",
-        Record::FORMAT, path = .path.display()
+        path = .0.display(), ours = Record::FORMAT
     )]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        format: u32,
-    },
+    Format(PathBuf, u32),
 }
 
 impl RecordFile {
@@ -102,49 +60,51 @@ impl RecordFile {
     /// # Errors
     /// It is a directory, its directory does not exist, or the system refuses.
     pub fn check(path: &Path) -> Result<Self, FileError> {
-        let io = |source| FileError::Io {
-            path: path.to_owned(),
-            source,
-        };
+        let refused = |why: String| FileError::Unwritable(path.to_owned(), why);
+        let io = |error: io::Error| refused(error.to_string());
+        let shown = path.display();
         if is_written_as_directory(path) && !path.is_dir() {
-            return Err(FileError::NoName(path.to_owned()));
+            return Err(refused(format!(
+                "that is how a directory is written; name a file in it, for example {shown}run.json"
+            )));
         }
         output::foreign_link(path).map_err(io)?;
+        let mut file = Self {
+            path: path.to_owned(),
+            special: false,
+        };
         match fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => Err(FileError::Directory(path.to_owned())),
+            Ok(meta) if meta.is_dir() => {
+                return Err(refused(format!(
+                    "it is a directory; name a file in it, for example {shown}/run.json"
+                )));
+            }
             Ok(meta) if meta.is_file() => {
                 OpenOptions::new().append(true).open(path).map_err(io)?;
                 // The file itself is replaced, and not the link that leads to it.
-                let path = fs::canonicalize(path).map_err(io)?;
-                output::try_replace(&path).map_err(io)?;
-                Ok(Self { path, special: false })
+                file.path = fs::canonicalize(path).map_err(io)?;
             }
             Ok(meta) => {
-                check_special(path, &meta)?;
-                Ok(Self {
-                    path: path.to_owned(),
-                    special: true,
-                })
+                check_special(path, &meta).map_err(refused)?;
+                file.special = true;
+                return Ok(file);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let directory = match path.parent() {
-                    Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-                    _ => PathBuf::from("."),
+                    Some(parent) if !parent.as_os_str().is_empty() => parent,
+                    _ => Path::new("."),
                 };
                 if path.file_name().is_none() || !directory.is_dir() {
-                    return Err(FileError::NoDirectory {
-                        path: path.to_owned(),
-                        directory,
-                    });
+                    return Err(refused(format!(
+                        "there is no directory {}; create it first",
+                        directory.display()
+                    )));
                 }
-                output::try_replace(path).map_err(io)?;
-                Ok(Self {
-                    path: path.to_owned(),
-                    special: false,
-                })
             }
-            Err(error) => Err(io(error)),
+            Err(error) => return Err(io(error)),
         }
+        output::try_replace(&file.path).map_err(io)?;
+        Ok(file)
     }
 
     /// Reads a record.
@@ -157,24 +117,15 @@ impl RecordFile {
         struct Format {
             format: u32,
         }
-        let io = |source| FileError::Unreadable {
-            path: path.to_owned(),
-            source,
-        };
-        let no_record = |source: serde_json::Error| FileError::NoRecord {
-            path: path.to_owned(),
+        let no_record = |error: serde_json::Error| {
             // It may quote the file, and must stay one readable line.
-            why: shortened(&printable(&source.to_string())),
+            FileError::NoRecord(path.to_owned(), shortened(&printable(&error.to_string())))
         };
-        let text = input::open(path)
-            .and_then(|file| input::whole(&file, LARGEST))
-            .map_err(io)?;
+        let text = input::open(path).and_then(|file| input::whole(&file, LARGEST));
+        let text = text.map_err(|error| FileError::Unreadable(path.to_owned(), error))?;
         let Format { format } = serde_json::from_slice(&text).map_err(no_record)?;
         if format != Record::FORMAT {
-            return Err(FileError::Format {
-                path: path.to_owned(),
-                format,
-            });
+            return Err(FileError::Format(path.to_owned(), format));
         }
         serde_json::from_slice(&text).map_err(no_record)
     }
@@ -197,10 +148,7 @@ impl RecordFile {
         } else {
             output::replace(&self.path, |out| put(out, record))
         };
-        written.map_err(|source| FileError::Io {
-            path: self.path.clone(),
-            source,
-        })
+        written.map_err(|error| FileError::Unwritable(self.path.clone(), error.to_string()))
     }
 
     fn pour(&self, record: &impl Serialize) -> io::Result<()> {
@@ -235,21 +183,15 @@ fn open_at_once(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).custom_flags(flags.bits()).open(path)
 }
 
-/// Checks of a device or a pipe before the run.
-fn check_special(path: &Path, meta: &Metadata) -> Result<(), FileError> {
-    let (kind, io) = (meta.file_type(), |source| FileError::Io {
-        path: path.to_owned(),
-        source,
-    });
-    let unfit = |kind| FileError::Unfit {
-        path: path.to_owned(),
-        kind,
-    };
+/// Checks of a device or a pipe before the run. Returns why it can't be written.
+fn check_special(path: &Path, meta: &Metadata) -> Result<(), String> {
+    let (kind, io) = (meta.file_type(), |error: io::Error| error.to_string());
+    let unfit = |kind| Err(format!("it is {kind}; name a file, or a pipe that somebody reads"));
     if kind.is_socket() {
-        return Err(unfit("a socket"));
+        return unfit("a socket");
     }
     if kind.is_block_device() {
-        return Err(unfit("a disk"));
+        return unfit("a disk");
     }
     if kind.is_fifo() {
         // Opening and closing it would tell its reader that everything is written.

@@ -10,25 +10,19 @@ use lockstorm_plan::{Played, Replay, Replayed};
 #[must_use]
 pub fn render_replay(replay: &Replay, played: &Played, paint: Paint) -> String {
     let head = ["", "sections", "overran", "refused", "takeovers", "mean", "two holders"];
+    let holders = match played.all.overlaps {
+        0 => Cell::plain("0"),
+        some => Cell::new(Tone::Bad, format!("{} in all", count(some))),
+    };
     let table = Table {
         head: head.map(str::to_owned).into(),
         rows: vec![
             cells("real nodes", &replay.real, Cell::none()),
-            cells(
-                "virtual time, mean",
-                &played.means,
-                match played.all.overlaps {
-                    0 => Cell::plain("0"),
-                    some => Cell::new(Tone::Bad, format!("{} in all", count(some))),
-                },
-            ),
+            cells("virtual time, mean", &played.means, holders),
         ],
     };
-    let orders = counted(
-        replay.orders() as u64,
-        "fault and end of fault",
-        "faults and ends of faults",
-    );
+    let orders = replay.orders() as u64;
+    let orders = counted(orders, "fault and end of fault", "faults and ends of faults");
     let mut text = format!(
         "\"{}\", played {} with {orders} of the run at the times of their effects\n\n{}",
         replay.arm,

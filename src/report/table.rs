@@ -32,6 +32,9 @@ impl Cell {
     }
 }
 
+/// A column: its title, and what makes its cell of a row.
+pub(super) type Column<R, T = &'static str> = (T, fn(&R) -> Cell);
+
 /// A heading, and rows with the same number of cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Table {
@@ -40,18 +43,23 @@ pub(super) struct Table {
 }
 
 impl Table {
+    /// A table with these columns.
+    pub fn of<'a, R: 'a>(columns: &[Column<R, impl AsRef<str>>], rows: impl IntoIterator<Item = &'a R>) -> Self {
+        let row = |row| columns.iter().map(|(_, cell)| cell(row)).collect();
+        Self {
+            head: columns.iter().map(|(title, _)| title.as_ref().to_owned()).collect(),
+            rows: rows.into_iter().map(row).collect(),
+        }
+    }
+
     /// The table as lines, each with a line break.
     pub fn render(&self, paint: Paint) -> String {
         let head: Vec<Cell> = self.head.iter().map(|title| Cell::new(Tone::Strong, title)).collect();
         let lines: Vec<&Vec<Cell>> = std::iter::once(&head).chain(&self.rows).collect();
         let widths: Vec<usize> = (0..self.head.len())
             .map(|column| {
-                lines
-                    .iter()
-                    .filter_map(|line| line.get(column))
-                    .map(|cell| cell.text.width())
-                    .max()
-                    .unwrap_or(0)
+                let cells = lines.iter().filter_map(|line| line.get(column));
+                cells.map(|cell| cell.text.width()).max().unwrap_or(0)
             })
             .collect();
         lines.into_iter().map(|line| row(line, &widths, paint) + "\n").collect()

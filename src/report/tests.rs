@@ -1,9 +1,10 @@
 //! What the summary of a record looks like, and how its file is treated.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
-use super::file::{FileError, RecordFile};
+use super::file::RecordFile;
 use super::paint::Paint;
 use super::text::{render, summary};
 use lockstorm_data::metrics::{Count, Figures, HitsPerExpiry, Quantiles, Time};
@@ -311,18 +312,13 @@ fn a_link_leads_to_its_file_and_a_device_stays_one() {
 #[test]
 fn places_where_no_record_can_be() {
     let directory = tempfile::tempdir().unwrap();
-    assert!(matches!(
-        RecordFile::check(directory.path()),
-        Err(FileError::Directory(_))
-    ));
-    assert!(matches!(
-        RecordFile::check(&directory.path().join("no/out.json")),
-        Err(FileError::NoDirectory { .. })
-    ));
-    assert!(matches!(
-        RecordFile::check("".as_ref()),
-        Err(FileError::NoDirectory { .. })
-    ));
+    let refused = |path: &Path, why: &str| {
+        let error = RecordFile::check(path).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    };
+    refused(directory.path(), ": it is a directory; name a file in it");
+    refused(&directory.path().join("no/out.json"), ": there is no directory ");
+    refused(Path::new(""), ": there is no directory .; create it first");
 }
 
 #[test]

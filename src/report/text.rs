@@ -1,16 +1,14 @@
 //! A record as text: what was run, tables of the locks, of the load and of its results, a sentence for each arm, faults,
 //! expectations, what is missing, warnings.
 
-use std::fmt::Write as _;
-
 use super::columns::Arm;
 use super::paint::{Paint, Tone};
 use super::sentence::sentence;
 use super::tables;
 use lockstorm_data::metrics::units::{counted, rate};
 use lockstorm_data::model::{CheckResult, Event, EventKind, Finding, Proof, printable, setting};
-use lockstorm_data::scenario::Scenario;
-use lockstorm_run::{Record, Snapshot};
+use lockstorm_data::scenario::{ArmSpec, Scenario};
+use lockstorm_run::{CheckedExpectation, Record, Snapshot};
 
 /// The summary as plain text.
 #[must_use]
@@ -30,28 +28,18 @@ pub fn render(record: &Record, paint: Paint) -> String {
     sections.extend(tables::servers(record, &arms).map(|table| table.render(paint)));
     sections.extend(tables::results(&record.scenario.workload, &arms).map(|table| table.render(paint)));
     sections.push(sentences(&record.scenario, &arms));
-    sections.extend(list("faults", faults(&record.events), paint));
-    sections.extend(list("expectations", expectations(record), paint));
+    sections.extend(list("faults", record.events.iter().filter_map(fault), paint));
+    sections.extend(list("expectations", record.expectations.iter().map(expectation), paint));
     let doubtful = |reason: &String| (Tone::Doubt, format!("? {reason}"));
-    let missing = record.partial.iter().map(doubtful).collect();
-    sections.extend(list(
-        "partial: closed with what was known at the end, since",
-        missing,
-        paint,
-    ));
-    let inconclusive = record
-        .inconclusive
-        .iter()
-        .filter(|text| !record.partial.contains(text))
-        .map(doubtful)
-        .collect();
-    sections.extend(list("inconclusive", inconclusive, paint));
-    let warnings = record
-        .warnings
-        .iter()
-        .filter(|text| !record.inconclusive.contains(text) && !record.partial.contains(text))
-        .map(|text| (Tone::Doubt, format!("! {text}")))
-        .collect();
+    let missing = record.partial.iter().map(doubtful);
+    let title = "partial: closed with what was known at the end, since";
+    sections.extend(list(title, missing, paint));
+    let inconclusive = record.inconclusive.iter();
+    let inconclusive = inconclusive.filter(|text| !record.partial.contains(text));
+    sections.extend(list("inconclusive", inconclusive.map(doubtful), paint));
+    let warnings = record.warnings.iter();
+    let warnings = warnings.filter(|text| !record.inconclusive.contains(text) && !record.partial.contains(text));
+    let warnings = warnings.map(|text| (Tone::Doubt, format!("! {text}")));
     sections.extend(list("warnings", warnings, paint));
     sections.join("\n")
 }
@@ -121,29 +109,16 @@ fn span(seconds: f64) -> String {
 }
 
 fn sentences(scenario: &Scenario, arms: &[Arm<'_>]) -> String {
-    arms.iter()
-        .zip(&scenario.arms)
-        .map(|(arm, spec)| {
-            let words = sentence(spec, arm.figures, &scenario.workload, arm.is_doubted);
-            format!("{words}\n")
-        })
-        .collect()
+    let said =
+        |(arm, spec): (&Arm<'_>, &ArmSpec)| sentence(spec, arm.figures, &scenario.workload, arm.is_doubted) + "\n";
+    arms.iter().zip(&scenario.arms).map(said).collect()
 }
 
-fn list(title: &str, lines: Vec<(Tone, String)>, paint: Paint) -> Option<String> {
-    if lines.is_empty() {
-        return None;
-    }
-    let mut text = format!("{}\n", paint.apply(Tone::Strong, title));
-    for (tone, line) in lines {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "  {}", paint.apply(tone, &printable(&line)));
-    }
-    Some(text)
-}
-
-fn faults(events: &[Event]) -> Vec<(Tone, String)> {
-    events.iter().filter_map(fault).collect()
+/// A section with these lines; `None` without any.
+fn list(title: &str, lines: impl Iterator<Item = (Tone, String)>, paint: Paint) -> Option<String> {
+    let lines = lines.map(|(tone, line)| format!("  {}\n", paint.apply(tone, &printable(&line))));
+    let lines: String = lines.collect();
+    (!lines.is_empty()).then(|| format!("{}\n{lines}", paint.apply(Tone::Strong, title)))
 }
 
 fn fault(event: &Event) -> Option<(Tone, String)> {
@@ -168,14 +143,10 @@ fn fault(event: &Event) -> Option<(Tone, String)> {
     Some((tone, format!("{:>8.3} s  {}: {effect}", event.at, action.on(*target))))
 }
 
-fn expectations(record: &Record) -> Vec<(Tone, String)> {
-    record
-        .expectations
-        .iter()
-        .map(|checked| match checked.result {
-            CheckResult::Held => (Tone::Good, format!("✔ {}", checked.text)),
-            CheckResult::Failed => (Tone::Bad, format!("✖ {}", checked.text)),
-            CheckResult::Inconclusive => (Tone::Doubt, format!("? {}", checked.text)),
-        })
-        .collect()
+fn expectation(checked: &CheckedExpectation) -> (Tone, String) {
+    match checked.result {
+        CheckResult::Held => (Tone::Good, format!("✔ {}", checked.text)),
+        CheckResult::Failed => (Tone::Bad, format!("✖ {}", checked.text)),
+        CheckResult::Inconclusive => (Tone::Doubt, format!("? {}", checked.text)),
+    }
 }

@@ -4,34 +4,33 @@ use std::fmt::Write as _;
 
 use super::figures::time;
 use super::paint::{Paint, Tone};
-use super::table::{Cell, Table};
+use super::table::{Cell, Column, Table};
 use lockstorm_data::metrics::units::count;
 use lockstorm_data::model::setting;
-use lockstorm_plan::validation::{Breaks, Comparison, Difference, Distance, Validation, Verdict};
+use lockstorm_plan::validation::{Breaks, Comparison, Distance, Likeness, Validation, Verdict};
 
-const HEAD: [&str; 12] = [
-    "lock",
-    "TTL",
-    "renew",
-    "breaks",
-    "sections",
-    "overran",
-    "simulated",
-    "difference, 99 %",
-    "D hold",
-    "D acquire",
-    "takeover",
-    "verdict",
+const COLUMNS: [Column<Comparison>; 12] = [
+    ("lock", |cell| Cell::plain(cell.lock.name())),
+    ("TTL", |cell| Cell::plain(setting(cell.stage.setting.ttl))),
+    ("renew", |cell| Cell::plain(cell.stage.setting.renewal.to_string())),
+    ("breaks", |cell| Cell::plain(breaks(cell.stage.breaks))),
+    ("sections", |cell| Cell::plain(count(cell.sections))),
+    ("overran", |cell| percent(cell.overrun.real)),
+    ("simulated", |cell| percent(cell.overrun.simulated)),
+    ("difference, 99 %", |cell| {
+        let [low, high] = cell.overrun.interval.map(|end| end * 100.0);
+        Cell::new(tone(cell.overrun.verdict), format!("{low:+.2} to {high:+.2}"))
+    }),
+    ("D hold", |cell| distance(cell.holds)),
+    ("D acquire", |cell| distance(cell.acquires)),
+    ("takeover", |cell| cell.takeovers.map_or_else(Cell::none, takeover)),
+    ("verdict", |cell| Cell::new(tone(cell.verdict()), word(cell.verdict()))),
 ];
 
 /// The table, and what it means.
 #[must_use]
 pub fn render_validation(validation: &Validation, paint: Paint) -> String {
-    let table = Table {
-        head: HEAD.map(str::to_owned).into(),
-        rows: validation.cells.iter().map(cells).collect(),
-    };
-    let mut text = table.render(paint);
+    let mut text = Table::of(&COLUMNS, &validation.cells).render(paint);
     text += "sections were played on real nodes; overran: the part that outlasted its lock there; simulated: the same in virtual time, \
              from the\nholds, acquires and pauses that were measured. D: the largest distance of two distributions, 0.05 at most. \
              takeover: the mean on\nreal nodes, in virtual time, and how many\n";
@@ -98,45 +97,21 @@ const fn breaks(breaks: Breaks) -> &'static str {
     }
 }
 
-fn cells(cell: &Comparison) -> Vec<Cell> {
-    let Difference {
-        real,
-        simulated,
-        interval,
-        ..
-    } = cell.overrun;
-    let percent = |p: f64| format!("{:.2} %", p * 100.0);
-    let distance = |distance: Option<Distance>| match distance {
+fn percent(p: f64) -> Cell {
+    Cell::plain(format!("{:.2} %", p * 100.0))
+}
+
+fn distance(distance: Option<Distance>) -> Cell {
+    match distance {
         None => Cell::none(),
         Some(Distance { d, verdict }) => Cell::new(tone(verdict), format!("{d:.3}")),
-    };
-    let takeover = cell.takeovers.map_or_else(Cell::none, |likeness| {
-        let text = format!(
-            "{} / {} ({})",
-            time(likeness.real / 1e6),
-            time(likeness.simulated / 1e6),
-            count(likeness.count)
-        );
-        Cell::new(tone(likeness.verdict), text)
-    });
-    let verdict = cell.verdict();
-    vec![
-        Cell::plain(cell.lock.name()),
-        Cell::plain(setting(cell.stage.setting.ttl)),
-        Cell::plain(cell.stage.setting.renewal.to_string()),
-        Cell::plain(breaks(cell.stage.breaks)),
-        Cell::plain(count(cell.sections)),
-        Cell::plain(percent(real)),
-        Cell::plain(percent(simulated)),
-        Cell::new(
-            tone(cell.overrun.verdict),
-            format!("{:+.2} to {:+.2}", interval[0] * 100.0, interval[1] * 100.0),
-        ),
-        distance(cell.holds),
-        distance(cell.acquires),
-        takeover,
-        Cell::new(tone(verdict), word(verdict)),
-    ]
+    }
+}
+
+fn takeover(likeness: Likeness) -> Cell {
+    let [real, simulated] = [likeness.real, likeness.simulated].map(|us| time(us / 1e6));
+    let text = format!("{real} / {simulated} ({})", count(likeness.count));
+    Cell::new(tone(likeness.verdict), text)
 }
 
 const fn word(verdict: Verdict) -> &'static str {

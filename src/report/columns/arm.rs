@@ -1,7 +1,7 @@
 use lockstorm_data::metrics::units::{count, short_count};
 use lockstorm_data::metrics::{Count, Figures, Group};
 use lockstorm_data::scenario::{ArmSpec, Scenario};
-use lockstorm_run::{ArmRecord, ArmView, Health, Record, Snapshot};
+use lockstorm_run::{ArmView, Health, Record, Snapshot};
 
 /// The data behind an arm's cells, from a record or from a run under way.
 pub(crate) struct Arm<'a> {
@@ -30,32 +30,23 @@ impl<'a> Arm<'a> {
     pub fn all_of_record(record: &'a Record) -> Vec<Self> {
         // Both are in the order of the scenario.
         let arms = record.arms.iter().zip(&record.scenario.arms);
-        arms.map(|(arm, spec)| Self::of_record(arm, spec, &record.scenario))
-            .collect()
-    }
-
-    fn of_record(arm: &'a ArmRecord, spec: &ArmSpec, scenario: &Scenario) -> Self {
-        Self {
+        let arms = arms.map(|(arm, spec)| Self {
             is_doubted: arm.doubt.is_some(),
             after_end: arm.after_end.counts[Count::Completed],
-            ..Self::new(&arm.name, &arm.figures, spec, scenario)
-        }
+            ..Self::new(&arm.name, &arm.figures, spec, &record.scenario)
+        });
+        arms.collect()
     }
 
     /// The arms of a run under way.
     pub fn all_of_snapshot(snapshot: &'a Snapshot) -> Vec<Self> {
         let arms = snapshot.arms.iter().zip(&snapshot.scenario.arms);
-        arms.map(|(arm, spec)| Self::of_view(arm, spec, &snapshot.scenario))
-            .collect()
-    }
-
-    /// An arm of a run under way.
-    pub fn of_view(arm: &'a ArmView, spec: &ArmSpec, scenario: &Scenario) -> Self {
-        Self {
+        let arms = arms.map(|(arm, spec)| Self {
             is_doubted: arm.doubt.is_some(),
             now: Some(arm),
-            ..Self::new(&arm.name, &arm.figures, spec, scenario)
-        }
+            ..Self::new(&arm.name, &arm.figures, spec, &snapshot.scenario)
+        });
+        arms.collect()
     }
 
     fn new(name: &'a str, figures: &'a Figures, spec: &ArmSpec, scenario: &Scenario) -> Self {

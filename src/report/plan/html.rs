@@ -9,11 +9,14 @@ use plotters::element::{Circle, Cross, IntoDynElement, TriangleMarker};
 use plotters::series::LineSeries;
 use plotters::style::{Color, RGBColor, ShapeStyle};
 
-use super::words::{EXTRAPOLATED, Given, TAKEOVERS, asked, clients_table, recommendation, sources, table};
+use super::words::{
+    EXTRAPOLATED, Given, TAKEOVERS, asked, clients_table, curve_name, drawn_overrun, drawn_takeover, recommendation,
+    renewals, sources, table,
+};
 use crate::report::figures::{percent, time};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Table};
-use lockstorm_plan::{Plan, Renewal, Row, snippets};
+use lockstorm_plan::{Plan, Row, snippets};
 
 /// The colour of text and axes in the drawing, which the page replaces by that of its own text.
 const INK: RGBColor = RGBColor(1, 2, 3);
@@ -27,8 +30,6 @@ const COLOURS: [RGBColor; 4] = [
 ];
 /// The size of a drawing; the page scales it.
 const SIZE: (u32, u32) = (640, 340);
-/// What is rarer is drawn at the bottom.
-const RAREST: f64 = 1e-12;
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --line: #8884; --good: #1a7f37; --bad: #cf222e; --doubt: #9a6700; }
@@ -54,20 +55,10 @@ footer { margin-top: 3rem; opacity: .7; font-size: .9rem; }
 /// # Errors
 /// A chart could not be drawn; this is a bug.
 pub fn plan_page(plan: &Plan, given: &Given) -> Result<String, String> {
-    let overrun = chart(
-        plan,
-        "P(overrun)",
-        |row| row.overrun.p.max(RAREST),
-        |p| percent(*p),
-        SeriesLabelPosition::UpperRight,
-    )?;
-    let takeover = chart(
-        plan,
-        "mean takeover",
-        |row| row.takeover_mean.max(1e-4),
-        |s| time(*s),
-        SeriesLabelPosition::LowerRight,
-    )?;
+    let (upper, lower) = (SeriesLabelPosition::UpperRight, SeriesLabelPosition::LowerRight);
+    let failed = |error| format!("a chart could not be drawn: {error}");
+    let overrun = chart(plan, "P(overrun)", drawn_overrun, |p| percent(*p), upper).map_err(failed)?;
+    let takeover = chart(plan, "mean takeover", drawn_takeover, |s| time(*s), lower).map_err(failed)?;
     let table = table(plan);
     let (mark, tone, sentence) = recommendation(plan);
     let best = plan.choice.best();
@@ -164,34 +155,14 @@ fn chart(
     figure: fn(&Row) -> f64,
     label: fn(&f64) -> String,
     corner: SeriesLabelPosition,
-) -> Result<String, String> {
-    let mut svg = String::new();
-    draw(&mut svg, plan, title, figure, label, corner)
-        .map_err(|error| format!("the chart of {title} could not be drawn: {error}"))?;
-    // Text and axes have the colour of the page.
-    Ok(svg.replace(INK_TEXT, "currentColor"))
-}
-
-fn draw(
-    svg: &mut String,
-    plan: &Plan,
-    title: &str,
-    figure: fn(&Row) -> f64,
-    label: fn(&f64) -> String,
-    corner: SeriesLabelPosition,
-) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
+) -> Result<String, DrawingAreaErrorKind<std::io::Error>> {
     let point = |row: &Row| (row.setting.ttl.as_secs_f64(), figure(row));
     let (x, y) = (
         range(plan.rows.iter().map(|row| point(row).0)),
         range(plan.rows.iter().map(|row| point(row).1)),
     );
-    let mut renewals: Vec<Renewal> = Vec::new();
-    for row in &plan.rows {
-        if !renewals.contains(&row.setting.renewal) {
-            renewals.push(row.setting.renewal);
-        }
-    }
-    let area = SVGBackend::with_string(svg, SIZE).into_drawing_area();
+    let mut svg = String::new();
+    let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
     let text = ("sans-serif", 17, &INK);
     let mut chart = ChartBuilder::on(&area)
         .margin(12)
@@ -210,22 +181,14 @@ fn draw(
         .x_label_formatter(&|ttl| time(*ttl))
         .y_label_formatter(&label)
         .draw()?;
-    for (place, renewal) in renewals.iter().enumerate() {
+    for (place, renewal) in renewals(plan).iter().enumerate() {
         let colour = COLOURS[place % COLOURS.len()];
-        let points: Vec<(f64, f64)> = plan
-            .rows
-            .iter()
-            .filter(|row| row.setting.renewal == *renewal)
-            .map(point)
-            .collect();
+        let rows = plan.rows.iter().filter(|row| row.setting.renewal == *renewal);
+        let points: Vec<(f64, f64)> = rows.map(point).collect();
         let style = ShapeStyle::from(colour).filled();
-        let name = match renewal {
-            Renewal::Off => "no renewal".to_owned(),
-            renewal => format!("renewal {renewal}"),
-        };
         chart
             .draw_series(LineSeries::new(points.clone(), colour.stroke_width(2)))?
-            .label(name)
+            .label(curve_name(renewal))
             .legend(move |(x, y)| match place % 3 {
                 0 => Circle::new((x + 10, y), 4, style).into_dyn(),
                 1 => TriangleMarker::new((x + 10, y), 5, style).into_dyn(),
@@ -252,7 +215,10 @@ fn draw(
         .border_style(INK)
         .label_font(text)
         .draw()?;
-    area.present()
+    area.present()?;
+    drop((chart, area));
+    // Text and axes have the colour of the page.
+    Ok(svg.replace(INK_TEXT, "currentColor"))
 }
 
 /// The least and the largest value, with a little room.

@@ -3,26 +3,20 @@
 
 use ratatui::style::Color;
 
+use super::words::{curve_name, drawn_overrun, drawn_takeover, renewals};
 use crate::report::figures::{percent, time};
 use crate::report::paint::Paint;
 use crate::report::plot::{Curve, Panel, Point};
 use lockstorm_data::model::setting;
 use lockstorm_plan::{Plan, Renewal, Row};
 
-/// What is rarer is drawn at the bottom.
-const RAREST: f64 = 1e-12;
 /// The mark of the recommended setting.
 const BEST: &str = "◆";
 
 /// Both pictures, one above the other, as lines of this width; `height` is that of both together.
 #[must_use]
 pub fn plot_plan(plan: &Plan, width: u16, height: u16) -> Vec<String> {
-    let mut renewals: Vec<Renewal> = Vec::new();
-    for row in &plan.rows {
-        if !renewals.contains(&row.setting.renewal) {
-            renewals.push(row.setting.renewal);
-        }
-    }
+    let renewals = renewals(plan);
     let letter = |place: usize, renewal: &Renewal| match renewal {
         Renewal::Off => "o".to_owned(),
         Renewal::Fraction(n) => n.to_string(),
@@ -70,24 +64,17 @@ pub fn plot_plan(plan: &Plan, width: u16, height: u16) -> Vec<String> {
         };
         panel.draw((width, height.saturating_sub(1)), Paint::Off)
     };
-    let overrun = |row: &Row| row.overrun.p.max(RAREST);
-    let takeover = |row: &Row| row.takeover_mean.max(1e-4);
-    let legend: Vec<String> = renewals
-        .iter()
-        .enumerate()
-        .map(|(place, renewal)| match renewal {
-            Renewal::Off => format!("{} no renewal", letter(place, renewal)),
-            _ => format!("{} renewal {renewal}", letter(place, renewal)),
-        })
-        .collect();
+    let all = renewals.iter().enumerate();
+    let legend = all.map(|(place, renewal)| format!("{} {}", letter(place, renewal), curve_name(renewal)));
+    let legend: Vec<String> = legend.collect();
     let half = height / 2;
     let mut lines = vec![format!(
         "P(overrun) against the TTL     {}   {BEST} recommended",
         legend.join("   ")
     )];
-    lines.extend(panel(&overrun, 1.0, half, percent));
+    lines.extend(panel(&drawn_overrun, 1.0, half, percent));
     lines.push("mean takeover after a crash".to_owned());
-    lines.extend(panel(&takeover, f64::INFINITY, height - half, time));
+    lines.extend(panel(&drawn_takeover, f64::INFINITY, height - half, time));
     lines
 }
 

@@ -2,10 +2,10 @@
 
 use crate::report::figures::{percent, small, time};
 use crate::report::paint::Tone;
-use crate::report::table::{Cell, Table};
+use crate::report::table::{Cell, Column, Table};
 use lockstorm_data::metrics::units::{count, counted};
 use lockstorm_data::model::setting;
-use lockstorm_plan::{Basis, Chance, Choice, Plan, Predicted, Question, Row, Shortfall, Simulated, Spread};
+use lockstorm_plan::{Basis, Chance, Choice, Plan, Question, Renewal, Row, Shortfall, Simulated, Spread};
 
 /// What is extrapolated.
 pub(super) const EXTRAPOLATED: &str =
@@ -42,7 +42,7 @@ fn spread(spread: &Spread) -> String {
 
 /// What was asked: a name and a value for each line.
 pub(super) fn asked(question: &Question, given: &Given) -> Vec<(&'static str, String)> {
-    let origin = |is_given: bool, in_record: bool| match (is_given, in_record) {
+    let origin = |is_given: bool| match (is_given, given.record.is_some()) {
         (true, _) => "",
         (false, true) => " (from the record)",
         (false, false) => " (assumed)",
@@ -55,117 +55,79 @@ pub(super) fn asked(question: &Question, given: &Given) -> Vec<(&'static str, St
             spread(&question.pauses.length)
         ),
     };
-    let mut lines = vec![
-        (
-            "sections",
-            format!(
-                "{}{}",
-                spread(&question.hold),
-                given
-                    .record
-                    .as_ref()
-                    .map_or(String::new(), |arm| format!(" (arm \"{arm}\")"))
-            ),
-        ),
-        (
-            "round trip",
-            spread(&question.round_trip) + origin(given.round_trip, given.record.is_some()),
-        ),
-        ("pauses", pauses + origin(given.pauses, given.record.is_some())),
-        (
-            "load",
-            format!(
-                "{} sections a second{}",
-                small(question.per_second),
-                origin(given.rate, given.record.is_some())
-            ),
-        ),
+    let arm = given.record.as_ref();
+    let arm = arm.map_or(String::new(), |arm| format!(" (arm \"{arm}\")"));
+    let load = format!("{} sections a second", small(question.per_second));
+    let goal = question.goal;
+    let takeover = goal.takeover;
+    let takeover = takeover.map_or(String::new(), |most| format!(", takeover within {}", time(most)));
+    let goal = format!("at most {} overlaps a day{takeover}", small(goal.overlaps_per_day));
+    vec![
+        ("sections", spread(&question.hold) + &arm),
+        ("round trip", spread(&question.round_trip) + origin(given.round_trip)),
+        ("pauses", pauses + origin(given.pauses)),
+        ("load", load + origin(given.rate)),
         ("nodes", counted(question.nodes as u64, "node", "nodes")),
-    ];
-    let takeover = question
-        .goal
-        .takeover
-        .map_or(String::new(), |most| format!(", takeover within {}", time(most)));
-    lines.push((
-        "goal",
-        format!(
-            "at most {} overlaps a day{takeover}",
-            small(question.goal.overlaps_per_day)
-        ),
-    ));
-    lines
+        ("goal", goal),
+    ]
 }
 
-const HEAD: [&str; 10] = [
-    "TTL",
-    "renew",
-    "P(overrun)",
-    "overlaps/day",
-    "takeover mean",
-    "worst",
-    "survives a pause of",
-    "restart delay",
-    "renewals/s",
-    "verdict",
-];
+/// A row of the plan, and whether it is recommended.
+type Listed<'a> = (&'a Row, bool);
+
+/// The columns that are always shown.
+fn usual_columns<'a>() -> [Column<Listed<'a>>; 10] {
+    [
+        ("TTL", |(row, is_best)| match is_best {
+            true => Cell::new(Tone::Strong, format!("▶ {}", setting(row.setting.ttl))),
+            false => Cell::plain(format!("  {}", setting(row.setting.ttl))),
+        }),
+        ("renew", |(row, _)| Cell::plain(row.setting.renewal.to_string())),
+        ("P(overrun)", |(row, _)| Cell::plain(chance(&row.overrun, percent))),
+        ("overlaps/day", |(row, _)| {
+            Cell::plain(chance(&row.overlaps_per_day, small))
+        }),
+        ("takeover mean", |(row, _)| Cell::plain(time(row.takeover_mean))),
+        ("worst", |(row, _)| Cell::plain(time(row.takeover_worst))),
+        ("survives a pause of", |(row, _)| Cell::plain(time(row.pause_survived))),
+        ("restart delay", |(row, _)| Cell::plain(time(row.restart_delay))),
+        ("renewals/s", |(row, _)| match row.setting.interval() {
+            Some(_) => Cell::plain(small(row.renewals_per_second)),
+            None => Cell::none(),
+        }),
+        ("verdict", |(row, _)| {
+            let tone = if row.is_fit() { Tone::Good } else { Tone::Bad };
+            Cell::new(tone, verdict(row))
+        }),
+    ]
+}
 
 /// A row for each setting.
 pub(super) fn table(plan: &Plan) -> Table {
-    let was_simulated = plan.rows.iter().any(|row| row.simulated.is_some());
-    let rows = plan.rows.iter().enumerate().map(|(place, row)| {
-        let tone = if row.is_fit() { Tone::Good } else { Tone::Bad };
-        let is_best = plan.choice.best() == Some(place);
-        let mut cells = vec![
-            Cell::new(
-                if is_best { Tone::Strong } else { Tone::Plain },
-                format!("{} {}", if is_best { "▶" } else { " " }, setting(row.setting.ttl)),
-            ),
-            Cell::plain(row.setting.renewal.to_string()),
-            Cell::plain(chance(&row.overrun, percent)),
-            Cell::plain(chance(&row.overlaps_per_day, small)),
-            Cell::plain(time(row.takeover_mean)),
-            Cell::plain(time(row.takeover_worst)),
-            Cell::plain(time(row.pause_survived)),
-            Cell::plain(time(row.restart_delay)),
-            if row.setting.interval().is_some() {
-                Cell::plain(small(row.renewals_per_second))
-            } else {
-                Cell::none()
-            },
-            Cell::new(tone, verdict(row)),
-        ];
-        if let Some(Predicted {
-            interval: [low, high], ..
-        }) = row.predicted
-        {
-            cells.insert(
-                3,
-                Cell::plain(if low == high {
-                    low.to_string()
-                } else {
-                    format!("{} to {}", count(low), count(high))
-                }),
-            );
-        }
-        if was_simulated {
-            cells.insert(3, simulated(row));
-        }
-        cells
-    });
-    let mut head: Vec<String> = HEAD.map(str::to_owned).into();
+    let mut columns: Vec<Column<Listed<'_>, String>> = Vec::new();
+    columns.extend(usual_columns().map(|(title, cell)| (title.to_owned(), cell)));
     if let Some(sections) = plan.question.sections {
-        head.insert(3, format!("of {} (99 %)", count(sections)));
+        columns.insert(3, (format!("of {} (99 %)", count(sections)), predicted));
     }
-    if was_simulated {
-        head.insert(3, "simulated (95 %)".to_owned());
+    if plan.rows.iter().any(|row| row.simulated.is_some()) {
+        columns.insert(3, ("simulated (95 %)".to_owned(), simulated));
     }
-    Table {
-        head,
-        rows: rows.collect(),
+    let rows = plan.rows.iter().enumerate();
+    let rows: Vec<Listed<'_>> = rows
+        .map(|(place, row)| (row, plan.choice.best() == Some(place)))
+        .collect();
+    Table::of(&columns, &rows)
+}
+
+fn predicted((row, _): &Listed<'_>) -> Cell {
+    match row.predicted.map(|predicted| predicted.interval) {
+        None => Cell::none(),
+        Some([low, high]) if low == high => Cell::plain(low.to_string()),
+        Some([low, high]) => Cell::plain(format!("{} to {}", count(low), count(high))),
     }
 }
 
-fn simulated(row: &Row) -> Cell {
+fn simulated((row, _): &Listed<'_>) -> Cell {
     let Some(seen) = &row.simulated else {
         return Cell::none();
     };
@@ -177,52 +139,68 @@ fn simulated(row: &Row) -> Cell {
     }
 }
 
-/// What the clients of each setting met in virtual time besides overruns; `None` if nothing was shared and nothing broke.
-pub(super) fn clients_table(plan: &Plan) -> Option<Table> {
-    let seen = || plan.rows.iter().filter_map(|row| Some((row, row.simulated?)));
-    seen()
-        .any(|(_, seen)| plan.clients || seen.refused + seen.overlaps + seen.takeovers.count > 0)
-        .then(|| Table {
-            head: CLIENTS_HEAD.map(str::to_owned).into(),
-            rows: seen().map(|(row, seen)| clients(row, &seen)).collect(),
-        })
+/// What was seen of a setting in virtual time; nothing if it was not played.
+fn seen(row: &Row) -> Simulated {
+    row.simulated.unwrap_or_default()
 }
 
-const CLIENTS_HEAD: [&str; 9] = [
-    "virtual time",
-    "renew",
-    "played",
-    "sections",
-    "refused",
-    "two holders",
-    "takeovers",
-    "mean",
-    "worst",
+/// What the clients of each setting met in virtual time besides overruns; `None` if nothing was shared and nothing broke.
+pub(super) fn clients_table(plan: &Plan) -> Option<Table> {
+    let played = || plan.rows.iter().filter(|row| row.simulated.is_some());
+    let met = |seen: Simulated| seen.refused + seen.overlaps + seen.takeovers.count > 0;
+    let is_worth_it = played().any(|row| plan.clients || met(seen(row)));
+    is_worth_it.then(|| Table::of(&CLIENTS, played()))
+}
+
+const CLIENTS: [Column<Row>; 9] = [
+    ("virtual time", |row| Cell::plain(setting(row.setting.ttl))),
+    ("renew", |row| Cell::plain(row.setting.renewal.to_string())),
+    ("played", |row| Cell::plain(time(seen(row).seconds))),
+    ("sections", |row| Cell::plain(count(seen(row).sections))),
+    ("refused", |row| Cell::plain(count(seen(row).refused))),
+    ("two holders", |row| match seen(row).overlaps {
+        0 => Cell::plain("0"),
+        some => Cell::new(Tone::Bad, count(some)),
+    }),
+    ("takeovers", |row| Cell::plain(count(seen(row).takeovers.count))),
+    ("mean", |row| when_taken(row, seen(row).takeovers.mean())),
+    ("worst", |row| when_taken(row, seen(row).takeovers.worst)),
 ];
 
-fn clients(row: &Row, seen: &Simulated) -> Vec<Cell> {
-    let taken = seen.takeovers.count > 0;
-    let when_taken = |seconds: f64| {
-        if taken {
-            Cell::plain(time(seconds))
-        } else {
-            Cell::none()
+fn when_taken(row: &Row, seconds: f64) -> Cell {
+    match seen(row).takeovers.count {
+        0 => Cell::none(),
+        _ => Cell::plain(time(seconds)),
+    }
+}
+
+/// The renewal intervals of the plan.
+pub(super) fn renewals(plan: &Plan) -> Vec<Renewal> {
+    let mut all: Vec<Renewal> = Vec::new();
+    for row in &plan.rows {
+        if !all.contains(&row.setting.renewal) {
+            all.push(row.setting.renewal);
         }
-    };
-    vec![
-        Cell::plain(setting(row.setting.ttl)),
-        Cell::plain(row.setting.renewal.to_string()),
-        Cell::plain(time(seen.seconds)),
-        Cell::plain(count(seen.sections)),
-        Cell::plain(count(seen.refused)),
-        match seen.overlaps {
-            0 => Cell::plain("0"),
-            some => Cell::new(Tone::Bad, count(some)),
-        },
-        Cell::plain(count(seen.takeovers.count)),
-        when_taken(seen.takeovers.mean()),
-        when_taken(seen.takeovers.worst),
-    ]
+    }
+    all
+}
+
+/// How the curve of a renewal interval is called.
+pub(super) fn curve_name(renewal: &Renewal) -> String {
+    match renewal {
+        Renewal::Off => "no renewal".to_owned(),
+        renewal => format!("renewal {renewal}"),
+    }
+}
+
+/// How often sections outlast their lock, as it is drawn: what is rarer is at the bottom.
+pub(super) fn drawn_overrun(row: &Row) -> f64 {
+    row.overrun.p.max(1e-12)
+}
+
+/// How long takeovers take, as it is drawn.
+pub(super) fn drawn_takeover(row: &Row) -> f64 {
+    row.takeover_mean.max(1e-4)
 }
 
 fn chance(chance: &Chance, write: fn(f64) -> String) -> String {
