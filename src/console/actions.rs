@@ -17,7 +17,7 @@ use lockstorm_data::model::{
 use lockstorm_run::{Command, HostView, Knob, Phase, Snapshot};
 
 impl App {
-    pub(super) fn key(&mut self, key: &KeyEvent) -> Vec<Intent> {
+    pub(super) fn key(&mut self, key: &KeyEvent) -> Option<Intent> {
         let asked = self.asked.take();
         let done = match keys::find(key, self.picker.is_some()) {
             None => Err(format!("no key '{}' here: ? lists them", keys::name(key))),
@@ -30,12 +30,12 @@ impl App {
         };
         done.unwrap_or_else(|why| {
             self.status = Some(why);
-            Vec::new()
+            None
         })
     }
 
     /// Carries out an act; `again` says whether the last key was the same and asked for confirmation.
-    fn act(&mut self, act: Act, again: bool) -> Result<Vec<Intent>, String> {
+    fn act(&mut self, act: Act, again: bool) -> Result<Option<Intent>, String> {
         match act {
             Act::Quit => return Ok(self.quit()),
             Act::Stop(stop) => return Ok(self.stop_by(stop)),
@@ -83,7 +83,7 @@ impl App {
             Act::Close => return Err("nothing is open on top: q quits".to_owned()),
             Act::Scroll(step, lines) => self.scroll_by(step, lines)?,
         }
-        Ok(Vec::new())
+        Ok(None)
     }
 
     /// The newest snapshot of a run that accepts orders, even if the display is frozen.
@@ -125,7 +125,7 @@ impl App {
         }
     }
 
-    fn turn(&mut self, kind: KnobKind, turn: Turn) -> Result<Vec<Intent>, String> {
+    fn turn(&mut self, kind: KnobKind, turn: Turn) -> Result<Option<Intent>, String> {
         let snapshot = self.live()?;
         let now = self.knobs.values(snapshot);
         let knob = knobs::turn(kind, turn, &now, &snapshot.scenario)?;
@@ -137,10 +137,10 @@ impl App {
         self.knobs.order(knob, now);
         let parts: Vec<String> = [Some(meaning), outlasting].into_iter().flatten().collect();
         self.status = Some(parts.join(" · "));
-        Ok(vec![Intent::Command(Command::Turn(knob))])
+        Ok(Some(Intent::Command(Command::Turn(knob))))
     }
 
-    fn fault(&mut self, act: Act, again: bool) -> Result<Vec<Intent>, String> {
+    fn fault(&mut self, act: Act, again: bool) -> Result<Option<Intent>, String> {
         let target = self.selected;
         let snapshot = self.live()?;
         let action = self.wanted(act, target, snapshot)?;
@@ -169,7 +169,7 @@ impl App {
         self.orders.add(target, &steps);
         self.status = Some(format!("{} {target} …", verb[1]));
         self.receipt = true;
-        Ok(vec![Intent::Command(command)])
+        Ok(Some(Intent::Command(command)))
     }
 
     /// The action that a key means for the target in its present state.
@@ -205,29 +205,29 @@ impl App {
         Ok(action)
     }
 
-    fn reset(&mut self) -> Result<Vec<Intent>, String> {
+    fn reset(&mut self) -> Result<Option<Intent>, String> {
         let scenario = self.scenario.as_deref().cloned().ok_or("no scenario has run yet")?;
         Ok(self.launch(Box::new(scenario)))
     }
 
-    fn start(&self) -> Result<Vec<Intent>, String> {
+    fn start(&self) -> Result<Option<Intent>, String> {
         let chosen = self
             .picker
             .as_ref()
             .and_then(|picker| self.catalogue.get(picker.selected));
         let (name, _) = chosen.ok_or("there is no scenario to start")?;
-        Ok(vec![Intent::Load(name.clone())])
+        Ok(Some(Intent::Load(name.clone())))
     }
 
-    fn save(&self) -> Result<Vec<Intent>, String> {
+    fn save(&self) -> Result<Option<Intent>, String> {
         if let Some(record) = &self.record {
-            return Ok(vec![Intent::Save(Saving::Record(record.clone()))]);
+            return Ok(Some(Intent::Save(Saving::Record(record.clone()))));
         }
         let snapshot = self.newest.as_ref().ok_or("there is nothing to save yet")?;
         match snapshot.phase {
             Phase::SetUp(_) => Err("there is nothing to save yet".to_owned()),
             Phase::Failed(_) => Err("the run failed: there is no record".to_owned()),
-            _ => Ok(vec![Intent::Save(Saving::Snapshot(snapshot.clone()))]),
+            _ => Ok(Some(Intent::Save(Saving::Snapshot(snapshot.clone())))),
         }
     }
 

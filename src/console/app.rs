@@ -1,4 +1,4 @@
-//! The state of the console and how it changes: messages go in, intents come out, with no input or output of its own.
+//! The state of the console and how it changes: messages go in, an intent may come out, with no input or output of its own.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use super::options::ConsoleOptions;
 use super::orders::Orders;
 use super::theme::Theme;
 use lockstorm_base::Stop;
-use lockstorm_data::model::{EventKind, HostId, Target};
+use lockstorm_data::model::{Event, EventKind, HostId, Target};
 use lockstorm_data::scenario::Scenario;
 use lockstorm_run::{ArmView, Phase, Snapshot};
 use lockstorm_run::{Command, Record, RunError};
@@ -198,56 +198,44 @@ impl App {
     }
 
     /// Takes in a message, and returns what is to be done.
-    pub fn update(&mut self, message: Message) -> Vec<Intent> {
+    pub fn update(&mut self, message: Message) -> Option<Intent> {
         match message {
-            Message::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
+            Message::Key(key) if key.kind == KeyEventKind::Release => {}
             Message::Key(key) => {
                 self.dirty = true;
                 self.status = None;
                 self.receipt = false;
-                self.key(&key)
+                return self.key(&key);
             }
-            Message::Resize | Message::Suspend | Message::Continued => {
-                self.dirty = true;
-                Vec::new()
-            }
+            Message::Resize | Message::Suspend | Message::Continued => self.dirty = true,
             // The signal for it has already come, or will come.
-            Message::TerminalLost | Message::Stop(Stop::HangUp) if self.hung_up => Vec::new(),
-            Message::TerminalLost => self.stop_by(Stop::HangUp),
-            Message::Stop(stop) => self.stop_by(stop),
-            Message::Loaded(Ok(scenario)) => self.launch(scenario),
+            Message::TerminalLost | Message::Stop(Stop::HangUp) if self.hung_up => {}
+            Message::TerminalLost => return self.stop_by(Stop::HangUp),
+            Message::Stop(stop) => return self.stop_by(stop),
+            Message::Loaded(Ok(scenario)) => return self.launch(scenario),
             Message::Loaded(Err(error)) => {
                 self.dirty = true;
                 self.picker.get_or_insert_default().error = Some(error);
-                Vec::new()
             }
-            Message::Snapshot(snapshot) => {
-                self.take(snapshot);
-                Vec::new()
-            }
-            Message::Finished(result) => self.finished(result),
-            Message::Saved(result) => {
-                let text = match result {
-                    Ok(path) => format!("saved {path}"),
-                    Err(error) => format!("not saved: {error}"),
-                };
-                self.note(text);
-                Vec::new()
-            }
+            Message::Snapshot(snapshot) => self.take(snapshot),
+            Message::Finished(result) => return self.finished(result),
+            Message::Saved(Ok(path)) => self.note(format!("saved {path}")),
+            Message::Saved(Err(error)) => self.note(format!("not saved: {error}")),
         }
+        None
     }
 
     /// Starts this scenario once the present run is down.
-    pub fn launch(&mut self, scenario: Box<Scenario>) -> Vec<Intent> {
+    pub fn launch(&mut self, scenario: Box<Scenario>) -> Option<Intent> {
         match self.stage {
-            Stage::Running => self.stop(AfterStop::Launch(scenario)),
+            Stage::Running => Some(self.stop(AfterStop::Launch(scenario))),
             Stage::Stopping(AfterStop::Launch(_)) => self.hurry(),
-            Stage::Stopping(AfterStop::Quit) => Vec::new(),
-            Stage::Picking | Stage::Over => self.launch_now(scenario),
+            Stage::Stopping(AfterStop::Quit) => None,
+            Stage::Picking | Stage::Over => Some(self.launch_now(scenario)),
         }
     }
 
-    fn launch_now(&mut self, scenario: Box<Scenario>) -> Vec<Intent> {
+    fn launch_now(&mut self, scenario: Box<Scenario>) -> Intent {
         self.dirty = true;
         self.stage = Stage::Running;
         self.scenario = Some(Arc::new(scenario.as_ref().clone()));
@@ -265,10 +253,10 @@ impl App {
         if self.view == View::Summary {
             self.view = View::Dashboard;
         }
-        vec![Intent::Launch(scenario)]
+        Intent::Launch(scenario)
     }
 
-    pub(super) fn stop(&mut self, then: AfterStop) -> Vec<Intent> {
+    pub(super) fn stop(&mut self, then: AfterStop) -> Intent {
         self.dirty = true;
         self.picker = None;
         self.overlay = None;
@@ -276,20 +264,20 @@ impl App {
         self.frozen = None;
         self.hurried = false;
         self.stage = Stage::Stopping(then);
-        vec![Intent::Command(Command::Stop)]
+        Intent::Command(Command::Stop)
     }
 
     /// Tells a run that is being stopped to wait for nothing more.
-    fn hurry(&mut self) -> Vec<Intent> {
+    fn hurry(&mut self) -> Option<Intent> {
         self.dirty = true;
         if std::mem::replace(&mut self.hurried, true) {
-            return Vec::new();
+            return None;
         }
-        vec![Intent::Command(Command::Stop)]
+        Some(Intent::Command(Command::Stop))
     }
 
     /// Ends the console by a signal. The first one says how the console ended; the others only make it end sooner.
-    pub(super) fn stop_by(&mut self, stop: Stop) -> Vec<Intent> {
+    pub(super) fn stop_by(&mut self, stop: Stop) -> Option<Intent> {
         self.hung_up |= stop == Stop::HangUp;
         self.stop.get_or_insert(stop);
         self.quit()
@@ -297,21 +285,21 @@ impl App {
 
     /// Ends the run and leaves: in good order the first time, without waiting for the workers the second time, and at once
     /// without the summary the third time.
-    pub(super) fn quit(&mut self) -> Vec<Intent> {
+    pub(super) fn quit(&mut self) -> Option<Intent> {
         match self.stage {
-            Stage::Picking | Stage::Over => vec![Intent::Quit],
-            Stage::Running => self.stop(AfterStop::Quit),
+            Stage::Picking | Stage::Over => Some(Intent::Quit),
+            Stage::Running => Some(self.stop(AfterStop::Quit)),
             Stage::Stopping(AfterStop::Launch(_)) => {
                 self.dirty = true;
                 self.stage = Stage::Stopping(AfterStop::Quit);
-                Vec::new()
+                None
             }
-            Stage::Stopping(AfterStop::Quit) if self.hurried => vec![Intent::Quit],
+            Stage::Stopping(AfterStop::Quit) if self.hurried => Some(Intent::Quit),
             Stage::Stopping(AfterStop::Quit) => self.hurry(),
         }
     }
 
-    fn finished(&mut self, result: Result<Box<Record>, RunError>) -> Vec<Intent> {
+    fn finished(&mut self, result: Result<Box<Record>, RunError>) -> Option<Intent> {
         self.dirty = true;
         match result {
             Ok(record) => self.record = Some(Arc::from(record)),
@@ -324,30 +312,23 @@ impl App {
             }
         }
         match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Stopping(AfterStop::Quit) => vec![Intent::Quit],
-            Stage::Stopping(AfterStop::Launch(scenario)) => self.launch_now(scenario),
-            Stage::Picking | Stage::Running | Stage::Over => Vec::new(),
+            Stage::Stopping(AfterStop::Quit) => Some(Intent::Quit),
+            Stage::Stopping(AfterStop::Launch(scenario)) => Some(self.launch_now(scenario)),
+            Stage::Picking | Stage::Running | Stage::Over => None,
         }
     }
 
     fn take(&mut self, snapshot: Arc<Snapshot>) {
-        let first = self.newest.is_none();
-        if first {
-            self.arm = snapshot
-                .scenario
-                .arms
-                .iter()
-                .position(|arm| arm.lock.uses_nodes())
-                .unwrap_or(0);
+        if self.newest.is_none() {
+            let mut arms = snapshot.scenario.arms.iter();
+            self.arm = arms.position(|arm| arm.lock.uses_nodes()).unwrap_or(0);
         }
         self.arm = self.arm.min(snapshot.arms.len().saturating_sub(1));
         if !target_exists(&snapshot, self.selected) {
             self.selected = Target::Host(HostId(1));
         }
-        self.fault_seen |= snapshot
-            .events
-            .iter()
-            .any(|event| matches!(event.kind, EventKind::Fault { .. }));
+        let is_fault = |event: &Event| matches!(event.kind, EventKind::Fault { .. });
+        self.fault_seen |= snapshot.events.iter().any(is_fault);
         let is_over = |phase: &Phase| matches!(phase, Phase::Finished { .. });
         let just_over = is_over(&snapshot.phase) && !self.newest.as_ref().is_some_and(|old| is_over(&old.phase));
         if just_over {

@@ -3,7 +3,7 @@
 use super::app::{AfterStop, App, Stage, View};
 use lockstorm_data::model::{Action, Target, TargetKind};
 use lockstorm_data::scenario::{ArmSpec, LockNodes, Persistence};
-use lockstorm_run::{HostView, Phase, Snapshot};
+use lockstorm_run::{HostView, Phase, ServerView, Snapshot};
 
 /// The hints, the most useful first; those that don't fit on the line are left out.
 pub(super) fn hint(app: &App, snapshot: &Snapshot) -> Vec<String> {
@@ -32,20 +32,16 @@ fn before_any_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
     if !scheduled.is_empty() {
         return scheduled;
     }
-    let single = snapshot
-        .hosts
-        .iter()
-        .find_map(|host| Some((host, host.single_arms.first()?)));
+    let mut hosts = snapshot.hosts.iter();
+    let single = hosts.find_map(|host| Some((host, host.single_arms.first()?)));
     let redlock = snapshot.scenario.arms.iter().find(on_every_host);
     let part = if let Some((host, arm)) = single {
-        let keys = keys(app, Target::Host(host.id), 'b');
+        let keys = on_host(app, host, 'b');
         Some(format!("press {keys}: bounce {}, the node under arm {arm}", host.id))
     } else if let (Some(arm), Some(host)) = (redlock, snapshot.hosts.first()) {
-        let keys = keys(app, Target::Host(host.id), 'b');
-        Some(format!(
-            "press {keys}: bounce {}, one of the nodes under arm {}",
-            host.id, arm.name
-        ))
+        let keys = on_host(app, host, 'b');
+        let under = format!("one of the nodes under arm {}", arm.name);
+        Some(format!("press {keys}: bounce {}, {under}", host.id))
     } else {
         let server = snapshot.servers.first();
         server.map(|server| {
@@ -66,26 +62,18 @@ fn scheduled(app: &App, snapshot: &Snapshot) -> Vec<String> {
     let down = snapshot.hosts.iter().find(|host| !host.conditions.is_up());
     let restored = |host: &HostView| {
         let undo = |condition| format!("{} {}", Action::Undo(condition), host.id);
-        let words: Vec<String> = host.conditions.iter().map(|ongoing| undo(ongoing.condition)).collect();
-        snapshot
-            .scheduled
-            .iter()
-            .any(|line| words.iter().any(|word| line.contains(word)))
+        let mut words = host.conditions.iter().map(|ongoing| undo(ongoing.condition));
+        words.any(|word| snapshot.scheduled.iter().any(|line| line.contains(&word)))
     };
     match down {
         Some(down) if !restored(down) && app.orders.expected(Target::Host(down.id)).is_none() => {
-            parts.push(format!(
-                "{}: restore {}",
-                keys(app, Target::Host(down.id), 'r'),
-                down.id
-            ));
+            parts.push(format!("{}: restore {}", on_host(app, down, 'r'), down.id));
         }
         Some(_) => {}
-        None => parts.push(format!(
-            "then your turn, {}: bounce {}",
-            keys(app, Target::Host(host.id), 'b'),
-            host.id
-        )),
+        None => {
+            let keys = on_host(app, host, 'b');
+            parts.push(format!("then your turn, {keys}: bounce {}", host.id));
+        }
     }
     parts
 }
@@ -100,7 +88,7 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
         |host: &&HostView| !host.conditions.is_up() && app.orders.expected(Target::Host(host.id)).is_none();
     let impaired = snapshot.hosts.iter().find(is_impaired);
     if let Some((host, ongoing)) = impaired.and_then(|host| Some((host, host.conditions.first()?))) {
-        let keys = keys(app, Target::Host(host.id), 'r');
+        let keys = on_host(app, host, 'r');
         parts.push(if ongoing.condition.forgets() {
             format!("{keys} brings {} back: {}", host.id, memory_of(snapshot))
         } else {
@@ -108,21 +96,17 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
         });
         parts.extend(next_kill(app, snapshot));
     }
-    if let Some(server) = snapshot.servers.iter().find(|server| {
-        server
-            .conditions
-            .iter()
-            .any(|ongoing| ongoing.condition.is_undone_on(TargetKind::Server))
-    }) {
-        parts.push(format!(
-            "{} resumes {}",
-            keys(app, Target::Server(server.id), 'r'),
-            server.id
-        ));
+    let can_resume = |server: &&ServerView| {
+        let mut conditions = server.conditions.iter();
+        conditions.any(|ongoing| ongoing.condition.is_undone_on(TargetKind::Server))
+    };
+    if let Some(server) = snapshot.servers.iter().find(can_resume) {
+        let keys = keys(app, Target::Server(server.id), 'r');
+        parts.push(format!("{keys} resumes {}", server.id));
     }
     if parts.is_empty() {
         if let Some(host) = snapshot.hosts.first() {
-            let keys = keys(app, Target::Host(host.id), 'b');
+            let keys = on_host(app, host, 'b');
             parts.push(format!("{keys} bounces {} again", host.id));
         }
         let looks: &[&str] = match app.view {
@@ -146,11 +130,8 @@ fn next_kill(app: &App, snapshot: &Snapshot) -> Option<String> {
     let up: Vec<&HostView> = snapshot.hosts.iter().filter(counts).collect();
     let majority = nodes.len() / 2 + 1;
     let host = up.first().filter(|_| up.len() == majority)?;
-    Some(format!(
-        "{} loses the quorum of {}",
-        keys(app, Target::Host(host.id), 'k'),
-        redlock.name
-    ))
+    let keys = on_host(app, host, 'k');
+    Some(format!("{keys} loses the quorum of {}", redlock.name))
 }
 
 fn memory_of(snapshot: &Snapshot) -> &'static str {
@@ -159,6 +140,10 @@ fn memory_of(snapshot: &Snapshot) -> &'static str {
         Persistence::Rdb => "with its last snapshot",
         Persistence::AofEverysec | Persistence::AofAlways => "with what it logged",
     }
+}
+
+fn on_host(app: &App, host: &HostView, key: char) -> String {
+    keys(app, Target::Host(host.id), key)
 }
 
 /// The keys that select the target and press `key`: `k`, `1 then k`, `s, 1, p`.

@@ -1,6 +1,5 @@
-//! The loop: messages go into the state, its intents are carried out, and a frame is drawn when something has changed.
+//! The loop: messages go into the state, what it intends is carried out, and a frame is drawn when something has changed.
 
-use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
@@ -44,8 +43,8 @@ pub fn open(
         quit: false,
     };
     let mut screen = Screen::open().map_err(ConsoleError::Terminal)?;
-    let intents = first.map(|scenario| app.launch(Box::new(scenario))).unwrap_or_default();
-    let played = session.play(&mut app, intents, &mut screen, &receiver);
+    let intent = first.and_then(|scenario| app.launch(Box::new(scenario)));
+    let played = session.play(&mut app, intent, &mut screen, &receiver);
     drop(screen);
     if played.is_err() {
         session.wait_for_the_lab(&receiver);
@@ -72,11 +71,11 @@ where
     fn play(
         &mut self,
         app: &mut App,
-        intents: Vec<Intent>,
+        intent: Option<Intent>,
         screen: &mut Screen,
         messages: &Receiver<Message>,
     ) -> Result<(), ConsoleError> {
-        self.carry_out(app, intents)?;
+        self.carry_out(app, intent)?;
         while !self.quit {
             if screen.is_ready() && app.take_dirty() {
                 screen.draw(|frame| views::render(frame, app));
@@ -100,17 +99,16 @@ where
                     Message::Continued => screen.resume(),
                     _ => {}
                 }
-                let intents = app.update(message);
-                self.carry_out(app, intents)?;
+                let intent = app.update(message);
+                self.carry_out(app, intent)?;
             }
         }
         Ok(())
     }
 
-    fn carry_out(&mut self, app: &mut App, intents: Vec<Intent>) -> Result<(), ConsoleError> {
-        let mut intents = VecDeque::from(intents);
-        while let Some(intent) = intents.pop_front() {
-            match intent {
+    fn carry_out(&mut self, app: &mut App, mut intent: Option<Intent>) -> Result<(), ConsoleError> {
+        while let Some(wanted) = intent.take() {
+            match wanted {
                 Intent::Command(command) => {
                     if let Some(commands) = &self.commands {
                         // A run that has ended takes no commands; the message about its end is on its way.
@@ -119,7 +117,7 @@ where
                 }
                 Intent::Load(name) => {
                     let loaded = (self.load)(&name).map(Box::new);
-                    intents.extend(app.update(Message::Loaded(loaded)));
+                    intent = app.update(Message::Loaded(loaded));
                 }
                 Intent::Launch(scenario) => {
                     let handle = (self.launch)(*scenario);

@@ -36,6 +36,13 @@ pub(super) fn arms(snapshot: &Snapshot, turned: Option<Duration>) -> Vec<TtlArm<
         .collect()
 }
 
+/// Which of them is the arm that is charted; the first if that has no TTL.
+pub(super) fn place_of_charted(snapshot: &Snapshot, charted: usize, arms: &[TtlArm<'_>]) -> usize {
+    let name = snapshot.arms.get(charted).map(|arm| arm.name.as_str());
+    let mut names = arms.iter().map(|arm| Some(arm.view.name.as_str()));
+    names.position(|own| own == name).unwrap_or(0)
+}
+
 /// A part of the sections: `1.2 %`, `< 0.03 %`, or a dash if they are too few.
 pub(super) fn words(part: Option<Part>) -> String {
     match part {
@@ -49,11 +56,7 @@ pub(super) fn words(part: Option<Part>) -> String {
 /// `1.2 % of 10,000 sections of redlock would outlast it (l: other TTLs)`; `None` if no section has ended.
 pub(super) fn hint(snapshot: &Snapshot, charted: usize, ttl: Duration) -> Option<String> {
     let arms = arms(snapshot, None);
-    let charted = snapshot.arms.get(charted).map(|arm| arm.name.as_str());
-    let arm = arms
-        .iter()
-        .find(|arm| Some(arm.view.name.as_str()) == charted)
-        .or(arms.first())?;
+    let arm = arms.get(place_of_charted(snapshot, charted, &arms))?;
     let part = words(Some(arm.view.outlasted.part(ttl)?));
     let sections = text::count(arm.view.outlasted.sections);
     let name = text::fit(&arm.view.name, 20);

@@ -99,12 +99,12 @@ fn over() -> Snapshot {
     picture::finished(picture::storm(), results_of_expectations())
 }
 
-fn code(app: &mut App, code: KeyCode) -> Vec<Intent> {
+fn code(app: &mut App, code: KeyCode) -> Option<Intent> {
     app.update(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)))
 }
 
 fn press(app: &mut App, keys: &str) -> Vec<Intent> {
-    keys.chars().flat_map(|key| code(app, KeyCode::Char(key))).collect()
+    keys.chars().filter_map(|key| code(app, KeyCode::Char(key))).collect()
 }
 
 fn draw(app: &App, (width, height): Size) -> Buffer {
@@ -661,7 +661,7 @@ fn keys_are_bound_once_and_all_are_in_the_help() {
 }
 
 /// The commands, all with the same number.
-fn commands(orders: Vec<Intent>) -> Vec<Command> {
+fn commands(orders: impl IntoIterator<Item = Intent>) -> Vec<Command> {
     let command = |intent| match intent {
         Intent::Command(mut command) => {
             if let Command::Fault { order, .. } | Command::Bounce { order, .. } = &mut command {
@@ -1366,7 +1366,7 @@ fn every_key_that_can_not_act_says_why() {
     says(status(&picking), &["no key 'k' here"]);
     let mut bare = App::new(Vec::new(), &options(ThemeName::Dark, false));
     for key in [KeyCode::Enter, KeyCode::Esc, KeyCode::Char('c')] {
-        assert!(code(&mut bare, key).is_empty());
+        assert!(code(&mut bare, key).is_none());
         assert!(bare.status().is_some(), "{key:?}");
     }
 }

@@ -1,10 +1,12 @@
 //! Runs the sub-command that was asked for.
 
+use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
-use super::{act, cli, down, status, up};
-use crate::cli::{LabArgs, LabCommand, Look};
+use super::{act, down, status, up};
+use crate::cli::{CliArgs, LabArgs, LabCommand, Look};
 use crate::failure::Failure;
+use lockstorm_lab::Running;
 use lockstorm_lab::kept::Verb;
 
 /// Runs the sub-command.
@@ -16,6 +18,15 @@ pub fn lab(args: &LabArgs, look: Look) -> Result<ExitCode, Failure> {
         LabCommand::Pause(args) => act::act(Verb::Pause, args, look),
         LabCommand::Restore(args) => act::act(Verb::Restore, args, look),
         LabCommand::Down(args) => down::down(args, look),
-        LabCommand::Cli(args) => cli::cli(args),
+        LabCommand::Cli(args) => cli(args),
     }
+}
+
+/// Replaces this process by redis-cli, which then handles signals and sets the exit code.
+fn cli(args: &CliArgs) -> Result<ExitCode, Failure> {
+    let lab = Running::find(args.lab.as_deref()).map_err(Failure::error)?;
+    let mut command = lab.cli(args.node).map_err(Failure::error)?;
+    let error = command.args(&args.args).exec();
+    let program = command.get_program().to_string_lossy().into_owned();
+    Err(Failure::error(format!("cannot run {program}: {error}")))
 }

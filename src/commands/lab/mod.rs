@@ -2,7 +2,6 @@
 
 mod act;
 mod choose;
-mod cli;
 mod down;
 mod refused;
 mod status;

@@ -4,15 +4,13 @@ use std::time::Duration;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType};
 
-use super::conditions::{symbol_and_words, why};
+use super::conditions::{state, why};
 use super::parts::{columns, fitting};
 use crate::console::app::App;
 use crate::console::text;
-use crate::console::theme::Theme;
 use lockstorm_data::model::Target;
 use lockstorm_run::{HostView, Snapshot};
 
@@ -67,7 +65,7 @@ fn boxed(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView) {
         .title(Line::from(title));
     let inside = block.inner(area);
     frame.render_widget(block, area);
-    let (symbol, word, style) = state(host, theme);
+    let (symbol, word, style) = state(&host.conditions, "UP", theme);
     let mut parts = vec![vec![Span::styled(format!("{symbol} {word}"), style)]];
     parts.extend(why(&host.conditions).map(|why| vec![Span::raw(why)]));
     parts.extend(roles(host).map(|role| vec![Span::raw(role)]));
@@ -80,7 +78,7 @@ fn boxed(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView) {
 
 fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView) {
     let theme = &app.theme;
-    let (symbol, word, style) = state(host, theme);
+    let (symbol, word, style) = state(&host.conditions, "UP", theme);
     let name = if area.width < 24 {
         format!(" {} ", host.id.0)
     } else {
@@ -99,14 +97,6 @@ fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView) {
     parts.extend(roles.into_iter().map(|role| vec![Span::raw(role)]));
     parts.extend(figures(host).into_iter().map(|figure| vec![Span::raw(figure)]));
     frame.render_widget(fitting(parts, usize::from(area.width.saturating_sub(1)), " "), area);
-}
-
-/// Symbol, words and style of its state.
-pub(super) fn state(host: &HostView, theme: &Theme) -> (&'static str, String, Style) {
-    let Some((symbol, words)) = symbol_and_words(&host.conditions) else {
-        return ("●", "UP".to_owned(), theme.good);
-    };
-    (symbol, words, theme.warn)
 }
 
 /// The role of its replicated node, and of its nodes in the cluster.

@@ -25,7 +25,6 @@ mod stopping;
 mod strip;
 mod summary;
 mod timeline;
-mod too_small;
 mod ttls;
 mod visible_rows;
 

@@ -5,11 +5,13 @@ use super::super::ascii;
 use super::super::keys::Overlay;
 use super::{
     caption, dashboard, events, expectations, failed, footer, header, help, picker, scoreboard, set_up, stopping,
-    summary, too_small, ttls,
+    summary, ttls,
 };
 use lockstorm_run::Phase;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Text};
+use ratatui::widgets::{Paragraph, Wrap};
 
 /// The smallest size at which anything is shown.
 const LEAST: (u16, u16) = (60, 16);
@@ -27,7 +29,7 @@ fn screen(frame: &mut Frame<'_>, app: &App) {
     frame.buffer_mut().set_style(area, app.theme.base);
     app.scroll_most.set(0);
     if area.width < LEAST.0 || area.height < LEAST.1 {
-        too_small::render(frame, area, app, LEAST);
+        too_small(frame, area, app);
         return;
     }
     let rows = [1, caption::height(app)].map(Constraint::Length);
@@ -50,6 +52,19 @@ fn screen(frame: &mut Frame<'_>, app: &App) {
     if let Stage::Stopping(then) = &app.stage {
         stopping::render(frame, middle, app, then);
     }
+}
+
+/// Says that the terminal is too small, and which size is needed.
+fn too_small(frame: &mut Frame<'_>, area: Rect, app: &App) {
+    let (columns, rows) = LEAST;
+    let text = Text::from(vec![
+        Line::styled(format!("{}×{}: too small.", area.width, area.height), app.theme.strong),
+        Line::from(format!("lockstorm needs {columns}×{rows}.")),
+        Line::styled("q quits", app.theme.dim),
+    ]);
+    let y = area.y + area.height.saturating_sub(3) / 2;
+    let room = Rect { y, ..area }.intersection(area);
+    frame.render_widget(Paragraph::new(text).centered().wrap(Wrap { trim: true }), room);
 }
 
 fn run(frame: &mut Frame<'_>, area: Rect, app: &App) {

@@ -2,15 +2,13 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::conditions::{symbol_and_words, why};
+use super::conditions::{state, why};
 use crate::console::app::App;
 use crate::console::text;
-use crate::console::theme::Theme;
 use lockstorm_data::model::Target;
-use lockstorm_run::{ServerView, Snapshot};
+use lockstorm_run::Snapshot;
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let theme = &app.theme;
@@ -23,15 +21,17 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         Target::Host(_) | Target::Link(_) => 0,
     };
     for (index, server) in snapshot.servers.iter().enumerate().skip(first) {
-        let (symbol, mut words, style) = state(server, theme);
-        words.extend(why(&server.conditions).map(|why| format!(" {why}")));
+        // One that is up needs no words.
+        let (symbol, words, style) = state(&server.conditions, "", theme);
+        let why = why(&server.conditions).unwrap_or_default();
+        let state = format!("{symbol} {words} {why}").trim_end().to_owned();
         let number = if app.digits_pick_servers {
             format!("[{}]", server.id.0)
         } else {
             format!(" {} ", server.id.0)
         };
         let left = snapshot.servers.len() - index;
-        let width = number.len() + 1 + text::width(&words) + 2;
+        let width = number.len() + text::width(&state) + 2;
         // The last columns say how many more there are.
         let kept_free = if left > 1 { 8 } else { 0 };
         if used + width + kept_free > usize::from(area.width) {
@@ -40,15 +40,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         }
         used += width;
         spans.push(Span::styled(number, app.name_style(Target::Server(server.id))));
-        spans.push(Span::styled(format!("{symbol}{words}  "), style));
+        spans.push(Span::styled(format!("{state}  "), style));
     }
     frame.render_widget(Line::from(spans), area);
-}
-
-/// Symbol, words and style of its state; an app server that is up needs no words.
-pub(super) fn state(server: &ServerView, theme: &Theme) -> (&'static str, String, Style) {
-    let Some((symbol, words)) = symbol_and_words(&server.conditions) else {
-        return ("●", String::new(), theme.good);
-    };
-    (symbol, format!(" {words}"), theme.warn)
 }

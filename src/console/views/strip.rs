@@ -4,8 +4,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span, Text};
 
+use super::conditions::state;
 use super::parts::fitting;
-use super::{hosts, servers};
 use crate::console::app::App;
 use crate::console::text;
 use lockstorm_data::model::{EventKind, Target};
@@ -40,9 +40,7 @@ fn states<'a>(app: &'a App, snapshot: &Snapshot, short: bool) -> impl Iterator<I
     let theme = app.theme;
     let name = move |name: String, target: Target| Span::styled(format!(" {name} "), app.name_style(target));
     let hosts = snapshot.hosts.iter().map(move |host| {
-        let (symbol, words, style) = hosts::state(host, &theme);
-        // A host that is up needs no words.
-        let words = if short && host.conditions.is_up() { "" } else { &words };
+        let (symbol, words, style) = state(&host.conditions, if short { "" } else { "UP" }, &theme);
         let state = Span::styled(format!(" {symbol} {words}").trim_end().to_owned(), style);
         let called = if short {
             host.id.0.to_string()
@@ -53,8 +51,8 @@ fn states<'a>(app: &'a App, snapshot: &Snapshot, short: bool) -> impl Iterator<I
     });
     let down = snapshot.servers.iter().filter(|server| !server.conditions.is_up());
     let servers = down.map(move |server| {
-        let (symbol, words, style) = servers::state(server, &theme);
-        let state = Span::styled(format!(" {symbol}{words}"), style);
+        let (symbol, words, style) = state(&server.conditions, "", &theme);
+        let state = Span::styled(format!(" {symbol} {words}"), style);
         vec![name(server.id.to_string(), Target::Server(server.id)), state]
     });
     hosts.chain(servers).collect::<Vec<_>>().into_iter()

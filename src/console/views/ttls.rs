@@ -11,7 +11,7 @@ use super::parts::dialog;
 use super::visible_rows::VisibleRows;
 use crate::console::app::App;
 use crate::console::text;
-use crate::console::ttls::{TtlArm, arms, words};
+use crate::console::ttls::{TtlArm, arms, place_of_charted, words};
 use lockstorm_run::Part;
 
 /// The columns of the TTLs.
@@ -33,7 +33,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let width = area.width.saturating_sub(4).min(100);
     let inner = usize::from(width).saturating_sub(4);
     let fit = inner.saturating_sub(TTL) / (PART + 1);
-    let shown = VisibleRows::of(arms.len(), fit.max(1), place_of_charted(app, &arms)).shown;
+    let shown = VisibleRows::of(arms.len(), fit.max(1), place_of_charted(snapshot, app.arm, &arms)).shown;
     let hidden = arms.len() - shown.len();
     let arms = &arms[shown];
     let column = (inner.saturating_sub(TTL) / arms.len().max(1)).min(PART + BAR[1] + 1);
@@ -75,27 +75,14 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     frame.render_widget(Text::from(lines), inside);
 }
 
-fn place_of_charted(app: &App, arms: &[TtlArm<'_>]) -> usize {
-    let charted = app.picture().and_then(|snapshot| snapshot.arms.get(app.arm));
-    let name = charted.map(|arm| arm.name.as_str());
-    arms.iter()
-        .position(|arm| Some(arm.view.name.as_str()) == name)
-        .unwrap_or(0)
-}
-
 /// At most `most` of the TTLs, those around the present ones; more of the shorter ones, which sections may outlast.
 fn listed(arms: &[TtlArm<'_>], most: usize) -> Vec<Duration> {
-    let known = arms
-        .iter()
-        .map(|arm| &arm.view.outlasted.by_ttl)
-        .max_by_key(|by_ttl| by_ttl.len());
+    let known = arms.iter().map(|arm| &arm.view.outlasted.by_ttl);
+    let known = known.max_by_key(|by_ttl| by_ttl.len());
     let all: Vec<Duration> = known.into_iter().flatten().map(|(ttl, _)| *ttl).collect();
     let place = |ttl: Option<Duration>| all.iter().position(|known| Some(*known) == ttl).unwrap_or(0);
-    let [first, last] = [
-        arms.iter().map(|arm| arm.ttl).min(),
-        arms.iter().map(|arm| arm.ttl).max(),
-    ]
-    .map(place);
+    let present = || arms.iter().map(|arm| arm.ttl);
+    let [first, last] = [present().min(), present().max()].map(place);
     let start = usize::midpoint(first, last)
         .saturating_sub(most * 2 / 3)
         .min(all.len().saturating_sub(most));
@@ -125,15 +112,12 @@ fn notes(arms: &[TtlArm<'_>], hidden: usize, columns: usize) -> Vec<String> {
     let mut notes = vec![format!(
         "{NOW} the present TTL: t and T turn it. Of the sections so far, from the attempt that got the lock to the release, without renewal; a lock covers its TTL less 1 % and 2 ms."
     )];
-    let renewed: Vec<&str> = arms
-        .iter()
-        .filter(|arm| arm.renews())
-        .map(|arm| arm.view.name.as_str())
-        .collect();
+    let renewed = arms.iter().filter(|arm| arm.renews());
+    let renewed: Vec<&str> = renewed.map(|arm| arm.view.name.as_str()).collect();
     if !renewed.is_empty() {
+        let names = renewed.join(", ");
         notes.push(format!(
-            "Renewed, so that sections may be longer than the TTL: {}.",
-            renewed.join(", ")
+            "Renewed, so that sections may be longer than the TTL: {names}."
         ));
     }
     if arms.iter().all(|arm| arm.view.outlasted.sections == 0) {

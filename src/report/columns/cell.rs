@@ -1,9 +1,39 @@
 use super::arm::Arm;
+use super::heads::heads;
 use super::judged::{judged, written};
 use super::{inventory, load, locks};
 use crate::report::paint::Tone;
-use crate::report::table::Cell;
-use lockstorm_data::metrics::{Alarm, Column, Metric};
+use crate::report::table::{Cell, Table};
+use lockstorm_data::metrics::{Alarm, Column, Metric, Shown};
+
+/// A table with these columns, and a row for each arm.
+pub(crate) fn table(title: &str, columns: &[Shown], arms: &[Arm<'_>]) -> Table {
+    let shown = columns.iter().filter(|shown| is_worth_it(**shown, arms));
+    let columns: Vec<Column> = shown.map(|shown| shown.column()).collect();
+    let mut head = vec![title.to_owned()];
+    head.extend(heads(columns.iter().copied()));
+    let row = |arm: &Arm<'_>| {
+        let mut cells = vec![Cell::plain(arm.name)];
+        cells.extend(
+            columns
+                .iter()
+                .map(|column| cell(*column, arm).unwrap_or_else(Cell::none)),
+        );
+        cells
+    };
+    Table {
+        head,
+        rows: arms.iter().map(row).collect(),
+    }
+}
+
+fn is_worth_it(shown: Shown, arms: &[Arm<'_>]) -> bool {
+    let is_zero = |cell: Cell| matches!(cell.text.as_str(), "0" | "0.0" | "✔ 0" | "? 0");
+    match shown {
+        Shown::Always(_) => true,
+        Shown::IfAny(column) => !arms.iter().filter_map(|arm| cell(column, arm)).all(is_zero),
+    }
+}
 
 /// An arm's cell in a column; `None` if the arm has no such figure.
 pub(crate) fn cell(column: Column, arm: &Arm<'_>) -> Option<Cell> {

@@ -7,13 +7,12 @@ mod inventory;
 mod judged;
 mod load;
 mod locks;
-mod rows;
 
 pub(crate) use arm::Arm;
 pub(crate) use cell::cell;
+pub(super) use cell::table;
 pub(crate) use heads::heads;
 pub(super) use inventory::orders;
 pub(crate) use judged::{Mark, judge, marked, written};
 pub(super) use load::LOAD;
 pub(super) use locks::{LOCKS, SECTIONS};
-pub(super) use rows::table;
