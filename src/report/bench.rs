@@ -1,7 +1,6 @@
 //! A bench as text: a table for each case, and the verdicts on the targets.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Table};
@@ -22,32 +21,48 @@ enum As {
     Times,
 }
 
+/// In which cases a figure is meaningful; the record has all of them.
+#[derive(Clone, Copy)]
+enum When {
+    Always,
+    Healthy,
+    /// Most nodes can be asked.
+    Quorum,
+    NoQuorum,
+    /// Not everything was acquired, or that was in doubt.
+    Refused,
+    OneKey,
+    /// Locks are held, or something is wrong.
+    Grows,
+    Holds,
+}
+
 /// All possible columns. A column without a figure for any contender is left out.
-const COLUMNS: &[(&str, Metric, As)] = &[
-    ("cycles/s", Metric::CyclesPerS, As::Rate),
-    ("acq p50", Metric::AcquireP50, As::Millis),
-    ("p99", Metric::AcquireP99, As::Millis),
-    ("p99.9", Metric::AcquireP999, As::Millis),
-    ("rel p50", Metric::ReleaseP50, As::Millis),
-    ("p99", Metric::ReleaseP99, As::Millis),
-    ("refused p50", Metric::RefusalP50, As::Millis),
-    ("max", Metric::RefusalMax, As::Millis),
-    ("acquired", Metric::AcquiredShare, As::Percent),
-    ("of healthy", Metric::OfHealthyCycles, As::Percent),
-    ("acq p99", Metric::OfHealthyAcquireP99, As::Times),
-    ("rel p99", Metric::OfHealthyReleaseP99, As::Times),
-    ("of ideal", Metric::IdealQueueRatio, As::Times),
-    ("Jain", Metric::Jain, As::Digits(3)),
-    ("tries", Metric::AttemptsPerCycle, As::Digits(2)),
-    ("commands", Metric::CommandsPerNodeAndCycle, As::Digits(2)),
-    ("CPU", Metric::ClientCpu, As::Digits(2)),
-    ("% core", Metric::ClientCpuPercent, As::Digits(1)),
-    ("server", Metric::ServerCpu, As::Digits(2)),
-    ("MiB", Metric::GrowthMib, As::Digits(1)),
-    ("back ms", Metric::BackInUseMs, As::Digits(1)),
-    ("survivor", Metric::SurvivorKeys, As::Count),
-    ("lost", Metric::LostLocks, As::Count),
-    ("orphans", Metric::OrphanKeys, As::Count),
+const COLUMNS: &[(&str, Metric, As, When)] = &[
+    ("cycles/s", Metric::CyclesPerS, As::Rate, When::Quorum),
+    ("acq p50", Metric::AcquireP50, As::Millis, When::Quorum),
+    ("p99", Metric::AcquireP99, As::Millis, When::Quorum),
+    ("p99.9", Metric::AcquireP999, As::Millis, When::Healthy),
+    ("rel p50", Metric::ReleaseP50, As::Millis, When::Healthy),
+    ("p99", Metric::ReleaseP99, As::Millis, When::Quorum),
+    ("refused p50", Metric::RefusalP50, As::Millis, When::NoQuorum),
+    ("max", Metric::RefusalMax, As::Millis, When::NoQuorum),
+    ("acquired", Metric::AcquiredShare, As::Percent, When::Refused),
+    ("of healthy", Metric::OfHealthyCycles, As::Percent, When::Quorum),
+    ("acq p99", Metric::OfHealthyAcquireP99, As::Times, When::Quorum),
+    ("rel p99", Metric::OfHealthyReleaseP99, As::Times, When::Quorum),
+    ("of ideal", Metric::IdealQueueRatio, As::Times, When::OneKey),
+    ("Jain", Metric::Jain, As::Digits(3), When::OneKey),
+    ("tries", Metric::AttemptsPerCycle, As::Digits(2), When::OneKey),
+    ("commands", Metric::CommandsPerNodeAndCycle, As::Digits(2), When::Quorum),
+    ("CPU", Metric::ClientCpu, As::Digits(2), When::Quorum),
+    ("% core", Metric::ClientCpuPercent, As::Digits(1), When::Holds),
+    ("server", Metric::ServerCpu, As::Digits(2), When::Quorum),
+    ("MiB", Metric::GrowthMib, As::Digits(1), When::Grows),
+    ("back ms", Metric::BackInUseMs, As::Digits(1), When::Always),
+    ("survivor", Metric::SurvivorKeys, As::Count, When::Always),
+    ("lost", Metric::LostLocks, As::Count, When::Always),
+    ("orphans", Metric::OrphanKeys, As::Count, When::Always),
 ];
 
 /// The summary, in colour if wanted.
@@ -92,10 +107,10 @@ fn hosts(cases: &[CaseResult]) -> String {
 }
 
 fn section(case: &CaseResult, paint: Paint) -> Option<String> {
-    let columns: Vec<_> = COLUMNS
+    let columns = COLUMNS
         .iter()
-        .filter(|(_, metric, _)| is_shown(case, *metric))
-        .collect();
+        .filter(|(_, metric, _, when)| is_shown(case, *metric, *when));
+    let columns: Vec<_> = columns.collect();
     let has_ratio = case.trouble == Trouble::None && case.load == LoadKind::OwnKeys && !case.ratios.is_empty();
     let mut head = vec!["contender".to_owned()];
     head.extend(columns.iter().map(|(title, ..)| (*title).to_owned()));
@@ -106,18 +121,14 @@ fn section(case: &CaseResult, paint: Paint) -> Option<String> {
     let mut failures = String::new();
     for summary in &case.summary {
         if let Some(why) = &summary.error {
-            // Writing to a String cannot fail.
-            let _ = writeln!(
-                failures,
-                "{} could not be measured in every round: {why}",
-                summary.contender
-            );
+            let name = summary.contender;
+            failures += &format!("{name} could not be measured in every round: {why}\n");
         }
         if summary.metrics.is_empty() {
             continue;
         }
         let mut row = vec![Cell::plain(summary.contender.name())];
-        row.extend(columns.iter().map(|(_, metric, how)| cell(summary, *metric, *how)));
+        row.extend(columns.iter().map(|(_, metric, how, _)| cell(summary, *metric, *how)));
         if has_ratio {
             row.push(ratio(case, summary.contender));
         }
@@ -131,30 +142,23 @@ fn section(case: &CaseResult, paint: Paint) -> Option<String> {
     Some(format!("{}\n{table}{failures}", paint.apply(Tone::Strong, &title)))
 }
 
-/// Whether a figure is meaningful in this case; the record has all of them.
-fn is_shown(case: &CaseResult, metric: Metric) -> bool {
+/// Whether a figure is there and meaningful in this case.
+fn is_shown(case: &CaseResult, metric: Metric, when: When) -> bool {
     let spreads = || case.summary.iter().filter_map(|summary| summary.metrics.get(&metric));
     let healthy = case.trouble == Trouble::None;
     let quorum = !matches!(case.trouble, Trouble::MostKilled | Trouble::MostPaused);
     let holds = case.load == LoadKind::Renewal;
-    spreads().next().is_some()
-        && match metric {
-            Metric::CyclesPerS
-            | Metric::AcquireP50
-            | Metric::AcquireP99
-            | Metric::ReleaseP99
-            | Metric::ClientCpu
-            | Metric::ServerCpu
-            | Metric::CommandsPerNodeAndCycle => quorum,
-            Metric::AcquireP999 | Metric::ReleaseP50 => quorum && healthy,
-            Metric::OfHealthyCycles | Metric::OfHealthyAcquireP99 | Metric::OfHealthyReleaseP99 => quorum,
-            Metric::RefusalP50 | Metric::RefusalMax => !quorum,
-            Metric::AcquiredShare => !healthy || spreads().any(|spread| spread.min < 1.0),
-            Metric::Jain | Metric::IdealQueueRatio | Metric::AttemptsPerCycle => case.load == LoadKind::OneKey,
-            Metric::GrowthMib => !healthy || holds,
-            Metric::ClientCpuPercent => holds,
-            Metric::BackInUseMs | Metric::SurvivorKeys | Metric::LostLocks | Metric::OrphanKeys => true,
-        }
+    let is_meaningful = match when {
+        When::Always => true,
+        When::Healthy => healthy,
+        When::Quorum => quorum,
+        When::NoQuorum => !quorum,
+        When::Refused => !healthy || spreads().any(|spread| spread.min < 1.0),
+        When::OneKey => case.load == LoadKind::OneKey,
+        When::Grows => !healthy || holds,
+        When::Holds => holds,
+    };
+    is_meaningful && spreads().next().is_some()
 }
 
 fn cell(summary: &Summary, metric: Metric, how: As) -> Cell {
@@ -226,20 +230,16 @@ fn legend(record: &BenchRecord, paint: Paint) -> String {
 fn targets(judged: &[Judged], paint: Paint) -> String {
     let mut text = format!("{}\n", paint.apply(Tone::Strong, "targets"));
     for one in judged {
-        let (tone, mark) = if one.reached {
-            (Tone::Good, '✔')
-        } else {
-            (Tone::Bad, '✖')
+        let (tone, mark, verdict) = match one.reached {
+            true => (Tone::Good, '✔', "reached"),
+            false => (Tone::Bad, '✖', "missed"),
         };
-        let value = if one.value.fract() == 0.0 {
-            format!("{}", one.value)
-        } else {
-            format!("{:.3}", one.value)
+        let value = match one.value.fract() == 0.0 {
+            true => one.value.to_string(),
+            false => format!("{:.3}", one.value),
         };
-        let verdict = if one.reached { "reached" } else { "missed" };
         let line = format!("{mark} {}: {}: {value}, {verdict} ({})", one.case, one.words, one.asked);
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "  {}", paint.apply(tone, &line));
+        text += &format!("  {}\n", paint.apply(tone, &line));
     }
     text
 }

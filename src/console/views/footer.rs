@@ -8,7 +8,7 @@ use super::parts::fitting;
 use crate::console::app::{App, Stage, View};
 use crate::console::hint::hint;
 use crate::console::keys::{self, Act, Group, Overlay, Row};
-use crate::console::knobs::{self, KnobKind, Turn};
+use crate::console::knobs;
 use crate::console::text;
 use lockstorm_run::{Phase, Snapshot};
 
@@ -89,17 +89,16 @@ fn offered(app: &App, row: &Row) -> bool {
     let live = app.is_live();
     match (row.group, act) {
         (Group::Faults, _) => live,
-        (_, Act::Turn(kind, turn)) => live && snapshot.is_some_and(|now| can_turn(app, kind, turn, now)),
+        (_, Act::Turn(kind, turn)) => {
+            let turned = |now: &Snapshot| knobs::turn(kind, turn, &app.knobs.values(now), &now.scenario);
+            live && snapshot.is_some_and(|now| turned(now).is_ok())
+        }
         (_, Act::Freeze) => live || app.is_frozen(),
         (_, Act::Pick) => true,
         (_, Act::NextTheme) if !app.theme.colours => false,
         (_, Act::Reset) => app.failure.is_some() || snapshot.is_some_and(|now| !matches!(now.phase, Phase::SetUp(_))),
         _ => snapshot.is_some_and(|snapshot| shows(app, act, snapshot)),
     }
-}
-
-fn can_turn(app: &App, kind: KnobKind, turn: Turn, snapshot: &Snapshot) -> bool {
-    knobs::turn(kind, turn, &app.knobs.values(snapshot), &snapshot.scenario).is_ok()
 }
 
 /// Whether an act has something to act on in this view.

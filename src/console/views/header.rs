@@ -23,19 +23,11 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let snapshot = app.picture().map(AsRef::as_ref);
     let mut title = vec![Span::styled(text::fit(&scenario.name, 24), theme.accent)];
     if columns >= 100 {
-        title.push(Span::styled(
-            format!(" · {}", scenario.workload.name().word()),
-            theme.dim,
-        ));
+        let workload = format!(" · {}", scenario.workload.name().word());
+        title.push(Span::styled(workload, theme.dim));
     }
-    let mut parts = vec![
-        name,
-        title,
-        vec![Span::styled(
-            format!(" {} ", phase(app, scenario, snapshot)),
-            theme.badge,
-        )],
-    ];
+    let phase = format!(" {} ", phase(app, scenario, snapshot));
+    let mut parts = vec![name, title, vec![Span::styled(phase, theme.badge)]];
     if app.is_frozen() {
         parts.push(vec![Span::styled(" ‖ FROZEN ", theme.selected)]);
     }
@@ -43,17 +35,14 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let rate = knobs.map_or(scenario.swarm.rate, |knobs| knobs.rate);
     let workers = knobs.map_or(scenario.swarm.workers, |knobs| knobs.workers);
     let plain = |text: String| vec![Span::raw(text)];
-    parts.push(plain(format!(
-        "{}×{} workers",
-        scenario.swarm.servers,
-        units::count(workers as u64)
-    )));
+    let (servers, workers) = (scenario.swarm.servers, units::count(workers as u64));
+    parts.push(plain(format!("{servers}×{workers} workers")));
     let ttl = knobs.and_then(|knobs| knobs.ttl);
     parts.extend(ttl.map(|ttl| plain(format!("TTL {}", text::setting(ttl)))));
-    parts.push(plain(rate.map_or_else(
-        || "closed loop".to_owned(),
-        |rate| format!("{}/s per arm", text::rate(rate)),
-    )));
+    parts.push(plain(match rate {
+        Some(rate) => format!("{}/s per arm", text::rate(rate)),
+        None => "closed loop".to_owned(),
+    }));
     parts.extend(knobs.map(|knobs| plain(format!("hold {}", text::setting(knobs.hold)))));
     parts.push(vec![Span::styled(format!("seed {}", scenario.seed), theme.dim)]);
     parts.extend(snapshot.map(|snapshot| vec![Span::styled(printable(&snapshot.server), theme.dim)]));
@@ -64,13 +53,11 @@ fn phase(app: &App, scenario: &Scenario, snapshot: Option<&Snapshot>) -> String 
     if matches!(app.stage, Stage::Stopping(_)) {
         return "◼ STOPPING".to_owned();
     }
-    let Some(snapshot) = snapshot.filter(|_| app.failure.is_none()) else {
-        return if app.failure.is_some() {
-            "✖ FAILED"
-        } else {
-            "◌ SET-UP"
-        }
-        .to_owned();
+    if app.failure.is_some() {
+        return "✖ FAILED".to_owned();
+    }
+    let Some(snapshot) = snapshot else {
+        return "◌ SET-UP".to_owned();
     };
     let whole = snapshot.elapsed.max(0.0).floor();
     let ended = text::seconds(snapshot.elapsed);

@@ -140,12 +140,11 @@ pub(super) fn render(
     held(&mut shown);
     let Some(decades) = Decades::of(shown.iter().map(|sample| source.of(&sample.point))) else {
         let nothing = text::fit("no acquire ended in this window", usize::from(plot.width));
-        let row = Rect {
-            y: plot.y + plot.height / 2,
-            height: 1,
-            ..plot
-        };
-        frame.render_widget(Line::styled(nothing, theme.dim).centered(), row);
+        let y = plot.y + plot.height / 2;
+        frame.render_widget(
+            Line::styled(nothing, theme.dim).centered(),
+            Rect { y, height: 1, ..plot },
+        );
         return;
     };
     let mut dots = Dots::new(plot);
@@ -166,16 +165,10 @@ pub(super) fn render(
     let at = |us| decades.dot(us, height);
     // With few rows, a thick line would hide the other one.
     let thick = plot.height >= 6;
-    dots.line(
-        columns.iter().map(|both| both.map(|(p50, _)| at(p50))),
-        false,
-        theme.p50,
-    );
-    dots.line(
-        columns.iter().map(|both| both.map(|(_, p99)| at(p99))),
-        thick,
-        theme.p99,
-    );
+    let p50 = columns.iter().map(|both| both.map(|(p50, _)| at(p50)));
+    dots.line(p50, false, theme.p50);
+    let p99 = columns.iter().map(|both| both.map(|(_, p99)| at(p99)));
+    dots.line(p99, thick, theme.p99);
     dots.draw(buffer);
 }
 

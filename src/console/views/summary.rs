@@ -43,18 +43,16 @@ pub(super) fn render(
         let words = sentence(spec, arm.figures, &scenario.workload, arm.is_doubted);
         lines.extend(hanging(mark.symbol(), mark_style(mark, theme), &words, columns));
     }
-    for missing in &snapshot.partial {
-        let (mark, style) = sign_of(CheckResult::Inconclusive, theme);
-        lines.extend(hanging(mark, style, &format!("partial: {missing}"), columns));
-    }
+    let missing = snapshot.partial.iter().map(|missing| format!("partial: {missing}"));
     let doubts = snapshot.arms.iter().filter_map(|arm| arm.doubt.as_deref());
     let mut doubts: Vec<&str> = doubts
         .filter(|doubt| !snapshot.partial.iter().any(|missing| missing == doubt))
         .collect();
     doubts.dedup();
-    for doubt in doubts {
+    let doubts = doubts.into_iter().map(|doubt| format!("inconclusive: {doubt}"));
+    for words in missing.chain(doubts) {
         let (mark, style) = sign_of(CheckResult::Inconclusive, theme);
-        lines.extend(hanging(mark, style, &format!("inconclusive: {doubt}"), columns));
+        lines.extend(hanging(mark, style, &words, columns));
     }
     if !expectations.is_empty() {
         let title = format!("Expectations: {}", tally(expectations));
@@ -90,13 +88,8 @@ pub(super) fn render(
 
 /// Whether an expectation about the arm could not show. Then its figures are not praised.
 fn is_doubtful(scenario: &Scenario, expectations: &[(CheckResult, String)], arm: &str) -> bool {
-    let own = scenario
-        .expect
-        .iter()
-        .zip(expectations)
-        .filter(|(expected, _)| expected.arm == arm);
-    own.map(|(_, (held, _))| *held)
-        .any(|held| held == CheckResult::Inconclusive)
+    let mut all = scenario.expect.iter().zip(expectations);
+    all.any(|(expected, (held, _))| expected.arm == arm && *held == CheckResult::Inconclusive)
 }
 
 /// How many held, failed, and were inconclusive: `1 held, 2 inconclusive`.

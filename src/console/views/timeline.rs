@@ -50,10 +50,8 @@ pub(super) fn marks(snapshot: &Snapshot) -> Vec<FaultMark> {
                 (None, None) => action.mark().to_ascii_lowercase(),
                 (Some(_), None) => action.mark(),
             };
-            Some(FaultMark {
-                at: effect_at.unwrap_or(event.at),
-                letter,
-            })
+            let at = effect_at.unwrap_or(event.at);
+            Some(FaultMark { at, letter })
         }
         EventKind::Failover { .. } => Some(FaultMark {
             at: event.at,
@@ -171,20 +169,15 @@ pub(super) fn render(
 fn letters(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &App, marks: &[FaultMark]) {
     let theme = &app.theme;
     let buffer = frame.buffer_mut();
-    buffer.set_string(
-        row.x,
-        row.y,
-        text::right(Lane::Faults.title(), usize::from(gutter - 1)),
-        theme.dim,
-    );
+    let title = text::right(Lane::Faults.title(), usize::from(gutter - 1));
+    buffer.set_string(row.x, row.y, title, theme.dim);
     // If two are in one column, the later one shows, but an end never covers the fault that it ends; the event log has all
     // of them.
     let (ends, faults): (Vec<&FaultMark>, Vec<&FaultMark>) = marks.iter().partition(|mark| mark.is_end());
     for mark in ends.into_iter().chain(faults) {
-        let cell = axis
-            .column(mark.at)
-            .and_then(|column| buffer.cell_mut((row.x + gutter + column, row.y)));
-        if let Some(cell) = cell {
+        if let Some(column) = axis.column(mark.at)
+            && let Some(cell) = buffer.cell_mut((row.x + gutter + column, row.y))
+        {
             cell.set_char(mark.letter).set_style(theme.warn);
         }
     }
