@@ -16,7 +16,7 @@
 //!   holds them, `finish` its record, `timing` its clock. Parts return `Notice`s, and only the engine writes them down
 //! - `orders`: what can be asked for (`command`, `knobs`, and `turned`, which the record says of them), what is under way
 //!   (`faults`), its `effect`, and its `meaning` for the locks of each arm
-//! - `close`: what remains (`record`, `machine`) and what it proves. What voids a run is noticed elsewhere (`machine_watch`
+//! - `close`: what remains (`record`) and what it proves. What voids a run is noticed elsewhere (`machine_watch`
 //!   sees a clock that steps, and returns `Notice::Void`) and kept in `flaws`, which says what results it leaves; `doubt`
 //!   has the reasons of one arm, and `expect` makes of all that held, failed or inconclusive
 //! - `watch`: what servers and the machine do. `lab` is the lab as it is now, with `processes` (what nobody ordered),
