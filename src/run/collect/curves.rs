@@ -29,7 +29,7 @@ pub(crate) struct Curves {
 }
 
 /// A second, or a tenth of one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Slice {
     point: Point,
     acquire: Spread,
@@ -37,14 +37,6 @@ struct Slice {
 }
 
 impl Slice {
-    fn new() -> Self {
-        Self {
-            point: Point::default(),
-            acquire: Spread::default(),
-            response: Spread::default(),
-        }
-    }
-
     fn add(&mut self, sums: &Sums) {
         count(&mut self.point, sums);
         for time in Time::ACQUIRES {
@@ -71,7 +63,7 @@ impl Curves {
         }
         let second = tenth.div_euclid(10);
         for (slices, place) in [(&mut self.seconds, second), (&mut self.tenths, tenth)] {
-            slices.entry(place).or_insert_with(Slice::new).add(&batch.sums);
+            slices.entry(place).or_default().add(&batch.sums);
         }
         self.touched.insert(tenth);
     }

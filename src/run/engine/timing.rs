@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
 use crate::close::record::SecondZero;
 use lockstorm_data::metrics::Timeline;
 
@@ -10,6 +12,13 @@ use lockstorm_data::metrics::Timeline;
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 /// How often the conditions of faults are checked. It is short so that even a lock that is held for a moment is noticed.
 pub(crate) const CONDITIONS: Duration = Duration::from_millis(10);
+
+/// An interval that does not make up for what it has missed.
+pub(crate) fn every(time: Duration) -> Interval {
+    let mut interval = interval(time);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
+}
 
 /// The clock of a run.
 #[derive(Debug)]
