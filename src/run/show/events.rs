@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::orders::effect::Effect;
+use crate::orders::faults::Effect;
 use crate::show::snapshot::Snapshot;
 use lockstorm_data::model::{Action, Event, EventKind, OrderId, Proof, Target};
 
