@@ -18,11 +18,11 @@ mod tools;
 mod waiting;
 mod work;
 
-pub use cache::{CACHE_CONNECT_TIMEOUT, CACHE_REPLY_TIMEOUT, Cache, CacheError, connect_cache};
+pub use cache::{CACHE_REPLY_TIMEOUT, Cache, CacheError, connect_cache};
 pub use cache_fill::CacheFill;
 pub use held_locks::{HeldEntry, HeldLocks};
 pub use hurry::Hurry;
-pub use inventory::{Inventory, batches, orders_in_cache, prepare_cache, stock_in_cache, stock_sold_in_cache};
+pub use inventory::{Inventory, batches, orders_in_cache, prepare_cache, stock_sold_in_cache};
 pub use live_settings::LiveSettings;
 pub use stalls::Stalls;
 pub use tools::Tools;
