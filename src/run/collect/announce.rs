@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::collect::collector::{Collector, SecondEnded};
 use crate::show::lacking::lacking;
 use crate::show::notice::Notice;
+use lockstorm_data::metrics::Count;
 use lockstorm_data::metrics::units::count;
 use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::ArmSpec;
@@ -37,16 +38,9 @@ impl Announced {
         self.blocked
     }
 
-    /// Announces what an arm's figures show for the first time. `worst` is the product that was oversold most, and by how many units;
-    /// `sells` says whether it has a stock at all.
-    pub fn look(
-        &mut self,
-        arm: &ArmSpec,
-        collector: &Collector,
-        worst: Option<(usize, u64)>,
-        sells: bool,
-    ) -> Vec<Notice> {
-        let (name, books, mut notices) = (&arm.name, collector.books(), Vec::new());
+    /// Announces what an arm's figures show for the first time; `sells` says whether it has a stock at all.
+    pub fn look(&mut self, arm: &ArmSpec, collector: &Collector, sells: bool) -> Vec<Notice> {
+        let (name, books, mut notices) = (&arm.name, &collector.totals.books, Vec::new());
         let damage = || EventKind::Damage { arm: name.clone() };
         if first(books.lost_updates > 0, &mut self.lost_updates) {
             let lost = count(books.lost_updates);
@@ -60,7 +54,7 @@ impl Announced {
             ));
         }
         if first(books.oversold > 0, &mut self.oversold) {
-            let product = worst.map_or_else(String::new, |(product, units)| {
+            let product = books.worst.map_or_else(String::new, |(product, units)| {
                 format!(" (product {product}: {})", count(units))
             });
             let units = count(books.oversold);
@@ -69,7 +63,7 @@ impl Announced {
                 format!("{name}: oversold by {units} so far{product}"),
             ));
         }
-        if first(collector.stalled() > 0, &mut self.stalled) {
+        if first(collector.totals.measured.counts[Count::Stalled] > 0, &mut self.stalled) {
             let text = format!(
                 "{name}: this machine held a section up until its lock had expired: it is too busy, and damage from now on may be its \
                  own"
@@ -80,7 +74,7 @@ impl Announced {
             let text = format!("{name}: sold out: from now on buyers find nothing left");
             notices.push(Notice::now(EventKind::Phase, text));
         }
-        let error = collector.first_error();
+        let error = &collector.first_error;
         if let (true, Some(why)) = (first(error.is_some(), &mut self.failing), error) {
             notices.push(Notice::now(EventKind::Warning, format!("{name}: requests fail: {why}")));
         }

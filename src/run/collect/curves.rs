@@ -16,8 +16,8 @@ pub(crate) struct Curves {
     tenths: BTreeMap<i64, Slice>,
     /// The tenths that have changed since they were last drawn.
     touched: BTreeSet<i64>,
-    series: Arc<Series>,
-    recent_tenths: Arc<RecentTenths>,
+    pub series: Arc<Series>,
+    pub recent_tenths: Arc<RecentTenths>,
     /// Sales that were sent after the load had ended.
     sales_after_end: Point,
     /// Whether a dealer deals the requests: then a request is offered when it is due, not when it begins.
@@ -25,7 +25,7 @@ pub(crate) struct Curves {
     /// The newest second that was reported as ended.
     reported: Option<i64>,
     /// Measured seconds in which nobody got a lock because nodes were missing.
-    refused_seconds: u64,
+    pub refused_seconds: u64,
 }
 
 /// A second, or a tenth of one.
@@ -165,19 +165,6 @@ impl Curves {
                 point.lost_updates += sales.lost_updates;
             }
         }
-    }
-
-    pub fn series(&self) -> Arc<Series> {
-        self.series.clone()
-    }
-
-    pub fn recent_tenths(&self) -> Arc<RecentTenths> {
-        self.recent_tenths.clone()
-    }
-
-    /// Measured seconds so far in which nobody got a lock because nodes were missing.
-    pub const fn refused_seconds(&self) -> u64 {
-        self.refused_seconds
     }
 
     /// What was counted after the load had ended, while the workers finished.

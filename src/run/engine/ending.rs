@@ -14,6 +14,7 @@ use crate::orders::command::{Command, Inbox};
 use crate::show::notice::Notice;
 use crate::show::snapshot::Phase;
 use crate::swarm::AppServer;
+use lockstorm_data::metrics::Count;
 use lockstorm_data::metrics::units::counted;
 use lockstorm_data::model::{EventKind, Fault, ServerId};
 
@@ -114,7 +115,10 @@ impl Engine {
 
     /// Requests that have ended so far.
     fn ended_requests(&self) -> u64 {
-        self.arms.iter().map(|arm| arm.collector.completed()).sum()
+        self.arms
+            .iter()
+            .map(|arm| arm.collector.totals.measured.counts[Count::Completed])
+            .sum()
     }
 
     /// Ends the app servers, with everything that is still under way. The result of those requests is unknown, so they are
@@ -163,9 +167,9 @@ impl Engine {
                 let Some(closed) = audit.closed(now).await else {
                     continue;
                 };
-                let found = audit.found();
+                let (books, news) = audit.found();
                 arm.audit = None;
-                arm.collector.audit(found.books, &found.news);
+                arm.collector.audit(books, &news);
                 if let Err(why) = closed {
                     let text = format!("its books can't be read: {why}");
                     self.miss(index, &text);

@@ -17,14 +17,14 @@ use crate::orders::faults::Faults;
 use crate::orders::turned::Turned;
 use crate::show::events::EventLog;
 use crate::show::notice::Notice;
-use crate::show::outlasted;
+use crate::show::outlasted::{self, Outlasted};
 use crate::show::snapshot::{ArmView, Knobs, Phase, Snapshot};
 use crate::show::stage::Stage;
 use crate::swarm::Load;
 use crate::watch::lab::LiveLab;
 use crate::watch::machine_watch::MachineWatch;
 use crate::workload::Hurry;
-use lockstorm_data::metrics::{Figures, Metric, Timeline};
+use lockstorm_data::metrics::{Figures, Metric, Time, Timeline};
 use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::Scenario;
 use lockstorm_lab::{Lab, ServerBinary};
@@ -194,11 +194,11 @@ impl Engine {
             ArmView {
                 name: arm.spec.name.clone(),
                 label: arm.spec.label(),
-                series: collector.series(),
-                recent_tenths: collector.recent_tenths(),
-                votes: collector.newest_votes(),
-                lacking: collector.lacking().to_vec(),
-                outlasted: collector.outlasted(&ttls),
+                series: Arc::clone(&collector.curves.series),
+                recent_tenths: Arc::clone(&collector.curves.recent_tenths),
+                votes: collector.newest_votes,
+                lacking: collector.lacking.clone(),
+                outlasted: Outlasted::of(collector.totals.measured.time(Time::Needed).as_deref(), &ttls),
                 done: self.swarm.is_done(arm.index),
                 finish: figures.finish,
                 live: self.lab.live(arm, &self.swarm, self.knobs.hold),
