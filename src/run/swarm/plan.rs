@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
 use super::intake::Intake;
 use super::load::Load;
 use crate::store::ArmDatabase;
-use crate::workload::{HeldLocks, Hurry, LiveSettings, Stalls, Waiting};
+use crate::workload::{HeldLocks, Hurry, LiveSettings, Stalls, UnderWay};
 use lockstorm_data::metrics::{Recorder, RoundTrips};
 use lockstorm_data::model::{HostId, ServerId};
 use lockstorm_data::scenario::{ArmSpec, DatabaseSpec, WorkloadSpec};
@@ -92,6 +92,6 @@ pub(super) struct ArmState {
     /// The gauges of its lock: one for requests of the warm-up, one for measured requests.
     pub gauges: [Arc<Gauges>; 2],
     pub active: Arc<AtomicUsize>,
-    pub waiting: Arc<Waiting>,
+    pub waiting: Arc<UnderWay<Instant>>,
     pub held_locks: Arc<HeldLocks>,
 }
