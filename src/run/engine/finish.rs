@@ -35,7 +35,10 @@ impl Engine {
         self.warn_of_failures();
         self.warn_of_unsold_stock();
         self.warn_of_lag();
-        self.warn_of_turned_knobs();
+        // After a turn the figures are not those of the scenario alone.
+        if let Some(text) = self.turned.warning() {
+            self.log.warn(text);
+        }
         let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
         let mut doubts: Vec<Vec<Doubt>> = arms
             .iter()
@@ -136,13 +139,6 @@ impl Engine {
                  for the load, so don't trust the times",
                 micros(worst)
             );
-            self.log.warn(text);
-        }
-    }
-
-    /// After a turn the figures are not those of the scenario alone.
-    fn warn_of_turned_knobs(&mut self) {
-        if let Some(text) = self.turned.warning() {
             self.log.warn(text);
         }
     }
