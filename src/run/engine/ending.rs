@@ -155,15 +155,15 @@ impl Engine {
         let now = Instant::now();
         for audit in self.arms.iter_mut().filter_map(|arm| arm.audit.as_mut()) {
             audit.close(now);
-            if self.stage.waits_for_nothing {
-                audit.hurry(now);
-            }
         }
         loop {
             let now = Instant::now();
             for index in 0..self.arms.len() {
                 let arm = &mut self.arms[index];
                 let Some(audit) = &mut arm.audit else { continue };
+                if self.stage.waits_for_nothing {
+                    audit.hurry(now);
+                }
                 let Some(closed) = audit.closed(now).await else {
                     continue;
                 };
@@ -180,10 +180,6 @@ impl Engine {
             }
             if self.goes_on(inbox).await {
                 self.stage.waits_for_nothing = true;
-                let now = Instant::now();
-                for audit in self.arms.iter_mut().filter_map(|arm| arm.audit.as_mut()) {
-                    audit.hurry(now);
-                }
             }
         }
     }
