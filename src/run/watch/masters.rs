@@ -26,8 +26,7 @@ fn is_replicated(arm: &Arm) -> bool {
 fn locks_of(arms: &[Arm], swarm: &LiveSwarm, are_these: impl Fn(&Arm) -> bool) -> Vec<ArmLocks> {
     let arms = arms.iter().filter(|arm| are_these(arm));
     arms.map(|arm| {
-        let servers = swarm.servers.iter();
-        let held = servers.filter_map(|server| server.held_locks(arm.index));
+        let held = swarm.servers.iter().map(|server| server.held_locks(arm.index));
         (arm.index, held.collect())
     })
     .collect()
