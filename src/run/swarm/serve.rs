@@ -12,7 +12,7 @@ use super::error::SwarmError;
 use super::locks::Locks;
 use super::plan::{ArmPlan, ArmState, ServerPlan};
 use super::worker::{self, Crew, mix};
-use crate::workload::{HeldLocks, Stalls, Tools, UnderWay, Workload, connect_cache};
+use crate::workload::{Stalls, Tools, Workload, connect_cache};
 use lockstorm_base::timer::Timer;
 use lockstorm_lock::{Gauges, Outcome};
 
@@ -152,9 +152,12 @@ async fn crews(
         for gauges in &gauges {
             note_refusals(gauges, arm);
         }
-        let active = Arc::new(AtomicUsize::new(0));
-        let waiting = Arc::new(UnderWay::default());
-        let held_locks = Arc::new(HeldLocks::default());
+        let state = ArmState {
+            gauges,
+            active: Arc::default(),
+            waiting: Arc::default(),
+            held_locks: Arc::default(),
+        };
         let hurry = plan.hurry.child();
         let tools = Tools {
             arm: arm.spec.clone(),
@@ -162,8 +165,8 @@ async fn crews(
             locks: [warm_up, lock],
             store,
             cache,
-            waiting: waiting.clone(),
-            held_locks: held_locks.clone(),
+            waiting: state.waiting.clone(),
+            held_locks: state.held_locks.clone(),
             live_settings: plan.live_settings.clone(),
             stalls: Arc::clone(stalls),
             timer: timer.clone(),
@@ -179,15 +182,10 @@ async fn crews(
             timer: timer.clone(),
             hurry,
             wanted: AtomicUsize::new(0),
-            active: active.clone(),
+            active: state.active.clone(),
             seed,
         }));
-        states.push(ArmState {
-            gauges,
-            active,
-            waiting,
-            held_locks,
-        });
+        states.push(state);
     }
     Ok((crews, states))
 }
