@@ -172,13 +172,4 @@ impl Arm {
     pub fn failover(&mut self, at: f64, event: u64) {
         self.failovers.push((at, event));
     }
-
-    /// Notes that nothing good can be said about it any more. Returns whether this reason is new.
-    pub fn doubt(&mut self, why: &str) -> bool {
-        let is_new = !self.doubts.iter().any(|known| known == why);
-        if is_new {
-            self.doubts.push(why.to_owned());
-        }
-        is_new
-    }
 }

@@ -9,7 +9,7 @@ use tokio::time::Interval;
 use super::preparation::{enough_connections, prepare};
 use super::timing::{TICK, Timing, every};
 use crate::close::doubt;
-use crate::close::flaws::{Doubt, Flaws};
+use crate::close::flaws::{self, Doubt, Flaws};
 use crate::collect::arm::Arm;
 use crate::collect::live_swarm::LiveSwarm;
 use crate::error::RunError;
@@ -108,8 +108,8 @@ impl Engine {
                     self.flaws.void.push(why);
                     self.log.warn(text);
                 }
-                Notice::Loss(text) if self.flaws.lose(&text) => self.log.warn(text),
-                Notice::Doubt(arm, text) if self.arms[arm].doubt(&text) => self.log.warn(text),
+                Notice::Loss(text) if flaws::add(&mut self.flaws.lost, &text) => self.log.warn(text),
+                Notice::Doubt(arm, text) if flaws::add(&mut self.arms[arm].doubts, &text) => self.log.warn(text),
                 Notice::Loss(_) | Notice::Doubt(..) => {}
             }
         }
