@@ -282,17 +282,13 @@ impl LiveAudit {
         // Reads that fail are given up sooner than reads that are only slow.
         let failing = board.failing.as_ref();
         let fails_on = failing.is_some_and(|(since, _)| now.saturating_duration_since(*since) >= LAST_TRY)
-            && now.saturating_duration_since(limit.began()) >= LAST_TRY;
+            && now.saturating_duration_since(limit.began) >= LAST_TRY;
         if !fails_on && !limit.is_over(now) {
             return None;
         }
         self.task.abort();
-        let silent = || format!("no answer within {}", humantime::format_duration(whole(quiet)));
+        let whole = Duration::from_secs(quiet.as_secs().max(1));
+        let silent = || format!("no answer within {}", humantime::format_duration(whole));
         Some(Err(failing.map_or_else(silent, |(_, why)| why.clone())))
     }
-}
-
-/// The time in whole seconds, at least 1, for a message.
-fn whole(time: Duration) -> Duration {
-    Duration::from_secs(time.as_secs().max(1))
 }

@@ -41,7 +41,7 @@ struct ServerSums {
 }
 
 /// What one arm did in the measured part.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Totals {
     pub measured: Sums,
     /// The part of `measured` that was counted after the load had ended.
@@ -62,13 +62,8 @@ impl Totals {
             response: histogram(),
         };
         Self {
-            measured: Sums::default(),
-            after_end: Sums::default(),
             servers: (0..servers).map(server).collect(),
-            expiries: Expiries::default(),
-            damaged_lists: HashMap::new(),
-            books: Books::default(),
-            newest_end: None,
+            ..Self::default()
         }
     }
 

@@ -57,7 +57,7 @@ impl Engine {
             limit.moved(self.ended_requests(), now);
             if stops > 0 {
                 self.swarm.hurry.give_up_all();
-                limit.patience(ProgressLimit::QUIET);
+                limit.quiet = ProgressLimit::QUIET;
             }
             if given_up.is_none() && (stops > 0 || now >= began + ProgressLimit::QUIET) {
                 self.swarm.hurry.give_up_waiting();
@@ -78,7 +78,7 @@ impl Engine {
                 } else if now >= began + ProgressLimit::MOST {
                     format!("{} s were not enough", ProgressLimit::MOST.as_secs())
                 } else {
-                    let quiet = limit.quiet().as_secs();
+                    let quiet = limit.quiet.as_secs();
                     format!("none ended for {quiet} s, so the database or the cache node hangs or is too slow")
                 };
                 self.abandon(&why, inbox).await;

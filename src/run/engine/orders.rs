@@ -212,7 +212,7 @@ impl Engine {
         match knob {
             Knob::Ttl(ttl) => {
                 self.swarm.live_settings.set_ttl(ttl);
-                self.machine.on_ttl(ttl);
+                self.machine.stall.on_ttl(ttl);
             }
             Knob::Workers(workers) => {
                 for server in &self.swarm.servers {

@@ -45,7 +45,7 @@ static NOT_AS_AT_THE_START: LazyLock<Script> = LazyLock::new(|| {
 /// The work of `inventory`: read the units left, think, write back one less and append the order.
 #[derive(Debug)]
 pub struct Inventory {
-    tools: Tools,
+    pub(super) tools: Tools,
     choice: Choice,
     stock_in: StockIn,
     hold: ServiceTime,
@@ -61,10 +61,6 @@ impl Inventory {
             hold: spec.hold,
             read,
         }
-    }
-
-    pub(super) const fn tools(&self) -> &Tools {
-        &self.tools
     }
 
     /// One request: a customer buys one unit of one product.
